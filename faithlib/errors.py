@@ -1,0 +1,38 @@
+"""Errors whose messages say what came, what was expected and what to do about it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class FaithlibError(Exception):
+    """Base of every error that faithlib raises on purpose."""
+
+
+class InputError(FaithlibError, ValueError):
+    """A value that cannot be used: wrong shape, NaN, empty text, out of range."""
+
+
+class UnknownNameError(InputError):
+    """A name (method, model, profile, parameter …) that is not registered."""
+
+
+class ModelError(FaithlibError, TypeError):
+    """A model of a kind that the operation cannot work on."""
+
+
+class DataError(FaithlibError, OSError):
+    """A file from outside that is missing, damaged or not the one expected."""
+
+
+def unknown(kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
+    """The error for an unregistered `name`, naming the closest registered ones.
+
+    >>> str(unknown("method", "attentoin", ["attention", "random"]))
+    "unknown method 'attentoin': did you mean 'attention'? known: attention, random"
+    """
+    names = sorted(known)
+    close = difflib.get_close_matches(str(name), names, n=1)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    return UnknownNameError(f"unknown {kind} {name!r}: {hint}known: {', '.join(names)}")

@@ -1,0 +1,150 @@
+"""From attribution scores to what is kept: hard rationales, removal paths, and soft keep-probabilities.
+
+One tie rule everywhere: of two equal scores the feature that comes first ranks first, so the same scores give the same masks on
+every machine. NaN among the scores of real features is an error; features that an input does not have (`feature_mask` False)
+rank last and are never part of a rationale.
+
+Shape letters: B inputs, S steps, F features.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from faithlib.errors import InputError, unknown
+
+
+def rank(scores: Tensor, feature_mask: Tensor | None = None, *, descending: bool = True) -> Tensor:
+    """Feature indices by score, [B, F] long; equal scores keep their place in the text, absent features come last.
+
+    >>> rank(torch.tensor([[0.2, 0.9, 0.2]])).tolist()
+    [[1, 0, 2]]
+    """
+    present = checked_mask(scores, feature_mask)
+    keyed = torch.where(present, -scores if descending else scores, torch.inf)
+    return keyed.argsort(dim=1, stable=True)
+
+
+def position_in_rank(scores: Tensor, feature_mask: Tensor | None = None, *, descending: bool = True) -> Tensor:
+    """The rank of every feature, [B, F] long, 0 for the first; the inverse permutation of `rank`."""
+    return rank(scores, feature_mask, descending=descending).argsort(dim=1)
+
+
+def top_ratio(scores: Tensor, ratios: Sequence[float], feature_mask: Tensor | None = None) -> Tensor:
+    """Rationales of several lengths: bool [B, S, F], True for the ceil(ratio * n) highest scores of an input's n features.
+
+    Raises InputError for a ratio outside [0, 1].
+
+    >>> top_ratio(torch.tensor([[0.1, 0.7, 0.2]]), [0.01, 0.5]).int().tolist()
+    [[[0, 1, 0], [0, 1, 1]]]
+    """
+    if bad := [r for r in ratios if not 0 <= r <= 1]:
+        raise InputError(f"ratio {bad[0]}: expected shares between 0 and 1")
+    present = checked_mask(scores, feature_mask)
+    n = present.sum(dim=1).tolist()
+    # The product is rounded before the ceiling: 0.1 * 30 is 3.0000000000000004 in floating point and must give 3, not 4.
+    sizes = torch.tensor([[math.ceil(round(r * k, 9)) for r in ratios] for k in n], device=scores.device)
+    return position_in_rank(scores, feature_mask)[:, None, :] < sizes[:, :, None]
+
+
+def removal_path(scores: Tensor, feature_mask: Tensor | None = None, *, descending: bool = True) -> Tensor:
+    """What is kept after removing the first 1..F features in order of score: bool [B, F, F]; row k keeps all but k + 1.
+
+    Inputs with fewer features than F repeat their last, fully erased step.
+    """
+    position = position_in_rank(scores, feature_mask, descending=descending)
+    steps = torch.arange(scores.shape[1], device=scores.device)
+    return position[:, None, :] > steps[None, :, None]
+
+
+def _minmax(scores: Tensor, present: Tensor) -> Tensor:
+    low = torch.where(present, scores, torch.inf).amin(dim=1, keepdim=True)
+    high = torch.where(present, scores, -torch.inf).amax(dim=1, keepdim=True)
+    # Equal scores say nothing about order or size: every feature keeps half of its elements.
+    return torch.where(high > low, (scores - low) / (high - low), 0.5)
+
+
+def _released_nc(scores: Tensor, present: Tensor) -> Tensor:
+    # The released script sets protected positions to -1 and takes the row's minimum and maximum with them included.
+    low = torch.where(present, scores, torch.inf).amin(dim=1, keepdim=True).clamp(max=-1.0)
+    high = torch.where(present, scores, -torch.inf).amax(dim=1, keepdim=True).clamp(min=-1.0)
+    return torch.where(high > low, (scores - low) / (high - low), 0.5)
+
+
+def _none(scores: Tensor, present: Tensor) -> Tensor:
+    outside = present & ((scores < 0) | (scores > 1))
+    if outside.any():
+        worst = scores[outside][0].item()
+        raise InputError(f"score {worst:.4g} with normaliser 'none': expected scores in [0, 1]; choose 'minmax' or 'sigmoid'")
+    return scores
+
+
+_NORMALISERS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "minmax": _minmax,
+    "sigmoid": lambda scores, present: scores.sigmoid(),
+    "released_ns": lambda scores, present: scores.sigmoid(),
+    "released_nc": _released_nc,
+    "none": _none,
+}
+NORMALISERS = tuple(_NORMALISERS)
+
+
+def normalise(scores: Tensor, how: str, feature_mask: Tensor | None = None) -> Tensor:
+    """Importance a in [0, 1], [B, F], from raw scores; 0 for absent features.
+
+    - `minmax`: (s - min) / (max - min) over the input's own features; constant scores give 1/2 everywhere.
+    - `sigmoid`: 1 / (1 + exp(-s)); alias `released_ns`, what the released Soft-NS script does.
+    - `released_nc`: min-max with the protected positions counted as -1, what the released Soft-NC script does; non-negative
+      scores end up in [1 / (1 + max), 1].
+    - `none`: the scores as they are; InputError where one lies outside [0, 1].
+
+    >>> normalise(torch.tensor([[0.05, 0.40, 0.10, 0.45]]), "released_nc").mul(1000).round().int().tolist()
+    [[724, 966, 759, 1000]]
+    """
+    if how not in _NORMALISERS:
+        raise unknown("normaliser", how, NORMALISERS)
+    present = checked_mask(scores, feature_mask)
+    return torch.where(present, _NORMALISERS[how](scores, present), 0.0)
+
+
+def soft_keep(
+    scores: Tensor,
+    *,
+    verb: str,
+    normaliser: str = "minmax",
+    variant: str = "paper",
+    feature_mask: Tensor | None = None,
+) -> Tensor:
+    """The keep-probability q of every embedding element (Zhao & Aletras 2023, Eq. 3), [B, F].
+
+    `verb` "sufficiency" retains in proportion to importance (q = a), "comprehensiveness" removes in proportion (q = 1 - a).
+    `variant` "released" swaps the two, as the released wrapper does.
+    """
+    if verb not in ("sufficiency", "comprehensiveness"):
+        raise unknown("verb", verb, ("sufficiency", "comprehensiveness"))
+    if variant not in ("paper", "released"):
+        raise unknown("variant", variant, ("paper", "released"))
+    importance = normalise(scores, normaliser, feature_mask)
+    retain = (verb == "sufficiency") == (variant == "paper")
+    return importance if retain else 1 - importance
+
+
+def checked_mask(scores: Tensor, feature_mask: Tensor | None) -> Tensor:
+    """`feature_mask`, or all True; InputError where shapes disagree or a real feature's score is NaN or infinite."""
+    if scores.ndim != 2:
+        raise InputError(f"scores have shape {tuple(scores.shape)}: expected [B, F]")
+    present = torch.ones_like(scores, dtype=torch.bool) if feature_mask is None else feature_mask.to(scores.device)
+    if present.shape != scores.shape:
+        raise InputError(f"scores have shape {tuple(scores.shape)} and feature_mask {tuple(present.shape)}: expected the same")
+    broken = present & ~torch.isfinite(scores)
+    if broken.any():
+        row, feature = broken.nonzero()[0].tolist()
+        raise InputError(
+            f"scores of input {row} hold {scores[row, feature].item()} at feature {feature}: expected finite numbers; "
+            "look at the attribution method that made them, or leave the input out"
+        )
+    return present

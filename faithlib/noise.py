@@ -1,0 +1,60 @@
+"""Random numbers that depend on what is perturbed and on nothing else.
+
+Each element of a perturbed embedding gets its number from a counter-based hash of (seed, input, step, draw, position, dimension):
+no generator state, so chunk size, order, padding and device cannot change a result. The hash is two rounds of a 32-bit
+multiply-xorshift mixer with a 64-bit key a row; numbers have 23 bits.
+
+Shape letters: R rows, L tokens, D embedding size.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+_GOLDEN = 0x9E3779B97F4A7C15
+_MIX_1, _MIX_2 = 0x7FEB352D, 0x846CA68B - (1 << 32)
+
+
+def row_keys(seed: int, inputs: NDArray[np.uint64], steps: NDArray[np.int64], draws: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Two 32-bit key words a row, [R, 2], from seed, input content, step and draw [R]."""
+    key = _splitmix(np.full(len(inputs), seed % (1 << 64), dtype=np.uint64))
+    for part in (inputs, steps, draws):
+        key = _splitmix(key ^ part.astype(np.uint64))
+    return key.view(np.int32).reshape(-1, 2)
+
+
+def uniform(keys: Tensor, length: int, size: int) -> Tensor:
+    """Numbers in (0, 1), float32 [R, L, D], for key words [R, 2] (int32), the same on every device."""
+    counter = torch.arange(length * size, dtype=torch.int32, device=keys.device)
+    x = counter * torch.tensor(0x9E3779B1 - (1 << 32), dtype=torch.int32, device=keys.device)
+    x = x[None, :] ^ keys[:, :1]
+    x = (x ^ _shifted(x, 16)).mul_(_MIX_1)
+    x += keys[:, 1:]
+    x ^= _shifted(x, 15)
+    x *= _MIX_2
+    x ^= _shifted(x, 16)
+    # 23 bits and a half: exact in float32, never 0 and never 1.
+    return (_shifted(x, 9).to(torch.float32) + 0.5).mul_(2.0**-23).view(len(keys), length, size)
+
+
+def normal(keys: Tensor, length: int, size: int) -> Tensor:
+    """Standard normal numbers [R, L, D] by the inverse distribution function of `uniform`."""
+    return torch.erfinv(uniform(keys, length, size).mul_(2).sub_(1)).mul_(math.sqrt(2))
+
+
+def _shifted(x: Tensor, bits: int) -> Tensor:
+    # int32 shifts copy the sign bit; the mask makes the shift logical.
+    return (x >> bits).bitwise_and_((1 << (32 - bits)) - 1)
+
+
+def _splitmix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    with np.errstate(over="ignore"):
+        x = x + np.uint64(_GOLDEN)
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))

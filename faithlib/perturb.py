@@ -1,0 +1,622 @@
+"""The perturbation core: ask a model about many erased copies of its inputs, pay for each distinct copy once.
+
+A faithfulness metric is a formula over answers p(target | perturbed input). What costs is the answers, so one scheduler stands
+under every way to perturb: it flattens what is asked to *rows*, drops rows already answered (the memo is shared by all metrics,
+methods, bounds and calls on one `Perturber`), sorts the rest by length, and runs chunks that fit the memory measured on the device;
+when memory runs out all the same, it halves the chunk and goes on.
+
+Shape letters: B inputs, S perturbed copies of one input, F features, L tokens, D embedding size, C classes, R rows in one forward.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import psutil
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.utils._python_dispatch import TorchDispatchMode
+from tqdm.auto import tqdm
+
+from faithlib import noise
+from faithlib.backends import TextBackend, VisionBackend, backend_for
+from faithlib.errors import FaithlibError, InputError, unknown
+from faithlib.inputs import Inputs, TextInputs
+
+TEXT_ERASURES = ("zero", "pad", "mask", "delete")
+IMAGE_ERASURES = ("mean", "zero", "blur")
+
+# Beyond this many tokens a forward a processor's caches overflow and rows get slower; a GPU only runs out of memory.
+_MOST_TOKENS = {"cpu": 2048, "cuda": 1 << 17}
+_SHARE_OF_FREE_MEMORY = 0.5
+_FIRST_CHUNK_ROWS = 8
+
+
+class OutOfMemoryError(FaithlibError, MemoryError):
+    """Not even a single row fits."""
+
+
+@dataclass
+class Stats:
+    """What was asked and what it cost. Seconds are wall time; `peak_bytes` is the measured peak of one chunk."""
+
+    rows_asked: int = 0
+    rows_run: int = 0
+    forwards: int = 0
+    seconds_model: float = 0.0
+    seconds_all: float = 0.0
+    peak_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class _Ask:
+    """Rows of one call. `kind` names the perturbation, `index` [N] the input of each row, `payload` [M, F] the masks, of which
+    row r uses `payload[which[r]]`; `steps` and `draws` [N] number random rows, `seed` completes their key."""
+
+    kind: str
+    index: NDArray[np.int64]
+    which: NDArray[np.int64]
+    payload: Tensor
+    steps: NDArray[np.int64]
+    draws: NDArray[np.int64]
+    seed: int = 0
+
+
+class Memo:
+    """Answers by row. A slot is given when a row is first asked; `done` says whether its answer has come."""
+
+    def __init__(self) -> None:
+        self._slot: dict[bytes, int] = {}
+        self._values: Tensor | None = None
+        self.done = np.zeros(0, dtype=bool)
+
+    def __len__(self) -> int:
+        return len(self._slot)
+
+    def slots(self, keys: list[bytes]) -> NDArray[np.int64]:
+        """The slot of every key; unknown keys get new ones."""
+        slot = self._slot
+        found = np.fromiter((slot.setdefault(key, len(slot)) for key in keys), dtype=np.int64, count=len(keys))
+        if len(slot) > len(self.done):
+            self.done = np.concatenate([self.done, np.zeros(max(len(slot), 2 * len(self.done)) - len(self.done), dtype=bool)])
+        return found
+
+    def put(self, slots: NDArray[np.int64], values: Tensor) -> None:
+        """Store the answers [R, C] of rows that have just run."""
+        if self._values is None or len(self._values) < len(self.done):
+            grown = values.new_zeros(len(self.done), values.shape[1])
+            if self._values is not None:
+                grown[: len(self._values)] = self._values
+            self._values = grown
+        self._values[torch.from_numpy(slots).to(values.device)] = values
+        self.done[slots] = True
+
+    def get(self, slots: NDArray[np.int64]) -> Tensor:
+        """Answers [N, C] of rows that are done."""
+        assert self._values is not None
+        return self._values[torch.from_numpy(slots).to(self._values.device)]
+
+
+class Perturber:
+    """Answers of one model on perturbed copies of one batch of inputs.
+
+    - `target`: "predicted" (the class of the unperturbed input), a class index, or a LongTensor [B].
+    - `erase`: what takes the place of an erased feature in `keep`. Text: "zero" (embedding output set to 0), "pad" or "mask" (that
+      token's id), "delete" (a shorter sequence). Images: "mean" (per image and channel), "zero", "blur". Default: the first.
+    - `output`: "probability" (softmax of the logits) or "logit"; what `full`, `empty` and all verbs return.
+    - `max_rows`: at most that many rows a forward (default: by memory). Results do not depend on it.
+    - `dtype`: run the model in this precision (a copy of it is made; answers come back in float32). Default: as it is.
+
+    All answers are float32 on the model's device, equal to the one-row-at-a-time loop to 1e-5 in float32. The model must be in
+    `eval()` mode: dropout would make answers random.
+
+    Raises InputError, UnknownNameError or ModelError for what cannot be used, and OutOfMemoryError when one row does not fit.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        inputs: Inputs,
+        *,
+        target: str | int | Tensor = "predicted",
+        erase: str | None = None,
+        output: str = "probability",
+        max_rows: int | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        if model.training:
+            raise InputError("the model is in training mode: call model.eval() first, dropout makes answers random")
+        choices = TEXT_ERASURES if isinstance(inputs, TextInputs) else IMAGE_ERASURES
+        self.erase = choices[0] if erase is None else erase
+        if self.erase not in choices:
+            raise unknown("erase", erase, choices)
+        if output not in ("probability", "logit"):
+            raise unknown("output", output, ("probability", "logit"))
+        if max_rows is not None and max_rows < 1:
+            raise InputError(f"max_rows {max_rows}: expected at least 1")
+        if self.erase == "mask" and getattr(inputs, "mask_id", 0) is None:
+            raise InputError("erase 'mask': this tokenizer has no mask token; choose 'pad', 'zero' or 'delete'")
+        if dtype is not None and dtype != next(model.parameters()).dtype:
+            model = copy.deepcopy(model).to(dtype)
+        self._backend: Any = backend_for(model, inputs)
+        self.inputs: Inputs = self._backend.inputs
+        self.device: torch.device = self._backend.device
+        self.output = output
+        self.stats = Stats()
+        self._max_rows = max_rows
+        self._max_tokens = _MOST_TOKENS.get(self.device.type, _MOST_TOKENS["cpu"])
+        self._bytes_a_token: float | None = None
+        self._memo = Memo()
+        self._present = self.inputs.feature_mask
+        self._content = np.array(self.inputs.keys(), dtype=np.uint64)
+        # Inputs with the same content share their answers: each counts as the first of its kind.
+        first = {key: b for b, key in reversed(list(enumerate(self._content.tolist())))}
+        self._same_as = np.array([first[key] for key in self._content.tolist()])
+        self._replacement: Tensor | None = None
+        self.logits_full = self.logits(self._present[:, None, :])[:, 0]
+        self.predicted = self.logits_full.argmax(dim=1)
+        self.target = self._target(target)
+
+    # ------------------------------------------------------------------------------------------------ what can be asked
+    @property
+    def full(self) -> Tensor:
+        """p(target | X), [B]."""
+        return self._of_target(self.logits_full)
+
+    @property
+    def empty(self) -> Tensor:
+        """p(target | every feature erased), [B]; protected positions stay."""
+        return self.keep(torch.zeros_like(self._present)[:, None, :])[:, 0]
+
+    def keep(self, keep: Tensor) -> Tensor:
+        """p(target | features where `keep` is True), [B, S], for bool masks [B, S, F]. Places beyond an input's features are
+        ignored."""
+        return self._of_target(self.logits(keep))
+
+    def logits(self, keep: Tensor) -> Tensor:
+        """All logits [B, S, C] for bool masks [B, S, F]; the rows are those of `keep`."""
+        if keep.dtype != torch.bool:
+            raise InputError(f"keep has dtype {keep.dtype}: expected torch.bool; for probabilities use soft()")
+        payload = (self._checked(keep, "keep") | ~self._present[:, None, :]).flatten(0, 1)
+        return self._answer(self._ask("keep", payload, steps=keep.shape[1])).unflatten(0, keep.shape[:2])
+
+    def soft(self, keep_prob: Tensor, *, draws: int = 1, seed: int = 0) -> Tensor:
+        """p(target | X') with each embedding element kept with its feature's probability, [B, S, draws] (Zhao & Aletras 2023,
+        Eq. 3), for float [B, S, F] in [0, 1].
+
+        x'_i = x_i * e_i, e_i ~ Bernoulli(q_i) independently for every element, no rescaling. The elements drawn depend on (seed,
+        content of the input, index in S, draw): calls with the same seed share them (common random numbers), so that a
+        comparison of two attributions is not blurred by different draws. Rows whose probabilities are all 0 or 1 are the rows of
+        `keep` with erase="zero".
+        """
+        prob = self._checked(keep_prob, "keep_prob").float()
+        if bool((self._present[:, None, :] & ((prob < 0) | (prob > 1))).any()):
+            raise InputError("keep_prob has values outside [0, 1]: normalise the scores first (faithlib.masks.normalise)")
+        return self._random("soft", torch.where(self._present[:, None, :], prob, 1.0), draws, seed)
+
+    def gaussian(self, noise_scale: Tensor, *, variance: float, equation: int, draws: int = 1, seed: int = 0) -> Tensor:
+        """p(target | X') with Gaussian noise in proportion to `noise_scale` [B, S, F] >= 0, [B, S, draws] (Appendix C, Eq. 7-8).
+
+        Eq. 7: x'_i = x_i + lambda_i * g * x_i with g ~ N(0, variance) for every element. Eq. 8: x'_i = x_i + g * x_i with
+        g ~ N(0, lambda_i * variance), our reading of "a deviation associated with the importance score".
+        """
+        if equation not in (7, 8):
+            raise unknown("equation", equation, ("7", "8"))
+        if not variance >= 0:
+            raise InputError(f"variance {variance}: expected a number >= 0")
+        scale = self._checked(noise_scale, "noise_scale").float()
+        if bool((self._present[:, None, :] & (scale < 0)).any()):
+            raise InputError("noise_scale has negative values: normalise the scores first (faithlib.masks.normalise)")
+        deviation = (scale if equation == 7 else scale.sqrt()) * variance**0.5
+        return self._random("gaussian", torch.where(self._present[:, None, :], deviation, 0.0), draws, seed)
+
+    def attention_mask(self, weights: Tensor) -> Tensor:
+        """p(target | X with attention to feature f multiplied by weights_f and renormalised), [B, S], for float [B, S, F] in [0, 1].
+
+        The continuous attention mask of Appendix C: log(weight) is added to the attention scores, so that 1 leaves a token alone
+        and 0 hides it as padding is hidden. Text only.
+        """
+        weights = self._checked(weights, "weights").float()
+        if not isinstance(self._backend, TextBackend):
+            raise InputError("attention_mask works on text models only: a timm VisionTransformer takes no attention mask")
+        if bool((self._present[:, None, :] & ((weights < 0) | (weights > 1))).any()):
+            raise InputError("weights has values outside [0, 1]: normalise the scores first (faithlib.masks.normalise)")
+        payload = torch.where(self._present[:, None, :], weights, 1.0).flatten(0, 1)
+        rows = self._answer(self._ask("attention", payload, steps=weights.shape[1]))
+        return self._of_target(rows.unflatten(0, weights.shape[:2]))
+
+    # -------------------------------------------------------------------------------------------------- asking, as rows
+    def _random(self, kind: str, payload: Tensor, draws: int, seed: int) -> Tensor:
+        if draws < 1:
+            raise InputError(f"draws {draws}: expected at least 1")
+        shape = payload.shape[:2]
+        ask = self._ask(kind, payload.flatten(0, 1), steps=shape[1], draws=draws, seed=seed)
+        return self._of_target(self._answer(ask).unflatten(0, (*shape, draws)))
+
+    def _ask(self, kind: str, payload: Tensor, *, steps: int, draws: int = 1, seed: int = 0) -> _Ask:
+        masks = np.arange(len(payload))
+        which = masks.repeat(draws)
+        return _Ask(kind, which // steps, which, payload, which % steps, np.tile(np.arange(draws), len(masks)), seed)
+
+    def _checked(self, values: Tensor, name: str) -> Tensor:
+        expected = tuple(self._present.shape)
+        if values.ndim != 3 or (values.shape[0], values.shape[2]) != expected:
+            raise InputError(
+                f"{name} has shape {tuple(values.shape)}: expected [B, S, F] = [{expected[0]}, any, {expected[1]}] for these inputs"
+            )
+        values = values.to(self.device)
+        if values.is_floating_point() and bool((self._present[:, None, :] & ~torch.isfinite(values)).any()):
+            raise InputError(f"{name} holds NaN or infinite values at features of the inputs: expected finite numbers")
+        return values
+
+    def _target(self, target: str | int | Tensor) -> Tensor:
+        classes = self.logits_full.shape[1]
+        if isinstance(target, str):
+            if target != "predicted":
+                raise unknown("target", target, ("predicted", "a class index", "a LongTensor [B]"))
+            return self.predicted
+        wanted = torch.as_tensor(target, device=self.device)
+        if wanted.ndim == 0:
+            wanted = wanted.expand(len(self.inputs))
+        if tuple(wanted.shape) != (len(self.inputs),) or wanted.is_floating_point():
+            raise InputError(f"target has shape {tuple(wanted.shape)} and dtype {wanted.dtype}: expected integers [B]")
+        if bool(((wanted < 0) | (wanted >= classes)).any()):
+            raise InputError(f"target {wanted.tolist()}: expected classes 0 to {classes - 1}")
+        return wanted
+
+    def _of_target(self, logits: Tensor) -> Tensor:
+        """The target's output out of logits [B, ..., C]."""
+        values = logits.softmax(dim=-1) if self.output == "probability" else logits
+        index = self.target.view(-1, *([1] * (logits.ndim - 1))).expand(*logits.shape[:-1], 1)
+        return values.gather(-1, index)[..., 0]
+
+    # ------------------------------------------------------------------------------------------------------ the scheduler
+    def _answer(self, ask: _Ask) -> Tensor:
+        """Logits [N, C] of all rows asked; only rows without an answer are run."""
+        start = time.perf_counter()
+        slots = self._memo.slots(self._keys(ask))
+        missing, rows = np.unique(slots, return_index=True)
+        rows = rows[~self._memo.done[missing]]
+        self.stats.rows_asked += len(slots)
+        if len(rows):
+            self._run(ask, rows, slots)
+        answers = self._memo.get(slots)
+        self.stats.seconds_all += time.perf_counter() - start
+        return answers
+
+    def _keys(self, ask: _Ask) -> list[bytes]:
+        """One byte string a row, equal exactly where the perturbed inputs are equal."""
+        payload = ask.payload.cpu().numpy()
+        hard = np.full(len(payload), ask.kind == "keep")
+        if ask.kind == "soft" and self.erase == "zero" and isinstance(self._backend, TextBackend):
+            hard = np.isin(payload, (0.0, 1.0)).all(axis=1)
+        bits = np.packbits(payload.astype(bool), axis=1)
+        packed_bits = [b"keep" + row.tobytes() for row in bits] if hard.any() else []
+        packed = [] if hard.all() else [row.tobytes() for row in payload.astype(np.float32)]
+        tag = f"{ask.kind}{ask.seed}".encode()
+        index = self._same_as[ask.index].tolist()
+        return [
+            b.to_bytes(4, "little") + (packed_bits[m] if hard[m] else b"%b%b|%d|%d" % (tag, packed[m], s, d))
+            for b, m, s, d in zip(index, ask.which.tolist(), ask.steps.tolist(), ask.draws.tolist(), strict=True)
+        ]
+
+    def _run(self, ask: _Ask, rows: NDArray[np.int64], slots: NDArray[np.int64]) -> None:
+        """Answer `rows`, longest first, and keep every chunk's answers as soon as they are there."""
+        lengths = self._lengths(ask, rows)
+        order = np.argsort(-lengths, kind="stable")
+        rows, lengths = rows[order], lengths[order]
+        clock = _Clock(self.device)
+        start = 0
+        with torch.inference_mode(), tqdm(total=len(rows), unit="row", delay=3, leave=False, disable=None) as bar:
+            while start < len(rows):
+                stop = start + self._chunk(lengths[start:])
+                chunk = rows[start:stop]
+                try:
+                    with clock:
+                        logits = self._measured(ask, chunk, int(lengths[start]))
+                except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
+                    self._halve(error, len(chunk), int(lengths[start]))
+                    continue
+                self._memo.put(slots[chunk], logits.float())
+                self.stats.rows_run += len(chunk)
+                self.stats.forwards += 1
+                bar.update(len(chunk))
+                start = stop
+        self.stats.seconds_model += clock.seconds()
+
+    def _chunk(self, lengths: NDArray[np.int64]) -> int:
+        """How many of the next rows go into one forward; `lengths` fall."""
+        longest = int(lengths[0])
+        fits = max(1, self._token_budget() // longest)
+        if self._bytes_a_token is None:
+            fits = min(fits, _FIRST_CHUNK_ROWS)
+        # Rows more than 1/16 shorter than the first would mostly be padding; they wait for their own chunk, unless few are left.
+        alike = int(np.searchsorted(-lengths, -(longest - longest // 16), side="right"))
+        return min(fits, max(alike, _FIRST_CHUNK_ROWS), self._max_rows or len(lengths), len(lengths))
+
+    def _token_budget(self) -> int:
+        if self._bytes_a_token is None:
+            return self._max_tokens
+        return min(self._max_tokens, int(_SHARE_OF_FREE_MEMORY * _free_bytes(self.device) / self._bytes_a_token))
+
+    def _measured(self, ask: _Ask, rows: NDArray[np.int64], length: int) -> Tensor:
+        """Run a chunk; the first one also tells how much memory a token takes."""
+        if self._bytes_a_token is not None:
+            return self._forward(ask, rows, length)
+        logits, peak = _with_peak_memory(lambda: self._forward(ask, rows, length), self.device)
+        self._bytes_a_token = max(1.0, peak / (len(rows) * length))
+        self.stats.peak_bytes = max(self.stats.peak_bytes, peak)
+        return logits
+
+    def _halve(self, error: BaseException, rows: int, length: int) -> None:
+        if not _is_out_of_memory(error):
+            raise error
+        if rows == 1:
+            raise OutOfMemoryError(
+                f"one row of {length} tokens does not fit the memory of {self.device} "
+                f"({_free_bytes(self.device) / 2**20:.0f} MiB free): shorten the input or use a smaller dtype; "
+                "rows already answered are kept"
+            ) from error
+        self._max_tokens = max(1, rows // 2) * length
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()
+
+    # ---------------------------------------------------------------------------------------------- one chunk, perturbed
+    def _lengths(self, ask: _Ask, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        lengths: NDArray[np.int64] = self._backend.lengths.cpu().numpy()[ask.index[rows]]
+        if ask.kind == "keep" and self.erase == "delete":
+            kept = self._kept_positions(ask, torch.from_numpy(rows).to(self.device), int(lengths.max()))
+            return kept.sum(dim=1).cpu().numpy()
+        return lengths
+
+    def _forward(self, ask: _Ask, rows: NDArray[np.int64], length: int) -> Tensor:
+        """Logits [R, C] of the rows of one chunk whose longest has `length` tokens."""
+        which = torch.from_numpy(rows).to(self.device)
+        index = torch.from_numpy(ask.index[rows]).to(self.device)
+        if ask.kind == "keep" and isinstance(self._backend, VisionBackend):
+            return self._forward_pixels(ask, which, index)
+        if ask.kind == "keep" and self.erase in ("pad", "mask"):
+            return self._forward_replaced(ask, which, index, length)
+        if ask.kind == "keep" and self.erase == "delete":
+            return self._forward_deleted(ask, which, index, length)
+        return self._forward_embeddings(ask, rows, which, index, length)
+
+    def _forward_embeddings(self, ask: _Ask, rows: NDArray[np.int64], which: Tensor, index: Tensor, length: int) -> Tensor:
+        used, place = index.unique(return_inverse=True)
+        embedded = self._backend.embeddings(used, length=length)[place]
+        if ask.kind == "attention":
+            mask = self._backend.inputs.attention_mask[index, :length]
+            weights = torch.where(mask, self._on_positions(ask, which, length, protected=1.0), 0.0)
+            return self._backend.logits(embedded, attention_mask=weights)
+        if ask.kind == "keep":
+            embedded = torch.where(self._kept_positions(ask, which, length)[..., None], embedded, 0)
+        else:
+            embedded = self._with_noise(ask, rows, which, embedded)
+        return self._backend.logits(embedded, index)
+
+    def _with_noise(self, ask: _Ask, rows: NDArray[np.int64], which: Tensor, embedded: Tensor) -> Tensor:
+        _, length, size = embedded.shape
+        words = noise.row_keys(ask.seed, self._content[ask.index[rows]], ask.steps[rows], ask.draws[rows])
+        keys = torch.from_numpy(words).to(self.device)
+        if ask.kind == "soft":
+            keep_prob = self._on_positions(ask, which, length, protected=1.0)
+            return torch.where(noise.uniform(keys, length, size) < keep_prob[..., None], embedded, 0)
+        deviation = self._on_positions(ask, which, length, protected=0.0)
+        return embedded * (1 + deviation[..., None] * noise.normal(keys, length, size)).to(embedded.dtype)
+
+    def _forward_replaced(self, ask: _Ask, which: Tensor, index: Tensor, length: int) -> Tensor:
+        inputs: Any = self.inputs
+        replacement = inputs.pad_id if self.erase == "pad" else inputs.mask_id
+        ids = torch.where(self._kept_positions(ask, which, length), inputs.input_ids[index, :length], replacement)
+        types = None if inputs.token_type_ids is None else inputs.token_type_ids[index, :length]
+        return self._backend.forward_ids(ids, inputs.attention_mask[index, :length], types)
+
+    def _forward_deleted(self, ask: _Ask, which: Tensor, index: Tensor, length: int) -> Tensor:
+        inputs: Any = self.inputs
+        longest = int(inputs.input_ids.shape[1])
+        kept = self._kept_positions(ask, which, longest) & inputs.attention_mask[index]
+        # A stable sort moves the kept positions to the front and leaves their order alone.
+        front = (~kept).int().argsort(dim=1, stable=True)[:, :length]
+        mask = kept.gather(1, front)
+        ids = torch.where(mask, inputs.input_ids[index].gather(1, front), inputs.pad_id)
+        types = None if inputs.token_type_ids is None else inputs.token_type_ids[index].gather(1, front)
+        return self._backend.forward_ids(ids, mask, types)
+
+    def _forward_pixels(self, ask: _Ask, which: Tensor, index: Tensor) -> Tensor:
+        inputs: Any = self.inputs
+        if self._replacement is None:
+            self._replacement = _replacement_pixels(inputs.pixels, self.erase)
+        kept = ask.payload[torch.from_numpy(ask.which).to(self.device)[which]][:, inputs.feature_of]
+        pixels = torch.where(kept[:, None], inputs.pixels[index], self._replacement[index])
+        return self._backend.forward_pixels(pixels.to(next(self._backend.model.parameters()).dtype))
+
+    def _kept_positions(self, ask: _Ask, which: Tensor, length: int) -> Tensor:
+        """Which positions [R, L] stay: those of kept features, and the protected ones; padding does not count as kept."""
+        kept = self._on_positions(ask, which, length, protected=True)
+        index = torch.from_numpy(ask.index).to(self.device)[which]
+        return kept & self._backend.inputs.attention_mask[index, :length]
+
+    def _on_positions(self, ask: _Ask, which: Tensor, length: int, *, protected: float | bool) -> Tensor:
+        """A mask's values per feature, spread over positions [R, L]."""
+        masks = ask.payload[torch.from_numpy(ask.which).to(self.device)[which]]
+        feature_of = self._feature_of(torch.from_numpy(ask.index).to(self.device)[which], length)
+        return torch.where(feature_of >= 0, masks.gather(1, feature_of.clamp(min=0)), protected)
+
+    def _feature_of(self, index: Tensor, length: int) -> Tensor:
+        if isinstance(self._backend, TextBackend):
+            return self._backend.inputs.feature_of[index, :length]
+        return self._token_features().expand(len(index), -1)
+
+    def _token_features(self) -> Tensor:
+        """Which feature each token of a ViT shows, [1, L]; class and register tokens are protected."""
+        model: Any = self._backend.model
+        grid, (high, wide) = model.patch_embed.grid_size, model.patch_embed.patch_size
+        corners = self.inputs.feature_of[::high, ::wide]
+        spread = corners.repeat_interleave(high, 0).repeat_interleave(wide, 1)
+        if tuple(corners.shape) != tuple(grid) or not torch.equal(spread, self.inputs.feature_of):
+            raise InputError("soft perturbation of a ViT needs features made of whole patches of the model")
+        prefix = corners.new_full((model.num_prefix_tokens,), -1)
+        return torch.cat([prefix, corners.flatten()])[None]
+
+
+class SetFunction:
+    """The `full` / `empty` / `keep` face of a `Perturber` over any function of a feature set; one input (B = 1).
+
+    `fn` maps bool [R, F] to float [R]. For closed-form examples and for published tables of model outputs. Sets already asked
+    are not evaluated again.
+
+    >>> additive = SetFunction(lambda keep: keep.double() @ torch.tensor([1.0, 2.0]).double(), 2)
+    >>> additive.full.item(), additive.empty.item(), additive.stats.rows_run
+    (3.0, 0.0, 2)
+    """
+
+    def __init__(self, fn: Callable[[Tensor], Tensor], n_features: int) -> None:
+        if n_features < 1:
+            raise InputError(f"n_features {n_features}: expected at least 1")
+        self._fn = fn
+        self.n_features = n_features
+        self.stats = Stats()
+        self._memo = Memo()
+
+    @property
+    def full(self) -> Tensor:
+        """fn of all features, [1]."""
+        return self.keep(torch.ones(1, 1, self.n_features, dtype=torch.bool))[:, 0]
+
+    @property
+    def empty(self) -> Tensor:
+        """fn of no feature, [1]."""
+        return self.keep(torch.zeros(1, 1, self.n_features, dtype=torch.bool))[:, 0]
+
+    def keep(self, keep: Tensor) -> Tensor:
+        """fn of each set, [1, S], for bool masks [1, S, F]."""
+        if keep.dtype != torch.bool or keep.ndim != 3 or keep.shape[0] != 1 or keep.shape[2] != self.n_features:
+            raise InputError(f"keep is {keep.dtype} {tuple(keep.shape)}: expected bool [1, S, {self.n_features}]")
+        start = time.perf_counter()
+        bits = np.packbits(keep[0].cpu().numpy(), axis=1)
+        slots = self._memo.slots([row.tobytes() for row in bits])
+        missing, rows = np.unique(slots, return_index=True)
+        rows = rows[~self._memo.done[missing]]
+        self.stats.rows_asked += len(slots)
+        if len(rows):
+            self._evaluate(keep[0, torch.from_numpy(rows)], slots[rows])
+        answers = self._memo.get(slots)[None, :, 0]
+        self.stats.seconds_all += time.perf_counter() - start
+        return answers
+
+    def _evaluate(self, sets: Tensor, slots: NDArray[np.int64]) -> None:
+        start = time.perf_counter()
+        values = self._fn(sets)
+        self.stats.seconds_model += time.perf_counter() - start
+        if tuple(values.shape) != (len(sets),):
+            raise InputError(f"fn returned shape {tuple(values.shape)} for {len(sets)} sets: expected [{len(sets)}]")
+        self._memo.put(slots, values[:, None])
+        self.stats.rows_run += len(sets)
+        self.stats.forwards += 1
+
+
+@dataclass
+class _Clock:
+    """Seconds in the model. On a GPU events are recorded and read at the end, so that timing never stops the queue."""
+
+    device: torch.device
+    _seconds: float = 0.0
+    _start: float = 0.0
+    _events: list[Any] = field(default_factory=list)
+
+    def __enter__(self) -> None:
+        if self.device.type == "cuda":
+            self._events.append([torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)])
+            self._events[-1][0].record()
+        self._start = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        self._seconds += time.perf_counter() - self._start
+        if self.device.type == "cuda":
+            self._events[-1][1].record()
+
+    def seconds(self) -> float:
+        if self.device.type != "cuda":
+            return self._seconds
+        torch.cuda.synchronize()
+        return sum(start.elapsed_time(end) for start, end in self._events) / 1000
+
+
+def _replacement_pixels(pixels: Tensor, erase: str) -> Tensor:
+    """What an erased pixel becomes, [B, C, H, W]."""
+    if erase == "zero":
+        return torch.zeros_like(pixels)
+    if erase == "mean":
+        return pixels.mean(dim=(2, 3), keepdim=True).expand_as(pixels)
+    # A box filter a quarter of the image wide, applied twice, is close to a Gaussian and leaves no edge of a patch visible.
+    width = max(3, (min(pixels.shape[-2:]) // 4) | 1)
+    blurred = pixels
+    for _ in range(2):
+        blurred = functional.avg_pool2d(blurred, width, stride=1, padding=width // 2, count_include_pad=False)
+    return blurred
+
+
+def _with_peak_memory(run: Callable[[], Tensor], device: torch.device) -> tuple[Tensor, int]:
+    """The result of `run` and the peak of the tensor memory it took, in bytes."""
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
+        before = torch.cuda.memory_allocated(device)
+        result = run()
+        return result, torch.cuda.max_memory_allocated(device) - before
+    with _LiveTensors() as live:
+        result = run()
+    return result, live.peak
+
+
+class _LiveTensors(TorchDispatchMode):
+    """Counts the bytes of the tensors that are alive at once; views share their storage and count once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.peak = 0
+        self._now = 0
+        self._holders: dict[int, int] = {}
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        for tensor in result if isinstance(result, tuple | list) else (result,):
+            if isinstance(tensor, Tensor):
+                self._hold(tensor)
+        return result
+
+    def _hold(self, tensor: Tensor) -> None:
+        storage = tensor.untyped_storage()
+        place, size = storage.data_ptr(), storage.nbytes()
+        if self._holders.setdefault(place, 0) == 0:
+            self._now += size
+            self.peak = max(self.peak, self._now)
+        self._holders[place] += 1
+        weakref.finalize(tensor, self._release, place, size)
+
+    def _release(self, place: int, size: int) -> None:
+        self._holders[place] -= 1
+        if self._holders[place] == 0:
+            self._now -= size
+
+
+def _free_bytes(device: torch.device) -> int:
+    if device.type == "cuda":
+        reserved = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        return torch.cuda.mem_get_info(device)[0] + reserved
+    return psutil.virtual_memory().available
+
+
+def _is_out_of_memory(error: BaseException) -> bool:
+    if isinstance(error, torch.OutOfMemoryError | MemoryError):
+        return True
+    # The CPU allocator raises a plain RuntimeError.
+    return isinstance(error, RuntimeError) and any(text in str(error) for text in ("can't allocate memory", "not enough memory"))
+
