@@ -1,7 +1,7 @@
 """One face for every model family: embed a batch, and go on from (perturbed) embeddings to logits.
 
-Perturbations and attributions act on the embedding *output*: what enters the first attention layer, with positions, token types
-and LayerNorm applied once. Models are called as they are; no layer is copied or rewritten.
+Perturbations and attributions act on the embedding *output*: what enters the first attention layer, with positions,
+token types and LayerNorm applied once. Models are called as they are; no layer is copied or rewritten.
 
 Shape letters: R rows of one forward, L tokens, D embedding size, C classes.
 """
@@ -32,21 +32,23 @@ class TextBackend:
                 "expected for example BertForSequenceClassification"
             )
         self.model = model
-        self.base = base
+        self.base: Any = base
         self.device = next(model.parameters()).device
         self.inputs = inputs.to(self.device)
         self.lengths = self.inputs.lengths
-        self._embedding_arguments = set(inspect.signature(base.embeddings.forward).parameters)
+        self._embedding_arguments = set(inspect.signature(self.embedding_module.forward).parameters)
 
     @property
-    def embedding_module(self) -> nn.Module:
+    def embedding_module(self) -> Any:
         """The module whose output is perturbed."""
         return self.base.embeddings
 
     def embed(self, input_ids: Tensor, token_type_ids: Tensor | None) -> Tensor:
         """The embedding output [R, L, D] of any ids [R, L]."""
         given = {"input_ids": input_ids, "token_type_ids": token_type_ids, "position_ids": self._positions(input_ids)}
-        return self.embedding_module(**{k: v for k, v in given.items() if k in self._embedding_arguments and v is not None})
+        return self.embedding_module(
+            **{k: v for k, v in given.items() if k in self._embedding_arguments and v is not None}
+        )
 
     def embeddings(self, rows: Tensor | None = None, *, length: int | None = None) -> Tensor:
         """The embedding output [R, L, D] of the inputs `rows` (default: all), cut to `length` positions."""
@@ -58,22 +60,26 @@ class TextBackend:
     def logits(self, embeddings: Tensor, rows: Tensor | None = None, *, attention_mask: Tensor | None = None) -> Tensor:
         """Logits [R, C] from an embedding output [R, L, D]; gradients flow.
 
-        `rows` says which inputs these are (default: all in order) and so where padding is. `attention_mask` overrides it: bool
-        [R, L], or float [R, L] weights w >= 0 that multiply attention (log w is added to the scores before the softmax).
+        `rows` says which inputs these are (default: all in order) and so where padding is. `attention_mask` overrides
+        it: bool [R, L], or float [R, L] weights w >= 0 that multiply attention (log w is added to the scores before the
+        softmax).
         """
         length = embeddings.shape[1]
         if attention_mask is None:
             rows = torch.arange(len(self.inputs), device=self.device) if rows is None else rows
             attention_mask = self.inputs.attention_mask[rows, :length]
         with _given_embeddings(self.base, embeddings):
-            return self.model(inputs_embeds=embeddings, attention_mask=_mask_argument(attention_mask, embeddings)).logits
+            return self.model(
+                inputs_embeds=embeddings, attention_mask=_mask_argument(attention_mask, embeddings)
+            ).logits
 
     def forward_ids(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None) -> Tensor:
         """Logits [R, C] of token ids [R, L], positions counted from the attention mask's left end."""
         return self.logits(self.embed(input_ids, token_type_ids), attention_mask=attention_mask)
 
     def _positions(self, input_ids: Tensor) -> Tensor | None:
-        # RoBERTa-like embeddings number positions by looking for the pad id, so erasing with that id would renumber the rest.
+        # RoBERTa-like embeddings number positions by looking for the pad id, so erasing with that id would renumber the
+        # rest.
         padding = getattr(self.embedding_module, "padding_idx", None)
         if padding is None:
             return None

@@ -1,7 +1,8 @@
 """What is explained: batches of texts or images, cut into *features*.
 
-A feature is the unit that an attribution scores and an erasure removes: a wordpiece, a word, an image patch, any group of pixels.
-`feature_of` says which feature each position belongs to; -1 marks positions that are never erased ([CLS], [SEP], a query, padding).
+A feature is the unit that an attribution scores and an erasure removes: a wordpiece, a word, an image patch, any group
+of pixels. `feature_of` says which feature each position belongs to; -1 marks positions that are never erased ([CLS],
+[SEP], a query, padding).
 
 Shape letters: B inputs, L tokens, F features (the largest count in the batch), C channels, H and W pixels.
 """
@@ -25,9 +26,9 @@ Span = tuple[int, int]
 class TextInputs:
     """A right-padded batch of tokenised texts.
 
-    Fields: `input_ids`, `attention_mask` (bool), `feature_of`: [B, L]; `token_type_ids`: [B, L] or None; `n_features`: [B];
-    `tokens` and `features`: the strings of the positions and of the features; `spans`: the characters each feature covers in
-    its text; `truncated` [B]: True where the text was longer than the limit and its end was cut off.
+    Fields: `input_ids`, `attention_mask` (bool), `feature_of`: [B, L]; `token_type_ids`: [B, L] or None; `n_features`:
+    [B]; `tokens` and `features`: the strings of the positions and of the features; `spans`: the characters each feature
+    covers in its text; `truncated` [B]: True where the text was longer than the limit and its end was cut off.
     """
 
     input_ids: Tensor
@@ -63,11 +64,12 @@ class TextInputs:
         unit: str = "wordpiece",
         max_length: int | None = None,
     ) -> TextInputs:
-        """Tokenise `texts` with a fast Hugging Face tokenizer; with `queries`, rows read `[CLS] query [SEP] text [SEP]`.
+        """Tokenise `texts` with a fast Hugging Face tokenizer; with `queries`, rows read `[CLS] query [SEP] text
+        [SEP]`.
 
         Only the text carries features, the query is protected. A text longer than `max_length` tokens (default: the
-        tokenizer's own limit, at most 512) loses its end, and `truncated` says so. `unit` is "wordpiece" or "word" (the pieces
-        that the tokenizer's pre-tokeniser keeps together).
+        tokenizer's own limit, at most 512) loses its end, and `truncated` says so. `unit` is "wordpiece" or "word" (the
+        pieces that the tokenizer's pre-tokeniser keeps together).
 
         Raises InputError: no text, a text without a single token, a query that leaves no room, an unknown unit.
         """
@@ -101,9 +103,7 @@ class TextInputs:
             pad_id=tokenizer.pad_token_id,
             mask_id=tokenizer.mask_token_id,
             token_type_ids=batch.get("token_type_ids"),
-            tokens=tuple(
-                tuple(e.tokens[: sum(e.attention_mask)]) for e in batch.encodings
-            ),
+            tokens=tuple(tuple(e.tokens[: sum(e.attention_mask)]) for e in batch.encodings),
             features=tuple(row[1] for row in rows),
             spans=tuple(row[2] for row in rows),
         )
@@ -144,14 +144,17 @@ class TextInputs:
         if self.token_type_ids is not None:
             columns.append(self.token_type_ids)
         stacked = torch.stack(columns, dim=1).cpu()
-        return tuple(_digest(row[:, :n].numpy().tobytes()) for row, n in zip(stacked, self.lengths.tolist(), strict=True))
+        return tuple(
+            _digest(row[:, :n].numpy().tobytes()) for row, n in zip(stacked, self.lengths.tolist(), strict=True)
+        )
 
 
 @dataclass(frozen=True)
 class ImageInputs:
     """A batch of images of one size, cut into features by one map.
 
-    Fields: `pixels` [B, C, H, W], already normalised as the model expects; `feature_of` [H, W]; `n_features` [B], all alike.
+    Fields: `pixels` [B, C, H, W], already normalised as the model expects; `feature_of` [H, W]; `n_features` [B], all
+    alike.
     """
 
     pixels: Tensor
@@ -210,7 +213,9 @@ class ImageInputs:
 Inputs = TextInputs | ImageInputs
 
 
-def _features_of(batch: Any, i: int, sequence: int, unit: str, text: str) -> tuple[list[int], tuple[str, ...], tuple[Span, ...]]:
+def _features_of(
+    batch: Any, i: int, sequence: int, unit: str, text: str
+) -> tuple[list[int], tuple[str, ...], tuple[Span, ...]]:
     """`feature_of`, feature strings and character spans of row i."""
     encoding = batch.encodings[i]
     feature_of: list[int] = []
@@ -245,7 +250,9 @@ def _check_queries(queries: Sequence[str], tokenizer: Any, limit: int) -> None:
 
 def _check_features(n_features: Tensor, found: Tensor) -> None:
     if not torch.equal(n_features.cpu(), found.cpu().expand_as(n_features)):
-        raise InputError(f"n_features {n_features.tolist()} and feature_of (largest index + 1: {found.tolist()}) disagree")
+        raise InputError(
+            f"n_features {n_features.tolist()} and feature_of (largest index + 1: {found.tolist()}) disagree"
+        )
     if (n_features < 1).any():
         raise InputError(f"input {int((n_features < 1).nonzero()[0])} has no features: every input needs at least one")
 

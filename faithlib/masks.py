@@ -1,8 +1,8 @@
 """From attribution scores to what is kept: hard rationales, removal paths, and soft keep-probabilities.
 
-One tie rule everywhere: of two equal scores the feature that comes first ranks first, so the same scores give the same masks on
-every machine. NaN among the scores of real features is an error; features that an input does not have (`feature_mask` False)
-rank last and are never part of a rationale.
+One tie rule everywhere: of two equal scores the feature that comes first ranks first, so the same scores give the same
+masks on every machine. NaN among the scores of real features is an error; features that an input does not have
+(`feature_mask` False) rank last and are never part of a rationale.
 
 Shape letters: B inputs, S steps, F features.
 """
@@ -35,7 +35,8 @@ def position_in_rank(scores: Tensor, feature_mask: Tensor | None = None, *, desc
 
 
 def top_ratio(scores: Tensor, ratios: Sequence[float], feature_mask: Tensor | None = None) -> Tensor:
-    """Rationales of several lengths: bool [B, S, F], True for the ceil(ratio * n) highest scores of an input's n features.
+    """Rationales of several lengths: bool [B, S, F], True for the ceil(ratio * n) highest scores of an input's n
+    features.
 
     Raises InputError for a ratio outside [0, 1].
 
@@ -46,7 +47,8 @@ def top_ratio(scores: Tensor, ratios: Sequence[float], feature_mask: Tensor | No
         raise InputError(f"ratio {bad[0]}: expected shares between 0 and 1")
     present = checked_mask(scores, feature_mask)
     n = present.sum(dim=1).tolist()
-    # The product is rounded before the ceiling: 0.1 * 30 is 3.0000000000000004 in floating point and must give 3, not 4.
+    # The product is rounded before the ceiling: 0.1 * 30 is 3.0000000000000004 in floating point and must give 3, not
+    # 4.
     sizes = torch.tensor([[math.ceil(round(r * k, 9)) for r in ratios] for k in n], device=scores.device)
     return position_in_rank(scores, feature_mask)[:, None, :] < sizes[:, :, None]
 
@@ -79,7 +81,9 @@ def _none(scores: Tensor, present: Tensor) -> Tensor:
     outside = present & ((scores < 0) | (scores > 1))
     if outside.any():
         worst = scores[outside][0].item()
-        raise InputError(f"score {worst:.4g} with normaliser 'none': expected scores in [0, 1]; choose 'minmax' or 'sigmoid'")
+        raise InputError(
+            f"score {worst:.4g} with normaliser 'none': expected scores in [0, 1]; choose 'minmax' or 'sigmoid'"
+        )
     return scores
 
 
@@ -98,8 +102,8 @@ def normalise(scores: Tensor, how: str, feature_mask: Tensor | None = None) -> T
 
     - `minmax`: (s - min) / (max - min) over the input's own features; constant scores give 1/2 everywhere.
     - `sigmoid`: 1 / (1 + exp(-s)); alias `released_ns`, what the released Soft-NS script does.
-    - `released_nc`: min-max with the protected positions counted as -1, what the released Soft-NC script does; non-negative
-      scores end up in [1 / (1 + max), 1].
+    - `released_nc`: min-max with the protected positions counted as -1, what the released Soft-NC script does;
+      non-negative scores end up in [1 / (1 + max), 1].
     - `none`: the scores as they are; InputError where one lies outside [0, 1].
 
     >>> normalise(torch.tensor([[0.05, 0.40, 0.10, 0.45]]), "released_nc").mul(1000).round().int().tolist()
@@ -121,8 +125,8 @@ def soft_keep(
 ) -> Tensor:
     """The keep-probability q of every embedding element (Zhao & Aletras 2023, Eq. 3), [B, F].
 
-    `verb` "sufficiency" retains in proportion to importance (q = a), "comprehensiveness" removes in proportion (q = 1 - a).
-    `variant` "released" swaps the two, as the released wrapper does.
+    `verb` "sufficiency" retains in proportion to importance (q = a), "comprehensiveness" removes in proportion (q = 1 -
+    a). `variant` "released" swaps the two, as the released wrapper does.
     """
     if verb not in ("sufficiency", "comprehensiveness"):
         raise unknown("verb", verb, ("sufficiency", "comprehensiveness"))
@@ -139,7 +143,9 @@ def checked_mask(scores: Tensor, feature_mask: Tensor | None) -> Tensor:
         raise InputError(f"scores have shape {tuple(scores.shape)}: expected [B, F]")
     present = torch.ones_like(scores, dtype=torch.bool) if feature_mask is None else feature_mask.to(scores.device)
     if present.shape != scores.shape:
-        raise InputError(f"scores have shape {tuple(scores.shape)} and feature_mask {tuple(present.shape)}: expected the same")
+        raise InputError(
+            f"scores have shape {tuple(scores.shape)} and feature_mask {tuple(present.shape)}: expected the same"
+        )
     broken = present & ~torch.isfinite(scores)
     if broken.any():
         row, feature = broken.nonzero()[0].tolist()

@@ -1,8 +1,8 @@
 """Random numbers that depend on what is perturbed and on nothing else.
 
-Each element of a perturbed embedding gets its number from a counter-based hash of (seed, input, step, draw, position, dimension):
-no generator state, so chunk size, order, padding and device cannot change a result. The hash is two rounds of a 32-bit
-multiply-xorshift mixer with a 64-bit key a row; numbers have 23 bits.
+Each element of a perturbed embedding gets its number from a counter-based hash of (seed, input, step, draw, position,
+dimension): no generator state, so chunk size, order, padding and device cannot change a result. The hash is two rounds
+of a 32-bit multiply-xorshift mixer with a 64-bit key a row; numbers have 23 bits.
 
 Shape letters: R rows, L tokens, D embedding size.
 """
@@ -20,7 +20,9 @@ _GOLDEN = 0x9E3779B97F4A7C15
 _MIX_1, _MIX_2 = 0x7FEB352D, 0x846CA68B - (1 << 32)
 
 
-def row_keys(seed: int, inputs: NDArray[np.uint64], steps: NDArray[np.int64], draws: NDArray[np.int64]) -> NDArray[np.int32]:
+def row_keys(
+    seed: int, inputs: NDArray[np.uint64], steps: NDArray[np.int64], draws: NDArray[np.int64]
+) -> NDArray[np.int32]:
     """Two 32-bit key words a row, [R, 2], from seed, input content, step and draw [R]."""
     key = _splitmix(np.full(len(inputs), seed % (1 << 64), dtype=np.uint64))
     for part in (inputs, steps, draws):

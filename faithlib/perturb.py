@@ -1,11 +1,12 @@
 """The perturbation core: ask a model about many erased copies of its inputs, pay for each distinct copy once.
 
-A faithfulness metric is a formula over answers p(target | perturbed input). What costs is the answers, so one scheduler stands
-under every way to perturb: it flattens what is asked to *rows*, drops rows already answered (the memo is shared by all metrics,
-methods, bounds and calls on one `Perturber`), sorts the rest by length, and runs chunks that fit the memory measured on the device;
-when memory runs out all the same, it halves the chunk and goes on.
+A faithfulness metric is a formula over answers p(target | perturbed input). What costs is the answers, so one scheduler
+stands under every way to perturb: it flattens what is asked to *rows*, drops rows already answered (the memo is shared
+by all metrics, methods, bounds and calls on one `Perturber`), sorts the rest by length, and runs chunks that fit the
+memory measured on the device; when memory runs out all the same, it halves the chunk and goes on.
 
-Shape letters: B inputs, S perturbed copies of one input, F features, L tokens, D embedding size, C classes, R rows in one forward.
+Shape letters: B inputs, S perturbed copies of one input, F features, L tokens, D embedding size, C classes, R rows in
+one forward.
 """
 
 from __future__ import annotations
@@ -58,8 +59,8 @@ class Stats:
 
 @dataclass(frozen=True)
 class _Ask:
-    """Rows of one call. `kind` names the perturbation, `index` [N] the input of each row, `payload` [M, F] the masks, of which
-    row r uses `payload[which[r]]`; `steps` and `draws` [N] number random rows, `seed` completes their key."""
+    """Rows of one call. `kind` names the perturbation, `index` [N] the input of each row, `payload` [M, F] the masks,
+    of which row r uses `payload[which[r]]`; `steps` and `draws` [N] number random rows, `seed` completes their key."""
 
     kind: str
     index: NDArray[np.int64]
@@ -86,7 +87,9 @@ class Memo:
         slot = self._slot
         found = np.fromiter((slot.setdefault(key, len(slot)) for key in keys), dtype=np.int64, count=len(keys))
         if len(slot) > len(self.done):
-            self.done = np.concatenate([self.done, np.zeros(max(len(slot), 2 * len(self.done)) - len(self.done), dtype=bool)])
+            self.done = np.concatenate(
+                [self.done, np.zeros(max(len(slot), 2 * len(self.done)) - len(self.done), dtype=bool)]
+            )
         return found
 
     def put(self, slots: NDArray[np.int64], values: Tensor) -> None:
@@ -109,16 +112,18 @@ class Perturber:
     """Answers of one model on perturbed copies of one batch of inputs.
 
     - `target`: "predicted" (the class of the unperturbed input), a class index, or a LongTensor [B].
-    - `erase`: what takes the place of an erased feature in `keep`. Text: "zero" (embedding output set to 0), "pad" or "mask" (that
-      token's id), "delete" (a shorter sequence). Images: "mean" (per image and channel), "zero", "blur". Default: the first.
+    - `erase`: what takes the place of an erased feature in `keep`. Text: "zero" (embedding output set to 0), "pad" or
+      "mask" (that token's id), "delete" (a shorter sequence). Images: "mean" (per image and channel), "zero", "blur".
+      Default: the first.
     - `output`: "probability" (softmax of the logits) or "logit"; what `full`, `empty` and all verbs return.
     - `max_rows`: at most that many rows a forward (default: by memory). Results do not depend on it.
     - `dtype`: run the model in this precision (a copy of it is made; answers come back in float32). Default: as it is.
 
-    All answers are float32 on the model's device, equal to the one-row-at-a-time loop to 1e-5 in float32. The model must be in
-    `eval()` mode: dropout would make answers random.
+    All answers are float32 on the model's device, equal to the one-row-at-a-time loop to 1e-5 in float32. The model
+    must be in `eval()` mode: dropout would make answers random.
 
-    Raises InputError, UnknownNameError or ModelError for what cannot be used, and OutOfMemoryError when one row does not fit.
+    Raises InputError, UnknownNameError or ModelError for what cannot be used, and OutOfMemoryError when one row does
+    not fit.
     """
 
     def __init__(
@@ -177,8 +182,8 @@ class Perturber:
         return self.keep(torch.zeros_like(self._present)[:, None, :])[:, 0]
 
     def keep(self, keep: Tensor) -> Tensor:
-        """p(target | features where `keep` is True), [B, S], for bool masks [B, S, F]. Places beyond an input's features are
-        ignored."""
+        """p(target | features where `keep` is True), [B, S], for bool masks [B, S, F]. Places beyond an input's
+        features are ignored."""
         return self._of_target(self.logits(keep))
 
     def logits(self, keep: Tensor) -> Tensor:
@@ -189,24 +194,27 @@ class Perturber:
         return self._answer(self._ask("keep", payload, steps=keep.shape[1])).unflatten(0, keep.shape[:2])
 
     def soft(self, keep_prob: Tensor, *, draws: int = 1, seed: int = 0) -> Tensor:
-        """p(target | X') with each embedding element kept with its feature's probability, [B, S, draws] (Zhao & Aletras 2023,
-        Eq. 3), for float [B, S, F] in [0, 1].
+        """p(target | X') with each embedding element kept with its feature's probability, [B, S, draws] (Zhao & Aletras
+        2023, Eq. 3), for float [B, S, F] in [0, 1].
 
-        x'_i = x_i * e_i, e_i ~ Bernoulli(q_i) independently for every element, no rescaling. The elements drawn depend on (seed,
-        content of the input, index in S, draw): calls with the same seed share them (common random numbers), so that a
-        comparison of two attributions is not blurred by different draws. Rows whose probabilities are all 0 or 1 are the rows of
-        `keep` with erase="zero".
+        x'_i = x_i * e_i, e_i ~ Bernoulli(q_i) independently for every element, no rescaling. The elements drawn depend
+        on (seed, content of the input, index in S, draw): calls with the same seed share them (common random numbers),
+        so that a comparison of two attributions is not blurred by different draws. Rows whose probabilities are all 0
+        or 1 are the rows of `keep` with erase="zero".
         """
         prob = self._checked(keep_prob, "keep_prob").float()
         if bool((self._present[:, None, :] & ((prob < 0) | (prob > 1))).any()):
-            raise InputError("keep_prob has values outside [0, 1]: normalise the scores first (faithlib.masks.normalise)")
+            raise InputError(
+                "keep_prob has values outside [0, 1]: normalise the scores first (faithlib.masks.normalise)"
+            )
         return self._random("soft", torch.where(self._present[:, None, :], prob, 1.0), draws, seed)
 
     def gaussian(self, noise_scale: Tensor, *, variance: float, equation: int, draws: int = 1, seed: int = 0) -> Tensor:
-        """p(target | X') with Gaussian noise in proportion to `noise_scale` [B, S, F] >= 0, [B, S, draws] (Appendix C, Eq. 7-8).
+        """p(target | X') with Gaussian noise in proportion to `noise_scale` [B, S, F] >= 0, [B, S, draws] (Appendix C,
+        Eq. 7-8).
 
-        Eq. 7: x'_i = x_i + lambda_i * g * x_i with g ~ N(0, variance) for every element. Eq. 8: x'_i = x_i + g * x_i with
-        g ~ N(0, lambda_i * variance), our reading of "a deviation associated with the importance score".
+        Eq. 7: x'_i = x_i + lambda_i * g * x_i with g ~ N(0, variance) for every element. Eq. 8: x'_i = x_i + g * x_i
+        with g ~ N(0, lambda_i * variance), our reading of "a deviation associated with the importance score".
         """
         if equation not in (7, 8):
             raise unknown("equation", equation, ("7", "8"))
@@ -219,14 +227,17 @@ class Perturber:
         return self._random("gaussian", torch.where(self._present[:, None, :], deviation, 0.0), draws, seed)
 
     def attention_mask(self, weights: Tensor) -> Tensor:
-        """p(target | X with attention to feature f multiplied by weights_f and renormalised), [B, S], for float [B, S, F] in [0, 1].
+        """p(target | X with attention to feature f multiplied by weights_f and renormalised), [B, S], for float [B, S,
+        F] in [0, 1].
 
-        The continuous attention mask of Appendix C: log(weight) is added to the attention scores, so that 1 leaves a token alone
-        and 0 hides it as padding is hidden. Text only.
+        The continuous attention mask of Appendix C: log(weight) is added to the attention scores, so that 1 leaves a
+        token alone and 0 hides it as padding is hidden. Text only.
         """
         weights = self._checked(weights, "weights").float()
         if not isinstance(self._backend, TextBackend):
-            raise InputError("attention_mask works on text models only: a timm VisionTransformer takes no attention mask")
+            raise InputError(
+                "attention_mask works on text models only: a timm VisionTransformer takes no attention mask"
+            )
         if bool((self._present[:, None, :] & ((weights < 0) | (weights > 1))).any()):
             raise InputError("weights has values outside [0, 1]: normalise the scores first (faithlib.masks.normalise)")
         payload = torch.where(self._present[:, None, :], weights, 1.0).flatten(0, 1)
@@ -250,7 +261,7 @@ class Perturber:
         expected = tuple(self._present.shape)
         if values.ndim != 3 or (values.shape[0], values.shape[2]) != expected:
             raise InputError(
-                f"{name} has shape {tuple(values.shape)}: expected [B, S, F] = [{expected[0]}, any, {expected[1]}] for these inputs"
+                f"{name} has shape {tuple(values.shape)}: expected [B, S, F] = [{expected[0]}, any, {expected[1]}]"
             )
         values = values.to(self.device)
         if values.is_floating_point() and bool((self._present[:, None, :] & ~torch.isfinite(values)).any()):
@@ -278,7 +289,8 @@ class Perturber:
         index = self.target.view(-1, *([1] * (logits.ndim - 1))).expand(*logits.shape[:-1], 1)
         return values.gather(-1, index)[..., 0]
 
-    # ------------------------------------------------------------------------------------------------------ the scheduler
+    # ------------------------------------------------------------------------------------------------------ the
+    # scheduler
     def _answer(self, ask: _Ask) -> Tensor:
         """Logits [N, C] of all rows asked; only rows without an answer are run."""
         start = time.perf_counter()
@@ -295,9 +307,9 @@ class Perturber:
     def _keys(self, ask: _Ask) -> list[bytes]:
         """One byte string a row, equal exactly where the perturbed inputs are equal."""
         payload = ask.payload.cpu().numpy()
-        hard = np.full(len(payload), ask.kind == "keep")
+        hard: NDArray[np.bool_] = np.full(len(payload), ask.kind == "keep")
         if ask.kind == "soft" and self.erase == "zero" and isinstance(self._backend, TextBackend):
-            hard = np.isin(payload, (0.0, 1.0)).all(axis=1)
+            hard = np.all((payload == 0) | (payload == 1), axis=1)
         bits = np.packbits(payload.astype(bool), axis=1)
         packed_bits = [b"keep" + row.tobytes() for row in bits] if hard.any() else []
         packed = [] if hard.all() else [row.tobytes() for row in payload.astype(np.float32)]
@@ -338,7 +350,8 @@ class Perturber:
         fits = max(1, self._token_budget() // longest)
         if self._bytes_a_token is None:
             fits = min(fits, _FIRST_CHUNK_ROWS)
-        # Rows more than 1/16 shorter than the first would mostly be padding; they wait for their own chunk, unless few are left.
+        # Rows more than 1/16 shorter than the first would mostly be padding; they wait for their own chunk, unless few
+        # are left.
         alike = int(np.searchsorted(-lengths, -(longest - longest // 16), side="right"))
         return min(fits, max(alike, _FIRST_CHUNK_ROWS), self._max_rows or len(lengths), len(lengths))
 
@@ -369,7 +382,8 @@ class Perturber:
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
 
-    # ---------------------------------------------------------------------------------------------- one chunk, perturbed
+    # ---------------------------------------------------------------------------------------------- one chunk,
+    # perturbed
     def _lengths(self, ask: _Ask, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         lengths: NDArray[np.int64] = self._backend.lengths.cpu().numpy()[ask.index[rows]]
         if ask.kind == "keep" and self.erase == "delete":
@@ -389,7 +403,9 @@ class Perturber:
             return self._forward_deleted(ask, which, index, length)
         return self._forward_embeddings(ask, rows, which, index, length)
 
-    def _forward_embeddings(self, ask: _Ask, rows: NDArray[np.int64], which: Tensor, index: Tensor, length: int) -> Tensor:
+    def _forward_embeddings(
+        self, ask: _Ask, rows: NDArray[np.int64], which: Tensor, index: Tensor, length: int
+    ) -> Tensor:
         used, place = index.unique(return_inverse=True)
         embedded = self._backend.embeddings(used, length=length)[place]
         if ask.kind == "attention":
@@ -439,7 +455,8 @@ class Perturber:
         return self._backend.forward_pixels(pixels.to(next(self._backend.model.parameters()).dtype))
 
     def _kept_positions(self, ask: _Ask, which: Tensor, length: int) -> Tensor:
-        """Which positions [R, L] stay: those of kept features, and the protected ones; padding does not count as kept."""
+        """Which positions [R, L] stay: those of kept features, and the protected ones; padding does not count as
+        kept."""
         kept = self._on_positions(ask, which, length, protected=True)
         index = torch.from_numpy(ask.index).to(self.device)[which]
         return kept & self._backend.inputs.attention_mask[index, :length]
@@ -470,8 +487,8 @@ class Perturber:
 class SetFunction:
     """The `full` / `empty` / `keep` face of a `Perturber` over any function of a feature set; one input (B = 1).
 
-    `fn` maps bool [R, F] to float [R]. For closed-form examples and for published tables of model outputs. Sets already asked
-    are not evaluated again.
+    `fn` maps bool [R, F] to float [R]. For closed-form examples and for published tables of model outputs. Sets already
+    asked are not evaluated again.
 
     >>> additive = SetFunction(lambda keep: keep.double() @ torch.tensor([1.0, 2.0]).double(), 2)
     >>> additive.full.item(), additive.empty.item(), additive.stats.rows_run
@@ -556,7 +573,8 @@ def _replacement_pixels(pixels: Tensor, erase: str) -> Tensor:
         return torch.zeros_like(pixels)
     if erase == "mean":
         return pixels.mean(dim=(2, 3), keepdim=True).expand_as(pixels)
-    # A box filter a quarter of the image wide, applied twice, is close to a Gaussian and leaves no edge of a patch visible.
+    # A box filter a quarter of the image wide, applied twice, is close to a Gaussian and leaves no edge of a patch
+    # visible.
     width = max(3, (min(pixels.shape[-2:]) // 4) | 1)
     blurred = pixels
     for _ in range(2):
@@ -618,5 +636,6 @@ def _is_out_of_memory(error: BaseException) -> bool:
     if isinstance(error, torch.OutOfMemoryError | MemoryError):
         return True
     # The CPU allocator raises a plain RuntimeError.
-    return isinstance(error, RuntimeError) and any(text in str(error) for text in ("can't allocate memory", "not enough memory"))
-
+    return isinstance(error, RuntimeError) and any(
+        text in str(error) for text in ("can't allocate memory", "not enough memory")
+    )

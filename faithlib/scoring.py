@@ -1,6 +1,7 @@
 """Attributions in, metric values out: which masks each metric needs, asked of one `Perturber`.
 
-Thin glue between `masks`, `Perturber` and `metrics`. Metrics that need the same perturbed rows share them through the perturber.
+Thin glue between `masks`, `Perturber` and `metrics`. Metrics that need the same perturbed rows share them through the
+perturber.
 
 Shape letters: B inputs, S rationale lengths, F features.
 """
@@ -45,10 +46,11 @@ def soft_scores(
     clip: bool = False,
     empty: Tensor | None = None,
 ) -> dict[str, Tensor]:
-    """Soft-NS and Soft-NC of attributions [B, F], one value a draw: {"soft_ns": [B, draws], "soft_nc": [B, draws]}; higher is
-    better.
+    """Soft-NS and Soft-NC of attributions [B, F], one value a draw: {"soft_ns": [B, draws], "soft_nc": [B, draws]};
+    higher is better.
 
-    `normaliser`: one for both metrics, or (for Soft-NS, for Soft-NC). `empty` [B] overrides the answer to the erased input.
+    `normaliser`: one for both metrics, or (for Soft-NS, for Soft-NC). `empty` [B] overrides the answer to the erased
+    input.
     """
     for_ns, for_nc = (normaliser, normaliser) if isinstance(normaliser, str) else normaliser
     mask = perturber.inputs.feature_mask
@@ -72,7 +74,8 @@ def gaussian_scores(
     draws: int = 1,
     seed: int = 0,
 ) -> dict[str, Tensor]:
-    """Soft-NS and Soft-NC with Gaussian noise in place of dropout (Zhao & Aletras 2023, Appendix C), values as `soft_scores`.
+    """Soft-NS and Soft-NC with Gaussian noise in place of dropout (Zhao & Aletras 2023, Appendix C), values as
+    `soft_scores`.
 
     Sufficiency disturbs a feature in proportion to 1 - a, comprehensiveness in proportion to a.
     """

@@ -1,7 +1,7 @@
 """Profiles, the plan of notebooks, and the store that their results live in.
 
-**What a notebook writes.** Every notebook is a jupytext py:percent file with one cell tagged `parameters` that assigns plain
-literals, and talks to the store through one object:
+**What a notebook writes.** Every notebook is a jupytext py:percent file with one cell tagged `parameters` that
+assigns plain literals, and talks to the store through one object:
 
     # %% tags=["parameters"]
     profile = "laptop"
@@ -11,7 +11,7 @@ literals, and talks to the store through one object:
     # %%
     from faithlib import study
     run = study.start("soft_metrics", profile=profile, dataset=dataset, seed=seed)   # its name, then every parameter
-    run.settings["inputs"]                       # this study's block of the profile; an unknown key is an error
+    run.settings["inputs"]                       # this notebook's block of the profile; an unknown key is an error
     run.save(frame, "soft_scores")               # soft_scores.parquet in the run's folder
     run.save(table, "soft_table2", format="csv") # a file that the page offers for download
     run.note(n=120, rows_run=5_310)              # facts for the manifest and the status page
@@ -22,13 +22,15 @@ literals, and talks to the store through one object:
 
 Reports read with `load("soft_scores", profile)`: all whole runs that the plan names, one below the other.
 
-**How a run is named.** `run_id` is a digest of everything the result depends on: the notebook, its parameters, the settings of
-its profile, the modules of faithlib it imports, the pins, the sources and checkpoints, and the ids of the runs it reads. A run
-lives in `data/results/<profile>/runs/<notebook>/<parameters>-<run_id>/`; it is made under another name and renamed when whole, so
-that a folder of that name is always a finished run, whatever was killed and when.
+**How a run is named.** `run_id` is a digest of everything the result depends on: the notebook, its parameters, the
+settings of its profile, the modules of faithlib it imports, the pins, the sources and checkpoints, and the ids of the
+runs it reads. A run lives in `data/results/<profile>/runs/<notebook>/<parameters>-<run_id>/`; it is made under
+another name and renamed when whole, so that a folder of that name is always a finished run, whatever was killed and
+when.
 
-**Who runs them.** `python -m faithlib.study run|build|book|plan|reference`, see `faithlib.runner`. A notebook opened in Jupyter
-or run by plain papermill works too: its results then go to `data/results/<profile>/by-hand/`, and the book's stay untouched.
+**Who runs them.** `python -m faithlib.study run|build|book|plan|reference`, see `faithlib.runner`. A notebook opened
+in Jupyter or run by plain papermill works too: its results then go to `data/results/<profile>/by-hand/`, and the
+book's stay untouched.
 """
 
 from __future__ import annotations
@@ -77,7 +79,7 @@ def results_dir(profile: str) -> Path:
     return root() / "data" / "results" / profile
 
 
-# --- profiles.yaml ----------------------------------------------------------------------------------------------------------
+# --- profiles.yaml ------------------------------------------------------------
 
 
 class Settings(dict[str, Any]):
@@ -97,7 +99,7 @@ class _Strict(BaseModel):
 
 
 class Profile(_Strict):
-    """How large a run is: one block of settings per study, the same keys in every profile."""
+    """How large a run is: blocks of settings, each for a study or one notebook; the same keys in every profile."""
 
     about: str
     settings: dict[str, dict[str, Any]]
@@ -153,10 +155,10 @@ def _table(path: Path, _changed: int) -> Table:
                 raise unknown(f"notebook that {name} reads", read, names)
         for profile_name, profile_entry in made.profiles.items():
             for setting in entry.over.values():
-                values = Settings(profile_entry.settings.get(study, {}))[setting]
+                values = _block(profile_entry, study, name)[setting]
                 if not isinstance(values, list) or not values:
                     raise InputError(
-                        f"{path}: {name} runs over {study}.{setting}, which must be a non-empty list, "
+                        f"{path}: {name} runs over {setting}, which must be a non-empty list, "
                         f"but the profile {profile_name} has {values!r}"
                     )
     return made
@@ -165,9 +167,12 @@ def _table(path: Path, _changed: int) -> Table:
 def _check_same_settings(made: Table, path: Path) -> None:
     """A setting that one profile lacks would fail in the middle of a long run: refuse it at once."""
     keys = {
-        name: {(study, key) for study, block in profile.settings.items() for key in block}
+        name: {(of, key) for of, block in profile.settings.items() for key in block}
         for name, profile in made.profiles.items()
     }
+    owners = {*made.studies, *(name for _, _, name, _ in made.entries())}
+    for of in sorted({of for have in keys.values() for of, _ in have} - owners):
+        raise unknown(f"study or notebook with settings in {path.name},", of, owners)
     every = set().union(*keys.values())
     for name, have in keys.items():
         if missing := sorted(".".join(pair) for pair in every - have):
@@ -182,12 +187,23 @@ def profile(name: str) -> Profile:
     return profiles[name]
 
 
-def settings(study: str | None, profile_name: str) -> Settings:
-    """One study's block of a profile; empty for a notebook outside every study (training)."""
-    return Settings(profile(profile_name).settings.get(study or "", {}))
+def settings(notebook: str, profile_name: str) -> Settings:
+    """The settings of one notebook: its study's block of the profile, then its own."""
+    return _block(profile(profile_name), _place(notebook)[0] or "", notebook)
 
 
-# --- digests ----------------------------------------------------------------------------------------------------------------
+def _block(profile: Profile, study: str, notebook: str) -> Settings:
+    return Settings({**profile.settings.get(study, {}), **profile.settings.get(notebook, {})})
+
+
+def _place(notebook: str) -> tuple[str | None, NotebookEntry]:
+    """(study, entry) of a notebook; (None, an empty entry) for one that no study names, such as a training notebook."""
+    return next(
+        ((study, entry) for study, _, name, entry in table().entries() if name == notebook), (None, NotebookEntry())
+    )
+
+
+# --- digests ------------------------------------------------------------------
 
 
 def digest(value: Any) -> str:
@@ -256,7 +272,7 @@ def _module_name(file: Path) -> str:
     return ".".join(("faithlib", *file.relative_to(_PACKAGE).with_suffix("").parts))
 
 
-# --- notebooks and the plan -------------------------------------------------------------------------------------------------
+# --- notebooks and the plan ---------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -318,7 +334,9 @@ def _parsed(source: Path, _changed: int) -> tuple[dict[str, Any], str]:
             continue
         for node in ast.parse(cell["source"]).body:
             if not (isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)):
-                raise InputError(f"{source}: the parameters cell may hold only `name = literal` lines, not {ast.unparse(node)!r}")
+                raise InputError(
+                    f"{source}: the parameters cell may hold only `name = literal` lines, not {ast.unparse(node)!r}"
+                )
             try:
                 found[node.targets[0].id] = ast.literal_eval(node.value)
             except ValueError as error:
@@ -357,9 +375,8 @@ def make_job(source: Path, profile_name: str, given: Mapping[str, Any]) -> Job:
     if not source.is_file():
         raise DataError(f"there is no notebook {source}")
     kind = source.resolve().parent.name
-    place = {name: (study, entry) for study, _, name, entry in table().entries()}
-    study, entry = place.get(source.stem, (None, NotebookEntry()))
-    block = settings(study, profile_name)
+    study, entry = _place(source.stem)
+    block = settings(source.stem, profile_name)
     if "profile" in notebook_parameters(source):
         given = {"profile": profile_name, **given}
     parameters = checked_parameters(source, given)
@@ -390,9 +407,7 @@ def _reads(notebook: str, entry: NotebookEntry) -> list[str]:
 
 
 def _grid(notebook: str, profile_name: str) -> list[Job]:
-    place = {name: (study, entry) for study, _, name, entry in table().entries()}
-    study, entry = place[notebook]
-    block = settings(study, profile_name)
+    entry, block = _place(notebook)[1], settings(notebook, profile_name)
     points = product(*(block[setting] for setting in entry.over.values()))
     return [make_job(find(notebook), profile_name, dict(zip(entry.over, point, strict=True))) for point in points]
 
@@ -413,7 +428,7 @@ def plan(profile_name: str) -> tuple[Job, ...]:
     return tuple(jobs.values())
 
 
-# --- one run, seen from inside its notebook ---------------------------------------------------------------------------------
+# --- one run, seen from inside its notebook -----------------------------------
 
 
 @dataclass
@@ -433,7 +448,9 @@ class Run:
     def path(self, name: str) -> Path:
         """Where to write a public file of this run (svg, png, csv …)."""
         if "/" in name or name in (MANIFEST, NOTEBOOK):
-            raise InputError(f"{name!r} cannot be the name of a result: give a plain file name other than {MANIFEST}, {NOTEBOOK}")
+            raise InputError(
+                f"{name!r} cannot be the name of a result: give a plain file name other than {MANIFEST}, {NOTEBOOK}"
+            )
         self.files.setdefault(name, None)
         return self.folder / name
 
@@ -482,7 +499,7 @@ class Run:
         }
 
     def provenance(self, *, n: int | str | None = None, note: str = "") -> Markdown:
-        """What stands under a table or figure: what ran, where, how long, the line that runs it again, the downloads."""
+        """What stands under a table or figure: what ran, where, how long, how to run it again, the downloads."""
         return Markdown(_provenance(self, n, note))
 
     def finish(self) -> None:
@@ -524,7 +541,7 @@ def start(notebook: str, *, profile: str, **parameters: Any) -> Run:
         )
     _refuse_injected_strangers(expected)
     job = make_job(source, profile, given)
-    block = settings(job.study, profile)
+    block = settings(notebook, profile)
     if told:
         return Run(job, Path(told["folder"]), block, True, tuple(Path(folder) for folder in told["upstream"]))
     folder = results_dir(profile) / "by-hand" / notebook / f".{job.slug}.{os.getpid()}"
@@ -534,7 +551,7 @@ def start(notebook: str, *, profile: str, **parameters: Any) -> Run:
 
 
 def _refuse_injected_strangers(expected: Iterable[str]) -> None:
-    """Papermill only warns about a parameter that the notebook does not know, and a typing error would run the default."""
+    """Papermill only warns of a parameter that the notebook does not know, and a slip would run the default."""
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     for cell in shell.user_ns.get("In", ()) if shell else ():
         if cell.startswith("# Parameters\n"):
@@ -545,14 +562,14 @@ def _refuse_injected_strangers(expected: Iterable[str]) -> None:
                         raise unknown("parameter", name, expected)
 
 
-# --- reading results --------------------------------------------------------------------------------------------------------
+# --- reading results ----------------------------------------------------------
 
 
 def load(name: str, profile: str = "laptop", *, reference: bool = False) -> pd.DataFrame:
     """The results saved under `name` by the whole runs of a profile, one below the other, with the column `run_id`.
 
-    Inside the book's build these are the runs that the notebook declares to read; by hand they are the newest of each set of
-    parameters in the plan. `reference=True` reads the committed results of the full profile instead.
+    Inside the book's build these are the runs that the notebook declares to read; by hand they are the newest of each
+    set of parameters in the plan. `reference=True` reads the committed results of the full profile instead.
     """
     if reference:
         return _read_reference(name)
@@ -564,10 +581,16 @@ def load(name: str, profile: str = "laptop", *, reference: bool = False) -> pd.D
             run_id = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["run_id"]
             frames.append(_read(file).assign(run_id=run_id))
     if not frames:
-        known = sorted({file.stem for folder in folders for file in folder.glob("*.*") if file.suffix in (".parquet", ".csv")})
+        known = sorted(
+            {file.stem for folder in folders for file in folder.glob("*.*") if file.suffix in (".parquet", ".csv")}
+        )
         raise DataError(
-            f"no whole run holds {name!r} at the profile {profile}: the runs read hold {', '.join(known) or 'nothing'}. "
-            + ("Name its notebook under `reads` in notebooks/profiles.yaml" if told else f"Make them: make book PROFILE={profile}")
+            f"no whole run holds {name!r} at the profile {profile}: they hold {', '.join(known) or 'nothing'}. "
+            + (
+                "Name its notebook under `reads` in notebooks/profiles.yaml"
+                if told
+                else f"Make them: make book PROFILE={profile}"
+            )
         )
     return pd.concat(frames, ignore_index=True)
 
@@ -590,7 +613,9 @@ def _read_reference(name: str) -> pd.DataFrame:
     file = _result(folder, name)
     if file is None:
         known = sorted(path.stem for path in folder.glob("*.*") if path.suffix in (".parquet", ".csv"))
-        raise DataError(f"no reference results {name!r} in {folder}: there are {', '.join(known) or 'none'}; `make full` makes them")
+        raise DataError(
+            f"no reference results {name!r} in {folder}: there are {', '.join(known) or 'none'}; `make full` makes them"
+        )
     return _read(file)
 
 
@@ -598,7 +623,11 @@ def _folders_by_hand(jobs: Iterable[Job]) -> Iterator[Path]:
     """The newest whole run of each job, made by hand or by the book; a job never run is left out."""
     for job in jobs:
         by_hand = results_dir(job.profile) / "by-hand" / job.notebook / job.slug
-        older = [path for path in job.folder.parent.glob(f"{job.slug}-*") if re.fullmatch(r"[0-9a-f]{12}", path.name[len(job.slug) + 1 :])]
+        older = [
+            path
+            for path in job.folder.parent.glob(f"{job.slug}-*")
+            if re.fullmatch(r"[0-9a-f]{12}", path.name[len(job.slug) + 1 :])
+        ]
         found = [path for path in (by_hand, job.folder, *older) if (path / MANIFEST).is_file()]
         if found:
             yield max(found, key=lambda path: (path / MANIFEST).stat().st_mtime_ns)
@@ -616,7 +645,7 @@ def manifests(profile: str) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-# --- facts about the machine and the code -----------------------------------------------------------------------------------
+# --- facts about the machine and the code -------------------------------------
 
 
 @functools.cache
@@ -624,7 +653,9 @@ def commit() -> str:
     """The commit the repository stands at, with a mark where files differ from it; "unknown" outside git."""
 
     def git(*words: str) -> str:
-        return subprocess.run(["git", "-C", str(root()), *words], capture_output=True, text=True, check=True, timeout=20).stdout
+        return subprocess.run(
+            ["git", "-C", str(root()), *words], capture_output=True, text=True, check=True, timeout=20
+        ).stdout
 
     try:
         changed = " with changes" if git("status", "--porcelain", "--untracked-files=no").strip() else ""
@@ -677,10 +708,14 @@ def _provenance(run: Run, n: int | str | None, note: str) -> str:
         "Parameters": ", ".join(f"{key} = {value}" for key, value in run.job.parameters.items()),
         "Inputs": "" if n is None else f"{n}",
         "Commit": facts["commit"],
-        "Machine": f"{', '.join(devices)}; {facts['processor']}, {facts['cores']} cores, {facts['threads']} thread per notebook",
+        "Machine": f"{', '.join(devices)}; {facts['processor']}, {facts['cores']} cores, threads: {facts['threads']}",
         "Versions": ", ".join(f"{name} {version}" for name, version in facts["versions"].items()),
         "Time": f"{facts['seconds']:.0f} s for this page"
-        + (f", {sum(row['seconds'] for row in computed):.0f} s for {_count(len(computed), 'computation')} it reads" if computed else ""),
+        + (
+            f", {sum(row['seconds'] for row in computed):.0f} s for {_count(len(computed), 'computation')} it reads"
+            if computed
+            else ""
+        ),
         "Note": note,
         "Downloads": ", ".join(
             [f"{{download}}`{run.job.notebook}.ipynb <{run.job.notebook}.ipynb>`"]

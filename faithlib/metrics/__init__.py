@@ -1,6 +1,7 @@
 """Faithfulness metrics as pure functions of probabilities: tensors in, tensors out, one formula each.
 
-Names carry the convention, because papers use one word for opposite things; every docstring says which direction is better.
+Names carry the convention, because papers use one word for opposite things; every docstring says which direction is
+better.
 """
 
 from faithlib.metrics.curves import aopc, auc, log_odds, n_auc

@@ -1,8 +1,8 @@
 """Summaries of a perturbation curve: what the model answers while features go, one step after the other.
 
-Direction depends on the order of removal. The docstrings say it for most-relevant-first (MoRF); with least-relevant-first (LeRF)
-every arrow turns round, and names at the call site should say which was used (`aopc_morf`, `aopc_lerf`).
-Shape letters: B inputs, K steps.
+Direction depends on the order of removal. The docstrings say it for most-relevant-first (MoRF); with
+least-relevant-first (LeRF) every arrow turns round, and names at the call site should say which was used (`aopc_morf`,
+`aopc_lerf`). Shape letters: B inputs, K steps.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from faithlib.errors import InputError
 def aopc(p_full: Tensor, path: Tensor, n_steps: Tensor | None = None) -> Tensor:
     """Area over the perturbation curve, [B]: 1/K sum_k (p_full - path_k) (Samek et al. 2017; Edin et al. 2025).
 
-    p_full [B]; path [B, K]: p(y) after 1..K removals (the unperturbed input is not a step). `n_steps` [B]: how many of the K
-    steps count where inputs differ in length (default all). In [-1, 1] for probabilities; MoRF: higher is better.
+    p_full [B]; path [B, K]: p(y) after 1..K removals (the unperturbed input is not a step). `n_steps` [B]: how many of
+    the K steps count where inputs differ in length (default all). In [-1, 1] for probabilities; MoRF: higher is better.
 
     >>> aopc(torch.tensor([1.0]), torch.tensor([[0.5, 0.0]])).item()
     0.75
@@ -30,8 +30,8 @@ def aopc(p_full: Tensor, path: Tensor, n_steps: Tensor | None = None) -> Tensor:
 def auc(curve: Tensor) -> Tensor:
     """Area under a curve [B, K] over equally spaced shares 0..1 by the trapezium rule, [B].
 
-    `curve` holds accuracies (0/1 an input, as in Wu et al. 2024) or probabilities, the unperturbed input first. In the range of
-    the curve; MoRF: lower is better.
+    `curve` holds accuracies (0/1 an input, as in Wu et al. 2024) or probabilities, the unperturbed input first. In the
+    range of the curve; MoRF: lower is better.
 
     >>> auc(torch.tensor([[1.0, 0.5, 0.0]])).item()
     0.5
@@ -44,8 +44,8 @@ def auc(curve: Tensor) -> Tensor:
 def log_odds(p_full: Tensor, path: Tensor, n_steps: Tensor | None = None) -> Tensor:
     """Mean log-odds difference, [B]: 1/K sum_k (logit(path_k) - logit(p_full)), natural log (Shrikumar et al. 2017).
 
-    p_full [B], path [B, K] as for `aopc`. Unbounded; MoRF: lower is better. Probabilities of exactly 0 or 1 are moved inside
-    by the resolution of their dtype, so that the answer stays finite.
+    p_full [B], path [B, K] as for `aopc`. Unbounded; MoRF: lower is better. Probabilities of exactly 0 or 1 are moved
+    inside by the resolution of their dtype, so that the answer stays finite.
 
     >>> round(log_odds(torch.tensor([0.5]), torch.tensor([[0.25]])).item(), 4)
     -1.0986
@@ -59,8 +59,8 @@ def log_odds(p_full: Tensor, path: Tensor, n_steps: Tensor | None = None) -> Ten
 def n_auc(curve: Tensor) -> Tensor:
     """Area under a curve after min-max normalisation of its own values, [B], in [0, 1] (EvalxNLP's N-AUC).
 
-    (auc - min) / (max - min) of the curve [B, K]; NaN where the curve is flat, which has no shape to measure. For a curve of
-    what is lost while the least important features go, lower is better; for the most important, higher.
+    (auc - min) / (max - min) of the curve [B, K]; NaN where the curve is flat, which has no shape to measure. For a
+    curve of what is lost while the least important features go, lower is better; for the most important, higher.
 
     >>> round(n_auc(torch.tensor([[0.9, 0.7, 0.5]])).item(), 4)
     0.5

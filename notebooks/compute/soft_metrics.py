@@ -7,9 +7,9 @@
 # %% [markdown]
 # # Compute: hard and soft scores, one task and one model seed
 #
-# Zhao & Aletras (2023), sections 3 and 4: the five attribution methods of the paper and a random one, scored for every input by
-# normalised sufficiency and comprehensiveness with hard erasure (Eq. 1-2, five rationale lengths) and with soft erasure
-# (Eq. 3-5). One row a value goes to `soft_scores.parquet`; the reports average, compare and draw.
+# Zhao & Aletras (2023), sections 3 and 4: the five attribution methods of the paper and a random one, scored for every
+# input by normalised sufficiency and comprehensiveness with hard erasure (Eq. 1-2, five rationale lengths) and with
+# soft erasure (Eq. 3-5). One row a value goes to `soft_scores.parquet`; the reports average, compare and draw.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -34,8 +34,8 @@ settings = run.settings
 # %% [markdown]
 # ## The model and its inputs
 #
-# The inputs are a fixed sample of the test split: the same for every model seed, so that seeds can be compared input by input.
-# Texts over the task's limit lose their end; how many did is counted and shown on the status page.
+# The inputs are a fixed sample of the test split: the same for every model seed, so that seeds can be compared input by
+# input. Texts over the task's limit lose their end; how many did is counted and shown on the status page.
 
 # %%
 data = load_dataset(dataset, "test", n=settings["inputs"][dataset], seed=0)
@@ -47,9 +47,9 @@ inputs = TextInputs.from_texts(data.texts, classifier.tokenizer, queries=data.qu
 # %% [markdown]
 # ## Attributions
 #
-# All explain the logit of the predicted class. Reductions over embedding dimensions follow the paper's released code: the
-# absolute sum for x∇x, the signed sum for integrated gradients and DeepLIFT. Random scores are standard normal, one explanation
-# an input.
+# All explain the logit of the predicted class. Reductions over embedding dimensions follow the paper's released code:
+# the absolute sum for x∇x, the signed sum for integrated gradients and DeepLIFT. Random scores are standard normal, one
+# explanation an input.
 
 # %%
 methods = {
@@ -65,8 +65,8 @@ scores = {name: attribute(name, model, inputs, output="logit", **options) for na
 # %% [markdown]
 # ## Scores
 #
-# One `Perturber` answers everything, so a perturbed text that several methods, lengths or metrics ask for runs once. Soft values
-# are averaged over several draws; the first draw alone is what the paper's protocol sees.
+# One `Perturber` answers everything, so a perturbed text that several methods, lengths or metrics ask for runs once.
+# Soft values are averaged over several draws; the first draw alone is what the paper's protocol sees.
 
 # %%
 perturber = Perturber(model, inputs)
@@ -107,8 +107,8 @@ run.save(pd.concat(rows, ignore_index=True), "soft_scores")
 # %% [markdown]
 # ## Heat maps for the report
 #
-# Tokens and scores of the first inputs, for the qualitative table. They hold text of third parties: they stay in the results
-# folder and are never committed.
+# Tokens and scores of the first inputs, for the qualitative table. They hold text of third parties: they stay in the
+# results folder and are never committed.
 
 # %%
 shown = [

@@ -7,9 +7,9 @@
 # %% [markdown]
 # # Compute: what each deviation and each alternative perturbation changes
 #
-# The same inputs and attributions, scored again with one choice changed at a time: as the released code does it instead of the
-# paper's text (deviations D1-D8), in bf16, and with the alternatives of the paper's Appendix C. Every variant is compared with
-# the variant `paper` on the same inputs.
+# The same inputs and attributions, scored again with one choice changed at a time: as the released code does it instead
+# of the paper's text (deviations D1-D8), in bf16, and with the alternatives of the paper's Appendix C. Every variant is
+# compared with the variant `paper` on the same inputs.
 
 # %% tags=["parameters"]
 profile = "laptop"

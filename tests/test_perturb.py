@@ -1,0 +1,396 @@
+"""The core against an obviously correct one-row loop, and the invariances that its contract promises."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from toy_models import FAMILIES, LENGTHS, image_inputs, one_row, text_inputs, text_model, vision_model
+
+from faithlib import noise, perturb
+from faithlib.errors import InputError, ModelError, UnknownNameError
+from faithlib.perturb import OutOfMemoryError, Perturber, SetFunction
+
+MODELS = {family: text_model(family) for family in FAMILIES}
+
+
+def random_masks(inputs, steps: int, seed: int = 0) -> torch.Tensor:
+    shape = (len(inputs), steps, int(inputs.n_features.max()))
+    return torch.rand(shape, generator=torch.Generator().manual_seed(seed)) < 0.5
+
+
+def random_probabilities(inputs, steps: int, seed: int = 0) -> torch.Tensor:
+    shape = (len(inputs), steps, int(inputs.n_features.max()))
+    return torch.rand(shape, generator=torch.Generator().manual_seed(seed))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("erase", perturb.TEXT_ERASURES)
+def test_hard_erasure_equals_the_one_row_loop(family, erase):
+    model = MODELS[family]
+    inputs = text_inputs(model)
+    keep = random_masks(inputs, 5)
+    target = torch.tensor([0, 2, 1])
+    answers = Perturber(model, inputs, erase=erase, target=target).keep(keep)
+    expected = torch.stack(
+        [
+            torch.stack([one_row(model, inputs, b, row, erase).softmax(-1)[target[b]] for row in keep[b]])
+            for b in range(len(inputs))
+        ]
+    )
+    torch.testing.assert_close(answers, expected, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_soft_erasure_equals_a_loop_with_the_same_numbers(family):
+    model = MODELS[family]
+    inputs = text_inputs(model)
+    prob = random_probabilities(inputs, 2)
+    perturber = Perturber(model, inputs)
+    answers = perturber.soft(prob, draws=3, seed=5)
+    base = getattr(model, model.base_model_prefix)
+    for b, length in enumerate(LENGTHS):
+        for s in range(2):
+            for draw in range(3):
+                key = noise.row_keys(
+                    5, perturber._content[b : b + 1], torch.tensor([s]).numpy(), torch.tensor([draw]).numpy()
+                )
+                u = noise.uniform(torch.from_numpy(key), length, 16)[0]
+                q = torch.tensor(
+                    [1.0 if f < 0 else prob[b, s, f].item() for f in inputs.feature_of[b, :length].tolist()]
+                )
+                hook = base.embeddings.register_forward_hook(lambda m, a, out, u=u, q=q: out * (u < q[:, None]))
+                with torch.no_grad():
+                    logits = model(input_ids=inputs.input_ids[b : b + 1, :length]).logits[0]
+                hook.remove()
+                expected = logits.softmax(-1)[perturber.predicted[b]]
+                torch.testing.assert_close(answers[b, s, draw], expected, atol=1e-5, rtol=0)
+
+
+def test_full_and_empty_are_the_ends():
+    model = MODELS["bert"]
+    inputs = text_inputs(model)
+    perturber = Perturber(model, inputs)
+    everything = inputs.feature_mask[:, None, :]
+    torch.testing.assert_close(perturber.keep(everything)[:, 0], perturber.full)
+    torch.testing.assert_close(perturber.keep(~everything)[:, 0], perturber.empty)
+    with torch.no_grad():
+        whole = model(input_ids=inputs.input_ids, attention_mask=inputs.attention_mask.long()).logits.softmax(-1)
+    torch.testing.assert_close(perturber.full, whole.amax(1), atol=1e-6, rtol=0)
+    logit = Perturber(model, inputs, output="logit", target=1)
+    torch.testing.assert_close(logit.full, logit.logits_full[:, 1])
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    order=st.permutations(range(4)),
+    max_rows=st.sampled_from([1, 2, 3, 7, None]),
+    extra=st.integers(0, 6),
+    erase=st.sampled_from(perturb.TEXT_ERASURES),
+)
+def test_results_do_not_depend_on_chunks_order_padding_or_memo(order, max_rows, extra, erase):
+    model = MODELS["bert"]
+    lengths = (9, 4, 7, 4)
+    inputs = text_inputs(model, lengths)
+    wider = text_inputs(model, (*lengths, 9 + extra))
+    for name in ("input_ids", "feature_of"):
+        getattr(wider, name)[:4, :9] = getattr(inputs, name)
+    keep, prob = random_masks(inputs, 3), random_probabilities(inputs, 2)
+    reference = Perturber(model, inputs, erase=erase)
+    hard, soft = reference.keep(keep), reference.soft(prob, draws=2)
+
+    shuffled = Perturber(model, wider[list(order)], erase=erase, max_rows=max_rows)
+    index = torch.tensor(order)
+    shuffled.keep(keep[index][:, :1])  # part of the answers are in the memo already
+    torch.testing.assert_close(shuffled.keep(keep[index]), hard[index], atol=1e-5, rtol=0)
+    torch.testing.assert_close(shuffled.soft(prob[index], draws=2), soft[index], atol=1e-5, rtol=0)
+
+
+def test_a_row_is_run_once_within_and_across_calls():
+    model = MODELS["bert"]
+    inputs = text_inputs(model)
+    perturber = Perturber(model, inputs)
+    assert perturber.stats.rows_run == len(inputs)
+    keep = random_masks(inputs, 4)
+    perturber.keep(torch.cat([keep, keep], dim=1))
+    distinct = sum(
+        len({tuple(row[: int(n)].tolist()) for row in keep[b]} | {(True,) * int(n)})
+        for b, n in enumerate(inputs.n_features)
+    )
+    assert perturber.stats.rows_run == distinct
+    asked = perturber.stats.rows_asked
+    perturber.keep(keep)
+    perturber.soft(keep.float())  # probabilities of 0 and 1 are the hard rows
+    assert perturber.stats.rows_run == distinct
+    assert perturber.stats.rows_asked == asked + 2 * keep[..., 0].numel()
+    prob = random_probabilities(inputs, 1)
+    perturber.soft(prob, draws=2, seed=3)
+    perturber.soft(prob, draws=4, seed=3)
+    assert perturber.stats.rows_run == distinct + 4 * len(inputs)
+
+
+def test_places_beyond_an_inputs_features_do_not_matter():
+    inputs = text_inputs(MODELS["bert"])
+    perturber = Perturber(MODELS["bert"], inputs)
+    keep = random_masks(inputs, 3)
+    flipped = keep ^ ~inputs.feature_mask[:, None, :]
+    answers = perturber.keep(keep)
+    rows = perturber.stats.rows_run
+    torch.testing.assert_close(perturber.keep(flipped), answers)
+    prob = torch.where(inputs.feature_mask[:, None, :], random_probabilities(inputs, 1), torch.nan)
+    assert torch.isfinite(perturber.soft(prob)).all()
+    assert perturber.stats.rows_run == rows + len(inputs)
+
+
+def test_equal_inputs_share_their_answers():
+    inputs = text_inputs(MODELS["bert"])[[0, 1, 0]]
+    perturber = Perturber(MODELS["bert"], inputs)
+    assert perturber.stats.rows_run == 2
+
+
+def test_erased_values_leak_nowhere():
+    """What stands at an erased place cannot change the answer, not even NaN or infinity in its embedding."""
+    model = text_model("bert")
+    inputs = text_inputs(model)
+    keep = torch.ones(3, 1, 7, dtype=torch.bool)
+    keep[0, 0, 2] = False
+    expected = Perturber(model, inputs, target=0).keep(keep)[0]
+    token = inputs.input_ids[0, 3]
+    assert (inputs.input_ids[0] == token).sum() == 1
+    with torch.no_grad():
+        model.bert.embeddings.word_embeddings.weight[token] = torch.inf
+    torch.testing.assert_close(Perturber(model, inputs, target=0).keep(keep)[0], expected, atol=1e-6, rtol=0)
+
+
+def test_out_of_memory_halves_the_chunk_and_goes_on(monkeypatch):
+    model = MODELS["bert"]
+    inputs = text_inputs(model)
+    keep = random_masks(inputs, 12)
+    expected = Perturber(model, inputs).keep(keep)
+    perturber = Perturber(model, inputs)
+    forward, sizes = perturber._forward, []
+
+    def small_memory(ask, rows, length):
+        sizes.append(len(rows))
+        if len(rows) > 3:
+            raise torch.OutOfMemoryError("made up")
+        return forward(ask, rows, length)
+
+    monkeypatch.setattr(perturber, "_forward", small_memory)
+    torch.testing.assert_close(perturber.keep(keep), expected, atol=1e-5, rtol=0)
+    assert max(sizes) > 3
+    assert perturber.stats.rows_run <= 36 + 3
+
+
+def test_a_row_that_does_not_fit_is_a_clear_error_and_answers_stay(monkeypatch):
+    inputs = text_inputs(MODELS["bert"])
+    perturber = Perturber(MODELS["bert"], inputs)
+    forward, calls = perturber._forward, []
+
+    def fails_later(ask, rows, length):
+        calls.append(len(rows))
+        if len(calls) > 1:
+            raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 1 bytes")
+        return forward(ask, rows, length)
+
+    monkeypatch.setattr(perturber, "_forward", fails_later)
+    keep = random_masks(inputs, 12)
+    with pytest.raises(OutOfMemoryError, match=r"one row of \d+ tokens"):
+        perturber.keep(keep)
+    answered = perturber.stats.rows_run
+    assert answered > len(inputs)
+    monkeypatch.setattr(perturber, "_forward", forward)
+    perturber.keep(keep)
+    again = Perturber(MODELS["bert"], inputs)
+    again.keep(keep)
+    assert perturber.stats.rows_run == again.stats.rows_run  # nothing answered before the error ran twice
+
+
+def test_other_errors_are_not_swallowed(monkeypatch):
+    inputs = text_inputs(MODELS["bert"])
+    perturber = Perturber(MODELS["bert"], inputs)
+    monkeypatch.setattr(perturber, "_forward", lambda *_: (_ for _ in ()).throw(RuntimeError("shapes differ")))
+    with pytest.raises(RuntimeError, match="shapes differ"):
+        perturber.keep(random_masks(inputs, 2))
+
+
+def test_chunks_follow_measured_memory(monkeypatch):
+    inputs = text_inputs(MODELS["bert"])
+    perturber = Perturber(MODELS["bert"], inputs)
+    assert perturber.stats.peak_bytes > inputs.input_ids.numel() * 16 * 4  # more than the embeddings alone
+    sizes = []
+    forward = perturber._forward
+    monkeypatch.setattr(perturber, "_forward", lambda a, rows, n: sizes.append(len(rows)) or forward(a, rows, n))
+    monkeypatch.setattr(perturb, "_free_bytes", lambda device: int(perturber._bytes_a_token * 9 * 5 / 0.5))
+    perturber.keep(random_masks(inputs, 20))
+    assert max(sizes) <= 5 * 9 // 4
+
+
+def test_draws_average_to_the_expected_share_and_are_repeatable():
+    inputs = text_inputs(MODELS["bert"])
+    perturber = Perturber(MODELS["bert"], inputs)
+    prob = torch.full((3, 1, 7), 0.5)
+    first = perturber.soft(prob, draws=8, seed=1)
+    torch.testing.assert_close(first, Perturber(MODELS["bert"], inputs).soft(prob, draws=8, seed=1))
+    assert not torch.equal(first, perturber.soft(prob, draws=8, seed=2))
+    assert first.std(dim=2).min() > 0
+
+
+def test_numbers_are_uniform_independent_and_ignore_padding():
+    steps = torch.arange(4).numpy()
+    content = torch.tensor([7, 7, 8, 8]).numpy().astype("uint64")
+    keys = torch.from_numpy(noise.row_keys(0, content, steps * 0, steps % 2))
+    u = noise.uniform(keys, 128, 64)
+    flat = u.flatten(1)
+    assert flat.min() > 0
+    assert flat.max() < 1
+    counts = torch.stack([torch.histc(row, 32, 0, 1) for row in flat])
+    expected = flat.shape[1] / 32
+    chi2 = ((counts - expected) ** 2 / expected).sum(1)
+    assert chi2.max() < 31 + 5 * math.sqrt(2 * 31)
+    correlation = torch.corrcoef(flat) - torch.eye(4)
+    assert correlation.abs().max() < 5 / math.sqrt(flat.shape[1])
+    for shift in (1, 2, 63, 64, 65):
+        assert torch.corrcoef(torch.stack([flat[0, shift:], flat[0, :-shift]]))[0, 1].abs() < 5 / math.sqrt(
+            flat.shape[1]
+        )
+    torch.testing.assert_close(noise.uniform(keys, 200, 64)[:, :128], u, atol=0, rtol=0)
+    z = noise.normal(keys, 128, 64)
+    assert abs(z.mean()) < 0.03
+    assert abs(z.std() - 1) < 0.03
+    assert abs((z**4).mean() - 3) < 0.2
+
+
+def test_gaussian_noise_grows_with_its_scale_and_vanishes_without():
+    inputs = text_inputs(MODELS["bert"])
+    perturber = Perturber(MODELS["bert"], inputs)
+    scale = random_probabilities(inputs, 1)
+    for equation in (7, 8):
+        still = perturber.gaussian(torch.zeros_like(scale), variance=1.0, equation=equation, draws=2)
+        torch.testing.assert_close(still, perturber.full[:, None, None].expand_as(still))
+    seven = perturber.gaussian(scale, variance=0.25, equation=7)
+    torch.testing.assert_close(seven, perturber.gaussian(scale**2 * 0.25, variance=1.0, equation=8), atol=1e-6, rtol=0)
+
+
+def test_continuous_attention_mask_has_the_binary_mask_at_its_ends():
+    model = MODELS["bert"]
+    inputs = text_inputs(model)
+    perturber = Perturber(model, inputs, target=0)
+    keep = random_masks(inputs, 1)
+    answers = perturber.attention_mask(keep.float())
+    for b, length in enumerate(LENGTHS):
+        mask = torch.tensor([[1 if f < 0 else int(keep[b, 0, f]) for f in inputs.feature_of[b, :length].tolist()]])
+        with torch.no_grad():
+            expected = model(input_ids=inputs.input_ids[b : b + 1, :length], attention_mask=mask).logits.softmax(-1)[
+                0, 0
+            ]
+        torch.testing.assert_close(answers[b, 0], expected, atol=1e-5, rtol=0)
+
+
+def test_low_precision_is_close_and_leaves_the_model_alone():
+    model = MODELS["bert"]
+    inputs = text_inputs(model)
+    keep = random_masks(inputs, 4)
+    target = torch.tensor([0, 1, 2])
+    exact = Perturber(model, inputs, target=target).keep(keep)
+    low = Perturber(model, inputs, target=target, dtype=torch.bfloat16).keep(keep)
+    assert low.dtype == torch.float32
+    assert next(model.parameters()).dtype == torch.float32
+    assert 0 < (low - exact).abs().max() < 0.05
+
+
+@pytest.mark.parametrize("erase", perturb.IMAGE_ERASURES)
+@pytest.mark.parametrize("class_token", [True, False])
+def test_images_equal_the_one_row_loop(erase, class_token):
+    model, inputs = vision_model(class_token=class_token), image_inputs()
+    perturber = Perturber(model, inputs, erase=erase, target=1)
+    keep = random_masks(inputs, 4)
+    answers = perturber.keep(keep)
+    for b in range(3):
+        image = inputs.pixels[b]
+        replacement = {"zero": torch.zeros_like(image), "mean": image.mean((1, 2), keepdim=True).expand_as(image)}.get(
+            erase
+        )
+        if replacement is None:
+            replacement = perturb._replacement_pixels(inputs.pixels[b : b + 1], "blur")[0]
+            assert replacement.std() < image.std()
+        for s in range(4):
+            pixels = image.clone()
+            for f in range(4):
+                if not keep[b, s, f]:
+                    y, x = 4 * (f // 2), 4 * (f % 2)
+                    pixels[:, y : y + 4, x : x + 4] = replacement[:, y : y + 4, x : x + 4]
+            with torch.no_grad():
+                expected = model(pixels[None]).softmax(-1)[0, 1]
+            torch.testing.assert_close(answers[b, s], expected, atol=1e-5, rtol=0)
+    soft = perturber.soft(torch.ones(3, 1, 4), draws=2)
+    torch.testing.assert_close(soft[:, 0, 0], perturber.full, atol=1e-6, rtol=0)
+    assert perturber.soft(torch.full((3, 1, 4), 0.5), draws=2).shape == (3, 1, 2)
+
+
+def test_refusals_say_what_came_and_what_was_expected():
+    model = MODELS["bert"]
+    inputs = text_inputs(model)
+    perturber = Perturber(model, inputs)
+    nan = torch.full((3, 1, 7), 0.5)
+    nan[1, 0, 2] = torch.nan
+    with pytest.raises(InputError, match="NaN"):
+        perturber.soft(nan)
+    with pytest.raises(InputError, match=r"outside \[0, 1\]"):
+        perturber.soft(torch.full((3, 1, 7), 1.5))
+    with pytest.raises(InputError, match=r"expected \[B, S, F\] = \[3, any, 7\]"):
+        perturber.keep(torch.ones(3, 7, dtype=torch.bool))
+    with pytest.raises(InputError, match=r"torch\.bool"):
+        perturber.keep(torch.ones(3, 1, 7))
+    with pytest.raises(UnknownNameError, match="did you mean 'delete'"):
+        Perturber(model, inputs, erase="delet")
+    with pytest.raises(UnknownNameError, match="'mean'"):
+        Perturber(vision_model(), image_inputs(), erase="men")
+    with pytest.raises(UnknownNameError):
+        Perturber(model, inputs, target="gold")
+    with pytest.raises(InputError, match="classes 0 to 2"):
+        Perturber(model, inputs, target=3)
+    with pytest.raises(InputError, match=r"integers \[B\]"):
+        Perturber(model, inputs, target=torch.tensor([0, 1]))
+    with pytest.raises(UnknownNameError):
+        Perturber(model, inputs, output="logits")
+    with pytest.raises(InputError, match="draws 0"):
+        perturber.soft(torch.ones(3, 1, 7), draws=0)
+    with pytest.raises(InputError, match="max_rows"):
+        Perturber(model, inputs, max_rows=0)
+    with pytest.raises(InputError, match="eval"):
+        Perturber(text_model().train(), inputs)
+    with pytest.raises(ModelError, match="Linear"):
+        Perturber(torch.nn.Linear(2, 2).eval(), inputs)
+    with pytest.raises(ModelError, match="VisionTransformer"):
+        Perturber(model, image_inputs())
+
+
+def test_set_function_is_the_same_face_over_any_function():
+    weights = torch.tensor([1.0, 2.0, 4.0])
+    fn = SetFunction(lambda keep: keep.float() @ weights, 3)
+    assert fn.full.item() == 7
+    assert fn.empty.item() == 0
+    keep = torch.tensor([[[True, False, True], [True, False, True], [True, True, True]]])
+    assert fn.keep(keep).tolist() == [[5.0, 5.0, 7.0]]
+    assert (fn.stats.rows_asked, fn.stats.rows_run) == (5, 3)
+    with pytest.raises(InputError, match=r"bool \[1, S, 3\]"):
+        fn.keep(keep[..., :2])
+    with pytest.raises(InputError, match="fn returned shape"):
+        SetFunction(lambda keep: keep.float(), 3).full  # noqa: B018
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
+def test_the_gpu_gives_the_same_answers():
+    model = text_model("bert")
+    inputs = text_inputs(model)
+    keep, prob = random_masks(inputs, 6), random_probabilities(inputs, 2)
+    here = Perturber(model, inputs, target=1)
+    hard, soft = here.keep(keep), here.soft(prob, draws=3)
+    there = Perturber(model.cuda(), inputs, target=1)
+    torch.testing.assert_close(there.keep(keep).cpu(), hard, atol=1e-5, rtol=0)
+    torch.testing.assert_close(there.soft(prob, draws=3).cpu(), soft, atol=1e-5, rtol=0)

@@ -1,0 +1,153 @@
+"""A home for the runner with a study of three small notebooks and a book of two pages, to be broken in tests."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+
+HEADER = """\
+# ---
+# jupyter:
+#   jupytext: {text_representation: {extension: .py, format_name: percent}}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+# ---
+"""
+
+COMPUTE = (
+    HEADER
+    + """
+# %% tags=["parameters"]
+profile = "laptop"
+dataset = "movie"
+seed = 0
+
+# %%
+import os
+import time
+from pathlib import Path
+
+import pandas as pd
+
+from faithlib import study
+
+run = study.start("count", profile=profile, dataset=dataset, seed=seed)
+
+# %%
+calls = study.root() / "calls"
+with calls.open("a") as stream:
+    stream.write(f"begin {dataset}\\n")
+gate = study.root() / f"wait-{dataset}"
+while gate.exists():
+    time.sleep(0.05)
+
+# %%
+run.save(pd.DataFrame({"dataset": dataset, "value": [seed, run.settings["inputs"]]}), "counts")
+run.note(n=2)
+with calls.open("a") as stream:
+    stream.write(f"end {dataset}\\n")
+run.finish()
+"""
+)
+
+REPORT = (
+    HEADER
+    + """
+# %% [markdown]
+# # A report
+
+# %% tags=["parameters"]
+profile = "laptop"
+
+# %%
+from IPython.display import Markdown
+
+from faithlib import study
+
+run = study.start("report", profile=profile)
+
+# %%
+counts = study.load("counts", profile)
+run.save(counts[["dataset", "value"]].groupby("dataset", as_index=False).sum(), "table", format="csv")
+run.save(counts[["dataset", "value"]], "scoreboard", format="csv")
+Markdown(f'''
+```{{csv-table}} A table
+:file: {run.link("table.csv")}
+:header-rows: 1
+:name: tiny-table
+```
+
+{{numref}}`tiny-table` has {len(counts)} rows.
+''')
+
+# %%
+run.provenance(n=len(counts))
+
+# %%
+run.finish()
+"""
+)
+
+PROFILES = """\
+profiles:
+  smoke:
+    about: Small.
+    settings:
+      count: {datasets: [movie, bbc], seeds: [0], inputs: 3}
+  laptop:
+    about: Larger.
+    settings:
+      count: {datasets: [movie, bbc], seeds: [0, 1], inputs: 30}
+studies:
+  tiny:
+    compute:
+      count: {over: {dataset: datasets, seed: seeds}}
+    report:
+      report: {reads: [count]}
+"""
+
+INDEX = """\
+# A tiny book
+
+See {doc}`executed/report`.
+"""
+
+
+def make_home(folder: Path) -> Path:
+    """Write the tiny study and its book below a folder."""
+    files = {
+        "notebooks/compute/count.py": COMPUTE,
+        "notebooks/report/report.py": REPORT,
+        "notebooks/profiles.yaml": PROFILES,
+        "book/intro.md": INDEX,
+        "book/_toc.yml": "format: jb-book\nroot: intro\nchapters:\n  - file: executed/report\n",
+        "book/references.bib": "",
+        "requirements.lock": "",
+        "data/sources.toml": "",
+    }
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    shutil.copy(REPOSITORY / "notebooks" / "Snakefile", folder / "notebooks" / "Snakefile")
+    shutil.copy(REPOSITORY / "_config.yml", folder / "_config.yml")
+    if (static := REPOSITORY / "book" / "_static").is_dir():
+        shutil.copytree(static, folder / "book" / "_static")
+    return folder
+
+
+def command(home: Path, *words: str) -> tuple[list[str], dict[str, str]]:
+    """The runner's command line for a home, and its environment."""
+    environment = {**os.environ, "FAITHLIB_HOME": str(home), "PYTHONPATH": str(REPOSITORY)}
+    environment.pop("FAITHLIB_RUN", None)
+    return [sys.executable, "-m", "faithlib.study", *words], environment
+
+
+def call(home: Path, *words: str, timeout: float = 300) -> subprocess.CompletedProcess[str]:
+    """Run the runner to its end."""
+    line, environment = command(home, *words)
+    return subprocess.run(line, env=environment, capture_output=True, text=True, timeout=timeout, check=False)

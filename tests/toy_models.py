@@ -1,0 +1,117 @@
+"""Small models with random weights, and an obviously correct way to ask them about erased inputs."""
+
+from __future__ import annotations
+
+import tokenizers
+import torch
+import transformers
+from timm.models.vision_transformer import VisionTransformer
+from torch import Tensor, nn
+
+from faithlib.inputs import ImageInputs, TextInputs
+
+FAMILIES = ("bert", "roberta", "distilbert", "xlm-roberta")
+LENGTHS = (9, 6, 4)
+
+
+def text_model(family: str = "bert", *, classes: int = 3) -> nn.Module:
+    """A two-layer encoder classifier of a family, weights large enough that erasing a token shows."""
+    torch.manual_seed(0)
+    size = {"vocab_size": 60, "max_position_embeddings": 64, "num_labels": classes}
+    common = size | {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+    config, kind = {
+        "bert": (transformers.BertConfig(**common), transformers.BertForSequenceClassification),
+        "roberta": (transformers.RobertaConfig(**common), transformers.RobertaForSequenceClassification),
+        "xlm-roberta": (transformers.XLMRobertaConfig(**common), transformers.XLMRobertaForSequenceClassification),
+        "distilbert": (
+            transformers.DistilBertConfig(**size, dim=16, n_layers=2, n_heads=2, hidden_dim=32),
+            transformers.DistilBertForSequenceClassification,
+        ),
+    }[family]
+    model = kind(config).eval()
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if "LayerNorm" not in name and "layer_norm" not in name:
+                parameter.normal_(0, 0.4)
+    return model
+
+
+def text_inputs(model: nn.Module, lengths: tuple[int, ...] = LENGTHS, *, seed: int = 0) -> TextInputs:
+    """Random ids; first and last position of each row are protected, the positions between are one feature each."""
+    generator = torch.Generator().manual_seed(seed)
+    longest = max(lengths)
+    ids = torch.randint(5, 60, (len(lengths), longest), generator=generator)
+    sizes = torch.tensor(lengths)[:, None]
+    place = torch.arange(longest)[None, :]
+    mask = place < sizes
+    pad = model.config.pad_token_id
+    feature_of = torch.where((place > 0) & (place < sizes - 1), place - 1, -1)
+    return TextInputs(
+        input_ids=torch.where(mask, ids, pad),
+        attention_mask=mask,
+        feature_of=feature_of,
+        n_features=sizes[:, 0] - 2,
+        truncated=torch.zeros(len(lengths), dtype=torch.bool),
+        pad_id=pad,
+        mask_id=4,
+    )
+
+
+def vision_model(*, class_token: bool = True) -> VisionTransformer:
+    """A two-block ViT on 8 x 8 images with patches of 4."""
+    torch.manual_seed(0)
+    model = VisionTransformer(
+        img_size=8, patch_size=4, embed_dim=16, depth=2, num_heads=2, num_classes=3,
+        class_token=class_token, global_pool="token" if class_token else "avg",
+    ).eval()  # fmt: skip
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.normal_(0, 0.3)
+    return model
+
+
+def image_inputs(n: int = 3) -> ImageInputs:
+    """Random images in four patches."""
+    return ImageInputs.from_pixels(torch.randn(n, 3, 8, 8, generator=torch.Generator().manual_seed(1)), patch=4)
+
+
+def one_row(model: nn.Module, inputs: TextInputs, b: int, keep: Tensor, erase: str) -> Tensor:
+    """Logits [C] of one erased text, alone in its batch and without padding: the oracle of every test of the core."""
+    length = int(inputs.lengths[b])
+    ids = inputs.input_ids[b, :length]
+    feature_of = inputs.feature_of[b, :length]
+    stays = torch.tensor([f < 0 or bool(keep[f]) for f in feature_of.tolist()])
+    base = getattr(model, model.base_model_prefix)
+    given = {}
+    if erase == "delete":
+        ids = ids[stays]
+    elif erase in ("pad", "mask"):
+        ids = torch.where(stays, ids, inputs.pad_id if erase == "pad" else inputs.mask_id)
+        if hasattr(base.embeddings, "padding_idx"):
+            # Left alone, RoBERTa would give erased tokens the position of padding and move the others up.
+            first = base.embeddings.padding_idx + 1
+            given["position_ids"] = torch.arange(first, first + length)[None]
+    hook = base.embeddings.register_forward_hook(
+        lambda module, args, output: output * stays[None, :, None] if erase == "zero" else output
+    )
+    try:
+        with torch.no_grad():
+            return model(input_ids=ids[None], attention_mask=torch.ones_like(ids)[None], **given).logits[0]
+    finally:
+        hook.remove()
+
+
+def tokenizer() -> transformers.PreTrainedTokenizerBase:
+    """A WordPiece tokenizer over a few words, uncased, with BERT's special tokens and punctuation apart."""
+    words = "[PAD] [UNK] [CLS] [SEP] [MASK] a fine film not bad at all , . un ##fun ##ny who is it".split()
+    backend = tokenizers.Tokenizer(tokenizers.models.WordPiece({w: i for i, w in enumerate(words)}, unk_token="[UNK]"))
+    backend.normalizer = tokenizers.normalizers.BertNormalizer(lowercase=True)
+    backend.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
+    backend.post_processor = tokenizers.processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=backend, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]",
+        mask_token="[MASK]", model_max_length=32,
+        model_input_names=["input_ids", "token_type_ids", "attention_mask"],
+    )  # fmt: skip
