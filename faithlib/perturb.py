@@ -47,7 +47,8 @@ class OutOfMemoryError(FaithlibError, MemoryError):
 
 @dataclass
 class Stats:
-    """What was asked and what it cost. Seconds are wall time; `peak_bytes` is the measured peak of one chunk."""
+    """What was asked and what it cost. Seconds are wall time; `peak_bytes` is the largest chunk's share of memory, from the
+    measured bytes a token."""
 
     rows_asked: int = 0
     rows_run: int = 0
@@ -340,6 +341,9 @@ class Perturber:
                 self._memo.put(slots[chunk], logits.float())
                 self.stats.rows_run += len(chunk)
                 self.stats.forwards += 1
+                self.stats.peak_bytes = max(
+                    self.stats.peak_bytes, round((self._bytes_a_token or 0) * len(chunk) * int(lengths[start]))
+                )
                 bar.update(len(chunk))
                 start = stop
         self.stats.seconds_model += clock.seconds()
@@ -366,7 +370,6 @@ class Perturber:
             return self._forward(ask, rows, length)
         logits, peak = _with_peak_memory(lambda: self._forward(ask, rows, length), self.device)
         self._bytes_a_token = max(1.0, peak / (len(rows) * length))
-        self.stats.peak_bytes = max(self.stats.peak_bytes, peak)
         return logits
 
     def _halve(self, error: BaseException, rows: int, length: int) -> None:

@@ -52,13 +52,15 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import pandas as pd
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from faithlib.errors import DataError, InputError, unknown
+
+if TYPE_CHECKING:
+    import pandas as pd  # a second to import, which the runner's many short processes do not need
 
 RUN_VARIABLE = "FAITHLIB_RUN"  # how the runner tells the kernel which run it is
 MANIFEST = "manifest.json"
@@ -138,13 +140,13 @@ def table() -> Table:
     path = root() / "notebooks" / "profiles.yaml"
     if not path.is_file():
         raise DataError(f"there is no {path}: FAITHLIB_HOME must name a folder with notebooks/profiles.yaml in it")
-    return _table(path, path.stat().st_mtime_ns)
+    return _table(path, path.read_text(encoding="utf-8"))
 
 
 @functools.lru_cache(maxsize=4)
-def _table(path: Path, _changed: int) -> Table:
+def _table(path: Path, text: str) -> Table:
     try:
-        made = Table.model_validate(yaml.safe_load(path.read_text(encoding="utf-8")))
+        made = Table.model_validate(yaml.safe_load(text))
     except ValidationError as error:
         raise InputError(f"{path} cannot be used:\n{error}") from error
     _check_same_settings(made, path)
@@ -224,7 +226,11 @@ def tree_digest(path: Path) -> str:
     total = hashlib.sha256()
     for file in files:
         total.update(f"{file.relative_to(path)}\0".encode())
-        total.update(_file_digest(file, file.stat().st_size, file.stat().st_mtime_ns))
+        size, changed = file.stat().st_size, file.stat().st_mtime_ns
+        # Only large files are worth remembering: two edits of a small one may fall within one tick of the file system.
+        total.update(
+            _file_digest(file, size, changed) if size > 1 << 20 else hashlib.sha256(file.read_bytes()).digest()
+        )
     return total.hexdigest()[:12]
 
 
@@ -319,15 +325,15 @@ class Job:
 
 def notebook_parameters(source: Path) -> dict[str, Any]:
     """The parameters of a notebook and their defaults: the assignments in its cell tagged `parameters`."""
-    return dict(_parsed(source, source.stat().st_mtime_ns)[0])
+    return dict(_parsed(source, source.read_text(encoding="utf-8"))[0])
 
 
 @functools.lru_cache(maxsize=256)
-def _parsed(source: Path, _changed: int) -> tuple[dict[str, Any], str]:
+def _parsed(source: Path, text: str) -> tuple[dict[str, Any], str]:
     """(parameters, code of all code cells) of a notebook."""
     import jupytext
 
-    cells = [cell for cell in jupytext.read(source)["cells"] if cell["cell_type"] == "code"]
+    cells = [cell for cell in jupytext.reads(text, fmt="py:percent")["cells"] if cell["cell_type"] == "code"]
     found: dict[str, Any] = {}
     for cell in cells:
         if "parameters" not in cell["metadata"].get("tags", ()):
@@ -387,7 +393,7 @@ def make_job(source: Path, profile_name: str, given: Mapping[str, Any]) -> Job:
         "parameters": parameters,
         # The values of a grid are not part of one point in it: a further seed must not redo the others.
         "settings": {key: value for key, value in block.items() if key not in entry.over.values()},
-        "code": code_digest(_parsed(source, source.stat().st_mtime_ns)[1]),
+        "code": code_digest(_parsed(source, source.read_text(encoding="utf-8"))[1]),
         "pins": tree_digest(root() / "requirements.lock"),
         "sources": tree_digest(data / "sources.toml"),
         "upstream": [job.run_id for job in upstream],
@@ -486,7 +492,7 @@ class Run:
             "run_id": self.job.run_id,
             "upstream": [folder.name for folder in self.upstream],
             "commit": commit(),
-            "code": code_digest(_parsed(self.job.source, self.job.source.stat().st_mtime_ns)[1]),
+            "code": code_digest(_parsed(self.job.source, self.job.source.read_text(encoding="utf-8"))[1]),
             "versions": versions(),
             "device": device(),
             "processor": processor(),
@@ -571,6 +577,8 @@ def load(name: str, profile: str = "laptop", *, reference: bool = False) -> pd.D
     Inside the book's build these are the runs that the notebook declares to read; by hand they are the newest of each
     set of parameters in the plan. `reference=True` reads the committed results of the full profile instead.
     """
+    import pandas as pd
+
     if reference:
         return _read_reference(name)
     told = json.loads(os.environ.get(RUN_VARIABLE, "{}"))
@@ -600,6 +608,8 @@ def _result(folder: Path, name: str) -> Path | None:
 
 
 def _read(file: Path) -> pd.DataFrame:
+    import pandas as pd
+
     return pd.read_parquet(file) if file.suffix == ".parquet" else pd.read_csv(file)
 
 
@@ -635,6 +645,8 @@ def _folders_by_hand(jobs: Iterable[Job]) -> Iterator[Path]:
 
 def manifests(profile: str) -> pd.DataFrame:
     """One row per whole run that `load` would read: the manifest, with parameters and notes as columns of their own."""
+    import pandas as pd
+
     told = json.loads(os.environ.get(RUN_VARIABLE, "{}"))
     folders = [Path(folder) for folder in told["upstream"]] if told else list(_folders_by_hand(plan(profile)))
     rows = []

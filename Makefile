@@ -1,0 +1,79 @@
+# The commands of this repository; `make help` lists them. Each works alone on a fresh clone: what it needs is made first.
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+
+# Size of the runs: smoke, laptop, full or paper (notebooks/profiles.yaml); how many notebooks run at a time.
+PROFILE ?= laptop
+CORES ?= $(shell nproc)
+PORT ?= 8000
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+
+# The environment belongs to exactly these pins: another lock makes another stamp, and so a new installation.
+BIN := .venv/bin
+PINS := $(shell cat requirements.lock pyproject.toml | sha256sum | cut -c1-12)
+ENVIRONMENT := .venv/.made-from-$(PINS)
+STUDY := $(BIN)/python -m faithlib.study
+export PYTHONUNBUFFERED := 1
+
+.PHONY: help book test lint format lock fetch train full paper serve clean
+
+help: ## list the commands
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
+
+book: $(ENVIRONMENT) fetch ## run the notebooks (PROFILE=laptop) and build the book
+	@began=$$SECONDS; $(STUDY) book --profile $(PROFILE) --cores $(CORES); \
+	 seconds=$$((SECONDS - began)); echo "notebooks and pages took $$((seconds / 60)) min $$((seconds % 60)) s"
+
+test: $(ENVIRONMENT) fetch lint ## lint, types, all tests, the smoke book and its pages in a browser
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	@command -v chromium chromium-browser google-chrome >/dev/null || \
+	 echo "no Chromium on this machine: the page checks in a browser were skipped (Debian: apt-get install chromium)"
+
+lint: $(ENVIRONMENT) ## style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(ENVIRONMENT) ## put the code into the house style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+fetch: $(ENVIRONMENT) ## fetch and verify every source in data/sources.toml
+	@$(BIN)/python -c "from faithlib.data import fetch_all; fetch_all()"
+
+train: $(ENVIRONMENT) fetch ## make every shipped checkpoint again (hours)
+	@for notebook in notebooks/train/*.py; do $(STUDY) run "$$notebook" --profile $(PROFILE); done
+
+full: ## the full profile: about an hour a paper on two cores, resumable
+	@$(MAKE) book PROFILE=full
+
+paper: ## the papers' own models and data: needs a GPU and the network
+	@$(MAKE) book PROFILE=paper
+
+serve: book ## the book at a local address, as a phone or another machine would see it
+	$(BIN)/python -m http.server --bind 127.0.0.1 --directory book/_build/html $(PORT)
+
+lock: $(ENVIRONMENT) ## resolve pyproject.toml into requirements.lock again
+	@echo '# Every package of the environment, pinned with the digests of its files. Made from pyproject.toml by `make lock`; do not edit.' > .lock.tmp
+	$(BIN)/uv pip compile --quiet --generate-hashes --python-version 3.11 --extra dev --no-emit-index-url --no-emit-find-links \
+	 --no-annotate --no-header --constraint requirements.lock pyproject.toml >> .lock.tmp
+	@mv .lock.tmp requirements.lock
+
+clean: ## remove what was built (results and book; not the environment, not the fetched sources)
+	rm -rf data/results book/_build book/executed .snakemake .pytest_cache .mypy_cache .ruff_cache .hypothesis .lock.tmp
+
+# uv installs in a fifth of pip's time, so pip only brings uv; where uv cannot reach the index, pip does all of it.
+$(ENVIRONMENT): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if v == (3, 11) else f"Python 3.11 is needed, $(PYTHON) is {v[0]}.{v[1]}: make PYTHON=/path/to/python3.11")'
+	@echo "installing the environment into .venv (about 6.5 GB, once)"
+	@$(PYTHON) -m venv .venv
+	@sed -n '/^uv==/,/[^\\]$$/p' requirements.lock > .venv/uv.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r .venv/uv.lock
+	@VIRTUAL_ENV=.venv $(BIN)/uv pip install --quiet --require-hashes -r requirements.lock || \
+	 $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@rm -f .venv/.made-from-*
+	@touch $@

@@ -1,0 +1,87 @@
+"""Attributions from attention maps: how much the [CLS] position attends to each token.
+
+Each function answers [R, L]; positions that are no feature are dropped later, and what is left is not renormalised.
+Fused attention kernels return no maps, so the model's attention is written out ("eager") for the call and put back.
+
+Shape letters: R rows of one chunk, L tokens, H heads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from faithlib.attribution.explained import Chunk, eager_attention
+from faithlib.errors import InputError, ModelError, unknown
+
+VARIANTS = ("paper", "released")
+
+
+def attention(chunk: Chunk, *, layer: int = -1) -> Tensor:
+    """a_i = mean over heads of attention from [CLS] to position i in `layer` (default: the last; Jain et al. 2020).
+
+    In [0, 1], at most 1 in sum. Says nothing about any class: target and output have no effect. Cost: one forward row
+    an input.
+
+    Raises ModelError where the model gives no attention maps, InputError where it has no such layer.
+    """
+    with torch.no_grad():
+        return _map(chunk, chunk.embeddings(), layer)[0][:, :, 0].mean(dim=1)
+
+
+def scaled_attention(chunk: Chunk, *, layer: int = -1, variant: str = "paper") -> Tensor:
+    """mean over heads of a_i * dF/da_i, attention times its own gradient (Serrano & Smith 2019), [CLS] row, signed.
+
+    `variant="released"`: the square of the head-mean attention, as the released code of Zhao & Aletras 2023 multiplies
+    attention by attention (PAPERS.md, D6); it orders features exactly as `attention` does. Cost: one forward row and
+    the backward pass down to `layer`.
+    """
+    if variant not in VARIANTS:
+        raise unknown("variant of scaled_attention", variant, VARIANTS)
+    if variant == "released":
+        return attention(chunk, layer=layer).square()
+    weights, value = _map(chunk, chunk.embeddings(), layer)
+    (gradient,) = torch.autograd.grad(value.sum(), weights)
+    return (weights * gradient)[:, :, 0].mean(dim=1).detach()
+
+
+def _map(chunk: Chunk, embeddings: Tensor, layer: int) -> tuple[Tensor, Tensor]:
+    """The attention map [R, H, L, L] of a layer and the explained number [R], in one forward."""
+    with eager_attention(chunk.backend.model), _attention_maps(chunk, tuple(embeddings.shape[:2])) as maps:
+        value = chunk.value(embeddings)
+    if not maps:
+        raise ModelError(
+            f"{type(chunk.backend.model).__name__} gives no attention maps: expected a transformer whose attention "
+            "modules return them with attn_implementation='eager'"
+        )
+    if not -len(maps) <= layer < len(maps):
+        raise InputError(f"layer {layer}: this model has attention layers 0 to {len(maps) - 1} (or -{len(maps)} to -1)")
+    return maps[layer], value
+
+
+@contextmanager
+def _attention_maps(chunk: Chunk, shape: tuple[int, int]) -> Iterator[list[Tensor]]:
+    """Collects the maps that the encoder's modules return beside their output, in the order of the layers.
+
+    By shape, not by class name, so that it holds for every family; a map that several nested modules hand on counts
+    once.
+    """
+    rows, length = shape
+    maps: list[Tensor] = []
+
+    def collect(module: Any, arguments: Any, output: Any) -> None:
+        for item in output if isinstance(output, tuple) else ():
+            if isinstance(item, Tensor) and item.ndim == 4 and (len(item), *item.shape[2:]) == (rows, length, length):
+                if not any(item is known for known in maps):
+                    maps.append(item)
+
+    handles = [module.register_forward_hook(collect) for module in chunk.backend.base.modules()]
+    try:
+        yield maps
+    finally:
+        for handle in handles:
+            handle.remove()

@@ -1,0 +1,44 @@
+"""Attributions that know nothing of the model: the floors that every other method has to beat.
+
+Each function answers [B, L], one number a position, from the inputs alone.
+
+Shape letters: B inputs, L tokens.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import torch
+from torch import Tensor
+
+from faithlib.errors import unknown
+from faithlib.inputs import TextInputs
+
+DISTRIBUTIONS = ("gaussian", "uniform")
+
+
+def random(inputs: TextInputs, *, seed: int = 0, distribution: str = "gaussian") -> Tensor:
+    """Independent N(0, 1) draws, as in the released code of Zhao & Aletras 2023, or U(0, 1) with "uniform".
+
+    Drawn from (seed, content of the input): the same text gets the same scores in every batch.
+    """
+    if distribution not in DISTRIBUTIONS:
+        raise unknown("distribution", distribution, DISTRIBUTIONS)
+    scores = torch.zeros(inputs.input_ids.shape)
+    draw = torch.randn if distribution == "gaussian" else torch.rand
+    for b, (key, length) in enumerate(zip(inputs.keys(), inputs.lengths.tolist(), strict=True)):
+        scores[b, :length] = draw(length, generator=generator(seed, key))
+    return scores
+
+
+def uniform(inputs: TextInputs) -> Tensor:
+    """1 at every position: each wordpiece matters alike. Pooled by sum, a word gets the number of its pieces (the length
+    confound of Zaman & Belinkov 2022; PAPERS.md, E5)."""
+    return torch.ones(inputs.input_ids.shape)
+
+
+def generator(seed: int, key: int) -> torch.Generator:
+    """A random generator for one input: by the caller's seed and the input's content, by nothing else."""
+    digest = hashlib.blake2b(f"{seed} {key}".encode(), digest_size=8).digest()
+    return torch.Generator().manual_seed(int.from_bytes(digest, "little") >> 1)

@@ -1,0 +1,161 @@
+"""Attributions from gradients of the explained number F with respect to the embedding output e.
+
+Each function answers [R, L, D], one number an embedding element; the registry aggregates over D (option `aggregation`)
+and pools positions to features. A row's gradient is taken from that row's own output, so nothing leaks between inputs.
+
+Shape letters: R rows of one chunk, L tokens, D embedding size.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import torch
+from captum.attr import GuidedBackprop, IntegratedGradients
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.overrides import TorchFunctionMode
+
+from faithlib.attribution.explained import Chunk
+from faithlib.errors import InputError, ModelError, unknown
+
+VARIANTS = ("paper", "released")
+
+# What plays the part of ReLU in today's encoders.
+_RECTIFIERS = frozenset(
+    {
+        functional.relu, torch.relu, torch.Tensor.relu, functional.gelu, functional.silu, functional.leaky_relu,
+        functional.elu, functional.mish,
+    }
+)  # fmt: skip
+
+
+def saliency(chunk: Chunk) -> Tensor:
+    """|dF/de| (Simonyan et al. 2014): how fast the output changes with each element, whatever the direction. >= 0.
+
+    Cost: one forward and one backward row an input.
+    """
+    return _gradient(chunk)[1].abs()
+
+
+def input_x_gradient(chunk: Chunk) -> Tensor:
+    """e * dF/de (Kindermans et al. 2016; Shrikumar et al. 2017), element by element, signed.
+
+    The default aggregation, "abs_sum", is the |sum_d e_d dF/de_d| of Zhao & Aletras 2023 (never negative); "sum" keeps
+    the sign, "l2" and "mean" are those of Zaman & Belinkov 2022. Cost: one forward and one backward row an input.
+    """
+    embeddings, gradient = _gradient(chunk)
+    return embeddings * gradient
+
+
+def activation(chunk: Chunk) -> Tensor:
+    """e itself (layer activation, Karpathy et al. 2015): what the embedding layer puts out, whatever the model does
+    with it.
+
+    A floor: it ignores the prediction, and target and output have no effect on it. Cost: the embedding layer alone.
+    """
+    return chunk.embeddings().detach()
+
+
+def guided_backprop(chunk: Chunk, *, variant: str = "paper") -> Tensor:
+    """dF/de where every rectifier passes back positive gradients only (Springenberg et al. 2015), signed.
+
+    `variant="paper"`: the rule holds for ReLU and for what stands in its place in these models (GELU, SiLU, ...):
+    max(0, gradient) at the rectifier's input. `variant="released"`: captum's GuidedBackprop, which knows `nn.ReLU`
+    modules only; on a GELU model no rule is applied and the result is the plain gradient (PAPERS.md, E3).
+    Cost: one forward and one backward row an input.
+
+    Raises ModelError where the model calls no rectifier, for then nothing would be guided.
+    """
+    if variant not in VARIANTS:
+        raise unknown("variant of guided_backprop", variant, VARIANTS)
+    if variant == "released":
+        return _captum_guided(chunk)
+    embeddings = chunk.embeddings()
+    guide = _Guide()
+    with guide:
+        value = chunk.value(embeddings)
+    if not guide.met:
+        raise ModelError(
+            f"guided_backprop: {type(chunk.backend.model).__name__} calls none of the rectifiers that the rule is for "
+            "(relu, gelu, silu, ...); use saliency"
+        )
+    return torch.autograd.grad(value.sum(), embeddings)[0]
+
+
+def integrated_gradients(
+    chunk: Chunk,
+    *,
+    baseline: str = "zero",
+    keep_protected: bool = True,
+    n_steps: int = 50,
+    internal_batch_size: int | None = None,
+) -> Tensor:
+    """(e - e') * integral of dF/de along the straight line from e' to e (Sundararajan et al. 2017, Eq. 1), signed.
+
+    captum's IntegratedGradients, Gauss-Legendre with `n_steps` points, at most `internal_batch_size` rows a forward
+    (default: by `max_tokens`). The baseline e' is the zero embedding ("zero"), or the embedding of [PAD] ("pad") or
+    [MASK] ("mask") at each position; protected positions stay as they are, so that e' is the erased input of
+    `Perturber.empty` and the scores of the features add up to F(e) - F(e'). `keep_protected=False` moves [CLS], [SEP]
+    and query too, and their part of the sum is lost. Cost: `n_steps` forward and backward rows an input, one forward
+    row for the predicted class.
+    """
+    if n_steps < 1:
+        raise InputError(f"n_steps {n_steps}: expected at least 1")
+    if internal_batch_size is not None and internal_batch_size < 1:
+        raise InputError(f"internal_batch_size {internal_batch_size}: expected at least 1")
+    rows = len(chunk.rows)
+    # captum cannot run fewer rows at once than there are inputs; the registry's chunks keep those within max_tokens.
+    batch = max(rows, internal_batch_size or chunk.max_tokens // chunk.length)
+    return IntegratedGradients(chunk.value_of).attribute(
+        chunk.embeddings(),
+        baselines=chunk.baseline(baseline, keep_protected),
+        additional_forward_args=(chunk.rows, chunk.settled_target()),
+        n_steps=n_steps,
+        internal_batch_size=batch,
+    )
+
+
+def _gradient(chunk: Chunk) -> tuple[Tensor, Tensor]:
+    embeddings = chunk.embeddings()
+    (gradient,) = torch.autograd.grad(chunk.value(embeddings).sum(), embeddings)
+    return embeddings.detach(), gradient
+
+
+class ExplainedModule(nn.Module):
+    """A chunk's function as the module that captum wants, with the model's own modules below it to hook."""
+
+    def __init__(self, chunk: Chunk) -> None:
+        super().__init__()
+        self.model = chunk.backend.model
+        self._value_of = chunk.value_of
+
+    def forward(self, embeddings: Tensor, rows: Tensor, target: Tensor) -> Tensor:
+        return self._value_of(embeddings, rows, target)
+
+
+def _captum_guided(chunk: Chunk) -> Tensor:
+    target = chunk.settled_target()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Setting backward hooks")
+        return GuidedBackprop(ExplainedModule(chunk)).attribute(
+            chunk.embeddings(), additional_forward_args=(chunk.rows, target)
+        )
+
+
+class _Guide(TorchFunctionMode):
+    """Clamps the gradient at the input of each rectifier called inside, functional or module, and counts them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.met = 0
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func in _RECTIFIERS and args and args[0].requires_grad:
+            self.met += 1
+            # A view of its own: the gradient that reaches the same tensor by other ways (a residual) is left alone.
+            guided = args[0].view_as(args[0])
+            guided.register_hook(lambda gradient: gradient.clamp(min=0))
+            args = (guided, *args[1:])
+        return func(*args, **(kwargs or {}))

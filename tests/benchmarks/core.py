@@ -1,0 +1,132 @@
+"""What the perturbation core costs beyond the model's own forward passes.
+
+    .venv/bin/python tests/benchmarks/core.py [--tokens 24 64 256] [--inputs 4] [--out table.csv]
+
+For hard NS/NC at the paper's five lengths and Soft-NS/NC with one draw, six attributions an input, on real MiniLM:
+- `floor`: distinct rows x the time one row takes in the best of several batch sizes, measured just before and just after;
+- `ratio`: the core's wall time to that floor (aim: at most 1.10);
+- `asked`, `run`: rows that the metrics asked for and rows that the model saw;
+- `naive`: the core's time to a loop that runs every row asked, one at a time;
+- `peak`: bytes of the tensors alive in one chunk (on a GPU: allocated), and the growth of the process;
+- the slope: all of it again with 1, 4 and 16 times the inputs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import time
+
+import pandas as pd
+import torch
+from torch import Tensor, nn
+
+from faithlib.inputs import TextInputs
+from faithlib.models import load_model
+from faithlib.perturb import Perturber
+from faithlib.scoring import hard_scores, soft_scores
+
+BATCH_SIZES = {24: (16, 32, 64, 96), 64: (8, 16, 32), 256: (2, 4, 8)}
+METHODS = 6
+
+
+def texts_of(tokens: int, n: int, tokenizer: object) -> TextInputs:
+    """`n` different inputs of exactly `tokens` tokens, so that the floor has one price a row."""
+    words = "the film was a long and quiet story about people who never said what they meant until it was late".split()
+    texts = [" ".join(words[(i + 7 * j * j + j) % len(words)] for j in range(tokens)) + f" {i}" for i in range(n)]
+    inputs = TextInputs.from_texts(texts, tokenizer, max_length=tokens)
+    assert inputs.input_ids.shape[1] == tokens
+    assert inputs.attention_mask.all()
+    return inputs
+
+
+def attributions(inputs: TextInputs) -> list[Tensor]:
+    """Six score vectors an input. The core's cost does not depend on where scores come from."""
+    generator = torch.Generator().manual_seed(0)
+    return [torch.randn(inputs.feature_mask.shape, generator=generator) for _ in range(METHODS)]
+
+
+def seconds_a_row(model: nn.Module, tokens: int) -> float:
+    """The time of one row in the best batch: minimum over sizes of the median of five forwards."""
+    device = next(model.parameters()).device
+    best = float("inf")
+    for size in BATCH_SIZES[tokens]:
+        ids = torch.randint(1000, 20000, (size, tokens), device=device)
+        times = []
+        with torch.inference_mode():
+            for _ in range(6):
+                start = time.perf_counter()
+                model(input_ids=ids)
+                if device.type == "cuda":
+                    torch.cuda.synchronize()
+                times.append(time.perf_counter() - start)
+        best = min(best, sorted(times[1:])[2] / size)
+    return best
+
+
+def core(model: nn.Module, inputs: TextInputs, scores: list[Tensor]) -> Perturber:
+    """All four metrics for all attributions."""
+    perturber = Perturber(model, inputs)
+    for score in scores:
+        hard_scores(perturber, score)
+        soft_scores(perturber, score)
+    return perturber
+
+
+def naive_seconds_a_row(model: nn.Module, inputs: TextInputs, rows: int = 24) -> float:
+    """One row at a time, as a simple loop would run it."""
+    with torch.inference_mode():
+        start = time.perf_counter()
+        for r in range(rows):
+            model(input_ids=inputs.input_ids[r % len(inputs)][None].to(next(model.parameters()).device))
+        return (time.perf_counter() - start) / rows
+
+
+def measure(model: nn.Module, tokenizer: object, tokens: int, n: int) -> dict[str, object]:
+    inputs = texts_of(tokens, n, tokenizer)
+    scores = attributions(inputs)
+    core(model, inputs[:1], [scores[0][:1]])  # warm up
+    before = seconds_a_row(model, tokens)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start = time.perf_counter()
+    stats = core(model, inputs, scores).stats
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+    seconds = time.perf_counter() - start
+    floor = stats.rows_run * min(before, seconds_a_row(model, tokens))
+    return {
+        "tokens": tokens,
+        "inputs": n,
+        "asked": stats.rows_asked,
+        "run": stats.rows_run,
+        "seconds": round(seconds, 2),
+        "floor": round(floor, 2),
+        "ratio": round(seconds / floor, 3),
+        "outside the model": round(1 - stats.seconds_model / seconds, 3),
+        "naive / core": round(naive_seconds_a_row(model, inputs) * stats.rows_asked / seconds, 2),
+        "peak MB": round(stats.peak_bytes / 1e6, 1),
+        "process grew MB": round((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory) / 1e3, 1),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tokens", type=int, nargs="+", default=[24, 64, 256])
+    parser.add_argument("--inputs", type=int, default=2, help="inputs at growth 1")
+    parser.add_argument("--growth", type=int, nargs="+", default=[1, 4, 16])
+    parser.add_argument("--out", help="write the table as CSV")
+    options = parser.parse_args()
+    classifier = load_model("local:text/movie-seed0")
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    model = classifier.model.to(device)
+    rows = []
+    for tokens in options.tokens:
+        for growth in options.growth:
+            rows.append(measure(model, classifier.tokenizer, tokens, options.inputs * growth))
+            print(pd.DataFrame(rows[-1:]).to_string(index=False, header=len(rows) == 1), flush=True)
+    if options.out:
+        pd.DataFrame(rows).to_csv(options.out, index=False)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,41 @@
+"""What all tests share: one thread each, nothing from the network, marks that skip what the machine lacks."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+# Before torch is imported anywhere: tests run side by side at one thread each, and nothing may look outside.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("MKL_NUM_THREADS", "1")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("MPLBACKEND", "agg")
+
+import pytest
+import torch
+from browser import chromium
+
+torch.set_num_threads(1)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long tests first, so that no worker ends with one; the book's tests share the worker that built it."""
+    for item in items:
+        if item.get_closest_marker("gpu") and not torch.cuda.is_available():
+            item.add_marker(pytest.mark.skip(reason="no CUDA device on this machine"))
+        if item.get_closest_marker("browser") and chromium() is None:
+            item.add_marker(pytest.mark.skip(reason="no Chromium on this machine: pages are not checked in a browser"))
+        if item.get_closest_marker("book"):
+            item.add_marker(pytest.mark.xdist_group("book"))
+    items.sort(key=lambda item: 0 if item.get_closest_marker("book") else 1 if item.get_closest_marker("slow") else 2)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A small study of its own, which `faithlib.study` takes for the repository."""
+    from tiny import make_home
+
+    monkeypatch.setenv("FAITHLIB_HOME", str(tmp_path))
+    monkeypatch.delenv("FAITHLIB_RUN", raising=False)
+    return make_home(tmp_path)

@@ -1,0 +1,259 @@
+"""The smoke book: it builds without a warning, and its pages hold what a reader may expect of them, in a real browser.
+
+`FAITHLIB_BOOK_HTML=book/_build/html` runs the page checks on a book that is there already instead.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urldefrag, urlsplit
+
+import pytest
+import yaml
+from browser import Browser, browser
+
+ROOT = Path(__file__).resolve().parents[1]
+LEFT_TO_WRITE = r"\bTODO\b|\bFIXME\b|\bXXX\b|[Ll]orem ipsum|Traceback \(most recent"
+pytestmark = [pytest.mark.book, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def html() -> Path:
+    """The folder of the built pages; builds the smoke book where none is named."""
+    if given := os.environ.get("FAITHLIB_BOOK_HTML"):
+        return Path(given).resolve()
+    line = [sys.executable, "-m", "faithlib.study", "book", "--profile", "smoke"]
+    # The book's notebooks set their own threads, and find nothing of this test run in their environment.
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("FAITHLIB_RUN", "PYTEST"))}
+    done = subprocess.run(line, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"the smoke book did not build:\n{done.stdout}\n{done.stderr}"
+    return ROOT / "data" / "results" / "smoke" / "book" / "_build" / "html"
+
+
+class Page(HTMLParser):
+    """What the checks need of one page."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.loads: list[str] = []
+        self.images: list[dict[str, str | None]] = []
+        self.ids: set[str] = set()
+        self.headings, self.article = 0, False
+        self.words: list[str] = []
+        self.text = path.read_text(encoding="utf-8")
+        self.feed(self.text)
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        self.ids |= {value for key in ("id", "name") if (value := values.get(key))}
+        self.article |= tag == "article"
+        self.headings += tag == "h1" and self.article  # the theme repeats the title for printing, outside the article
+        if tag == "a" and values.get("href"):
+            self.links.append(values["href"] or "")
+        if tag == "link" and values.get("rel") not in ("next", "prev", "index", "search", "canonical"):
+            self.loads.append(values.get("href") or "")
+        if tag in ("script", "img", "iframe", "source", "video", "audio", "object"):
+            self.loads.append(values.get("src") or values.get("data") or "")
+        if tag == "img":
+            self.images.append(values)
+
+
+@pytest.fixture(scope="module")
+def pages(html: Path) -> dict[str, Page]:
+    """Every page of the book by its path, without those that Sphinx adds."""
+    skip = {"genindex.html", "search.html", "index.html", "py-modindex.html"}
+    found = {str(path.relative_to(html)): path for path in sorted(html.rglob("*.html")) if "_static" not in path.parts}
+    return {name: Page(path) for name, path in found.items() if name not in skip}
+
+
+def test_every_entry_of_the_table_of_contents_is_a_page(html: Path, pages: dict[str, Page]) -> None:
+    toc = (ROOT / "book" / "_toc.yml").read_text(encoding="utf-8")
+    entries = re.findall(r"(?:root|file): (\S+)", toc)
+    assert len(entries) == len(set(entries)) > 10
+    assert {f"{entry}.html" for entry in entries} == set(pages)
+    assert yaml.safe_load(toc)["root"] in (html / "index.html").read_text(encoding="utf-8")
+
+
+def test_pages_have_one_title_and_nothing_left_to_write(pages: dict[str, Page]) -> None:
+    for name, page in pages.items():
+        assert page.headings == 1, name
+        assert not re.search(LEFT_TO_WRITE, "".join(page.words)), name
+
+
+def test_no_page_loads_anything_from_elsewhere(pages: dict[str, Page]) -> None:
+    for name, page in pages.items():
+        far = [
+            address
+            for address in page.loads
+            if urlsplit(address).scheme in ("http", "https") or address.startswith("//")
+        ]
+        assert not far, (name, far)
+
+
+def test_links_lead_somewhere(html: Path, pages: dict[str, Page]) -> None:
+    ids: dict[Path, set[str]] = {(html / name).resolve(): page.ids for name, page in pages.items()}
+    broken = []
+    for name, page in pages.items():
+        for link in [*page.links, *page.loads]:
+            parts = urlsplit(link)
+            if parts.scheme or not link:
+                continue
+            path, anchor = urldefrag(link)
+            target = (html / name).parent.joinpath(unquote(urlsplit(path).path)) if path else html / name
+            target = target.resolve()
+            inside = target in ids and anchor and unquote(anchor) not in ids[target]
+            if not target.exists() or inside:
+                broken.append((name, link))
+    assert not broken
+
+
+def test_images_say_what_they_show(pages: dict[str, Page]) -> None:
+    figures = 0
+    for name, page in pages.items():
+        for image in page.images:
+            alt = (image.get("alt") or "").strip()
+            figures += 1
+            assert len(alt) > 15, (name, image)
+            assert not re.search(r"\.(svg|png)$", alt), (name, alt)
+    assert figures > 0
+
+
+def test_reports_say_where_they_come_from(html: Path, pages: dict[str, Page]) -> None:
+    reports = {name: page for name, page in pages.items() if name.startswith("executed/")}
+    assert reports
+    for name, page in reports.items():
+        assert "Provenance" in page.text, name
+        assert "| papermill - " in "".join(page.words), name
+        downloads = [link for link in page.links if "_downloads/" in link]
+        assert any(link.endswith(f"{Path(name).stem}.ipynb") for link in downloads), (name, downloads)
+
+
+# --- in the browser ------------------------------------------------------------
+
+ASK = r"""
+(() => {
+  const parse = text => { const v = text.match(/[\d.]+/g).map(Number), unit = /^color\(srgb/.test(text) ? 255 : 1;
+    return [v[0] * unit, v[1] * unit, v[2] * unit, v[3] ?? 1]; };
+  const over = (top, below) => [0, 1, 2].map(i => top[i] * top[3] + below[i] * (1 - top[3])).concat([1]);
+  const behind = element => { const layers = [];
+    for (let e = element; e; e = e.parentElement) { const c = parse(getComputedStyle(e).backgroundColor);
+      if (c[3] > 0) layers.push(c); if (c[3] === 1) break; }
+    return layers.reverse().reduce((below, top) => over(top, below), [255, 255, 255, 1]); };
+  const light = c => { const f = x => { x /= 255; return x <= .04045 ? x / 12.92 : ((x + .055) / 1.055) ** 2.4; };
+    return .2126 * f(c[0]) + .7152 * f(c[1]) + .0722 * f(c[2]); };
+  const contrast = element => { const below = behind(element);
+    const a = light(over(parse(getComputedStyle(element).color), below)), b = light(below);
+    return (Math.max(a, b) + .05) / (Math.min(a, b) + .05); };
+  const article = document.querySelector("article");
+  const faint = [];
+  for (const e of article.querySelectorAll("p, li, td, th, dt, dd, h1, h2, h3, code, span, a, summary, figcaption")) {
+    const own = [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim());
+    if (!own || !e.checkVisibility() || e.closest("mjx-container, .headerlink")) continue;
+    const value = contrast(e);
+    if (value < 4.5) faint.push([e.tagName, e.className, e.textContent.trim().slice(0, 40), +value.toFixed(2)]);
+  }
+  const width = document.documentElement.clientWidth;
+  const clipped = e => { for (let p = e.parentElement; p; p = p.parentElement)
+    if (getComputedStyle(p).overflowX !== "visible") return true; return false; };
+  return {
+    theme: document.documentElement.dataset.theme,
+    background: behind(article),
+    faint,
+    overflow: document.documentElement.scrollWidth - width,
+    wide: [...article.querySelectorAll("*")].filter(e => e.getBoundingClientRect().right > width + 1 && !clipped(e))
+      .map(e => `${e.tagName}.${e.className}`).slice(0, 5),
+    blank: [...document.images].filter(i => i.checkVisibility() && !(i.complete && i.naturalWidth)).map(i => i.src),
+    math: document.querySelectorAll(".math").length,
+    set: document.querySelectorAll("mjx-container").length,
+    mathErrors: [...document.querySelectorAll("mjx-merror")].map(e => e.textContent),
+    search: !!document.querySelector(".search-button, .search-button-field, input[type=search]"),
+    sheets: [...article.querySelectorAll("img")].filter(i => i.checkVisibility()).map(i => behind(i)),
+  };
+})()
+"""
+
+
+Seen = dict[tuple[str, str], dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def window() -> Iterator[Browser]:
+    with browser() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def seen(html: Path, pages: dict[str, Page], window: Browser) -> Seen:
+    """What the browser says of every page on a light desk and on a dark telephone."""
+    answers: Seen = {}
+    for name in pages:
+        for kind, width, dark in (("desk", 1280, False), ("phone", 390, True)):
+            asked = window.open((html / name).as_uri(), width=width, dark=dark)
+            answers[name, kind] = {"asked": asked, **window.evaluate(ASK)}
+    return answers
+
+
+@pytest.mark.browser
+def test_pages_ask_the_network_for_nothing(seen: Seen) -> None:
+    far = {
+        (key, url)
+        for key, facts in seen.items()
+        for url in facts["asked"]
+        if not re.match(r"(file|data|blob|about):", url)
+    }
+    assert not far
+
+
+@pytest.mark.browser
+def test_mathematics_is_set(seen: Seen) -> None:
+    assert sum(facts["math"] for facts in seen.values()) > 0
+    for key, facts in seen.items():
+        assert facts["set"] >= facts["math"], key
+        assert not facts["mathErrors"], key
+
+
+@pytest.mark.browser
+def test_pages_fit_a_telephone(seen: Seen) -> None:
+    wide = {
+        key: facts["wide"] or facts["overflow"] for key, facts in seen.items() if facts["overflow"] or facts["wide"]
+    }
+    assert not wide
+
+
+@pytest.mark.browser
+def test_text_is_readable_in_light_and_dark(seen: Seen) -> None:
+    assert {facts["theme"] for key, facts in seen.items() if key[1] == "desk"} == {"light"}
+    assert {facts["theme"] for key, facts in seen.items() if key[1] == "phone"} == {"dark"}
+    faint = {key: facts["faint"] for key, facts in seen.items() if facts["faint"]}
+    assert not faint
+
+
+@pytest.mark.browser
+def test_figures_are_there_and_stand_on_a_light_sheet(seen: Seen) -> None:
+    for key, facts in seen.items():
+        assert not facts["blank"], key
+        for sheet in facts["sheets"]:
+            assert min(sheet[:3]) > 200, key
+
+
+@pytest.mark.browser
+def test_search_finds_a_word(seen: Seen, html: Path, window: Browser) -> None:
+    assert all(facts["search"] for facts in seen.values())
+    window.open((html / "search.html").as_uri() + "?q=faithfulness")
+    count = window.evaluate(
+        """new Promise(done => { const look = n => {
+           const found = document.querySelectorAll('#search-results li').length;
+           found || n > 100 ? done(found) : setTimeout(() => look(n + 1), 100); }; look(0); })"""
+    )
+    assert count > 0

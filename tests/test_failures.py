@@ -1,0 +1,188 @@
+"""What must hold when things go wrong: killed builds, notebooks that raise, slips on the command line."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import tiny
+
+from faithlib import study
+
+pytestmark = pytest.mark.slow
+
+
+def calls(home: Path) -> list[str]:
+    """What the computations of the tiny study noted as they began and ended."""
+    path = home / "calls"
+    return path.read_text().splitlines() if path.is_file() else []
+
+
+def until(condition: Callable[[], bool], seconds: float = 90) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "the moment to kill did not come"
+        time.sleep(0.05)
+
+
+def pages(home: Path, profile: str = "smoke") -> dict[str, str]:
+    """Digest of every page, of the text that a reader sees: time and date of the run apart."""
+    html = home / "data" / "results" / profile / "book" / "_build" / "html"
+    seen = {}
+    for path in sorted(html.rglob("*.html")):
+        lines = path.read_text().splitlines()
+        kept = [line for line in lines if "<strong>Time:</strong>" not in line]
+        seen[path.name] = hashlib.sha256("\n".join(kept).encode()).hexdigest()
+    return seen
+
+
+def start(home: Path, *words: str) -> subprocess.Popen[bytes]:
+    line, environment = tiny.command(home, *words)
+    return subprocess.Popen(
+        line, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+
+
+def test_killed_half_way_and_started_again_gives_the_same_book(
+    home: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    # One computation is done and the other in the middle when everything dies at once, as in a power cut.
+    (home / "wait-bbc").touch()
+    process = start(home, "book", "--profile", "smoke", "--cores", "2")
+    movie, bbc, _ = study.plan("smoke")
+    until(lambda: movie.done and "begin bbc" in calls(home))
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    (home / "wait-bbc").unlink()
+    assert not bbc.done
+    made = movie.manifest.stat().st_mtime_ns
+
+    again = tiny.call(home, "book", "--profile", "smoke")
+    assert again.returncode == 0, again.stderr
+    assert "3 notebooks, 1 of them done before" in again.stdout
+    assert movie.manifest.stat().st_mtime_ns == made
+    # The kernel that the kill orphaned may live for a moment, but what it did counts for nothing.
+    assert calls(home).count("begin movie") == calls(home).count("end movie") == 1
+    assert calls(home).count("begin bbc") == 2
+    assert not [path for path in movie.folder.parent.parent.rglob("*.tmp") if path.is_dir()]
+
+    other = tmp_path_factory.mktemp("undisturbed")
+    assert tiny.call(tiny.make_home(other), "book", "--profile", "smoke").returncode == 0
+    assert pages(home) == pages(other)
+    assert len(pages(home)) >= 3
+
+    begun = time.monotonic()
+    third = tiny.call(home, "book", "--profile", "smoke")
+    assert "3 notebooks, 3 of them done before" in third.stdout
+    assert "pages in" not in third.stdout
+    assert time.monotonic() - begun < 60
+
+
+def test_only_the_runner_is_killed_and_its_orphan_does_not_clash(home: Path) -> None:
+    (home / "wait-movie").touch()
+    source = str(home / "notebooks" / "compute" / "count.py")
+    words = ("run", source, "--profile", "smoke", "-p", "dataset", "movie")
+    first = start(home, *words)
+    until(lambda: "begin movie" in calls(home))
+    os.kill(first.pid, signal.SIGKILL)
+    first.wait()
+    (home / "wait-movie").unlink()
+    assert tiny.call(home, *words).returncode == 0
+    assert study.plan("smoke")[0].done
+    assert "was done before" in tiny.call(home, *words).stdout
+
+
+def test_two_builds_at_once_run_each_notebook_once(home: Path) -> None:
+    words = ("build", "--profile", "smoke", "--cores", "1")
+    first, second = start(home, *words), start(home, *words)
+    assert first.wait(timeout=200) == second.wait(timeout=200) == 0
+    assert sorted(calls(home)) == ["begin bbc", "begin movie", "end bbc", "end movie"]
+
+
+def test_a_notebook_that_raises_fails_the_build_and_costs_nothing_else(home: Path) -> None:
+    assert tiny.call(home, "book", "--profile", "smoke").returncode == 0
+    good, book = [job.folder for job in study.plan("smoke")], pages(home)
+    source = home / "notebooks" / "report" / "report.py"
+    text = source.read_text()
+    source.write_text(text.replace('counts = study.load("counts", profile)', 'raise ValueError("no such luck")'))
+
+    broken = tiny.call(home, "book", "--profile", "smoke")
+    assert broken.returncode == 1
+    assert "report raised ValueError: no such luck" in broken.stderr
+    assert "FAILED report" in broken.stdout
+    failed = study.plan("smoke")[-1].failed
+    assert str(failed) in broken.stderr
+    assert "no such luck" in failed.read_text()
+    assert all((folder / "manifest.json").is_file() for folder in good)
+    assert pages(home) == book
+
+    source.write_text(text)
+    mended = tiny.call(home, "book", "--profile", "smoke")
+    assert mended.returncode == 0
+    assert "3 notebooks, 3 of them done before" in mended.stdout
+    assert len(calls(home)) == 4
+
+
+def test_a_notebook_without_an_end_does_not_count(home: Path) -> None:
+    source = home / "notebooks" / "compute" / "count.py"
+    source.write_text(source.read_text().replace("run.finish()", ""))
+    done = tiny.call(home, "run", str(source), "--profile", "smoke")
+    assert done.returncode == 1
+    assert "without `run.finish()`" in done.stderr
+
+
+def test_a_warning_of_the_page_builder_fails_the_book_and_is_shown(home: Path) -> None:
+    page = home / "book" / "intro.md"
+    page.write_text(page.read_text() + "\nSee {doc}`nowhere`.\n")
+    done = tiny.call(home, "book", "--profile", "smoke")
+    assert done.returncode == 1
+    assert "nowhere" in done.stderr
+    assert "the book does not build" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("build", "--profile", "lapto"), "unknown profile 'lapto': did you mean 'laptop'"),
+        (("run", "{count}", "--profile", "smoke", "-p", "sed", "1"), "unknown parameter of count.py 'sed'"),
+        (("run", "{count}", "--profile", "smoke", "-p", "seed", "first"), "the parameter seed is a int"),
+        (("run", "nowhere.py", "--profile", "smoke"), "there is no notebook"),
+        (("run", "{report}", "--profile", "smoke"), "report reads count movie 0, which has not run"),
+    ],
+)
+def test_slips_on_the_command_line_end_with_one_clear_line(home: Path, words: tuple[str, ...], message: str) -> None:
+    places = {
+        "count": home / "notebooks" / "compute" / "count.py",
+        "report": home / "notebooks" / "report" / "report.py",
+    }
+    done = tiny.call(home, *(word.format(**places) for word in words))
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_plain_papermill_runs_a_notebook_and_refuses_a_slip(home: Path) -> None:
+    count = "notebooks/compute/count.py"
+    line = (
+        f"{sys.executable} -m jupytext --to ipynb -o - {count} | {sys.executable} -m papermill - out.ipynb -k python3"
+    )
+    environment = tiny.command(home)[1]
+
+    def papermill(more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            f"{line} {more}", shell=True, cwd=home, env=environment, capture_output=True, text=True, check=False
+        )
+
+    good = papermill("-p profile smoke -p dataset bbc")
+    assert good.returncode == 0, good.stderr
+    assert (home / "data" / "results" / "smoke" / "by-hand" / "count" / "bbc_0" / "counts.parquet").is_file()
+    slip = papermill("-p profile smoke -p datset bbc")
+    assert slip.returncode != 0
+    assert "unknown parameter 'datset': did you mean 'dataset'" in slip.stderr

@@ -1,0 +1,289 @@
+"""Profiles, plan, run store: on a study of its own (tests/tiny.py), without running a kernel."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from faithlib import runner, study
+from faithlib.errors import DataError, InputError, UnknownNameError
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def ids(profile: str = "smoke") -> dict[str, str]:
+    return {job.label: job.run_id for job in study.plan(profile)}
+
+
+def finish(job: study.Job, **results: pd.DataFrame) -> None:
+    """Put a whole run where the runner would."""
+    job.folder.mkdir(parents=True)
+    for name, frame in results.items():
+        frame.to_parquet(job.folder / f"{name}.parquet")
+    told = {"run_id": job.run_id, "notebook": job.notebook, "kind": job.kind, "seconds": 1.0, "device": "cpu"}
+    job.manifest.write_text(json.dumps({**told, "parameters": dict(job.parameters), "notes": {"n": 2}}))
+
+
+# --- the repository's own table --------------------------------------------------------------------------------------
+
+
+def test_the_profiles_of_the_repository_are_valid() -> None:
+    assert {"smoke", "laptop", "full", "paper"} <= set(study.table().profiles)
+    for name in study.table().profiles:
+        assert study.settings("soft_metrics", name)["inputs"]
+
+
+# --- profiles and settings -------------------------------------------------------------------------------------------
+
+
+def test_unknown_profile_names_the_known_ones(home: Path) -> None:
+    with pytest.raises(UnknownNameError, match=r"unknown profile 'smok': did you mean 'smoke'\? known: laptop, smoke"):
+        study.profile("smok")
+
+
+def test_unknown_setting_names_the_known_ones(home: Path) -> None:
+    with pytest.raises(UnknownNameError, match=r"unknown setting 'input': did you mean 'inputs'"):
+        study.settings("count", "smoke")["input"]
+
+
+def test_settings_of_a_notebook_lie_over_those_of_its_study(home: Path) -> None:
+    path = home / "notebooks" / "profiles.yaml"
+    path.write_text(
+        path.read_text().replace("      count: {d", "      tiny: {inputs: 1, resamples: 9}\n      count: {d")
+    )
+    assert study.settings("count", "smoke") == {"inputs": 3, "resamples": 9, "datasets": ["movie", "bbc"], "seeds": [0]}
+    assert study.settings("report", "smoke") == {"inputs": 1, "resamples": 9}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("seeds: [0], inputs: 3", "seeds: [0]", "smoke lacks the settings count.inputs"),
+        ("seeds: [0], inputs", "seeds: 0, inputs", "non-empty list"),
+        ("reads: [count]", "reads: [cuont]", "did you mean 'count'"),
+        ("      count: {datasets", "      cuont: {datasets", "unknown study or notebook"),
+        ("about: Small.", "abuot: Small.", "abuot"),
+    ],
+)
+def test_a_table_that_cannot_work_is_refused(home: Path, old: str, new: str, message: str) -> None:
+    edit(home / "notebooks" / "profiles.yaml", old, new)
+    with pytest.raises(InputError, match=message):
+        study.table()
+
+
+# --- parameters ------------------------------------------------------------------------------------------------------
+
+
+def test_parameters_are_those_of_the_notebook(home: Path) -> None:
+    source = home / "notebooks" / "compute" / "count.py"
+    assert study.notebook_parameters(source) == {"profile": "laptop", "dataset": "movie", "seed": 0}
+    with pytest.raises(UnknownNameError, match=r"unknown parameter of count.py 'datset': did you mean 'dataset'"):
+        study.make_job(source, "smoke", {"datset": "bbc"})
+    with pytest.raises(InputError, match=r"the parameter seed is a int \(default 0\), but 'one' is a str"):
+        study.make_job(source, "smoke", {"seed": "one"})
+
+
+def test_a_computed_parameter_is_refused(home: Path) -> None:
+    source = home / "notebooks" / "compute" / "count.py"
+    edit(source, "seed = 0\n", "seed = 1 + int(2)\n")
+    with pytest.raises(InputError, match="plain literal"):
+        study.notebook_parameters(source)
+
+
+# --- plan and run ids ------------------------------------------------------------------------------------------------
+
+
+def test_plan_is_the_grid_in_an_order_that_can_run(home: Path) -> None:
+    jobs = study.plan("laptop")
+    assert [job.label for job in jobs] == ["count movie 0", "count movie 1", "count bbc 0", "count bbc 1", "report"]
+    assert jobs[-1].upstream == jobs[:4]
+    assert len({job.folder for job in jobs}) == 5
+
+
+def test_star_reads_everything_without_a_star(home: Path) -> None:
+    (home / "notebooks" / "report" / "last.py").write_text((home / "notebooks" / "report" / "report.py").read_text())
+    edit(home / "notebooks" / "profiles.yaml", "reads: [count]}", 'reads: [count]}\n      last: {reads: ["*"]}')
+    last = study.plan("smoke")[-1]
+    assert [job.label for job in last.upstream] == ["count movie 0", "count bbc 0", "report"]
+
+
+def test_run_ids_change_with_what_the_results_depend_on_and_nothing_else(home: Path) -> None:
+    before = ids()
+    source = home / "notebooks" / "compute" / "count.py"
+    profiles = home / "notebooks" / "profiles.yaml"
+
+    edit(profiles, "[movie, bbc], seeds: [0], inputs: 3", "[movie, bbc, section], seeds: [0], inputs: 3")
+    more = ids()
+    assert {label: more[label] for label in ("count movie 0", "count bbc 0")} == {
+        label: before[label] for label in ("count movie 0", "count bbc 0")
+    }
+    assert more["report"] != before["report"]  # it reads one run more
+    edit(profiles, "bbc, section]", "bbc]")
+    assert ids() == before
+
+    changes = [
+        (profiles, "inputs: 3", "inputs: 4"),
+        (source, "time.sleep(0.05)", "time.sleep(0.06)"),
+        (home / "requirements.lock", "", "torch==0"),
+        (home / "data" / "sources.toml", "", "[movie]"),
+    ]
+    for path, old, new in changes:
+        text = path.read_text()
+        path.write_text(text.replace(old, new, 1))
+        assert all(value != before[label] for label, value in ids().items()), path
+        path.write_text(text)
+        assert ids() == before
+
+    checkpoint = home / "data" / "checkpoints" / "adapter.safetensors"
+    checkpoint.parent.mkdir(parents=True)
+    checkpoint.write_bytes(b"weights")
+    assert all(value != before[label] for label, value in ids().items())
+    checkpoint.unlink()
+
+    published = home / "data" / "published" / "table.csv"
+    published.parent.mkdir(parents=True)
+    published.write_text("a\n1\n")
+    assert {label for label, value in ids().items() if value != before[label]} == {"report"}
+
+
+def test_code_digest_follows_imports_and_ignores_comments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "faithlib"
+    package.mkdir()
+    files = {
+        "__init__": "",
+        "study": "",
+        "masks": "from faithlib.ties import rank\n",
+        "ties": "rank = 1\n",
+        "figures": "x = 1\n",
+    }
+    for name, text in files.items():
+        (package / f"{name}.py").write_text(text)
+    monkeypatch.setattr(study, "_PACKAGE", package)
+    code = "from faithlib import study\nfrom faithlib.masks import top\n"
+    before = study.code_digest(code)
+    (package / "figures.py").write_text("x = 2\n")
+    (package / "study.py").write_text("y = 2\n")
+    (package / "ties.py").write_text("# why\nrank  =  1\n")
+    assert study.code_digest(code) == before
+    (package / "ties.py").write_text("rank = 2\n")
+    assert study.code_digest(code) != before
+
+
+# --- inside a notebook -----------------------------------------------------------------------------------------------
+
+
+def test_run_by_hand_leaves_the_books_runs_alone(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = study.start("count", profile="smoke", dataset="movie", seed=0)
+    run.save(pd.DataFrame({"value": [1.0]}), "counts")
+    run.save(pd.DataFrame({"value": [1 / 3]}), "shown", format="csv")
+    run.note(n=1)
+    run.finish()
+    assert "by-hand" in capsys.readouterr().out
+    assert not any(job.done for job in study.plan("smoke"))
+    assert study.load("counts", "smoke")["value"].tolist() == [1.0]
+    assert study.load("shown", "smoke")["value"].tolist() == [0.333333]
+    facts = study.manifests("smoke").iloc[0]
+    assert (facts["dataset"], facts["n"], facts["device"]) == ("movie", 1, "cpu")
+    assert facts["run_id"] == ids()["count movie 0"]
+
+
+def test_start_must_name_all_parameters(home: Path) -> None:
+    with pytest.raises(InputError, match=r"must be study.start\('count', dataset, profile, seed\)"):
+        study.start("count", profile="smoke", dataset="movie")
+
+
+@pytest.mark.parametrize("name", ["a/b.csv", "manifest.json", "notebook.ipynb"])
+def test_file_names_that_would_break_a_run_are_refused(home: Path, name: str) -> None:
+    run = study.start("count", profile="smoke", dataset="movie", seed=0)
+    with pytest.raises(InputError, match="plain file name"):
+        run.path(name)
+
+
+def test_an_announced_file_must_be_written(home: Path) -> None:
+    run = study.start("count", profile="smoke", dataset="movie", seed=0)
+    run.path("figure.svg")
+    with pytest.raises(DataError, match=r"figure.svg was announced"):
+        run.finish()
+
+
+def test_provenance_tells_how_to_run_the_page_again(home: Path) -> None:
+    for job in study.plan("smoke")[:2]:
+        finish(job, counts=pd.DataFrame({"value": [1]}))
+    run = study.start("report", profile="smoke")
+    run.save(pd.DataFrame({"value": [1]}), "table", format="csv")
+    text = str(run.provenance(n=12, note="A stand-in."))
+    line = "jupytext --to ipynb -o - notebooks/report/report.py | papermill - report.ipynb -k python3 -p profile smoke"
+    assert line in text
+    assert "{download}`table.csv <report/table.csv>`" in text
+    assert "2 computations" in text
+    assert "A stand-in." in text
+
+
+# --- reading results -------------------------------------------------------------------------------------------------
+
+
+def test_load_reads_whole_runs_of_the_plan_only(home: Path) -> None:
+    movie, bbc, _ = study.plan("smoke")
+    finish(movie, counts=pd.DataFrame({"value": [1]}))
+    half = bbc.folder.with_name(f".{bbc.folder.name}.abc.tmp")
+    half.mkdir(parents=True)
+    pd.DataFrame({"value": [2]}).to_parquet(half / "counts.parquet")
+    frame = study.load("counts", "smoke")
+    assert frame["value"].tolist() == [1]
+    assert frame["run_id"].tolist() == [movie.run_id]
+
+
+def test_load_takes_the_newest_run_of_each_set_of_parameters(home: Path) -> None:
+    old = study.plan("smoke")[0]
+    finish(old, counts=pd.DataFrame({"value": [1]}))
+    edit(home / "notebooks" / "profiles.yaml", "inputs: 3", "inputs: 4")
+    new = study.plan("smoke")[0]
+    assert new.folder != old.folder
+    assert study.load("counts", "smoke")["value"].tolist() == [1]  # better an older one than none, by hand
+    finish(new, counts=pd.DataFrame({"value": [2]}))
+    assert study.load("counts", "smoke")["value"].tolist() == [2]
+
+
+def test_load_says_what_there_is(home: Path) -> None:
+    finish(study.plan("smoke")[0], counts=pd.DataFrame({"value": [1]}))
+    with pytest.raises(DataError, match=r"no whole run holds 'cuonts' .* they hold counts.* make book PROFILE=smoke"):
+        study.load("cuonts", "smoke")
+    with pytest.raises(DataError, match=r"no reference results 'counts'.*there are none"):
+        study.load("counts", reference=True)
+
+
+# --- laying out the book ---------------------------------------------------------------------------------------------
+
+
+def test_book_of_another_profile_is_laid_out_beside_its_results(home: Path) -> None:
+    jobs = study.plan("smoke")
+    for job in jobs:
+        finish(job)
+        (job.folder / "notebook.ipynb").write_text(
+            json.dumps({"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+        )
+    (jobs[-1].folder / "table.csv").write_text("a\n1\n")
+    source = runner.stage("smoke", jobs)
+    assert source == home / "data" / "results" / "smoke" / "book"
+    assert (source / "executed" / "report" / "table.csv").read_text() == "a\n1\n"
+    assert (source / "executed" / "compute" / "count-movie_0.ipynb").is_file()
+    assert (home / "data" / "results" / "smoke" / "tables" / "table.csv").is_file()
+    assert not (home / "book" / "executed").exists()
+
+    kept = (source / "executed" / "report.ipynb").stat().st_mtime_ns
+    (source / "executed" / "gone.ipynb").write_text("{}")
+    runner.stage("smoke", jobs)
+    assert not (source / "executed" / "gone.ipynb").exists()
+    assert (source / "executed" / "report.ipynb").stat().st_mtime_ns == kept
+
+
+def test_reference_needs_a_whole_profile(home: Path) -> None:
+    with pytest.raises(DataError, match="lacks count movie 0, count bbc 0, report"):
+        runner.reference("smoke")
