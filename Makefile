@@ -5,15 +5,15 @@ SHELL := bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 
-# Size of the runs: smoke, laptop, full or paper (notebooks/profiles.yaml); how many notebooks run at a time.
+# Size of the runs: smoke, laptop, full or paper (notebooks/profiles.yaml); how many notebooks run at a time (default: all cores).
 PROFILE ?= laptop
-CORES ?= $(shell nproc)
+CORES ?=
 PORT ?= 8000
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 
 # The environment belongs to exactly these pins: another lock makes another stamp, and so a new installation.
 BIN := .venv/bin
-PINS := $(shell cat requirements.lock pyproject.toml | sha256sum | cut -c1-12)
+PINS := $(shell cat requirements.lock pyproject.toml | cksum | tr ' ' -)
 ENVIRONMENT := .venv/.made-from-$(PINS)
 STUDY := $(BIN)/python -m faithlib.study
 export PYTHONUNBUFFERED := 1
@@ -24,8 +24,7 @@ help: ## list the commands
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
 
 book: $(ENVIRONMENT) fetch ## run the notebooks (PROFILE=laptop) and build the book
-	@began=$$SECONDS; $(STUDY) book --profile $(PROFILE) --cores $(CORES); \
-	 seconds=$$((SECONDS - began)); echo "notebooks and pages took $$((seconds / 60)) min $$((seconds % 60)) s"
+	@$(STUDY) book --profile $(PROFILE) $(if $(CORES),--cores $(CORES))
 
 test: $(ENVIRONMENT) fetch lint ## lint, types, all tests, the smoke book and its pages in a browser
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
@@ -45,7 +44,7 @@ fetch: $(ENVIRONMENT) ## fetch and verify every source in data/sources.toml
 	@$(BIN)/python -c "from faithlib.data import fetch_all; fetch_all()"
 
 train: $(ENVIRONMENT) fetch ## make every shipped checkpoint again (hours)
-	@for notebook in notebooks/train/*.py; do $(STUDY) run "$$notebook" --profile $(PROFILE); done
+	@$(STUDY) train
 
 full: ## the full profile: about an hour a paper on two cores, resumable
 	@$(MAKE) book PROFILE=full

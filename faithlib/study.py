@@ -28,9 +28,9 @@ runs it reads. A run lives in `data/results/<profile>/runs/<notebook>/<parameter
 another name and renamed when whole, so that a folder of that name is always a finished run, whatever was killed and
 when.
 
-**Who runs them.** `python -m faithlib.study run|build|book|plan|reference`, see `faithlib.runner`. A notebook opened
-in Jupyter or run by plain papermill works too: its results then go to `data/results/<profile>/by-hand/`, and the
-book's stay untouched.
+**Who runs them.** `python -m faithlib.study run|build|book|plan|train|reference`, see `faithlib.runner`. A notebook
+opened in Jupyter or run by plain papermill works too: its results then go to `data/results/<profile>/by-hand/`, and
+the book's stay untouched.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -108,15 +109,20 @@ class Profile(_Strict):
 
 
 class NotebookEntry(_Strict):
-    """One notebook of a study: the grid it runs over (parameter: setting that lists its values) and what it reads."""
+    """One notebook of a study: the grid it runs over (parameter: setting that lists its values) and what it reads.
+
+    `shareable: false` keeps its tables out of the committed reference: they quote texts that are not ours.
+    """
 
     over: dict[str, str] = {}
     reads: tuple[str, ...] = ()
+    shareable: bool = True
 
 
 class StudyEntry(_Strict):
     """The notebooks of one paper."""
 
+    train: dict[str, list[dict[str, Any]]] = {}  # notebook: parameters of each checkpoint it makes
     compute: dict[str, NotebookEntry] = {}
     report: dict[str, NotebookEntry] = {}
 
@@ -399,11 +405,22 @@ def make_job(source: Path, profile_name: str, given: Mapping[str, Any]) -> Job:
         "upstream": [job.run_id for job in upstream],
     }
     if kind != "train":
-        parts["checkpoints"] = tree_digest(data / "checkpoints")
+        parts["checkpoints"] = tree_digest(_checkpoint(block, parameters))
     if kind == "report":
         parts["published"] = tree_digest(data / "published")
         parts["reference"] = tree_digest(data / "reference")
     return Job(source.stem, kind, study, source, profile_name, parameters, digest(parts), upstream)
+
+
+def _checkpoint(block: Settings, parameters: Mapping[str, Any]) -> Path:
+    """The checkpoint a computation loads, where its settings name one for its dataset; if not, the folder of all.
+
+    A checkpoint of another seed or task, made later, must not make a run that never looks at it out of date.
+    """
+    folder = root() / "data" / "checkpoints"
+    spec = block.get("models", {}).get(parameters.get("dataset"), "")
+    kind, _, name = spec.format_map(defaultdict(str, parameters)).partition(":")
+    return folder / name if kind == "local" else folder
 
 
 def _reads(notebook: str, entry: NotebookEntry) -> list[str]:
@@ -432,6 +449,18 @@ def plan(profile_name: str) -> tuple[Job, ...]:
         for job in _grid(name, profile_name):
             add(job)
     return tuple(jobs.values())
+
+
+def shareable(notebook: str) -> bool:
+    """Whether the tables of a notebook may be committed."""
+    return _place(notebook)[1].shareable
+
+
+def trainings(profile_name: str) -> tuple[Job, ...]:
+    """The jobs that make every shipped checkpoint again; they belong to no book and run only when asked for."""
+    studies = table().studies.values()
+    points = [(name, point) for entry in studies for name, grid in entry.train.items() for point in grid]
+    return tuple(make_job(find(name), profile_name, point) for name, point in points)
 
 
 # --- one run, seen from inside its notebook -----------------------------------
@@ -731,7 +760,11 @@ def _provenance(run: Run, n: int | str | None, note: str) -> str:
         "Note": note,
         "Downloads": ", ".join(
             [f"{{download}}`{run.job.notebook}.ipynb <{run.job.notebook}.ipynb>`"]
-            + [f"{{download}}`{name} <{run.link(name)}>`" for name in sorted(run.files) if name.endswith(".csv")]
+            + [
+                f"{{download}}`{name} <{run.link(name)}>`"
+                for name in sorted(run.files)
+                if name.endswith(".csv") and not name.endswith("_shown.csv")
+            ]
         ),
     }
     lines = [f"- **{key}:** {value}" for key, value in rows.items() if value]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,7 +17,8 @@ import tiny
 
 from faithlib import study
 
-pytestmark = pytest.mark.slow
+# One worker for all: they share one undisturbed book.
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("failures")]
 
 
 def calls(home: Path) -> list[str]:
@@ -43,6 +45,24 @@ def pages(home: Path, profile: str = "smoke") -> dict[str, str]:
     return seen
 
 
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home whose smoke book was built without trouble, to compare with and to copy."""
+    place = tiny.make_home(tmp_path_factory.mktemp("undisturbed"))
+    done = tiny.call(place, "book", "--profile", "smoke")
+    assert done.returncode == 0, done.stderr
+    return place
+
+
+@pytest.fixture
+def built(undisturbed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of it that a test may break; results know nothing of the folder they lie in."""
+    place = tmp_path / "built"
+    shutil.copytree(undisturbed, place)
+    monkeypatch.setenv("FAITHLIB_HOME", str(place))
+    return place
+
+
 def start(home: Path, *words: str) -> subprocess.Popen[bytes]:
     line, environment = tiny.command(home, *words)
     return subprocess.Popen(
@@ -50,9 +70,7 @@ def start(home: Path, *words: str) -> subprocess.Popen[bytes]:
     )
 
 
-def test_killed_half_way_and_started_again_gives_the_same_book(
-    home: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_killed_half_way_and_started_again_gives_the_same_book(home: Path, undisturbed: Path) -> None:
     # One computation is done and the other in the middle when everything dies at once, as in a power cut.
     (home / "wait-bbc").touch()
     process = start(home, "book", "--profile", "smoke", "--cores", "2")
@@ -73,9 +91,7 @@ def test_killed_half_way_and_started_again_gives_the_same_book(
     assert calls(home).count("begin bbc") == 2
     assert not [path for path in movie.folder.parent.parent.rglob("*.tmp") if path.is_dir()]
 
-    other = tmp_path_factory.mktemp("undisturbed")
-    assert tiny.call(tiny.make_home(other), "book", "--profile", "smoke").returncode == 0
-    assert pages(home) == pages(other)
+    assert pages(home) == pages(undisturbed)
     assert len(pages(home)) >= 3
 
     begun = time.monotonic()
@@ -106,9 +122,10 @@ def test_two_builds_at_once_run_each_notebook_once(home: Path) -> None:
     assert sorted(calls(home)) == ["begin bbc", "begin movie", "end bbc", "end movie"]
 
 
-def test_a_notebook_that_raises_fails_the_build_and_costs_nothing_else(home: Path) -> None:
-    assert tiny.call(home, "book", "--profile", "smoke").returncode == 0
+def test_a_notebook_that_raises_fails_the_build_and_costs_nothing_else(built: Path) -> None:
+    home = built
     good, book = [job.folder for job in study.plan("smoke")], pages(home)
+    assert all((folder / "manifest.json").is_file() for folder in good)
     source = home / "notebooks" / "report" / "report.py"
     text = source.read_text()
     source.write_text(text.replace('counts = study.load("counts", profile)', 'raise ValueError("no such luck")'))
@@ -138,13 +155,15 @@ def test_a_notebook_without_an_end_does_not_count(home: Path) -> None:
     assert "without `run.finish()`" in done.stderr
 
 
-def test_a_warning_of_the_page_builder_fails_the_book_and_is_shown(home: Path) -> None:
-    page = home / "book" / "intro.md"
+def test_a_warning_of_the_page_builder_fails_the_book_and_is_shown(built: Path) -> None:
+    before = pages(built)
+    page = built / "book" / "intro.md"
     page.write_text(page.read_text() + "\nSee {doc}`nowhere`.\n")
-    done = tiny.call(home, "book", "--profile", "smoke")
+    done = tiny.call(built, "book", "--profile", "smoke")
     assert done.returncode == 1
     assert "nowhere" in done.stderr
     assert "the book does not build" in done.stderr
+    assert pages(built) == before
 
 
 @pytest.mark.parametrize(

@@ -153,6 +153,23 @@ def test_run_ids_change_with_what_the_results_depend_on_and_nothing_else(home: P
     assert {label for label, value in ids().items() if value != before[label]} == {"report"}
 
 
+def test_a_checkpoint_counts_for_the_runs_that_load_it(home: Path) -> None:
+    profiles = home / "notebooks" / "profiles.yaml"
+    models = "models: {movie: 'local:text/movie-seed{seed}', bbc: 'hf:somewhere'}"
+    text = profiles.read_text().replace("      count: {d", f"      tiny: {{{models}}}\n      count: {{d")
+    profiles.write_text(text)
+    adapters = home / "data" / "checkpoints" / "text"
+    for name in ("movie-seed0", "section-seed0"):
+        (adapters / name).mkdir(parents=True)
+        (adapters / name / "adapter.safetensors").write_bytes(b"weights")
+    before = ids()
+    (adapters / "section-seed0" / "adapter.safetensors").write_bytes(b"others")
+    assert {label for label, run in ids().items() if run == before[label]} == {"count movie 0"}
+    before = ids()
+    (adapters / "movie-seed0" / "adapter.safetensors").write_bytes(b"others")
+    assert ids()["count movie 0"] != before["count movie 0"]
+
+
 def test_code_digest_follows_imports_and_ignores_comments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "faithlib"
     package.mkdir()

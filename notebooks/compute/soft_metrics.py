@@ -40,7 +40,7 @@ settings = run.settings
 # %%
 data = load_dataset(dataset, "test", n=settings["inputs"][dataset], seed=0)
 device = "cuda" if torch.cuda.is_available() else "cpu"
-classifier = load_model(f"local:text/{dataset}-seed{seed}")
+classifier = load_model(settings["models"][dataset].format(seed=seed))
 model = classifier.model.to(device)
 inputs = TextInputs.from_texts(data.texts, classifier.tokenizer, queries=data.queries, max_length=data.max_length)
 
@@ -56,7 +56,7 @@ methods = {
     "attention": {},
     "scaled_attention": {},
     "input_x_gradient": {"aggregation": "abs_sum"},
-    "integrated_gradients": {"aggregation": "sum"},
+    "integrated_gradients": {"aggregation": "sum", "n_steps": settings["ig_steps"]},
     "deeplift": {"aggregation": "sum"},
     "random": {"seed": seed},
 }
@@ -69,7 +69,8 @@ scores = {name: attribute(name, model, inputs, output="logit", **options) for na
 # Soft values are averaged over several draws; the first draw alone is what the paper's protocol sees.
 
 # %%
-perturber = Perturber(model, inputs)
+dtype = getattr(torch, settings["dtype"])
+perturber = Perturber(model, inputs, dtype=dtype)
 full, empty = perturber.full.cpu(), perturber.empty.cpu()
 facts = pd.DataFrame(
     {
@@ -132,7 +133,7 @@ run.note(
     seconds_model=round(stats.seconds_model, 2),
     seconds_core=round(stats.seconds_all, 2),
     peak_bytes=stats.peak_bytes,
-    dtype="float32",
+    dtype=settings["dtype"],
     device=device,
 )
 run.finish()

@@ -35,7 +35,7 @@ draws = settings["draws"]
 # %%
 data = load_dataset(dataset, "test", n=settings["inputs"][dataset], seed=0)
 device = "cuda" if torch.cuda.is_available() else "cpu"
-classifier = load_model(f"local:text/{dataset}-seed{seed}")
+classifier = load_model(settings["models"][dataset].format(seed=seed))
 model = classifier.model.to(device)
 inputs = TextInputs.from_texts(data.texts, classifier.tokenizer, queries=data.queries, max_length=data.max_length)
 
@@ -44,16 +44,18 @@ methods = {
     "attention": {},
     "scaled_attention": {},
     "input_x_gradient": {"aggregation": "abs_sum"},
-    "integrated_gradients": {"aggregation": "sum"},
+    "integrated_gradients": {"aggregation": "sum", "n_steps": settings["ig_steps"]},
     "deeplift": {"aggregation": "sum"},
     "random": {"seed": seed},
 }
 scores = {name: attribute(name, model, inputs, output="logit", **options) for name, options in methods.items()}
 
 # %%
-perturber = Perturber(model, inputs)
-padded = Perturber(model, inputs, erase="pad")
-low_precision = Perturber(model, inputs, dtype=torch.bfloat16)
+dtype = getattr(torch, settings["dtype"])
+perturber = Perturber(model, inputs, dtype=dtype)
+padded = Perturber(model, inputs, erase="pad", dtype=dtype)
+low_precision = perturber if dtype == torch.bfloat16 else Perturber(model, inputs, dtype=torch.bfloat16)
+high_precision = perturber if dtype == torch.float32 else Perturber(model, inputs)
 
 
 def frame(values: dict[str, torch.Tensor], method: str, **columns: object) -> pd.DataFrame:
@@ -96,6 +98,10 @@ for method, score in scores.items():
             **hard_scores(low_precision, score),
             **soft_scores(low_precision, score, draws=draws, seed=seed),
         },
+        "dtype=float32": {
+            **hard_scores(high_precision, score),
+            **soft_scores(high_precision, score, draws=draws, seed=seed),
+        },
     }
     rows += [frame(values, method, variant=variant) for variant, values in variants.items()]
 
@@ -131,7 +137,7 @@ for method, score in scores.items():
 run.save(pd.concat(rows, ignore_index=True), "soft_appendix")
 
 # %%
-all_stats = [p.stats for p in (perturber, padded, low_precision)]
+all_stats = [p.stats for p in {perturber, padded, low_precision, high_precision}]
 run.note(
     n=len(inputs),
     truncated=int(inputs.truncated.sum()),
@@ -140,7 +146,7 @@ run.note(
     forwards=sum(s.forwards for s in all_stats),
     seconds_model=round(sum(s.seconds_model for s in all_stats), 2),
     seconds_core=round(sum(s.seconds_all for s in all_stats), 2),
-    dtype="float32 and bfloat16",
+    dtype=f"{settings['dtype']}, and bfloat16 for its own variant",
     device=device,
 )
 run.finish()

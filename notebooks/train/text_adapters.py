@@ -7,15 +7,14 @@
 # %% [markdown]
 # # Train: one LoRA adapter over MiniLM
 #
-# Makes `data/checkpoints/text/<dataset>-seed<seed>`: a rank-8 adapter on every linear layer of all-MiniLM-L6-v2, with a new
-# classification head. The epoch with the lowest loss on the development split is kept; the test split is read once, at the end.
+# Makes `data/checkpoints/text/<dataset>-seed<seed>`: a rank-8 adapter on every linear layer of all-MiniLM-L6-v2, with a
+# new classification head. The epoch with the lowest loss on the development split is kept; the test split is read once,
+# at the end.
 
 # %% tags=["parameters"]
+profile = "laptop"
 dataset = "movie"
 seed = 0
-epochs = 3
-batch_size = 32
-learning_rate = 5e-4
 rank = 8
 precision = "bfloat16"  # of the forward and backward passes; weights and optimiser stay in float32
 folder = ""  # default: data/checkpoints/text/<dataset>-seed<seed>
@@ -38,11 +37,14 @@ import transformers
 from sklearn.metrics import f1_score
 from tqdm.auto import tqdm
 
+from faithlib import study
 from faithlib.data import load_dataset
 from faithlib.models import CHECKPOINTS, encoder_folder, load_model
 
 started = time.time()
 torch.manual_seed(seed)
+training = study.profile(profile).settings["soft"]["training"][dataset]
+epochs, batch_size, learning_rate = training["epochs"], training["batch_size"], float(training["learning_rate"])
 target = Path(folder) if folder else CHECKPOINTS / "text" / f"{dataset}-seed{seed}"
 train, dev, test = (load_dataset(dataset, split) for split in ("train", "dev", "test"))
 encoder = encoder_folder("minilm")
@@ -64,7 +66,12 @@ base = transformers.AutoModelForSequenceClassification.from_pretrained(
 )
 linear = ["query", "key", "value", "attention.output.dense", "intermediate.dense", "output.dense", "pooler.dense"]
 lora = peft.LoraConfig(
-    task_type="SEQ_CLS", r=rank, lora_alpha=2 * rank, lora_dropout=0.0, target_modules=linear, modules_to_save=["classifier"]
+    task_type="SEQ_CLS",
+    r=rank,
+    lora_alpha=2 * rank,
+    lora_dropout=0.0,
+    target_modules=linear,
+    modules_to_save=["classifier"],
 )
 model = peft.get_peft_model(base, lora)
 
@@ -112,7 +119,9 @@ def dev_loss():
     model.eval()
     with torch.inference_mode():
         parts = [
-            torch.nn.functional.cross_entropy(forward(model, encoded["dev"], rows), labels["dev"][rows], reduction="sum")
+            torch.nn.functional.cross_entropy(
+                forward(model, encoded["dev"], rows), labels["dev"][rows], reduction="sum"
+            )
             for rows in batches([len(x) for x in encoded["dev"][0]], 64)
         ]
     model.train()
@@ -148,8 +157,8 @@ with tqdm(total=steps, desc=f"{dataset} seed {seed}", unit="step", mininterval=1
 # %% [markdown]
 # ## Save in half precision, then measure what was saved
 #
-# The adapter is written beside its place and moved when whole. Accuracy and F1 are those of the saved weights, loaded as
-# every reader loads them, in float32.
+# The adapter is written beside its place and moved when whole. Accuracy and F1 are those of the saved weights, loaded
+# as every reader loads them, in float32.
 
 # %%
 part = target.with_name(target.name + ".part")
@@ -171,8 +180,8 @@ card = {
     "test_size": len(test),
     "max_length": train.max_length,
     "hyperparameters": {
-        "epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate, "rank": rank, "lora_alpha": 2 * rank,
-        "optimiser": "AdamW", "weight_decay": 0.01, "warmup": 0.1, "gradient_norm": 1.0, "precision": precision,
+        "epochs": epochs, "batch_size": batch_size, "learning_rate": learning_rate, "rank": rank,
+        "lora_alpha": 2 * rank, "optimiser": "AdamW", "weight_decay": 0.01, "warmup": 0.1, "gradient_norm": 1.0, "precision": precision,
     },
     "dev_loss": history,
     "majority_accuracy": test.labels.count(majority) / len(test),
@@ -198,4 +207,6 @@ card |= {
     "machine": f"{platform.machine()}, {os.cpu_count()} cores, cpu",
 }
 (target / "card.json").write_text(json.dumps(card, indent=1) + "\n")
-print(f"{dataset} seed {seed}: accuracy {card['accuracy']:.4f}, macro F1 {card['macro_f1']:.4f}, {card['wall_seconds']} s")
+print(
+    f"{dataset} seed {seed}: accuracy {card['accuracy']:.4f}, macro F1 {card['macro_f1']:.4f}, {card['wall_seconds']} s"
+)

@@ -1,0 +1,287 @@
+"""Published against reproduced: the papers' numbers, intervals for ours, tests, and verdicts that come from code.
+
+Uncertainty is over inputs. `resample_means` draws inputs with replacement, the same draw for every method, metric and
+model seed that scored them, so that contrasts between cells keep their pairing. Model seeds are never resampled: three
+are too few to estimate a spread from, so reports show them apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import pandas as pd
+import scipy.stats
+from numpy.typing import ArrayLike, NDArray
+
+from faithlib.errors import DataError, InputError, unknown
+from faithlib.study import root
+
+PAPERS = ("zhao_aletras_2023", "wu_2024", "zaman_belinkov_2022", "edin_2025")
+KINDS = ("tables", "figures", "claims")
+# Our data sets that stand in for a paper's. A stand-in is another data set of the same kind of task, not a sample of
+# it.
+STAND_INS = {"movie": "sst", "bbc": "ag", "section": "evinf", "pair": "multirc"}
+
+MATCH, HOLDS, FAILS, INCONCLUSIVE = "match", "holds", "fails", "inconclusive"
+NOT_RUN, NOT_RECOMPUTABLE = "not run", "not recomputable"
+VERDICTS = (MATCH, HOLDS, FAILS, INCONCLUSIVE, NOT_RUN, NOT_RECOMPUTABLE)
+
+
+# ------------------------------------------------------------------------------------------------ the papers' numbers
+def published(name: str) -> pd.DataFrame:
+    """A table of `data/published`, values and spreads as numbers, everything else as printed."""
+    folder = root() / "data" / "published"
+    path = folder / f"{name}.csv"
+    if not path.is_file():
+        raise unknown("published table", name, [p.stem for p in folder.glob("*.csv")])
+    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+    for column in {"value", "spread"} & set(frame.columns):
+        frame[column] = pd.to_numeric(frame[column], errors="coerce")
+    return frame
+
+
+def index(kind: str, paper: str | None = None) -> pd.DataFrame:
+    """The papers' "tables", "figures" or "claims", of one paper or all."""
+    if kind not in KINDS:
+        raise unknown("index", kind, KINDS)
+    frame = published(kind)
+    return frame if paper is None else frame[frame.paper == paper].reset_index(drop=True)
+
+
+# ---------------------------------------------------------------------------------------------------------- intervals
+@dataclass(frozen=True)
+class Interval:
+    """An estimate with its 95 % interval and the number of inputs under it."""
+
+    estimate: float
+    low: float
+    high: float
+    n: int
+
+    def __str__(self) -> str:
+        return f"{self.estimate:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+    def contains(self, value: float) -> bool:
+        """Whether `value` lies within the interval."""
+        return self.low <= value <= self.high
+
+
+@dataclass(frozen=True)
+class Resampled:
+    """Cell means and what they become when inputs are drawn again.
+
+    `estimate`: one mean a cell (Series, indexed by the cell's labels); `draws`: one row a resample, one column a cell;
+    `n`: inputs in each cell; `dropped`: undefined values in each cell.
+    """
+
+    estimate: pd.Series
+    draws: pd.DataFrame
+    n: pd.Series
+    dropped: pd.Series
+
+    def interval(self, function: Callable[[pd.DataFrame], pd.Series] | None = None, **cells: object) -> Interval:
+        """The 95 % percentile interval of a function of the cell means, or of the mean over the chosen `cells`.
+
+        `function` maps a frame with one row a resample and one column a cell to one number a row.
+
+        >>> frame = pd.DataFrame({"m": ["a"] * 4, "i": list("wxyz"), "v": [0.0, 0.0, 1.0, 1.0]})
+        >>> resample_means(frame, value="v", unit="i", cells=["m"]).interval(m="a").estimate
+        0.5
+        """
+        chosen = self._columns(cells)
+        apply = function or (lambda frame: frame.mean(axis=1))
+        estimate = apply(self.estimate[chosen].to_frame().T)
+        draws = apply(self.draws.loc[:, chosen])
+        low, high = np.nanquantile(draws, [0.025, 0.975])
+        return Interval(float(estimate.iloc[0]), float(low), float(high), int(self.n[chosen].sum()))
+
+    def table(self) -> pd.DataFrame:
+        """Every cell with estimate, low, high, n and dropped."""
+        low, high = self.draws.quantile(0.025), self.draws.quantile(0.975)
+        parts = {"estimate": self.estimate, "low": low, "high": high, "n": self.n, "dropped": self.dropped}
+        return pd.DataFrame(parts).reset_index()
+
+    def _columns(self, cells: dict[str, object]) -> NDArray[np.bool_]:
+        chosen = np.ones(len(self.estimate), dtype=bool)
+        for level, wanted in cells.items():
+            if level not in self.estimate.index.names:
+                raise unknown("cell label", level, [str(name) for name in self.estimate.index.names])
+            values = [wanted] if isinstance(wanted, str | int | float) else list(wanted)  # type: ignore[call-overload]
+            chosen &= self.estimate.index.get_level_values(level).isin(values)
+        if not chosen.any():
+            raise InputError(f"no cell has {cells}: there are {self.estimate.index.to_list()[:5]} …")
+        return chosen
+
+
+def resample_means(
+    frame: pd.DataFrame,
+    *,
+    value: str,
+    unit: str | Sequence[str],
+    cells: Sequence[str],
+    stratum: str | None = None,
+    n_resamples: int = 2000,
+    seed: int = 0,
+) -> Resampled:
+    """Means of `value` in every combination of the columns `cells`, and their bootstrap over units.
+
+    A unit (one input, named by the columns `unit`) is drawn with everything that was measured on it; with `stratum`
+    (say, the data set) the number of units from each stays fixed. NaN values are left out of the means and counted.
+    Weights of a resample are multinomial counts, so that no resampled table is ever built.
+    """
+    units = [unit] if isinstance(unit, str) else list(unit)
+    if missing := {value, *units, *cells} - set(frame.columns):
+        raise InputError(f"the frame lacks the columns {sorted(missing)}: it has {sorted(frame.columns)}")
+    if frame.empty:
+        raise InputError("the frame has no rows: nothing to resample")
+    wide = frame.pivot_table(
+        index=units, columns=list(cells), values=value, aggfunc="mean", dropna=False, observed=True
+    )
+    asked = frame.assign(_n=1).pivot_table(index=units, columns=list(cells), values="_n", aggfunc="sum", observed=True)
+    wide = wide.reindex(columns=asked.columns)
+    strata = frame.drop_duplicates(units).set_index(units)[stratum].reindex(wide.index) if stratum else None
+    weights = _weights(np.zeros(len(wide)) if strata is None else strata.to_numpy(), n_resamples, seed)
+    values = wide.to_numpy(dtype=float)
+    there = ~np.isnan(values)
+    filled = np.where(there, values, 0.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        estimate = filled.sum(0) / there.sum(0)
+        draws = (weights @ filled) / (weights @ there)
+    columns = wide.columns
+    return Resampled(
+        pd.Series(estimate, index=columns),
+        pd.DataFrame(draws, columns=columns),
+        pd.Series(there.sum(0), index=columns),
+        pd.Series((asked.reindex(wide.index).notna().to_numpy() & ~there).sum(0), index=columns),
+    )
+
+
+def _weights(strata: NDArray[np.object_], n_resamples: int, seed: int) -> NDArray[np.float64]:
+    generator = np.random.default_rng(seed)
+    weights = np.zeros((n_resamples, len(strata)))
+    for stratum in pd.unique(strata):
+        members = np.flatnonzero(strata == stratum)
+        weights[:, members] = generator.multinomial(
+            len(members), np.full(len(members), 1 / len(members)), size=n_resamples
+        )
+    return weights
+
+
+def mean_interval(values: ArrayLike, *, n_resamples: int = 2000, seed: int = 0) -> Interval:
+    """The mean of independent values with its percentile bootstrap interval; NaN are left out."""
+    kept = np.asarray(values, dtype=float)
+    kept = kept[~np.isnan(kept)]
+    if not len(kept):
+        raise InputError("all values are NaN or there are none: no mean")
+    draws = _weights(np.zeros(len(kept)), n_resamples, seed) @ kept / len(kept)
+    low, high = np.quantile(draws, [0.025, 0.975])
+    return Interval(float(kept.mean()), float(low), float(high), len(kept))
+
+
+# -------------------------------------------------------------------------------------------------------------- tests
+@dataclass(frozen=True)
+class RankTest:
+    """A two-sided rank test with its effect size in [-1, 1]; positive: the first sample is larger."""
+
+    p: float
+    effect: float
+    n: tuple[int, int]
+
+
+def rank_sum(first: ArrayLike, second: ArrayLike) -> RankTest:
+    """Wilcoxon's rank-sum (Mann-Whitney) test of two independent samples, effect Cliff's delta P(x > y) - P(x < y)."""
+    a, b = _finite(first), _finite(second)
+    result = scipy.stats.mannwhitneyu(a, b, alternative="two-sided")
+    return RankTest(float(result.pvalue), float(2 * result.statistic / (len(a) * len(b)) - 1), (len(a), len(b)))
+
+
+def signed_rank(first: ArrayLike, second: ArrayLike) -> RankTest:
+    """Wilcoxon's signed-rank test of pairs, effect the matched rank-biserial correlation (T+ - T-) / (T+ + T-)."""
+    difference = np.asarray(first, dtype=float) - np.asarray(second, dtype=float)
+    difference = difference[~np.isnan(difference)]
+    moved = difference[difference != 0]
+    if not len(moved):
+        return RankTest(1.0, 0.0, (len(difference), len(difference)))
+    ranks = scipy.stats.rankdata(np.abs(moved))
+    effect = float((ranks * np.sign(moved)).sum() / ranks.sum())
+    p = float(scipy.stats.wilcoxon(moved).pvalue)
+    return RankTest(p, effect, (len(difference), len(difference)))
+
+
+def _finite(values: ArrayLike) -> NDArray[np.float64]:
+    array = np.asarray(values, dtype=float)
+    array = array[~np.isnan(array)]
+    if not len(array):
+        raise InputError("a sample without values cannot be tested")
+    return array
+
+
+# ----------------------------------------------------------------------------------------------------------- verdicts
+def claim(interval: Interval, *, above: float = 0.0) -> str:
+    """Verdict on "the quantity is larger than `above`": holds, fails or inconclusive, by which side the interval is on.
+
+    >>> claim(Interval(0.1, 0.02, 0.2, 50)), claim(Interval(0.1, -0.02, 0.2, 50))
+    ('holds', 'inconclusive')
+    """
+    if interval.low > above:
+        return HOLDS
+    return FAILS if interval.high < above else INCONCLUSIVE
+
+
+def every(verdicts: Iterable[str]) -> str:
+    """Verdict on a claim that needs all of its parts: fails where one part fails, holds where all hold."""
+    parts = list(verdicts)
+    if FAILS in parts:
+        return FAILS
+    return HOLDS if parts and all(part in (HOLDS, MATCH) for part in parts) else INCONCLUSIVE
+
+
+def match(ours: float, theirs: float, *, tolerance: float) -> str:
+    """Verdict on the same quantity computed twice: match within `tolerance`, else fails."""
+    return MATCH if abs(ours - theirs) <= tolerance else FAILS
+
+
+# --------------------------------------------------------------------------------------------------------- scoreboard
+@dataclass(frozen=True)
+class Entry:
+    """One line of the scoreboard: an id of the published tables, figures or claims, and how it fared."""
+
+    id: str
+    verdict: str
+    page: str
+    n: int | None = None
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if self.verdict not in VERDICTS:
+            raise unknown("verdict", self.verdict, VERDICTS)
+
+
+def entries(rows: Iterable[Entry]) -> pd.DataFrame:
+    """Entries as a frame, for a report to save as `verdicts`."""
+    return pd.DataFrame([asdict(row) for row in rows])
+
+
+def scoreboard(verdicts: pd.DataFrame, *, studied: Sequence[str]) -> pd.DataFrame:
+    """Every table, figure and claim of the four papers with its verdict: id, paper, kind, verdict, n, page, note.
+
+    Raises DataError where a paper among `studied` lacks a verdict, or an id is unknown or judged twice. Papers that are
+    not studied yet are listed as not run.
+    """
+    known = pd.concat([index(kind)[["id", "paper"]].assign(kind=kind.removesuffix("s")) for kind in KINDS])
+    if stray := sorted(set(verdicts.id) - set(known.id)):
+        raise DataError(f"verdicts on unknown ids: {', '.join(stray)}")
+    if twice := sorted(verdicts.id[verdicts.id.duplicated()]):
+        raise DataError(f"more than one verdict on: {', '.join(twice)}")
+    board = known.merge(verdicts, on="id", how="left")
+    open_ids = board[board.verdict.isna() & board.paper.isin(list(studied))]
+    if len(open_ids):
+        raise DataError(f"no verdict on: {', '.join(open_ids.id)}")
+    waiting = board.verdict.isna()
+    board.loc[waiting, "verdict"] = NOT_RUN
+    board.loc[waiting, "note"] = "this paper's study is not in the book yet"
+    board["n"] = board["n"].astype("Int64")
+    board[["page", "note"]] = board[["page", "note"]].fillna("")
+    return board[["id", "paper", "kind", "verdict", "n", "page", "note"]].reset_index(drop=True)

@@ -1,0 +1,201 @@
+"""How results look: one theme, figures with alt text, numbered tables, token heat maps, verdict badges.
+
+What a cell of a report shows is MyST text (the book renders it), so that figures and tables are numbered, can be
+referred to, carry alternative text, and offer their data for download.
+"""
+
+from __future__ import annotations
+
+import html
+import io
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import pandas as pd
+import seaborn as sns
+from IPython.display import Markdown
+
+from faithlib.errors import InputError
+
+# Okabe and Ito's colours are told apart with every common form of colour blindness.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+PUBLISHED, OURS, REFERENCE = "#D55E00", "#0072B2", "#999999"
+LABELS = {
+    "attention": "α (attention)",
+    "scaled_attention": "α∇α (scaled attention)",
+    "input_x_gradient": "x∇x (input × gradient)",
+    "integrated_gradients": "IG (integrated gradients)",
+    "deeplift": "DeepLIFT",
+    "random": "random",
+    "average": "average",
+    "ns": "NS",
+    "nc": "NC",
+    "soft_ns": "Soft-NS",
+    "soft_nc": "Soft-NC",
+    "sst": "SST",
+    "ag": "AG News",
+    "evinf": "Evidence Inference",
+    "multirc": "MultiRC",
+    "movie": "movie (for SST)",
+    "bbc": "bbc (for AG)",
+    "section": "section (for Ev.Inf.)",
+    "pair": "pair (for MultiRC)",
+}
+_SHORTEST_ALT = 40
+
+
+class Folder(Protocol):
+    """Where a report writes its public files: `faithlib.study.Run`."""
+
+    def path(self, name: str) -> Path:
+        """The place of a file."""
+        ...
+
+    def link(self, name: str) -> str:
+        """How the report's page refers to it."""
+        ...
+
+
+def label(name: str) -> str:
+    """A method's, metric's or data set's name for people."""
+    return LABELS.get(name, name)
+
+
+def theme() -> None:
+    """Fonts, colours and sizes of every figure. The white face stays white in dark mode, so that ink keeps its
+    contrast."""
+    sns.set_theme(context="notebook", style="whitegrid", palette=PALETTE)
+    mpl.rcParams.update(
+        {
+            "figure.facecolor": "white",
+            "savefig.facecolor": "white",
+            "figure.dpi": 110,
+            "figure.constrained_layout.use": True,
+            "axes.titlesize": "medium",
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "legend.frameon": False,
+            "font.family": "DejaVu Sans",
+            # The same figure gives the same bytes on every run.
+            "svg.hashsalt": "faithlib",
+            "svg.fonttype": "path",
+        }
+    )
+
+
+def save(fig: Any, run: Folder, name: str, *, alt: str, caption: str) -> Markdown:
+    """Write a figure as SVG and PNG and show it numbered, with alternative text and downloads.
+
+    `name` is file stem and label (underscores become hyphens: `{numref}` uses the label). Raises InputError without an
+    `alt` that says what is to be seen.
+    """
+    if len(alt.strip()) < _SHORTEST_ALT:
+        raise InputError(f"figure {name}: alt text {alt!r} is too short: say in a sentence or two what is to be seen")
+    for ending, metadata in (("svg", {"Date": None}), ("png", None)):
+        buffer = io.BytesIO()
+        fig.savefig(buffer, format=ending, metadata=metadata, dpi=200)
+        _write(run.path(f"{name}.{ending}"), buffer.getvalue())
+    plt.close(fig)
+    alt_line = " ".join(alt.split())
+    return Markdown(
+        f"```{{figure}} {run.link(f'{name}.svg')}\n:name: {name.replace('_', '-')}\n:alt: {alt_line}\n:width: 100%\n\n"
+        f"{caption}\n```\n\n{_downloads(run, f'{name}.svg', f'{name}.png')}"
+    )
+
+
+def table(
+    frame: pd.DataFrame, run: Folder, name: str, *, caption: str, digits: int = 3, shown: bool = True
+) -> Markdown:
+    """Write a table as CSV in full precision and show it rounded and numbered, with a download.
+
+    `shown=False` writes the data and shows only the download.
+    """
+    if frame.empty:
+        raise InputError(f"table {name} has no rows")
+    _write(run.path(f"{name}.csv"), frame.to_csv(index=False, lineterminator="\n").encode())
+    link = _downloads(run, f"{name}.csv")
+    if not shown:
+        return Markdown(link)
+    rounded = frame.copy()
+    for column in rounded.select_dtypes("floating"):
+        rounded[column] = [("–" if pd.isna(x) else f"{x:.{digits}f}") for x in rounded[column]]
+    _write(run.path(f"{name}_shown.csv"), rounded.to_csv(index=False, lineterminator="\n").encode())
+    return Markdown(
+        f"```{{csv-table}} {caption}\n:file: {run.link(f'{name}_shown.csv')}\n:header-rows: 1\n"
+        f":name: {name.replace('_', '-')}\n```\n\n{link}"
+    )
+
+
+def badge(verdict: str) -> str:
+    """A verdict as a coloured word (colour is never the only sign: the word is there)."""
+    return f'<span class="verdict verdict-{verdict.replace(" ", "-")}">{html.escape(verdict)}</span>'
+
+
+def verdict_line(verdict: str, reason: str) -> Markdown:
+    """A section's verdict with its reason, as a paragraph."""
+    return Markdown(f"**Verdict:** {badge(verdict)} {reason}")
+
+
+def heatmap(
+    tokens: Sequence[str], scores: Sequence[float], *, rationale: Sequence[bool] | None = None, title: str = ""
+) -> str:
+    """Tokens as HTML: the tint follows the score (soft view); a `rationale` is outlined (hard view).
+
+    Scores are min-max scaled over the text. Screen readers get the words with rank marks of the five highest.
+    """
+    if len(tokens) != len(scores):
+        raise InputError(f"{len(tokens)} tokens and {len(scores)} scores: expected as many")
+    low, high = min(scores), max(scores)
+    scaled = [(s - low) / (high - low) if high > low else 0.5 for s in scores]
+    order = sorted(range(len(scores)), key=lambda i: -scores[i])
+    ranks = {i: r + 1 for r, i in enumerate(order[:5])}
+    spans = []
+    for i, (token, share) in enumerate(zip(tokens, scaled, strict=True)):
+        classes = ["token"]
+        if share > 0.6:
+            classes.append("dark")
+        if rationale is not None and rationale[i]:
+            classes.append("rationale")
+        rank = f", rank {ranks[i]}" if i in ranks else ""
+        spans.append(
+            f'<span class="{" ".join(classes)}" style="background:rgba(0,114,178,{share:.2f})" '
+            f'title="score {scores[i]:.4g}{rank}">{html.escape(token)}</span>'
+        )
+    heading = f'<p class="heatmap-title">{html.escape(title)}</p>' if title else ""
+    label_text = html.escape(f"{title}: tokens tinted by score" if title else "tokens tinted by score")
+    return f'{heading}<div class="heatmap" role="img" aria-label="{label_text}">{" ".join(spans)}</div>'
+
+
+def published_against_ours(frame: pd.DataFrame, *, x_label: str, chance: float | None = None) -> Any:
+    """A dot plot with one line a row: published value, our estimate with its interval, the reference run where there
+    is.
+
+    `frame` has the columns label, published, estimate, low, high and optionally reference. Returns the figure.
+    """
+    fig, ax = plt.subplots(figsize=(7, 0.42 * len(frame) + 1.3))
+    y = range(len(frame))[::-1]
+    ax.hlines(y, frame.low, frame.high, color=OURS, lw=2, zorder=2)
+    ax.plot(frame.estimate, y, "o", color=OURS, label="ours, 95 % interval", zorder=3)
+    if "reference" in frame:
+        ax.plot(frame.reference, y, "|", color=REFERENCE, ms=14, mew=2, label="reference run", zorder=2)
+    ax.plot(frame.published, y, "D", mfc="white", mec=PUBLISHED, mew=1.8, label="published", zorder=4)
+    if chance is not None:
+        ax.axvline(chance, color="#666666", ls=":", lw=1)
+    ax.set_yticks(list(y), frame.label)
+    ax.set_xlabel(x_label)
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize="small")
+    return fig
+
+
+def _downloads(run: Folder, *names: str) -> str:
+    return "Download: " + ", ".join(f"{{download}}`{Path(name).suffix[1:]} <{run.link(name)}>`" for name in names)
+
+
+def _write(path: Path, content: bytes) -> None:
+    part = path.with_suffix(path.suffix + ".part")
+    part.write_bytes(content)
+    os.replace(part, path)

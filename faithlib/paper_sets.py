@@ -1,0 +1,133 @@
+"""The papers' own data sets, read from the files that their authors distribute (the `paper` profile).
+
+Files lie at `<FAITHLIB_DATA>/<data set>/`, as `data/sources.toml` says; plain or gzipped. Splits are the published
+ones.
+"""
+
+from __future__ import annotations
+
+import ast
+import csv
+import gzip
+import io
+import json
+import tarfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from faithlib.errors import DataError
+
+Span = tuple[int, int]
+
+AG_TOPICS = ("World", "Sports", "Business", "Sci/Tech")
+EVINF_OUTCOMES = ("no significant difference", "significantly decreased", "significantly increased")
+
+
+def read_text(folder: Path, name: str) -> str:
+    """The text of a file that may be gzipped; DataError naming both places where neither is there or it is damaged."""
+    plain, packed = folder / name, folder / f"{name}.gz"
+    try:
+        if plain.exists():
+            return plain.read_text(encoding="utf-8")
+        if packed.exists():
+            with gzip.open(packed, "rt", encoding="utf-8", newline="") as stream:
+                return stream.read()
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        raise DataError(f"cannot read {name} in {folder}: {error}; get the file again") from error
+    raise DataError(f"{plain} (or {packed.name}) is missing: see the entry in data/sources.toml for where to get it")
+
+
+def sst(folder: Path, name: str) -> dict[str, Any]:
+    """SST-2 lines `sentence<TAB>label`."""
+    rows = [line.rsplit("\t", 1) for line in read_text(folder, name).splitlines() if line.strip()]
+    return {
+        "texts": tuple(text for text, _ in rows),
+        "labels": tuple(int(label) for _, label in rows),
+        "ids": tuple(f"sst-{name.split('.')[0]}-{i}" for i in range(len(rows))),
+        "label_names": ("negative", "positive"),
+        "max_length": 128,
+    }
+
+
+def ag(folder: Path, name: str) -> dict[str, Any]:
+    """AG News rows class, title, description; the text is title and description."""
+    rows = list(csv.reader(io.StringIO(read_text(folder, name))))
+    if bad := [row for row in rows if len(row) != 3 or row[0] not in "1234"]:
+        raise DataError(f"{folder / name}: row {bad[0]!r} is not class (1-4), title, description")
+    return {
+        "texts": tuple(f"{title} {description}" for _, title, description in rows),
+        "labels": tuple(int(label) - 1 for label, _, _ in rows),
+        "ids": tuple(f"ag-{name.split('.')[0]}-{i}" for i in range(len(rows))),
+        "label_names": AG_TOPICS,
+        "max_length": 256,
+    }
+
+
+def evinf(folder: Path, name: str) -> dict[str, Any]:
+    """Evidence Inference rows; the query is intervention, comparator and outcome, rationales are evidence tokens."""
+    rows = list(csv.DictReader(io.StringIO(read_text(folder, name))))
+    if missing := {"annotation_id", "document", "query", "label_id"} - set(rows[0] if rows else ()):
+        raise DataError(f"{folder / name} lacks the columns {', '.join(sorted(missing))}")
+    return {
+        "texts": tuple(row["document"] for row in rows),
+        "queries": tuple(row["query"] for row in rows),
+        "labels": tuple(EVINF_OUTCOMES.index(row["label_id"]) for row in rows),
+        "ids": tuple(f"evinf-{row['annotation_id']}" for row in rows),
+        "label_names": EVINF_OUTCOMES,
+        "max_length": 512,
+        "rationales": tuple(
+            _token_spans(row["document"], ast.literal_eval(row.get("rationale") or "[]")) for row in rows
+        ),
+    }
+
+
+def multirc(folder: Path, name: str) -> dict[str, Any]:
+    """MultiRC in ERASER's layout; the query is `question || answer`, rationales are the evidence sentences."""
+    rows = [json.loads(line) for line in read_text(folder, name).splitlines() if line.strip()]
+    documents = _documents(folder, {row["annotation_id"].split(":")[0] for row in rows})
+    texts, spans = [], []
+    for row in rows:
+        tokens = documents[row["annotation_id"].split(":")[0]].split()
+        text = " ".join(tokens)
+        evidence = [(e["start_token"], e["end_token"]) for group in row["evidences"] for e in group]
+        texts.append(text)
+        spans.append(_token_spans(text, evidence))
+    return {
+        "texts": tuple(texts),
+        "queries": tuple(row["query"] for row in rows),
+        "labels": tuple(int(row["classification"] == "True") for row in rows),
+        "ids": tuple(f"multirc-{row['annotation_id']}" for row in rows),
+        "label_names": ("False", "True"),
+        "max_length": 512,
+        "rationales": tuple(spans),
+    }
+
+
+def _documents(folder: Path, names: set[str]) -> dict[str, str]:
+    if (folder / "docs").is_dir():
+        return {name: read_text(folder / "docs", name) for name in names}
+    archive = folder / "docs.tar.gz"
+    if not archive.exists():
+        raise DataError(f"{folder} has neither docs/ nor docs.tar.gz: MultiRC's documents are missing")
+    found = {}
+    with tarfile.open(archive) as opened:
+        for member in opened:
+            stream = opened.extractfile(member) if member.isfile() else None
+            if stream is not None and Path(member.name).name in names:
+                found[Path(member.name).name] = stream.read().decode("utf-8")
+    if lost := names - set(found):
+        raise DataError(f"{archive} lacks {len(lost)} documents, for example {min(lost)}")
+    return found
+
+
+def _token_spans(text: str, ranges: Sequence[tuple[int, int]]) -> tuple[Span, ...]:
+    """Character spans of token ranges [start, end) in a text whose tokens are parted by white space."""
+    places, start = [], 0
+    for token in text.split():
+        start = text.index(token, start)
+        places.append((start, start + len(token)))
+        start += len(token)
+    return tuple(
+        (places[a][0], places[min(b, len(places)) - 1][1]) for a, b in sorted(ranges) if a < min(b, len(places))
+    )

@@ -1,0 +1,142 @@
+"""The files around the code agree with each other and with what the README promises."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+import faithlib
+
+ROOT = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+LOCK = (ROOT / "requirements.lock").read_text()
+README = (ROOT / "README.md").read_text()
+
+
+def canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def pins() -> dict[str, str]:
+    """Package and version of every line of the lock."""
+    return {canonical(name): version for name, version in re.findall(r"^([\w.-]+)==(\S+)", LOCK, flags=re.MULTILINE)}
+
+
+# --- environment -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("requirement", [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["dev"]])
+def test_every_requirement_is_pinned(requirement: str) -> None:
+    name, _, version = requirement.partition("==")
+    assert canonical(name) in pins()
+    assert not version or pins()[canonical(name)] == version
+
+
+def test_every_pin_has_digests_and_no_address() -> None:
+    blocks = re.split(r"\n(?=[\w.-]+==)", LOCK)[1:]
+    assert len(blocks) == len(pins()) > 150
+    for block in blocks:
+        assert re.search(r"--hash=sha256:[0-9a-f]{64}", block), block[:60]
+    assert "://" not in LOCK
+
+
+def test_the_running_environment_is_the_locked_one() -> None:
+    from importlib.metadata import distributions
+
+    installed = {canonical(found.metadata["Name"]): found.version for found in distributions()}
+    other = {
+        name: (version, installed[name]) for name, version in pins().items() if installed.get(name, version) != version
+    }
+    assert not other
+
+
+def test_conda_environment_leads_to_the_lock() -> None:
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text())
+    plain = [entry for entry in environment["dependencies"] if isinstance(entry, str)]
+    through_pip = [entry["pip"] for entry in environment["dependencies"] if isinstance(entry, dict)]
+    assert plain == ["python=3.11", "pip"]
+    assert through_pip == [["-r requirements.lock"]]
+    assert PROJECT["requires-python"] == ">=3.11,<3.12"
+
+
+def test_versions_agree() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert PROJECT["version"] == faithlib.__version__ == citation["version"]
+    assert f"## {faithlib.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+# --- README ----------------------------------------------------------------------------------------------------------
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", README, flags=re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.slow
+def test_the_ten_lines_of_the_readme_run() -> None:
+    (code,) = blocks("python")
+    assert len([line for line in code.splitlines() if line]) <= 10
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    values = [float(number) for number in re.findall(r"-?\d+\.\d+(?:e-?\d+)?", done.stdout)]
+    assert len(values) == 2
+
+
+def test_commands_of_the_readme_exist() -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+    assert {"book", "test", "lint", "fetch", "train", "full", "paper", "serve", "clean", "help"} <= targets
+    assert set(re.findall(r"\bmake ([a-z]+)", README)) <= targets
+
+
+def test_files_that_the_readme_names_exist() -> None:
+    for name in re.findall(r"\]\(([^)#:]+)\)", README):
+        assert (ROOT / name).exists(), name
+
+
+# --- house rules -----------------------------------------------------------------------------------------------------
+
+
+def tracked() -> list[Path]:
+    done = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode or not done.stdout:
+        pytest.skip("not a git checkout")
+    return [ROOT / name for name in done.stdout.split("\0") if name and (ROOT / name).is_file()]
+
+
+def test_no_outputs_and_nothing_large_in_git() -> None:
+    for path in tracked():
+        assert path.suffix != ".ipynb", path
+        assert path.stat().st_size < 3_000_000, path
+
+
+def test_every_notebook_has_a_kernel_and_an_end() -> None:
+    for path in sorted((ROOT / "notebooks").rglob("*.py")):
+        text = path.read_text()
+        assert "name: python3" in text.split("# ---", 2)[1], path
+        if path.parent.name != "train":
+            assert f'study.start("{path.stem}"' in text, path
+            assert text.rstrip().endswith("run.finish()"), path
+
+
+def test_library_does_not_import_notebooks_or_tests() -> None:
+    for path in (ROOT / "faithlib").rglob("*.py"):
+        assert not re.search(r"^(from|import) (notebooks|tests|tiny)\b", path.read_text(), flags=re.MULTILINE), path
+
+
+def test_ci_calls_make_test_and_nothing_else_of_substance() -> None:
+    script = (ROOT / ".ci" / "run").read_text()
+    assert script.startswith("#!/usr/bin/env bash\n")
+    assert "set -euo pipefail" in script
+    assert script.rstrip().endswith("exec make test")
+    for name in ("test", "book"):
+        steps = yaml.safe_load((ROOT / ".github" / "workflows" / f"{name}.yml").read_text())["jobs"][name]["steps"]
+        for step in steps:
+            if "uses" in step:
+                assert re.search(r"@[0-9a-f]{40}$", step["uses"].split(" #")[0]), step
+        assert any(re.match(r"make |\.ci/run", step.get("run", "")) for step in steps)
