@@ -16,7 +16,7 @@ import scipy.stats
 from numpy.typing import ArrayLike, NDArray
 
 from faithlib.errors import DataError, InputError, unknown
-from faithlib.study import root
+from faithlib.study import has_reference, load, root
 
 PAPERS = ("zhao_aletras_2023", "wu_2024", "zaman_belinkov_2022", "edin_2025")
 KINDS = ("tables", "figures", "claims")
@@ -96,6 +96,21 @@ class Resampled:
         draws = apply(self.draws.loc[:, chosen])
         low, high = np.nanquantile(draws, [0.025, 0.975])
         return Interval(float(estimate.iloc[0]), float(low), float(high), int(self.n[chosen].sum()))
+
+    def difference(self, plus: dict[str, object], minus: dict[str, object]) -> Interval:
+        """The interval of the mean over the cells `plus` less the mean over the cells `minus`, drawn together.
+
+        `n` is the smaller number of values on either side.
+
+        >>> frame = pd.DataFrame({"m": list("aabb"), "i": list("xyxy"), "v": [1.0, 3.0, 0.0, 2.0]})
+        >>> str(resample_means(frame, value="v", unit="i", cells=["m"]).difference({"m": "a"}, {"m": "b"}))
+        '1.000 [1.000, 1.000]'
+        """
+        a, b = self._columns(plus), self._columns(minus)
+        draws = self.draws.loc[:, a].mean(axis=1) - self.draws.loc[:, b].mean(axis=1)
+        low, high = np.nanquantile(draws, [0.025, 0.975])
+        estimate = self.estimate[a].mean() - self.estimate[b].mean()
+        return Interval(float(estimate), float(low), float(high), int(min(self.n[a].sum(), self.n[b].sum())))
 
     def table(self) -> pd.DataFrame:
         """Every cell with estimate, low, high, n and dropped."""
@@ -178,6 +193,43 @@ def mean_interval(values: ArrayLike, *, n_resamples: int = 2000, seed: int = 0) 
     draws = _weights(np.zeros(len(kept)), n_resamples, seed) @ kept / len(kept)
     low, high = np.quantile(draws, [0.025, 0.975])
     return Interval(float(kept.mean()), float(low), float(high), len(kept))
+
+
+def against_random(frame: pd.DataFrame, *, on: Sequence[str], value: str = "value") -> pd.DataFrame:
+    """The rows of every method but "random", each beside the random attribution's `value` that agrees in the columns `on`.
+
+    Adds `random` (that value), `win` (1 where the method's value is strictly higher, else 0), `tie`, and `gap` (method
+    less random); all NaN where one of the two is undefined. The mean of `win` is diagnosticity (Eq. 6).
+
+    >>> frame = pd.DataFrame({"i": [1, 1], "method": ["a", "random"], "value": [0.7, 0.5]})
+    >>> against_random(frame, on=["i"])[["method", "win", "tie"]].to_dict("records")
+    [{'method': 'a', 'win': 1.0, 'tie': 0.0}]
+    """
+    chance = frame[frame.method == "random"]
+    if chance.duplicated(list(on)).any():
+        raise InputError(f"the random attribution has several rows for one combination of {list(on)}: name more columns")
+    pairs = frame[frame.method != "random"].merge(
+        chance[[*on, value]].rename(columns={value: "random"}), on=list(on), how="left", validate="many_to_one"
+    )
+    defined = pairs[value].notna() & pairs["random"].notna()
+    return pairs.assign(
+        win=(pairs[value] > pairs["random"]).astype(float).where(defined),
+        tie=(pairs[value] == pairs["random"]).astype(float).where(defined),
+        gap=pairs[value] - pairs["random"],
+    )
+
+
+def with_reference(frame: pd.DataFrame, name: str, *, on: Sequence[str]) -> pd.DataFrame:
+    """The frame with a column `reference`: the estimate that the committed run of the full profile saved in the table
+    `name`, NaN where it has none; the frame as it is where that run has no such table."""
+    if not has_reference(name):
+        return frame
+    earlier = load(name, reference=True)
+    if missing := {*on, "estimate"} - set(earlier.columns):
+        raise DataError(f"the reference table {name} lacks the columns {sorted(missing)}: make it again with `make full`")
+    return frame.merge(
+        earlier[[*on, "estimate"]].rename(columns={"estimate": "reference"}), on=list(on), how="left"
+    )
 
 
 # -------------------------------------------------------------------------------------------------------------- tests

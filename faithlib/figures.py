@@ -141,33 +141,46 @@ def verdict_line(verdict: str, reason: str) -> Markdown:
 
 
 def heatmap(
-    tokens: Sequence[str], scores: Sequence[float], *, rationale: Sequence[bool] | None = None, title: str = ""
+    tokens: Sequence[str],
+    scores: Sequence[float],
+    *,
+    rationale: Sequence[bool] | None = None,
+    title: str = "",
+    shown: int | None = None,
 ) -> str:
     """Tokens as HTML: the tint follows the score (soft view); a `rationale` is outlined (hard view).
 
-    Scores are min-max scaled over the text. Screen readers get the words with rank marks of the five highest.
+    Scores are min-max scaled over the text. Screen readers get the words, with the five highest and the members of the
+    rationale marked. `shown`: print only the first so many tokens; scale and ranks stay those of the whole text.
+
+    Raises InputError where tokens, scores and rationale differ in number.
     """
-    if len(tokens) != len(scores):
-        raise InputError(f"{len(tokens)} tokens and {len(scores)} scores: expected as many")
+    if len(tokens) != len(scores) or not tokens or (rationale is not None and len(rationale) != len(tokens)):
+        marks = "no rationale" if rationale is None else f"{len(rationale)} rationale marks"
+        raise InputError(f"{len(tokens)} tokens, {len(scores)} scores, {marks}: expected as many of each, at least one")
     low, high = min(scores), max(scores)
     scaled = [(s - low) / (high - low) if high > low else 0.5 for s in scores]
     order = sorted(range(len(scores)), key=lambda i: -scores[i])
     ranks = {i: r + 1 for r, i in enumerate(order[:5])}
     spans = []
-    for i, (token, share) in enumerate(zip(tokens, scaled, strict=True)):
-        classes = ["token"]
-        if share > 0.6:
-            classes.append("dark")
+    for i, (token, share) in enumerate(list(zip(tokens, scaled, strict=True))[:shown]):
+        classes, marks = ["token"], [f"score {scores[i]:.4g}"]
+        if i in ranks:
+            marks.append(f"rank {ranks[i]}")
         if rationale is not None and rationale[i]:
             classes.append("rationale")
-        rank = f", rank {ranks[i]}" if i in ranks else ""
+            marks.append("in the rationale")
+        # Black words stay readable on the darkest tint, 85 % of the colour. The title is for the mouse; what matters of it is said again for ears.
+        heard = f'<span class="visually-hidden"> ({", ".join(marks[1:])})</span>' if marks[1:] else ""
         spans.append(
-            f'<span class="{" ".join(classes)}" style="background:rgba(0,114,178,{share:.2f})" '
-            f'title="score {scores[i]:.4g}{rank}">{html.escape(token)}</span>'
+            f'<span class="{" ".join(classes)}" style="background:rgba(0,114,178,{0.85 * share:.2f})" '
+            f'title="{", ".join(marks)}">{html.escape(token)}{heard}</span>'
         )
+    if len(spans) < len(tokens):
+        spans.append(f"<span>… ({len(tokens) - len(spans)} more)</span>")
     heading = f'<p class="heatmap-title">{html.escape(title)}</p>' if title else ""
     label_text = html.escape(f"{title}: tokens tinted by score" if title else "tokens tinted by score")
-    return f'{heading}<div class="heatmap" role="img" aria-label="{label_text}">{" ".join(spans)}</div>'
+    return f'{heading}<div class="heatmap" role="group" aria-label="{label_text}">{" ".join(spans)}</div>'
 
 
 def published_against_ours(frame: pd.DataFrame, *, x_label: str, chance: float | None = None) -> Any:

@@ -51,7 +51,7 @@ def scaled_attention(chunk: Chunk, *, layer: int = -1, variant: str = "paper") -
 
 def _map(chunk: Chunk, embeddings: Tensor, layer: int) -> tuple[Tensor, Tensor]:
     """The attention map [R, H, L, L] of a layer and the explained number [R], in one forward."""
-    with eager_attention(chunk.backend.model), _attention_maps(chunk, tuple(embeddings.shape[:2])) as maps:
+    with eager_attention(chunk.backend.model), _attention_maps(chunk) as maps:
         value = chunk.value(embeddings)
     if not maps:
         raise ModelError(
@@ -64,20 +64,21 @@ def _map(chunk: Chunk, embeddings: Tensor, layer: int) -> tuple[Tensor, Tensor]:
 
 
 @contextmanager
-def _attention_maps(chunk: Chunk, shape: tuple[int, int]) -> Iterator[list[Tensor]]:
+def _attention_maps(chunk: Chunk) -> Iterator[list[Tensor]]:
     """Collects the maps that the encoder's modules return beside their output, in the order of the layers.
 
     By shape, not by class name, so that it holds for every family; a map that several nested modules hand on counts
     once.
     """
-    rows, length = shape
+    shape = (len(chunk.rows), chunk.length, chunk.length)
     maps: list[Tensor] = []
 
     def collect(module: Any, arguments: Any, output: Any) -> None:
         for item in output if isinstance(output, tuple) else ():
-            if isinstance(item, Tensor) and item.ndim == 4 and (len(item), *item.shape[2:]) == (rows, length, length):
-                if not any(item is known for known in maps):
-                    maps.append(item)
+            if not isinstance(item, Tensor) or item.ndim != 4 or (len(item), *item.shape[2:]) != shape:
+                continue
+            if not any(item is known for known in maps):
+                maps.append(item)
 
     handles = [module.register_forward_hook(collect) for module in chunk.backend.base.modules()]
     try:

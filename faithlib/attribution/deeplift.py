@@ -4,15 +4,15 @@ Shrikumar et al. 2017 define a multiplier m = (contribution to dy) / dx for each
 difference between the input's run and the reference's, and chain multipliers as gradients are chained. With a rule that
 is exact for every operation the scores add up: sum (e - e') m = F(e) - F(e').
 
-captum has such rules for *modules* of a few activation classes. A transformer's GELU, softmax, LayerNorm and products of
-two activations are none of them (often not even modules), so captum takes the plain gradient there. Here the rules are
-put on the operations themselves while the model runs, whatever module called them:
+captum has such rules for *modules* of a few activation classes. A transformer's GELU, softmax, LayerNorm and products
+of two activations are none of them (often not even modules), so captum takes the plain gradient there. Here the rules
+are put on the operations themselves while the model runs, whatever module called them:
 
 | operation | multiplier | why |
 | --- | --- | --- |
 | elementwise f (GELU, tanh, ReLU, ...) | dy / dx | the Rescale rule, Eq. 7 |
-| product a * b, also of matrices | mean of the two b for a, mean of the two a for b | the one split that is exact and fair |
-| softmax, log softmax, LayerNorm | the rules above, over their definition | exp, sum, reciprocal; centre, square, root, product |
+| product a * b, also of matrices | mean of the b for a, mean of the a for b | the exact split that treats both alike |
+| softmax, log softmax, LayerNorm | the rules above, over their definition | sums, products and elementwise functions |
 | everything else | its gradient | exact where linear: Linear, residual sums, reshaping, dropout in eval mode |
 
 Shape letters: R rows of one chunk, L tokens, D embedding size. Tensors inside hold both runs: inputs first, references
@@ -43,9 +43,7 @@ _SMALL = 1e-3
 _MASKED = -1e30
 
 
-def deeplift(
-    chunk: Chunk, *, baseline: str = "zero", keep_protected: bool = True, rules: str = "rescale"
-) -> Tensor:
+def deeplift(chunk: Chunk, *, baseline: str = "zero", keep_protected: bool = True, rules: str = "rescale") -> Tensor:
     """(e - e') * multiplier, [R, L, D], signed (Shrikumar et al. 2017, Eq. 3-7); `baseline` and `keep_protected` as for
     integrated_gradients.
 

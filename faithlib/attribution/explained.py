@@ -132,9 +132,7 @@ class Chunk:
         return self.backend.embed(ids, None if types is None else types[self.rows, : self.length])
 
 
-def chunks(
-    backend: TextBackend, target: Tensor | None, output: str, max_tokens: int
-) -> Iterator[Chunk]:
+def chunks(backend: TextBackend, target: Tensor | None, output: str, max_tokens: int) -> Iterator[Chunk]:
     """The inputs in chunks of at most `max_tokens` positions (at least one input), longest first."""
     lengths = backend.lengths.cpu()
     order = lengths.argsort(descending=True, stable=True)

@@ -33,8 +33,9 @@ def random(inputs: TextInputs, *, seed: int = 0, distribution: str = "gaussian")
 
 
 def uniform(inputs: TextInputs) -> Tensor:
-    """1 at every position: each wordpiece matters alike. Pooled by sum, a word gets the number of its pieces (the length
-    confound of Zaman & Belinkov 2022; PAPERS.md, E5)."""
+    """1 at every position: each wordpiece matters alike. Pooled by sum, a word gets the number of its pieces.
+
+    With pool="sum" this is the length confound of Zaman & Belinkov 2022 (PAPERS.md, E5) by itself."""
     return torch.ones(inputs.input_ids.shape)
 
 

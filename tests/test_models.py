@@ -1,0 +1,123 @@
+"""Models by name: adapters give what their cards say, hub folders load offline, pickles do not."""
+
+from __future__ import annotations
+
+import json
+
+import peft
+import pytest
+import timm
+import torch
+import transformers
+from safetensors.torch import save_file
+from scipy.stats import binomtest
+from toy_models import FAMILIES, text_model, tokenizer
+
+from faithlib import models
+from faithlib.data import load_dataset
+from faithlib.errors import DataError, ModelError, UnknownNameError
+from faithlib.inputs import ImageInputs, TextInputs
+from faithlib.perturb import Perturber
+
+ADAPTERS = [name for name in models.local_checkpoints() if name.startswith("text/")]
+
+
+def test_there_are_three_seeds_of_every_task():
+    assert {f"text/{task}-seed{seed}" for task in ("movie", "bbc", "section", "pair") for seed in range(3)} <= set(
+        ADAPTERS
+    )
+
+
+@pytest.mark.parametrize("name", [name for name in ADAPTERS if name.endswith("seed0")])
+def test_an_adapter_reaches_what_its_card_says(name):
+    classifier = models.load_model(f"local:{name}")
+    n = 100 if classifier.card["max_length"] <= 64 else 24
+    data = load_dataset(classifier.card["dataset"], "test", n=n)
+    inputs = TextInputs.from_texts(data.texts, classifier.tokenizer, queries=data.queries, max_length=data.max_length)
+    right = (Perturber(classifier.model, inputs).predicted == torch.tensor(data.labels)).sum().item()
+    assert binomtest(right, n, classifier.card["accuracy"]).pvalue > 0.001
+    assert classifier.card["accuracy"] > classifier.card["majority_accuracy"]
+    assert classifier.card["data_digest"] == data.digest
+    assert classifier.label_names == data.label_names
+
+
+def test_floors_that_the_study_needs():
+    cards = models.cards().set_index("dataset")
+    assert cards.loc["movie", "accuracy"].min() >= 0.85
+    assert cards.loc["bbc", "accuracy"].min() >= 0.93
+
+
+def test_merging_changes_nothing():
+    folder = models.CHECKPOINTS / "text" / "movie-seed0"
+    base = transformers.AutoModelForSequenceClassification.from_pretrained(
+        models.encoder_folder("minilm"), num_labels=2
+    )
+    unmerged = peft.PeftModel.from_pretrained(base, str(folder)).float().eval()
+    ids = torch.randint(1000, 20000, (4, 12), generator=torch.Generator().manual_seed(0))
+    with torch.inference_mode():
+        expected = unmerged(input_ids=ids).logits
+        got = models.load_model("local:text/movie-seed0").model(input_ids=ids).logits
+    torch.testing.assert_close(got, expected, atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_folder_in_hub_layout_loads_offline(family, tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    model = text_model(family)
+    model.save_pretrained(tmp_path)
+    tokenizer().save_pretrained(tmp_path)
+    classifier = models.load_model(f"hf:{tmp_path}", attention="eager")
+    inputs = TextInputs.from_texts(["a fine film", "not bad at all"], classifier.tokenizer)
+    torch.testing.assert_close(
+        Perturber(classifier.model, inputs).full, Perturber(model, inputs).full, atol=1e-6, rtol=0
+    )
+    assert classifier.label_names == ("LABEL_0", "LABEL_1", "LABEL_2")
+
+
+def test_pickled_weights_are_refused(tmp_path):
+    model = text_model()
+    model.config.save_pretrained(tmp_path)
+    tokenizer().save_pretrained(tmp_path)
+    torch.save(model.state_dict(), tmp_path / "pytorch_model.bin")
+    with pytest.raises(DataError, match="safetensors"):
+        models.load_model(f"hf:{tmp_path}")
+
+
+def test_code_that_comes_with_a_model_is_not_run(tmp_path):
+    text_model().save_pretrained(tmp_path)
+    tokenizer().save_pretrained(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    config |= {
+        "model_type": "special",
+        "auto_map": {"AutoModelForSequenceClassification": "evil.Model", "AutoConfig": "evil.Config"},
+    }
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    (tmp_path / "evil.py").write_text("raise SystemExit('code of the model was run')")
+    with pytest.raises(DataError, match="cannot load"):
+        models.load_model(f"hf:{tmp_path}")
+
+
+def test_timm_models_by_name_and_from_a_folder(tmp_path):
+    by_name = models.load_model("timm:vit_tiny_patch16_224?random", attention="eager").model
+    assert not any(getattr(module, "fused_attn", False) for module in by_name.modules())
+    size = {"img_size": 8, "patch_size": 4, "embed_dim": 16, "depth": 1, "num_heads": 2}
+    small = timm.create_model("vit_tiny_patch16_224", num_classes=3, **size).eval()
+    save_file(small.state_dict(), tmp_path / "model.safetensors")
+    settings = {"architecture": "vit_tiny_patch16_224", "num_classes": 3, "model_args": size}
+    (tmp_path / "config.json").write_text(json.dumps(settings))
+    loaded = models.load_model(f"timm:{tmp_path}").model
+    images = ImageInputs.from_pixels(torch.randn(2, 3, 8, 8), patch=4)
+    torch.testing.assert_close(Perturber(loaded, images).full, Perturber(small, images).full)
+
+
+def test_unknown_models_are_refused(tmp_path):
+    with pytest.raises(UnknownNameError, match="known: hf:…, local:…, timm:…"):
+        models.load_model("movie-seed0")
+    with pytest.raises(UnknownNameError, match="did you mean 'text/movie-seed0'"):
+        models.load_model("local:text/movie-sed0")
+    with pytest.raises(UnknownNameError, match="timm model"):
+        models.load_model("timm:vit_tny")
+    with pytest.raises(DataError, match="cannot load"):
+        models.load_model(f"hf:{tmp_path / 'nothing'}")
+    with pytest.raises(ModelError, match="'sdpa' or 'eager'"):
+        models.load_model("timm:vit_tiny_patch16_224?random", attention="flash")

@@ -1,0 +1,41 @@
+"""The training notebook with the paper's settings, on a tiny encoder and files in the paper's layout."""
+
+from __future__ import annotations
+
+import json
+
+import jupytext
+import papermill
+import pytest
+from toy_models import text_model, tokenizer
+
+from faithlib.models import load_model
+from faithlib.study import root
+
+
+@pytest.mark.slow
+def test_full_fine_tuning_makes_a_classifier_that_loads(tmp_path, monkeypatch):
+    encoder = tmp_path / "encoder"
+    text_model("bert", classes=4).save_pretrained(encoder)
+    tokenizer().save_pretrained(encoder)
+    rows = [
+        '"1","a fine film","not bad"',
+        '"2","who is it","at all"',
+        '"3","unfunny","film"',
+        '"4","it is","a film"',
+    ] * 3
+    for split in ("train", "dev", "test"):
+        (tmp_path / "ag").mkdir(exist_ok=True)
+        (tmp_path / "ag" / f"{split}.csv").write_text("\n".join(rows) + "\n")
+    monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
+    notebook = tmp_path / "train.ipynb"
+    jupytext.write(jupytext.read(root() / "notebooks" / "train" / "text_classifiers.py"), notebook)
+    given = {"profile": "paper", "dataset": "ag", "encoder": str(encoder), "folder": str(tmp_path / "made")}
+    papermill.execute_notebook(notebook, tmp_path / "done.ipynb", {**given, "precision": "float32"}, progress_bar=False)
+    card = json.loads((tmp_path / "made" / "card.json").read_text())
+    assert card["test_size"] == 12
+    assert 0 <= card["accuracy"] <= 1
+    assert card["hyperparameters"]["learning_rate"] == 1e-5
+    assert card["hyperparameters"]["learning_rate_linear"] == 1e-4
+    assert len(card["dev_loss"]) == 3
+    assert load_model(f"hf:{tmp_path / 'made'}").label_names == ("World", "Sports", "Business", "Sci/Tech")
