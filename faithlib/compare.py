@@ -151,12 +151,15 @@ def resample_means(
         raise InputError(f"the frame lacks the columns {sorted(missing)}: it has {sorted(frame.columns)}")
     if frame.empty:
         raise InputError("the frame has no rows: nothing to resample")
+    # A unit's number stands for its columns, which may be cell labels as well (every cell of one data set, say).
+    frame = frame.assign(_n=1, _unit=frame.groupby(units, sort=True, dropna=False).ngroup())
     wide = frame.pivot_table(
-        index=units, columns=list(cells), values=value, aggfunc="mean", dropna=False, observed=True
+        index="_unit", columns=list(cells), values=value, aggfunc="mean", dropna=False, observed=True
     )
-    asked = frame.assign(_n=1).pivot_table(index=units, columns=list(cells), values="_n", aggfunc="sum", observed=True)
-    wide = wide.reindex(columns=asked.columns)
-    strata = frame.drop_duplicates(units).set_index(units)[stratum].reindex(wide.index) if stratum else None
+    asked = frame.pivot_table(index="_unit", columns=list(cells), values="_n", aggfunc="sum", observed=True)
+    # Crossing the levels of several unit or cell columns made rows and columns that nobody measured.
+    wide = wide.reindex(index=asked.index, columns=asked.columns)
+    strata = frame.drop_duplicates("_unit").set_index("_unit")[stratum].reindex(wide.index) if stratum else None
     weights = _weights(np.zeros(len(wide)) if strata is None else strata.to_numpy(), n_resamples, seed)
     values = wide.to_numpy(dtype=float)
     there = ~np.isnan(values)
@@ -196,7 +199,7 @@ def mean_interval(values: ArrayLike, *, n_resamples: int = 2000, seed: int = 0) 
 
 
 def against_random(frame: pd.DataFrame, *, on: Sequence[str], value: str = "value") -> pd.DataFrame:
-    """The rows of every method but "random", each beside the random attribution's `value` that agrees in the columns `on`.
+    """The rows of every method but "random", each beside the random attribution's `value` that agrees in `on`.
 
     Adds `random` (that value), `win` (1 where the method's value is strictly higher, else 0), `tie`, and `gap` (method
     less random); all NaN where one of the two is undefined. The mean of `win` is diagnosticity (Eq. 6).
@@ -207,7 +210,7 @@ def against_random(frame: pd.DataFrame, *, on: Sequence[str], value: str = "valu
     """
     chance = frame[frame.method == "random"]
     if chance.duplicated(list(on)).any():
-        raise InputError(f"the random attribution has several rows for one combination of {list(on)}: name more columns")
+        raise InputError(f"the random attribution has several rows for one combination of {list(on)}: add columns")
     pairs = frame[frame.method != "random"].merge(
         chance[[*on, value]].rename(columns={value: "random"}), on=list(on), how="left", validate="many_to_one"
     )
@@ -226,10 +229,8 @@ def with_reference(frame: pd.DataFrame, name: str, *, on: Sequence[str]) -> pd.D
         return frame
     earlier = load(name, reference=True)
     if missing := {*on, "estimate"} - set(earlier.columns):
-        raise DataError(f"the reference table {name} lacks the columns {sorted(missing)}: make it again with `make full`")
-    return frame.merge(
-        earlier[[*on, "estimate"]].rename(columns={"estimate": "reference"}), on=list(on), how="left"
-    )
+        raise DataError(f"the reference table {name} lacks the columns {sorted(missing)}: make it again, `make full`")
+    return frame.merge(earlier[[*on, "estimate"]].rename(columns={"estimate": "reference"}), on=list(on), how="left")
 
 
 # -------------------------------------------------------------------------------------------------------------- tests

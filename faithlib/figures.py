@@ -112,6 +112,7 @@ def table(
 ) -> Markdown:
     """Write a table as CSV in full precision and show it rounded and numbered, with a download.
 
+    The data keep the names of data sets, methods and metrics as code has them; what is shown has those for people.
     `shown=False` writes the data and shows only the download.
     """
     if frame.empty:
@@ -121,6 +122,8 @@ def table(
     if not shown:
         return Markdown(link)
     rounded = frame.copy()
+    for column in {"dataset", "method", "metric"} & set(rounded.columns):
+        rounded[column] = [label(name) if isinstance(name, str) else name for name in rounded[column]]
     for column in rounded.select_dtypes("floating"):
         rounded[column] = [("–" if pd.isna(x) else f"{x:.{digits}f}") for x in rounded[column]]
     _write(run.path(f"{name}_shown.csv"), rounded.to_csv(index=False, lineterminator="\n").encode())
@@ -170,7 +173,8 @@ def heatmap(
         if rationale is not None and rationale[i]:
             classes.append("rationale")
             marks.append("in the rationale")
-        # Black words stay readable on the darkest tint, 85 % of the colour. The title is for the mouse; what matters of it is said again for ears.
+        # Black words stay readable on the darkest tint, 85 % of the colour. The title is for the mouse; what matters of
+        # it is said again for ears.
         heard = f'<span class="visually-hidden"> ({", ".join(marks[1:])})</span>' if marks[1:] else ""
         spans.append(
             f'<span class="{" ".join(classes)}" style="background:rgba(0,114,178,{0.85 * share:.2f})" '
@@ -183,7 +187,9 @@ def heatmap(
     return f'{heading}<div class="heatmap" role="group" aria-label="{label_text}">{" ".join(spans)}</div>'
 
 
-def published_against_ours(frame: pd.DataFrame, *, x_label: str, chance: float | None = None) -> Any:
+def published_against_ours(
+    frame: pd.DataFrame, *, x_label: str, chance: float | None = None, ours: str = "ours, 95 % interval"
+) -> Any:
     """A dot plot with one line a row: published value, our estimate with its interval, the reference run where there
     is.
 
@@ -192,7 +198,7 @@ def published_against_ours(frame: pd.DataFrame, *, x_label: str, chance: float |
     fig, ax = plt.subplots(figsize=(7, 0.42 * len(frame) + 1.3))
     y = range(len(frame))[::-1]
     ax.hlines(y, frame.low, frame.high, color=OURS, lw=2, zorder=2)
-    ax.plot(frame.estimate, y, "o", color=OURS, label="ours, 95 % interval", zorder=3)
+    ax.plot(frame.estimate, y, "o", color=OURS, label=ours, zorder=3)
     if "reference" in frame:
         ax.plot(frame.reference, y, "|", color=REFERENCE, ms=14, mew=2, label="reference run", zorder=2)
     ax.plot(frame.published, y, "D", mfc="white", mec=PUBLISHED, mew=1.8, label="published", zorder=4)

@@ -77,6 +77,13 @@ def _released_nc(scores: Tensor, present: Tensor) -> Tensor:
     return torch.where(high > low, (scores - low) / (high - low), 0.5)
 
 
+def _rank(scores: Tensor, present: Tensor) -> Tensor:
+    others = present[:, None, :] & ~torch.eye(scores.shape[1], dtype=torch.bool, device=scores.device)
+    below = (scores[:, None, :] < scores[:, :, None]) + 0.5 * (scores[:, None, :] == scores[:, :, None])
+    count = others.sum(dim=2)
+    return torch.where(count > 0, (below * others).sum(dim=2) / count, 0.5)
+
+
 def _none(scores: Tensor, present: Tensor) -> Tensor:
     outside = present & ((scores < 0) | (scores > 1))
     if outside.any():
@@ -92,6 +99,7 @@ _NORMALISERS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "sigmoid": lambda scores, present: scores.sigmoid(),
     "released_ns": lambda scores, present: scores.sigmoid(),
     "released_nc": _released_nc,
+    "rank": _rank,
     "none": _none,
 }
 NORMALISERS = tuple(_NORMALISERS)
@@ -104,6 +112,8 @@ def normalise(scores: Tensor, how: str, feature_mask: Tensor | None = None) -> T
     - `sigmoid`: 1 / (1 + exp(-s)); alias `released_ns`, what the released Soft-NS script does.
     - `released_nc`: min-max with the protected positions counted as -1, what the released Soft-NC script does;
       non-negative scores end up in [1 / (1 + max), 1].
+    - `rank`: the share of the input's other features that score lower, ties counting half. Every attribution then has
+      the same mean, 1/2, so that soft metrics compare orders and not amounts.
     - `none`: the scores as they are; InputError where one lies outside [0, 1].
 
     >>> normalise(torch.tensor([[0.05, 0.40, 0.10, 0.45]]), "released_nc").mul(1000).round().int().tolist()

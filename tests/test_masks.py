@@ -9,6 +9,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import rankdata
 
 from faithlib import masks
 from faithlib.errors import InputError, UnknownNameError
@@ -47,7 +48,7 @@ def test_removal_path_takes_one_feature_a_step():
 @given(SCORES)
 def test_normalisers_stay_in_range_and_keep_the_order(scores):
     values = torch.tensor([scores])
-    for how in ("minmax", "sigmoid", "released_ns", "released_nc"):
+    for how in ("minmax", "sigmoid", "released_ns", "released_nc", "rank"):
         out = masks.normalise(values, how)[0]
         assert ((out >= 0) & (out <= 1)).all()
         for f in range(1, len(scores)):
@@ -64,6 +65,16 @@ def test_normalisers_at_the_values_their_definitions_fix():
     torch.testing.assert_close(squeezed, torch.tensor([[0.5, 0.625, 1.0]]))
     torch.testing.assert_close(masks.normalise(scores, "sigmoid", present)[0, :3], scores[0, :3].sigmoid())
     assert masks.normalise(torch.tensor([[0.0, 0.3, 1.0]]), "none")[0].tolist() == pytest.approx([0.0, 0.3, 1.0])
+
+
+@given(SCORES)
+def test_ranks_equal_scipys_and_have_mean_one_half(scores):
+    padded = torch.tensor([[*scores, -99.0]])
+    present = torch.tensor([[True] * len(scores) + [False]])
+    got = masks.normalise(padded, "rank", present)[0, : len(scores)]
+    expected = (rankdata(scores) - 1) / (len(scores) - 1) if len(scores) > 1 else [0.5]
+    torch.testing.assert_close(got, torch.tensor(expected, dtype=torch.float32))
+    assert got.mean().item() == pytest.approx(0.5, abs=1e-6)
 
 
 def test_soft_keep_has_the_papers_direction_and_the_released_one():

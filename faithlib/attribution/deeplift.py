@@ -12,7 +12,7 @@ are put on the operations themselves while the model runs, whatever module calle
 | --- | --- | --- |
 | elementwise f (GELU, tanh, ReLU, ...) | dy / dx | the Rescale rule, Eq. 7 |
 | product a * b, also of matrices | mean of the b for a, mean of the a for b | the exact split that treats both alike |
-| softmax, log softmax, LayerNorm | the rules above, over their definition | sums, products and elementwise functions |
+| softmax, log softmax, LayerNorm | the two rules above, over their definition | see `_shares`, `_layer_norm` |
 | everything else | its gradient | exact where linear: Linear, residual sums, reshaping, dropout in eval mode |
 
 Shape letters: R rows of one chunk, L tokens, D embedding size. Tensors inside hold both runs: inputs first, references
@@ -39,8 +39,7 @@ RULES = ("rescale", "captum")
 
 # Below this difference float32 loses the quotient dy / dx; the slope midway is then exact to the square of it.
 _SMALL = 1e-3
-# Attention masks add numbers of about -1e38 to the scores; such places take no part.
-_MASKED = -1e30
+_TINY = 1e-6
 
 
 def deeplift(chunk: Chunk, *, baseline: str = "zero", keep_protected: bool = True, rules: str = "rescale") -> Tensor:
@@ -163,57 +162,44 @@ def _product(multiply: Callable[[Tensor, Tensor], Tensor], a: Tensor, b: Tensor)
     return _Ruled.apply(multiply(a.detach(), b.detach()), rule, a, b)
 
 
-def _exponentials(x: Tensor, dim: int) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """exp(x - mean x) of both runs under one common scale, their sums, the slopes between them, and what took part.
+def _log_mean(u: Tensor, u0: Tensor) -> Tensor:
+    """(e^u - e^u0) / (u - u0), the slope of exp between two logarithms of probabilities; 0 where both probabilities are.
 
-    The mean is taken off each run by itself: softmax does not see it, and left in it would make one run's exponentials
-    vanish beside the other's.
+    Written so that nothing cancels, overflows or comes out of infinities: masked places have u near -1e38 or below.
     """
-    x1, x0 = _halves(x)
-    present = (x1 > _MASKED) & (x0 > _MASKED)
-    count = present.sum(dim, keepdim=True).clamp(min=1)
-
-    def centred(half: Tensor) -> Tensor:
-        return half - torch.where(present, half, 0).sum(dim, keepdim=True) / count
-
-    z1, z0 = (torch.where(present, centred(half), -torch.inf) for half in (x1, x0))
-    top = torch.maximum(z1, z0).amax(dim, keepdim=True)
-    top = torch.where(torch.isfinite(top), top, 0)
-    e1, e0 = (z1 - top).exp(), (z0 - top).exp()
-    finite1, finite0 = (torch.where(present, z - top, 0) for z in (z1, z0))
-    slope = torch.where(present, _slope(torch.exp, finite1, finite0), 0)
-    tiny = torch.finfo(x.dtype).tiny
-    s1, s0 = (e.sum(dim, keepdim=True).clamp(min=tiny) for e in (e1, e0))
-    return (e1 + e0) / 2, s1, s0, slope, present, count
+    top = torch.maximum(u, u0).exp()
+    fall = torch.where(top > 0, u - u0, 0).abs()
+    small = fall < _TINY
+    return top * torch.where(small, 1.0, -torch.expm1(-fall) / torch.where(small, 1.0, fall))
 
 
-def _to_scores(m_centred: Tensor, present: Tensor, count: Tensor, dim: int) -> Tensor:
-    """From multipliers of x - mean x to multipliers of x."""
-    return torch.where(present, m_centred - m_centred.sum(dim, keepdim=True) / count, 0)
+def _shares(x: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+    """For both runs' scores: s = dy / du of each probability y = e^u, and s / sum s = the multipliers of log sum exp.
+
+    u = x - lse(x). The probabilities of both runs add up to 1, so 0 = sum dy = sum s (dx - dlse), and so
+    dlse = sum s dx / sum s: exact, and free of the reference's and the input's scale.
+    """
+    u, u0 = (half.log_softmax(dim) for half in _halves(x))
+    slope = _log_mean(u, u0)
+    return slope, slope / slope.sum(dim, keepdim=True).clamp(min=torch.finfo(x.dtype).tiny)
 
 
 def _softmax(func: Callable[..., Tensor], x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     dim = kwargs.get("dim", args[0] if args else -1)
-    mean_e, s1, s0, slope, present, count = _exponentials(x, dim)
+    slope, share = _shares(x, dim)
 
     def rule(m: Tensor) -> tuple[Tensor, ...]:
-        # y = e * r with r = 1 / sum e, so dr / ds = -1 / (s s').
-        through_sum = (m * mean_e / s1).sum(dim, keepdim=True) / s0
-        return (_to_scores(slope * (m * (1 / s1 + 1 / s0) / 2 - through_sum), present, count, dim),)
+        # The Jacobian diag(y) - y y' of softmax with the slopes in the place of y.
+        m_u = m * slope
+        return (m_u - share * m_u.sum(dim, keepdim=True),)
 
     return _Ruled.apply(func(x.detach(), *args, **kwargs), rule, x)
 
 
 def _log_softmax(func: Callable[..., Tensor], x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     dim = kwargs.get("dim", args[0] if args else -1)
-    _, s1, s0, slope, present, count = _exponentials(x, dim)
-    slope_log = _slope(torch.log, s1, s0)
-
-    def rule(m: Tensor) -> tuple[Tensor, ...]:
-        through_sum = m.sum(dim, keepdim=True) * slope_log
-        return (_to_scores(m - slope * through_sum, present, count, dim),)
-
-    return _Ruled.apply(func(x.detach(), *args, **kwargs), rule, x)
+    _, share = _shares(x, dim)
+    return _Ruled.apply(func(x.detach(), *args, **kwargs), lambda m: (m - share * m.sum(dim, keepdim=True),), x)
 
 
 def _layer_norm(

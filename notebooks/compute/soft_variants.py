@@ -78,6 +78,7 @@ for method, score in scores.items():
         "paper": {**hard, **soft},
         "draws=1": {name: value[:, :1] for name, value in soft.items()},
         "direction=released": soft_scores(perturber, score, draws=draws, seed=seed, variant="released"),
+        "normaliser=rank": soft_scores(perturber, score, draws=draws, seed=seed, normaliser="rank"),
         "normaliser=sigmoid": soft_scores(perturber, score, draws=draws, seed=seed, normaliser="sigmoid"),
         "normaliser=released": soft_scores(
             perturber, score, draws=draws, seed=seed, normaliser=("released_ns", "released_nc")

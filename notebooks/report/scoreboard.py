@@ -1,0 +1,113 @@
+# ---
+# jupyter:
+#   jupytext: {text_representation: {extension: .py, format_name: percent}}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+# ---
+
+# %% [markdown]
+# # Scoreboard
+#
+# Every table, figure and claim of the papers, and how it fared here. Verdicts are computed on the pages that the list
+# links to; {doc}`how to read them <../how-to-read>` is explained first of all. Nothing is left out: what has not been
+# run is listed as such.
+
+# %% tags=["parameters"]
+profile = "laptop"
+
+# %%
+import matplotlib.pyplot as plt
+from IPython.display import Markdown
+
+from faithlib import compare, figures, study
+
+run = study.start("scoreboard", profile=profile)
+figures.theme()
+# Papers whose study is in the book: all their ids must have a verdict.
+STUDIED = ["zhao_aletras_2023"]
+PAPERS = {
+    "zhao_aletras_2023": "Zhao & Aletras 2023 (Soft-NS, Soft-NC)",
+    "wu_2024": "Wu et al. 2024 (SaCo)",
+    "zaman_belinkov_2022": "Zaman & Belinkov 2022 (cross-lingual)",
+    "edin_2025": "Edin et al. 2025 (NAOPC)",
+}
+COLOURS = {
+    compare.MATCH: "#009E73",
+    compare.HOLDS: "#56B4E9",
+    compare.FAILS: "#D55E00",
+    compare.INCONCLUSIVE: "#F0E442",
+    compare.NOT_RUN: "#CCCCCC",
+    compare.NOT_RECOMPUTABLE: "#888888",
+}
+board = compare.scoreboard(study.load("verdicts", profile), studied=STUDIED)
+run.save(board, "scoreboard", format="csv")
+counts = board.groupby(["paper", "verdict"]).size().unstack(fill_value=0)
+counts = counts.reindex(index=compare.PAPERS, columns=compare.VERDICTS, fill_value=0)
+
+# %%
+studied = board[board.paper.isin(STUDIED)]
+words = ", ".join(f"{figures.badge(word)} {number}" for word, number in studied.verdict.value_counts().items())
+Markdown(
+    f"Profile `{profile}`: {study.profile(profile).about}\n\n"
+    f"Of {len(studied)} tables, figures and claims of the studied papers: {words}. "
+    f"{len(board) - len(studied)} more belong to papers whose study is not in the book yet."
+)
+
+# %%
+fig, ax = plt.subplots(figsize=(8, 0.7 * len(counts) + 1.3))
+left = 0 * counts.sum(axis=1)
+places = range(len(counts))[::-1]
+for verdict in compare.VERDICTS:
+    if counts[verdict].any():
+        bars = ax.barh(places, counts[verdict], left=left, color=COLOURS[verdict], edgecolor="white", label=verdict)
+        ax.bar_label(bars, [str(n) if n else "" for n in counts[verdict]], label_type="center", color="black")
+        left = left + counts[verdict]
+ax.set_yticks(list(places), [PAPERS[name] for name in counts.index])
+ax.set_xlabel("tables, figures and claims")
+ax.grid(visible=False)
+ax.legend(loc="lower center", bbox_to_anchor=(0.3, 1.0), ncols=3, fontsize="small")
+spoken = "; ".join(
+    f"{PAPERS[name]}: " + ", ".join(f"{number} {verdict}" for verdict, number in line.items() if number)
+    for name, line in counts.iterrows()
+)
+figures.save(
+    fig,
+    run,
+    "scoreboard_counts",
+    alt=f"Stacked bars, one a paper, of the number of tables, figures and claims by verdict. {spoken}.",
+    caption="Verdicts by paper.",
+)
+
+
+# %%
+def listing(rows):
+    """The verdicts of one paper as a table with links to the pages (text of a MyST table: no bar may stay bare)."""
+    lines = ["| what | verdict | n | why | page |", "| --- | --- | --- | --- | --- |"]
+    titles = {kind: compare.index(kind).set_index("id") for kind in compare.KINDS}
+    for r in rows.itertuples():
+        known = titles[f"{r.kind}s"].loc[r.id]
+        title = known["claim"] if r.kind == "claim" else known["title"]
+        page = f"{{doc}}`see <{r.page.removeprefix('executed/')}>`" if r.page else ""
+        n = "" if r.n is None or r.n != r.n or str(r.n) == "<NA>" else r.n
+        cells = (f"`{r.id}` {title}", figures.badge(r.verdict), str(n), r.note, page)
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines)
+
+
+# %% [markdown]
+# ## Every verdict
+
+# %%
+blocks = []
+for name in compare.PAPERS:
+    rows = board[board.paper == name]
+    text = f"### {PAPERS[name]}\n\n{listing(rows)}" if name in STUDIED else ""
+    waiting = f":::{{admonition}} {PAPERS[name]}: {len(rows)} not run\n:class: dropdown note\n\n{listing(rows)}\n:::"
+    blocks.append(text or waiting)
+link = f"Download: {{download}}`csv <{run.link('scoreboard.csv')}>`"
+Markdown("\n\n".join([*blocks, link]))
+
+# %%
+run.provenance()
+
+# %%
+run.finish()

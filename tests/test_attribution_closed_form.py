@@ -1,0 +1,334 @@
+"""The attribution methods against closed forms, plain loops, autograd by hand and captum's own."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+
+import pytest
+import torch
+from bag_model import Bag
+from captum.attr import DeepLift, LayerIntegratedGradients, Saliency
+from torch import Tensor, nn
+from toy_models import FAMILIES, one_row, text_inputs, text_model
+
+from faithlib.attribution import attribute
+from faithlib.attribution.deeplift import _Rules
+from faithlib.attribution.explained import eager_attention
+from faithlib.backends import TextBackend
+from faithlib.inputs import TextInputs
+from faithlib.perturb import Perturber
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("input_x_gradient", {"aggregation": "sum"}),
+        ("integrated_gradients", {"n_steps": 3}),
+        ("deeplift", {}),
+        ("deeplift", {"rules": "captum"}),
+        ("occlusion", {}),
+        ("shapley_sampling", {"n_samples": 1}),
+        ("lime", {"n_samples": 100, "alpha": 1e-9}),
+    ],
+)
+def test_linear_model_gives_weight_times_embedding(name: str, options: dict[str, object]) -> None:
+    bag = Bag()
+    inputs = bag.texts()
+    scores = attribute(name, bag, inputs, target=1, output="logit", **options)  # type: ignore[arg-type]
+    assert torch.allclose(scores, bag.exact(inputs, 1), atol=1e-4)
+
+
+def test_linear_model_gradients() -> None:
+    bag = Bag()
+    inputs = bag.texts()
+    weight = bag.weight[:, 1].detach()
+    for aggregation, expected in (("l2", weight.norm()), ("sum", weight.abs().sum()), ("mean", weight.abs().mean())):
+        scores = attribute("saliency", bag, inputs, target=1, output="logit", aggregation=aggregation)
+        assert torch.allclose(scores, expected * inputs.feature_mask)
+    norms = bag.bag.embeddings.table(inputs.input_ids).norm(dim=-1)[:, 1:-1].detach()
+    assert torch.allclose(attribute("activation", bag, inputs), torch.where(inputs.feature_mask, norms, 0))
+    released = attribute("input_x_gradient", bag, inputs, target=1, output="logit")
+    assert torch.allclose(released, bag.exact(inputs, 1).abs(), atol=1e-6)
+
+
+def test_lime_recovers_the_order_of_a_linear_model() -> None:
+    bag = Bag()
+    inputs = bag.texts((8, 6))
+    exact = bag.exact(inputs, 0)
+    for surrogate in ("ridge", "lasso"):
+        scores = attribute("lime", bag, inputs, target=0, output="logit", n_samples=200, surrogate=surrogate)
+        for b, n in enumerate(inputs.n_features.tolist()):
+            assert scores[b, :n].argsort().tolist() == exact[b, :n].argsort().tolist()
+    few = attribute("lime", bag, inputs, target=0, output="logit", n_samples=200, surrogate="lasso", alpha=100.0)
+    assert (few == 0).all()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("output", ["probability", "logit", "loss"])
+@pytest.mark.parametrize("baseline", ["zero", "pad", "mask"])
+def test_deeplift_adds_up_to_the_difference_from_the_baseline(family: str, output: str, baseline: str) -> None:
+    model = text_model(family)
+    inputs = text_inputs(model)
+    scores = attribute("deeplift", model, inputs, output=output, baseline=baseline)
+    assert torch.allclose(scores.sum(dim=1), difference(model, inputs, output, baseline), atol=2e-5)
+
+
+# DistilBERT's ReLU head has a kink on the way, which a quadrature needs many points for.
+@pytest.mark.parametrize(
+    ("family", "n_steps"), [("bert", 50), ("roberta", 50), ("xlm-roberta", 50), ("distilbert", 800)]
+)
+@pytest.mark.parametrize(("output", "baseline"), [("probability", "zero"), ("loss", "pad")])
+def test_integrated_gradients_add_up_too(family: str, n_steps: int, output: str, baseline: str) -> None:
+    model = text_model(family)
+    inputs = text_inputs(model)
+    scores = attribute("integrated_gradients", model, inputs, output=output, baseline=baseline, n_steps=n_steps)
+    assert torch.allclose(scores.sum(dim=1), difference(model, inputs, output, baseline), atol=1e-3)
+
+
+def difference(model: nn.Module, inputs: TextInputs, output: str, erase: str) -> Tensor:
+    """F(input) - F(every feature erased), by the perturber."""
+    perturber = Perturber(model, inputs, erase=erase, output="logit" if output == "logit" else "probability")
+    full, empty = perturber.full, perturber.empty
+    return full.log() - empty.log() if output == "loss" else full - empty
+
+
+def test_captum_deeplift_does_not_add_up_on_a_transformer() -> None:
+    model = text_model("bert")
+    inputs = text_inputs(model)
+    perturber = Perturber(model, inputs)
+    gap = attribute("deeplift", model, inputs, rules="captum").sum(dim=1) - (perturber.full - perturber.empty)
+    assert gap.abs().max() > 0.01
+
+
+def test_captum_deeplift_is_input_times_gradient_without_its_modules() -> None:
+    for family, same in (("roberta", True), ("bert", False)):
+        model = text_model(family)
+        inputs = text_inputs(model)
+        plain = attribute("input_x_gradient", model, inputs, aggregation="sum")
+        assert torch.allclose(attribute("deeplift", model, inputs, rules="captum"), plain, atol=1e-6) is same
+
+
+def test_shapley_of_few_features_equals_all_orders() -> None:
+    model = text_model("bert")
+    inputs = text_inputs(model, (6,))
+    target = Perturber(model, inputs).predicted
+
+    def value(kept: frozenset[int]) -> Tensor:
+        keep = torch.tensor([f in kept for f in range(4)])
+        return one_row(model, inputs, 0, keep, "zero").softmax(dim=-1)[target[0]]
+
+    exact = torch.zeros(4)
+    for order in itertools.permutations(range(4)):
+        for k, f in enumerate(order):
+            exact[f] += (value(frozenset(order[: k + 1])) - value(frozenset(order[:k]))) / 24
+    sampled = attribute("shapley_sampling", model, inputs, n_samples=400)[0]
+    assert torch.allclose(sampled, exact, atol=0.02)
+    assert torch.allclose(sampled.sum(), exact.sum(), atol=1e-6)
+
+
+@pytest.mark.parametrize("erase", ["zero", "pad", "mask", "delete"])
+def test_occlusion_equals_the_plain_loop(erase: str) -> None:
+    model = text_model("roberta")
+    inputs = text_inputs(model)
+    target = Perturber(model, inputs).predicted
+    scores = attribute("occlusion", model, inputs, erase=erase)
+    for b, n in enumerate(inputs.n_features.tolist()):
+
+        def probability(keep: Tensor, b: int = b) -> Tensor:
+            return one_row(model, inputs, b, keep, erase).softmax(dim=-1)[target[b]]
+
+        for f in range(n):
+            loss = probability(torch.ones(n, dtype=torch.bool)) - probability(torch.arange(n) != f)
+            assert torch.allclose(scores[b, f], loss, atol=1e-5)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_attention_equals_the_models_own_maps(family: str) -> None:
+    model = text_model(family)
+    inputs = text_inputs(model)
+    eager = text_model(family)
+    eager.set_attn_implementation("eager")
+    for b, n in enumerate(inputs.n_features.tolist()):
+        ids = inputs.input_ids[b : b + 1, : n + 2]
+        maps = eager(input_ids=ids, attention_mask=torch.ones_like(ids), output_attentions=True).attentions
+        for layer in (0, -1):
+            expected = maps[layer][0, :, 0].mean(dim=0)[1:-1]
+            assert torch.allclose(attribute("attention", model, inputs, layer=layer)[b, :n], expected, atol=1e-6)
+        released = attribute("scaled_attention", model, inputs, variant="released")[b, :n]
+        assert torch.allclose(released, maps[-1][0, :, 0].mean(dim=0)[1:-1].square(), atol=1e-6)
+
+
+def test_scaled_attention_against_finite_differences() -> None:
+    """Moves one attention weight of the last layer at a time, with a hook on what stands between map and output."""
+    model = text_model("bert").double()
+    inputs = text_inputs(model, (6,))
+    backend = TextBackend(model, inputs)
+    module = model.bert.encoder.layer[-1].attention.self
+    target = int(Perturber(model, inputs).predicted[0])
+
+    def run(move: Tensor | None) -> tuple[float, Tensor]:
+        seen = {}
+
+        def hook(_: nn.Module, arguments: tuple[Tensor, ...], output: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
+            seen["map"] = output[1]
+            if move is None:
+                return output
+            states = arguments[0] if arguments else seen["states"]
+            value = module.value(states).view(1, 6, 2, 8).transpose(1, 2)
+            return ((output[1] + move) @ value).transpose(1, 2).reshape(1, 6, 16), output[1]
+
+        def keep(_: nn.Module, arguments: tuple[Tensor, ...], kwargs: dict[str, Tensor]) -> None:
+            seen["states"] = arguments[0] if arguments else kwargs["hidden_states"]
+
+        handles = [module.register_forward_pre_hook(keep, with_kwargs=True), module.register_forward_hook(hook)]
+        try:
+            with eager_attention(model), torch.no_grad():
+                logits = backend.logits(backend.embeddings())
+        finally:
+            for handle in handles:
+                handle.remove()
+        return float(logits.softmax(dim=-1)[0, target]), seen["map"]
+
+    _, weights = run(None)
+    expected = torch.zeros(6, dtype=torch.float64)
+    step = 1e-5
+    for head in range(2):
+        for position in range(6):
+            move = torch.zeros_like(weights)
+            move[0, head, 0, position] = step
+            slope = (run(move)[0] - run(-move)[0]) / (2 * step)
+            expected[position] += weights[0, head, 0, position] * slope / 2
+    scores = attribute("scaled_attention", model, inputs)[0]
+    assert torch.allclose(scores, expected[1:-1].float(), atol=1e-6)
+    assert scores.abs().max() > 1e-3
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta"])
+def test_integrated_gradients_equals_captums_layer_version_one_by_one(family: str) -> None:
+    model = text_model(family)
+    inputs = text_inputs(model)
+    target = Perturber(model, inputs).predicted
+    embedding = getattr(model, model.base_model_prefix).embeddings
+
+    def forward(ids: Tensor) -> Tensor:
+        return model(input_ids=ids, attention_mask=torch.ones_like(ids)).logits.softmax(dim=-1)
+
+    for options in ({}, {"max_tokens": 12}, {"internal_batch_size": 4}):
+        scores = attribute("integrated_gradients", model, inputs, baseline="pad", keep_protected=False, **options)  # type: ignore[arg-type]
+        for b, n in enumerate(inputs.n_features.tolist()):
+            ids = inputs.input_ids[b : b + 1, : n + 2]
+            # Padding alone would be given RoBERTa's padding position: the baseline that both mean keeps the positions.
+            start = TextBackend(model, inputs).embed(torch.full_like(ids, inputs.pad_id), None)
+            captum = _layer_integrated_gradients(forward, embedding, ids, start, int(target[b]))
+            assert torch.allclose(scores[b, :n], captum.sum(dim=-1)[0, 1:-1], atol=1e-5)
+
+
+def _layer_integrated_gradients(forward: object, layer: nn.Module, ids: Tensor, start: Tensor, target: int) -> Tensor:
+    """captum's, with a layer baseline of our own in the place of the embedding of baseline ids."""
+    method = LayerIntegratedGradients(forward, layer)
+    marker = torch.full_like(ids, 1)
+
+    def swap(_: nn.Module, arguments: tuple[Tensor, ...], kwargs: dict[str, Tensor], output: Tensor) -> Tensor:
+        given = kwargs.get("input_ids", arguments[0] if arguments else None)
+        return start if given is not None and torch.equal(given, marker) else output
+
+    handle = layer.register_forward_hook(swap, with_kwargs=True)
+    try:
+        return method.attribute(ids, baselines=marker, target=target, n_steps=50).detach()
+    finally:
+        handle.remove()
+
+
+def test_saliency_equals_captums_one_by_one() -> None:
+    model = text_model("distilbert")
+    inputs = text_inputs(model)
+    backend = TextBackend(model, inputs)
+    target = Perturber(model, inputs).predicted
+    scores = attribute("saliency", model, inputs, output="logit")
+    for b, n in enumerate(inputs.n_features.tolist()):
+        rows = torch.tensor([b])
+        embedded = backend.embeddings(rows, length=n + 2).requires_grad_()
+        captum = Saliency(lambda e, rows=rows: backend.logits(e, rows)).attribute(embedded, target=int(target[b]))
+        assert torch.allclose(scores[b, :n], captum.norm(dim=-1)[0, 1:-1], atol=1e-6)
+
+
+def test_guided_backprop_rule_on_gelu_and_the_released_one_without() -> None:
+    model = text_model("bert")
+    inputs = text_inputs(model)
+    plain = attribute("saliency", model, inputs)
+    assert torch.allclose(attribute("guided_backprop", model, inputs, variant="released"), plain, atol=1e-6)
+    guided = attribute("guided_backprop", model, inputs)
+    assert not torch.allclose(guided, plain, rtol=0.05)
+
+    # The same rule by hand: hooks on the model's own GELU modules.
+    backend = TextBackend(model, inputs)
+    embedded = backend.embeddings().requires_grad_()
+    handles = [
+        m.register_full_backward_hook(lambda _, grad_in, __: (grad_in[0].clamp(min=0),))
+        for m in model.modules()
+        if "GELU" in type(m).__name__
+    ]
+    assert len(handles) == 2
+    value = backend.logits(embedded).softmax(dim=-1).amax(dim=-1).sum()
+    (gradient,) = torch.autograd.grad(value, embedded)
+    for handle in handles:
+        handle.remove()
+    expected = torch.where(inputs.feature_mask, gradient.norm(dim=-1)[:, 1:-1], 0)
+    assert torch.allclose(guided, expected, atol=1e-6)
+
+
+def test_rescale_rules_equal_captums_on_its_own_ground() -> None:
+    torch.manual_seed(3)
+    network = nn.Sequential(nn.Linear(5, 7), nn.Tanh(), nn.Linear(7, 6), nn.ReLU(), nn.Linear(6, 1), nn.Sigmoid())
+    x, x0 = torch.randn(4, 5), torch.randn(4, 5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        captum = DeepLift(network).attribute(x.clone().requires_grad_(), baselines=x0, target=0).detach()
+    leaf = x.clone().requires_grad_()
+    for parameter in network.parameters():
+        parameter.requires_grad_(False)
+    with _Rules(4):
+        out = network(torch.cat([leaf, x0]))
+    (multiplier,) = torch.autograd.grad(out[:4].sum(), leaf)
+    assert torch.allclose((x - x0) * multiplier, captum, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        lambda x: x.softmax(dim=-1),
+        lambda x: torch.softmax(x[:, None, :] + torch.tensor([0.0, 0, torch.finfo(torch.float32).min]), dim=-1),
+        lambda x: nn.functional.log_softmax(x, dim=-1),
+        lambda x: nn.functional.layer_norm(x, (3,), torch.tensor([1.0, -2, 0.5]), torch.tensor([0.1, 0, 0])),
+        lambda x: x[:, :, None] @ x[:, None, :],
+        lambda x: x * x.tanh(),
+        lambda x: x * x[:, :1],
+        lambda x: nn.functional.relu(x, inplace=False) + nn.functional.gelu(x, approximate="tanh"),
+    ],
+    ids=["softmax", "masked", "log_softmax", "layer_norm", "matmul", "product", "broadcast", "elementwise"],
+)
+@pytest.mark.parametrize("scale", [1e-4, 1.0, 20.0])
+def test_every_rule_is_exact(operation: object, scale: float) -> None:
+    torch.manual_seed(5)
+    x = (torch.randn(6, 3) * scale).requires_grad_()
+    x0 = torch.randn(6, 3)
+    with _Rules(6):
+        out = operation(torch.cat([x, x0]))  # type: ignore[operator]
+    weights = torch.randn(out[:6].shape)
+    (multiplier,) = torch.autograd.grad((out[:6] * weights).sum(), x)
+    got = ((x - x0).detach() * multiplier).sum(dim=1)
+    expected = ((out[:6] - out[6:]) * weights).detach().flatten(1).sum(dim=1)
+    assert torch.allclose(got, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_multipliers_of_equal_runs_are_gradients() -> None:
+    torch.manual_seed(5)
+    x = torch.randn(4, 3, requires_grad=True)
+    weights = torch.randn(4, 3)
+    for operation in (nn.functional.gelu, lambda v: v.softmax(-1), lambda v: nn.functional.layer_norm(v, (3,))):
+        with _Rules(4):
+            out = operation(torch.cat([x, x.detach()]))
+        (multiplier,) = torch.autograd.grad((out[:4] * weights).sum(), x)
+        (gradient,) = torch.autograd.grad((operation(x) * weights).sum(), x)
+        assert torch.allclose(multiplier, gradient, atol=1e-5)

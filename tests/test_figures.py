@@ -1,0 +1,197 @@
+"""Figures, tables, heat maps and badges: what they refuse, and what they write."""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import pandas as pd
+import pytest
+
+from faithlib import compare, figures
+from faithlib.errors import InputError
+
+ALT = "A line that rises from zero at the left to one at the right."
+
+
+@dataclass
+class Folder:
+    """The part of a run that figures use."""
+
+    folder: Path
+
+    def path(self, name: str) -> Path:
+        return self.folder / name
+
+    def link(self, name: str) -> str:
+        return f"page/{name}"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Folder:
+    figures.theme()
+    return Folder(tmp_path)
+
+
+def line():
+    fig, ax = plt.subplots(figsize=(2, 2))
+    ax.plot([0, 1], [0, 1], label="rise")
+    ax.fill_between([0, 1], [0, 0.5], [0.5, 1], alpha=0.2)
+    ax.legend()
+    return fig
+
+
+# ----------------------------------------------------------------------------------------------------------- figures
+@pytest.mark.parametrize("alt", ["", "   ", "a plot", "x" * 10 + " " * 90])
+def test_a_figure_without_a_real_alternative_text_is_refused_and_nothing_is_written(folder, alt):
+    with pytest.raises(InputError, match="figure rise: alt text .* too short: say"):
+        figures.save(line(), folder, "rise", alt=alt, caption="Rise")
+    assert list(folder.folder.iterdir()) == []
+    plt.close("all")
+
+
+def test_a_figure_is_written_twice_and_shown_with_name_alt_and_downloads(folder):
+    shown = figures.save(line(), folder, "the_rise", alt=f"{ALT}\n  More.", caption="Rise of $x$").data
+    assert {p.name for p in folder.folder.iterdir()} == {"the_rise.svg", "the_rise.png"}
+    assert "```{figure} page/the_rise.svg\n:name: the-rise\n" in shown
+    assert f":alt: {ALT} More.\n" in shown, "the alternative text must stay on one line of the directive"
+    assert "\n\nRise of $x$\n```" in shown
+    assert "{download}`svg <page/the_rise.svg>`" in shown and "{download}`png <page/the_rise.png>`" in shown
+    assert not plt.get_fignums(), "figures that stay open fill the memory of a long notebook"
+
+
+def test_the_same_figure_gives_the_same_bytes(folder, tmp_path):
+    once, again = Folder(tmp_path / "a"), Folder(tmp_path / "b")
+    for place in (once, again):
+        place.folder.mkdir()
+        figures.save(line(), place, "rise", alt=ALT, caption="Rise")
+    for ending in ("svg", "png"):
+        assert once.path(f"rise.{ending}").read_bytes() == again.path(f"rise.{ending}").read_bytes()
+    assert b"<dc:date>" not in once.path("rise.svg").read_bytes()
+
+
+def test_figures_stay_on_white_paper_so_that_dark_pages_can_show_them(folder):
+    figures.save(line(), folder, "rise", alt=ALT, caption="Rise")
+    corner = plt.imread(folder.path("rise.png"))[0, 0]
+    assert corner.tolist() == [1.0, 1.0, 1.0, 1.0]
+
+
+def test_published_and_reproduced_are_told_apart_by_shape_and_drawn_for_every_row(folder):
+    frame = pd.DataFrame(
+        {
+            "label": ["one", "two"],
+            "published": [0.4, float("nan")],
+            "estimate": [0.5, 0.6],
+            "low": [0.4, 0.5],
+            "high": [0.6, 0.7],
+            "reference": [0.45, 0.55],
+        }
+    )
+    fig = figures.published_against_ours(frame, x_label="diagnosticity", chance=0.5)
+    ax = fig.axes[0]
+    assert [tick.get_text() for tick in ax.get_yticklabels()] == ["one", "two"]
+    assert len({artist.get_marker() for artist in ax.get_lines() if artist.get_marker() != "None"}) == 3
+    figures.save(fig, folder, "dots", alt=ALT, caption="Dots")
+
+
+# ------------------------------------------------------------------------------------------------------------ tables
+def test_a_table_is_shown_rounded_and_downloaded_in_full_precision(folder):
+    frame = pd.DataFrame({"name": ["a", "b"], "n": [3, 4], "share": [1 / 3, float("nan")]})
+    shown = figures.table(frame, folder, "shares", caption="Shares", digits=2).data
+    full = pd.read_csv(folder.path("shares.csv"))
+    assert full.share[0] == 1 / 3
+    rounded = folder.path("shares_shown.csv").read_text(encoding="utf-8").splitlines()
+    assert rounded == ["name,n,share", "a,3,0.33", "b,4,–"]
+    assert ":file: page/shares_shown.csv" in shown and ":name: shares\n" in shown
+    assert "{download}`csv <page/shares.csv>`" in shown
+    assert frame.share[0] == 1 / 3, "the caller's frame must stay as it was"
+
+
+def test_a_table_can_be_offered_without_being_shown(folder):
+    shown = figures.table(pd.DataFrame({"a": [0.5]}), folder, "hidden", caption="", shown=False).data
+    assert shown == "Download: {download}`csv <page/hidden.csv>`"
+    assert [p.name for p in folder.folder.iterdir()] == ["hidden.csv"]
+
+
+def test_a_table_without_rows_is_refused(folder):
+    with pytest.raises(InputError, match="table nothing has no rows"):
+        figures.table(pd.DataFrame({"a": []}), folder, "nothing", caption="Nothing")
+
+
+def test_a_cell_that_is_interrupted_leaves_no_half_written_file(folder, monkeypatch):
+    monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        figures.table(pd.DataFrame({"a": [1]}), folder, "t", caption="T")
+    assert not folder.path("t.csv").exists()
+
+
+# --------------------------------------------------------------------------------------------------------- heat maps
+def tokens_of(made: str) -> list[str]:
+    """What a heat map says, token by token, without marks."""
+    bare = re.sub(r'<span class="visually-hidden">.*?</span>', "", made)
+    return [html.unescape(word) for word in re.findall(r'<span class="token[^>]*>([^<]*)</span>', bare)]
+
+
+def test_a_heat_map_escapes_what_a_text_may_hold():
+    nasty = ["<script>", "a&b", '"quoted"', "##s"]
+    made = figures.heatmap(nasty, [0.1, 0.4, 0.2, 0.3], title='<b>&"')
+    assert "<script>" not in made and "<b>" not in made
+    assert tokens_of(made) == nasty
+    assert 'aria-label="&lt;b&gt;&amp;&quot;: tokens tinted by score"' in made
+
+
+def test_tints_follow_the_scores_and_outlines_the_rationale():
+    made = figures.heatmap(["a", "b", "c"], [0.0, 5.0, 10.0], rationale=[False, False, True])
+    tints = [float(value) for value in re.findall(r"rgba\(0,114,178,([\d.]+)\)", made)]
+    assert tints == sorted(tints) and tints[0] == 0 and tints[2] <= 0.85
+    assert made.count('class="token rationale"') == 1
+    assert re.search(r'class="token rationale"[^>]*>c<', made)
+    assert "rank 1, in the rationale" in made, "the outline must be heard as well as seen"
+
+
+def test_black_words_stay_readable_on_the_darkest_tint():
+    alpha = max(float(v) for v in re.findall(r"178,([\d.]+)\)", figures.heatmap(["a", "b"], [0, 1])))
+    mixed = [255 + alpha * (part - 255) for part in (0, 114, 178)]
+    linear = [(c / 255 / 12.92) if c / 255 <= 0.04045 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in mixed]
+    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    assert (luminance + 0.05) / 0.05 >= 4.5
+
+
+def test_equal_scores_get_one_middle_tint():
+    assert set(re.findall(r"178,([\d.]+)\)", figures.heatmap(["a", "b"], [2.0, 2.0]))) == {"0.42"}
+
+
+def test_an_excerpt_keeps_the_scale_of_the_whole_text():
+    made = figures.heatmap(list("abcd"), [1.0, 2.0, 3.0, 5.0], shown=2)
+    assert tokens_of(made) == ["a", "b"] and "(2 more)" in made
+    assert re.findall(r"178,([\d.]+)\)", made) == ["0.00", "0.21"]
+    assert "rank 4" in made
+
+
+@pytest.mark.parametrize(
+    ("tokens", "scores", "rationale"), [(["a"], [0.1, 0.2], None), ([], [], None), (["a", "b"], [0.1, 0.2], [True])]
+)
+def test_tokens_scores_and_rationale_must_agree(tokens, scores, rationale):
+    with pytest.raises(InputError, match=r"\d tokens, \d scores, .*: expected as many"):
+        figures.heatmap(tokens, scores, rationale=rationale)
+
+
+# ---------------------------------------------------------------------------------------------------------- verdicts
+@pytest.mark.parametrize("verdict", compare.VERDICTS)
+def test_a_badge_says_its_verdict_in_words(verdict):
+    made = figures.badge(verdict)
+    assert made == f'<span class="verdict verdict-{verdict.replace(" ", "-")}">{verdict}</span>'
+    assert made in figures.verdict_line(verdict, "because").data
+
+
+def test_every_verdict_has_a_style():
+    css = (Path(__file__).parents[1] / "book" / "_static" / "book.css").read_text(encoding="utf-8")
+    for verdict in compare.VERDICTS:
+        assert f".verdict-{verdict.replace(' ', '-')}" in css
+
+
+def test_labels_fall_back_to_the_name():
+    assert figures.label("soft_nc") == "Soft-NC" and figures.label("something else") == "something else"

@@ -1,0 +1,73 @@
+"""The prose pages keep their word: every code block runs, every source is named, every reference exists."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+BOOK = ROOT / "book"
+PAGES = sorted(p for p in BOOK.rglob("*.md") if not {"_build", "executed"} & set(p.relative_to(BOOK).parts))
+NEEDS_MODEL = "# needs the trained model\n"
+
+
+def blocks(path: Path, *, model: bool) -> list[str]:
+    """The page's Python blocks, those that need a checkpoint or the others."""
+    found = re.findall(r"^```python\n(.*?)^```", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    return [code for code in found if code.startswith(NEEDS_MODEL) == model]
+
+
+def cases(*, model: bool) -> list[str]:
+    return [str(page.relative_to(BOOK)) for page in PAGES if blocks(page, model=model)]
+
+
+def run(code: str, page: str, names: dict[str, object]) -> None:
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(compile(code, page, "exec"), names)
+
+
+@pytest.mark.parametrize("page", cases(model=False))
+def test_blocks_run_by_themselves(page: str) -> None:
+    for code in blocks(BOOK / page, model=False):
+        run(code, page, {})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", cases(model=True))
+def test_blocks_with_a_model_run_in_order(page: str) -> None:
+    names: dict[str, object] = {}
+    for code in blocks(BOOK / page, model=True):
+        run(code, page, names)
+
+
+def test_exercises_have_folded_solutions_with_code() -> None:
+    text = (BOOK / "exercises.md").read_text(encoding="utf-8")
+    parts = re.split(r"^## \d+\. ", text, flags=re.MULTILINE)[1:]
+    assert len(parts) >= 5
+    for part in parts:
+        assert part.count(":::{dropdown} Solution") == 1
+        assert "```python\n" in part
+        assert "assert " in part
+
+
+def test_the_data_page_names_every_source_and_its_citation() -> None:
+    sources = tomllib.loads((ROOT / "data" / "sources.toml").read_text(encoding="utf-8"))
+    page = (BOOK / "data-and-models.md").read_text(encoding="utf-8")
+    keys = set(re.findall(r"^@\w+\{(\w+),", (BOOK / "references.bib").read_text(encoding="utf-8"), flags=re.MULTILINE))
+    for name, source in sources.items():
+        assert f"`{name}`" in page, name
+        assert set(source["cite"]) <= keys, (name, source["cite"])
+        assert all(key in page for key in source["cite"]), (name, source["cite"])
+
+
+def test_everything_in_the_bibliography_is_cited() -> None:
+    keys = re.findall(r"^@\w+\{(\w+),", (BOOK / "references.bib").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert len(keys) == len(set(keys))
+    sources = [*PAGES, *(ROOT / "notebooks" / "report").glob("*.py"), ROOT / "data" / "sources.toml"]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in sources)
+    assert not [key for key in keys if key not in text]

@@ -1,0 +1,56 @@
+"""Small runs agree with the committed reference run, as far as their few inputs can tell."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from scipy.stats import fisher_exact
+
+from faithlib.study import results_dir, root
+
+REFERENCE = root() / "data" / "reference" / "full"
+CELL = ["dataset", "method", "metric"]
+pytestmark = [pytest.mark.book, pytest.mark.slow]
+
+
+def disagreement(small: pd.DataFrame, reference: pd.DataFrame) -> pd.DataFrame:
+    """Cells of a small run and of the reference with the p-value of "both have the same share of wins".
+
+    Exact, because a bootstrap interval over three inputs that all won has no width.
+    """
+    both = small.merge(reference, on=CELL, suffixes=("", "_reference"), validate="one_to_one")
+    assert len(both) == len(reference)
+    wins = (both.estimate * both.n).round().astype(int)
+    reference_wins = (both.estimate_reference * both.n_reference).round().astype(int)
+    counts = zip(wins, both.n - wins, reference_wins, both.n_reference - reference_wins, strict=True)
+    return both.assign(p=[fisher_exact([[a, b], [c, d]]).pvalue for a, b, c, d in counts])
+
+
+@pytest.mark.parametrize("profile", ["smoke", "laptop"])
+def test_diagnosticity_agrees_with_the_reference(profile: str, html: Path) -> None:
+    path = results_dir(profile) / "tables" / "soft_table6.csv"
+    if profile == "laptop" and not path.exists():
+        pytest.skip("the laptop profile has not been run here: make book")
+    both = disagreement(pd.read_csv(path), pd.read_csv(REFERENCE / "soft_table6.csv"))
+    # One cell in a thousand would fall below .001 by chance; with 80 cells, none below 1e-5 and few below .01.
+    assert both.p.min() > 1e-5, both.nsmallest(3, "p")
+    assert (both.p < 0.01).mean() < 0.05, both.nsmallest(6, "p")
+
+
+def test_the_comparison_would_notice_a_difference() -> None:
+    cell = {"dataset": ["movie"], "method": ["lime"], "metric": ["nc"]}
+    small, large = pd.DataFrame({**cell, "estimate": 0.1, "n": 40}), pd.DataFrame({**cell, "estimate": 0.8, "n": 400})
+    assert disagreement(small, large).p.item() < 1e-5
+
+
+def test_the_reference_says_how_it_was_made() -> None:
+    manifest = json.loads((REFERENCE / "manifest.json").read_text())
+    assert manifest["profile"] == "full"
+    assert {run["notebook"] for run in manifest["runs"]} >= {"soft_metrics", "soft_variants", "soft_tables"}
+    for run in manifest["runs"]:
+        assert {"parameters", "seconds", "versions", "commit", "run_id"} <= set(run)
+        if run["notebook"] == "soft_metrics":
+            assert run["notes"]["n"] > 0
