@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -160,7 +161,7 @@ def resample_means(
     # Crossing the levels of several unit or cell columns made rows and columns that nobody measured.
     wide = wide.reindex(index=asked.index, columns=asked.columns)
     strata = frame.drop_duplicates("_unit").set_index("_unit")[stratum].reindex(wide.index) if stratum else None
-    weights = _weights(np.zeros(len(wide)) if strata is None else strata.to_numpy(), n_resamples, seed)
+    weights = _weights(np.zeros(len(wide)) if strata is None else strata.to_numpy(dtype=object), n_resamples, seed)
     values = wide.to_numpy(dtype=float)
     there = ~np.isnan(values)
     filled = np.where(there, values, 0.0)
@@ -176,7 +177,7 @@ def resample_means(
     )
 
 
-def _weights(strata: NDArray[np.object_], n_resamples: int, seed: int) -> NDArray[np.float64]:
+def _weights(strata: NDArray[Any], n_resamples: int, seed: int) -> NDArray[np.float64]:
     generator = np.random.default_rng(seed)
     weights = np.zeros((n_resamples, len(strata)))
     for stratum in pd.unique(strata):

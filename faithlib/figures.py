@@ -122,9 +122,9 @@ def table(
     if not shown:
         return Markdown(link)
     rounded = frame.copy()
-    for column in {"dataset", "method", "metric"} & set(rounded.columns):
-        rounded[column] = [label(name) if isinstance(name, str) else name for name in rounded[column]]
-    for column in rounded.select_dtypes("floating"):
+    for column in [known for known in ("dataset", "method", "metric") if known in rounded.columns]:
+        rounded[column] = [label(cell) if isinstance(cell, str) else cell for cell in rounded[column]]
+    for column in rounded.select_dtypes(["float"]).columns.astype(str):
         rounded[column] = [("–" if pd.isna(x) else f"{x:.{digits}f}") for x in rounded[column]]
     _write(run.path(f"{name}_shown.csv"), rounded.to_csv(index=False, lineterminator="\n").encode())
     return Markdown(
@@ -159,8 +159,8 @@ def heatmap(
     Raises InputError where tokens, scores and rationale differ in number.
     """
     if len(tokens) != len(scores) or not tokens or (rationale is not None and len(rationale) != len(tokens)):
-        marks = "no rationale" if rationale is None else f"{len(rationale)} rationale marks"
-        raise InputError(f"{len(tokens)} tokens, {len(scores)} scores, {marks}: expected as many of each, at least one")
+        third = "no rationale" if rationale is None else f"{len(rationale)} rationale marks"
+        raise InputError(f"{len(tokens)} tokens, {len(scores)} scores, {third}: expected as many of each, at least one")
     low, high = min(scores), max(scores)
     scaled = [(s - low) / (high - low) if high > low else 0.5 for s in scores]
     order = sorted(range(len(scores)), key=lambda i: -scores[i])

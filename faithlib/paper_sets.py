@@ -69,6 +69,8 @@ def evinf(folder: Path, name: str) -> dict[str, Any]:
     rows = list(csv.DictReader(io.StringIO(read_text(folder, name))))
     if missing := {"annotation_id", "document", "query", "label_id"} - set(rows[0] if rows else ()):
         raise DataError(f"{folder / name} lacks the columns {', '.join(sorted(missing))}")
+    if strange := {row["label_id"] for row in rows} - set(EVINF_OUTCOMES):
+        raise DataError(f"{folder / name}: label_id {min(strange)!r} is not one of {', '.join(EVINF_OUTCOMES)}")
     return {
         "texts": tuple(row["document"] for row in rows),
         "queries": tuple(row["query"] for row in rows),

@@ -47,8 +47,10 @@ class OutOfMemoryError(FaithlibError, MemoryError):
 
 @dataclass
 class Stats:
-    """What was asked and what it cost. Seconds are wall time; `peak_bytes` is the largest chunk's share of memory, from the
-    measured bytes a token."""
+    """What was asked and what it cost.
+
+    Seconds are wall time; `peak_bytes` is the largest chunk's share of memory, from the measured bytes a token.
+    """
 
     rows_asked: int = 0
     rows_run: int = 0

@@ -93,7 +93,7 @@ def _execute(job: Job, folder: Path) -> None:
     notebook = jupytext.read(job.source)
     notebook["metadata"]["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
     upstream = [str(earlier.folder) for earlier in job.upstream]
-    told = json.dumps({"source": str(job.source), "folder": str(folder), "upstream": upstream})
+    told = json.dumps({"source": str(job.source), "folder": str(folder), "run_id": job.run_id, "upstream": upstream})
     executed = folder / NOTEBOOK
     with _environment({RUN_VARIABLE: told, **_threads()}):
         try:
@@ -215,6 +215,9 @@ def _has_failed(job: Job, began: float) -> bool:
 
 def _why(todo: Sequence[Job], log: Path) -> str:
     missing = [job for job in todo if not job.done]
+    study.code_digest.cache_clear()
+    if {job.folder for job in study.plan(todo[0].profile)}.isdisjoint(job.folder for job in missing):
+        return "notebooks, library, settings or data changed during the build: run the same command again"
     broken = [job for job in missing if job.failed.is_file()]
     text = log.read_text(encoding="utf-8", errors="replace")
     told = re.findall(r"^faithlib: .*(?:\n(?!faithlib: |Error|\[).*)*", text, flags=re.MULTILINE)

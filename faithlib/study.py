@@ -246,16 +246,20 @@ def _file_digest(path: Path, _size: int, _changed: int) -> bytes:
         return hashlib.file_digest(stream, "sha256").digest()
 
 
-def _modules(code: str) -> set[str]:
-    """The modules of faithlib that a piece of code names in its import statements."""
+@functools.lru_cache(maxsize=1024)
+def _parse(code: str) -> tuple[str, frozenset[str]]:
+    """(digest of a piece of code, the modules of faithlib that its import statements name)."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(code)):
+    tree = ast.parse(code)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node, clean=False):
+            node.body[0] = ast.Pass()  # words about the code are not the code
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             found.add(node.module)
             found.update(f"{node.module}.{alias.name}" for alias in node.names)
-    return {name for name in found if name.split(".")[0] == "faithlib"}
+    return digest(ast.dump(tree)), frozenset(name for name in found if name.split(".")[0] == "faithlib")
 
 
 def _module_files(name: str) -> list[Path]:
@@ -266,17 +270,17 @@ def _module_files(name: str) -> list[Path]:
     return [file] if file.is_file() else []
 
 
+@functools.lru_cache(maxsize=256)  # the code a process has loaded does not change under it either
 def code_digest(code: str) -> str:
-    """Digest of the parts of faithlib that a notebook uses, through all imports; comments and layout do not count."""
+    """Digest of the parts of faithlib that a notebook uses, through all imports; comments, docstrings and layout do not count."""
     seen: dict[Path, str] = {}
-    todo = _modules(code)
+    todo = set(_parse(code)[1])
     while todo:
         name = todo.pop()
         for file in _module_files(name):
             if file not in seen and _module_name(file) not in _NOT_IN_DIGEST:
-                text = file.read_text(encoding="utf-8")
-                seen[file] = ast.dump(ast.parse(text))
-                todo |= _modules(text)
+                seen[file], named = _parse(file.read_text(encoding="utf-8"))
+                todo |= named
     return digest({str(file.relative_to(_PACKAGE)): tree for file, tree in seen.items()})
 
 
@@ -397,8 +401,7 @@ def make_job(source: Path, profile_name: str, given: Mapping[str, Any]) -> Job:
     parts: dict[str, Any] = {
         "notebook": tree_digest(source),
         "parameters": parameters,
-        # The values of a grid are not part of one point in it: a further seed must not redo the others.
-        "settings": {key: value for key, value in block.items() if key not in entry.over.values()},
+        "settings": _own_settings(block, entry, parameters),
         "code": code_digest(_parsed(source, source.read_text(encoding="utf-8"))[1]),
         "pins": tree_digest(root() / "requirements.lock"),
         "sources": tree_digest(data / "sources.toml"),
@@ -410,6 +413,16 @@ def make_job(source: Path, profile_name: str, given: Mapping[str, Any]) -> Job:
         parts["published"] = tree_digest(data / "published")
         parts["reference"] = tree_digest(data / "reference")
     return Job(source.stem, kind, study, source, profile_name, parameters, digest(parts), upstream)
+
+
+def _own_settings(block: Settings, entry: NotebookEntry, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that one point of a grid depends on: not the grid's lists, and of values per data set its own.
+
+    So a further seed, or another size for another data set, does not redo the runs that are there.
+    """
+    own = parameters.get("dataset")
+    rest = {key: value for key, value in block.items() if key not in entry.over.values()}
+    return {key: value[own] if isinstance(value, dict) and own in value else value for key, value in rest.items()}
 
 
 def _checkpoint(block: Settings, parameters: Mapping[str, Any]) -> Path:
@@ -575,10 +588,12 @@ def start(notebook: str, *, profile: str, **parameters: Any) -> Run:
             f"which must be study.start({source.stem!r}, {', '.join(sorted(expected))})"
         )
     _refuse_injected_strangers(expected)
-    job = make_job(source, profile, given)
     block = settings(notebook, profile)
-    if told:
+    if told:  # the runner has worked out what this run depends on
+        study = _place(notebook)[0]
+        job = Job(notebook, source.resolve().parent.name, study, source, profile, given, told["run_id"])
         return Run(job, Path(told["folder"]), block, True, tuple(Path(folder) for folder in told["upstream"]))
+    job = make_job(source, profile, given)
     folder = results_dir(profile) / "by-hand" / notebook / f".{job.slug}.{os.getpid()}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)

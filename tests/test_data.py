@@ -113,6 +113,11 @@ def test_a_truncated_archive_is_a_clear_error(tmp_path):
             data.read_member(cut, "a.txt")
     with pytest.raises(DataError, match=r"cannot read b\.txt"):
         data.read_member(whole, "b.txt")
+    damaged = bytearray(tarred.read_bytes())
+    damaged[40:80] = bytes(40)
+    (tmp_path / "damaged.tar.gz").write_bytes(damaged)
+    with pytest.raises(DataError, match="fetch it again"):
+        data.read_member(tmp_path / "damaged.tar.gz", "a.txt")
 
 
 @pytest.mark.parametrize("name", DIGESTS)
@@ -160,6 +165,20 @@ def test_rationales_cover_the_marked_sentences():
     assert checked > 100
 
 
+def test_damaged_or_missing_files_of_the_command_line(source, capsys):
+    """`verify` says what is there and refuses what is wrong; `fetch` takes what is there without a network."""
+    data.main(["verify"])
+    assert "absent" in capsys.readouterr().out
+    source.path.parent.mkdir()
+    source.path.write_bytes(b"1\n")
+    data.main(["verify"])
+    data.main(["fetch"])
+    assert "present" in capsys.readouterr().out
+    source.path.write_bytes(b"1")
+    with pytest.raises(DataError, match="sha256"):
+        data.main(["verify"])
+
+
 def test_unknown_names_are_refused():
     with pytest.raises(UnknownNameError, match="did you mean 'movie'"):
         data.load_dataset("movies")
@@ -194,11 +213,19 @@ def test_the_papers_own_files_are_read(tmp_path, monkeypatch):
     multirc = data.load_dataset("multirc", "dev")
     assert multirc.queries == ("who ? || me",)
     assert [multirc.texts[0][a:b] for a, b in multirc.rationales[0]] == [". three"]
+    rows = [f'"{1 + i % 4}","title {i}","story {i}"' for i in range(40)]
+    (tmp_path / "ag" / "train.csv").write_text("\n".join(rows) + "\n")
+    train, dev = data.load_dataset("ag", "train"), data.load_dataset("ag", "dev")
+    assert (len(train), len(dev)) == (34, 6)  # as the paper cuts the 120,000
+    assert set(train.texts) | set(dev.texts) == {f"title {i} story {i}" for i in range(40)}
     (tmp_path / "ag" / "test.csv").write_text('"9","A","B"\n')
     with pytest.raises(DataError, match="is not class"):
         data.load_dataset("ag")
     with pytest.raises(DataError, match=r"train\.csv.*is missing"):
         data.load_dataset("evinf", "train")
+    (tmp_path / "evinf" / "dev.csv").write_text("annotation_id,document,query,label_id\n1,a,b,maybe\n")
+    with pytest.raises(DataError, match="label_id 'maybe'"):
+        data.load_dataset("evinf", "dev")
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the real files are not on this machine")

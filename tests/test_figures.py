@@ -47,7 +47,7 @@ def line():
 # ----------------------------------------------------------------------------------------------------------- figures
 @pytest.mark.parametrize("alt", ["", "   ", "a plot", "x" * 10 + " " * 90])
 def test_a_figure_without_a_real_alternative_text_is_refused_and_nothing_is_written(folder, alt):
-    with pytest.raises(InputError, match="figure rise: alt text .* too short: say"):
+    with pytest.raises(InputError, match=r"figure rise: alt text .* too short: say"):
         figures.save(line(), folder, "rise", alt=alt, caption="Rise")
     assert list(folder.folder.iterdir()) == []
     plt.close("all")
@@ -59,7 +59,8 @@ def test_a_figure_is_written_twice_and_shown_with_name_alt_and_downloads(folder)
     assert "```{figure} page/the_rise.svg\n:name: the-rise\n" in shown
     assert f":alt: {ALT} More.\n" in shown, "the alternative text must stay on one line of the directive"
     assert "\n\nRise of $x$\n```" in shown
-    assert "{download}`svg <page/the_rise.svg>`" in shown and "{download}`png <page/the_rise.png>`" in shown
+    assert "{download}`svg <page/the_rise.svg>`" in shown
+    assert "{download}`png <page/the_rise.png>`" in shown
     assert not plt.get_fignums(), "figures that stay open fill the memory of a long notebook"
 
 
@@ -105,7 +106,8 @@ def test_a_table_is_shown_rounded_and_downloaded_in_full_precision(folder):
     assert full.share[0] == 1 / 3
     rounded = folder.path("shares_shown.csv").read_text(encoding="utf-8").splitlines()
     assert rounded == ["name,n,share", "a,3,0.33", "b,4,–"]
-    assert ":file: page/shares_shown.csv" in shown and ":name: shares\n" in shown
+    assert ":file: page/shares_shown.csv" in shown
+    assert ":name: shares\n" in shown
     assert "{download}`csv <page/shares.csv>`" in shown
     assert frame.share[0] == 1 / 3, "the caller's frame must stay as it was"
 
@@ -138,7 +140,8 @@ def tokens_of(made: str) -> list[str]:
 def test_a_heat_map_escapes_what_a_text_may_hold():
     nasty = ["<script>", "a&b", '"quoted"', "##s"]
     made = figures.heatmap(nasty, [0.1, 0.4, 0.2, 0.3], title='<b>&"')
-    assert "<script>" not in made and "<b>" not in made
+    assert "<script>" not in made
+    assert "<b>" not in made
     assert tokens_of(made) == nasty
     assert 'aria-label="&lt;b&gt;&amp;&quot;: tokens tinted by score"' in made
 
@@ -146,7 +149,8 @@ def test_a_heat_map_escapes_what_a_text_may_hold():
 def test_tints_follow_the_scores_and_outlines_the_rationale():
     made = figures.heatmap(["a", "b", "c"], [0.0, 5.0, 10.0], rationale=[False, False, True])
     tints = [float(value) for value in re.findall(r"rgba\(0,114,178,([\d.]+)\)", made)]
-    assert tints == sorted(tints) and tints[0] == 0 and tints[2] <= 0.85
+    assert tints == sorted(tints)
+    assert tints[0] == 0 and tints[2] <= 0.85
     assert made.count('class="token rationale"') == 1
     assert re.search(r'class="token rationale"[^>]*>c<', made)
     assert "rank 1, in the rationale" in made, "the outline must be heard as well as seen"
@@ -166,7 +170,8 @@ def test_equal_scores_get_one_middle_tint():
 
 def test_an_excerpt_keeps_the_scale_of_the_whole_text():
     made = figures.heatmap(list("abcd"), [1.0, 2.0, 3.0, 5.0], shown=2)
-    assert tokens_of(made) == ["a", "b"] and "(2 more)" in made
+    assert tokens_of(made) == ["a", "b"]
+    assert "(2 more)" in made
     assert re.findall(r"178,([\d.]+)\)", made) == ["0.00", "0.21"]
     assert "rank 4" in made
 
@@ -194,4 +199,5 @@ def test_every_verdict_has_a_style():
 
 
 def test_labels_fall_back_to_the_name():
-    assert figures.label("soft_nc") == "Soft-NC" and figures.label("something else") == "something else"
+    assert figures.label("soft_nc") == "Soft-NC"
+    assert figures.label("something else") == "something else"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from concurrent.futures import ThreadPoolExecutor
 
 import peft
 import pytest
@@ -14,7 +16,7 @@ from scipy.stats import binomtest
 from toy_models import FAMILIES, text_model, tokenizer
 
 from faithlib import models
-from faithlib.data import load_dataset
+from faithlib.data import fetch, load_dataset
 from faithlib.errors import DataError, ModelError, UnknownNameError
 from faithlib.inputs import ImageInputs, TextInputs
 from faithlib.perturb import Perturber
@@ -45,6 +47,42 @@ def test_floors_that_the_study_needs():
     cards = models.cards().set_index("dataset")
     assert cards.loc["movie", "accuracy"].min() >= 0.85
     assert cards.loc["bbc", "accuracy"].min() >= 0.93
+
+
+def test_no_class_is_given_up():
+    """A classifier that never answers one of its classes can still have a fair accuracy; its F1 cannot."""
+    for card in models.cards().itertuples():
+        assert card.macro_f1 > card.accuracy - 0.03, (card.dataset, card.seed)
+
+
+def test_nothing_of_this_machine_is_in_a_checkpoint():
+    for name in ADAPTERS:
+        config = json.loads((models.CHECKPOINTS / name / "adapter_config.json").read_text())
+        assert config["base_model_name_or_path"] == "minilm"
+        assert {path.name for path in (models.CHECKPOINTS / name).iterdir()} == {
+            "adapter_config.json",
+            "adapter_model.safetensors",
+            "card.json",
+        }
+
+
+def test_the_summary_is_that_of_the_cards(tmp_path, monkeypatch):
+    shipped = (models.CHECKPOINTS / "text" / "CARDS.md").read_text()
+    shutil.copytree(models.CHECKPOINTS / "text", tmp_path / "text", ignore=shutil.ignore_patterns("*.md"))
+    monkeypatch.setattr(models, "CHECKPOINTS", tmp_path)
+    models.main(["cards"])
+    assert (tmp_path / "text" / "CARDS.md").read_text() == shipped
+
+
+def test_two_may_unpack_the_encoder_at_once(tmp_path, monkeypatch):
+    archive = fetch("minilm")
+    monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
+    (tmp_path / "minilm").mkdir()
+    (tmp_path / "minilm" / archive.name).symlink_to(archive)
+    with ThreadPoolExecutor(2) as pool:
+        one, other = pool.map(models.encoder_folder, ["minilm", "minilm"])
+    assert one == other
+    assert {path.name for path in one.iterdir()} == set(models._MODEL_FILES)
 
 
 def test_merging_changes_nothing():

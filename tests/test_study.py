@@ -128,6 +128,12 @@ def test_run_ids_change_with_what_the_results_depend_on_and_nothing_else(home: P
     edit(profiles, "bbc, section]", "bbc]")
     assert ids() == before
 
+    edit(profiles, "inputs: 3", "inputs: {movie: 3, bbc: 3}")
+    each = ids()
+    edit(profiles, "{movie: 3, bbc: 3}", "{movie: 3, bbc: 4}")
+    assert {label for label, value in ids().items() if value != each[label]} == {"count bbc 0", "report"}
+    edit(profiles, "{movie: 3, bbc: 4}", "3")
+
     changes = [
         (profiles, "inputs: 3", "inputs: 4"),
         (source, "time.sleep(0.05)", "time.sleep(0.06)"),
@@ -187,9 +193,11 @@ def test_code_digest_follows_imports_and_ignores_comments(tmp_path: Path, monkey
     before = study.code_digest(code)
     (package / "figures.py").write_text("x = 2\n")
     (package / "study.py").write_text("y = 2\n")
-    (package / "ties.py").write_text("# why\nrank  =  1\n")
+    (package / "ties.py").write_text('"""What."""\n# why\nrank  =  1\n')
+    study.code_digest.cache_clear()
     assert study.code_digest(code) == before
     (package / "ties.py").write_text("rank = 2\n")
+    study.code_digest.cache_clear()
     assert study.code_digest(code) != before
 
 

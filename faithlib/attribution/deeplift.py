@@ -163,7 +163,7 @@ def _product(multiply: Callable[[Tensor, Tensor], Tensor], a: Tensor, b: Tensor)
 
 
 def _log_mean(u: Tensor, u0: Tensor) -> Tensor:
-    """(e^u - e^u0) / (u - u0), the slope of exp between two logarithms of probabilities; 0 where both probabilities are.
+    """(e^u - e^u0) / (u - u0), the slope of exp between two logarithms of probabilities; 0 where both are 0.
 
     Written so that nothing cancels, overflows or comes out of infinities: masked places have u near -1e38 or below.
     """

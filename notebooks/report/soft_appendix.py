@@ -45,12 +45,12 @@ NAMES = {
 # %% [markdown]
 # ## Gaussian noise and a continuous attention mask
 #
-# **What the paper shows.** Appendix C describes three alternatives to dropout. Two multiply Gaussian noise $\gamma$ with
-# the embedding and add the product to it: Eq. 7 scales the noise by the importance score, Eq. 8 puts the score into its
-# spread. The third leaves the embeddings alone and lets the attention mask take values between 0 and 1. Seven values are
-# tried for $\sigma^2$. Results are not printed; the main text says that dropout did better than both kinds of
-# alternative, and that tuning may be the reason. The same symbol is called standard deviation there; it is taken as a
-# variance here, so the two readings differ by a square root along the axis below.
+# **What the paper shows.** Appendix C describes three alternatives to dropout. Two multiply Gaussian noise $\gamma$
+# with the embedding and add the product to it: Eq. 7 scales the noise by the importance score, Eq. 8 puts the score
+# into its spread. The third leaves the embeddings alone and lets the attention mask take values between 0 and 1. Seven
+# values are tried for $\sigma^2$. Results are not printed; the main text says that dropout did better than both kinds
+# of alternative, and that tuning may be the reason. The same symbol is called standard deviation there; it is taken as
+# a variance here, so the two readings differ by a square root along the axis below.
 #
 # **Our run.** Soft-NS and Soft-NC of the five methods and of random scores, under dropout, both kinds of noise at all
 # seven variances, and the attention mask. What "better" means is not stated; the paper's own yardstick for metrics is
@@ -90,7 +90,8 @@ handles, names = axes[0][0].get_legend_handles_labels()
 fig.legend(handles, names, loc="outside upper center", ncols=2, fontsize="small")
 level = power.estimate
 spoken = "; ".join(
-    f"{label(metric)}: dropout {level[metric, 'dropout']:.2f}, attention mask {level[metric, 'attention_mask']:.2f}, best "
+    f"{label(metric)}: dropout {level[metric, 'dropout']:.2f}, attention mask "
+    f"{level[metric, 'attention_mask']:.2f}, best "
     f"Gaussian {max(level[metric, s] for s in settings.index if s.startswith('gaussian')):.2f}"
     for metric in METRICS
 )
@@ -98,9 +99,11 @@ figures.save(
     fig,
     run,
     "soft_appendix_figure",
-    alt="Line charts, Soft-NS on the left and Soft-NC on the right, diagnosticity above and mean score below, against the "
+    alt="Line charts, Soft-NS on the left and Soft-NC on the right, diagnosticity above and mean score below, "
+    "against the "
     f"variance of the noise, with level lines for dropout and the attention mask. Diagnosticity: {spoken}.",
-    caption=f"Four ways to disturb tokens in proportion to a score ({n_inputs} inputs of {' and '.join(datasets)}, mean "
+    caption=f"Four ways to disturb tokens in proportion to a score ({n_inputs} inputs of "
+    f"{' and '.join(datasets)}, mean "
     "over five methods; bands: 95 % bootstrap interval over inputs; dotted: one half). The paper prints no values.",
 )
 
@@ -119,9 +122,9 @@ figures.table(
 
 # %% [markdown]
 # Small variances hardly disturb anything: the prediction stays as it was, Soft-NC is close to zero and Soft-NS close to
-# one for every attribution. Diagnosticity asks only for a strictly larger value, however small the difference, so it can
-# be high where the scores themselves are of no use for comparing methods. The table below therefore has the spread of
-# the scores over inputs and methods beside it.
+# one for every attribution. Diagnosticity asks only for a strictly larger value, however small the difference, so it
+# can be high where the scores themselves are of no use for comparing methods. The table below therefore has the spread
+# of the scores over inputs and methods beside it.
 
 # %%
 rows, against = [], {}
@@ -149,7 +152,8 @@ figures.table(
     compare.with_reference(gaps, "soft_appendix_gaps", on=["metric", "perturbation", "variance"]),
     run,
     "soft_appendix_gaps",
-    caption="Diagnosticity of dropout less that of each alternative, same inputs (estimate with 95 % interval), and the "
+    caption="Diagnosticity of dropout less that of each alternative, same inputs (estimate with 95 % "
+    "interval), and the "
     "standard deviation of the alternative's scores",
 )
 
@@ -174,7 +178,8 @@ figures.save(
     fig,
     run,
     "soft_appendix_gaps_plot",
-    alt=f"Dot plot with intervals, one row per alternative, one panel per metric: difference of diagnosticity. Dropout is "
+    alt="Dot plot with intervals, one row per alternative, one panel per metric: difference of diagnosticity. "
+    "Dropout is "
     f"ahead beyond doubt in {ahead} and behind in {behind} of {len(gaps)} rows.",
     caption="Dropout against each alternative. Right of the dotted line: dropout is more diagnostic.",
 )
@@ -204,10 +209,10 @@ figures.verdict_line(
 
 # %% [markdown]
 # **What differs and why.** Only the two short-text stand-ins are run here. The paper tuned the variance for each metric
-# apart, on which data it does not say; here all values are shown and the best is taken on the same inputs, which favours
-# the alternatives. Soft-NS disturbs a token in proportion to $1 - a$ and Soft-NC in proportion to $a$, with $a$ the
-# min-max scaled score, as with dropout; the appendix writes one equation for both. Dropout is averaged over more draws
-# than the noise in the smaller profiles, which helps dropout slightly.
+# apart, on which data it does not say; here all values are shown and the best is taken on the same inputs, which
+# favours the alternatives. Soft-NS disturbs a token in proportion to $1 - a$ and Soft-NC in proportion to $a$, with $a$
+# the min-max scaled score, as with dropout; the appendix writes one equation for both. Dropout is averaged over more
+# draws than the noise in the smaller profiles, which helps dropout slightly.
 
 # %%
 run.provenance(n=n_inputs)

@@ -7,11 +7,11 @@
 # %% [markdown]
 # # Deviations: text, released code, and what the difference does
 #
-# The paper {cite:p}`zhao_aletras_2023` and the code released with it (repository SoftFaith, looked at in commit cec6883)
-# do not say the same in ten places, D1 to D10. This page states each one neutrally: what the code does, what the paper
-# says, and how far our own numbers move when the one choice is exchanged for the other. Whether the published tables
-# were made with that state of the code cannot be told from outside, so nothing here says that a published number is
-# wrong. Everywhere else in this book the paper's text is followed.
+# The paper {cite:p}`zhao_aletras_2023` and the code released with it (repository SoftFaith, looked at in commit
+# cec6883) do not say the same in ten places, D1 to D10. This page states each one neutrally: what the code does, what
+# the paper says, and how far our own numbers move when the one choice is exchanged for the other. Whether the published
+# tables were made with that state of the code cannot be told from outside, so nothing here says that a published number
+# is wrong. Everywhere else in this book the paper's text is followed.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -44,6 +44,7 @@ NAMES = {
     "ratios=released": "D5 seven lengths",
     "scaled_attention=released": "D6 attention squared",
     "clip=released": "clipping to [0, 1]",
+    "normaliser=rank": "rank normaliser",
     "draws=1": "one draw",
     "dtype=bfloat16": "bfloat16",
 }
@@ -99,7 +100,9 @@ effects = pd.DataFrame(
     }
 ).reset_index()
 effects = effects.sort_values(
-    ["variant", "metric"], key=lambda c: c.map({name: i for i, name in enumerate((*asked, *METRICS))}), ignore_index=True
+    ["variant", "metric"],
+    key=lambda c: c.map({name: i for i, name in enumerate((*asked, *METRICS))}),
+    ignore_index=True,
 )
 
 
@@ -140,14 +143,18 @@ axes[1].set_xlabel("change of diagnosticity")
 handles, names = axes[0].get_legend_handles_labels()
 fig.legend(handles, names, loc="outside upper center", ncols=4, fontsize="small")
 largest = effects.loc[effects.change.abs().sort_values(ascending=False).index[:3]]
-spoken = "; ".join(f"{NAMES.get(r.variant, r.variant)}, {label(r.metric)} {r.change:+.2f}" for r in largest.itertuples())
+spoken = "; ".join(
+    f"{NAMES.get(r.variant, r.variant)}, {label(r.metric)} {r.change:+.2f}" for r in largest.itertuples()
+)
 figures.save(
     fig,
     run,
     "soft_deviations_effects_plot",
-    alt=f"Dot plot with intervals, one row for each of {len(asked)} exchanged choices, four metrics each: change of the "
+    alt=f"Dot plot with intervals, one row for each of {len(asked)} exchanged choices, four metrics each: "
+    "change of the "
     f"mean score on the left, of diagnosticity on the right. Largest changes of diagnosticity: {spoken}.",
-    caption=f"What each choice changes, other choice less the paper's ({n_variants} inputs of {' and '.join(variant_sets)}; "
+    caption=f"What each choice changes, other choice less the paper's ({n_variants} inputs of "
+    f"{' and '.join(variant_sets)}; "
     "95 % bootstrap intervals over inputs). Dotted: no change.",
 )
 
@@ -166,7 +173,8 @@ figures.table(
 # - *Here:* `variant="released"` of `faithlib.masks.soft_keep`.
 #
 # With the direction inverted, each metric keeps what it should remove. A higher value then belongs to an attribution
-# that marks the *wrong* tokens, and diagnosticity is mirrored about one half, as far as ties and the random draws allow.
+# that marks the *wrong* tokens, and diagnosticity is mirrored about one half, as far as ties and the random draws
+# allow.
 
 # %%
 shown("soft_d1", "D1, mask direction: effect on the soft metrics", "direction=released")
@@ -175,7 +183,8 @@ shown("soft_d1", "D1, mask direction: effect on the soft metrics", "direction=re
 # ## D2: normaliser of the scores
 #
 # - *Code:* Soft-NS passes raw scores through a sigmoid; Soft-NC sets protected positions to -1 and scales each row from
-#   its minimum to its maximum, so that non-negative scores end up between $1/(1+\max)$ and 1. Established by running it.
+#   its minimum to its maximum, so that non-negative scores end up between $1/(1+\max)$ and 1. Established by running
+#   it.
 # - *Paper:* $q = a$ with a score $a$ in the unit interval; how raw scores get there is not said.
 # - *Here:* an explicit argument; `minmax` over an input's own tokens is the default, `sigmoid`, `released_ns` and
 #   `released_nc` are the others.
@@ -273,15 +282,18 @@ figures.table(
     ),
     run,
     "soft_d8",
-    caption="D8, ties: diagnosticity strictly (estimate with 95 % interval), share of ties, and with ties as half and as "
+    caption="D8, ties: diagnosticity strictly (estimate with 95 % interval), share of ties, and with ties as "
+    "half and as "
     "whole wins (released)",
 )
 
 # %%
 widest = strict.loc[strict.ties.idxmax()]
 Markdown(
-    f"Ties are most frequent for {label(widest.metric)} on {label(widest.dataset)} ({widest.ties:.1%} of the comparisons): "
-    f"there the released rule gives {widest.released:.3f} where the strict rule gives {widest.estimate:.3f}. The largest "
+    f"Ties are most frequent for {label(widest.metric)} on {label(widest.dataset)} ({widest.ties:.1%} of the "
+    "comparisons): "
+    f"there the released rule gives {widest.released:.3f} where the strict rule gives {widest.estimate:.3f}. "
+    "The largest "
     f"share of ties of a soft metric is {strict[strict.metric.isin(['soft_ns', 'soft_nc'])].ties.max():.1%}."
 )
 
@@ -298,9 +310,9 @@ Markdown(
 #
 # ## Two further choices: clipping and precision
 #
-# - *Code:* scores are clipped to the unit interval. *Paper:* the formulas have a maximum with 0 for NS and no upper
-#   limit for NC. *Here:* no clipping, so that a text that gains probability under erasure is seen;
-#   `clip=True` does as the code does. Clipping makes ties out of all values beyond the limits.
+# - *Code:* scores are clipped to the unit interval. *Paper:* a loss of probability counts as at least 0, the quotient
+#   has no limits: NS can be negative and NC above 1. *Here:* as in the paper; `clip=True` does as the code does.
+#   Clipping makes ties of all values beyond the limits.
 # - Some runs of this book use half precision (bfloat16) to save time; the row compares it with single precision.
 
 # %%
@@ -353,7 +365,8 @@ figures.table(
     single,
     run,
     "soft_one_draw",
-    caption="Noise of the soft metrics: deviation of one draw, error of the mean, spread over inputs; share of comparisons "
+    caption="Noise of the soft metrics: deviation of one draw, error of the mean, spread over inputs; share "
+    "of comparisons "
     "that flip with one draw; change of diagnosticity",
 )
 
@@ -361,20 +374,30 @@ figures.table(
 worst = single.loc[single.flips.idxmax()]
 Markdown(
     f"With a single draw up to {worst.flips:.1%} of the comparisons with random change sides ({label(worst.metric)} on "
-    f"{label(worst.dataset)}, n = {scores[scores.dataset == worst.dataset].input.nunique()}). Over many inputs most of this "
+    f"{label(worst.dataset)}, n = {scores[scores.dataset == worst.dataset].input.nunique()}). Over many inputs "
+    "most of this "
     f"cancels: diagnosticity itself moves by {single.change.abs().max():.3f} at most."
 )
 
 # %% [markdown]
 # ## When diagnosticity is below one half
 #
-# The paper's averages for NC (.394), NS (.349) and Soft-NS (.462) lie below one half. Where ties are few, a value below
-# one half means that the metric puts the random scores above the attribution *more often than not*. There are two ways to
-# read that, and the number cannot choose between them: the attribution is worse than chance by this yardstick, or the
-# yardstick rewards something that random scores have and real ones lack. What random scores have is spread: their
-# rationale is scattered over the text, and under min-max scaling their mean importance is near one half, while a peaked
-# attribution keeps or removes far less. A higher metric value can therefore be bought with *amount*. An attribution of 1
-# for every token keeps everything under Soft-NS and removes everything under Soft-NC, and is ideal by both.
+# Where ties are few, a diagnosticity below one half means that the metric puts the random scores above the attribution
+# *more often than not*. Several of the paper's averages lie there:
+
+# %%
+table3 = compare.published("soft_table3")
+overall = table3[table3.dataset == "average"].set_index("metric").value
+under = [f"{label(metric)} {value:.3f}" for metric, value in overall.items() if value < 0.5]
+Markdown(f"Published averages below one half: {', '.join(under) if under else 'none'}.")
+
+# %% [markdown]
+# There are two ways to read such a value, and the number cannot choose between them: the attribution is worse than
+# chance by this yardstick, or the yardstick rewards something that random scores have and real ones lack. What random
+# scores have is spread: their rationale is scattered over the text, and under min-max scaling their mean importance is
+# near one half, while a peaked attribution keeps or removes far less. A higher soft score can therefore be bought with
+# *amount*. An attribution of 1 for every token keeps everything under Soft-NS and removes everything under Soft-NC, and
+# is ideal by both.
 
 # %%
 below = strict.assign(
@@ -392,8 +415,6 @@ figures.table(
 )
 
 # %%
-table23 = compare.published("soft_table3")
-overall = table23[table23.dataset == "average"].set_index("metric").value
 lines = []
 for metric in METRICS:
     cells = below[below.metric == metric]
@@ -422,14 +443,17 @@ figures.save(
     run,
     "soft_below_half_plot",
     alt=f"Dot plot with intervals: diagnosticity of four metrics on {len(datasets)} data sets against one half. Random "
-    f"preferred in {counts.get('random preferred', 0)}, attribution preferred in {counts.get('attribution preferred', 0)}, "
+    f"preferred in {counts.get('random preferred', 0)}, attribution preferred in "
+    f"{counts.get('attribution preferred', 0)}, "
     f"undecided in {counts.get('cannot be told', 0)} of {len(below)} cases.",
     caption="Left of the dotted line a metric prefers random scores to real attributions.",
 )
 
 # %% [markdown]
-# How much the scores of each method keep can be seen on the inputs kept for the heat maps. Random scores stand at about
-# one half by construction:
+# **Amount or order?** How much the scores of each method keep can be seen on the inputs stored for the heat maps;
+# random scores stand at about one half by construction. The second table takes the amounts away: with scores replaced
+# by their rank among the tokens of a text, every attribution keeps the same share, and only the order is left to
+# compare.
 
 # %%
 examples = study.load("soft_examples", profile)
@@ -445,6 +469,9 @@ figures.table(
     "soft_amount",
     caption="Mean min-max scaled importance by method: the share of embedding elements that Soft-NS keeps",
 )
+
+# %%
+shown("soft_rank", "Rank normaliser: every attribution keeps and removes the same amount", "normaliser=rank")
 
 # %%
 run.provenance(n=n_inputs, note=f"the exchanged choices are measured on {n_variants} inputs")

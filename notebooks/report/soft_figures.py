@@ -58,7 +58,8 @@ def grid(rows, columns, *, height=2.4):
 # reacts less to the length than NS. The figure prints no values, so directions are compared and not numbers.
 #
 # **Our run.** The same two metrics and five lengths on our stand-ins. A length is a share of the wordpieces, rounded
-# up, so that on a short text 1 %, 5 % and often 10 % all mean one token. Bands are 95 % bootstrap intervals over inputs.
+# up, so that on a short text 1 %, 5 % and often 10 % all mean one token. Bands are 95 % bootstrap intervals over
+# inputs.
 
 # %%
 by_length = compare.resample_means(
@@ -91,9 +92,11 @@ figures.save(
     fig,
     run,
     "soft_figure2",
-    alt=f"Line charts, one row of two panels (NS, NC) for each of {len(datasets)} data sets: mean score against rationale "
+    alt=f"Line charts, one row of two panels (NS, NC) for each of {len(datasets)} data sets: mean score "
+    "against rationale "
     f"length for {len(methods) - 1} attribution methods and random scores. Over all data sets and methods {described}.",
-    caption=f"Mean hard scores by rationale length ({n_inputs} inputs in all; bands: 95 % bootstrap interval over inputs; "
+    caption=f"Mean hard scores by rationale length ({n_inputs} inputs in all; bands: 95 % bootstrap interval "
+    "over inputs; "
     "dashed black: random attribution).",
 )
 
@@ -148,7 +151,8 @@ figures.table(
     compare.with_reference(slopes, "soft_figure2_slopes", on=["dataset", "metric"]),
     run,
     "soft_figure2_slopes",
-    caption="Change of the mean hard score per doubling of the rationale (estimate with 95 % interval) and on a linear axis",
+    caption="Change of the mean hard score per doubling of the rationale (estimate with 95 % interval) and on "
+    "a linear axis",
 )
 
 # %%
@@ -161,7 +165,9 @@ for metric, colour, marker in (("ns", PALETTE[0], "o"), ("nc", PALETTE[1], "D"))
     ax.plot(slopes.estimate[slopes.metric == metric], chosen, marker, color=colour, label=label(metric))
 ax.axvline(0, color="#666666", ls=":", lw=1)
 ax.set_yticks(
-    list(place), [f"{label(d)}: {label(m)}" for d, m in zip(slopes.dataset, slopes.metric, strict=True)], fontsize="small"
+    list(place),
+    [f"{label(d)}: {label(m)}" for d, m in zip(slopes.dataset, slopes.metric, strict=True)],
+    fontsize="small",
 )
 ax.set_xlabel("change of the score per doubling of the rationale")
 ax.legend(loc="best", fontsize="small")
@@ -170,7 +176,8 @@ figures.save(
     fig,
     run,
     "soft_figure2_slopes_plot",
-    alt=f"Dot plot with intervals: slope of NS and NC over the doubling of the rationale for each data set. {rising} of "
+    alt="Dot plot with intervals: slope of NS and NC over the doubling of the rationale for each data set. "
+    f"{rising} of "
     f"{len(slopes)} intervals lie wholly above zero, {int((slopes.rises == compare.FAILS).sum())} wholly below.",
     caption="Slope of the mean score over the logarithm of the length. Right of the dotted line: scores rise with "
     "length, as the paper reports. The paper prints no slopes to set beside these.",
@@ -190,7 +197,9 @@ said = []
 for dataset in long_tasks:
     if compare.STAND_INS.get(dataset, dataset) == "evinf":
         drawn = {
-            metric: by_length.draws.loc[:, [c[:2] == (dataset, metric) and c[2] in real for c in by_length.draws.columns]]
+            metric: by_length.draws.loc[
+                :, [c[:2] == (dataset, metric) and c[2] in real for c in by_length.draws.columns]
+            ]
             for metric in ("ns", "nc")
         }
         less = (slope(drawn["ns"], log=True) - slope(drawn["nc"], log=True)).dropna()
@@ -218,7 +227,12 @@ lost = (
     hard.assign(undefined=hard.value.isna())
     .drop_duplicates(["dataset", "model_seed", "input"])
     .groupby("dataset")
-    .agg(inputs=("input", "nunique"), runs=("input", "size"), undefined=("undefined", "sum"), truncated=("truncated", "sum"))
+    .agg(
+        inputs=("input", "nunique"),
+        runs=("input", "size"),
+        undefined=("undefined", "sum"),
+        truncated=("truncated", "sum"),
+    )
     .reindex(datasets)
     .reset_index()
 )
@@ -232,9 +246,9 @@ run.provenance(n=n_inputs)
 # %% [markdown]
 # ## Figure 3: diagnosticity by rationale length
 #
-# **What the paper shows.** Diagnosticity, the share of inputs on which a metric scores a real attribution strictly above
-# a random one, for NS and NC at every length (mean over methods), with Soft-NS and Soft-NC as level lines because they
-# have no length. The reading given there: diagnosticity does not grow with the length and tends to fall for long
+# **What the paper shows.** Diagnosticity, the share of inputs on which a metric scores a real attribution strictly
+# above a random one, for NS and NC at every length (mean over methods), with Soft-NS and Soft-NC as level lines because
+# they have no length. The reading given there: diagnosticity does not grow with the length and tends to fall for long
 # rationales; on Evidence Inference and MultiRC both soft metrics lie above both hard ones.
 #
 # **Our run.** Each method's value is compared with the random attribution's on the same input, model seed and length.
@@ -242,7 +256,11 @@ run.provenance(n=n_inputs)
 # %%
 wins = compare.against_random(scores, on=["dataset", "model_seed", "input", "metric", "ratio"])
 power = compare.resample_means(
-    wins[wins.metric.isin(["ns", "nc"])], value="win", unit=UNIT, cells=["dataset", "metric", "ratio"], stratum="dataset"
+    wins[wins.metric.isin(["ns", "nc"])],
+    value="win",
+    unit=UNIT,
+    cells=["dataset", "metric", "ratio"],
+    stratum="dataset",
 )
 # A hard score of an input is its mean over the lengths (the paper's AOPC), compared after averaging.
 keys = ["dataset", "model_seed", "input", "method", "metric"]
@@ -286,7 +304,8 @@ figures.save(
     fig,
     run,
     "soft_figure3",
-    alt="Line charts, one panel per data set: diagnosticity of NS and NC against rationale length, with level lines for "
+    alt="Line charts, one panel per data set: diagnosticity of NS and NC against rationale length, with level "
+    "lines for "
     f"Soft-NS and Soft-NC. Diagnosticity with hard scores averaged over lengths: {spoken}.",
     caption="Share of inputs on which a metric puts the real attribution strictly above the random one, mean over five "
     "methods. Bands: 95 % bootstrap interval over inputs. Dotted grey: one half.",
@@ -303,14 +322,17 @@ figures.table(
 
 # %% [markdown]
 # Ties are no wins. With short rationales they are frequent: a real and a random attribution may pick the same single
-# token, and then their scores are the same number. A curve that starts low may mean no more than that; the share of ties
-# is in the table below.
+# token, and then their scores are the same number. A curve that starts low may mean no more than that; the share of
+# ties is in the table below.
 
 # %%
 tie_table = points.pivot_table(index=["dataset", "metric"], columns="ratio", values="ties").reindex(datasets, level=0)
 tie_table.columns = [f"{ratio:.0%}" for ratio in tie_table.columns]
 figures.table(
-    tie_table.reset_index(), run, "soft_figure3_ties", caption="Share of ties between real and random, by rationale length"
+    tie_table.reset_index(),
+    run,
+    "soft_figure3_ties",
+    caption="Share of ties between real and random, by rationale length",
 )
 
 # %% [markdown]
@@ -324,7 +346,9 @@ rows = []
 for dataset in datasets:
     source = compare.STAND_INS.get(dataset, dataset)
     for metric in ("ns", "nc"):
-        ours = whole.difference({"dataset": dataset, "metric": f"soft_{metric}"}, {"dataset": dataset, "metric": metric})
+        ours = whole.difference(
+            {"dataset": dataset, "metric": f"soft_{metric}"}, {"dataset": dataset, "metric": metric}
+        )
         rows.append(
             {
                 "dataset": dataset,
@@ -352,7 +376,8 @@ figures.save(
     fig,
     run,
     "soft_figure3_gains_plot",
-    alt="Dot plot: difference of diagnosticity between soft and hard metric for each data set, published value beside our "
+    alt="Dot plot: difference of diagnosticity between soft and hard metric for each data set, published "
+    "value beside our "
     f"estimate with its interval. In ours {above} of {len(gains)} intervals lie wholly above zero; the published "
     f"difference is positive in {int((gains.published > 0).sum())} of {len(gains)} cases.",
     caption="Soft against hard: the published differences come from Table 3 of the paper, on its own four data sets.",
@@ -364,7 +389,8 @@ c11 = compare.every(long_rows["soft above hard"])
 n_long = scores[scores.dataset.isin(long_tasks)].input.nunique()
 c11_note = (
     f"soft above hard in {int((long_rows['soft above hard'] == compare.HOLDS).sum())}, below in "
-    f"{int((long_rows['soft above hard'] == compare.FAILS).sum())} of {len(long_rows)} comparisons on the long stand-ins"
+    f"{int((long_rows['soft above hard'] == compare.FAILS).sum())} of {len(long_rows)} comparisons on the long "
+    "stand-ins"
 )
 figures.verdict_line(c11, f"On long texts the soft metrics are more diagnostic: {c11_note} (n = {n_long}).")
 
@@ -378,7 +404,9 @@ said = []
 for metric in ("ns", "nc"):
     trend = power.interval(lambda frame: slope(-frame, log=True), metric=metric)
     parts["falls", metric] = compare.claim(trend)
-    said.append(f"{label(metric)} changes by {Interval(-trend.estimate, -trend.high, -trend.low, n_inputs)} per doubling.")
+    said.append(
+        f"{label(metric)} changes by {Interval(-trend.estimate, -trend.high, -trend.low, n_inputs)} per doubling."
+    )
 figure3 = compare.every(parts.values())
 figure3_note = f"{sum(v == compare.HOLDS for v in parts.values())} of {len(parts)} statements read off the figure hold"
 figures.verdict_line(figure3, f"Figure 3 on our stand-ins: {figure3_note}. Diagnosticity of {' '.join(said)}")

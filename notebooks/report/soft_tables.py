@@ -18,7 +18,6 @@ profile = "laptop"
 # %%
 import matplotlib.pyplot as plt
 import pandas as pd
-import seaborn as sns
 from IPython.display import Markdown
 
 from faithlib import compare, figures, study
@@ -163,7 +162,7 @@ else:
         fig,
         run,
         "soft_table1_plot",
-        alt=f"Dot plot of macro F1 in percent, published classifier beside ours and the majority baseline. {spoken}.",
+        alt=f"Dot plot of macro F1 in percent, published beside ours and the majority baseline. {spoken}.",
         caption="F1 of the classifiers that are explained. The data and the encoder differ, so the distance is no error.",
     )
 picture

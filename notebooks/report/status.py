@@ -37,7 +37,7 @@ def several(values):
 hours, minutes = divmod(round(manifests.seconds.sum() / 60), 60)
 Markdown(
     f"Profile `{profile}`: {study.profile(profile).about}\n\n"
-    f"{len(manifests)} runs, {len(computed)} of them computations, took {hours} h {minutes} min of notebook time "
+    f"{len(manifests)} runs ({len(computed)} computations) took {hours} h {minutes} min of notebook time "
     f"in all (several may run at once); the core was asked for {column(computed, 'rows_asked').sum():,} model rows and ran "
     f"{column(computed, 'rows_run').sum():,}."
 )

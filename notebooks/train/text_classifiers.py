@@ -92,7 +92,9 @@ def state():
 # %% [markdown]
 # ## Batches of similar length
 #
-# Shuffled first, then sorted by length within windows of 16 batches: little padding, still random.
+# Shuffled first, then sorted by length within windows of some batches: little padding, still random. Where the length
+# tells the class (introductions fill the model's window, abstracts do not) sorting makes batches of one class, on which
+# training gets stuck; there the window is one batch, which is plain shuffling.
 
 
 # %%
@@ -104,7 +106,7 @@ def encode(data):
 
 def batches(lengths, size, generator=None):
     order = generator.permutation(len(lengths)) if generator is not None else np.arange(len(lengths))
-    window = 16 * size if generator is not None else len(lengths)
+    window = training["sorted_batches"] * size if generator is not None else len(lengths)
     cut = []
     for start in range(0, len(order), window):
         part = sorted(order[start : start + window], key=lambda i: lengths[i])
@@ -183,8 +185,8 @@ with tqdm(total=steps, desc=f"{dataset} seed {seed}", unit="step", mininterval=1
 # %% [markdown]
 # ## Save in half precision, then measure what was saved
 #
-# The adapter is written beside its place and moved when whole. Accuracy and F1 are those of the saved weights, loaded
-# as every reader loads them, in float32.
+# Everything is written beside its place and moved when whole, so a checkpoint that exists is a finished one. Accuracy
+# and F1 are those of the saved weights, loaded as every reader loads them, in float32.
 
 # %%
 part = target.with_name(target.name + ".part")
@@ -201,7 +203,8 @@ else:
     model.config.id2label = dict(enumerate(train.label_names))
     model.save_pretrained(part)
     tokenizer.save_pretrained(part)
-majority = max(set(test.labels), key=test.labels.count)
+majority = max(sorted(set(test.labels)), key=test.labels.count)
+made_with = {"optimiser": "AdamW", "weight_decay": 0.01, "gradient_norm": 1.0, "precision": precision}
 card = {
     "dataset": dataset,
     "seed": seed,
@@ -212,25 +215,15 @@ card = {
     "dev_size": len(dev),
     "test_size": len(test),
     "max_length": train.max_length,
-    "hyperparameters": training
-    | {
-        "lora_alpha": 2 * rank,
-        "optimiser": "AdamW",
-        "weight_decay": 0.01,
-        "gradient_norm": 1.0,
-        "precision": precision,
-    },
+    "hyperparameters": training | {"lora_alpha": 2 * rank} | made_with,
     "dev_loss": history,
     "majority_accuracy": test.labels.count(majority) / len(test),
     "majority_macro_f1": f1_score(test.labels, [majority] * len(test), average="macro"),
 }
 (part / "card.json").write_text(json.dumps(card, indent=1) + "\n")
-shutil.rmtree(target, ignore_errors=True)
-os.replace(part, target)
 
 # %%
-name = f"local:{target.relative_to(CHECKPOINTS)}" if rank else f"hf:{target}"
-loaded = load_model(name).model.to(device)
+loaded = load_model(f"local:{part.resolve()}" if rank else f"hf:{part}").model.to(device)
 precision = "float32"
 encoded_test = encode(test)
 predictions = np.zeros(len(test), dtype=int)
@@ -244,7 +237,9 @@ card |= {
     "versions": {"torch": torch.__version__, "transformers": transformers.__version__, "peft": peft.__version__},
     "machine": f"{platform.machine()}, {os.cpu_count()} cores, {device}",
 }
-(target / "card.json").write_text(json.dumps(card, indent=1) + "\n")
+(part / "card.json").write_text(json.dumps(card, indent=1) + "\n")
+shutil.rmtree(target, ignore_errors=True)
+os.replace(part, target)
 print(
     f"{dataset} seed {seed}: accuracy {card['accuracy']:.4f}, macro F1 {card['macro_f1']:.4f}, {card['wall_seconds']} s"
 )

@@ -3,7 +3,7 @@
     .venv/bin/python tests/benchmarks/core.py [--tokens 24 64 256] [--inputs 4] [--out table.csv]
 
 For hard NS/NC at the paper's five lengths and Soft-NS/NC with one draw, six attributions an input, on real MiniLM:
-- `floor`: distinct rows x the time one row takes in the best of several batch sizes, measured just before and just after;
+- `floor`: distinct rows x the time one row takes in the best of several batch sizes, measured before and after;
 - `ratio`: the core's wall time to that floor (aim: at most 1.10);
 - `asked`, `run`: rows that the metrics asked for and rows that the model saw;
 - `naive`: the core's time to a loop that runs every row asked, one at a time;
