@@ -27,6 +27,7 @@ STAND_INS = {"movie": "sst", "bbc": "ag", "section": "evinf", "pair": "multirc"}
 
 MATCH, HOLDS, FAILS, INCONCLUSIVE = "match", "holds", "fails", "inconclusive"
 NOT_RUN, NOT_RECOMPUTABLE = "not run", "not recomputable"
+FEWEST_UNITS = 10
 VERDICTS = (MATCH, HOLDS, FAILS, INCONCLUSIVE, NOT_RUN, NOT_RECOMPUTABLE)
 
 
@@ -54,12 +55,16 @@ def index(kind: str, paper: str | None = None) -> pd.DataFrame:
 # ---------------------------------------------------------------------------------------------------------- intervals
 @dataclass(frozen=True)
 class Interval:
-    """An estimate with its 95 % interval and the number of inputs under it."""
+    """An estimate with its 95 % interval and the number of values under it.
+
+    `units`: inputs in the smallest cell that the estimate rests on, where that is known.
+    """
 
     estimate: float
     low: float
     high: float
     n: int
+    units: int | None = None
 
     def __str__(self) -> str:
         return f"{self.estimate:.3f} [{self.low:.3f}, {self.high:.3f}]"
@@ -96,7 +101,8 @@ class Resampled:
         estimate = apply(self.estimate[chosen].to_frame().T)
         draws = apply(self.draws.loc[:, chosen])
         low, high = np.nanquantile(draws, [0.025, 0.975])
-        return Interval(float(estimate.iloc[0]), float(low), float(high), int(self.n[chosen].sum()))
+        n = self.n[chosen]
+        return Interval(float(estimate.iloc[0]), float(low), float(high), int(n.sum()), int(n.min()))
 
     def difference(self, plus: dict[str, object], minus: dict[str, object]) -> Interval:
         """The interval of the mean over the cells `plus` less the mean over the cells `minus`, drawn together.
@@ -111,7 +117,8 @@ class Resampled:
         draws = self.draws.loc[:, a].mean(axis=1) - self.draws.loc[:, b].mean(axis=1)
         low, high = np.nanquantile(draws, [0.025, 0.975])
         estimate = self.estimate[a].mean() - self.estimate[b].mean()
-        return Interval(float(estimate), float(low), float(high), int(min(self.n[a].sum(), self.n[b].sum())))
+        n = min(self.n[a].sum(), self.n[b].sum())
+        return Interval(float(estimate), float(low), float(high), int(n), int(self.n[a | b].min()))
 
     def table(self) -> pd.DataFrame:
         """Every cell with estimate, low, high, n and dropped."""
@@ -196,7 +203,7 @@ def mean_interval(values: ArrayLike, *, n_resamples: int = 2000, seed: int = 0) 
         raise InputError("all values are NaN or there are none: no mean")
     draws = _weights(np.zeros(len(kept)), n_resamples, seed) @ kept / len(kept)
     low, high = np.quantile(draws, [0.025, 0.975])
-    return Interval(float(kept.mean()), float(low), float(high), len(kept))
+    return Interval(float(kept.mean()), float(low), float(high), len(kept), len(kept))
 
 
 def against_random(frame: pd.DataFrame, *, on: Sequence[str], value: str = "value") -> pd.DataFrame:
@@ -276,9 +283,14 @@ def _finite(values: ArrayLike) -> NDArray[np.float64]:
 def claim(interval: Interval, *, above: float = 0.0) -> str:
     """Verdict on "the quantity is larger than `above`": holds, fails or inconclusive, by which side the interval is on.
 
-    >>> claim(Interval(0.1, 0.02, 0.2, 50)), claim(Interval(0.1, -0.02, 0.2, 50))
-    ('holds', 'inconclusive')
+    Always inconclusive where a cell has fewer than 10 inputs or the interval has no width: a bootstrap cannot see what
+    it did not draw, and three inputs that agree give an interval of a single point.
+
+    >>> claim(Interval(0.1, 0.02, 0.2, 50)), claim(Interval(0.1, -0.02, 0.2, 50)), claim(Interval(1.0, 1.0, 1.0, 4))
+    ('holds', 'inconclusive', 'inconclusive')
     """
+    if interval.low == interval.high or (interval.units is not None and interval.units < FEWEST_UNITS):
+        return INCONCLUSIVE
     if interval.low > above:
         return HOLDS
     return FAILS if interval.high < above else INCONCLUSIVE
@@ -294,6 +306,8 @@ def every(verdicts: Iterable[str]) -> str:
 
 def match(ours: float, theirs: float, *, tolerance: float) -> str:
     """Verdict on the same quantity computed twice: match within `tolerance`, else fails."""
+    if np.isnan(ours) or np.isnan(theirs):
+        raise InputError(f"ours {ours}, theirs {theirs}: a missing number neither matches nor fails")
     return MATCH if abs(ours - theirs) <= tolerance else FAILS
 
 

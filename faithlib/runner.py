@@ -216,7 +216,7 @@ def _has_failed(job: Job, began: float) -> bool:
 def _why(todo: Sequence[Job], log: Path) -> str:
     missing = [job for job in todo if not job.done]
     study.code_digest.cache_clear()
-    if {job.folder for job in study.plan(todo[0].profile)}.isdisjoint(job.folder for job in missing):
+    if {job.folder for job in missing} - {job.folder for job in study.plan(todo[0].profile)}:
         return "notebooks, library, settings or data changed during the build: run the same command again"
     broken = [job for job in missing if job.failed.is_file()]
     text = log.read_text(encoding="utf-8", errors="replace")

@@ -253,7 +253,7 @@ def _parse(code: str) -> tuple[str, frozenset[str]]:
     tree = ast.parse(code)
     for node in ast.walk(tree):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node, clean=False):
-            node.body[0] = ast.Pass()  # words about the code are not the code
+            node.body = node.body[1:] or [ast.Pass()]  # words about the code are not the code
         if isinstance(node, ast.Import):
             found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -272,7 +272,7 @@ def _module_files(name: str) -> list[Path]:
 
 @functools.lru_cache(maxsize=256)  # the code a process has loaded does not change under it either
 def code_digest(code: str) -> str:
-    """Digest of the parts of faithlib that a notebook uses, through all imports; comments, docstrings and layout do not count."""
+    """Digest of the parts of faithlib that a notebook uses, through all imports; comments, docstrings do not count."""
     seen: dict[Path, str] = {}
     todo = set(_parse(code)[1])
     while todo:

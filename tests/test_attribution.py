@@ -179,17 +179,19 @@ def test_pooled_uniform_counts_pieces(bert: nn.Module) -> None:
 
 def test_floors_need_no_model() -> None:
     inputs = text_inputs(text_model("bert"))
-    assert torch.equal(attribute("uniform", None, inputs), inputs.feature_mask.float())  # type: ignore[arg-type]
-    first = attribute("random", None, inputs)  # type: ignore[arg-type]
-    assert torch.equal(first, attribute("random", None, inputs, seed=0))  # type: ignore[arg-type]
-    assert not torch.equal(first, attribute("random", None, inputs, seed=1))  # type: ignore[arg-type]
-    even = attribute("random", None, inputs, distribution="uniform")  # type: ignore[arg-type]
+    assert torch.equal(attribute("uniform", None, inputs), inputs.feature_mask.float())
+    first = attribute("random", None, inputs)
+    assert torch.equal(first, attribute("random", None, inputs, seed=0))
+    assert not torch.equal(first, attribute("random", None, inputs, seed=1))
+    even = attribute("random", None, inputs, distribution="uniform")
     assert ((even >= 0) & (even <= 1)).all()
+    with pytest.raises(InputError, match="saliency asks the model"):
+        attribute("saliency", None, inputs)
 
 
 def test_random_is_standard_normal_and_differs_between_texts() -> None:
     inputs = text_inputs(text_model("bert"), (40,) * 60)
-    scores = attribute("random", None, inputs)  # type: ignore[arg-type]
+    scores = attribute("random", None, inputs)
     assert abs(float(scores.mean())) < 0.06
     assert abs(float(scores.std()) - 1) < 0.05
     assert len({tuple(row) for row in scores.tolist()}) == 60

@@ -128,11 +128,12 @@ def test_run_ids_change_with_what_the_results_depend_on_and_nothing_else(home: P
     edit(profiles, "bbc, section]", "bbc]")
     assert ids() == before
 
-    edit(profiles, "inputs: 3", "inputs: {movie: 3, bbc: 3}")
+    edit(profiles, "inputs: 3}", "inputs: {movie: 3, bbc: 3}}")
     each = ids()
     edit(profiles, "{movie: 3, bbc: 3}", "{movie: 3, bbc: 4}")
     assert {label for label, value in ids().items() if value != each[label]} == {"count bbc 0", "report"}
     edit(profiles, "{movie: 3, bbc: 4}", "3")
+    assert ids() == before
 
     changes = [
         (profiles, "inputs: 3", "inputs: 4"),

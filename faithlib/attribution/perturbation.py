@@ -102,7 +102,7 @@ def lime(
         distance = 1 - np.sqrt(samples.mean(axis=1))
         weights = np.exp(-(distance**2) / (2 * kernel_width**2))
         scores[b, :size] = torch.from_numpy(fit(samples, values[b], weights, penalty)).float()
-    return scores
+    return scores.to(answers.present.device)
 
 
 def shapley_sampling(answers: Answers, *, n_samples: int = 25, seed: int = 0) -> Tensor:

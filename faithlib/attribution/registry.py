@@ -80,7 +80,7 @@ def methods() -> tuple[str, ...]:
 
 def attribute(
     name: str,
-    model: nn.Module,
+    model: nn.Module | None,
     inputs: TextInputs,
     *,
     target: str | int | Tensor | list[int] | tuple[int, ...] = "predicted",
@@ -117,7 +117,7 @@ def attribute(
     scores do not depend on it, nor on the other inputs in the batch, their order, or padding.
 
     The model is run in evaluation mode and left as it was found: modes, `requires_grad`, attention implementation,
-    hooks, gradients.
+    hooks, gradients. random and uniform do not look at it and accept None. Scores are on the model's device.
 
     Raises UnknownNameError for an unknown method, option, target, output, aggregation or pool; InputError for values
     that cannot be used and where a method answers NaN or infinity; ModelError where the model lacks what it needs.
@@ -126,7 +126,9 @@ def attribute(
     classes = target_classes(target, len(inputs))
     if method.answers == "floor":
         scores = _pooled(method.run(inputs, **options), inputs.to("cpu"), pool)
-        scores = scores.to(inputs.input_ids.device)
+        scores = scores.to(inputs.input_ids.device if model is None else next(model.parameters()).device)
+    elif model is None:
+        raise InputError(f"{name} asks the model, and got None: only random and uniform go without")
     else:
         with undisturbed(model):
             if method.answers == "features":

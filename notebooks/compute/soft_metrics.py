@@ -93,7 +93,9 @@ for method, score in scores.items():
         for ratio, value in zip(settings["ratios"], values.cpu().T, strict=True):
             rows.append(facts.assign(method=method, metric=metric, ratio=ratio, value=value))
     for metric, values in soft_scores(perturber, score, draws=settings["draws"], seed=seed).items():
-        spread = values.std(dim=1) if settings["draws"] > 1 else torch.full_like(values[:, 0], torch.nan)
+        # The Monte-Carlo error is that of the value limited to [0, 1]: without limits, inputs whose probability hardly
+        # falls when everything is erased have errors of any size.
+        spread = values.clamp(0, 1).std(dim=1) if settings["draws"] > 1 else torch.full_like(values[:, 0], torch.nan)
         rows.append(
             facts.assign(
                 method=method,

@@ -16,6 +16,7 @@ profile = "laptop"
 
 # %%
 import matplotlib.pyplot as plt
+import pandas as pd
 from IPython.display import Markdown
 
 from faithlib import compare, figures, study
@@ -87,8 +88,7 @@ def listing(rows):
         known = titles[f"{r.kind}s"].loc[r.id]
         title = known["claim"] if r.kind == "claim" else known["title"]
         page = f"{{doc}}`see <{r.page.removeprefix('executed/')}>`" if r.page else ""
-        n = "" if r.n is None or r.n != r.n or str(r.n) == "<NA>" else r.n
-        cells = (f"`{r.id}` {title}", figures.badge(r.verdict), str(n), r.note, page)
+        cells = (f"`{r.id}` {title}", figures.badge(r.verdict), "" if pd.isna(r.n) else str(r.n), r.note, page)
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines)
 

@@ -60,7 +60,12 @@ NAMES = {
 wins = compare.against_random(table, on=["dataset", "model_seed", "input", "metric", "setting"])
 power = compare.resample_means(wins, value="win", unit=UNIT, cells=["metric", "setting"], stratum="dataset")
 means = compare.resample_means(
-    table[table.method != "random"], value="value", unit=UNIT, cells=["metric", "setting"], stratum="dataset"
+    # Limited to [0, 1]: a few inputs with a tiny denominator would be all that a mean shows.
+    table[table.method != "random"].assign(value=lambda rows: rows.value.clip(0, 1)),
+    value="value",
+    unit=UNIT,
+    cells=["metric", "setting"],
+    stratum="dataset",
 )
 both = pd.concat(
     [power.table().assign(shows="diagnosticity"), means.table().assign(shows="mean score")], ignore_index=True
@@ -143,7 +148,7 @@ for metric in METRICS:
                 "estimate": gap.estimate,
                 "low": gap.low,
                 "high": gap.high,
-                "spread of scores": mine.value.std(),
+                "spread of scores": mine.value.clip(0, 1).std(),
                 "dropout ahead": compare.claim(gap),
             }
         )

@@ -72,7 +72,8 @@ def measured(variant: str) -> pd.DataFrame:
     )
     return both.assign(
         variant=variant,
-        score=both.value - both.value_base,
+        # Means are over scores limited to [0, 1], or a few inputs with a tiny denominator would be all that they show.
+        score=both.value - both.value_base if "clip" in variant else both.value.clip(0, 1) - both.value_base.clip(0, 1),
         power=both.win - both.win_base,
         flips=(both.win != both.win_base).astype(float).where(both.win.notna() & both.win_base.notna()),
     )
@@ -322,10 +323,11 @@ shown("soft_clip", "Clipping and precision: effect on all metrics", "clip=releas
 # ## One draw or many
 #
 # A soft score is random: each embedding element is kept or dropped by chance. The paper draws once per input; this book
-# averages over several draws. The table has the standard deviation of a single draw, the Monte-Carlo error of our mean,
-# the spread of scores over inputs, and what drawing only once does to the comparison with random: how many comparisons
-# flip, and how diagnosticity moves (first draw less mean of all). Draws of a real and a random attribution share their
-# random numbers, which already makes the single draw steadier than independent ones would be.
+# averages over several draws. The table has the standard deviation of a single draw and the Monte-Carlo error of our
+# mean (medians over inputs and methods), the spread of scores over inputs (limited to [0, 1]), and what drawing only
+# once does to the comparison with random: how many comparisons flip, and how diagnosticity moves (first draw less mean
+# of all). Draws of a real and a random attribution share their random numbers, which already makes the single draw
+# steadier than independent ones would be.
 
 # %%
 draws = study.settings("soft_metrics", profile)["draws"]
@@ -340,7 +342,10 @@ flips = compare.resample_means(paired, value="flip", unit=UNIT, cells=["dataset"
 noise = (
     soft[soft.method != "random"]
     .groupby(["dataset", "metric"])
-    .agg(error=("mc_error", "mean"), variance=("mc_error", lambda e: (e**2).mean()), spread=("value", "std"))
+    .agg(
+        error=("mc_error", "median"),
+        spread=("value", lambda v: v.clip(0, 1).std()),
+    )
 )
 rows = []
 for (dataset, metric), row in noise.iterrows():
@@ -349,7 +354,7 @@ for (dataset, metric), row in noise.iterrows():
     rows.append(
         cell
         | {
-            "one draw": (row.variance * draws) ** 0.5,
+            "one draw": row.error * draws**0.5,
             f"mean of {draws}": row.error,
             "spread": row.spread,
             "flips": flip.estimate,

@@ -37,9 +37,9 @@ def several(values):
 hours, minutes = divmod(round(manifests.seconds.sum() / 60), 60)
 Markdown(
     f"Profile `{profile}`: {study.profile(profile).about}\n\n"
-    f"{len(manifests)} runs ({len(computed)} computations) took {hours} h {minutes} min of notebook time "
-    f"in all (several may run at once); the core was asked for {column(computed, 'rows_asked').sum():,} model rows and ran "
-    f"{column(computed, 'rows_run').sum():,}."
+    f"{len(manifests)} runs ({len(computed)} of them computations) took {hours} h {minutes} min of notebook time "
+    f"in all (several may run at once); the core was asked for {column(computed, 'rows_asked').sum():,.0f} model rows and ran "
+    f"{column(computed, 'rows_run').sum():,.0f}."
 )
 
 # %% [markdown]

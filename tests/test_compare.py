@@ -1,0 +1,294 @@
+"""Intervals against slow loops, scipy and simulation; rank tests against scipy; verdicts and the scoreboard."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.stats
+
+from faithlib import compare
+from faithlib.compare import Entry, Interval
+from faithlib.errors import DataError, InputError, UnknownNameError
+
+STUDY = "zhao_aletras_2023"
+
+
+def scores(seed: int = 0, *, sizes: tuple[int, ...] = (12, 7), methods: tuple[str, ...] = ("a", "b")) -> pd.DataFrame:
+    """Every method on every input of data sets d0, d1 …; the same input names in each of them."""
+    generator = np.random.default_rng(seed)
+    return pd.DataFrame(
+        [
+            {"dataset": f"d{d}", "input": i, "method": m, "value": generator.normal(d, 1 + d)}
+            for d, size in enumerate(sizes)
+            for i in range(size)
+            for m in methods
+        ]
+    )
+
+
+def resampled(frame: pd.DataFrame, **options: object) -> compare.Resampled:
+    given = {"unit": ["dataset", "input"], "cells": ["dataset", "method"], "stratum": "dataset", **options}
+    return compare.resample_means(frame, value="value", **given)  # type: ignore[arg-type]
+
+
+# -------------------------------------------------------------------------------------------------------- resampling
+def test_draws_equal_a_loop_that_copies_rows() -> None:
+    frame = scores()
+    frame.loc[[3, 20], "value"] = np.nan
+    found = resampled(frame, n_resamples=30, seed=5)
+    units = frame.drop_duplicates(["dataset", "input"])
+    weights = compare._weights(units.dataset.to_numpy(dtype=object), 30, 5)
+    for draw, counts in enumerate(weights.astype(int)):
+        copies = pd.concat(
+            [
+                frame[(frame.dataset == unit.dataset) & (frame.input == unit.input)]
+                for unit, times in zip(units.itertuples(), counts, strict=True)
+                for _ in range(times)
+            ]
+        )
+        for (dataset, method), group in copies.groupby(["dataset", "method"]):
+            assert found.draws.loc[draw, (dataset, method)] == pytest.approx(group.value.mean(), abs=1e-12)
+    for cell, group in frame.groupby(["dataset", "method"]):
+        assert found.estimate[cell] == pytest.approx(group.value.mean())
+
+
+def test_every_stratum_keeps_its_size() -> None:
+    strata = np.array(["x"] * 5 + ["y"] * 3, dtype=object)
+    weights = compare._weights(strata, 200, 0)
+    assert (weights[:, :5].sum(1) == 5).all() and (weights[:, 5:].sum(1) == 3).all()
+    assert (weights >= 0).all() and weights.std(0).min() > 0
+
+
+def test_several_unit_columns_make_no_units_that_were_never_measured() -> None:
+    frame = scores(sizes=(12, 3))
+    whole = resampled(frame, stratum=None, n_resamples=500)
+    named = frame.assign(unit=frame.dataset + "/" + frame.input.astype(str))
+    expected = resampled(named, unit="unit", stratum=None, n_resamples=500)
+    # The order of units, and so the draws, may differ; the number of units must not.
+    assert whole.draws.std().to_numpy() == pytest.approx(expected.draws.std().to_numpy(), rel=0.25)
+    assert whole.n.tolist() == [12, 12, 3, 3]
+
+
+def test_undefined_values_are_left_out_and_counted() -> None:
+    frame = scores(sizes=(6,))
+    frame.loc[(frame.method == "a") & frame.input.isin([0, 1]), "value"] = np.nan
+    frame = frame[~((frame.method == "b") & (frame.input == 5))]  # not asked for: missing, and not undefined
+    table = resampled(frame).table().set_index("method")
+    assert table.n.to_dict() == {"a": 4, "b": 5}
+    assert table.dropped.to_dict() == {"a": 2, "b": 0}
+    assert table.estimate["a"] == pytest.approx(frame[frame.method == "a"].value.mean())
+
+
+def test_a_cell_without_any_value_is_missing_and_does_not_spoil_the_others() -> None:
+    frame = scores(sizes=(6,))
+    frame.loc[frame.method == "a", "value"] = np.nan
+    found = resampled(frame)
+    assert np.isnan(found.estimate["d0", "a"]) and found.n["d0", "a"] == 0
+    assert found.interval(method="b").estimate == pytest.approx(frame.value.mean())
+
+
+def test_percentiles_agree_with_scipy() -> None:
+    sample = np.random.default_rng(1).exponential(size=60)
+    theirs = scipy.stats.bootstrap(
+        (sample,), np.mean, method="percentile", n_resamples=20_000, rng=2
+    ).confidence_interval
+    frame = pd.DataFrame({"input": range(60), "method": "a", "value": sample})
+    ours = compare.resample_means(frame, value="value", unit="input", cells=["method"], n_resamples=20_000).interval()
+    for found in (ours, compare.mean_interval(sample, n_resamples=20_000)):
+        assert found.low == pytest.approx(theirs.low, abs=0.01)
+        assert found.high == pytest.approx(theirs.high, abs=0.01)
+        assert (found.estimate, found.n) == (pytest.approx(sample.mean()), 60)
+
+
+def test_a_paired_difference_agrees_with_the_bootstrap_of_differences() -> None:
+    frame = scores(3, sizes=(40,))
+    frame["value"] += 5 * frame.input  # inputs differ far more than methods do: only pairing sees the methods
+    wide = frame.pivot(index="input", columns="method", values="value")
+    found = resampled(frame).difference({"method": "a"}, {"method": "b"})
+    direct = compare.mean_interval(wide.a - wide.b)
+    assert (found.low, found.high) == (pytest.approx(direct.low), pytest.approx(direct.high))
+    assert found.high - found.low < 2 < np.ptp(resampled(frame).draws["d0", "a"])
+
+
+def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
+    generator = np.random.default_rng(4)
+    hits = sum(
+        compare.mean_interval(generator.binomial(1, 0.4, size=80), n_resamples=400, seed=s).contains(0.4)
+        for s in range(400)
+    )
+    # 95 % less what a percentile interval of 80 values lacks; five standard errors of the simulation either way.
+    assert 0.88 <= hits / 400 <= 0.985
+
+
+def test_stratified_intervals_cover_the_mean_over_data_sets() -> None:
+    hits = 0
+    for seed in range(200):
+        found = resampled(scores(seed, sizes=(60, 30)), n_resamples=300, seed=seed).interval()
+        hits += found.contains(0.5)  # d0 has mean 0, d1 has mean 1, each with the same weight
+    assert 0.87 <= hits / 200 <= 0.995
+
+
+def test_a_function_of_cells_is_applied_to_estimate_and_draws_alike() -> None:
+    found = resampled(scores(sizes=(30, 30)))
+    spread = found.interval(lambda cells: cells.max(axis=1) - cells.min(axis=1))
+    assert spread.estimate == pytest.approx(found.estimate.max() - found.estimate.min())
+    assert spread.low <= spread.high
+
+
+def test_the_same_seed_gives_the_same_draws() -> None:
+    assert resampled(scores(), seed=1).draws.equals(resampled(scores(), seed=1).draws)
+    assert not resampled(scores(), seed=1).draws.equals(resampled(scores(), seed=2).draws)
+
+
+def test_what_cannot_be_resampled_is_refused() -> None:
+    with pytest.raises(InputError, match="lacks the columns"):
+        resampled(scores().drop(columns="input"))
+    with pytest.raises(InputError, match="no rows"):
+        resampled(scores().iloc[:0])
+    with pytest.raises(UnknownNameError, match="'methods'"):
+        resampled(scores()).interval(methods="a")
+    with pytest.raises(InputError, match="no cell"):
+        resampled(scores()).interval(method="c")
+    with pytest.raises(InputError, match="NaN"):
+        compare.mean_interval([np.nan])
+
+
+# ---------------------------------------------------------------------------------------------------- against random
+def test_wins_are_strict_and_undefined_pairs_stay_undefined() -> None:
+    frame = pd.DataFrame(
+        {
+            "input": [0, 1, 2, 3] * 2,
+            "method": ["a"] * 4 + ["random"] * 4,
+            "value": [0.7, 0.5, 0.2, np.nan, 0.5, 0.5, 0.5, 0.5],
+        }
+    )
+    pairs = compare.against_random(frame, on=["input"])
+    assert pairs.win.tolist()[:3] == [1, 0, 0] and np.isnan(pairs.win[3])
+    assert pairs.tie.tolist()[:3] == [0, 1, 0] and np.isnan(pairs.tie[3])
+    assert pairs.gap.tolist()[:3] == pytest.approx([0.2, 0, -0.3])
+    with pytest.raises(InputError, match="several rows"):
+        compare.against_random(pd.concat([frame, frame]), on=["input"])
+
+
+def test_an_attribution_that_is_random_itself_wins_half_of_the_time() -> None:
+    generator = np.random.default_rng(0)
+    frame = pd.DataFrame({"input": [*range(2000)] * 2, "method": ["a"] * 2000 + ["random"] * 2000})
+    frame["value"] = generator.normal(size=4000)
+    assert compare.mean_interval(compare.against_random(frame, on=["input"]).win).contains(0.5)
+
+
+# ------------------------------------------------------------------------------------------------------------- tests
+@pytest.mark.parametrize("seed", range(4))
+def test_rank_sum_is_scipys_with_cliffs_delta(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    a, b = generator.integers(0, 9, size=15) / 10, generator.integers(2, 9, size=11) / 10
+    found = compare.rank_sum([*a, np.nan], b)
+    assert found.effect == pytest.approx(np.mean([np.sign(x - y) for x in a for y in b]))
+    assert found.p == pytest.approx(scipy.stats.mannwhitneyu(a, b).pvalue)
+    assert found.n == (15, 11)
+    turned = compare.rank_sum(b, a)
+    assert (turned.effect, turned.p) == (pytest.approx(-found.effect), pytest.approx(found.p))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_signed_rank_is_scipys_with_the_rank_biserial_correlation(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    a, b = generator.normal(0.5, 1, size=14), generator.normal(size=14)
+    found = compare.signed_rank([*a, 1.0, np.nan], [*b, 1.0, 0.0])
+    ranks = scipy.stats.rankdata(np.abs(a - b))
+    assert found.effect == pytest.approx((ranks[a > b].sum() - ranks[a < b].sum()) / ranks.sum())
+    assert found.p == pytest.approx(scipy.stats.wilcoxon(a, b).pvalue)
+    assert found.n == (15, 15)
+
+
+def test_rank_tests_at_the_edges() -> None:
+    assert compare.signed_rank([1, 2], [1, 2]) == compare.RankTest(1.0, 0.0, (2, 2))
+    assert compare.rank_sum([1, 1], [0, 0]).effect == 1
+    with pytest.raises(InputError, match="without values"):
+        compare.rank_sum([np.nan], [1.0])
+
+
+# ---------------------------------------------------------------------------------------------------------- verdicts
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        (0.01, 0.2, "holds"),
+        (0.0, 0.2, "inconclusive"),
+        (-0.1, 0.2, "inconclusive"),
+        (-0.2, 0.0, "inconclusive"),
+        (-0.2, -0.01, "fails"),
+        (np.nan, np.nan, "inconclusive"),
+    ],
+)
+def test_a_claim_is_decided_by_the_whole_interval(low: float, high: float, verdict: str) -> None:
+    assert compare.claim(Interval((low + high) / 2, low, high, 9)) == verdict
+    assert compare.claim(Interval((low + high) / 2 + 1, low + 1, high + 1, 9), above=1) == verdict
+
+
+@pytest.mark.parametrize(
+    ("parts", "verdict"),
+    [
+        (["holds", "match"], "holds"),
+        (["holds", "inconclusive"], "inconclusive"),
+        (["holds", "inconclusive", "fails"], "fails"),
+        (["holds", "not run"], "inconclusive"),
+        ([], "inconclusive"),
+    ],
+)
+def test_a_claim_of_several_parts_needs_them_all(parts: list[str], verdict: str) -> None:
+    assert compare.every(parts) == verdict
+    assert compare.every(iter(parts)) == verdict
+
+
+def test_match_is_within_the_tolerance() -> None:
+    assert compare.match(0.394, 0.3945, tolerance=0.0005 + 1e-12) == "match"
+    assert compare.match(0.394, 0.3951, tolerance=0.0005) == "fails"
+    assert compare.match(float("nan"), 0.4, tolerance=1) == "fails"
+
+
+# --------------------------------------------------------------------------------------------------- the papers' index
+def test_published_tables_and_indices_are_read() -> None:
+    table = compare.published("soft_table2")
+    assert table.value.between(0, 1).all() and table.spread.notna().sum() == 4
+    assert set(compare.index("claims").paper) <= set(compare.PAPERS)
+    assert set(compare.index("claims", STUDY).paper) == {STUDY}
+    with pytest.raises(UnknownNameError, match="soft_table2"):
+        compare.published("soft_tabel2")
+    with pytest.raises(UnknownNameError, match="figures"):
+        compare.index("figure")
+    assert set(compare.STAND_INS.values()) == set(compare.published("soft_table6").dataset)
+
+
+# -------------------------------------------------------------------------------------------------------- scoreboard
+def known(paper: str) -> list[str]:
+    return [name for kind in compare.KINDS for name in compare.index(kind, paper).id]
+
+
+def verdicts(*ids: str) -> pd.DataFrame:
+    return compare.entries(Entry(name, compare.HOLDS, "executed/page", 4) for name in ids)
+
+
+def test_the_scoreboard_lists_everything_and_says_what_waits() -> None:
+    board = compare.scoreboard(verdicts(*known(STUDY)), studied=[STUDY])
+    assert sorted(board.id) == sorted(name for paper in compare.PAPERS for name in known(paper))
+    assert (board[board.paper == STUDY].verdict == compare.HOLDS).all()
+    assert (board[board.paper != STUDY].verdict == compare.NOT_RUN).all()
+    assert (board[board.paper != STUDY].note != "").all()
+    assert list(board.columns) == ["id", "paper", "kind", "verdict", "n", "page", "note"]
+    assert set(board.kind) == {"table", "figure", "claim"}
+
+
+def test_an_incomplete_scoreboard_is_an_error() -> None:
+    ids = known(STUDY)
+    with pytest.raises(DataError, match=f"no verdict on: {ids[0]}$"):
+        compare.scoreboard(verdicts(*ids[1:]), studied=[STUDY])
+    with pytest.raises(DataError, match=f"more than one verdict on: {ids[0]}$"):
+        compare.scoreboard(verdicts(*ids, ids[0]), studied=[STUDY])
+    with pytest.raises(DataError, match="unknown ids: soft_table99"):
+        compare.scoreboard(verdicts(*ids, "soft_table99"), studied=[STUDY])
+
+
+def test_an_unknown_verdict_is_refused() -> None:
+    with pytest.raises(UnknownNameError, match="inconclusive"):
+        Entry("soft_c01", "inconclusif", "executed/page")
