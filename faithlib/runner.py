@@ -16,6 +16,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -165,9 +166,9 @@ def build(profile: str, *, cores: int | None = None, extra: Sequence[str] = ()) 
         try:
             _watch(process, todo, began, console)
         finally:
-            if process.poll() is None:
+            if process.poll() is None:  # told to stop: Snakemake stops its notebooks and ends
                 process.terminate()
-                process.wait(timeout=30)
+                process.wait(timeout=60)
     if process.returncode or not all(job.done for job in todo):
         raise RunError(_why(todo, log))
     console.print(f"{len(todo)} notebooks in {_minutes(time.time() - began)}")
@@ -444,6 +445,7 @@ def _report(job: Job) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; errors of faithlib end it with their message and status 1."""
     options = _parser().parse_args(arguments)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as an exception, so that children are told to stop too
     try:
         study.profile(options.profile)
         if options.verb == "run":

@@ -99,8 +99,8 @@ def integrated_gradients(
     [MASK] ("mask") at each position; protected positions stay as they are, so that e' is the erased input of
     `Perturber.empty` and the scores of the features add up to F(e) - F(e'). `keep_protected=False` moves [CLS], [SEP]
     and query too, and their part of the sum is lost. 50 steps are captum's default, and not always enough: on the movie
-    MiniLM the sum misses F(e) - F(e') by up to 0.13 of probability. Cost: `n_steps` forward and backward rows an input, one forward
-    row for the predicted class.
+    MiniLM the sum misses F(e) - F(e') by up to 0.13 of probability. Cost: `n_steps` forward and backward rows an input,
+    one forward row for the predicted class.
     """
     if n_steps < 1:
         raise InputError(f"n_steps {n_steps}: expected at least 1")
