@@ -86,7 +86,7 @@ def listing(rows):
     titles = {kind: compare.index(kind).set_index("id") for kind in compare.KINDS}
     for r in rows.itertuples():
         known = titles[f"{r.kind}s"].loc[r.id]
-        title = known["claim"] if r.kind == "claim" else known["title"]
+        title = known[{"table": "title", "figure": "shows", "claim": "claim"}[r.kind]]
         page = f"{{doc}}`see <{r.page.removeprefix('executed/')}>`" if r.page else ""
         cells = (f"`{r.id}` {title}", figures.badge(r.verdict), "" if pd.isna(r.n) else str(r.n), r.note, page)
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
@@ -100,7 +100,7 @@ def listing(rows):
 blocks = []
 for name in compare.PAPERS:
     rows = board[board.paper == name]
-    text = f"### {PAPERS[name]}\n\n{listing(rows)}" if name in STUDIED else ""
+    text = f"**{PAPERS[name]}**\n\n{listing(rows)}" if name in STUDIED else ""
     waiting = f":::{{admonition}} {PAPERS[name]}: {len(rows)} not run\n:class: dropdown note\n\n{listing(rows)}\n:::"
     blocks.append(text or waiting)
 link = f"Download: {{download}}`csv <{run.link('scoreboard.csv')}>`"

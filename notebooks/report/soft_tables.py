@@ -134,6 +134,7 @@ table1 = table1.assign(of=table1.dataset.map(source)).merge(
 table1["order"] = table1.dataset.map(datasets.index)
 table1 = table1.sort_values("order", kind="stable")
 columns = ["dataset", "metric", "split", "published", "published_spread", "estimate", "spread", "n"]
+table1["n"] = table1.n.astype("Int64")
 figures.table(
     compare.with_reference(table1[columns], "soft_table1", on=["dataset", "metric", "split"]),
     run,
@@ -183,8 +184,8 @@ figures.verdict_line(table1_verdict, f"Table 1: {table1_note}.")
 # **What differs and why.** The authors published neither fine-tuned checkpoints nor copies of the data, and this book
 # needs nothing but the package registries. Movie snippets therefore stand in for SST, BBC news for AG News, sections of
 # ACL papers for Evidence Inference, and pairs of a section and a summary for MultiRC; all four are classified by one
-# small sentence encoder with low-rank adapters. Texts are cut at the limit named in the table, which the two long tasks
-# reach for most of their inputs.
+# small sentence encoder with low-rank adapters. Texts are cut at the limit named in the table, and the share that loses
+# its end stands below it: of a long text only the beginning is classified and explained.
 
 # %%
 run.provenance(n=n_inputs, note="F1 comes from the model cards in data/checkpoints, made by the training notebook.")
@@ -193,8 +194,8 @@ run.provenance(n=n_inputs, note="F1 comes from the model cards in data/checkpoin
 # ## Table 2: diagnosticity per attribution method
 #
 # **What the paper shows.** For each attribution method, averaged over the four tasks, the share of inputs on which a
-# metric puts it above a random attribution. Soft-NS and Soft-NC lie above NS and NC for every method; most values of
-# the hard metrics, and all of Soft-NS, are below one half.
+# metric puts it above a random attribution. Soft-NS and Soft-NC lie above NS and NC for every method; every value of
+# NS, NC and Soft-NS is below one half.
 #
 # **Our run.** An input is a win where the method's score is strictly higher than that of the random attribution on the
 # same input and model; ties are no wins, and their share is a column of its own. The mean over tasks gives each task
@@ -695,7 +696,7 @@ figures.table(
     tests,
     run,
     "soft_tables_tests",
-    digits=4,
+    digits=6,
     caption=f"Soft against hard over the cells of Table 6; verdict at p < {LEVEL:g}",
 )
 
@@ -790,7 +791,7 @@ figures.table(claims, run, "soft_tables_claims", caption=f"The claims and how th
 drawn = parts[parts.claim.isin(["soft_c01", "soft_c04", "soft_c06", "soft_c07"])]
 fig = figures.published_against_ours(
     drawn.assign(label=[f"{r.claim[-3:]}: {r.part}" for r in drawn.itertuples()]),
-    x_label="difference of diagnosticity (or of its spread); the claim needs it right of zero",
+    x_label="difference of diagnosticity, or of its spread",
     chance=0.0,
 )
 fig.set_size_inches(8.5, fig.get_size_inches()[1])
@@ -801,7 +802,7 @@ figures.save(
     alt=f"Dot plot of the contrasts behind claims c01, c04, c06 and c07, published and ours with intervals. In ours "
     f"{count(drawn.verdict)} of {len(drawn)} lie wholly right of zero and {count(drawn.verdict, compare.FAILS)} wholly "
     f"left; of the published values {count(drawn.in_tables)} are right of zero.",
-    caption="Contrasts behind the claims that are differences. Claims on counts and ranks are in the table above.",
+    caption="Contrasts behind the claims that are differences; a claim needs its own right of zero. Claims on counts and ranks are in the table above.",
 )
 
 # %%
