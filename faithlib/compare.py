@@ -283,13 +283,15 @@ def _finite(values: ArrayLike) -> NDArray[np.float64]:
 def claim(interval: Interval, *, above: float = 0.0) -> str:
     """Verdict on "the quantity is larger than `above`": holds, fails or inconclusive, by which side the interval is on.
 
-    Always inconclusive where a cell has fewer than 10 inputs or the interval has no width: a bootstrap cannot see what
-    it did not draw, and three inputs that agree give an interval of a single point.
+    Always inconclusive where a cell has fewer than 10 inputs: a bootstrap cannot see what it did not draw, and three
+    inputs that agree give an interval of a single point. Where the number of inputs is not known, an interval without
+    width is taken for such a case; where it is, it may be a rank or a count that no resample changes.
 
     >>> claim(Interval(0.1, 0.02, 0.2, 50)), claim(Interval(0.1, -0.02, 0.2, 50)), claim(Interval(1.0, 1.0, 1.0, 4))
     ('holds', 'inconclusive', 'inconclusive')
     """
-    if interval.low == interval.high or (interval.units is not None and interval.units < FEWEST_UNITS):
+    few = interval.low == interval.high if interval.units is None else interval.units < FEWEST_UNITS
+    if few:
         return INCONCLUSIVE
     if interval.low > above:
         return HOLDS

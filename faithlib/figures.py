@@ -125,12 +125,18 @@ def table(
     for column in [known for known in ("dataset", "method", "metric") if known in rounded.columns]:
         rounded[column] = [label(cell) if isinstance(cell, str) else cell for cell in rounded[column]]
     for column in rounded.select_dtypes(["float"]).columns.astype(str):
-        rounded[column] = [("–" if pd.isna(x) else f"{x:.{digits}f}") for x in rounded[column]]
+        rounded[column] = [_rounded(x, digits) for x in rounded[column]]
     _write(run.path(f"{name}_shown.csv"), rounded.to_csv(index=False, lineterminator="\n").encode())
     return Markdown(
         f"```{{csv-table}} {caption}\n:file: {run.link(f'{name}_shown.csv')}\n:header-rows: 1\n"
         f":name: {name.replace('_', '-')}\n```\n\n{link}"
     )
+
+
+def _rounded(x: float, digits: int) -> str:
+    if pd.isna(x):
+        return "–"
+    return f"{x:.0f}" if abs(x) >= 2 and float(x).is_integer() else f"{x:.{digits}f}"
 
 
 def badge(verdict: str) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 # Before torch is imported anywhere: tests run side by side at one thread each, and nothing may look outside.
@@ -17,6 +19,7 @@ import torch
 from browser import chromium
 
 torch.set_num_threads(1)
+ROOT = Path(__file__).resolve().parents[1]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -29,6 +32,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.get_closest_marker("book"):
             item.add_marker(pytest.mark.xdist_group("book"))
     items.sort(key=lambda item: 0 if item.get_closest_marker("book") else 1 if item.get_closest_marker("slow") else 2)
+
+
+@pytest.fixture(scope="session")
+def html() -> Path:
+    """The folder of the built pages; builds the smoke book where none is named."""
+    if given := os.environ.get("FAITHLIB_BOOK_HTML"):
+        return Path(given).resolve()
+    line = [sys.executable, "-m", "faithlib.study", "book", "--profile", "smoke"]
+    # The book's notebooks set their own threads, and find nothing of this test run in their environment.
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("FAITHLIB_RUN", "PYTEST"))}
+    done = subprocess.run(line, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"the smoke book did not build:\n{done.stdout}\n{done.stderr}"
+    return ROOT / "data" / "results" / "smoke" / "book" / "_build" / "html"
 
 
 @pytest.fixture

@@ -5,10 +5,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -22,19 +19,6 @@ from browser import Browser, browser
 ROOT = Path(__file__).resolve().parents[1]
 LEFT_TO_WRITE = r"\bTODO\b|\bFIXME\b|\bXXX\b|[Ll]orem ipsum|Traceback \(most recent"
 pytestmark = [pytest.mark.book, pytest.mark.slow]
-
-
-@pytest.fixture(scope="module")
-def html() -> Path:
-    """The folder of the built pages; builds the smoke book where none is named."""
-    if given := os.environ.get("FAITHLIB_BOOK_HTML"):
-        return Path(given).resolve()
-    line = [sys.executable, "-m", "faithlib.study", "book", "--profile", "smoke"]
-    # The book's notebooks set their own threads, and find nothing of this test run in their environment.
-    environment = {key: value for key, value in os.environ.items() if not key.startswith(("FAITHLIB_RUN", "PYTEST"))}
-    done = subprocess.run(line, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"the smoke book did not build:\n{done.stdout}\n{done.stderr}"
-    return ROOT / "data" / "results" / "smoke" / "book" / "_build" / "html"
 
 
 class Page(HTMLParser):

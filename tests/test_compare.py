@@ -226,6 +226,17 @@ def test_a_claim_is_decided_by_the_whole_interval(low: float, high: float, verdi
     assert compare.claim(Interval((low + high) / 2 + 1, low + 1, high + 1, 9), above=1) == verdict
 
 
+def test_few_inputs_decide_nothing_and_a_stable_count_of_many_does() -> None:
+    assert compare.claim(Interval(0.3, 0.1, 0.5, 40, units=compare.FEWEST_UNITS - 1)) == "inconclusive"
+    assert compare.claim(Interval(0.3, 0.1, 0.5, 40, units=compare.FEWEST_UNITS)) == "holds"
+    assert compare.claim(Interval(1, 1, 1, 40)) == "inconclusive"
+    assert compare.claim(Interval(1, 1, 1, 40, units=40)) == "holds"
+    for size, verdict in ((3, "inconclusive"), (30, "holds")):
+        frame = scores(sizes=(size,)).assign(value=lambda f: f.input + 100.0 * (f.method == "a"))
+        first = resampled(frame).interval(lambda cells: -cells.rank(axis=1, ascending=False).iloc[:, 0])
+        assert compare.claim(first, above=-1.5) == verdict
+
+
 @pytest.mark.parametrize(
     ("parts", "verdict"),
     [

@@ -47,11 +47,17 @@ counts = counts.reindex(index=compare.PAPERS, columns=compare.VERDICTS, fill_val
 # %%
 studied = board[board.paper.isin(STUDIED)]
 words = ", ".join(f"{figures.badge(word)} {number}" for word, number in studied.verdict.value_counts().items())
-Markdown(
+summary = (
     f"Profile `{profile}`: {study.profile(profile).about}\n\n"
     f"Of {len(studied)} tables, figures and claims of the studied papers: {words}. "
     f"{len(board) - len(studied)} more belong to papers whose study is not in the book yet."
 )
+# The landing page includes this file: the same words, and how each claim fared.
+told = studied[studied.kind == "claim"].merge(compare.index("claims")[["id", "claim"]], on="id")
+lines = [f"| {row.claim} | {figures.badge(row.verdict)} |" for row in told.itertuples()]
+claims = "\n".join(["| what the paper says | in this run |", "| --- | --- |", *lines])
+run.path("summary.md").write_text(f"{summary}\n\n{claims}\n", encoding="utf-8")
+Markdown(summary)
 
 # %%
 fig, ax = plt.subplots(figsize=(8, 0.7 * len(counts) + 1.3))
