@@ -23,14 +23,15 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Long tests first, so that no worker ends with one; the book's tests share the worker that built it."""
+    """Skips for what the machine lacks; long tests first, so that no worker ends with one.
+
+    The book's tests carry the mark `xdist_group("book")` in their files: xdist reads it before this hook runs.
+    """
     for item in items:
         if item.get_closest_marker("gpu") and not torch.cuda.is_available():
             item.add_marker(pytest.mark.skip(reason="no CUDA device on this machine"))
         if item.get_closest_marker("browser") and chromium() is None:
             item.add_marker(pytest.mark.skip(reason="no Chromium on this machine: pages are not checked in a browser"))
-        if item.get_closest_marker("book"):
-            item.add_marker(pytest.mark.xdist_group("book"))
     items.sort(key=lambda item: 0 if item.get_closest_marker("book") else 1 if item.get_closest_marker("slow") else 2)
 
 
