@@ -241,15 +241,16 @@ def book(profile: str, *, cores: int | None = None, extra: Sequence[str] = ()) -
     """Run what is missing and build the book; returns its first page. Nothing changed: nothing is built."""
     began = time.time()
     jobs = build(profile, cores=cores, extra=extra)
-    source = stage(profile, jobs)
-    html = source / "_build" / "html"
-    stamp = source / "_build" / "made-from"
-    content = _source_digest(source)
-    if stamp.is_file() and stamp.read_text() == content and (html / "index.html").is_file():
-        return html / "index.html"
-    stamp.unlink(missing_ok=True)
-    _pages(source)
-    stamp.write_text(content)
+    with _locked(study.results_dir(profile) / "book.lock"):  # a second build waits, and then finds the pages there
+        source = stage(profile, jobs)
+        html = source / "_build" / "html"
+        stamp = source / "_build" / "made-from"
+        content = _source_digest(source)
+        if stamp.is_file() and stamp.read_text() == content and (html / "index.html").is_file():
+            return html / "index.html"
+        stamp.unlink(missing_ok=True)
+        _pages(source)
+        stamp.write_text(content)
     print(f"the book took {_minutes(time.time() - began)}")
     return html / "index.html"
 

@@ -23,10 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skips for what the machine lacks; long tests first, so that no worker ends with one.
-
-    The book's tests carry the mark `xdist_group("book")` in their files: xdist reads it before this hook runs.
-    """
+    """Skips for what the machine lacks; long tests first, so that no worker ends with one."""
     for item in items:
         if item.get_closest_marker("gpu") and not torch.cuda.is_available():
             item.add_marker(pytest.mark.skip(reason="no CUDA device on this machine"))

@@ -18,7 +18,7 @@ from browser import Browser, browser
 
 ROOT = Path(__file__).resolve().parents[1]
 LEFT_TO_WRITE = r"\bTODO\b|\bFIXME\b|\bXXX\b|[Ll]orem ipsum|Traceback \(most recent"
-pytestmark = [pytest.mark.book, pytest.mark.slow, pytest.mark.xdist_group("book")]
+pytestmark = [pytest.mark.book, pytest.mark.slow]
 
 
 class Page(HTMLParser):

@@ -18,7 +18,7 @@ import tiny
 from faithlib import study
 
 # One worker for all: they share one undisturbed book.
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("failures")]
+pytestmark = pytest.mark.slow
 
 
 def calls(home: Path) -> list[str]:
@@ -116,7 +116,7 @@ def test_only_the_runner_is_killed_and_its_orphan_does_not_clash(home: Path) -> 
 
 
 def test_two_builds_at_once_run_each_notebook_once(home: Path) -> None:
-    words = ("build", "--profile", "smoke", "--cores", "1")
+    words = ("book", "--profile", "smoke", "--cores", "1")
     first, second = start(home, *words), start(home, *words)
     assert first.wait(timeout=200) == second.wait(timeout=200) == 0
     assert sorted(calls(home)) == ["begin bbc", "begin movie", "end bbc", "end movie"]

@@ -34,7 +34,6 @@ def disagreement(small: pd.DataFrame, reference: pd.DataFrame) -> pd.DataFrame:
 @needs_reference
 @pytest.mark.book
 @pytest.mark.slow
-@pytest.mark.xdist_group("book")
 @pytest.mark.parametrize("profile", ["smoke", "laptop"])
 def test_diagnosticity_agrees_with_the_reference(profile: str, html: Path) -> None:
     path = results_dir(profile) / "tables" / "soft_table6.csv"
