@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import io
+import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -134,7 +135,7 @@ def table(
 
 
 def _rounded(x: float, digits: int) -> str:
-    if pd.isna(x):
+    if math.isnan(x):
         return "–"
     return f"{x:.0f}" if abs(x) >= 2 and float(x).is_integer() else f"{x:.{digits}f}"
 
