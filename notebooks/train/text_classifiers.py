@@ -93,8 +93,8 @@ def state():
 # ## Batches of similar length
 #
 # Shuffled first, then sorted by length within windows of some batches: little padding, still random. Where the length
-# tells the class (introductions fill the model's window, abstracts do not) sorting makes batches of one class, on which
-# training gets stuck; there the window is one batch, which is plain shuffling.
+# tells the class (introductions fill the model's window, abstracts do not) sorting makes batches of one class; there
+# the window is one batch, which is plain shuffling.
 
 
 # %%
