@@ -71,6 +71,9 @@ class _Ask:
     payload: Tensor
     steps: NDArray[np.int64]
     draws: NDArray[np.int64]
+    # `index` and `which` once more on the device, so that no chunk has to carry them over.
+    input_of: Tensor
+    mask_of: Tensor
     seed: int = 0
 
 
@@ -258,7 +261,10 @@ class Perturber:
     def _ask(self, kind: str, payload: Tensor, *, steps: int, draws: int = 1, seed: int = 0) -> _Ask:
         masks = np.arange(len(payload))
         which = masks.repeat(draws)
-        return _Ask(kind, which // steps, which, payload, which % steps, np.tile(np.arange(draws), len(masks)), seed)
+        index = which // steps
+        input_of, mask_of = (torch.from_numpy(part).to(self.device) for part in (index, which))
+        numbers = np.tile(np.arange(draws), len(masks))
+        return _Ask(kind, index, which, payload, which % steps, numbers, input_of, mask_of, seed)
 
     def _checked(self, values: Tensor, name: str) -> Tensor:
         expected = tuple(self._present.shape)
@@ -399,7 +405,7 @@ class Perturber:
     def _forward(self, ask: _Ask, rows: NDArray[np.int64], length: int) -> Tensor:
         """Logits [R, C] of the rows of one chunk whose longest has `length` tokens."""
         which = torch.from_numpy(rows).to(self.device)
-        index = torch.from_numpy(ask.index[rows]).to(self.device)
+        index = ask.input_of[which]
         if ask.kind == "keep" and isinstance(self._backend, VisionBackend):
             return self._forward_pixels(ask, which, index)
         if ask.kind == "keep" and self.erase in ("pad", "mask"):
@@ -455,7 +461,7 @@ class Perturber:
         inputs: Any = self.inputs
         if self._replacement is None:
             self._replacement = _replacement_pixels(inputs.pixels, self.erase)
-        kept = ask.payload[torch.from_numpy(ask.which).to(self.device)[which]][:, inputs.feature_of]
+        kept = ask.payload[ask.mask_of[which]][:, inputs.feature_of]
         pixels = torch.where(kept[:, None], inputs.pixels[index], self._replacement[index])
         return self._backend.forward_pixels(pixels.to(next(self._backend.model.parameters()).dtype))
 
@@ -463,13 +469,13 @@ class Perturber:
         """Which positions [R, L] stay: those of kept features, and the protected ones; padding does not count as
         kept."""
         kept = self._on_positions(ask, which, length, protected=True)
-        index = torch.from_numpy(ask.index).to(self.device)[which]
+        index = ask.input_of[which]
         return kept & self._backend.inputs.attention_mask[index, :length]
 
     def _on_positions(self, ask: _Ask, which: Tensor, length: int, *, protected: float | bool) -> Tensor:
         """A mask's values per feature, spread over positions [R, L]."""
-        masks = ask.payload[torch.from_numpy(ask.which).to(self.device)[which]]
-        feature_of = self._feature_of(torch.from_numpy(ask.index).to(self.device)[which], length)
+        masks = ask.payload[ask.mask_of[which]]
+        feature_of = self._feature_of(ask.input_of[which], length)
         return torch.where(feature_of >= 0, masks.gather(1, feature_of.clamp(min=0)), protected)
 
     def _feature_of(self, index: Tensor, length: int) -> Tensor:
