@@ -17,7 +17,7 @@ import scipy.stats
 from numpy.typing import ArrayLike, NDArray
 
 from faithlib.errors import DataError, InputError, unknown
-from faithlib.study import has_reference, load, root
+from faithlib.study import Run, has_reference, load, root
 
 PAPERS = ("zhao_aletras_2023", "wu_2024", "zaman_belinkov_2022", "edin_2025")
 KINDS = ("tables", "figures", "claims")
@@ -184,6 +184,17 @@ def resample_means(
     )
 
 
+def over_inputs(frame: pd.DataFrame, *, value: str, cells: Sequence[str]) -> Resampled:
+    """`resample_means` as every report draws: inputs within their data set, and all seeds and methods of an input with
+    it.
+
+    >>> frame = pd.DataFrame({"dataset": "d", "input": [1, 2], "method": "m", "value": [0.2, 0.4]})
+    >>> round(float(over_inputs(frame, value="value", cells=["method"]).estimate["m"]), 3)
+    0.3
+    """
+    return resample_means(frame, value=value, unit=["dataset", "input"], cells=cells, stratum="dataset")
+
+
 def _weights(strata: NDArray[Any], n_resamples: int, seed: int) -> NDArray[np.float64]:
     generator = np.random.default_rng(seed)
     weights = np.zeros((n_resamples, len(strata)))
@@ -206,7 +217,56 @@ def mean_interval(values: ArrayLike, *, n_resamples: int = 2000, seed: int = 0) 
     return Interval(float(kept.mean()), float(low), float(high), len(kept), len(kept))
 
 
-def against_random(frame: pd.DataFrame, *, on: Sequence[str], value: str = "value") -> pd.DataFrame:
+def over_lengths(scores: pd.DataFrame) -> pd.DataFrame:
+    """One `value` for every data set, model seed, input, method and metric: the mean over rationale lengths.
+
+    The hard score of an input is that mean, and is undefined where the score of one length is; a soft score has no
+    length and stays what it is.
+
+    >>> keys = {"dataset": "d", "model_seed": 0, "input": 1, "method": "m", "metric": "ns"}
+    >>> over_lengths(pd.DataFrame([keys | {"value": 0.2}, keys | {"value": 0.6}])).value.tolist()
+    [0.4]
+    """
+    keys = ["dataset", "model_seed", "input", "method", "metric"]
+    return scores.groupby(keys, observed=True, sort=False).value.agg(lambda v: v.mean(skipna=False)).reset_index()
+
+
+def outside_unit(values: pd.Series) -> pd.Series:
+    """1 where a score lies outside [0, 1], so that limiting it to that range moves it; 0 elsewhere, NaN if undefined.
+
+    NS and NC divide by the loss of probability on the empty text. Where that is tiny they lie far outside; a mean of
+    limited scores has to say how many were moved.
+
+    >>> outside_unit(pd.Series([-0.1, 0.0, 1.0, 7.0, None])).tolist()
+    [1.0, 0.0, 0.0, 1.0, nan]
+    """
+    return (~values.between(0, 1)).astype(float).where(values.notna())
+
+
+def kept_shares(examples: pd.DataFrame) -> Resampled:
+    """How much each method's min-max scaled token scores keep: the mean importance of a text's tokens, over inputs.
+
+    `examples` has one row a token: dataset, model_seed, input, method, score. The share is that of the embedding
+    elements which Soft-NS keeps and Soft-NC removes, on average. As in `masks.normalise`, equal scores give 1/2.
+
+    >>> row = {"dataset": "d", "model_seed": 0, "input": 1, "method": "m"}
+    >>> float(kept_shares(pd.DataFrame([row | {"score": s} for s in (0.0, 0.0, 0.0, 8.0)])).estimate["m"])
+    0.25
+    """
+    text = ["dataset", "model_seed", "input", "method"]
+    scores = examples.groupby(text, sort=False).score
+    low, high = scores.transform("min"), scores.transform("max")
+    share = ((examples.score - low) / (high - low)).where(high > low, 0.5)
+    per_text = examples.assign(share=share).groupby(text, sort=False).share.mean().reset_index()
+    return over_inputs(per_text, value="share", cells=["method"])
+
+
+def against_random(
+    frame: pd.DataFrame,
+    *,
+    on: Sequence[str] = ("dataset", "model_seed", "input", "metric"),
+    value: str = "value",
+) -> pd.DataFrame:
     """The rows of every method but "random", each beside the random attribution's `value` that agrees in `on`.
 
     Adds `random` (that value), `win` (1 where the method's value is strictly higher, else 0), `tie`, and `gap` (method
@@ -332,6 +392,12 @@ class Entry:
 def entries(rows: Iterable[Entry]) -> pd.DataFrame:
     """Entries as a frame, for a report to save as `verdicts`."""
     return pd.DataFrame([asdict(row) for row in rows])
+
+
+def save_verdicts(run: Run, *rows: tuple[str, str, int | None, str]) -> None:
+    """Save a report's verdicts, each (id, verdict, n, note), for the scoreboard; their page is the report's own."""
+    page = f"executed/{run.job.notebook}"
+    run.save(entries(Entry(name, verdict, page, n, note) for name, verdict, n, note in rows), "verdicts")
 
 
 def scoreboard(verdicts: pd.DataFrame, *, studied: Sequence[str]) -> pd.DataFrame:

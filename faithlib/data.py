@@ -57,11 +57,12 @@ class Source:
     archive: str = "wheel"
     url: str | None = None
     where: str | None = None
+    optional: bool = False
 
     @property
     def path(self) -> Path:
         """Where the file lies, fetched or not."""
-        return data_folder() / self.id / self.file
+        return data_folder() / self.id.partition(":")[0] / self.file
 
 
 def data_folder() -> Path:
@@ -73,7 +74,28 @@ def data_folder() -> Path:
 def sources() -> dict[str, Source]:
     """All sources by id."""
     table = tomllib.loads((ROOT / "data" / "sources.toml").read_text(encoding="utf-8"))
-    return {name: Source(id=name, **{**entry, "cite": tuple(entry["cite"])}) for name, entry in table.items()}
+    found = {}
+    for name, entry in table.items():
+        entry["cite"] = tuple(entry["cite"])
+        for file, sha256 in entry.pop("files", {}).items():
+            one = entry | {"file": file, "sha256": sha256, "url": entry["url"].format(file=file)}
+            found[f"{name}:{file}"] = Source(id=f"{name}:{file}", **one)
+        if "file" in entry:
+            found[name] = Source(id=name, **entry)
+    return found
+
+
+def files_of(name: str) -> list[Source]:
+    """The sources of one name: itself, or its files where it is a table of them."""
+    found = [source for source in sources().values() if source.id.partition(":")[0] == name]
+    if not found:
+        raise unknown("source", name, sources())
+    return found
+
+
+def is_here(name: str) -> bool:
+    """Whether all files of a source have been fetched. Downloads nothing; digests are checked when files are read."""
+    return all(source.path.exists() for source in files_of(name))
 
 
 def fetch(source_id: str) -> Path:
@@ -129,7 +151,7 @@ def _download_package(source: Source, folder: Path) -> Path:
 
 def _download_url(source: Source, folder: Path) -> Path:
     try:
-        got = pooch.retrieve(source.url, known_hash=None, fname=source.file, path=folder, progressbar=False)
+        got = pooch.retrieve(source.url, known_hash=None, fname="incoming", path=folder, progressbar=False)
     except Exception as error:  # pooch passes on whatever its downloader raises
         raise DataError(
             f"source '{source.id}': could not download {source.url} ({error}); without a network, copy {source.file} "
@@ -142,9 +164,14 @@ _DOWNLOADS: dict[str, Callable[[Source, Path], Path]] = {"registry": _download_p
 
 
 def fetch_all(kinds: Sequence[str] = ("registry",)) -> list[Path]:
-    """Fetch and verify every source of these kinds, with a progress bar."""
-    wanted = [s for s in sources().values() if s.kind in kinds]
-    return [fetch(s.id) for s in tqdm(wanted, desc="sources", unit="file")]
+    """Fetch and verify every source of these kinds, with a progress bar, and the optional ones if they can be had."""
+    wanted = [s for s in sources().values() if s.kind in kinds and not s.optional]
+    here = [fetch(s.id) for s in tqdm(wanted, desc="sources", unit="file")]
+    try:
+        here += [fetch(s.id) for s in sources().values() if s.optional]
+    except DataError as error:
+        print(f"going on without an optional source: {error}")
+    return here
 
 
 def read_member(archive: Path, member: str) -> bytes:

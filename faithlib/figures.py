@@ -194,6 +194,27 @@ def heatmap(
     return f'{heading}<div class="heatmap" role="group" aria-label="{label_text}">{" ".join(spans)}</div>'
 
 
+def dots(
+    ax: Any,
+    frame: pd.DataFrame,
+    places: Sequence[float] | Any,
+    *,
+    columns: tuple[str, str, str] = ("estimate", "low", "high"),
+    colour: str = OURS,
+    marker: str = "o",
+    width: float = 2,
+    **style: Any,
+) -> None:
+    """Estimates with their intervals as dots on level lines: one row of `frame` at each of the `places` on the y axis.
+
+    `columns`: which hold the estimate and the ends of the interval; `style`: what else matplotlib's `plot` is to know
+    (a label for the legend, say).
+    """
+    estimate, low, high = (frame[column] for column in columns)
+    ax.hlines(places, low, high, color=colour, lw=width, zorder=2)
+    ax.plot(estimate, places, marker, color=colour, zorder=3, **style)
+
+
 def published_against_ours(
     frame: pd.DataFrame, *, x_label: str, chance: float | None = None, ours: str = "ours, 95 % interval"
 ) -> Any:
@@ -204,8 +225,7 @@ def published_against_ours(
     """
     fig, ax = plt.subplots(figsize=(7, 0.42 * len(frame) + 1.3))
     y = range(len(frame))[::-1]
-    ax.hlines(y, frame.low, frame.high, color=OURS, lw=2, zorder=2)
-    ax.plot(frame.estimate, y, "o", color=OURS, label=ours, zorder=3)
+    dots(ax, frame, y, label=ours)
     if "reference" in frame:
         ax.plot(frame.reference, y, "|", color=REFERENCE, ms=14, mew=2, label="reference run", zorder=2)
     ax.plot(frame.published, y, "D", mfc="white", mec=PUBLISHED, mew=1.8, label="published", zorder=4)

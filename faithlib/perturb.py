@@ -192,6 +192,24 @@ class Perturber:
         features are ignored."""
         return self._of_target(self.logits(keep))
 
+    @property
+    def feature_mask(self) -> Tensor:
+        """Which features each input has, bool [B, F]."""
+        return self._present
+
+    def keep_rows(self, index: Tensor, keep: Tensor) -> Tensor:
+        """`keep` where inputs want different numbers of rows: p(target | input index[r], features where keep[r] is
+        True), [R], for integers [R] and bool masks [R, F]."""
+        expected = [len(index), self._present.shape[1]]
+        if keep.dtype != torch.bool or list(keep.shape) != expected:
+            raise InputError(f"keep is {keep.dtype} {tuple(keep.shape)}: expected bool [R, F] = {expected}")
+        index = index.to(self.device)
+        owner, rows = index.cpu().numpy(), np.arange(len(index))
+        zeros = np.zeros_like(rows)
+        payload = keep.to(self.device) | ~self._present[index]
+        ask = _Ask("keep", owner, rows, payload, zeros, zeros, index, torch.from_numpy(rows).to(self.device))
+        return self._of_target(self._answer(ask), self.target[index])
+
     def logits(self, keep: Tensor) -> Tensor:
         """All logits [B, S, C] for bool masks [B, S, F]; the rows are those of `keep`."""
         if keep.dtype != torch.bool:
@@ -292,14 +310,14 @@ class Perturber:
             raise InputError(f"target {wanted.tolist()}: expected classes 0 to {classes - 1}")
         return wanted
 
-    def _of_target(self, logits: Tensor) -> Tensor:
-        """The target's output out of logits [B, ..., C]."""
+    def _of_target(self, logits: Tensor, target: Tensor | None = None) -> Tensor:
+        """The target's output out of logits [B, ..., C], or out of rows [R, C] with a target each."""
         values = logits.softmax(dim=-1) if self.output == "probability" else logits
-        index = self.target.view(-1, *([1] * (logits.ndim - 1))).expand(*logits.shape[:-1], 1)
+        target = self.target if target is None else target
+        index = target.view(-1, *([1] * (logits.ndim - 1))).expand(*logits.shape[:-1], 1)
         return values.gather(-1, index)[..., 0]
 
-    # ------------------------------------------------------------------------------------------------------ the
-    # scheduler
+    # --------------------------------------------------------------------------------------------------- the scheduler
     def _answer(self, ask: _Ask) -> Tensor:
         """Logits [N, C] of all rows asked; only rows without an answer are run."""
         start = time.perf_counter()
@@ -393,8 +411,7 @@ class Perturber:
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
 
-    # ---------------------------------------------------------------------------------------------- one chunk,
-    # perturbed
+    # --------------------------------------------------------------------------------------------- one chunk, perturbed
     def _lengths(self, ask: _Ask, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         lengths: NDArray[np.int64] = self._backend.lengths.cpu().numpy()[ask.index[rows]]
         if ask.kind == "keep" and self.erase == "delete":
@@ -509,7 +526,7 @@ class SetFunction:
     def __init__(self, fn: Callable[[Tensor], Tensor], n_features: int) -> None:
         if n_features < 1:
             raise InputError(f"n_features {n_features}: expected at least 1")
-        self._fn = fn
+        self.fn = fn
         self.n_features = n_features
         self.stats = Stats()
         self._memo = Memo()
@@ -523,6 +540,15 @@ class SetFunction:
     def empty(self) -> Tensor:
         """fn of no feature, [1]."""
         return self.keep(torch.zeros(1, 1, self.n_features, dtype=torch.bool))[:, 0]
+
+    @property
+    def feature_mask(self) -> Tensor:
+        """Which features there are, bool [1, F]: all."""
+        return torch.ones(1, self.n_features, dtype=torch.bool)
+
+    def keep_rows(self, index: Tensor, keep: Tensor) -> Tensor:
+        """fn of each set, [R], for bool masks [R, F]; `index` [R] can only be 0."""
+        return self.keep(keep[None])[0]
 
     def keep(self, keep: Tensor) -> Tensor:
         """fn of each set, [1, S], for bool masks [1, S, F]."""
@@ -542,7 +568,7 @@ class SetFunction:
 
     def _evaluate(self, sets: Tensor, slots: NDArray[np.int64]) -> None:
         start = time.perf_counter()
-        values = self._fn(sets)
+        values = self.fn(sets)
         self.stats.seconds_model += time.perf_counter() - start
         if tuple(values.shape) != (len(sets),):
             raise InputError(f"fn returned shape {tuple(values.shape)} for {len(sets)} sets: expected [{len(sets)}]")

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import torch
 from torch import Tensor
 
-from faithlib.masks import normalise, soft_keep, top_ratio
-from faithlib.metrics import comprehensiveness_nc, soft_nc, soft_ns, sufficiency_ns
+from faithlib.masks import normalise, position_in_rank, soft_keep, top_ratio
+from faithlib.metrics import aopc, comprehensiveness_nc, soft_nc, soft_ns, sufficiency_ns
 from faithlib.perturb import Perturber
 
 PAPER_RATIOS = (0.01, 0.05, 0.10, 0.20, 0.50)
@@ -101,4 +102,22 @@ def attention_mask_scores(perturber: Perturber, scores: Tensor, *, normaliser: s
     return {
         "soft_ns": soft_ns(full, perturber.attention_mask(importance[:, None]), empty),
         "soft_nc": soft_nc(full, perturber.attention_mask(1 - importance[:, None]), empty),
+    }
+
+
+def aopc_scores(perturber: Perturber, scores: Tensor) -> dict[str, Tensor]:
+    """AOPC of attributions [B, F], removing one feature after the other down to the last, [B] each.
+
+    "aopc_morf": most relevant first, higher is better (Edin et al.'s comprehensiveness). "aopc_lerf": least relevant
+    first, lower is better (their "sufficiency"; not ERASER's). Equal scores keep their place in the text in the first
+    and the reverse of it in the second, so that the two orders are each other's mirror image.
+    """
+    mask = perturber.inputs.feature_mask
+    position = position_in_rank(scores, mask)
+    n = mask.sum(dim=1)
+    steps = torch.arange(scores.shape[1], device=scores.device)
+    mirrored = torch.where(mask, n[:, None] - 1 - position, position)
+    return {
+        "aopc_morf": aopc(perturber.full, perturber.keep(position[:, None, :] > steps[None, :, None]), n),
+        "aopc_lerf": aopc(perturber.full, perturber.keep(mirrored[:, None, :] > steps[None, :, None]), n),
     }

@@ -111,11 +111,13 @@ class Profile(_Strict):
 class NotebookEntry(_Strict):
     """One notebook of a study: the grid it runs over (parameter: setting that lists its values) and what it reads.
 
-    `shareable: false` keeps its tables out of the committed reference: they quote texts that are not ours.
+    `needs` names optional sources it uses where they are there: fetched later, it runs again. `shareable: false` keeps
+    its tables out of the committed reference: they quote texts that are not ours.
     """
 
     over: dict[str, str] = {}
     reads: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
     shareable: bool = True
 
 
@@ -407,6 +409,10 @@ def make_job(source: Path, profile_name: str, given: Mapping[str, Any]) -> Job:
         "sources": tree_digest(data / "sources.toml"),
         "upstream": [job.run_id for job in upstream],
     }
+    if entry.needs:
+        from faithlib.data import is_here  # slow to import, and few notebooks need it
+
+        parts["here"] = [name for name in entry.needs if is_here(name)]
     if kind != "train":
         parts["checkpoints"] = tree_digest(_checkpoint(block, parameters))
     if kind == "report":
@@ -426,12 +432,14 @@ def _own_settings(block: Settings, entry: NotebookEntry, parameters: Mapping[str
 
 
 def _checkpoint(block: Settings, parameters: Mapping[str, Any]) -> Path:
-    """The checkpoint a computation loads, where its settings name one for its dataset; if not, the folder of all.
+    """The checkpoint a computation loads, where its settings name one for a parameter's value; if not, the folder of
+    all.
 
     A checkpoint of another seed or task, made later, must not make a run that never looks at it out of date.
     """
     folder = root() / "data" / "checkpoints"
-    spec = block.get("models", {}).get(parameters.get("dataset"), "")
+    models = block.get("models", {})
+    spec = next((models[value] for value in map(str, parameters.values()) if value in models), "")
     kind, _, name = spec.format_map(defaultdict(str, parameters)).partition(":")
     return folder / name if kind == "local" else folder
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.stats
+import torch
 
-from faithlib import compare
+from faithlib import compare, masks
 from faithlib.compare import Entry, Interval
 from faithlib.errors import DataError, InputError, UnknownNameError
 
@@ -154,6 +157,51 @@ def test_what_cannot_be_resampled_is_refused() -> None:
         compare.mean_interval([np.nan])
 
 
+def test_reports_draw_inputs_within_their_data_set() -> None:
+    frame = scores(sizes=(12, 7))
+    found = compare.over_inputs(frame, value="value", cells=["dataset", "method"])
+    pd.testing.assert_frame_equal(found.draws, resampled(frame).draws)
+
+
+# --------------------------------------------------------------------------------- one score an input, limits, amounts
+def test_a_hard_score_is_the_mean_over_lengths_and_undefined_where_one_is() -> None:
+    row = {"dataset": "d", "model_seed": 0, "method": "m"}
+    lengths = [
+        row | {"input": i, "metric": "ns", "ratio": ratio, "value": value}
+        for i, values in enumerate(((0.1, 0.5), (0.1, np.nan)))
+        for ratio, value in zip((0.1, 0.5), values, strict=True)
+    ]
+    soft = row | {"input": 0, "metric": "soft_ns", "ratio": np.nan, "value": 0.7}
+    found = compare.over_lengths(pd.DataFrame([*lengths, soft])).set_index(["metric", "input"]).value
+    assert found["ns", 0] == pytest.approx(0.3) and np.isnan(found["ns", 1])
+    assert found["soft_ns", 0] == 0.7
+
+
+def test_outside_is_what_limiting_moves() -> None:
+    values = pd.Series([-3.0, -1e-9, 0.0, 0.5, 1.0, 1.0 + 1e-9, np.nan], index=list("abcdefg"))
+    moved = (values.clip(0, 1) != values).astype(float).where(values.notna())
+    pd.testing.assert_series_equal(compare.outside_unit(values), moved)
+
+
+def test_kept_shares_are_the_mean_importance_that_masks_give() -> None:
+    generator = torch.Generator().manual_seed(0)
+    raw = {("a", i): torch.randn(1, 5 + i, generator=generator) for i in range(3)}
+    raw |= {("flat", i): torch.ones(1, 4) for i in range(3)}
+    frame = pd.DataFrame(
+        [
+            {"dataset": "d", "model_seed": seed, "input": i, "method": method, "score": score}
+            for (method, i), row in raw.items()
+            for seed in (0, 1)
+            for score in row[0].tolist()
+        ]
+    )
+    found = compare.kept_shares(frame)
+    # A long text counts no more than a short one.
+    means = [masks.normalise(raw["a", i], "minmax").mean().item() for i in range(3)]
+    assert found.estimate["a"] == pytest.approx(np.mean(means))
+    assert found.estimate["flat"] == 0.5 and found.n.tolist() == [3, 3]
+
+
 # ---------------------------------------------------------------------------------------------------- against random
 def test_wins_are_strict_and_undefined_pairs_stay_undefined() -> None:
     frame = pd.DataFrame(
@@ -176,6 +224,22 @@ def test_an_attribution_that_is_random_itself_wins_half_of_the_time() -> None:
     frame = pd.DataFrame({"input": [*range(2000)] * 2, "method": ["a"] * 2000 + ["random"] * 2000})
     frame["value"] = generator.normal(size=4000)
     assert compare.mean_interval(compare.against_random(frame, on=["input"]).win).contains(0.5)
+
+
+def test_by_default_random_is_that_of_the_same_input_seed_and_metric() -> None:
+    frame = pd.DataFrame(
+        [
+            {"dataset": "d", "model_seed": seed, "input": i, "metric": metric, "method": method, "value": value}
+            for value, (seed, i, metric, method) in enumerate(
+                (seed, i, metric, method)
+                for seed in (0, 1)
+                for i in (0, 1)
+                for metric in ("ns", "nc")
+                for method in ("random", "a")
+            )
+        ]
+    )
+    assert compare.against_random(frame).gap.tolist() == [1] * 8
 
 
 # ------------------------------------------------------------------------------------------------------------- tests
@@ -289,6 +353,19 @@ def test_the_scoreboard_lists_everything_and_says_what_waits() -> None:
     assert (board[board.paper != STUDY].note != "").all()
     assert list(board.columns) == ["id", "paper", "kind", "verdict", "n", "page", "note"]
     assert set(board.kind) == {"table", "figure", "claim"}
+
+
+def test_a_report_saves_its_verdicts_with_its_own_page() -> None:
+    saved: dict[str, pd.DataFrame] = {}
+    run = SimpleNamespace(
+        job=SimpleNamespace(notebook="soft_tables"), save=lambda frame, name: saved.update({name: frame})
+    )
+    compare.save_verdicts(run, ("soft_c01", compare.HOLDS, 4, "note"), ("soft_table5", compare.MATCH, None, ""))  # type: ignore[arg-type]
+    expected = [
+        Entry("soft_c01", compare.HOLDS, "executed/soft_tables", 4, "note"),
+        Entry("soft_table5", compare.MATCH, "executed/soft_tables"),
+    ]
+    pd.testing.assert_frame_equal(saved["verdicts"], compare.entries(expected))
 
 
 def test_an_incomplete_scoreboard_is_an_error() -> None:

@@ -80,6 +80,18 @@ def test_figures_stay_on_white_paper_so_that_dark_pages_can_show_them(folder):
     assert corner.tolist() == [1.0, 1.0, 1.0, 1.0]
 
 
+def test_dots_stand_on_their_intervals_at_the_places_asked_for():
+    frame = pd.DataFrame({"half": [0.5, 0.6], "a": [0.4, 0.5], "b": [0.6, 0.9]})
+    _, ax = plt.subplots()
+    figures.dots(ax, frame, [3, 1], columns=("half", "a", "b"), colour="#D55E00", marker="D", label="ours", ms=4)
+    (points,) = ax.get_lines()
+    assert points.get_xydata().tolist() == [[0.5, 3], [0.6, 1]]
+    assert (points.get_marker(), points.get_markersize(), points.get_label()) == ("D", 4, "ours")
+    (lines,) = ax.collections
+    assert [segment.tolist() for segment in lines.get_segments()] == [[[0.4, 3], [0.6, 3]], [[0.5, 1], [0.9, 1]]]
+    plt.close("all")
+
+
 def test_published_and_reproduced_are_told_apart_by_shape_and_drawn_for_every_row(folder):
     frame = pd.DataFrame(
         {

@@ -58,17 +58,19 @@ NAMES = {
 
 # %%
 wins = compare.against_random(table, on=["dataset", "model_seed", "input", "metric", "setting"])
-power = compare.resample_means(wins, value="win", unit=UNIT, cells=["metric", "setting"], stratum="dataset")
-means = compare.resample_means(
-    # Limited to [0, 1]: a few inputs with a tiny denominator would be all that a mean shows.
-    table[table.method != "random"].assign(value=lambda rows: rows.value.clip(0, 1)),
-    value="value",
-    unit=UNIT,
-    cells=["metric", "setting"],
-    stratum="dataset",
+power = compare.over_inputs(wins, value="win", cells=["metric", "setting"])
+# Limited to [0, 1]: a few inputs with a tiny denominator would be all that a mean shows.
+real = table[table.method != "random"].assign(
+    limited=lambda rows: rows.value.clip(0, 1), outside=lambda rows: compare.outside_unit(rows.value)
 )
+means = compare.over_inputs(real, value="limited", cells=["metric", "setting"])
+outside = real.groupby(["metric", "setting"]).outside.mean()
 both = pd.concat(
-    [power.table().assign(shows="diagnosticity"), means.table().assign(shows="mean score")], ignore_index=True
+    [
+        power.table().assign(shows="diagnosticity"),
+        means.table().assign(shows="mean score").merge(outside.reset_index(), on=["metric", "setting"]),
+    ],
+    ignore_index=True,
 ).merge(settings.reset_index(), on="setting")
 
 fig, axes = plt.subplots(2, 2, figsize=(8, 6.8), sharex=True)
@@ -109,12 +111,14 @@ figures.save(
     f"variance of the noise, with level lines for dropout and the attention mask. Diagnosticity: {spoken}.",
     caption=f"Four ways to disturb tokens in proportion to a score ({n_inputs} inputs of "
     f"{' and '.join(datasets)}, mean "
-    "over five methods; bands: 95 % bootstrap interval over inputs; dotted: one half). The paper prints no values.",
+    "over five methods; bands: 95 % bootstrap interval over inputs; dotted: one half). Mean scores are over scores "
+    f"limited to [0, 1], which moves {outside.min():.0%} to {outside.max():.0%} of them (table below). The paper prints "
+    "no values.",
 )
 
 # %%
 out = both.assign(perturbation=both.perturbation.map(NAMES))[
-    ["shows", "metric", "perturbation", "variance", "n", "dropped", "estimate", "low", "high"]
+    ["shows", "metric", "perturbation", "variance", "n", "dropped", "estimate", "low", "high", "outside"]
 ]
 keyed = ["shows", "metric", "perturbation", "variance"]
 figures.table(
@@ -138,7 +142,7 @@ for metric in METRICS:
     for setting in alternatives:
         gap = power.difference({"metric": metric, "setting": "dropout"}, {"metric": metric, "setting": setting})
         against[metric, setting] = gap
-        mine = table[(table.metric == metric) & (table.setting == setting) & (table.method != "random")]
+        mine = real[(real.metric == metric) & (real.setting == setting)]
         rows.append(
             {
                 "metric": metric,
@@ -148,18 +152,20 @@ for metric in METRICS:
                 "estimate": gap.estimate,
                 "low": gap.low,
                 "high": gap.high,
-                "spread of scores": mine.value.clip(0, 1).std(),
+                "spread of scores": mine.limited.std(),
+                "outside": outside[metric, setting],
                 "dropout ahead": compare.claim(gap),
             }
         )
 gaps = pd.DataFrame(rows)
+of_dropout = ", ".join(f"{label(metric)} {outside[metric, 'dropout']:.3f}" for metric in METRICS)
 figures.table(
     compare.with_reference(gaps, "soft_appendix_gaps", on=["metric", "perturbation", "variance"]),
     run,
     "soft_appendix_gaps",
     caption="Diagnosticity of dropout less that of each alternative, same inputs (estimate with 95 % "
-    "interval), and the "
-    "standard deviation of the alternative's scores",
+    "interval), the standard deviation of the alternative's scores limited to [0, 1], and the share of them that lay "
+    f"outside that range before (of dropout: {of_dropout})",
 )
 
 # %%
@@ -167,8 +173,7 @@ fig, axes = plt.subplots(1, 2, figsize=(8, 0.3 * len(alternatives) + 1.4), share
 place = np.arange(len(alternatives))[::-1]
 for ax, metric in zip(axes, METRICS, strict=True):
     part = gaps[gaps.metric == metric]
-    ax.hlines(place, part.low, part.high, color=PALETTE[0], lw=2)
-    ax.plot(part.estimate, place, "o", color=PALETTE[0])
+    figures.dots(ax, part, place)
     ax.axvline(0, color="#666666", ls=":", lw=1)
     ax.set_title(label(metric))
     ax.set_xlabel("dropout less alternative")

@@ -12,6 +12,9 @@
 # the paper says, and how far our own numbers move when the one choice is exchanged for the other. Whether the published
 # tables were made with that state of the code cannot be told from outside, so nothing here says that a published number
 # is wrong. Everywhere else in this book the paper's text is followed.
+#
+# One thing comes first, because it belongs to the metrics themselves and decides how the rest is to be read: soft
+# metrics reward amounts.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -20,10 +23,12 @@ profile = "laptop"
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import torch
 from IPython.display import Markdown, display
 
 from faithlib import compare, figures, study
-from faithlib.figures import PALETTE, label
+from faithlib.figures import OURS, PALETTE, PUBLISHED, label
+from faithlib.metrics import soft_nc, soft_ns
 
 run = study.start("soft_deviations", profile=profile)
 figures.theme()
@@ -32,9 +37,11 @@ variants = study.load("soft_variants", profile)
 UNIT = ["dataset", "input"]
 SAME = ["dataset", "model_seed", "input", "metric"]
 METRICS = ("ns", "nc", "soft_ns", "soft_nc")
+SOFT = ("soft_ns", "soft_nc")
 datasets = [name for name in run.settings["models"] if name in set(scores.dataset)]
 variant_sets = [name for name in datasets if name in set(variants.dataset)]
 n_variants = len(variants[UNIT].drop_duplicates())
+n_inputs = len(scores[UNIT].drop_duplicates())
 NAMES = {
     "direction=released": "D1 mask direction inverted",
     "normaliser=released": "D2 released normalisers",
@@ -50,6 +57,214 @@ NAMES = {
 }
 
 # %% [markdown]
+# ## Amounts, not orders
+#
+# A soft metric reads an attribution as an *amount* for every token. A token of importance $a$ keeps, on average, the
+# share $a$ of its embedding elements under Soft-NS and loses that share under Soft-NC. The score therefore depends on
+# two things: *which* tokens stand high, and *how much* of the text is kept or removed in all.
+#
+# The extreme case shows it. Give every token $a = 1$. That says nothing about the text: no token is above any other.
+# Soft-NS now drops nothing, so the prediction stays where it was; Soft-NC drops everything, so the probability falls as
+# far as it does for the empty text. Both scores are 1, the value of a perfect explanation, whatever the text and
+# whatever the model (where they are defined at all). The table has these scores for all inputs of the study, and how
+# often such an "attribution" is put strictly above the random one.
+
+# %%
+# Of the two probabilities that the scores need, one run has both: nothing dropped is the text, all dropped is the empty
+# one.
+everything = scores.drop_duplicates(["dataset", "model_seed", "input"])
+full, empty = (torch.tensor(everything[column].to_numpy()) for column in ("p_full", "p_empty"))
+everything = pd.concat(
+    [
+        everything.assign(method="everything", metric=metric, value=values.numpy())
+        for metric, values in (("soft_ns", soft_ns(full, full, empty)), ("soft_nc", soft_nc(full, empty, empty)))
+    ]
+)
+soft = scores[scores.metric.isin(SOFT)]
+beside = compare.against_random(pd.concat([everything, soft]))
+share = compare.over_inputs(beside, value="win", cells=["dataset", "metric", "method"])
+rows = []
+for metric in SOFT:
+    mine = beside[(beside.metric == metric) & (beside.method == "everything")]
+    found = share.interval(metric=metric, method="everything")
+    rows.append(
+        {"metric": metric, "lowest score": mine.value.min(), "highest score": mine.value.max(), "n": found.n}
+        | {"estimate": found.estimate, "low": found.low, "high": found.high, "ties": mine.tie.mean()}
+    )
+figures.table(
+    compare.with_reference(pd.DataFrame(rows), "soft_amounts_everything", on=["metric"]),
+    run,
+    "soft_amounts_everything",
+    caption="An attribution of 1 for every token: its scores over all inputs, and its diagnosticity (share of strict "
+    "wins against random, mean over data sets, 95 % interval; ties: share of equal scores)",
+)
+
+# %%
+said = []
+for metric in SOFT:
+    found = {name: share.interval(metric=metric, method=name) for name in sorted(set(beside.method))}
+    best = max(set(found) - {"everything"}, key=lambda name, found=found: found[name].estimate)
+    said.append(
+        f"under {label(metric)} it beats random scores on a share of {found['everything']} of the inputs; the best "
+        f"real attribution, {label(best)}, does so on {found[best]}"
+    )
+n_defined = share.n.groupby("dataset").max().sum()
+Markdown(f"An attribution of 1 for every token (mean over data sets, n = {n_defined}): {'; '.join(said)}.")
+
+# %% [markdown]
+# Real attributions differ in amount as well, only less. Min-max scaling, `paper` on this page, sends the lowest score
+# of a text to 0 and the highest to 1 and leaves the mean where it falls. Random scores have a mean near one half. A
+# peaked attribution, one with few high scores and many low ones, has a mean near zero: it keeps and removes less than
+# random scores do, and both metrics count that against it, whichever tokens it chose.
+
+# %%
+examples = study.load("soft_examples", profile)
+kept = compare.kept_shares(examples).table()
+n_examples = len(examples[UNIT].drop_duplicates())
+real_kept = kept[kept.method != "random"].sort_values("estimate")
+least, most = real_kept.iloc[0], real_kept.iloc[-1]
+Markdown(
+    f"Mean importance after min-max scaling: random {kept.set_index('method').estimate['random']:.2f}; the real "
+    f"attributions from {least.estimate:.2f} ({label(least.method)}) to {most.estimate:.2f} ({label(most.method)}). "
+    f"This rests on {n_examples} inputs only, the first of each data set, because token scores are stored for no "
+    "others; intervals are in the table near the end of this page."
+)
+
+# %% [markdown]
+# **The test.** Take the amounts away and see what is left. The normaliser `rank` gives a token the share of the other
+# tokens of its text that score lower. The mean is then exactly one half for every attribution, real or random, and
+# without ties the amounts are even the same numbers, dealt out in another order. Inputs, models, attributions and the
+# random numbers of the draws stay as they were. If a soft metric rewarded order alone, diagnosticity would hardly care
+# which of the two scales is used.
+
+# %%
+MINMAX, RANKS = "paper", "normaliser=rank"
+scales = variants[variants.variant.isin([MINMAX, RANKS]) & variants.metric.isin(SOFT)]
+scales = compare.against_random(scales, on=[*SAME, "variant"])
+scales["half"] = scales.win + scales.tie / 2
+by_scale = ["variant", "metric", "method"]
+power = compare.over_inputs(scales, value="win", cells=by_scale)
+# Which side of one half a value is on is asked with ties as half a win, or few ties would pass for a preference.
+fair = compare.over_inputs(scales, value="half", cells=by_scale).table().set_index(by_scale)
+ties = scales.groupby(by_scale).tie.mean()
+# From the most peaked attribution to the flattest.
+methods = [name for name in real_kept.method if name in set(scales.method)]
+rows = []
+for metric in SOFT:
+    for method in (*methods, "average"):
+        cell = {"metric": metric} | ({} if method == "average" else {"method": method})
+        shared = ties.xs(metric, level="metric")
+        shared = shared if method == "average" else shared.xs(method, level="method")
+        before, after = (power.interval(variant=name, **cell) for name in (MINMAX, RANKS))
+        gain = power.difference({"variant": RANKS, **cell}, {"variant": MINMAX, **cell})
+        rows.append(
+            {"metric": metric, "method": method, "n": gain.units}
+            | {"min-max": before.estimate, "min-max low": before.low, "min-max high": before.high}
+            | {"ranks": after.estimate, "ranks low": after.low, "ranks high": after.high}
+            | {"estimate": gain.estimate, "low": gain.low, "high": gain.high}
+            | {"min-max ties": shared[MINMAX].mean(), "ranks ties": shared[RANKS].mean()}
+            | {"higher with ranks": compare.claim(gain)}
+        )
+orders = pd.DataFrame(rows)
+brief = ["metric", "method", "n", "min-max", "ranks", "estimate", "low", "high", "higher with ranks"]
+figures.table(
+    compare.with_reference(orders[brief], "soft_amounts_orders", on=["metric", "method"]),
+    run,
+    "soft_amounts_orders",
+    caption="Diagnosticity against random with amounts as min-max scaling gives them and with equal amounts (ranks), "
+    "the same n inputs on both sides; estimate, low, high: ranks less min-max with its 95 % interval",
+)
+
+# %%
+figures.table(
+    orders,
+    run,
+    "soft_amounts_orders_all",
+    caption="The same with the interval of either side and the shares of ties",
+    shown=False,
+)
+
+# %%
+fig, axes = plt.subplots(1, 2, figsize=(8, 0.55 * (len(methods) + 1) + 1.5), sharex=True, sharey=True)
+spots = np.arange(len(methods) + 1)[::-1]
+for ax, metric in zip(axes, SOFT, strict=True):
+    part = orders[orders.metric == metric]
+    ax.hlines(spots, part["min-max"], part.ranks, color="#bbbbbb", lw=6, zorder=1)
+    for side, colour, marker, face, shift in (
+        ("min-max", PUBLISHED, "D", "white", 0.14),
+        ("ranks", OURS, "o", OURS, -0.14),
+    ):
+        name = "amounts as they are (min-max)" if side == "min-max" else "equal amounts (ranks)"
+        columns = (side, f"{side} low", f"{side} high")
+        look = {"colour": colour, "marker": marker, "mfc": face, "mew": 1.8, "ms": 6}
+        figures.dots(ax, part, spots + shift, columns=columns, width=1.5, label=name, **look)
+    ax.axvline(0.5, color="#666666", ls=":", lw=1)
+    ax.set_title(label(metric))
+    ax.set_xlabel("diagnosticity")
+    ax.set_xlim(0, 1.03)
+    ax.grid(axis="y", visible=False)
+axes[0].set_yticks(spots, [label(name) for name in part.method])
+handles, names = axes[0].get_legend_handles_labels()
+fig.legend(handles, names, loc="outside upper center", ncols=2, fontsize="small")
+averages = orders[orders.method == "average"].set_index("metric")
+of_methods = orders[orders.method != "average"]
+spoken = "; ".join(f"{label(m)} from {averages['min-max'][m]:.2f} to {averages.ranks[m]:.2f}" for m in SOFT)
+figures.save(
+    fig,
+    run,
+    "soft_amounts_orders_plot",
+    alt="Paired dot plot with intervals, one panel for each soft metric, one row for each attribution method and their "
+    "average: diagnosticity with min-max amounts and with equal amounts, joined by a bar. With equal amounts it is "
+    f"higher in {int((of_methods.estimate > 0).sum())} of {len(of_methods)} rows. Averages: {spoken}.",
+    caption=f"The same attributions with and without their amounts ({n_variants} inputs of "
+    f"{' and '.join(variant_sets)}; 95 % bootstrap intervals over inputs). Methods run from the most peaked to the "
+    "flattest. Dotted: one half.",
+)
+
+# %% [markdown]
+# Random scores change scale as well. With those left at min-max and only the real attributions on ranks:
+
+# %%
+alone = variants[((variants.variant == RANKS) & (variants.method != "random"))
+                 | ((variants.variant == MINMAX) & (variants.method == "random"))]  # fmt: skip
+alone = compare.against_random(alone[alone.metric.isin(SOFT)]).assign(variant="real alone")
+held = compare.over_inputs(pd.concat([alone, scales[scales.variant == MINMAX]]), value="win", cells=by_scale)
+said = []
+for metric in SOFT:
+    gain = held.difference({"variant": "real alone", "metric": metric}, {"variant": MINMAX, "metric": metric})
+    said.append(f"{label(metric)} {gain} (n = {gain.units})")
+Markdown(f"Change of diagnosticity, mean over methods: {'; '.join(said)}.")
+
+# %%
+gains = {metric: power.difference({"variant": RANKS, "metric": metric}, {"variant": MINMAX, "metric": metric})
+         for metric in SOFT}  # fmt: skip
+lost = fair.loc[MINMAX][fair.loc[MINMAX].high < 0.5].index
+turned = fair.loc[RANKS].loc[lost]
+clear = of_methods["higher with ranks"].value_counts()
+figures.verdict_line(
+    compare.every(compare.claim(gain) for gain in gains.values()),
+    "Amounts count: with equal amounts, soft metrics prefer real attributions to random ones more often than with "
+    "min-max amounts. Change of diagnosticity, mean over methods: "
+    + "; ".join(f"{label(m)} {gain} (n = {gain.units})" for m, gain in gains.items())
+    + f". By method the interval lies above zero in {clear.get(compare.HOLDS, 0)} and below in "
+    f"{clear.get(compare.FAILS, 0)} of {len(of_methods)} rows. Min-max amounts put {len(lost)} rows wholly below one "
+    f"half, ties counted as half a win; with equal amounts, of these, still wholly below: "
+    f"{int((turned.high < 0.5).sum())}, wholly above: {int((turned.low > 0.5).sum())}.",
+)
+
+# %% [markdown]
+# **What follows.** A soft metric scores an attribution *together with* a normaliser. Where the verdict is "holds", part
+# of what separates a real from a random attribution under min-max scaling is how much each of them keeps, and a low
+# score alone does not show that the wrong tokens were chosen. Order counts too: what diagnosticity has left with equal
+# amounts can come from nothing else. Wherever soft scores are compared, the normaliser has to be named. The paper asks
+# for scores in the unit interval and does not say how they get there.
+#
+# Three limits. Ranks take away the sizes altogether, not only their mean: a metric made to use sizes loses what was
+# meaningful in them too, so the test shows that amounts count and not that ranks are the right scale. Nor can it tell
+# the mean of the amounts from their shape, since both are made equal. And only the short texts were scored on both
+# scales; nothing is said about long ones.
+
+# %% [markdown]
 # ## How the effects are measured
 #
 # The same inputs, models and attributions are scored under the paper's choice and under the other, on the short-text
@@ -57,6 +272,11 @@ NAMES = {
 # methods, and of diagnosticity (the share of inputs with the real attribution strictly above the random one). Intervals
 # are 95 % bootstrap intervals over inputs, which are drawn once for both sides. "Flips" is the share of
 # comparisons between a real and a random attribution that change sides.
+#
+# Where the empty text costs hardly any probability, the scores divide by almost nothing, and a few such inputs would be
+# all that a mean shows. Mean scores are therefore over scores limited to [0, 1] (but for the row on clipping, which
+# compares scores without and with limits). The columns "outside" say what share of the scores lay outside before, under
+# the paper's choice and under the other. Diagnosticity compares scores as they are.
 
 
 # %%
@@ -67,13 +287,15 @@ def measured(variant: str) -> pd.DataFrame:
     other = variants[variants.variant == variant]
     if "random" not in set(other.method):  # a variant of one method: random scores are what they were
         other = pd.concat([other, base[(base.method == "random") & base.metric.isin(other.metric)]])
-    both = compare.against_random(other, on=SAME).merge(
-        compare.against_random(base, on=SAME), on=[*SAME, "method"], suffixes=("", "_base")
+    both = compare.against_random(other).merge(
+        compare.against_random(base), on=[*SAME, "method"], suffixes=("", "_base")
     )
     return both.assign(
         variant=variant,
-        # Means are over scores limited to [0, 1], or a few inputs with a tiny denominator would be all that they show.
+        # Clipping is itself what the one variant changes.
         score=both.value - both.value_base if "clip" in variant else both.value.clip(0, 1) - both.value_base.clip(0, 1),
+        outside=compare.outside_unit(both.value),
+        outside_base=compare.outside_unit(both.value_base),
         power=both.win - both.win_base,
         flips=(both.win != both.win_base).astype(float).where(both.win.notna() & both.win_base.notna()),
     )
@@ -83,8 +305,8 @@ asked = [name for name in NAMES if name in set(variants.variant)]
 asked += sorted(set(variants.variant) - set(NAMES) - {"paper", "dtype=float32"})
 moved = pd.concat([measured(name) for name in asked], ignore_index=True)
 parts = {}
-for what in ("score", "power", "flips", "win", "win_base"):
-    cells = compare.resample_means(moved, value=what, unit=UNIT, cells=["variant", "metric"], stratum="dataset")
+for what in ("score", "outside", "outside_base", "power", "flips", "win", "win_base"):
+    cells = compare.over_inputs(moved, value=what, cells=["variant", "metric"])
     parts[what] = cells.table().set_index(["variant", "metric"])
 effects = pd.DataFrame(
     {
@@ -92,6 +314,8 @@ effects = pd.DataFrame(
         "score change": parts["score"].estimate,
         "score low": parts["score"].low,
         "score high": parts["score"].high,
+        "outside": parts["outside_base"].estimate,
+        "outside, other": parts["outside"].estimate,
         "diagnosticity": parts["win_base"].estimate,
         "other choice": parts["win"].estimate,
         "change": parts["power"].estimate,
@@ -132,8 +356,8 @@ for ax, (middle, low, high) in zip(
     for shift, metric, colour, marker in zip((0.27, 0.09, -0.09, -0.27), METRICS, PALETTE, "oDs^", strict=False):
         part = effects[effects.metric == metric]
         spots = part.variant.map(place) + shift
-        ax.hlines(spots, part[low], part[high], color=colour, lw=1.8)
-        ax.plot(part[middle], spots, marker, color=colour, ms=5, label=label(metric))
+        columns, look = (middle, low, high), {"colour": colour, "marker": marker, "width": 1.8, "ms": 5}
+        figures.dots(ax, part, spots, columns=columns, label=label(metric), **look)
     ax.axvline(0, color="#666666", ls=":", lw=1)
     for spot in place.values():
         ax.axhline(spot - 0.5, color="#dddddd", lw=0.8)
@@ -156,7 +380,8 @@ figures.save(
     f"mean score on the left, of diagnosticity on the right. Largest changes of diagnosticity: {spoken}.",
     caption=f"What each choice changes, other choice less the paper's ({n_variants} inputs of "
     f"{' and '.join(variant_sets)}; "
-    "95 % bootstrap intervals over inputs). Dotted: no change.",
+    "95 % bootstrap intervals over inputs). Dotted: no change. Mean scores are limited to [0, 1], which moves up to "
+    f"{effects.outside.max():.0%} of a metric's scores under the paper's choice (columns 'outside' of the tables).",
 )
 
 # %%
@@ -261,20 +486,14 @@ shown("soft_d6", "D6, scaled attention: effect on that method alone", "scaled_at
 #   tie as half a win and as a whole one.
 
 # %%
-averaged = (
-    scores.groupby(["dataset", "model_seed", "input", "method", "metric"], observed=True)
-    .value.agg(lambda values: values.mean(skipna=False))
-    .reset_index()
-)
-wins = compare.against_random(averaged, on=SAME)
-strict = compare.resample_means(wins, value="win", unit=UNIT, cells=["dataset", "metric"], stratum="dataset").table()
+wins = compare.against_random(compare.over_lengths(scores))
+strict = compare.over_inputs(wins, value="win", cells=["dataset", "metric"]).table()
 tied = wins.groupby(["dataset", "metric"]).tie.mean()
 strict["ties"] = [tied[d, m] for d, m in zip(strict.dataset, strict.metric, strict=True)]
 strict["half"] = strict.estimate + strict.ties / 2
 strict["released"] = strict.estimate + strict.ties
 rank = {name: i for i, name in enumerate((*datasets, *METRICS))}
 strict = strict.sort_values(["dataset", "metric"], key=lambda c: c.map(rank), ignore_index=True)
-n_inputs = len(scores[UNIT].drop_duplicates())
 figures.table(
     compare.with_reference(
         strict[["dataset", "metric", "n", "estimate", "low", "high", "ties", "half", "released"]],
@@ -324,27 +543,27 @@ shown("soft_clip", "Clipping and precision: effect on all metrics", "clip=releas
 #
 # A soft score is random: each embedding element is kept or dropped by chance. The paper draws once per input; this book
 # averages over several draws. The table has the standard deviation of a single draw and the Monte-Carlo error of our
-# mean (medians over inputs and methods), the spread of scores over inputs (limited to [0, 1]), and what drawing only
-# once does to the comparison with random: how many comparisons flip, and how diagnosticity moves (first draw less mean
-# of all). Draws of a real and a random attribution share their random numbers, which already makes the single draw
-# steadier than independent ones would be.
+# mean (medians over inputs and methods), the spread of scores over inputs (all three of scores limited to [0, 1]; the
+# share of scores outside that range stands beside them), and what drawing only once does to the comparison with random:
+# how many comparisons flip, and how diagnosticity moves (first draw less mean of all). Draws of a real and a random
+# attribution share their random numbers, which already makes the single draw steadier than independent ones would be.
 
 # %%
 draws = study.settings("soft_metrics", profile)["draws"]
-soft = scores[scores.metric.isin(["soft_ns", "soft_nc"])]
-many = compare.against_random(soft, on=SAME)
-once = compare.against_random(soft.assign(value=soft.value_one_draw), on=SAME)
+many = compare.against_random(soft)
+once = compare.against_random(soft.assign(value=soft.value_one_draw))
 paired = many.merge(once[[*SAME, "method", "win"]], on=[*SAME, "method"], suffixes=("", "_once"))
 paired["change"] = paired.win_once - paired.win
 paired["flip"] = paired.change.abs()
-change = compare.resample_means(paired, value="change", unit=UNIT, cells=["dataset", "metric"], stratum="dataset")
-flips = compare.resample_means(paired, value="flip", unit=UNIT, cells=["dataset", "metric"], stratum="dataset")
+change = compare.over_inputs(paired, value="change", cells=["dataset", "metric"])
+flips = compare.over_inputs(paired, value="flip", cells=["dataset", "metric"])
 noise = (
     soft[soft.method != "random"]
     .groupby(["dataset", "metric"])
     .agg(
         error=("mc_error", "median"),
         spread=("value", lambda v: v.clip(0, 1).std()),
+        outside=("value", lambda v: compare.outside_unit(v).mean()),
     )
 )
 rows = []
@@ -357,6 +576,7 @@ for (dataset, metric), row in noise.iterrows():
             "one draw": row.error * draws**0.5,
             f"mean of {draws}": row.error,
             "spread": row.spread,
+            "outside": row.outside,
             "flips": flip.estimate,
             "flips low": flip.low,
             "flips high": flip.high,
@@ -370,9 +590,8 @@ figures.table(
     single,
     run,
     "soft_one_draw",
-    caption="Noise of the soft metrics: deviation of one draw, error of the mean, spread over inputs; share "
-    "of comparisons "
-    "that flip with one draw; change of diagnosticity",
+    caption="Noise of the soft metrics: deviation of one draw, error of the mean, spread over inputs, share of "
+    "scores outside [0, 1]; share of comparisons that flip with one draw; change of diagnosticity",
 )
 
 # %%
@@ -434,8 +653,8 @@ spots = np.arange(len(below))[::-1]
 for metric, colour, marker in zip(METRICS, PALETTE, "oDs^", strict=False):
     chosen = (below.metric == metric).to_numpy()
     part = below[chosen]
-    ax.hlines(spots[chosen], part.half_low, part.half_high, color=colour, lw=2)
-    ax.plot(part.half, spots[chosen], marker, color=colour, label=label(metric))
+    look = {"colour": colour, "marker": marker, "label": label(metric)}
+    figures.dots(ax, part, spots[chosen], columns=("half", "half_low", "half_high"), **look)
 ax.axvline(0.5, color="#666666", ls=":", lw=1)
 ax.set_yticks(
     spots, [f"{label(d)}: {label(m)}" for d, m in zip(below.dataset, below.metric, strict=True)], fontsize="small"
@@ -455,24 +674,20 @@ figures.save(
 )
 
 # %% [markdown]
-# **Amount or order?** How much the scores of each method keep can be seen on the inputs stored for the heat maps;
-# random scores stand at about one half by construction. The second table takes the amounts away: with scores replaced
-# by their rank among the tokens of a text, every attribution keeps the same share, and only the order is left to
-# compare.
+# **Amount or order?** The first section of this page puts this to the test; here are the numbers behind it. How much
+# the scores of each method keep can be seen only on the inputs whose token scores are stored for the heat maps, a few
+# of each data set; random scores stand at about one half by construction. The second table takes the amounts away on
+# all inputs of the comparison: with scores replaced by their rank among the tokens of a text, every attribution keeps
+# the same share, and only the order is left to compare.
 
 # %%
-examples = study.load("soft_examples", profile)
-per_text = examples.groupby(["dataset", "model_seed", "input", "method"]).score
-scaled = (examples.score - per_text.transform("min")) / (per_text.transform("max") - per_text.transform("min"))
-amount = compare.resample_means(examples.assign(a=scaled), value="a", unit=UNIT, cells=["method"], stratum="dataset")
-kept = amount.table()
-kept["n"] = len(examples[UNIT].drop_duplicates())
 kept["method"] = kept.method.map(label)
 figures.table(
     kept[["method", "n", "estimate", "low", "high"]],
     run,
     "soft_amount",
-    caption="Mean min-max scaled importance by method: the share of embedding elements that Soft-NS keeps",
+    caption="Mean min-max scaled importance by method: the share of embedding elements that Soft-NS keeps "
+    f"({n_examples} inputs with stored token scores, not all {n_inputs})",
 )
 
 # %%

@@ -23,7 +23,7 @@ from IPython.display import Markdown, display
 
 from faithlib import compare, figures, study
 from faithlib.attribution import attribute
-from faithlib.compare import Entry, Interval
+from faithlib.compare import Interval
 from faithlib.data import load_dataset
 from faithlib.figures import OURS, PUBLISHED, label
 from faithlib.inputs import TextInputs
@@ -34,7 +34,6 @@ from faithlib.scoring import hard_scores, soft_scores
 
 run = study.start("soft_examples", profile=profile)
 figures.theme()
-PAGE = "executed/soft_examples"
 first_task = next(iter(run.settings["models"]))
 
 # %% [markdown]
@@ -199,9 +198,7 @@ example_source = compare.published("soft_table4_examples")
 paper_method = example_source[example_source.method != "random"].groupby("dataset", sort=False).method.first()
 METRICS = ("nc", "soft_nc", "ns", "soft_ns")
 
-# A hard score of an input is its mean over the lengths; an undefined one stays undefined.
-keys = ["dataset", "model_seed", "input", "method", "metric"]
-values = scores.groupby(keys, observed=True).value.agg(lambda v: v.mean(skipna=False)).reset_index()
+values = compare.over_lengths(scores)
 
 shown = []
 for number, (source, method) in enumerate(paper_method.items(), start=1):
@@ -267,7 +264,7 @@ figures.table(
 # soft metric loses and the hard one gets. Shares are the mean over data sets and methods; intervals draw inputs.
 
 # %%
-wins = compare.against_random(values, on=["dataset", "model_seed", "input", "metric"])
+wins = compare.against_random(values)
 pairs = []
 for metric in ("nc", "ns"):
     hard_wins = wins[wins.metric == metric].set_index(["dataset", "model_seed", "input", "method"])
@@ -283,9 +280,7 @@ for metric in ("nc", "ns"):
 pairs = pd.concat(pairs, ignore_index=True)
 if pairs.empty:
     raise ValueError("no input has all four scores defined: nothing to compare")
-shares = compare.resample_means(
-    pairs, value="value", unit=["dataset", "input"], cells=["what", "metric", "dataset", "part"], stratum="dataset"
-)
+shares = compare.over_inputs(pairs, value="value", cells=["what", "metric", "dataset", "part"])
 
 
 def share(frame: pd.DataFrame) -> pd.Series:
@@ -325,8 +320,7 @@ names = {"soft where hard fails": "soft gets what hard loses", "hard where soft 
 overall = counted[counted.dataset == "all"]
 fig, ax = plt.subplots(figsize=(7, 0.45 * len(overall) + 1.0))
 spots = np.arange(len(overall))[::-1]
-ax.hlines(spots, overall.low, overall.high, color=OURS, lw=2)
-ax.plot(overall.estimate, spots, "o", color=OURS)
+figures.dots(ax, overall, spots)
 ax.axvline(0.5, color="#666666", ls=":", lw=1)
 ax.set_yticks(
     spots,
@@ -365,14 +359,10 @@ figures.verdict_line(
 # the advantage is one-sided. A larger gap is no merit in itself: the two kinds of score have different spreads.
 
 # %%
-run.save(
-    compare.entries(
-        [
-            Entry("soft_figure1", figure1, PAGE, 1, "one sentence, two constructed attributions"),
-            Entry("soft_table4_examples", table4, PAGE, n_inputs, table4_note),
-        ]
-    ),
-    "verdicts",
+compare.save_verdicts(
+    run,
+    ("soft_figure1", figure1, 1, "one sentence, two constructed attributions"),
+    ("soft_table4_examples", table4, n_inputs, table4_note),
 )
 run.provenance(n=n_inputs)
 

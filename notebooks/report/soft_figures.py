@@ -21,18 +21,16 @@ import numpy as np
 import pandas as pd
 
 from faithlib import compare, figures, study
-from faithlib.compare import Entry, Interval
+from faithlib.compare import Interval
 from faithlib.figures import PALETTE, label
 
 run = study.start("soft_figures", profile=profile)
 figures.theme()
-PAGE = "executed/soft_figures"
 scores = study.load("soft_scores", profile)
 datasets = [name for name in run.settings["models"] if name in set(scores.dataset)]
 methods = [name for name in figures.LABELS if name in set(scores.method)]
 hard = scores[scores.metric.isin(["ns", "nc"])]
 n_inputs = len(scores[["dataset", "input"]].drop_duplicates())
-UNIT = ["dataset", "input"]
 # Our stand-ins for the paper's two tasks with long inputs, and those tasks themselves in the paper profile.
 long_tasks = [name for name in datasets if compare.STAND_INS.get(name, name) in ("evinf", "multirc")]
 
@@ -65,10 +63,8 @@ def grid(rows, columns, *, height=2.4):
 # An input whose probability hardly falls when everything is erased divides by almost nothing; a few such scores would
 # be all that a mean shows. As in the released code, the means of this figure are over scores limited to [0, 1].
 limited = hard.assign(value=hard.value.clip(0, 1))
-share_limited = (hard.value.notna() & (hard.value != limited.value)).mean()
-by_length = compare.resample_means(
-    limited, value="value", unit=UNIT, cells=["dataset", "metric", "method", "ratio"], stratum="dataset"
-)
+share_limited = compare.outside_unit(hard.value).mean()
+by_length = compare.over_inputs(limited, value="value", cells=["dataset", "metric", "method", "ratio"])
 curves = by_length.table()
 ratios = sorted(curves.ratio.unique())
 
@@ -163,11 +159,9 @@ figures.table(
 # %%
 fig, ax = plt.subplots(figsize=(7, 0.42 * len(slopes) + 1.1))
 place = range(len(slopes))[::-1]
-colours = [PALETTE[0] if metric == "ns" else PALETTE[1] for metric in slopes.metric]
-ax.hlines(place, slopes.low, slopes.high, colors=colours, lw=2)
 for metric, colour, marker in (("ns", PALETTE[0], "o"), ("nc", PALETTE[1], "D")):
     chosen = [i for i, name in zip(place, slopes.metric, strict=True) if name == metric]
-    ax.plot(slopes.estimate[slopes.metric == metric], chosen, marker, color=colour, label=label(metric))
+    figures.dots(ax, slopes[slopes.metric == metric], chosen, colour=colour, marker=marker, label=label(metric))
 ax.axvline(0, color="#666666", ls=":", lw=1)
 ax.set_yticks(
     list(place),
@@ -261,18 +255,10 @@ run.provenance(n=n_inputs)
 
 # %%
 wins = compare.against_random(scores, on=["dataset", "model_seed", "input", "metric", "ratio"])
-power = compare.resample_means(
-    wins[wins.metric.isin(["ns", "nc"])],
-    value="win",
-    unit=UNIT,
-    cells=["dataset", "metric", "ratio"],
-    stratum="dataset",
-)
-# A hard score of an input is its mean over the lengths (the paper's AOPC), compared after averaging.
-keys = ["dataset", "model_seed", "input", "method", "metric"]
-averaged = scores.groupby(keys, observed=True).value.agg(lambda values: values.mean(skipna=False)).reset_index()
-whole_wins = compare.against_random(averaged, on=["dataset", "model_seed", "input", "metric"])
-whole = compare.resample_means(whole_wins, value="win", unit=UNIT, cells=["dataset", "metric"], stratum="dataset")
+power = compare.over_inputs(wins[wins.metric.isin(["ns", "nc"])], value="win", cells=["dataset", "metric", "ratio"])
+# The level of a hard metric is that of the paper's AOPC: compared after averaging over the lengths.
+whole_wins = compare.against_random(compare.over_lengths(scores))
+whole = compare.over_inputs(whole_wins, value="win", cells=["dataset", "metric"])
 points, levels = power.table(), whole.table()
 ties = wins.groupby(["dataset", "metric", "ratio"]).tie.mean().rename("ties").reset_index()
 points = points.merge(ties, on=["dataset", "metric", "ratio"], how="left")
@@ -422,16 +408,12 @@ figures.verdict_line(figure3, f"Figure 3 on our stand-ins: {figure3_note}. Diagn
 # paper draws once; that makes ours less noisy, which favours them a little (the deviations page measures it).
 
 # %%
-run.save(
-    compare.entries(
-        [
-            Entry("soft_figure2", figure2, PAGE, n_inputs, figure2_note),
-            Entry("soft_figure3", figure3, PAGE, n_inputs, figure3_note),
-            Entry("soft_c10", c10, PAGE, n_inputs, c10_note),
-            Entry("soft_c11", c11, PAGE, n_long, c11_note),
-        ]
-    ),
-    "verdicts",
+compare.save_verdicts(
+    run,
+    ("soft_figure2", figure2, n_inputs, figure2_note),
+    ("soft_figure3", figure3, n_inputs, figure3_note),
+    ("soft_c10", c10, n_inputs, c10_note),
+    ("soft_c11", c11, n_long, c11_note),
 )
 run.provenance(n=n_inputs)
 

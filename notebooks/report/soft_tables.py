@@ -21,7 +21,7 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithlib import compare, figures, study
-from faithlib.compare import Entry, Interval
+from faithlib.compare import Interval
 from faithlib.data import load_dataset
 from faithlib.errors import DataError
 from faithlib.figures import OURS, PALETTE, PUBLISHED, label
@@ -29,7 +29,6 @@ from faithlib.models import cards
 
 run = study.start("soft_tables", profile=profile)
 figures.theme()
-PAGE = "executed/soft_tables"
 UNIT = ["dataset", "input"]
 METRICS = ["nc", "soft_nc", "ns", "soft_ns"]
 PAIRS = {"nc": "soft_nc", "ns": "soft_ns"}
@@ -40,12 +39,10 @@ own_data = all(name == of for name, of in source.items())
 methods = [name for name in figures.LABELS if name in set(scores.method) and name != "random"]
 n_inputs = len(scores[UNIT].drop_duplicates())
 
-# The hard score of an input is its mean over the rationale lengths; a soft score has no length.
-keys = ["dataset", "model_seed", "input", "method", "metric"]
-values = scores.groupby(keys, observed=True, sort=False).value.agg(lambda v: v.mean(skipna=False)).reset_index()
-wins = compare.against_random(values, on=["dataset", "model_seed", "input", "metric"])
+wins = compare.against_random(compare.over_lengths(scores))
 wins["credit"] = wins.win + wins.tie / 2
-power = compare.resample_means(wins, value="win", unit=UNIT, cells=["dataset", "method", "metric"], stratum="dataset")
+CELLS = ["dataset", "method", "metric"]
+power = compare.over_inputs(wins, value="win", cells=CELLS)
 
 
 def inputs_under(**cells):
@@ -119,7 +116,10 @@ table1 = pd.DataFrame(
     [fact for name in datasets for fact in facts(name)], columns=["dataset", "metric", "split", "estimate"]
 )
 all_cards = cards()
-shipped = all_cards[all_cards.dataset.isin(datasets)] if len(all_cards) else pd.DataFrame(columns=["dataset"])
+# Other studies ship other models of the same data; this table is about the ones of this study.
+shipped = pd.DataFrame(columns=["dataset"])
+if len(all_cards):
+    shipped = all_cards[(all_cards.classifier == "") & all_cards.dataset.isin(datasets)]
 for name, group in shipped.groupby("dataset", sort=False):
     for metric, column in (("avg_f1", "macro_f1"), ("accuracy", "accuracy"), ("majority_f1", "majority_macro_f1")):
         percent = 100 * group[column]
@@ -267,9 +267,7 @@ figures.verdict_line(overall, f"The table's statement, soft above hard on averag
 seeds = sorted(wins.model_seed.unique())
 apart = []
 for seed in seeds:
-    one = compare.resample_means(
-        wins[wins.model_seed == seed], value="win", unit=UNIT, cells=["dataset", "method", "metric"], stratum="dataset"
-    )
+    one = compare.over_inputs(wins[wins.model_seed == seed], value="win", cells=CELLS)
     for metric in METRICS:
         found = one.interval(metric=metric)
         apart.append(
@@ -402,9 +400,7 @@ run.provenance(n=n_inputs)
 # counted as half a win.
 
 # %%
-fair = compare.resample_means(
-    wins, value="credit", unit=UNIT, cells=["dataset", "method", "metric"], stratum="dataset"
-).table()
+fair = compare.over_inputs(wins, value="credit", cells=CELLS).table()
 SIDES = ["below", "not told apart", "above"]
 fair["side"] = SIDES[1]
 fair.loc[fair.high < 0.5, "side"] = SIDES[0]
@@ -438,10 +434,7 @@ Markdown(words)
 
 # %%
 examples = study.load("soft_examples", profile)
-spread = examples.groupby(["dataset", "model_seed", "input", "method"], sort=False).score
-examples["share"] = (examples.score - spread.transform("min")) / (spread.transform("max") - spread.transform("min"))
-kept = examples.groupby(["dataset", "input", "method"], sort=False).share.mean().reset_index()
-shares = compare.resample_means(kept, value="share", unit=UNIT, cells=["method"], stratum="dataset").table()
+shares = compare.kept_shares(examples).table()
 shares = shares.sort_values("method", key=lambda c: c.map(list(figures.LABELS).index), ignore_index=True)
 soft_share = fair[fair.metric.isin(PAIRS.values())].pivot_table(index="method", columns="metric", values="estimate")
 shares = shares.merge(soft_share.add_prefix("diagnosticity_").reset_index(), on="method", how="left")
@@ -828,18 +821,14 @@ Markdown(
 # intervals cover the choice of inputs, not the choice of data sets, models or methods.
 
 # %%
-run.save(
-    compare.entries(
-        [
-            Entry("soft_table1", table1_verdict, PAGE, n_inputs, table1_note),
-            Entry("soft_table2", overall, PAGE, n_inputs, table2_note),
-            Entry("soft_table3", overall, PAGE, n_inputs, table3_note),
-            Entry("soft_table6", overall, PAGE, n_inputs, table6_note),
-            Entry("soft_table5", table5_verdict, PAGE, None, table5_note),
-            *(Entry(r.id, r.verdict, PAGE, n_inputs, r.ours) for r in claims.itertuples()),
-        ]
-    ),
-    "verdicts",
+compare.save_verdicts(
+    run,
+    ("soft_table1", table1_verdict, n_inputs, table1_note),
+    ("soft_table2", overall, n_inputs, table2_note),
+    ("soft_table3", overall, n_inputs, table3_note),
+    ("soft_table6", overall, n_inputs, table6_note),
+    ("soft_table5", table5_verdict, None, table5_note),
+    *((r.id, r.verdict, n_inputs, r.ours) for r in claims.itertuples()),
 )
 run.provenance(n=n_inputs)
 

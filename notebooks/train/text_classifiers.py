@@ -9,13 +9,16 @@
 #
 # With the stand-ins' settings (`laptop`): a rank-8 LoRA adapter on every linear layer of all-MiniLM-L6-v2 and a new
 # classification head, in `data/checkpoints/text/<dataset>-seed<seed>`. With the paper's (`paper`, Table 5): all weights
-# of the paper's encoder, two learning rates, in `data/checkpoints/paper/<dataset>-seed<seed>`. The epoch with the
-# lowest loss on the development split is kept; the test split is read once, at the end.
+# of the paper's encoder, two learning rates, in `data/checkpoints/paper/<dataset>-seed<seed>`. With `classifier` set,
+# another model of the same data (`naopc.training_of` in the profile: a smaller encoder, an LSTM, adversarial training)
+# in `data/checkpoints/text/<dataset>-<classifier>-seed<seed>`. The epoch with the lowest loss on the development split is
+# kept; the test split is read once, at the end.
 
 # %% tags=["parameters"]
 profile = "laptop"
 dataset = "movie"
 seed = 0
+classifier = ""  # l3, lstm or robust; nothing: the data set's own
 precision = "bfloat16"  # of the forward and backward passes; weights and optimiser stay in float32
 encoder = ""  # a folder or hub id in place of the profile's encoder
 folder = ""  # where to save, in place of data/checkpoints/...
@@ -40,18 +43,24 @@ from sklearn.metrics import f1_score
 from tqdm.auto import tqdm
 
 from faithlib import study
+from faithlib.adversary import worst_shift
 from faithlib.data import load_dataset
-from faithlib.models import CHECKPOINTS, encoder_folder, load_model
+from faithlib.encoders import encoder_folder, word_embeddings
+from faithlib.lstm import LstmClassifier
+from faithlib.models import CHECKPOINTS, load_model
 
 started = time.time()
 torch.manual_seed(seed)
-training = study.profile(profile).settings["soft"]["training"][dataset]
-epochs, batch_size, rank = training["epochs"], training["batch_size"], training["rank"]
-kind = "text" if rank else "paper"
-target = Path(folder) if folder else CHECKPOINTS / kind / f"{dataset}-seed{seed}"
+settings = study.profile(profile).settings
+training = settings["soft"]["training"][dataset] | (settings["naopc"]["training_of"][classifier] if classifier else {})
+epochs, batch_size, rank, hidden = (training.get(key, 0) for key in ("epochs", "batch_size", "rank", "hidden"))
+kind = "text" if rank or hidden else "paper"
+name = "-".join(part for part in (dataset, classifier, f"seed{seed}") if part)
+target = Path(folder) if folder else CHECKPOINTS / kind / name
 train, dev, test = (load_dataset(dataset, split, n=limit or None) for split in ("train", "dev", "test"))
 named = encoder or training["model"]
-weights = str(encoder_folder("minilm")) if named == "all-MiniLM-L6-v2" else named
+shipped = {"all-MiniLM-L6-v2": "minilm", "paraphrase-MiniLM-L3-v2": "minilm-l3"}.get(named)
+weights = str(encoder_folder(shipped)) if shipped else named
 tokenizer = transformers.AutoTokenizer.from_pretrained(weights)
 
 # %% [markdown]
@@ -59,27 +68,36 @@ tokenizer = transformers.AutoTokenizer.from_pretrained(weights)
 
 # %%
 transformers.logging.set_verbosity_error()
-base = transformers.AutoModelForSequenceClassification.from_pretrained(
-    weights,
-    num_labels=len(train.label_names),
-    use_safetensors=True,
-    dtype=torch.float32,
-    # Eight ranks on a frozen encoder leave little to regularise, and dropout costs a third of the time on a processor.
-    **({"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0} if rank else {}),
-)
-if rank:
-    linear = ["query", "key", "value", "attention.output.dense", "intermediate.dense", "output.dense", "pooler.dense"]
+
+
+def adapted():
+    """A LoRA adapter on every linear layer, and new layers where the encoder has none: classifier, and pooler of L3."""
+    linear = ["query", "key", "value", "attention.output.dense", "intermediate.dense", "output.dense"]
+    new = ["classifier", "pooler"] if shipped == "minilm-l3" else ["classifier"]
     lora = peft.LoraConfig(
         task_type="SEQ_CLS",
         r=rank,
         lora_alpha=2 * rank,
         lora_dropout=0.0,
-        target_modules=linear,
-        modules_to_save=["classifier"],
+        target_modules=linear + ([] if "pooler" in new else ["pooler.dense"]),
+        modules_to_save=new,
     )
-    model = peft.get_peft_model(base, lora)
+    # Eight ranks on a frozen encoder leave little to regularise, and dropout costs a third of the time on a processor.
+    return peft.get_peft_model(pretrained(hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0), lora)
+
+
+def pretrained(**options):
+    return transformers.AutoModelForSequenceClassification.from_pretrained(
+        weights, num_labels=len(train.label_names), use_safetensors=True, dtype=torch.float32, **options
+    )
+
+
+if hidden:
+    model = LstmClassifier(
+        word_embeddings(shipped), hidden=hidden, classes=len(train.label_names), dropout=training["dropout"]
+    )
 else:
-    model = base
+    model = adapted() if rank else pretrained()
 device = "cuda" if torch.cuda.is_available() else "cpu"
 model = model.to(device)
 
@@ -150,6 +168,40 @@ def dev_loss():
 
 
 # %% [markdown]
+# ## Adversarial training
+#
+# Where the settings name an adversary, every batch is first shifted in embedding space as far as the radius allows, in
+# the direction that hurts most (`faithlib.adversary`), and the model learns from the shifted batch only.
+
+# %%
+adversary = training.get("adversary")
+shift = None
+embeddings = next(module for path, module in model.named_modules() if path.split(".")[-1] == "embeddings")
+embeddings.register_forward_hook(lambda _, __, output: output if shift is None else output + shift)
+
+
+def losses(rows):
+    return torch.nn.functional.cross_entropy(
+        forward(model, encoded["train"], rows), labels["train"][rows], reduction="none"
+    )
+
+
+def losses_at(moved, rows):
+    global shift
+    shift = moved
+    try:
+        return losses(rows)
+    finally:
+        shift = None
+
+
+def attacked(rows):
+    sizes = torch.tensor([len(encoded["train"][0][i]) for i in rows], device=device)
+    present = torch.arange(int(sizes.max()), device=device) < sizes[:, None]
+    return worst_shift(lambda moved: losses_at(moved, rows), present, model.config.hidden_size, **adversary)
+
+
+# %% [markdown]
 # ## Training
 
 # %%
@@ -167,11 +219,10 @@ warmup = steps // 10 if rank else steps // epochs // 10
 schedule = transformers.get_linear_schedule_with_warmup(optimiser, warmup, steps)
 best, history = (float("inf"), None), []
 model.train()
-with tqdm(total=steps, desc=f"{dataset} seed {seed}", unit="step", mininterval=10) as bar:
+with tqdm(total=steps, desc=name, unit="step", mininterval=10) as bar:
     for epoch in range(epochs):
         for rows in batches(lengths, batch_size, generator):
-            loss = torch.nn.functional.cross_entropy(forward(model, encoded["train"], rows), labels["train"][rows])
-            loss.backward()
+            losses_at(attacked(rows) if adversary else None, rows).mean().backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimiser.step()
             schedule.step()
@@ -195,9 +246,13 @@ part.mkdir(parents=True)
 if rank:
     halves = {k: v.half().cpu().contiguous() for k, v in best[1].items()}
     safetensors.torch.save_file(halves, part / "adapter_model.safetensors")
-    config = lora.to_dict() | {"base_model_name_or_path": "minilm", "inference_mode": True}
+    config = model.peft_config["default"].to_dict() | {"base_model_name_or_path": shipped, "inference_mode": True}
     config = {k: sorted(v) if isinstance(v, set) else v for k, v in config.items()}
     (part / "adapter_config.json").write_text(json.dumps(config, indent=1, sort_keys=True, default=str) + "\n")
+elif hidden:
+    safetensors.torch.save_file(
+        {k: v.half().cpu().contiguous() for k, v in best[1].items()}, part / "model.safetensors"
+    )
 else:
     model.load_state_dict(best[1])
     model.config.id2label = dict(enumerate(train.label_names))
@@ -207,15 +262,17 @@ majority = max(sorted(set(test.labels)), key=test.labels.count)
 made_with = {"optimiser": "AdamW", "weight_decay": 0.01, "gradient_norm": 1.0, "precision": precision}
 card = {
     "dataset": dataset,
+    "classifier": classifier,
     "seed": seed,
-    "encoder": "minilm" if rank else named,
+    "encoder": shipped or named,
+    **({"hidden": hidden} if hidden else {}),
     "label_names": list(train.label_names),
     "data_digest": train.digest,
     "train_size": len(train),
     "dev_size": len(dev),
     "test_size": len(test),
     "max_length": train.max_length,
-    "hyperparameters": training | {"lora_alpha": 2 * rank} | made_with,
+    "hyperparameters": training | ({"lora_alpha": 2 * rank} if rank else {}) | made_with,
     "dev_loss": history,
     "majority_accuracy": test.labels.count(majority) / len(test),
     "majority_macro_f1": f1_score(test.labels, [majority] * len(test), average="macro"),
@@ -223,7 +280,7 @@ card = {
 (part / "card.json").write_text(json.dumps(card, indent=1) + "\n")
 
 # %%
-loaded = load_model(f"local:{part.resolve()}" if rank else f"hf:{part}").model.to(device)
+loaded = load_model(f"local:{part.resolve()}" if rank or hidden else f"hf:{part}").model.to(device)
 precision = "float32"
 encoded_test = encode(test)
 predictions = np.zeros(len(test), dtype=int)
@@ -240,6 +297,4 @@ card |= {
 (part / "card.json").write_text(json.dumps(card, indent=1) + "\n")
 shutil.rmtree(target, ignore_errors=True)
 os.replace(part, target)
-print(
-    f"{dataset} seed {seed}: accuracy {card['accuracy']:.4f}, macro F1 {card['macro_f1']:.4f}, {card['wall_seconds']} s"
-)
+print(f"{name}: accuracy {card['accuracy']:.4f}, macro F1 {card['macro_f1']:.4f}, {card['wall_seconds']} s")

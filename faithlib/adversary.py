@@ -1,0 +1,34 @@
+"""The worst small shift of an embedding output: projected gradient descent, for adversarial training and for attacks.
+
+Shape letters: R rows, L tokens, D embedding size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from faithlib.errors import InputError
+
+
+def worst_shift(loss: Callable[[Tensor], Tensor], present: Tensor, size: int, *, radius: float, steps: int) -> Tensor:
+    """A shift [R, L, D] of every token by at most `radius` (L2) that makes `loss(shift)` [R] large (Madry et al. 2018,
+    in embedding space).
+
+    `present` [R, L] is True at tokens, `size` is D. Each step goes 1.5 radius / steps along the gradient, normalised a
+    token, and back into the ball; the first starts at no shift. Nothing is random. Raises InputError for a negative
+    radius or no step.
+    """
+    if radius < 0 or steps < 1:
+        raise InputError(f"radius {radius}, steps {steps}: expected radius >= 0 and steps >= 1")
+    shift = torch.zeros(*present.shape, size, device=present.device)
+    for _ in range(steps):
+        shift.requires_grad_()
+        (slope,) = torch.autograd.grad(loss(shift).sum(), shift)
+        with torch.no_grad():
+            stride = slope / slope.norm(dim=-1, keepdim=True).clamp(min=1e-12)
+            moved = shift + 1.5 * radius / steps * stride * present[..., None]
+            shift = moved * (radius / moved.norm(dim=-1, keepdim=True).clamp(min=1e-12)).clamp(max=1)
+    return shift.detach()

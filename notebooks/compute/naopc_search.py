@@ -1,0 +1,87 @@
+# ---
+# jupyter:
+#   jupytext: {text_representation: {extension: .py, format_name: percent}}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+# ---
+
+# %% [markdown]
+# # Compute: rows against error of searches for the bounds of AOPC
+#
+# The same texts, cut to several lengths, searched in several ways. All searches share one memo, so a set answered for one
+# is free for the next; `rows` counts what each search would have needed alone. The best bounds found by any of them (the
+# exact ones where the text is short enough) are what errors are measured against.
+
+# %% tags=["parameters"]
+profile = "laptop"
+classifier = "lstm"
+
+# %%
+import time
+
+import pandas as pd
+import torch
+
+from faithlib import study
+from faithlib.bounds import beam_bounds, exact_bounds
+from faithlib.data import load_dataset
+from faithlib.inputs import TextInputs
+from faithlib.models import load_model
+from faithlib.perturb import Perturber
+
+run = study.start("naopc_search", profile=profile, classifier=classifier)
+settings = run.settings
+device = "cuda" if torch.cuda.is_available() else "cpu"
+dataset = settings["dataset"]
+loaded = load_model(settings["models"][classifier].format(dataset=dataset))
+model = loaded.model.to(device)
+articles = load_dataset(dataset, "test", seed=0, n=settings["articles"])
+
+# %%
+searches = [
+    *({"variant": "released", "width": width} for width in (1, 3, 5)),
+    *({"variant": "merged", "width": width} for width in (1, 3, 5)),
+    *(
+        {"variant": "merged", "width": width, "candidates": candidates, "tolerance": 0.005}
+        for width, candidates in ((1, 2), (1, 4), (1, 8), (3, 4), (3, 8), (3, 16), (5, 16))
+    ),
+]
+
+
+def rows_of(found, inputs, **columns):
+    names = ("lower", "upper", "certified_lower", "certified_upper", "rows")
+    values = {name: getattr(found, name).cpu() for name in names}
+    return pd.DataFrame({"input": range(len(inputs)), "n_features": inputs.n_features, **values, **columns})
+
+
+# %%
+frames, all_stats = [], []
+for words in settings["lengths"][classifier]:
+    texts = [text for text in articles.texts if len(text.split()) >= words][: settings["inputs"]]
+    inputs = TextInputs.from_texts(
+        [" ".join(text.split()[:words]) for text in texts], loaded.tokenizer, unit="word", max_length=512
+    )
+    score = Perturber(model, inputs, erase="mask")
+    about = {"classifier": classifier, "words": words}
+    for search in searches:
+        before, started = score.stats.seconds_all, time.perf_counter()
+        found = beam_bounds(score, **search)
+        bookkeeping = time.perf_counter() - started - (score.stats.seconds_all - before)
+        frames.append(rows_of(found, inputs, **about, **search, bookkeeping_seconds=bookkeeping / len(inputs)))
+    if int(inputs.n_features.max()) <= settings["exact_up_to"]:
+        found = exact_bounds(score, max_features=settings["exact_up_to"])
+        frames.append(rows_of(found, inputs, **about, variant="exact"))
+    all_stats.append(score.stats)
+run.save(pd.concat(frames, ignore_index=True), "naopc_search")
+
+# %%
+run.note(
+    n=len(settings["lengths"][classifier]) * settings["inputs"],
+    rows_asked=sum(stats.rows_asked for stats in all_stats),
+    rows_run=sum(stats.rows_run for stats in all_stats),
+    forwards=sum(stats.forwards for stats in all_stats),
+    seconds_model=round(sum(stats.seconds_model for stats in all_stats), 2),
+    seconds_core=round(sum(stats.seconds_all for stats in all_stats), 2),
+    dtype="float32",
+    device=device,
+)
+run.finish()

@@ -1,0 +1,256 @@
+"""Bounds of AOPC against brute force over all orders, slow loops, closed forms, and the authors' released outputs."""
+
+from __future__ import annotations
+
+from itertools import permutations, product
+from math import factorial
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from toy_models import image_inputs, text_inputs, text_model, vision_model
+
+from faithlib.bounds import Bounds, beam_bounds, exact_bounds, naopc, naopc_faults
+from faithlib.errors import InputError, UnknownNameError
+from faithlib.inputs import ImageInputs
+from faithlib.perturb import Perturber, SetFunction
+
+
+def table(n: int, seed: int) -> SetFunction:
+    """Any answer to any set: nothing that a search could lean on."""
+    values = torch.rand(2**n, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    weights = 2 ** torch.arange(n)
+    return SetFunction(lambda keep: values[(keep * weights).sum(dim=1)], n)
+
+
+def aopc_of(score: SetFunction | Perturber, order: list[int], b: int = 0) -> float:
+    """AOPC of one order of input b, removal after removal."""
+    keep = score.feature_mask.clone()
+    total = 0.0
+    for feature in order:
+        keep[b, feature] = False
+        total += float(score.keep(keep[:, None])[b, 0])
+    return float(score.full[b]) - total / len(order)
+
+
+@settings(max_examples=25, deadline=None)
+@given(n=st.integers(1, 7), seed=st.integers(0, 10**6))
+def test_exact_bounds_equal_brute_force_over_all_orders(n, seed):
+    score = table(n, seed)
+    bounds = exact_bounds(score)
+    answers = {
+        keep: float(score.keep(torch.tensor(keep)[None, None])[0, 0]) for keep in product((False, True), repeat=n)
+    }
+    found = []
+    for order in permutations(range(n)):
+        removed: set[int] = set()
+        total = 0.0
+        for feature in order:
+            removed.add(feature)
+            total += answers[tuple(i not in removed for i in range(n))]
+        found.append(float(score.full) - total / n)
+    assert len(found) == factorial(n)
+    assert bounds.lower.item() == pytest.approx(min(found), abs=1e-12)
+    assert bounds.upper.item() == pytest.approx(max(found), abs=1e-12)
+    assert aopc_of(score, bounds.lower_order[0].tolist()) == pytest.approx(bounds.lower.item(), abs=1e-12)
+    assert aopc_of(score, bounds.upper_order[0].tolist()) == pytest.approx(bounds.upper.item(), abs=1e-12)
+    assert bounds.rows.tolist() == [2**n]
+    assert score.stats.rows_run == 2**n
+
+
+def check_inside(bounds: Bounds, exact: Bounds) -> None:
+    assert bounds.lower.item() >= exact.lower.item() - 1e-12
+    assert bounds.upper.item() <= exact.upper.item() + 1e-12
+    assert bounds.certified_lower.item() <= exact.lower.item() + 1e-12
+    assert bounds.certified_upper.item() >= exact.upper.item() - 1e-12
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    n=st.integers(1, 8),
+    seed=st.integers(0, 10**6),
+    width=st.integers(1, 4),
+    candidates=st.sampled_from([None, 2, 4]),
+    variant=st.sampled_from(["merged", "released"]),
+)
+def test_beam_bounds_are_reached_and_their_certificate_holds(n, seed, width, candidates, variant):
+    score = table(n, seed)
+    bounds = beam_bounds(score, width=width, candidates=candidates, limits=(0, 1), variant=variant)
+    check_inside(bounds, exact_bounds(table(n, seed)))
+    assert sorted(bounds.lower_order[0].tolist()) == sorted(bounds.upper_order[0].tolist()) == list(range(n))
+    assert aopc_of(score, bounds.lower_order[0].tolist()) == pytest.approx(bounds.lower.item(), abs=1e-12)
+    assert aopc_of(score, bounds.upper_order[0].tolist()) == pytest.approx(bounds.upper.item(), abs=1e-12)
+
+
+@settings(max_examples=15, deadline=None)
+@given(n=st.integers(1, 7), seed=st.integers(0, 10**6))
+def test_a_beam_that_keeps_everything_is_exact_and_certain(n, seed):
+    exact, bounds = exact_bounds(table(n, seed)), beam_bounds(table(n, seed), width=1000, limits=(0, 1))
+    for name in ("lower", "upper", "certified_lower", "certified_upper"):
+        assert getattr(bounds, name).item() == pytest.approx(getattr(exact, name).item(), abs=1e-12)
+    assert bounds.rows.tolist() == [2**n]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_more_rows_never_loosen_the_certificate(seed):
+    widths = [beam_bounds(table(8, seed), width=width, limits=(0, 1)) for width in (1, 2, 4, 8, 1000)]
+    # Beams of different widths visit different sets, so only the ends are ordered for certain.
+    assert widths[-1].certified_upper.item() <= min(bounds.certified_upper.item() for bounds in widths) + 1e-12
+    assert widths[-1].certified_lower.item() >= max(bounds.certified_lower.item() for bounds in widths) - 1e-12
+    assert widths[-1].certified_upper.item() == pytest.approx(widths[-1].upper.item())
+
+
+def test_the_best_path_of_all_sets_visited_is_never_worse_than_the_beam_itself():
+    for seed in range(20):
+        merged = beam_bounds(table(8, seed), width=2)
+        slow_lower, slow_upper = (slow_beam(table(8, seed), 2, sign) for sign in (-1, 1))
+        assert merged.upper.item() >= slow_upper - 1e-12
+        assert merged.lower.item() <= slow_lower + 1e-12
+
+
+def slow_beam(score: SetFunction, width: int, sign: int, *, merge: bool = True) -> float:
+    """Beam search with lists and sets, one row at a time."""
+    n = score.n_features
+
+    def answer(removed: frozenset[int]) -> float:
+        keep = torch.tensor([[[i not in removed for i in range(n)]]])
+        return float(score.keep(keep)[0, 0])
+
+    beams = [(0.0, frozenset[int]())]
+    for _ in range(n):
+        grown = [
+            (cost + sign * answer(removed | {i}), removed | {i})
+            for cost, removed in beams
+            for i in range(n)
+            if i not in removed
+        ]
+        grown.sort(key=lambda entry: entry[0])
+        beams = []
+        for cost, removed in grown:
+            if not merge or all(removed != other for _, other in beams):
+                beams.append((cost, removed))
+        beams = beams[:width]
+    return float(score.full) - sign * min(cost for cost, _ in beams) / n
+
+
+@pytest.mark.parametrize("width", [1, 3, 5])
+def test_the_released_search_equals_the_slow_loop_that_keeps_equal_sets(width):
+    for seed in range(10):
+        bounds = beam_bounds(table(6, seed), width=width, variant="released")
+        assert bounds.upper.item() == pytest.approx(slow_beam(table(6, seed), width, 1, merge=False), abs=1e-12)
+        assert bounds.lower.item() == pytest.approx(slow_beam(table(6, seed), width, -1, merge=False), abs=1e-12)
+
+
+def test_closed_forms():
+    """A linear function: the best order removes the largest weight first, whatever the rest does."""
+    weights = torch.tensor([0.4, -0.1, 0.2, 0.0], dtype=torch.float64)
+    linear = SetFunction(lambda keep: keep.double() @ weights, 4)
+    down = weights.sort(descending=True).values
+    upper = float((down.cumsum(0)).mean())
+    lower = float((down.flip(0).cumsum(0)).mean())
+    for bounds in (exact_bounds(linear), beam_bounds(linear, width=1)):
+        assert bounds.upper.item() == pytest.approx(upper)
+        assert bounds.lower.item() == pytest.approx(lower)
+        assert bounds.upper_order.tolist() == [[0, 2, 3, 1]]
+        assert bounds.lower_order.tolist() == [[1, 3, 2, 0]]
+
+
+def test_bounds_may_lie_below_zero():
+    """Released code starts the search for the upper bound at 0; here every removal raises the answer."""
+    rising = SetFunction(lambda keep: 1 - keep.double().mean(dim=1), 3)
+    bounds = exact_bounds(rising)
+    assert bounds.upper.item() == bounds.lower.item() == pytest.approx(-2 / 3)
+
+
+@pytest.mark.parametrize("erase", ["zero", "mask", "delete"])
+def test_a_batch_of_texts_of_different_lengths_equals_text_by_text(erase):
+    model = text_model("bert")
+    inputs = text_inputs(model, (8, 5, 3))
+    assert len(set(inputs.n_features.tolist())) == 3
+    together = Perturber(model, inputs, erase=erase)
+    for search in (exact_bounds, lambda score: beam_bounds(score, width=2, candidates=3)):
+        batch = search(together)
+        for b in range(len(inputs)):
+            alone = search(Perturber(model, inputs[[b]], erase=erase))
+            n = int(inputs.n_features[b])
+            for name in ("lower", "upper", "certified_lower", "certified_upper"):
+                assert getattr(batch, name)[b].item() == pytest.approx(getattr(alone, name)[0].item(), abs=1e-6)
+            assert batch.rows[b] == alone.rows[0]
+            assert batch.upper_order[b, n:].tolist() == [-1] * (batch.upper_order.shape[1] - n)
+            order = batch.upper_order[b, :n].tolist()
+            assert aopc_of(together, order, b) == pytest.approx(batch.upper[b].item(), abs=1e-5)
+
+
+def test_images_have_bounds_too():
+    pixels = image_inputs(2).pixels
+    score = Perturber(vision_model(), ImageInputs.from_pixels(pixels, patch=pixels.shape[-1] // 2))
+    exact, beam = exact_bounds(score), beam_bounds(score, width=6)
+    torch.testing.assert_close(exact.upper, beam.upper)
+    torch.testing.assert_close(exact.lower, beam.lower)
+    assert score.stats.rows_run == 2 * 2**4
+
+
+def test_beam_and_exact_share_the_memo():
+    score = table(6, 0)
+    exact_bounds(score)
+    before = score.stats.rows_run
+    beam_bounds(score, width=4)
+    assert score.stats.rows_run == before
+
+
+def test_pruned_search_asks_for_few_rows():
+    weights = torch.linspace(-1, 1, 60, dtype=torch.float64)
+
+    def fn(keep):
+        return torch.sigmoid(keep.double() @ weights)
+
+    whole, pruned = SetFunction(fn, 60), SetFunction(fn, 60)
+    everything = beam_bounds(whole, width=3, limits=(0, 1))
+    few = beam_bounds(pruned, width=3, candidates=6, tolerance=0.005, limits=(0, 1))
+    # Effects that add up in log-odds are ranked once and for all, so nothing is lost.
+    assert few.upper.item() == pytest.approx(everything.upper.item(), abs=1e-9)
+    assert few.lower.item() == pytest.approx(everything.lower.item(), abs=1e-9)
+    assert pruned.stats.rows_run * 4 < whole.stats.rows_run
+
+
+def test_naopc_lies_in_the_unit_interval_and_counts_its_faults():
+    aopc = torch.tensor([0.1, 0.5, -0.2, 0.3])
+    lower, upper = torch.tensor([0.0, 0.0, 0.0, 0.3]), torch.tensor([0.2, 0.4, 0.4, 0.3])
+    values = naopc(aopc, lower, upper)
+    torch.testing.assert_close(values[:3], torch.tensor([0.5, 1.0, 0.0], dtype=torch.float64))
+    assert bool(values[3].isnan())
+    assert naopc_faults(aopc, lower, upper) == {"clipped": 2, "undefined": 1}
+    assert naopc_faults(lower + 1e-9, lower, upper) == {"clipped": 0, "undefined": 1}
+
+
+@settings(max_examples=20, deadline=None)
+@given(n=st.integers(2, 7), seed=st.integers(0, 10**6))
+def test_exact_bounds_leave_nothing_to_clip(n, seed):
+    score = table(n, seed)
+    bounds = exact_bounds(score)
+    orders = [np.random.default_rng(seed + i).permutation(n).tolist() for i in range(5)]
+    values = torch.tensor([aopc_of(score, order) for order in orders])
+    assert naopc_faults(values, bounds.lower, bounds.upper) == {"clipped": 0, "undefined": 0}
+    widened = beam_bounds(score, width=1).widened(values[None])
+    assert naopc_faults(values, widened.lower, widened.upper)["clipped"] == 0
+
+
+def test_bad_requests_are_refused():
+    with pytest.raises(InputError, match=r"input 0 has 20 features, which is 1,048,576 rows.*use beam_bounds"):
+        exact_bounds(table(20, 0))
+    with pytest.raises(InputError, match="width 0"):
+        beam_bounds(table(3, 0), width=0)
+    with pytest.raises(InputError, match="candidates 1"):
+        beam_bounds(table(3, 0), candidates=1)
+    with pytest.raises(UnknownNameError, match="variant"):
+        beam_bounds(table(3, 0), variant="paper")
+    with pytest.raises(InputError, match="outside the limits"):
+        beam_bounds(SetFunction(lambda keep: 2 + keep.double().sum(dim=1), 3), limits=(0, 1))
+
+
+def test_without_limits_there_is_no_certificate():
+    bounds = beam_bounds(table(4, 0))
+    assert bool(bounds.certified_upper.isnan().all())
+    assert bool(bounds.certified_lower.isnan().all())
