@@ -7,8 +7,8 @@ is a path from the empty to the full set in the lattice of subsets, and the best
 2^N answers and N 2^N additions in place of N! orders.
 
 Bounds belong to one model, one input, one way of erasing and one kind of output. They serve comprehensiveness (most
-relevant first) and the same sum in ascending order, which the paper calls sufficiency; ERASER's sufficiency, which
-keeps the rationale, is another quantity.
+relevant first) and the same sum in ascending order, which the paper calls sufficiency. ERASER's sufficiency keeps the
+rationale: the same sets, read at a few lengths instead of all.
 
 Shape letters: B inputs, F features (N of an input), G searches (one an input and end), E open entries of the beams, R
 rows.

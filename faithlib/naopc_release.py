@@ -30,6 +30,7 @@ MODELS = {  # the published tables' name: the files' name
 METHODS = {  # the files' name: the published tables' name
     "gradient_x_input": "input_x_gradient",
     "integrated_gradient": "integrated_gradients",
+    "kernelshap": "kernel_shap",
     "occlusion_1": "occlusion",
     "random_baseline": "random",
 }

@@ -109,7 +109,8 @@ def aopc_scores(perturber: Perturber, scores: Tensor) -> dict[str, Tensor]:
     """AOPC of attributions [B, F], removing one feature after the other down to the last, [B] each.
 
     "aopc_morf": most relevant first, higher is better (Edin et al.'s comprehensiveness). "aopc_lerf": least relevant
-    first, lower is better (their "sufficiency"; not ERASER's). Equal scores keep their place in the text in the first
+    first, lower is better (their "sufficiency";
+    ERASER's reads the same sets at a few rationale lengths). Equal scores keep their place in the text in the first
     and the reverse of it in the second, so that the two orders are each other's mirror image.
     """
     mask = perturber.inputs.feature_mask

@@ -24,6 +24,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import torch
+from IPython.display import Markdown
 
 from faithlib import compare, figures, study
 from faithlib.bounds import exact_bounds, naopc
@@ -69,6 +70,7 @@ def linear(weights, full=0.9):
 steep, flat = linear([0.5, 0.2, 0.1, 0.0]), linear([0.2, 0.1, 0.05, 0.0])
 toys = {"steep line": steep, "flat line": flat}
 perfect = np.arange(N)  # the words in the order of their weights: the same for both
+assert aopc(steep[0], perfect) > 2 * aopc(flat[0], perfect)
 
 fig, axes = plt.subplots(1, 2, figsize=(8, 3.4), sharey=True)
 for ax, (name, (score, _, _)), colour in zip(axes, toys.items(), PALETTE, strict=False):
@@ -121,7 +123,6 @@ for ax, title in zip(axes, ("AOPC", "NAOPC"), strict=True):
     ax.set_xlim(-0.6, len(toys) - 0.2)
     ax.grid(visible=False, axis="x")
 axes[0].legend(loc="upper right", fontsize="small")
-best = {name: aopc(score, perfect) for name, (score, _, _) in toys.items()}
 figures.save(
     fig,
     run,
@@ -158,7 +159,7 @@ def over_all_orders(score):
 halved = SetFunction(lambda keep: 0.3 + steep[0].fn(keep) / 2, N)
 moved = np.abs(over_all_orders(halved)[1] - over_all_orders(steep[0])[1]).max()
 assert moved < 1e-12
-figures.Markdown(f"Largest change of NAOPC over all {len(ORDERS)} orders: {moved:.1g}.")
+Markdown(f"Largest change of NAOPC over all {len(ORDERS)} orders: {moved:.1g}.")
 
 # %% [markdown]
 # ## Words that work together
@@ -231,6 +232,7 @@ for size in range(N + 1):
 answer = {s: float(score.keep(torch.tensor([[[i in s for i in range(N)]]]))) for s in places}
 
 fig, ax = plt.subplots(figsize=(8, 6))
+paper = {"facecolor": "white", "edgecolor": "none", "pad": 0.5, "alpha": 0.8}
 for members, (x, y) in places.items():
     for i in members:
         ax.plot(*zip((x, y), places[members - {i}], strict=True), color="#DDDDDD", lw=1, zorder=1)
@@ -252,10 +254,10 @@ drawn = ax.scatter(
     *zip(*places.values(), strict=True), c=list(answer.values()), cmap="cividis", s=1250, edgecolor="#666666", zorder=3
 )
 for members, (x, y) in places.items():
-    text = "\n".join(words[i] for i in sorted(members)) or "nothing"
+    text = " ".join(words[i] for i in sorted(members)) or "nothing"
     ink = "black" if answer[members] > 0.5 else "white"
     ax.text(x, y, f"{answer[members]:.1f}", ha="center", va="center", color=ink, fontweight="bold", zorder=4)
-    ax.annotate(text.replace("\n", " "), (x, y), (0, 22), textcoords="offset points", ha="center", fontsize="x-small")
+    ax.annotate(text, (x, y), (0, 22), textcoords="offset points", ha="center", fontsize="x-small", bbox=paper)
 ax.set_axis_off()
 ax.set_ylim(-0.3, N + 0.45)
 ax.legend(loc="lower center", bbox_to_anchor=(0.5, -0.14), fontsize="small")
@@ -312,8 +314,7 @@ figures.table(
 # %%
 described = table[table.model != "negation"].rename(columns={"lower, exact_bounds": "low", "upper, exact_bounds": "up"})
 gaps = {
-    (a.model, b.model): max(abs(a.low - b.low), abs(a.up - b.up))
-    for a, b in combinations(described.itertuples(), 2)
+    (a.model, b.model): max(abs(a.low - b.low), abs(a.up - b.up)) for a, b in combinations(described.itertuples(), 2)
 }
 closest, gap = min(gaps.items(), key=lambda item: item[1])
 figure_toy = compare.claim(Interval(gap, gap, gap, len(ORDERS), units=len(ORDERS)))
@@ -350,7 +351,7 @@ for name, value in expected.items():
     assert abs(every_order[name].mean() - value) < 1e-12
 
 fig, ax = plt.subplots(figsize=(8, 3.6))
-for y, (name, values) in zip(range(len(toys))[::-1], every_order.items(), strict=True):
+for y, values in zip(range(len(toys))[::-1], every_order.values(), strict=True):
     level, count = np.unique(values.round(9), return_counts=True)
     ax.scatter(level, [y] * len(level), s=30 * count, color=PALETTE[0], alpha=0.45, lw=0)
     ax.plot(values.mean(), y, "D", color=PALETTE[1], ms=9, label="mean: a random order" if y == 0 else None)
@@ -400,7 +401,7 @@ nothing = SetFunction(lambda keep: 0.1 + 0.8 * keep.any(dim=1).double(), N)
 values, normalised, bounds = over_all_orders(nothing)
 assert bounds.lower.item() == bounds.upper.item()
 assert np.isnan(normalised).all()
-figures.Markdown(
+Markdown(
     f"OR of all {N} words: lower bound {bounds.lower.item():.2f}, upper bound {bounds.upper.item():.2f}, and "
     f"{int(np.isnan(normalised).sum())} of {len(ORDERS)} orders without a NAOPC."
 )

@@ -12,7 +12,7 @@
 # of the paper's encoder, two learning rates, in `data/checkpoints/paper/<dataset>-seed<seed>`. With `classifier` set,
 # another model of the same data (`naopc.training_of` in the profile: a smaller encoder, an LSTM, adversarial training)
 # in `data/checkpoints/text/<dataset>-<classifier>-seed<seed>`. The epoch with the lowest loss on the development split is
-# kept; the test split is read once, at the end.
+# kept (the last one where training is adversarial); the test split is read once, at the end.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -171,7 +171,8 @@ def dev_loss():
 # ## Adversarial training
 #
 # Where the settings name an adversary, every batch is first shifted in embedding space as far as the radius allows, in
-# the direction that hurts most (`faithlib.adversary`), and the model learns from the shifted batch only.
+# the direction that hurts most (`faithlib.adversary`), and the model learns from the shifted batch only. The radius
+# grows over the first half of the steps: at full strength from the start, the classifier of `movie` learns nothing.
 
 # %%
 adversary = training.get("adversary")
@@ -195,10 +196,13 @@ def losses_at(moved, rows):
         shift = None
 
 
-def attacked(rows):
+def attacked(rows, done):
+    radius = adversary["radius"] * min(1.0, 2 * done / steps)
     sizes = torch.tensor([len(encoded["train"][0][i]) for i in rows], device=device)
     present = torch.arange(int(sizes.max()), device=device) < sizes[:, None]
-    return worst_shift(lambda moved: losses_at(moved, rows), present, model.config.hidden_size, **adversary)
+    return worst_shift(
+        lambda moved: losses_at(moved, rows), present, model.config.hidden_size, radius=radius, steps=adversary["steps"]
+    )
 
 
 # %% [markdown]
@@ -222,14 +226,15 @@ model.train()
 with tqdm(total=steps, desc=name, unit="step", mininterval=10) as bar:
     for epoch in range(epochs):
         for rows in batches(lengths, batch_size, generator):
-            losses_at(attacked(rows) if adversary else None, rows).mean().backward()
+            losses_at(attacked(rows, bar.n) if adversary else None, rows).mean().backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimiser.step()
             schedule.step()
             optimiser.zero_grad()
             bar.update()
         history.append(dev_loss())
-        if history[-1] < best[0]:
+        # The development texts are not attacked, so their loss cannot choose a robust epoch: there the last one counts.
+        if adversary or history[-1] < best[0]:
             best = (history[-1], copy.deepcopy(state()))
         print(f"epoch {epoch + 1}: dev loss {history[-1]:.4f}", flush=True)
 

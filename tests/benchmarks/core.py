@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import resource
 import time
+from collections.abc import Sequence
 
 import pandas as pd
 import torch
@@ -46,11 +47,11 @@ def attributions(inputs: TextInputs) -> list[Tensor]:
     return [torch.randn(inputs.feature_mask.shape, generator=generator) for _ in range(METHODS)]
 
 
-def seconds_a_row(model: nn.Module, tokens: int) -> float:
+def seconds_a_row(model: nn.Module, tokens: int, sizes: Sequence[int] = ()) -> float:
     """The time of one row in the best batch: minimum over sizes of the median of five forwards."""
     device = next(model.parameters()).device
     best = float("inf")
-    for size in BATCH_SIZES[tokens]:
+    for size in sizes or BATCH_SIZES[tokens]:
         ids = torch.randint(1000, 20000, (size, tokens), device=device)
         times = []
         with torch.inference_mode():
