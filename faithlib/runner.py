@@ -29,7 +29,7 @@ import yaml
 from rich.console import Console
 
 from faithlib import study
-from faithlib.errors import DataError, FaithlibError, InputError
+from faithlib.errors import DataError, FaithlibError, InputError, unknown
 from faithlib.study import MANIFEST, NOTEBOOK, RUN_VARIABLE, Job
 
 _READER_PROFILE = "laptop"  # its book is built in place, in book/; the books of other profiles under their results
@@ -380,9 +380,15 @@ def _pages(source: Path) -> None:
 # --- the committed reference --------------------------------------------------
 
 
-def reference(profile: str) -> Path:
-    """Copy the tables of a profile to `data/reference/full/`, with the manifest of every run they come from."""
-    jobs = study.plan(profile)
+def reference(profile: str, only: str | None = None) -> Path:
+    """Copy the tables of a profile to `data/reference/full/`, with the manifest of every run they come from.
+
+    `only` names one study: what the folder holds of others stays.
+    """
+    studies = study.table().studies
+    if only is not None and only not in studies:
+        raise unknown("study", only, studies)
+    jobs = [job for job in study.plan(profile) if only in (None, job.study)]
     if missing := [job.label for job in jobs if not job.done]:
         raise DataError(
             f"the profile {profile} lacks {', '.join(missing)}: run python -m faithlib.study build --profile {profile}"
@@ -393,8 +399,12 @@ def reference(profile: str) -> Path:
             tables = [path for path in _public(job) if path.suffix == ".csv" and not path.stem.endswith("_shown")]
             files |= {Path(path.name): path.read_bytes() for path in tables}
     manifests = [json.loads(job.manifest.read_text(encoding="utf-8")) for job in jobs]
-    files[Path(MANIFEST)] = (json.dumps({"profile": profile, "runs": manifests}, indent=1) + "\n").encode()
     folder = study.root() / "data" / "reference" / "full"
+    if only is not None and (folder / MANIFEST).is_file():
+        files = {Path(path.name): path.read_bytes() for path in folder.glob("*.csv")} | files
+        before = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["runs"]
+        manifests = [run for run in before if run["study"] != only] + manifests
+    files[Path(MANIFEST)] = (json.dumps({"profile": profile, "runs": manifests}, indent=1) + "\n").encode()
     _mirror(files, folder, keep=("README.md",))
     return folder
 
@@ -421,6 +431,8 @@ def _parser() -> argparse.ArgumentParser:
             sub.add_argument("notebook", type=Path)
             sub.add_argument("-p", dest="parameters", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"))
             sub.add_argument("--quiet", action="store_true", help="say nothing but errors")
+        if verb == "reference":
+            sub.add_argument("--study", help="only this study; what the folder holds of others stays")
         if verb in ("build", "book"):
             sub.add_argument("--cores", type=int, help="notebooks at a time (default: the cores of this machine)")
             sub.add_argument("extra", nargs="*", help="after `--`: options for Snakemake, such as --executor slurm")
@@ -462,7 +474,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             for job in study.plan(options.profile):
                 print(f"{'done' if job.done else 'to do'}  {job.run_id}  {job.label}")
         else:
-            print(f"reference results are in {reference(options.profile)}")
+            print(f"reference results are in {reference(options.profile, options.study)}")
     except FaithlibError as error:
         print(f"faithlib: {error}", file=sys.stderr)
         return 1

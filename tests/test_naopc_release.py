@@ -1,8 +1,9 @@
-"""The authors' released outputs: readers and formulas without files, and, where the files are, numbers against numbers."""
+"""The authors' released outputs: formulas without the files, and numbers against numbers where the files are."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -63,7 +64,7 @@ def test_models_and_methods_have_the_published_tables_names():
 
 # --------------------------------------------------------------------------------------------------- the authors' files
 @pytest.fixture(scope="module")
-def files() -> None:
+def files() -> Iterator[None]:
     """The released files: in the data folder, or beside the repository; a skip where they are nowhere."""
     beside = ROOT.parent / "shared" / "data"
     with pytest.MonkeyPatch.context() as patch:
@@ -102,13 +103,11 @@ def bounds(exact: dict[tuple[str, int], Bounds]) -> pd.DataFrame:
     return ours
 
 
-@pytest.mark.slow
 def test_exact_lower_bounds_are_the_released_ones(bounds):
     assert len(bounds) == 6 * 66
     np.testing.assert_allclose(bounds.lower, bounds.lower_exact, rtol=0, atol=1e-12)
 
 
-@pytest.mark.slow
 def test_twelve_released_upper_bounds_are_reached_by_no_order(bounds):
     excess = bounds.upper_exact - bounds.upper
     assert int((excess > 1e-12).sum()) == 12
@@ -119,7 +118,6 @@ def test_twelve_released_upper_bounds_are_reached_by_no_order(bounds):
     np.testing.assert_allclose(wrong.upper_beam, wrong.upper, rtol=0, atol=1e-5)
 
 
-@pytest.mark.slow
 def test_released_upper_bounds_follow_from_a_running_maximum_that_starts_at_0(bounds, answers):
     """All orders share their last step, to the empty text; over the others the search keeps the best, but never less
     than 0."""
@@ -130,7 +128,6 @@ def test_released_upper_bounds_follow_from_a_running_maximum_that_starts_at_0(bo
         assert (max(0.0, best_of_the_others) + last) / n == pytest.approx(row.upper_exact, abs=1e-12)
 
 
-@pytest.mark.slow
 def test_scores_are_the_released_ones_wherever_words_are_counted_alike(answers):
     compared, left_out = 0, set()
     for model, found in answers.items():
@@ -147,7 +144,6 @@ def test_scores_are_the_released_ones_wherever_words_are_counted_alike(answers):
     assert len(left_out) == 15
 
 
-@pytest.mark.slow
 def test_our_run_of_the_released_search_finds_the_released_beam_bounds(bounds, answers):
     """Theirs ran in half precision and was scored again in single: two of 396 lower bounds went another way."""
     found = [

@@ -313,3 +313,22 @@ def test_book_of_another_profile_is_laid_out_beside_its_results(home: Path) -> N
 def test_reference_needs_a_whole_profile(home: Path) -> None:
     with pytest.raises(DataError, match="lacks count movie 0, count bbc 0, report"):
         runner.reference("smoke")
+
+
+def test_the_reference_of_one_study_keeps_what_others_have(home: Path) -> None:
+    folder = home / "data" / "reference" / "full"
+    folder.mkdir(parents=True)
+    (folder / "other.csv").write_text("b\n2\n")
+    (folder / "manifest.json").write_text(json.dumps({"profile": "full", "runs": [{"study": "other", "n": 3}]}))
+    jobs = study.plan("smoke")
+    for job in jobs:
+        finish(job)
+    (jobs[-1].folder / "table.csv").write_text("a\n1\n")
+    runner.reference("smoke", str(jobs[-1].study))
+    assert (folder / "other.csv").read_text() == "b\n2\n"
+    assert (folder / "table.csv").read_text() == "a\n1\n"
+    runs = json.loads((folder / "manifest.json").read_text())["runs"]
+    assert {"study": "other", "n": 3} in runs
+    assert len(runs) == 1 + len(jobs)
+    with pytest.raises(UnknownNameError, match="study 'none'"):
+        runner.reference("smoke", "none")

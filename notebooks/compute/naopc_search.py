@@ -55,8 +55,8 @@ def rows_of(found, inputs, **columns):
 
 # %%
 frames, all_stats = [], []
-for words in settings["lengths"][classifier]:
-    texts = [text for text in articles.texts if len(text.split()) >= words][: settings["inputs"]]
+for words, n in settings["lengths"][classifier].items():
+    texts = [text for text in articles.texts if len(text.split()) >= words][:n]
     inputs = TextInputs.from_texts(
         [" ".join(text.split()[:words]) for text in texts], loaded.tokenizer, unit="word", max_length=512
     )
@@ -75,7 +75,7 @@ run.save(pd.concat(frames, ignore_index=True), "naopc_search")
 
 # %%
 run.note(
-    n=len(settings["lengths"][classifier]) * settings["inputs"],
+    n=sum(settings["lengths"][classifier].values()),
     rows_asked=sum(stats.rows_asked for stats in all_stats),
     rows_run=sum(stats.rows_run for stats in all_stats),
     forwards=sum(stats.forwards for stats in all_stats),

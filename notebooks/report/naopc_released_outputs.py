@@ -14,7 +14,8 @@
 #
 # One word of warning. "Sufficiency" here is the paper's: AOPC of the *ascending* order, least important word first,
 # where a low value is good. It is not ERASER's sufficiency {cite:p}`deyoung_2020`, which keeps the rationale and removes
-# the rest. Both scores have the same two bounds.
+# the rest. Both scores have the same two bounds. On pages about our own models the two are called MoRF and LeRF (most,
+# and least, relevant first).
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -553,7 +554,9 @@ if here:
 else:
     display(
         figures.table(
-            pub_variants[["search_variant", "beam_size", "bound", "statistic", "value", "n"]],
+            pub_variants.assign(quantity=pub_variants.bound + " " + pub_variants.statistic)
+            .pivot_table(index=["search_variant", "beam_size", "n"], columns="quantity", values="value", sort=False)
+            .reset_index(),
             run,
             "naopc_released_beam_published",
             caption="Beam search as published",
@@ -1226,8 +1229,8 @@ run.provenance(n=int(facts.sentences))
 # %% [markdown]
 # ## Two claims about the scale
 #
-# **NAOPC lies between 0 and 1.** By its definition it must. Published values leave the interval where a beam has missed
-# the best order, where half precision rounds, or where attributions were scored on other words than the bounds. A value
+# **NAOPC lies between 0 and 1.** By its definition it must. Published values can leave the interval where a beam has
+# missed the best order, where half precision rounds, or where attributions count words otherwise than the bounds do. A value
 # counts as outside from a millionth on, as in the published shares.
 
 # %%
