@@ -45,6 +45,22 @@ def test_diagnosticity_agrees_with_the_reference(profile: str, html: Path) -> No
     assert (both.p < 0.01).mean() < 0.05, both.nsmallest(6, "p")
 
 
+@needs_reference
+@pytest.mark.skipif(not (REFERENCE / "naopc_bounds_models.csv").is_file(), reason="no reference of study 4 yet")
+def test_mean_bounds_agree_with_the_reference() -> None:
+    path = results_dir("laptop") / "tables" / "naopc_bounds_models.csv"
+    if not path.exists():
+        pytest.skip("the laptop profile has not been run here: make book")
+    keys = ["dataset", "length", "classifier", "bound"]
+    both = pd.read_csv(path).merge(pd.read_csv(REFERENCE / path.name), on=keys, suffixes=("", "_reference"))
+    assert len(both) > 0
+    half = [(both[f"high{end}"] - both[f"low{end}"]) / 2 for end in ("", "_reference")]
+    apart = (both.estimate - both.estimate_reference).abs() / (half[0] ** 2 + half[1] ** 2) ** 0.5
+    # In units of a 95 % half width; the texts of the two profiles overlap, so this is generous.
+    assert (apart < 1).mean() > 0.8, both[apart >= 1]
+    assert apart.max() < 2.5, both.loc[apart.idxmax()]
+
+
 def test_the_comparison_would_notice_a_difference() -> None:
     cell = {"dataset": ["movie"], "method": ["lime"], "metric": ["nc"]}
     small, large = pd.DataFrame({**cell, "estimate": 0.1, "n": 40}), pd.DataFrame({**cell, "estimate": 0.8, "n": 400})
