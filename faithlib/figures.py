@@ -45,6 +45,12 @@ LABELS = {
     "bbc": "bbc (for AG)",
     "section": "section (for Ev.Inf.)",
     "pair": "pair (for MultiRC)",
+    "saliency": "saliency",
+    "occlusion": "occlusion",
+    "lime": "LIME",
+    "shapley_sampling": "Shapley sampling",
+    "aopc_morf": "AOPC, MoRF",
+    "aopc_lerf": "AOPC, LeRF",
 }
 _SHORTEST_ALT = 40
 

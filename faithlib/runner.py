@@ -67,6 +67,7 @@ def run(job: Job) -> bool:
         try:
             _execute(job, folder)
             folder.chmod(0o755)
+            shutil.rmtree(job.folder, ignore_errors=True)  # without its manifest it is no run: somebody took that away
             folder.rename(job.folder)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -148,7 +149,18 @@ def _environment(values: Mapping[str, str]) -> Iterator[None]:
 
 
 def build(profile: str, *, cores: int | None = None, extra: Sequence[str] = ()) -> tuple[Job, ...]:
-    """Run every notebook of the plan that is not there yet, showing a line for each; returns the plan."""
+    """Run every notebook of the plan that is not there yet, showing a line for each; returns the plan.
+
+    A second build of the profile waits for the first: Snakemake plans once, and would do again what the other has done
+    since.
+    """
+    folder = study.results_dir(profile)
+    folder.mkdir(parents=True, exist_ok=True)
+    with _locked(folder / "build.lock"):
+        return _build(profile, cores, extra)
+
+
+def _build(profile: str, cores: int | None, extra: Sequence[str]) -> tuple[Job, ...]:
     began = time.time()
     jobs = study.plan(profile)
     todo = [job for job in jobs if not job.done]
@@ -157,7 +169,6 @@ def build(profile: str, *, cores: int | None = None, extra: Sequence[str] = ()) 
     if not todo:
         return jobs
     folder = study.results_dir(profile)
-    folder.mkdir(parents=True, exist_ok=True)
     log = folder / "snakemake.log"
     with log.open("wb") as stream:
         process = subprocess.Popen(

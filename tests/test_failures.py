@@ -205,3 +205,11 @@ def test_plain_papermill_runs_a_notebook_and_refuses_a_slip(home: Path) -> None:
     slip = papermill("-p profile smoke -p datset bbc")
     assert slip.returncode != 0
     assert "unknown parameter 'datset': did you mean 'dataset'" in slip.stderr
+
+
+def test_a_folder_that_lost_its_manifest_is_made_again(built: Path) -> None:
+    job = next(job for job in study.plan("smoke") if job.kind == "compute")
+    job.manifest.unlink()
+    done = tiny.call(built, "build", "--profile", "smoke")
+    assert done.returncode == 0, done.stderr
+    assert job.done

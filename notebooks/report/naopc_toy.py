@@ -53,8 +53,9 @@ N = 4
 # in the order of removal, $\mathrm{AOPC}(r) = \frac1N \sum_j w_{r_j} (N - j + 1)$. That is largest when large weights
 # come first and smallest when they come last:
 #
-# $$\mathrm{AOPC}_\uparrow = \frac{1}{N} \sum_{j=1}^{N} (N - j + 1)\, w_{(j)}, \qquad
-# \mathrm{AOPC}_\downarrow = \frac{1}{N} \sum_{j=1}^{N} j\, w_{(j)}, \qquad w_{(1)} \ge w_{(2)} \ge \dots$$ (eq-toy-linear)
+# $$\begin{aligned}\mathrm{AOPC}_\uparrow &= \frac{1}{N} \sum_{j=1}^{N} (N - j + 1)\, w_{(j)}, \\
+# \mathrm{AOPC}_\downarrow &= \frac{1}{N} \sum_{j=1}^{N} j\, w_{(j)}, \qquad
+# w_{(1)} \ge w_{(2)} \ge \dots\end{aligned}$$ (eq-toy-linear)
 
 
 # %%
@@ -179,8 +180,8 @@ Markdown(f"Largest change of NAOPC over all {len(ORDERS)} orders: {moved:.1g}.")
 #   the words that do nothing, then *bad*, then *not*, and *fun* at the end ($\beta \le 2\varphi$). With $c$ for the
 #   answer to no words at all,
 #
-# $$\mathrm{AOPC}_\uparrow = p(x) - c + \frac{(N-1)\gamma - \varphi}{N}, \qquad
-# \mathrm{AOPC}_\downarrow = p(x) - c - \frac{(N-3)\beta + (N-1)\varphi}{N}.$$ (eq-toy-negation)
+# $$\begin{aligned}\mathrm{AOPC}_\uparrow &= p(x) - c + \frac{(N-1)\gamma - \varphi}{N}, \\
+# \mathrm{AOPC}_\downarrow &= p(x) - c - \frac{(N-3)\beta + (N-1)\varphi}{N}.\end{aligned}$$ (eq-toy-negation)
 #
 # Here the upper bound lies *above* $p(x) - c$, which is all that removing every word can bring: on the way down the
 # answer falls lower than where it ends. No formula that looks only at $p(x)$ and the empty text can know that.
