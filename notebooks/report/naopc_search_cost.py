@@ -27,6 +27,7 @@ profile = "laptop"
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.ticker import FuncFormatter, LogLocator
 
 from faithlib import compare, figures, study
 from faithlib.figures import PALETTE
@@ -92,6 +93,9 @@ for ax, (classifier, words) in zip(axes.flat, pairs, strict=False):
         ax.errorbar(line.rows, line.estimate, yerr=error_bars, fmt=marker, ls="-", ms=5, lw=1, color=colour, label=kind)
     ax.axhline(0.005, color="0.5", lw=0.8, ls=":")
     ax.set_xscale("log")
+    ax.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda rows, _: f"{rows:,.0f}"))
+    ax.minorticks_off()
     ax.set_title(f"{classifier}, {words} words")
 for ax in axes.flat[len(pairs) :]:
     ax.set_visible(False)
