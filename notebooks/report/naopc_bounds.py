@@ -400,8 +400,13 @@ for (search, width), group in beams.groupby(["search", "width"], sort=False):
         entry[f"{end}_pearson"] = float(np.corrcoef(group[end], group[f"{end}_exact"])[0, 1])
     entry |= {"rows": group.rows.mean(), "rows_exact": group.rows_exact.mean(), "n": len(group)}
     rows.append(entry)
+errors = pd.DataFrame(rows)
+if study.has_reference("naopc_beams"):
+    ends = {"upper_error": "upper_reference", "lower_error": "lower_reference"}
+    earlier = study.load("naopc_beams", profile, reference=True)[["search", "width", *ends]]
+    errors = errors.merge(earlier.rename(columns=ends), on=["search", "width"], how="left")
 figures.table(
-    compare.with_reference(pd.DataFrame(rows), "naopc_beams", on=["search", "width"]),
+    errors,
     run,
     "naopc_beams",
     caption="Beam search against exact bounds on short texts of all classifiers: mean error with 95 % interval, Pearson "
