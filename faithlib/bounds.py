@@ -258,15 +258,15 @@ class _Search:
         self.score, self.width, self.candidates, self.merge = score, width, candidates, merge
         self.tolerance, self.limits = tolerance, limits
         self.present = _present(score)
-        here = self.present.cpu().numpy()
-        self.inputs, self.features = here.shape
-        self.sizes = here.sum(axis=1)
+        self.here = self.present.cpu().numpy()
+        self.inputs, self.features = self.here.shape
+        self.sizes = self.here.sum(axis=1)
         self.full = score.full.double().cpu().numpy()
         # Sets are told apart by 64-bit keys: the exclusive or of one random word a feature and one an input. A million
         # sets collide with a probability of 3e-8.
         words = np.random.default_rng(0).integers(2**63, size=self.features + self.inputs, dtype=np.uint64)
         self.word_of_feature, self.word_of_input = words[: self.features], words[self.features :]
-        nothing = np.packbits(np.zeros_like(here), axis=1)
+        nothing = np.packbits(np.zeros_like(self.here), axis=1)
         self.layers = [_Layer(np.arange(self.inputs), self.word_of_input, nothing, self.full)]
         self.layers[0].best[:] = 0.0
         self.finished: dict[int, tuple[float, NDArray[np.int64]]] = {}
@@ -310,7 +310,7 @@ class _Search:
 
     def _children(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """(entry, feature) of every child to answer."""
-        open_ = self.present.cpu().numpy()[self._input(self.group)] & ~self.removed
+        open_ = self.here[self._input(self.group)] & ~self.removed
         if self.candidates is not None and len(self.layers) > 1:
             effect = np.where(open_, self.effect[self.group], -np.inf)
             rank = np.argsort(np.argsort(-effect, axis=1, kind="stable"), axis=1)
@@ -424,7 +424,7 @@ class _Search:
     def _trace(self) -> list[NDArray[np.int64]]:
         """The orders of the cheapest paths: first the upper end of every input, then the lower."""
         end, owner = np.repeat([0, 1], self.inputs), np.tile(np.arange(self.inputs), 2)
-        everything = self.present.cpu().numpy()[owner]
+        everything = self.here[owner]
         key = self._keys(owner, everything)
         orders = np.full((len(owner), len(self.layers) - 1), -1, dtype=np.int64)
         for size in range(len(self.layers) - 1, 0, -1):

@@ -33,7 +33,7 @@ import pooch
 from tqdm.auto import tqdm
 
 from faithlib import paper_sets
-from faithlib.errors import DataError, InputError, unknown
+from faithlib.errors import DataError, DigestError, InputError, unknown
 
 ROOT = Path(__file__).resolve().parent.parent
 SPLITS = ("train", "dev", "test")
@@ -123,13 +123,13 @@ def fetch(source_id: str) -> Path:
 
 
 def verify(source: Source, path: Path) -> None:
-    """DataError where the file's digest is not the one listed."""
+    """DigestError where the file's digest is not the one listed."""
     if source.sha256 is None:
         return
     with path.open("rb") as stream:
         found = hashlib.file_digest(stream, "sha256").hexdigest()
     if found != source.sha256:
-        raise DataError(
+        raise DigestError(
             f"{path} is not the file expected for source '{source.id}': sha256 {found}, expected {source.sha256}; "
             "delete it and fetch again, and if it comes back the same do not use it"
         )
@@ -169,6 +169,8 @@ def fetch_all(kinds: Sequence[str] = ("registry",)) -> list[Path]:
     here = [fetch(s.id) for s in tqdm(wanted, desc="sources", unit="file")]
     try:
         here += [fetch(s.id) for s in sources().values() if s.optional]
+    except DigestError:
+        raise
     except DataError as error:
         print(f"going on without an optional source: {error}")
     return here

@@ -26,6 +26,10 @@ class DataError(FaithlibError, OSError):
     """A file from outside that is missing, damaged or not the one expected."""
 
 
+class DigestError(DataError):
+    """A file from outside whose content is not what its digest says. Never to be passed over."""
+
+
 def unknown(kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
     """The error for an unregistered `name`, naming the closest registered ones.
 

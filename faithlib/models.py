@@ -171,14 +171,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     ]
     for names, rows in cards().groupby(["dataset", "classifier"]):
         task = " ".join(map(str, names)).strip()
-        first, spread = rows.iloc[0], "{:.3f} ± {:.3f}"
+        first = rows.iloc[0]
         lines.append(
-            f"| {task} | {len(rows)} | {spread.format(rows.accuracy.mean(), rows.accuracy.std(ddof=0))} "
-            f"| {first.majority_accuracy:.3f} | {spread.format(rows.macro_f1.mean(), rows.macro_f1.std(ddof=0))} "
+            f"| {task} | {len(rows)} | {_over_seeds(rows.accuracy)} "
+            f"| {first.majority_accuracy:.3f} | {_over_seeds(rows.macro_f1)} "
             f"| {first.majority_macro_f1:.3f} | {first.train_size} / {first.dev_size} / {first.test_size} "
             f"| {rows.wall_seconds.mean() / 60:.0f} |"
         )
     (CHECKPOINTS / "text" / "CARDS.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _over_seeds(values: pd.Series) -> str:
+    """Mean, and the standard deviation where there is more than one seed."""
+    return f"{values.mean():.3f}" + (f" ± {values.std():.3f}" if len(values) > 1 else "")
 
 
 if __name__ == "__main__":

@@ -60,6 +60,20 @@ class Stats:
     peak_bytes: int = 0
 
 
+def costs(*asked: Perturber | SetFunction) -> dict[str, float]:
+    """What several of them cost together, as a manifest notes it: rows, forwards, seconds in the model and in the core,
+    the largest chunk's bytes."""
+    all_stats = [one.stats for one in asked]
+    return {
+        "rows_asked": sum(stats.rows_asked for stats in all_stats),
+        "rows_run": sum(stats.rows_run for stats in all_stats),
+        "forwards": sum(stats.forwards for stats in all_stats),
+        "seconds_model": round(sum(stats.seconds_model for stats in all_stats), 2),
+        "seconds_core": round(sum(stats.seconds_all for stats in all_stats), 2),
+        "peak_bytes": max(stats.peak_bytes for stats in all_stats),
+    }
+
+
 @dataclass(frozen=True)
 class _Ask:
     """Rows of one call. `kind` names the perturbation, `index` [N] the input of each row, `payload` [M, F] the masks,

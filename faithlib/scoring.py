@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import torch
 from torch import Tensor
 
-from faithlib.masks import normalise, position_in_rank, soft_keep, top_ratio
+from faithlib.masks import normalise, position_in_rank, removal_path, soft_keep, top_ratio
 from faithlib.metrics import aopc, comprehensiveness_nc, soft_nc, soft_ns, sufficiency_ns
 from faithlib.perturb import Perturber
 
@@ -109,16 +108,12 @@ def aopc_scores(perturber: Perturber, scores: Tensor) -> dict[str, Tensor]:
     """AOPC of attributions [B, F], removing one feature after the other down to the last, [B] each.
 
     "aopc_morf": most relevant first, higher is better (Edin et al.'s comprehensiveness). "aopc_lerf": least relevant
-    first, lower is better (their "sufficiency";
-    ERASER's reads the same sets at a few rationale lengths). Equal scores keep their place in the text in the first
-    and the reverse of it in the second, so that the two orders are each other's mirror image.
+    first, lower is better (their "sufficiency"; ERASER's reads the same sets at a few rationale lengths). The second
+    order is the first backwards, equal scores included.
     """
     mask = perturber.inputs.feature_mask
-    position = position_in_rank(scores, mask)
-    n = mask.sum(dim=1)
-    steps = torch.arange(scores.shape[1], device=scores.device)
-    mirrored = torch.where(mask, n[:, None] - 1 - position, position)
+    last_first = position_in_rank(scores, mask).float()
     return {
-        "aopc_morf": aopc(perturber.full, perturber.keep(position[:, None, :] > steps[None, :, None]), n),
-        "aopc_lerf": aopc(perturber.full, perturber.keep(mirrored[:, None, :] > steps[None, :, None]), n),
+        name: aopc(perturber.full, perturber.keep(removal_path(order, mask)), mask.sum(dim=1))
+        for name, order in (("aopc_morf", scores), ("aopc_lerf", last_first))
     }

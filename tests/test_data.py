@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from faithlib import data
-from faithlib.errors import DataError, InputError, UnknownNameError
+from faithlib.errors import DataError, DigestError, InputError, UnknownNameError
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 # Any change here changes which texts every shipped model has seen: train again, and say so in the changelog.
@@ -244,3 +244,14 @@ def test_real_files_have_the_sizes_the_paper_states(tmp_path, monkeypatch):
     multirc = data.load_dataset("multirc", "dev")
     assert len(multirc) == 3214
     assert sum(bool(spans) for spans in multirc.rationales) == 3214
+
+
+def test_an_optional_source_may_be_missing_but_never_wrong(source, monkeypatch, tmp_path, capsys):
+    optional = dataclasses.replace(source, kind="url", url=(tmp_path / "nowhere").as_uri(), optional=True)
+    monkeypatch.setattr(data, "sources", lambda: {"made": optional})
+    assert data.fetch_all() == []
+    assert "going on without an optional source" in capsys.readouterr().out
+    optional.path.parent.mkdir(parents=True, exist_ok=True)
+    optional.path.write_bytes(b"something else")
+    with pytest.raises(DigestError, match="is not the file expected"):
+        data.fetch_all()

@@ -31,7 +31,7 @@ from faithlib.data import load_dataset
 from faithlib.inputs import TextInputs
 from faithlib.masks import top_ratio
 from faithlib.models import load_model
-from faithlib.perturb import Perturber
+from faithlib.perturb import Perturber, costs
 from faithlib.scoring import PAPER_RATIOS, aopc_scores
 
 run = study.start("naopc_models", profile=profile, dataset=dataset, classifier=classifier)
@@ -54,7 +54,12 @@ def texts_of(low, high, n):
     for cut in (None, high):
         texts = [" ".join(text.split()[:cut]) for text in data.texts]
         words = TextInputs.from_texts(texts, loaded.tokenizer, unit="word").n_features
-        sized += [(data.ids[i], texts[i], data.labels[i]) for i in range(len(texts)) if low <= words[i] <= high]
+        taken = {name for name, _, _ in sized}
+        sized += [
+            (name, text, label)
+            for name, text, label, size in zip(data.ids, texts, data.labels, words.tolist(), strict=True)
+            if low <= size <= high and name not in taken
+        ]
         if len(sized) >= n:
             break
     return pd.DataFrame(sized[:n], columns=["input", "text", "label"])
@@ -211,14 +216,9 @@ for share in settings["radii"]:
 run.save(pd.DataFrame(rows), "naopc_robustness")
 
 # %%
-all_stats = (short_score.stats, long_score.stats)
 run.note(
     n=len(short) + len(long),
-    rows_asked=sum(stats.rows_asked for stats in all_stats),
-    rows_run=sum(stats.rows_run for stats in all_stats),
-    forwards=sum(stats.forwards for stats in all_stats),
-    seconds_model=round(sum(stats.seconds_model for stats in all_stats), 2),
-    seconds_core=round(sum(stats.seconds_all for stats in all_stats), 2),
+    **costs(short_score, long_score),
     dtype="float32",
     device=device,
 )

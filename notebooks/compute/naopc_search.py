@@ -26,7 +26,7 @@ from faithlib.bounds import beam_bounds, exact_bounds
 from faithlib.data import load_dataset
 from faithlib.inputs import TextInputs
 from faithlib.models import load_model
-from faithlib.perturb import Perturber
+from faithlib.perturb import Perturber, costs
 
 run = study.start("naopc_search", profile=profile, classifier=classifier)
 settings = run.settings
@@ -54,7 +54,7 @@ def rows_of(found, inputs, **columns):
 
 
 # %%
-frames, all_stats = [], []
+frames, perturbers = [], []
 for words, n in settings["lengths"][classifier].items():
     texts = [text for text in articles.texts if len(text.split()) >= words][:n]
     inputs = TextInputs.from_texts(
@@ -70,17 +70,13 @@ for words, n in settings["lengths"][classifier].items():
     if int(inputs.n_features.max()) <= settings["exact_up_to"]:
         found = exact_bounds(score, max_features=settings["exact_up_to"])
         frames.append(rows_of(found, inputs, **about, variant="exact"))
-    all_stats.append(score.stats)
+    perturbers.append(score)
 run.save(pd.concat(frames, ignore_index=True), "naopc_search")
 
 # %%
 run.note(
     n=sum(settings["lengths"][classifier].values()),
-    rows_asked=sum(stats.rows_asked for stats in all_stats),
-    rows_run=sum(stats.rows_run for stats in all_stats),
-    forwards=sum(stats.forwards for stats in all_stats),
-    seconds_model=round(sum(stats.seconds_model for stats in all_stats), 2),
-    seconds_core=round(sum(stats.seconds_all for stats in all_stats), 2),
+    **costs(*perturbers),
     dtype="float32",
     device=device,
 )

@@ -25,7 +25,7 @@ from faithlib.attribution import attribute
 from faithlib.data import load_dataset
 from faithlib.inputs import TextInputs
 from faithlib.models import load_model
-from faithlib.perturb import Perturber
+from faithlib.perturb import Perturber, costs
 from faithlib.scoring import hard_scores, soft_scores
 
 run = study.start("soft_metrics", profile=profile, dataset=dataset, seed=seed)
@@ -124,17 +124,11 @@ shown = [
 run.save(pd.DataFrame(shown), "soft_examples")
 
 # %%
-stats = perturber.stats
 run.note(
     n=len(inputs),
     truncated=int(inputs.truncated.sum()),
     undefined=int((full <= empty).sum()),
-    rows_asked=stats.rows_asked,
-    rows_run=stats.rows_run,
-    forwards=stats.forwards,
-    seconds_model=round(stats.seconds_model, 2),
-    seconds_core=round(stats.seconds_all, 2),
-    peak_bytes=stats.peak_bytes,
+    **costs(perturber),
     dtype=settings["dtype"],
     device=device,
 )

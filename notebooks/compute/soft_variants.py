@@ -25,7 +25,7 @@ from faithlib.attribution import attribute
 from faithlib.data import load_dataset
 from faithlib.inputs import TextInputs
 from faithlib.models import load_model
-from faithlib.perturb import Perturber
+from faithlib.perturb import Perturber, costs
 from faithlib.scoring import RELEASED_RATIOS, attention_mask_scores, gaussian_scores, hard_scores, soft_scores
 
 run = study.start("soft_variants", profile=profile, dataset=dataset, seed=seed)
@@ -138,15 +138,10 @@ for method, score in scores.items():
 run.save(pd.concat(rows, ignore_index=True), "soft_appendix")
 
 # %%
-all_stats = [p.stats for p in {perturber, padded, low_precision, high_precision}]
 run.note(
     n=len(inputs),
     truncated=int(inputs.truncated.sum()),
-    rows_asked=sum(s.rows_asked for s in all_stats),
-    rows_run=sum(s.rows_run for s in all_stats),
-    forwards=sum(s.forwards for s in all_stats),
-    seconds_model=round(sum(s.seconds_model for s in all_stats), 2),
-    seconds_core=round(sum(s.seconds_all for s in all_stats), 2),
+    **costs(*{perturber, padded, low_precision, high_precision}),
     dtype=f"{settings['dtype']}, and bfloat16 for its own variant",
     device=device,
 )
