@@ -17,7 +17,7 @@ import torch
 from timm.models.vision_transformer import VisionTransformer
 from torch import Tensor, nn
 
-from faithlib.errors import ModelError
+from faithlib.errors import InputError, ModelError
 from faithlib.inputs import ImageInputs, Inputs, TextInputs
 
 
@@ -95,6 +95,7 @@ class VisionBackend:
         self.model = model
         self.device = next(model.parameters()).device
         self.inputs = inputs.to(self.device)
+        self.grid = _grid(model, tuple(inputs.pixels.shape[1:]))
         rows = self.embeddings(torch.zeros(1, dtype=torch.long, device=self.device))
         self.lengths = torch.full((len(inputs),), rows.shape[1], device=self.device)
 
@@ -120,6 +121,22 @@ class VisionBackend:
         """Logits [R, C] of pixels [R, C, H, W]."""
         return self.model(pixels)
 
+    @property
+    def patch_size(self) -> tuple[int, int]:
+        """Pixels of a patch, down and across."""
+        model: Any = self.model
+        high, wide = model.patch_embed.feat_ratio(as_scalar=False)
+        return high, wide
+
+    def patch_features(self) -> Tensor | None:
+        """The feature that each of the model's patches shows [P], row by row; None where one shows several."""
+        feature_of = self.inputs.feature_of
+        (high, wide), (height, width) = self.patch_size, feature_of.shape
+        corners = feature_of[::high, ::wide]
+        spread = corners.repeat_interleave(high, 0).repeat_interleave(wide, 1)[:height, :width]
+        whole = tuple(corners.shape) == self.grid and torch.equal(spread, feature_of)
+        return corners.flatten() if whole else None
+
 
 Backend = TextBackend | VisionBackend
 
@@ -127,6 +144,23 @@ Backend = TextBackend | VisionBackend
 def backend_for(model: nn.Module, inputs: Inputs) -> Backend:
     """The backend that fits the kind of `inputs`; ModelError where model and inputs do not go together."""
     return TextBackend(model, inputs) if isinstance(inputs, TextInputs) else VisionBackend(model, inputs)
+
+
+def _grid(model: Any, shape: tuple[int, ...]) -> tuple[int, int]:
+    """Patches that the model sees down and across images of `shape` [C, H, W]; InputError where it takes none such."""
+    embed, size = model.patch_embed, shape[1:]
+    fixed = getattr(embed, "strict_img_size", True)
+    padded = getattr(embed, "dynamic_img_pad", False)
+    whole = padded or not any(side % patch for side, patch in zip(size, embed.feat_ratio(as_scalar=False), strict=True))
+    if shape[0] != model.in_chans or not (size == tuple(embed.img_size) if fixed else whole):
+        patch = "x".join(map(str, embed.feat_ratio(as_scalar=False)))
+        expected = "x".join(map(str, embed.img_size)) if fixed else f"whole patches of {patch} pixels"
+        raise InputError(
+            f"images have {shape[0]} channels and {size[0]}x{size[1]} pixels: this {type(model).__name__} expects "
+            f"{model.in_chans} channels and {expected}; resize the images before they are normalised"
+        )
+    down, across = embed.grid_size if fixed else embed.dynamic_feat_size(size)
+    return down, across
 
 
 class _Given(nn.Module):

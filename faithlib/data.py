@@ -12,6 +12,7 @@ random state.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import io
 import json
@@ -160,7 +161,24 @@ def _download_url(source: Source, folder: Path) -> Path:
     return Path(got)
 
 
-_DOWNLOADS: dict[str, Callable[[Source, Path], Path]] = {"registry": _download_package, "url": _download_url}
+def _download_debian(source: Source, folder: Path) -> Path:
+    command = ["apt-get", "download", f"{source.package}={source.version}"]
+    said = "apt-get is not here"
+    with contextlib.suppress(FileNotFoundError):
+        said = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False).stderr
+    if not (folder / source.file).exists():
+        raise DataError(
+            f"source '{source.id}': could not download the Debian package {source.package}; without it, copy "
+            f"{source.file} to {source.path}. apt-get said: {said.strip()[-500:]}"
+        )
+    return folder / source.file
+
+
+_DOWNLOADS: dict[str, Callable[[Source, Path], Path]] = {
+    "registry": _download_package,
+    "url": _download_url,
+    "debian": _download_debian,
+}
 
 
 def fetch_all(kinds: Sequence[str] = ("registry",)) -> list[Path]:
@@ -260,7 +278,7 @@ def load_dataset(name: str, split: str = "test", *, n: int | None = None, seed: 
 def _sample(data: Dataset, n: int, seed: int) -> Dataset:
     if n < 1:
         raise InputError(f"n {n}: expected at least one text")
-    return _pick(data, sorted(range(len(data)), key=lambda i: _hash(f"sample|{seed}", data.ids[i]))[:n])
+    return _pick(data, sorted(range(len(data)), key=lambda i: stable_hash(f"sample|{seed}", data.ids[i]))[:n])
 
 
 def _pick(data: Dataset, rows: Sequence[int]) -> Dataset:
@@ -317,13 +335,14 @@ def _without_duplicates(items: Iterable[_Item]) -> Iterator[_Item]:
 
 
 def _split_groups(name: str, groups: set[str], shares: tuple[float, float]) -> dict[str, str]:
-    ordered = sorted(groups, key=lambda group: _hash(name, group))
+    ordered = sorted(groups, key=lambda group: stable_hash(name, group))
     test, dev = (round(share * len(ordered)) for share in shares)
     names = ["test"] * test + ["dev"] * dev + ["train"] * (len(ordered) - test - dev)
     return dict(zip(ordered, names, strict=True))
 
 
-def _hash(*parts: str) -> str:
+def stable_hash(*parts: str) -> str:
+    """A digest that orders things at random and the same way on every machine."""
     return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
 
 
@@ -381,7 +400,7 @@ def _pair() -> Iterator[_Item]:
     for paper in papers.values():
         others = sorted(
             (p for p in papers if p != paper["id"] and split_of[p] == split_of[paper["id"]]),
-            key=lambda p: _hash("pair", paper["id"], p),
+            key=lambda p: stable_hash("pair", paper["id"], p),
         )
         turn = 0
         for aspect, query in paper["summary"].items():

@@ -1,20 +1,23 @@
-"""From attribution scores to what is kept: hard rationales, removal paths, and soft keep-probabilities.
+"""From attribution scores to what is kept: hard rationales, removal paths, groups, and soft keep-probabilities.
 
 One tie rule everywhere: of two equal scores the feature that comes first ranks first, so the same scores give the same
 masks on every machine. NaN among the scores of real features is an error; features that an input does not have
 (`feature_mask` False) rank last and are never part of a rationale.
 
-Shape letters: B inputs, S steps, F features.
+Shape letters: B inputs, S steps, F features, K groups.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from faithlib import noise
 from faithlib.errors import InputError, unknown
 
 
@@ -61,6 +64,104 @@ def removal_path(scores: Tensor, feature_mask: Tensor | None = None, *, descendi
     position = position_in_rank(scores, feature_mask, descending=descending)
     steps = torch.arange(scores.shape[1], device=scores.device)
     return position[:, None, :] > steps[None, :, None]
+
+
+def salience_groups(
+    scores: Tensor,
+    k: int,
+    feature_mask: Tensor | None = None,
+    *,
+    remainder: str = "spread",
+    ties: str = "position",
+    seed: int = 0,
+) -> Tensor:
+    """K groups of features by descending score (Wu et al. 2024, Section 3): the group 0..K-1 of every feature, long [B,
+    F], 0 for the most salient; -1 for absent features.
+
+    The paper's "equally sized" groups hold ranks (i-1) n/K to i n/K of an input's n features. `remainder` says what
+    that means where K does not divide n:
+    - "spread": the bounds i n/K are rounded, halves up; sizes differ by at most one.
+    - "last": floor(n/K) features a group, the last group takes the rest as well.
+    - "drop": floor(n/K) features a group; the rest, lowest in rank, belongs to no group (-1). All sizes are equal.
+
+    `ties` says who goes first among equal scores: "position" the first feature, the rule of `rank`; "random" an order
+    drawn anew for every input, which depends on `seed` and the input's own scores, not on the batch around it.
+
+    Raises InputError where k is below 1 or above an input's number of features.
+
+    >>> salience_groups(torch.tensor([[0.1, 0.9, 0.5, 0.2, 0.3]]), 2).tolist()
+    [[1, 0, 0, 1, 0]]
+    >>> salience_groups(torch.tensor([[0.1, 0.9, 0.5, 0.2, 0.3]]), 2, remainder="drop").tolist()
+    [[-1, 0, 0, 1, 1]]
+    """
+    if remainder not in ("spread", "last", "drop"):
+        raise unknown("remainder", remainder, ("spread", "last", "drop"))
+    if ties not in ("position", "random"):
+        raise unknown("ties", ties, ("position", "random"))
+    present = checked_mask(scores, feature_mask)
+    n = present.sum(dim=1, keepdim=True)
+    if k < 1:
+        raise InputError(f"k {k}: expected at least one group")
+    if (n < k).any():
+        row = int((n[:, 0] < k).nonzero()[0])
+        raise InputError(f"k {k}: input {row} has only {int(n[row])} features; choose at most so many groups")
+    place = _shuffled_position(scores, present, seed) if ties == "random" else position_in_rank(scores, present)
+    if remainder == "spread":
+        steps = torch.arange(1, k + 1, device=scores.device)
+        # round(i n / K) in whole numbers, so that no bound depends on floating point.
+        group = torch.searchsorted((2 * steps * n + k) // (2 * k), place, right=True)
+    else:
+        group = place // (n // k)
+        group = group.clamp(max=k - 1) if remainder == "last" else torch.where(group < k, group, -1)
+    return torch.where(present, group, -1)
+
+
+def group_salience(scores: Tensor, groups: Tensor, k: int, *, reduce: str = "sum") -> Tensor:
+    """s(G_i), the sum of the scores in each group (Wu et al. 2024, Eq. 1), [B, K], for `groups` [B, F] of
+    `salience_groups`; features in no group (-1) count nowhere.
+
+    Groups of equal size come out in descending order to the last bit. Groups that differ in size need not: 79 equal
+    positive scores sum to more than 78, and of 79 and 78 negative ones the larger group sums to less. That is Eq. 1,
+    and right for a model that adds up its features, where the larger group does cost more; `saco` takes such rows as
+    they are. Of a nearly uniform map, though, the sums tell the sizes and little else. `reduce` "mean" divides by the
+    group's size: descending up to rounding whatever the sizes, proportional to the sum where sizes are equal, and its
+    differences stay the same when all scores are shifted by a constant.
+
+    Sums are taken in double precision and returned in the dtype of the scores, at least float32. Raises InputError for
+    shapes that differ, a group outside -1..K-1, an empty group under "mean", and scores that are not finite.
+
+    >>> scores = torch.tensor([[0.1, 0.9, 0.5, 0.2]])
+    >>> group_salience(scores, salience_groups(scores, 2), 2).tolist()
+    [[1.399999976158142, 0.30000001192092896]]
+    """
+    if reduce not in ("sum", "mean"):
+        raise unknown("reduce", reduce, ("sum", "mean"))
+    present = checked_mask(scores, groups >= 0)
+    if (groups < -1).any() or (groups >= k).any():
+        raise InputError(f"groups run from {int(groups.min())} to {int(groups.max())}: expected -1 to {k - 1}")
+    # One slot more than groups, for the features that are in none.
+    slot = torch.where(present, groups, k)
+    sums = scores.new_zeros(len(scores), k + 1, dtype=torch.double)
+    sums.scatter_add_(1, slot, torch.where(present, scores, 0).double())
+    if reduce == "mean":
+        sizes = torch.zeros_like(sums).scatter_add_(1, slot, torch.ones_like(slot, dtype=torch.double))
+        if (sizes[:, :k] == 0).any():
+            row, group = (sizes[:, :k] == 0).nonzero()[0].tolist()
+            raise InputError(f"group {group} of input {row} is empty: it has no mean")
+        sums /= sizes
+    return sums[:, :k].to(torch.promote_types(scores.dtype, torch.float32))
+
+
+def _shuffled_position(scores: Tensor, present: Tensor, seed: int) -> Tensor:
+    """`position_in_rank` with equal scores in random order."""
+    rows = zip((scores + 0.0).float().cpu(), present.cpu(), strict=True)  # + 0.0: minus zero equals zero
+    content = [hashlib.blake2b(row[there].numpy().tobytes(), digest_size=8).digest() for row, there in rows]
+    zeros = np.zeros(len(content), dtype=np.int64)
+    keys = noise.row_keys(seed, np.frombuffer(b"".join(content), dtype=np.uint64), zeros, zeros)
+    drawn = noise.uniform(torch.from_numpy(keys).to(scores.device), scores.shape[1], 1)[..., 0]
+    order = drawn.argsort(dim=1, stable=True)
+    place = position_in_rank(scores.gather(1, order), present.gather(1, order))
+    return torch.empty_like(place).scatter_(1, order, place)
 
 
 def _minmax(scores: Tensor, present: Tensor) -> Tensor:

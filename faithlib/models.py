@@ -10,7 +10,7 @@ import argparse
 import json
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +44,8 @@ def load_model(spec: str, *, revision: str | None = None, attention: str = "sdpa
     """Load a classifier.
 
     - `local:text/movie-seed0`: LoRA adapter in data/checkpoints over its fetched encoder, merged into plain weights; or
-      an LSTM over the encoder's word embeddings (`local:text/movie-lstm-seed0`), which has no attention.
+      an LSTM over the encoder's word embeddings (`local:text/movie-lstm-seed0`), which has no attention; or a small
+      Vision Transformer (`local:vision/fashion-base-seed0`).
     - `hf:<hub id or folder>`: any Hugging Face sequence classifier with safetensors weights; `revision` pins a commit.
     - `timm:<name or folder>`: a timm VisionTransformer with its pretrained weights (`timm:<name>?random`: random ones).
     `attention` is "sdpa" (fast) or "eager" (gives attention maps).
@@ -70,6 +71,8 @@ def _local(name: str, revision: str | None, attention: str) -> Classifier:
     if not (folder / "card.json").exists():
         raise unknown("local model", name, local_checkpoints())
     card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
+    if (folder / "config.json").exists():  # a Vision Transformer, in timm's own layout
+        return replace(_timm(str(folder), revision, attention), spec=f"local:{name}", card=card)
     encoder = encoder_folder(card["encoder"])
     labels = tuple(card["label_names"])
     tokenizer = transformers.AutoTokenizer.from_pretrained(str(encoder), local_files_only=True)
@@ -123,20 +126,12 @@ def _classifier(name: str, attention: str, **options: Any) -> Any:
 
 def _timm(name: str, revision: str | None, attention: str) -> Classifier:
     name, _, how = name.partition("?")
-    folder = Path(name)
-    if folder.is_dir():
-        settings = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        weights = folder / "model.safetensors"
-        if not weights.exists():
-            raise DataError(f"{weights} is missing: pickled weights are not loaded")
-        model = timm.create_model(
-            settings["architecture"],
-            num_classes=settings.get("num_classes", 1000),
-            checkpoint_path=str(weights),
-            **settings.get("model_args", {}),
-        )
+    # Notebooks run in folders of their own, so a relative folder may be meant from the repository's root.
+    folder = next((place for place in (Path(name), ROOT / name) if place.is_dir()), None)
+    if folder:
+        model, labels = _timm_folder(folder)
     elif timm.is_model(name):
-        model = timm.create_model(name, pretrained=how != "random")
+        model, labels = timm.create_model(name, pretrained=how != "random"), ()
     else:
         raise unknown("timm model", name, timm.list_models("*vit*_patch*"))
     if attention == "eager":
@@ -145,15 +140,33 @@ def _timm(name: str, revision: str | None, attention: str) -> Classifier:
                 module.fused_attn = False
     elif attention != "sdpa":
         raise ModelError(f"attention {attention!r}: expected 'sdpa' or 'eager'")
-    return Classifier(model, None, tuple(str(i) for i in range(model.num_classes)), f"timm:{name}")
+    return Classifier(model, None, labels or tuple(str(i) for i in range(model.num_classes)), f"timm:{name}")
+
+
+def _timm_folder(folder: Path) -> tuple[Any, tuple[str, ...]]:
+    """A model in timm's layout (`config.json`, `model.safetensors`) and its label names, if it has any."""
+    weights = folder / "model.safetensors"
+    if not weights.exists():
+        raise DataError(f"{weights} is missing: pickled weights are not loaded")
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    model = timm.create_model(
+        config["architecture"],
+        num_classes=config.get("num_classes", 1000),
+        pretrained_cfg_overlay=config.get("pretrained_cfg", {}),
+        **config.get("model_args", {}),
+    )
+    # Checkpoints are saved in half precision; loading copies them into the model's float32.
+    model.load_state_dict(safetensors.torch.load_file(weights))
+    return model, tuple(config.get("label_names", ()))
 
 
 _LOADERS = {"local": _local, "hf": _hf, "timm": _timm}
 
 
-def cards() -> pd.DataFrame:
-    """What every shipped checkpoint reached on its test split, a row each; `classifier` is "" for the task's own."""
-    files = [CHECKPOINTS / name / "card.json" for name in local_checkpoints()]
+def cards(kind: str = "text") -> pd.DataFrame:
+    """What every shipped checkpoint of a kind ("text", "vision") reached on its test split, a row each; a text
+    `classifier` is "" for the task's own."""
+    files = [CHECKPOINTS / name / "card.json" for name in local_checkpoints() if name.startswith(f"{kind}/")]
     return pd.DataFrame([{"classifier": "", **json.loads(file.read_text(encoding="utf-8"))} for file in files])
 
 

@@ -491,7 +491,7 @@ class Perturber:
     def _forward_pixels(self, ask: _Ask, which: Tensor, index: Tensor) -> Tensor:
         inputs: Any = self.inputs
         if self._replacement is None:
-            self._replacement = _replacement_pixels(inputs.pixels, self.erase)
+            self._replacement = replacement_pixels(inputs.pixels, self.erase)
         kept = ask.payload[ask.mask_of[which]][:, inputs.feature_of]
         pixels = torch.where(kept[:, None], inputs.pixels[index], self._replacement[index])
         return self._backend.forward_pixels(pixels.to(next(self._backend.model.parameters()).dtype))
@@ -516,14 +516,11 @@ class Perturber:
 
     def _token_features(self) -> Tensor:
         """Which feature each token of a ViT shows, [1, L]; class and register tokens are protected."""
-        model: Any = self._backend.model
-        grid, (high, wide) = model.patch_embed.grid_size, model.patch_embed.patch_size
-        corners = self.inputs.feature_of[::high, ::wide]
-        spread = corners.repeat_interleave(high, 0).repeat_interleave(wide, 1)
-        if tuple(corners.shape) != tuple(grid) or not torch.equal(spread, self.inputs.feature_of):
+        corners = self._backend.patch_features()
+        if corners is None:
             raise InputError("soft perturbation of a ViT needs features made of whole patches of the model")
-        prefix = corners.new_full((model.num_prefix_tokens,), -1)
-        return torch.cat([prefix, corners.flatten()])[None]
+        prefix = corners.new_full((self._backend.model.num_prefix_tokens,), -1)
+        return torch.cat([prefix, corners])[None]
 
 
 class SetFunction:
@@ -618,7 +615,7 @@ class _Clock:
         return sum(start.elapsed_time(end) for start, end in self._events) / 1000
 
 
-def _replacement_pixels(pixels: Tensor, erase: str) -> Tensor:
+def replacement_pixels(pixels: Tensor, erase: str) -> Tensor:
     """What an erased pixel becomes, [B, C, H, W]."""
     if erase == "zero":
         return torch.zeros_like(pixels)

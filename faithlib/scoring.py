@@ -3,17 +3,28 @@
 Thin glue between `masks`, `Perturber` and `metrics`. Metrics that need the same perturbed rows share them through the
 perturber.
 
-Shape letters: B inputs, S rationale lengths, F features.
+Shape letters: B inputs, S rationale lengths, F features, K groups.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
-from faithlib.masks import normalise, position_in_rank, removal_path, soft_keep, top_ratio
-from faithlib.metrics import aopc, comprehensiveness_nc, soft_nc, soft_ns, sufficiency_ns
+from faithlib.errors import InputError, unknown
+from faithlib.masks import (
+    group_salience,
+    normalise,
+    position_in_rank,
+    removal_path,
+    salience_groups,
+    soft_keep,
+    top_ratio,
+)
+from faithlib.metrics import aopc, auc, comprehensiveness_nc, log_odds, saco, soft_nc, soft_ns, sufficiency_ns
 from faithlib.perturb import Perturber
 
 PAPER_RATIOS = (0.01, 0.05, 0.10, 0.20, 0.50)
@@ -117,3 +128,146 @@ def aopc_scores(perturber: Perturber, scores: Tensor) -> dict[str, Tensor]:
         name: aopc(perturber.full, perturber.keep(removal_path(order, mask)), mask.sum(dim=1))
         for name, order in (("aopc_morf", scores), ("aopc_lerf", last_first))
     }
+
+
+@dataclass(frozen=True)
+class SacoSteps:
+    """What a model answers while groups of features go, alone and one after the other; from `saco_steps`.
+
+    - `salience` [B, K]: what the attribution gives to each group, most salient group first.
+    - `alone` [B, K]: what the output loses when this group alone is erased; negative where it gains.
+    - `morf`, `lerf` [B, K+1]: the output after 0..K groups, most (least) relevant first.
+    - `log_p` [B, K+1]: the logarithm of the target's probability along `morf`, whatever the output.
+    - `correct` bool [B, K+1]: whether the predicted class along `morf` is the label.
+
+    The output is the perturber's: the target's probability, or its logit.
+    """
+
+    salience: Tensor
+    alone: Tensor
+    morf: Tensor
+    lerf: Tensor
+    log_p: Tensor
+    correct: Tensor
+
+
+def saco_steps(
+    perturber: Perturber,
+    scores: Tensor,
+    *,
+    k: int = 10,
+    labels: Tensor | None = None,
+    remainder: str = "spread",
+    ties: str = "position",
+    reduce: str = "sum",
+    seed: int = 0,
+) -> SacoSteps:
+    """The perturbed rows behind Wu et al.'s five metrics (2024, Sections 3 and 4.3), for attributions [B, F].
+
+    The groups are those of `masks.salience_groups` (`k`, `remainder`, `ties`, `seed`), their saliences those of
+    `masks.group_salience` (`reduce`). `labels` [B]: the classes that count as correct, by default the predicted ones.
+    Features that are in no group (remainder "drop") are never erased.
+
+    3K - 2 distinct rows an input with the unperturbed one (28 for K = 10), asked in one call: the first group to go in
+    either order is also erased alone, and both orders end with nothing left. One metric at a time asks for 5 (K + 1).
+
+    Raises InputError for labels that are no integers [B], and as `salience_groups` does.
+    """
+    scores = scores.to(perturber.device)
+    present = perturber.feature_mask
+    group = salience_groups(scores, k, present, remainder=remainder, ties=ties, seed=seed)
+    step = torch.arange(k, device=group.device)[:, None]
+    each = group[:, None]
+    kept = torch.cat([each != step, (each > step) | (each < 0), each < k - 1 - step], dim=1)
+    logits = torch.cat([perturber.logits_full[:, None], perturber.logits(kept)], dim=1)
+    index = perturber.target[:, None, None].expand(-1, logits.shape[1], 1)
+    output = (logits.softmax(dim=-1) if perturber.output == "probability" else logits).gather(2, index)[..., 0]
+    full, alone, morf, lerf = output.split([1, k, k, k], dim=1)
+    along = [0, *range(k + 1, 2 * k + 1)]
+    label = perturber.predicted if labels is None else _checked_labels(labels, perturber.predicted)
+    return SacoSteps(
+        salience=group_salience(scores, group, k, reduce=reduce),
+        alone=full - alone,
+        morf=torch.cat([full, morf], dim=1),
+        lerf=torch.cat([full, lerf], dim=1),
+        log_p=logits[:, along].log_softmax(dim=-1).gather(2, index[:, along])[..., 0],
+        correct=logits[:, along].argmax(dim=-1) == label[:, None],
+    )
+
+
+def saco_scores(
+    perturber: Perturber,
+    scores: Tensor,
+    *,
+    k: int = 10,
+    labels: Tensor | None = None,
+    remainder: str = "spread",
+    ties: str = "position",
+    reduce: str = "sum",
+    lodds: str = "ratio",
+    seed: int = 0,
+) -> dict[str, Tensor]:
+    """SaCo and the four metrics it is compared with (Wu et al. 2024, Section 4.3), of attributions [B, F], [B] each.
+
+    - "saco": the salience-guided faithfulness coefficient (Algorithm 1), in [-1, 1], higher is better. NaN where all
+      scores of an input are equal, however large the groups: the tie rule alone made them.
+    - "auc": area under the curve of 1[predicted class == label] at 0, 1/K .. 1 of the features removed, most relevant
+      first, in [0, 1]; lower is better.
+    - "aopc_morf": mean drop of the output over the K removals of that path; higher is better.
+    - "log_odds": mean over the same removals, lower is better. The paper gives no formula. `lodds` "ratio": log(p(y|x~)
+      / p(y|x)), what the work it cites calls log-odds; "odds": the difference of the log-odds log(p / (1 - p)),
+      `metrics.log_odds`. Always of probabilities.
+    - "aopc_lerf": mean drop of the output over the K removals least relevant first; lower is better. This is the
+      paper's "Comprehensiveness" - the opposite of ERASER's, which removes what is most relevant and where higher is
+      better.
+
+    The other options are those of `saco_steps`, which gives what stands behind these numbers, for the same rows. For
+    tied drops counted by halves: `saco(steps.salience, steps.alone, ties="half")`.
+    """
+    if lodds not in ("ratio", "odds"):
+        raise unknown("lodds", lodds, ("ratio", "odds"))
+    steps = saco_steps(perturber, scores, k=k, labels=labels, remainder=remainder, ties=ties, reduce=reduce, seed=seed)
+    p_full, path = steps.log_p[:, 0].exp(), steps.log_p[:, 1:].exp()
+    log_ratio = (steps.log_p[:, 1:] - steps.log_p[:, :1]).mean(dim=1)
+    return {
+        "saco": _saco(perturber, scores, steps.salience, steps.alone),
+        "auc": auc(steps.correct.float()),
+        "aopc_morf": aopc(steps.morf[:, 0], steps.morf[:, 1:]),
+        "log_odds": log_ratio if lodds == "ratio" else log_odds(p_full, path),
+        "aopc_lerf": aopc(steps.lerf[:, 0], steps.lerf[:, 1:]),
+    }
+
+
+def saco_of_groups(
+    perturber: Perturber,
+    scores: Tensor,
+    *,
+    k: int = 10,
+    remainder: str = "spread",
+    ties: str = "position",
+    reduce: str = "sum",
+    seed: int = 0,
+) -> Tensor:
+    """SaCo alone, [B]: the "saco" of `saco_scores` for K + 1 rows an input where all five metrics need 3K - 2."""
+    scores = scores.to(perturber.device)
+    group = salience_groups(scores, k, perturber.feature_mask, remainder=remainder, ties=ties, seed=seed)
+    kept = group[:, None] != torch.arange(k, device=group.device)[:, None]
+    alone = perturber.full[:, None] - perturber.keep(kept)
+    return _saco(perturber, scores, group_salience(scores, group, k, reduce=reduce), alone)
+
+
+def _saco(perturber: Perturber, scores: Tensor, salience: Tensor, alone: Tensor) -> Tensor:
+    """The coefficient, NaN where all scores of an input are equal."""
+    scores, present = scores.to(perturber.device), perturber.feature_mask
+    low = torch.where(present, scores, torch.inf).amin(dim=1)
+    high = torch.where(present, scores, -torch.inf).amax(dim=1)
+    return torch.where(low < high, saco(salience, alone), torch.nan)
+
+
+def _checked_labels(labels: Tensor, predicted: Tensor) -> Tensor:
+    if labels.shape != predicted.shape or labels.is_floating_point() or labels.dtype == torch.bool:
+        raise InputError(
+            f"labels have shape {tuple(labels.shape)} and dtype {labels.dtype}: expected integers [B] = "
+            f"[{len(predicted)}]"
+        )
+    return labels.to(predicted.device)

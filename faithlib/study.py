@@ -180,7 +180,8 @@ def _check_same_settings(made: Table, path: Path) -> None:
         name: {(of, key) for of, block in profile.settings.items() for key in block}
         for name, profile in made.profiles.items()
     }
-    owners = {*made.studies, *(name for _, _, name, _ in made.entries())}
+    training = {name for study in made.studies.values() for name in study.train}
+    owners = {*made.studies, *training, *(name for _, _, name, _ in made.entries())}
     for of in sorted({of for have in keys.values() for of, _ in have} - owners):
         raise unknown(f"study or notebook with settings in {path.name},", of, owners)
     every = set().union(*keys.values())
@@ -414,7 +415,7 @@ def make_job(source: Path, profile_name: str, given: Mapping[str, Any]) -> Job:
 
         parts["here"] = [name for name in entry.needs if is_here(name)]
     if kind != "train":
-        parts["checkpoints"] = tree_digest(_checkpoint(block, parameters))
+        parts["checkpoints"] = [tree_digest(path) for path in _checkpoints(block, parameters)]
     if kind == "report":
         parts["published"] = tree_digest(data / "published")
         parts["reference"] = tree_digest(data / "reference")
@@ -431,17 +432,17 @@ def _own_settings(block: Settings, entry: NotebookEntry, parameters: Mapping[str
     return {key: value[own] if isinstance(value, dict) and own in value else value for key, value in rest.items()}
 
 
-def _checkpoint(block: Settings, parameters: Mapping[str, Any]) -> Path:
-    """The checkpoint a computation loads, where its settings name one for a parameter's value; if not, the folder of
-    all.
+def _checkpoints(block: Settings, parameters: Mapping[str, Any]) -> list[Path]:
+    """The checkpoints a computation loads: the one that its settings name for a parameter's value, or all that they
+    name; the folder of all where they name none.
 
     A checkpoint of another seed or task, made later, must not make a run that never looks at it out of date.
     """
     folder = root() / "data" / "checkpoints"
     models = block.get("models", {})
-    spec = next((models[value] for value in map(str, parameters.values()) if value in models), "")
-    kind, _, name = spec.format_map(defaultdict(str, parameters)).partition(":")
-    return folder / name if kind == "local" else folder
+    named = next(([models[value]] for value in map(str, parameters.values()) if value in models), list(models.values()))
+    specs = [spec.format_map(defaultdict(str, parameters)).partition(":") for spec in named]
+    return [folder / name if kind == "local" else folder for kind, _, name in specs] or [folder]
 
 
 def _reads(notebook: str, entry: NotebookEntry) -> list[str]:

@@ -315,7 +315,7 @@ def test_images_equal_the_one_row_loop(erase, class_token):
             erase
         )
         if replacement is None:
-            replacement = perturb._replacement_pixels(inputs.pixels[b : b + 1], "blur")[0]
+            replacement = perturb.replacement_pixels(inputs.pixels[b : b + 1], "blur")[0]
             assert replacement.std() < image.std()
         for s in range(4):
             pixels = image.clone()

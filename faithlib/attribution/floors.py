@@ -1,8 +1,8 @@
 """Attributions that know nothing of the model: the floors that every other method has to beat.
 
-Each function answers [B, L], one number a position, from the inputs alone.
+Each function answers from the inputs alone: for texts [B, L], one number a position, for images [B, F], one a feature.
 
-Shape letters: B inputs, L tokens.
+Shape letters: B inputs, L tokens, F features.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from faithlib.errors import unknown
-from faithlib.inputs import TextInputs
+from faithlib.inputs import ImageInputs, TextInputs
 
 DISTRIBUTIONS = ("gaussian", "uniform")
 
@@ -37,6 +37,24 @@ def uniform(inputs: TextInputs) -> Tensor:
 
     With pool="sum" this is the length confound of Zaman & Belinkov 2022 (PAPERS.md, E5) by itself."""
     return torch.ones(inputs.input_ids.shape)
+
+
+def random_image(inputs: ImageInputs, *, seed: int = 0, distribution: str = "uniform") -> Tensor:
+    """Independent U(0, 1) draws, the Random Attribution of Wu et al. 2024 (section 5.2), or N(0, 1) with "gaussian".
+
+    One draw a feature: features of one pixel make the paper's map of pixels. Drawn from (seed, content of the image and
+    its features): the same image gets the same scores in every batch.
+    """
+    if distribution not in DISTRIBUTIONS:
+        raise unknown("distribution", distribution, DISTRIBUTIONS)
+    draw = torch.randn if distribution == "gaussian" else torch.rand
+    n, keys = inputs.feature_mask.shape[1], inputs.keys()
+    return torch.stack([draw(n, generator=generator(seed, key)) for key in keys])
+
+
+def uniform_image(inputs: ImageInputs) -> Tensor:
+    """1 for every feature, whatever its size: each matters alike. SaCo has no answer to equal saliences."""
+    return torch.ones(inputs.feature_mask.shape)
 
 
 def generator(seed: int, key: int) -> torch.Generator:

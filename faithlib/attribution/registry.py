@@ -1,7 +1,7 @@
 """One door to all attribution methods: names, options, aggregation, pooling, checks.
 
-What a method does is said at its function; `attribute` does what they share. Shape letters: B inputs, L tokens, D
-embedding size, F features.
+What a method does is said at its function; `attribute` does what they share. Shape letters: B inputs, R rows of one
+chunk, L tokens, P patches, D embedding size, F features, H and W pixels.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from faithlib.attribution import attention, deeplift, floors, gradient, perturbation
+from faithlib.attribution import attention, deeplift, floors, gradient, perturbation, vit
 from faithlib.attribution.explained import OUTPUTS, chunks, target_classes, undisturbed
-from faithlib.backends import TextBackend
-from faithlib.errors import InputError, unknown
-from faithlib.inputs import TextInputs
+from faithlib.attribution.vision import UPSAMPLINGS, image_chunks, on_pixels
+from faithlib.backends import TextBackend, VisionBackend
+from faithlib.errors import InputError, UnknownNameError, unknown
+from faithlib.inputs import ImageInputs, Inputs, TextInputs
 
 AGGREGATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "l2": lambda x: x.norm(dim=-1),
@@ -28,8 +29,14 @@ AGGREGATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 POOLS = ("sum", "mean")
 
+# What a method explains, its default first. Papers about ViTs start from the logit, and relevance has no other start.
+LOGIT_FIRST = ("logit", "probability", "loss")
+LOGIT_ONLY = ("logit",)
+
 # A backward pass keeps every layer's activations: small chunks on a processor are also the fastest.
 _MOST_TOKENS = {"cpu": 2048, "cuda": 1 << 15}
+# With maps of all blocks in the graph, a ViT-B takes 1.2 MB a token (measured): 1 and 10 GB.
+_MOST_IMAGE_TOKENS = {"cpu": 1024, "cuda": 1 << 13}
 
 
 @dataclass(frozen=True)
@@ -37,19 +44,21 @@ class Method:
     """A function and what it answers.
 
     `answers`: "elements" [R, L, D] of a chunk, "positions" [R, L] of a chunk, "floor" [B, L] of the inputs alone,
-    "features" [B, F] of erased copies. `aggregation`: the default over D, for elements.
+    "features" [B, F] of erased copies; of images "patches" [R, P] or "pixels" [R, H, W] of a chunk, "floor" [B, F].
+    `aggregation`: the default over D, for elements. `outputs`: what it can explain, the default first.
     """
 
     run: Callable[..., Tensor]
     answers: str
     aggregation: str | None = None
+    outputs: tuple[str, ...] = OUTPUTS
 
     @property
     def options(self) -> tuple[str, ...]:
         """The options that it takes beside those of every method."""
         own = [p.name for p in inspect.signature(self.run).parameters.values() if p.kind is p.KEYWORD_ONLY]
-        extra = {"elements": ["max_tokens"], "positions": ["max_tokens"], "features": ["erase", "perturber"]}
-        return (*own, *extra.get(self.answers, []))
+        extra = {"features": ["erase", "perturber"], "floor": [], "patches": ["max_tokens", "upsample"]}
+        return (*own, *extra.get(self.answers, ["max_tokens"]))
 
 
 METHODS: dict[str, Method] = {
@@ -69,22 +78,44 @@ METHODS: dict[str, Method] = {
 }
 
 
-def methods() -> tuple[str, ...]:
-    """The names of all methods.
+# In the order of Table 2 of Wu et al. 2024.
+IMAGE_METHODS: dict[str, Method] = {
+    "integrated_gradients": Method(vit.integrated_gradients, "pixels"),
+    "grad_cam": Method(vit.grad_cam, "patches", outputs=LOGIT_FIRST),
+    "lrp": Method(vit.lrp, "pixels", outputs=LOGIT_ONLY),
+    "partial_lrp": Method(vit.partial_lrp, "patches", outputs=LOGIT_ONLY),
+    "transformer_attribution": Method(vit.transformer_attribution, "patches", outputs=LOGIT_ONLY),
+    "conservative_lrp": Method(vit.conservative_lrp, "patches", outputs=LOGIT_ONLY),
+    "raw_attention": Method(vit.raw_attention, "patches"),
+    "rollout": Method(vit.rollout, "patches"),
+    "transformer_mm": Method(vit.transformer_mm, "patches", outputs=LOGIT_FIRST),
+    "attcat": Method(vit.attcat, "patches", outputs=LOGIT_FIRST),
+    "random": Method(floors.random_image, "floor"),
+    "uniform": Method(floors.uniform_image, "floor"),
+}
+_BY_KIND = {"text": METHODS, "image": IMAGE_METHODS}
+
+
+def methods(kind: str = "text") -> tuple[str, ...]:
+    """The names of all methods for "text" or "image" inputs.
 
     >>> methods()[:3]
     ('attention', 'scaled_attention', 'input_x_gradient')
+    >>> methods("image")[:3]
+    ('integrated_gradients', 'grad_cam', 'lrp')
     """
-    return tuple(METHODS)
+    if kind not in _BY_KIND:
+        raise unknown("kind of inputs", kind, _BY_KIND)
+    return tuple(_BY_KIND[kind])
 
 
 def attribute(
     name: str,
     model: nn.Module | None,
-    inputs: TextInputs,
+    inputs: Inputs,
     *,
     target: str | int | Tensor | list[int] | tuple[int, ...] = "predicted",
-    output: str = "probability",
+    output: str | None = None,
     aggregation: str | None = None,
     pool: str = "sum",
     **options: Any,
@@ -93,7 +124,10 @@ def attribute(
 
     What is explained: `output` "probability" (softmax), "logit", or "loss" (log p, the cross entropy with its sign
     turned) of `target`: the "predicted" class, a class index, or one a input (gold labels). Larger always supports the
-    target. Gradients, attention and baselines act on the embedding output, after positions, types and LayerNorm.
+    target. Default: the probability; for images, where the table says so, the logit, as in the methods' papers.
+
+    **Texts** (a Hugging Face encoder classifier). Gradients, attention and baselines act on the embedding output, after
+    positions, types and LayerNorm.
 
     | method | default aggregation | own options |
     | --- | --- | --- |
@@ -113,25 +147,55 @@ def attribute(
 
     `aggregation` over D, for methods with one score an embedding element: "l2", "mean", "sum", "abs_sum" (|sum|).
     `pool` from positions to features, after it: "sum" or "mean" over a feature's positions; methods that erase score
-    features as wholes and pool nothing. `max_tokens` (methods with a forward of their own): positions a forward; the
-    scores do not depend on it, nor on the other inputs in the batch, their order, or padding.
+    features as wholes and pool nothing.
 
-    The model is run in evaluation mode and left as it was found: modes, `requires_grad`, attention implementation,
-    hooks, gradients. random and uniform do not look at it and accept None. Scores are on the model's device.
+    **Images** (a timm VisionTransformer).
 
-    Raises UnknownNameError for an unknown method, option, target, output, aggregation or pool; InputError for values
-    that cannot be used and where a method answers NaN or infinity; ModelError where the model lacks what it needs.
+    | method | map | output | own options |
+    | --- | --- | --- | --- |
+    | integrated_gradients | pixels | probability | baseline, n_steps, internal_batch_size |
+    | grad_cam | patches | logit | - |
+    | lrp | pixels | logit, no other | - |
+    | partial_lrp | patches | logit, no other | variant "paper" / "released" |
+    | transformer_attribution | patches | logit, no other | start_layer |
+    | conservative_lrp | patches | logit, no other | - |
+    | raw_attention | patches | no effect | layer |
+    | rollout | patches | no effect | fusion, start_layer |
+    | transformer_mm | patches | logit | layers "all" / "last" |
+    | attcat | patches | logit | queries "all" / "class" |
+    | random | features | no effect | seed, distribution |
+    | uniform | features | no effect | - |
+
+    From map to features: where features and the model's patches are the same, a map of patches is the answer as it is.
+    Everywhere else it is first brought to pixels, by `upsample` "bilinear" (default; corners not aligned) or "nearest".
+    Maps of pixels are pooled within each feature by `pool`, "sum" (default) or "mean"; features of one pixel get the
+    map itself.
+
+    **Both.** `max_tokens` (methods with a forward of their own): positions a forward; the scores do not depend on it,
+    nor on the other inputs in the batch, their order, or padding. The model is run in evaluation mode and left as it
+    was found: modes, `requires_grad`, attention implementation, hooks, gradients. random and uniform do not look at it
+    and accept None. Scores are on the model's device.
+
+    Raises UnknownNameError for an unknown method, option, target, output, aggregation, pool or upsample; InputError for
+    values that cannot be used, images of another size than the model's, and where a method answers NaN or infinity;
+    ModelError where the model lacks what the method needs, such as the class token whose attention row most image
+    methods read.
     """
     method = _checked(name, inputs, output, aggregation, pool, options)
+    output = output or method.outputs[0]
     classes = target_classes(target, len(inputs))
     if method.answers == "floor":
-        scores = _pooled(method.run(inputs, **options), inputs.to("cpu"), pool)
-        scores = scores.to(inputs.input_ids.device if model is None else next(model.parameters()).device)
+        scores = method.run(inputs, **options)
+        if isinstance(inputs, TextInputs):
+            scores = _pooled(scores, inputs.feature_of.cpu(), inputs.feature_mask.cpu(), pool)
+        scores = scores.to(inputs.n_features.device if model is None else next(model.parameters()).device)
     elif model is None:
         raise InputError(f"{name} asks the model, and got None: only random and uniform go without")
     else:
         with undisturbed(model):
-            if method.answers == "features":
+            if isinstance(inputs, ImageInputs):
+                scores = _from_image_chunks(method, model, inputs, classes, output, pool, options)
+            elif method.answers == "features":
                 shared = {key: options.pop(key, None) for key in ("erase", "perturber")}
                 scores = method.run(perturbation.Answers(model, inputs, classes, output, **shared), **options)
             else:
@@ -140,22 +204,22 @@ def attribute(
 
 
 def _checked(
-    name: str, inputs: TextInputs, output: str, aggregation: str | None, pool: str, options: dict[str, Any]
+    name: str, inputs: Inputs, output: str | None, aggregation: str | None, pool: str, options: dict[str, Any]
 ) -> Method:
-    if name not in METHODS:
-        raise unknown("method", name, METHODS)
-    method = METHODS[name]
-    if not isinstance(inputs, TextInputs):
-        raise InputError(f"inputs are {type(inputs).__name__}: attributions of this registry explain TextInputs")
-    if output not in OUTPUTS:
+    method = _method(name, inputs)
+    if output is not None and output not in OUTPUTS:
         raise unknown("output", output, OUTPUTS)
+    if output is not None and output not in method.outputs:
+        raise InputError(
+            f"output {output!r}: {name} starts from the target's {' or '.join(method.outputs)}; leave output away"
+        )
     if pool not in POOLS:
         raise unknown("pool", pool, POOLS)
     if aggregation is not None and method.aggregation is None:
         able = ", ".join(n for n, m in METHODS.items() if m.aggregation)
         raise InputError(
             f"aggregation {aggregation!r}: {name} has one score a position or feature, nothing to aggregate; "
-            f"it applies to {able}"
+            f"it applies to {able}{'' if isinstance(inputs, TextInputs) else ' on texts'}"
         )
     if aggregation is not None and aggregation not in AGGREGATIONS:
         raise unknown("aggregation", aggregation, AGGREGATIONS)
@@ -163,6 +227,20 @@ def _checked(
         if option not in method.options:
             raise unknown(f"option of {name}", option, (*method.options, "target", "output", "aggregation", "pool"))
     return method
+
+
+def _method(name: str, inputs: Inputs) -> Method:
+    if not isinstance(inputs, TextInputs | ImageInputs):
+        raise InputError(f"inputs are {type(inputs).__name__}: expected TextInputs or ImageInputs")
+    kind, other = ("text", "image") if isinstance(inputs, TextInputs) else ("image", "text")
+    if name in _BY_KIND[kind]:
+        return _BY_KIND[kind][name]
+    if name in _BY_KIND[other]:
+        known = ", ".join(sorted(_BY_KIND[kind]))
+        raise UnknownNameError(
+            f"method {name!r} explains {other}s, not {type(inputs).__name__}: known for these: {known}"
+        )
+    raise unknown("method", name, _BY_KIND[kind])
 
 
 def _from_chunks(
@@ -176,39 +254,75 @@ def _from_chunks(
     options: dict[str, Any],
 ) -> Tensor:
     backend = TextBackend(model, inputs)
-    max_tokens = options.pop("max_tokens", None)
-    if max_tokens is None:
-        max_tokens = _MOST_TOKENS.get(backend.device.type, _MOST_TOKENS["cpu"])
-    if max_tokens < 1:
-        raise InputError(f"max_tokens {max_tokens}: expected at least 1")
+    max_tokens = _max_tokens(backend.device, options, _MOST_TOKENS)
     positions = torch.zeros(backend.inputs.input_ids.shape, device=backend.device)
     for chunk in chunks(backend, classes, output, max_tokens):
         scores = method.run(chunk, **options).detach().float()
         if method.aggregation is not None:
             scores = AGGREGATIONS[aggregation or method.aggregation](scores)
         positions[chunk.rows, : chunk.length] = scores
-    return _pooled(positions, backend.inputs, pool)
+    return _pooled(positions, backend.inputs.feature_of, backend.inputs.feature_mask, pool)
 
 
-def _pooled(positions: Tensor, inputs: TextInputs, pool: str) -> Tensor:
+def _from_image_chunks(
+    method: Method,
+    model: nn.Module,
+    inputs: ImageInputs,
+    classes: Tensor | None,
+    output: str,
+    pool: str,
+    options: dict[str, Any],
+) -> Tensor:
+    backend = VisionBackend(model, inputs)
+    upsample = options.pop("upsample", "bilinear")
+    if upsample not in UPSAMPLINGS:
+        raise unknown("upsample", upsample, UPSAMPLINGS)
+    max_tokens = _max_tokens(backend.device, options, _MOST_IMAGE_TOKENS)
+    feature_mask = backend.inputs.feature_mask
+    patches = backend.patch_features()
+    one_to_one = patches is not None and patches.sort().values.tolist() == list(range(feature_mask.shape[1]))
+    scores = torch.zeros(feature_mask.shape, device=backend.device)
+    for chunk in image_chunks(backend, classes, output, max_tokens):
+        found = method.run(chunk, **options).detach().float()
+        if method.answers == "patches" and one_to_one:
+            scores[chunk.rows[:, None], patches] = found
+            continue
+        pixels = on_pixels(found, backend, upsample) if method.answers == "patches" else found
+        feature_of = backend.inputs.feature_of.flatten().expand(len(pixels), -1)
+        scores[chunk.rows] = _pooled(pixels.flatten(1), feature_of, feature_mask[chunk.rows], pool)
+    return scores
+
+
+def _max_tokens(device: torch.device, options: dict[str, Any], most: dict[str, int]) -> int:
+    """The option, taken out of the options, or what suits the device."""
+    given = options.pop("max_tokens", None)
+    max_tokens: int = most.get(device.type, most["cpu"]) if given is None else given
+    if max_tokens < 1:
+        raise InputError(f"max_tokens {max_tokens}: expected at least 1")
+    return max_tokens
+
+
+def _pooled(positions: Tensor, feature_of: Tensor, feature_mask: Tensor, pool: str) -> Tensor:
     """Scores of positions [B, L] to scores of features [B, F]; protected positions are dropped."""
-    owned = inputs.feature_of >= 0
-    index = inputs.feature_of.clamp(min=0)
-    scores = positions.new_zeros(inputs.feature_mask.shape)
+    owned = feature_of >= 0
+    index = feature_of.clamp(min=0)
+    scores = positions.new_zeros(feature_mask.shape)
     scores.scatter_add_(1, index, torch.where(owned, positions, 0))
     if pool == "mean":
         scores /= torch.zeros_like(scores).scatter_add_(1, index, owned.to(scores.dtype)).clamp(min=1)
     return scores
 
 
-def _finite(name: str, scores: Tensor, inputs: TextInputs) -> Tensor:
+def _finite(name: str, scores: Tensor, inputs: Inputs) -> Tensor:
     mask = inputs.feature_mask.to(scores.device)
     bad = (~torch.isfinite(scores) & mask).any(dim=1)
     if bool(bad.any()):
         b = int(bad.nonzero()[0])
-        begin = " ".join(inputs.tokens[b][:8]) if inputs.tokens else "no token strings"
+        what = "an image"
+        if isinstance(inputs, TextInputs):
+            what = f"{' '.join(inputs.tokens[b][:8]) if inputs.tokens else 'no token strings'} ..."
         raise InputError(
             f"{name} gave NaN or infinite scores for {int(bad.sum())} of {len(bad)} inputs, first input {b} "
-            f"({begin} ...): check the model's weights and outputs on it, and leave it out or use another method"
+            f"({what}): check the model's weights and outputs on it, and leave it out or use another method"
         )
     return torch.where(mask, scores, 0)

@@ -7,6 +7,7 @@ better.
 from faithlib.metrics.curves import aopc, auc, log_odds, n_auc
 from faithlib.metrics.diagnosticity import Diagnosticity, diagnosticity
 from faithlib.metrics.hard import comprehensiveness_nc, sufficiency_ns
+from faithlib.metrics.saco import saco
 from faithlib.metrics.soft import soft_nc, soft_ns
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "diagnosticity",
     "log_odds",
     "n_auc",
+    "saco",
     "soft_nc",
     "soft_ns",
     "sufficiency_ns",

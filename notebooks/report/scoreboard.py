@@ -24,7 +24,7 @@ from faithlib import compare, figures, study
 run = study.start("scoreboard", profile=profile)
 figures.theme()
 # Papers whose study is in the book: all their ids must have a verdict.
-STUDIED = ["zhao_aletras_2023", "edin_2025"]
+STUDIED = ["zhao_aletras_2023", "wu_2024", "edin_2025"]
 PAPERS = {
     "zhao_aletras_2023": "Zhao & Aletras 2023 (Soft-NS, Soft-NC)",
     "wu_2024": "Wu et al. 2024 (SaCo)",

@@ -1,0 +1,222 @@
+"""Attributions of vision transformers: the ten methods that Wu et al. 2024 compare (section 4.2).
+
+| how | methods |
+| --- | --- |
+| gradients | integrated_gradients, grad_cam |
+| attention | raw_attention, rollout, transformer_mm, attcat |
+| relevance | lrp, partial_lrp, transformer_attribution, conservative_lrp |
+
+Each function answers a map of patches [R, P] or of pixels [R, H, W], neither clamped nor normalised beyond what is said
+here; the registry makes features of it. A_b is the attention map of block b (of 1 ... B blocks) after the softmax, F
+the explained number, E_n the mean over heads, (x)+ = max(x, 0); "the class token's row" is that of the token the
+prediction is read from, at the patches.
+
+Shape letters: R images of one chunk, L tokens, P patches, D embedding size, N heads, H and W pixels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from captum.attr import IntegratedGradients
+from torch import Tensor
+
+from faithlib.attribution.relevance import conservative_rules, lrp_rules, plain_attention
+from faithlib.attribution.vision import ImageChunk, Inside
+from faithlib.errors import InputError, unknown
+from faithlib.perturb import IMAGE_ERASURES, replacement_pixels
+
+VARIANTS = ("paper", "released")
+FUSIONS: dict[str, Callable[..., Tensor]] = {"mean": torch.mean, "max": torch.amax, "min": torch.amin}
+LAYERS = ("all", "last")
+QUERIES = ("all", "class")
+
+
+# ----------------------------------------------------------------------------------------------------------- gradients
+def integrated_gradients(
+    chunk: ImageChunk, *, baseline: str = "zero", n_steps: int = 50, internal_batch_size: int | None = None
+) -> Tensor:
+    """(x - x') * integral of dF/dx along the straight line from x' to x (Sundararajan et al. 2017, Eq. 1), summed over
+    channels: [R, H, W], signed.
+
+    captum's IntegratedGradients, Gauss-Legendre with `n_steps` points, at most `internal_batch_size` rows a forward
+    (default: by `max_tokens`). The baseline x' is 0 in normalised pixels ("zero": the data set's mean colour), or what
+    `Perturber` puts in the place of erased pixels, "mean" or "blur"; the scores add up to F(x) - F(x') as far as
+    `n_steps` points reach. F is a probability by default, as for texts. Cost: `n_steps` forward and backward rows an
+    image, one forward row for the predicted class.
+    """
+    if baseline not in IMAGE_ERASURES:
+        raise unknown("baseline", baseline, IMAGE_ERASURES)
+    if n_steps < 1:
+        raise InputError(f"n_steps {n_steps}: expected at least 1")
+    if internal_batch_size is not None and internal_batch_size < 1:
+        raise InputError(f"internal_batch_size {internal_batch_size}: expected at least 1")
+    pixels = chunk.pixels()
+    by_element = IntegratedGradients(chunk.value_of).attribute(
+        pixels,
+        baselines=replacement_pixels(pixels.detach(), baseline),
+        additional_forward_args=(chunk.settled_target(),),
+        n_steps=n_steps,
+        # captum cannot run fewer rows at once than there are images.
+        internal_batch_size=max(len(pixels), internal_batch_size or chunk.max_tokens // chunk.length),
+    )
+    return by_element.sum(dim=1)
+
+
+def grad_cam(chunk: ImageChunk) -> Tensor:
+    """(E_n w_n a_n)+ >= 0 with a_n the class token's row of A_B in head n and w_n the mean over patches of dF/da_n:
+    [R, P].
+
+    Grad-CAM (Selvaraju et al. 2017, Eq. 1-2) with heads in the place of channels, as Chefer et al. (CVPR 2021) apply it
+    to ViTs and Wu et al. after them: their released code also stretches each map to [0, 1]. F: the logit by default.
+    Cost: one forward row and the backward pass to the last block.
+    """
+    inside = chunk.inside()
+    attention = inside.attention[-1]
+    (gradient,) = torch.autograd.grad(inside.value.sum(), attention)
+    weight = chunk.class_row(gradient).mean(dim=-1, keepdim=True)
+    return (weight * chunk.class_row(attention)).mean(dim=1).clamp(min=0)
+
+
+# ----------------------------------------------------------------------------------------------------------- attention
+def raw_attention(chunk: ImageChunk, *, layer: int = -1) -> Tensor:
+    """E_n of the class token's row of A_b, b = `layer` (default: the last; Jain & Wallace 2019): [R, P] in [0, 1].
+
+    Target and output have no effect. Cost: one forward row an image. Raises InputError where there is no such layer.
+    """
+    with torch.no_grad():
+        attention = chunk.inside().attention
+    if not -len(attention) <= layer < len(attention):
+        raise InputError(f"layer {layer}: this model has layers 0 to {len(attention) - 1} (or -{len(attention)} to -1)")
+    return chunk.class_row(attention[layer]).mean(dim=1)
+
+
+def rollout(chunk: ImageChunk, *, fusion: str = "mean", start_layer: int = 0) -> Tensor:
+    """The class token's row of A'_B ... A'_1, A'_b = (E_n A_b + I) / 2 (Abnar & Zuidema 2020, Eq. 1): [R, P] in [0, 1].
+
+    `fusion` of heads "mean" (the paper's), "max" or "min"; rows of fused maps are brought to the sum 1 again. Blocks
+    before `start_layer` (from 0) are left out; the released ViT evaluation of Chefer et al. starts at 1. Target and
+    output have no effect. Cost: one forward row an image.
+    """
+    if fusion not in FUSIONS:
+        raise unknown("fusion", fusion, FUSIONS)
+    with torch.no_grad():
+        attention = _from_layer(chunk.inside().attention, start_layer)
+    maps = [_with_residual(FUSIONS[fusion](a, dim=1)) for a in attention]
+    return chunk.class_row(*(m / m.sum(dim=-1, keepdim=True) for m in maps))
+
+
+def transformer_mm(chunk: ImageChunk, *, layers: str = "all") -> Tensor:
+    """The class token's row of R, where R = I, then R <- R + E_n (dF/dA_b * A_b)+ R for b = 1 ... B (Chefer et al.,
+    ICCV 2021, Eq. 5-6): [R, P] >= 0.
+
+    `layers="last"` takes the last block alone: attention times its gradient, row 3 of Table 1 of Wu et al. 2024.
+    F: the logit by default, as theirs. Cost: one forward and one backward row an image.
+    """
+    if layers not in LAYERS:
+        raise unknown("layers", layers, LAYERS)
+    inside = chunk.inside()
+    attention = inside.attention if layers == "all" else inside.attention[-1:]
+    gradients = torch.autograd.grad(inside.value.sum(), attention)
+    return chunk.class_row(*map(_positive_part_with_residual, gradients, attention))
+
+
+def attcat(chunk: ImageChunk, *, queries: str = "all") -> Tensor:
+    """Sum over blocks b of E_n(alpha_b,i) * sum_d (dF/dh_b * h_b)_i,d (Qiang et al. 2022, AttCAT): [R, P], signed.
+
+    h_b are the tokens that enter block b, and alpha_b,i is the attention that token i receives in it: on average over
+    all tokens (`queries="all"`, as in the released code, which settles what an alpha of one index means), or from the
+    class token ("class"). In a ViT with LayerNorm before attention the last block adds nothing: what a patch's token
+    sends from there has passed the norm, and stretching the token changes none of it. F: the logit by default, as
+    theirs. Cost: one forward and one backward row an image.
+    """
+    if queries not in QUERIES:
+        raise unknown("queries", queries, QUERIES)
+    inside = chunk.inside()
+    gradients = torch.autograd.grad(inside.value.sum(), inside.tokens)
+    total = torch.zeros_like(chunk.patches(gradients[0][..., 0]))
+    for attention, tokens, gradient in zip(inside.attention, inside.tokens, gradients, strict=True):
+        received = chunk.patches(attention.mean(dim=2)) if queries == "all" else chunk.class_row(attention)
+        total = total + received.mean(dim=1) * chunk.patches((gradient * tokens).sum(dim=-1))
+    return total
+
+
+# ----------------------------------------------------------------------------------------------------------- relevance
+def lrp(chunk: ImageChunk) -> Tensor:
+    """Relevance that layer-wise propagation from the target's logit brings to the pixels (Bach et al. 2015; Binder et
+    al. 2016), summed over channels: [R, H, W], signed.
+
+    Rules: `faithlib.attribution.relevance.lrp_rules`. Relevance that ends in class token and positions, or at outputs
+    without a positive contribution, is not in the map. Cost: one forward and one backward row an image, with the rules'
+    extra products.
+    """
+    pixels = chunk.pixels()
+    with plain_attention(chunk.backend.model), lrp_rules():
+        value = chunk.value_of(pixels)
+    (relevance,) = torch.autograd.grad(value.sum(), pixels)
+    return relevance.sum(dim=1)
+
+
+def partial_lrp(chunk: ImageChunk, *, variant: str = "paper") -> Tensor:
+    """E_n of the class token's row of the relevance of A_B: layer-wise propagation that stops at the last block's
+    attention map (Voita et al. 2019, as Chefer et al. CVPR 2021 apply it to ViTs): [R, P], signed.
+
+    `variant="released"`: each head's relevance is clamped at 0 before the mean, as in the released code of Chefer et
+    al.; `variant="paper"`: nothing is clamped. Cost: one forward row and the backward pass to the last block.
+    """
+    if variant not in VARIANTS:
+        raise unknown("variant of partial_lrp", variant, VARIANTS)
+    with lrp_rules():
+        inside = chunk.inside()
+    (relevance,) = torch.autograd.grad(inside.value.sum(), inside.attention[-1])
+    return chunk.class_row(relevance.clamp(min=0) if variant == "released" else relevance).mean(dim=1)
+
+
+def transformer_attribution(chunk: ImageChunk, *, start_layer: int = 0) -> Tensor:
+    """The class token's row of A'_B ... A'_1, A'_b = I + E_n (dF/dA_b * R_b)+, with R_b the relevance of A_b and F the
+    target's logit (Chefer et al., CVPR 2021, Eq. 13-14): [R, P] >= 0.
+
+    The product is written in the order of rollout, so that its row is the class token's, as in the released code; rows
+    are not normalised. Blocks before `start_layer` (from 0) are left out; the released ViT evaluation starts at 1.
+    Cost: two forward and two backward rows an image, one pair with the rules' extra products.
+    """
+    gradients = _carried_to_attention(chunk.inside(), start_layer)
+    with lrp_rules():
+        ruled = chunk.inside()
+    relevances = _carried_to_attention(ruled, start_layer)
+    return chunk.class_row(*map(_positive_part_with_residual, gradients, relevances))
+
+
+def conservative_lrp(chunk: ImageChunk) -> Tensor:
+    """sum_d h_i,d dF/dh_i,d for the tokens h that enter the first block, the gradient of the target's logit F taken
+    with attention weights and LayerNorm's divisors held constant (Ali et al. 2022, section 4: AH- and LN-rule): [R, P],
+    signed.
+
+    Cost: one forward and one backward row an image.
+    """
+    with conservative_rules():
+        inside = chunk.inside()
+    tokens = inside.tokens[0]
+    (gradient,) = torch.autograd.grad(inside.value.sum(), tokens)
+    return chunk.patches((tokens * gradient).sum(dim=-1))
+
+
+def _with_residual(attention: Tensor) -> Tensor:
+    return attention + torch.eye(attention.shape[-1], dtype=attention.dtype, device=attention.device)
+
+
+def _positive_part_with_residual(gradient: Tensor, weighted: Tensor) -> Tensor:
+    """I + E_n (gradient * weighted)+, [R, L, L] from [R, N, L, L]."""
+    return _with_residual((gradient * weighted).clamp(min=0).mean(dim=1))
+
+
+def _carried_to_attention(inside: Inside, start_layer: int) -> tuple[Tensor, ...]:
+    """What the graph's backward carries to each block's attention map: gradients, or relevance."""
+    return torch.autograd.grad(inside.value.sum(), _from_layer(inside.attention, start_layer))
+
+
+def _from_layer(attention: list[Tensor], start_layer: int) -> list[Tensor]:
+    if not 0 <= start_layer < len(attention):
+        raise InputError(f"start_layer {start_layer}: this model has layers 0 to {len(attention) - 1}")
+    return attention[start_layer:]

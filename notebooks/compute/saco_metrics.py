@@ -1,0 +1,247 @@
+# ---
+# jupyter:
+#   jupytext: {text_representation: {extension: .py, format_name: percent}}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+# ---
+
+# %% [markdown]
+# # Compute: SaCo and four other metrics of eleven explanations of Vision Transformers
+#
+# Wu et al. (2024): pixels are grouped by salience, each group is erased alone (SaCo) and one group after the other (AUC,
+# AOPC, LOdds, least relevant first), for three models on one data set. One perturber a model answers for all metrics,
+# methods and settings, so that an erased picture that two of them need is run once.
+
+# %% tags=["parameters"]
+profile = "laptop"
+dataset = "fashion"
+
+# %%
+import pandas as pd
+import torch
+from tqdm.auto import tqdm
+
+from faithlib import study
+from faithlib.attribution import attribute
+from faithlib.masks import salience_groups
+from faithlib.models import load_model
+from faithlib.perturb import Perturber, costs
+from faithlib.pictures import as_inputs, load_pictures
+from faithlib.scoring import saco_of_groups, saco_scores, saco_steps
+
+run = study.start("saco_metrics", profile=profile, dataset=dataset)
+settings = run.settings
+device = "cuda" if torch.cuda.is_available() else "cpu"
+pictures = load_pictures(dataset, "test", n=settings["pictures"])
+specs = settings["models"] | settings["published_models"].get(dataset, {})
+
+# %% [markdown]
+# ## Explanations
+#
+# The paper's ten, one more for its ablation (the gradient-weighted attention of the last block alone) and random scores,
+# drawn a few times: `draw` numbers the drawings, everything else has draw 0. Integrated gradients explain the
+# probability, the others the logit, as their papers do.
+
+# %%
+METHODS = {
+    "integrated_gradients": {"n_steps": settings["ig_steps"]},
+    "grad_cam": {},
+    "lrp": {},
+    "partial_lrp": {},
+    "transformer_attribution": {},
+    "conservative_lrp": {},
+    "raw_attention": {},
+    "rollout": {},
+    "transformer_mm": {},
+    "attcat": {},
+    "last_layer_attention_with_gradient": {"layers": "last"},
+}
+
+
+def explained(model, inputs, **options):
+    """Scores [B, F] of every explanation, by (method, draw)."""
+    found = {}
+    for name, own in METHODS.items():
+        method = "transformer_mm" if name == "last_layer_attention_with_gradient" else name
+        pixelwise = {"upsample": options["upsample"]} if name not in ("integrated_gradients", "lrp") else {}
+        found[name, 0] = attribute(method, model, inputs, **own, **(pixelwise if options else {}))
+    for draw in range(settings["random_draws"]):
+        found["random", draw] = attribute("random", None, inputs, seed=draw).to(device)
+    return found
+
+
+# %% [markdown]
+# ## Settings
+#
+# The main setting is the paper's as far as it says: ten groups, the mean of the picture as replacement. Where it is
+# silent we say what we take (bilinear upsampling, group bounds rounded, equal scores in reading order) and change one at
+# a time on a part of the pictures, with the first model. A group's salience is the mean of its pixels: 784 pixels make
+# ten groups of 78 or 79, and where a map is nearly flat their sums would say which group is larger. Of equal groups,
+# which 224 x 224 pixels almost make, the mean says what the paper's sum says.
+
+# %%
+GROUPING = {"remainder": "spread", "ties": "position", "reduce": "mean"}
+MAIN = {"unit": "pixel", "k": 10, "upsample": "bilinear", "erase": "mean", **GROUPING}
+VARIANTS = {
+    "main": {},
+    "group sums": {"reduce": "sum"},
+    "nearest": {"upsample": "nearest"},
+    "nearest, random ties": {"upsample": "nearest", "ties": "random"},
+    "random ties": {"ties": "random"},
+    "zero": {"erase": "zero"},
+    "blur": {"erase": "blur"},
+    "last group larger": {"remainder": "last"},
+    "rest dropped": {"remainder": "drop"},
+    "whole patches": {"unit": "patch"},
+}
+
+
+class Asked:
+    """A model's pictures under each way to cut them into features and each replacement; made when first asked for."""
+
+    def __init__(self, model, chosen):
+        self.model, self.chosen = model, chosen
+        self.labels = torch.tensor(chosen.labels, device=device)
+        self.inputs, self.perturbers, self.scores = {}, {}, {}
+
+    def cut(self, unit):
+        if unit not in self.inputs:
+            patch = 1 if unit == "pixel" else self.model.patch_embed.patch_size[0]
+            self.inputs[unit] = as_inputs(self.chosen, self.model, patch=patch).to(device)
+        return self.inputs[unit]
+
+    def perturber(self, unit, erase):
+        if (unit, erase) not in self.perturbers:
+            self.perturbers[unit, erase] = Perturber(self.model, self.cut(unit), erase=erase)
+        return self.perturbers[unit, erase]
+
+    def explanations(self, unit, upsample):
+        key = (unit, upsample if unit == "pixel" else "none")
+        if key not in self.scores:
+            self.scores[key] = explained(self.model, self.cut(unit), upsample=upsample)
+        return self.scores[key]
+
+
+def measured(asked, setting):
+    """Rows of one setting: every explanation's metrics on every picture."""
+    perturber = asked.perturber(setting["unit"], setting["erase"])
+    rows = []
+    for (method, draw), scores in asked.explanations(setting["unit"], setting["upsample"]).items():
+        grouping = {name: setting[name] for name in ("k", *GROUPING)}
+        values = saco_scores(perturber, scores, labels=asked.labels, **grouping)
+        rows.append(frame(asked, perturber, method, draw, values))
+    return pd.concat(rows, ignore_index=True)
+
+
+def frame(asked, perturber, method, draw, values):
+    return pd.DataFrame(
+        {
+            "input": asked.chosen.ids,
+            "label": asked.chosen.labels,
+            "predicted": perturber.predicted.cpu(),
+            "p_full": perturber.full.cpu(),
+            "method": method,
+            "draw": draw,
+        }
+        | {name: value.cpu().double() for name, value in values.items()}
+    )
+
+
+# %% [markdown]
+# ## Every model: the main setting, and SaCo alone for other numbers of groups
+
+# %%
+main, groups, varied, used = [], [], [], []
+for name, spec in tqdm(specs.items(), desc="models"):
+    model = load_model(spec.format(dataset=dataset)).model.to(device)
+    for start in range(0, len(pictures), settings["batch"]):
+        asked = Asked(model, pictures[start : start + settings["batch"]])
+        main.append(measured(asked, MAIN).assign(model=name))
+        perturber = asked.perturber("pixel", "mean")
+        for k in settings["group_counts"]:
+            for (method, draw), scores in asked.explanations("pixel", "bilinear").items():
+                found = saco_of_groups(perturber, scores, k=k, **GROUPING)
+                groups.append(frame(asked, perturber, method, draw, {"saco": found}).assign(model=name, k=k))
+        used.append(costs(*asked.perturbers.values()))
+
+# %%
+columns = {"dataset": dataset, "output": "probability"}
+run.save(pd.concat(main, ignore_index=True).assign(**columns, k=10), "saco_scores")
+kept = ["dataset", "model", "k", "input", "method", "draw", "saco"]
+run.save(pd.concat(groups, ignore_index=True).assign(**columns)[kept], "saco_group_counts")
+
+# %% [markdown]
+# ## The first model: one setting changed at a time
+
+# %%
+first, spec = next(iter(specs.items()))
+model = load_model(spec.format(dataset=dataset)).model.to(device)
+part = pictures[: settings["varied_pictures"]]
+for start in range(0, len(part), settings["batch"]):
+    asked = Asked(model, part[start : start + settings["batch"]])
+    for name, change in VARIANTS.items():
+        varied.append(measured(asked, MAIN | change).assign(setting=name, model=first))
+    used.append(costs(*asked.perturbers.values()))
+run.save(pd.concat(varied, ignore_index=True).assign(dataset=dataset), "saco_settings")
+
+# %% [markdown]
+# ## A few pictures to look at
+#
+# Their pixels, the maps of all explanations and what the model answers, group by group.
+
+# %%
+shown = pictures[: settings["examples"]]
+asked = Asked(model, shown)
+perturber = asked.perturber("pixel", "mean")
+side = asked.cut("pixel").pixels.shape[-1]
+maps, steps = [], []
+for (method, draw), scores in asked.explanations("pixel", "bilinear").items():
+    if draw:
+        continue
+    group = salience_groups(scores, 10, perturber.feature_mask)
+    found = saco_steps(perturber, scores, labels=asked.labels, **GROUPING)
+    for i, picture in enumerate(shown.ids):
+        maps.append(
+            pd.DataFrame({"input": picture, "method": method, "score": scores[i].cpu(), "group": group[i].cpu()})
+            .reset_index(names="pixel")
+            .assign(side=side)
+        )
+        steps.append(
+            pd.DataFrame(
+                {
+                    "input": picture,
+                    "method": method,
+                    "group": range(1, 11),
+                    "salience": found.salience[i].cpu(),
+                    "alone": found.alone[i].cpu(),
+                    "together": (found.morf[i, :1] - found.morf[i, 1:]).cpu(),
+                }
+            )
+        )
+run.save(pd.concat(maps, ignore_index=True).assign(dataset=dataset), "saco_maps")
+run.save(pd.concat(steps, ignore_index=True).assign(dataset=dataset, model=first), "saco_steps")
+pixels = asked.cut("pixel").pixels.permute(0, 2, 3, 1).reshape(len(shown), side * side, -1).cpu()
+run.save(
+    pd.concat(
+        [
+            pd.DataFrame(values.numpy(), columns=[f"channel{c}" for c in range(values.shape[1])])
+            .reset_index(names="pixel")
+            .assign(
+                input=picture,
+                label=shown.label_names[label],
+                predicted=shown.label_names[predicted],
+                p_full=p_full,
+            )
+            for picture, values, label, predicted, p_full in zip(
+                shown.ids, pixels, shown.labels, perturber.predicted.tolist(), perturber.full.tolist(), strict=True
+            )
+        ],
+        ignore_index=True,
+    ).assign(dataset=dataset, model=first, side=side),
+    "saco_pictures",
+)
+used.append(costs(perturber))
+
+# %%
+total = {key: round(sum(one[key] for one in used), 2) for key in used[0] if key != "peak_bytes"}
+run.note(n=len(pictures), **total, peak_bytes=max(one["peak_bytes"] for one in used), dtype="float32", device=device)
+run.finish()

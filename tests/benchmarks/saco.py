@@ -1,0 +1,146 @@
+"""What SaCo and the four metrics beside it cost beyond the model's own forward passes.
+
+    .venv/bin/python tests/benchmarks/saco.py [--images 25] [--growth 1 4 16] [--patch 1] [--clock cpu]
+
+Eleven attributions an image, all five metrics at K = 10, on a small ViT with random weights and images of 28 x 28:
+- `floor`: distinct rows x the time one row takes in the best of several batch sizes, measured before and after;
+- `ratio`: wall time from images to metrics over that floor (aim: at most 1.10);
+- `outside the model`: the share of wall time in which no chunk was running: groups, masks, keys and metrics;
+- `asked`, `run`: rows an image that the metrics asked for and rows that the model saw. Written out, five metrics need
+  55 rows an attribution, of which 28 are distinct; the full and the empty image serve all attributions;
+- `naive / core`: the time of erasing one image at a time, one metric after the other, to ours. Measured on some rows
+  and scaled to 55 an attribution;
+- `peak`: bytes of the tensors alive in one chunk (on a GPU: allocated), and the growth of the process;
+- the slope: all of it again with 1, 4 and 16 times the images.
+
+`--clock cpu` counts the seconds of this process alone, for a machine that others use at the same time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import time
+from collections.abc import Callable
+
+import pandas as pd
+import torch
+from timm.models.vision_transformer import VisionTransformer
+from torch import Tensor, nn
+
+from faithlib.inputs import ImageInputs
+from faithlib.perturb import Perturber
+from faithlib.scoring import saco_scores
+
+BATCH_SIZES = {"cpu": (8, 16, 32, 40, 64, 128), "cuda": (256, 1024, 2048, 4096)}
+Clock = Callable[[], float]
+CLOCKS: dict[str, Clock] = {"wall": time.perf_counter, "cpu": time.process_time}
+METHODS, GROUPS = 11, 10
+NAIVE_ROWS = 5 * (GROUPS + 1)
+
+
+def vit(device: str) -> VisionTransformer:
+    """A ViT of .7 million weights: 49 patches of 4 x 4 pixels, six blocks of 96 channels."""
+    torch.manual_seed(0)
+    model = VisionTransformer(
+        img_size=28, patch_size=4, in_chans=1, num_classes=10, embed_dim=96, depth=6, num_heads=6
+    ).eval()  # fmt: skip
+    return model.to(device)
+
+
+def images_and_scores(n: int, patch: int) -> tuple[ImageInputs, list[Tensor]]:
+    """`n` images of random pixels and eleven score maps each. The cost does not depend on where scores come from."""
+    generator = torch.Generator().manual_seed(0)
+    inputs = ImageInputs.from_pixels(torch.randn(n, 1, 28, 28, generator=generator), patch=patch)
+    return inputs, [torch.randn(inputs.feature_mask.shape, generator=generator) for _ in range(METHODS)]
+
+
+def seconds_a_row(model: nn.Module, device: str, clock: Clock) -> float:
+    """The time of one row in the best batch: minimum over sizes of the median of seven forwards."""
+    best = float("inf")
+    for size in BATCH_SIZES[device]:
+        pixels = torch.randn(size, 1, 28, 28, device=device)
+        times = []
+        with torch.inference_mode():
+            for _ in range(8):
+                start = clock()
+                model(pixels)
+                if device == "cuda":
+                    torch.cuda.synchronize()
+                times.append(clock() - start)
+        best = min(best, sorted(times[1:])[3] / size)
+    return best
+
+
+def core(model: nn.Module, inputs: ImageInputs, scores: list[Tensor]) -> Perturber:
+    """All five metrics for all attributions."""
+    perturber = Perturber(model, inputs)
+    for score in scores:
+        saco_scores(perturber, score, k=GROUPS)
+    return perturber
+
+
+def naive_seconds_a_row(model: nn.Module, inputs: ImageInputs, scores: Tensor, clock: Clock, rows: int = 110) -> float:
+    """One erased image at a time, as a simple loop would make and run it."""
+    device = next(model.parameters()).device
+    pixels, feature_of = inputs.pixels.to(device), inputs.feature_of.flatten().to(device)
+    order = scores.argsort(dim=1, descending=True).to(device)
+    with torch.inference_mode():
+        start = clock()
+        for r in range(rows):
+            image = pixels[r % len(inputs)].clone()
+            gone = order[r % len(inputs), : order.shape[1] * (r % (GROUPS + 1)) // GROUPS]
+            image.flatten(1)[:, torch.isin(feature_of, gone)] = image.mean()
+            float(model(image[None]).softmax(-1)[0, 0])
+        return (clock() - start) / rows
+
+
+def measure(model: nn.Module, device: str, n: int, patch: int, clock: Clock) -> dict[str, object]:
+    inputs, scores = images_and_scores(n, patch)
+    core(model, inputs[:2], [scores[0][:2]])  # warm up
+    before = seconds_a_row(model, device, clock)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    start, wall = clock(), time.perf_counter()
+    stats = core(model, inputs, scores).stats
+    if device == "cuda":
+        torch.cuda.synchronize()
+    seconds, wall = clock() - start, time.perf_counter() - wall
+    floor = stats.rows_run * min(before, seconds_a_row(model, device, clock))
+    naive = naive_seconds_a_row(model, inputs, scores[0], clock) * NAIVE_ROWS * METHODS * n
+    return {
+        "images": n,
+        "features": inputs.feature_mask.shape[1],
+        "asked": round(stats.rows_asked / n, 1),
+        "run": round(stats.rows_run / n, 1),
+        "seconds": round(seconds, 2),
+        "floor": round(floor, 2),
+        "ratio": round(seconds / floor, 3),
+        "outside the model": round(1 - stats.seconds_model / wall, 3),
+        "naive / core": round(naive / seconds, 2),
+        "ms an image": round(1000 * seconds / n, 1),
+        "peak MB": round(stats.peak_bytes / 1e6, 1),
+        "process grew MB": round((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory) / 1e3, 1),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--images", type=int, default=25, help="images at growth 1")
+    parser.add_argument("--growth", type=int, nargs="+", default=[1, 4, 16])
+    parser.add_argument("--patch", type=int, nargs="+", default=[1], help="side of a feature in pixels")
+    parser.add_argument("--clock", choices=CLOCKS, default="wall")
+    parser.add_argument("--out", help="write the table as CSV")
+    options = parser.parse_args()
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    model = vit(device)
+    rows = []
+    for patch in options.patch:
+        for growth in options.growth:
+            rows.append(measure(model, device, options.images * growth, patch, CLOCKS[options.clock]))
+            print(pd.DataFrame(rows[-1:]).to_string(index=False, header=len(rows) == 1), flush=True)
+    if options.out:
+        pd.DataFrame(rows).to_csv(options.out, index=False)
+
+
+if __name__ == "__main__":
+    main()

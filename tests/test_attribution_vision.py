@@ -1,0 +1,851 @@
+"""The image attributions: closed forms by plain loops and difference quotients, what every method must hold, and models
+of other builds."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import math
+from typing import Any
+
+import pytest
+import timm
+import torch
+from timm.models.deit import VisionTransformerDistilled
+from timm.models.vision_transformer import ParallelScalingBlock, VisionTransformer
+from torch import Tensor, nn
+from torch.nn import functional
+from toy_models import image_inputs, text_inputs, text_model, vision_model
+
+from faithlib.attribution import attribute, methods
+from faithlib.attribution.registry import IMAGE_METHODS
+from faithlib.attribution.relevance import conservative_rules, lrp_rules, plain_attention
+from faithlib.attribution.vision import WITHOUT_CLASS_TOKEN
+from faithlib.errors import InputError, ModelError, UnknownNameError
+from faithlib.inputs import ImageInputs
+from faithlib.models import load_model, local_checkpoints
+from faithlib.perturb import Perturber, replacement_pixels
+
+NAMES = methods("image")
+FAST: dict[str, dict[str, Any]] = {"integrated_gradients": {"n_steps": 6}}
+NEEDS_MODEL = [name for name in NAMES if IMAGE_METHODS[name].answers != "floor"]
+CLASSLESS = ("raw_attention", "rollout")
+PATCHES = [name for name in NAMES if IMAGE_METHODS[name].answers == "patches"]
+
+
+def scores_of(name: str, model: nn.Module | None, inputs: ImageInputs, **options: Any) -> Tensor:
+    return attribute(name, model, inputs, **{**FAST.get(name, {}), **options})
+
+
+def vit(kind: type[VisionTransformer] = VisionTransformer, **options: Any) -> VisionTransformer:
+    """A small ViT on 8 x 8 images with patches of 4, weights large enough for gradients and attention to show."""
+    torch.manual_seed(0)
+    size = {"img_size": 8, "patch_size": 4, "embed_dim": 8, "depth": 2, "num_heads": 2, "num_classes": 3}
+    model = kind(**{**size, **options}).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.normal_(0, 0.4)
+    return model
+
+
+@pytest.fixture(scope="module")
+def model() -> VisionTransformer:
+    return vision_model()
+
+
+@pytest.fixture(scope="module")
+def trained() -> VisionTransformer:
+    """A ViT that has learned which colour the one bright patch of a picture has."""
+    torch.manual_seed(0)
+    model = VisionTransformer(
+        img_size=16, patch_size=4, embed_dim=24, depth=3, num_heads=2, mlp_ratio=2, num_classes=3
+    )  # fmt: skip
+    optimizer = torch.optim.AdamW(model.parameters(), lr=4e-3)
+    for step in range(120):
+        images, classes, _ = bright_patches(48, seed=step)
+        optimizer.zero_grad()
+        functional.cross_entropy(model(images), classes).backward()
+        optimizer.step()
+    return model.eval()
+
+
+def bright_patches(n: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Noise with one patch of one bright channel: pixels, that channel, that patch."""
+    generator = torch.Generator().manual_seed(seed)
+    images = torch.randn(n, 3, 16, 16, generator=generator) * 0.3
+    classes = torch.randint(3, (n,), generator=generator)
+    places = torch.randint(16, (n,), generator=generator)
+    for image, channel, place in zip(images, classes.tolist(), places.tolist(), strict=True):
+        down, across = 4 * (place // 4), 4 * (place % 4)
+        image[channel, down : down + 4, across : across + 4] += 1.5
+    return images, classes, places
+
+
+# ------------------------------------------------------------ closed forms: a ViT written out in loops
+class ByHand:
+    """One image in a class-token ViT, in double precision, with loops and without autograd."""
+
+    def __init__(self, model: VisionTransformer, image: Tensor) -> None:
+        self.model, self.image = model, image.double()
+        self.weights = {name: value.detach().double() for name, value in model.state_dict().items()}
+        self.depth, self.heads = len(model.blocks), model.blocks[0].attn.num_heads
+        self.gradients: dict[tuple[int, str, int], Tensor] = {}
+        self.maps, self.entering, self.logits = self.run()
+        self.target = int(self.logits.argmax())
+
+    def run(
+        self, maps: dict[int, Tensor] | None = None, entering: dict[int, Tensor] | None = None
+    ) -> tuple[list[Tensor], list[Tensor], Tensor]:
+        """Maps [N, L, L] and tokens [L, D] of all blocks, logits [C]; some maps or tokens replaced by given ones."""
+        weights, found, tokens = self.weights, [], []
+        x = self.embedded()
+        for b in range(self.depth):
+            x = (entering or {}).get(b, x)
+            tokens.append(x)
+            y = self.norm(x, f"blocks.{b}.norm1")
+            qkv = y @ weights[f"blocks.{b}.attn.qkv.weight"].T + weights[f"blocks.{b}.attn.qkv.bias"]
+            width = x.shape[1] // self.heads
+            rows, own = [], []
+            for n in range(self.heads):
+                q, k, v = (qkv[:, i * x.shape[1] + n * width :][:, :width] for i in range(3))
+                scores = (q @ k.T / math.sqrt(width)).exp()
+                own.append(scores / scores.sum(1, keepdim=True))
+                rows.append((maps[b][n] if maps and b in maps else own[-1]) @ v)
+            found.append(torch.stack(own))
+            x = x + self.linear(torch.cat(rows, dim=1), f"blocks.{b}.attn.proj")
+            hidden = self.linear(self.norm(x, f"blocks.{b}.norm2"), f"blocks.{b}.mlp.fc1")
+            x = x + self.linear(hidden * (1 + torch.erf(hidden / math.sqrt(2))) / 2, f"blocks.{b}.mlp.fc2")
+        return found, tokens, self.linear(self.norm(x, "norm")[:1], "head")[0]
+
+    def embedded(self) -> Tensor:
+        weights, size = self.weights, self.model.patch_embed.patch_size[0]
+        kernel = weights["patch_embed.proj.weight"].flatten(1)
+        patches = [
+            kernel @ self.image[:, i : i + size, j : j + size].flatten() + weights["patch_embed.proj.bias"]
+            for i in range(0, self.image.shape[1], size)
+            for j in range(0, self.image.shape[2], size)
+        ]
+        return torch.stack([weights["cls_token"][0, 0], *patches]) + weights["pos_embed"][0]
+
+    def norm(self, x: Tensor, name: str) -> Tensor:
+        eps = self.model.get_submodule(name).eps
+        centred = x - x.mean(1, keepdim=True)
+        return centred / (centred.square().mean(1, keepdim=True) + eps).sqrt() * self.weights[
+            f"{name}.weight"
+        ] + self.weights[f"{name}.bias"]  # fmt: skip
+
+    def linear(self, x: Tensor, name: str) -> Tensor:
+        return x @ self.weights[f"{name}.weight"].T + self.weights[f"{name}.bias"]
+
+    def explained(self, output: str, **given: Any) -> float:
+        logits = self.run(**given)[2]
+        return float(
+            {"logit": logits, "probability": logits.softmax(0), "loss": logits.log_softmax(0)}[output][self.target]
+        )
+
+    def map_gradient(self, b: int, output: str = "logit", h: float = 1e-5) -> Tensor:
+        """dF / dA_b [N, L, L] by difference quotients, one entry at a time."""
+        known = (b, output, self.target)
+        if known not in self.gradients:
+            gradient = torch.zeros_like(self.maps[b])
+            for place in itertools.product(*map(range, gradient.shape)):
+                ends = []
+                for sign in (1, -1):
+                    moved = self.maps[b].clone()
+                    moved[place] += sign * h
+                    ends.append(self.explained(output, maps={b: moved}))
+                gradient[place] = (ends[0] - ends[1]) / (2 * h)
+            self.gradients[known] = gradient
+        return self.gradients[known]
+
+    def weighted_gradient(self, b: int, i: int, output: str = "logit", h: float = 1e-5) -> float:
+        """sum_d h_i,d dF / dh_i,d: how F moves as token i entering block b is stretched."""
+        ends = []
+        for sign in (1, -1):
+            moved = self.entering[b].clone()
+            moved[i] *= 1 + sign * h
+            ends.append(self.explained(output, entering={b: moved}))
+        return (ends[0] - ends[1]) / (2 * h)
+
+
+def product_row(maps: list[Tensor]) -> Tensor:
+    """Row 0 of maps[-1] ... maps[0], patches only, by sums over paths."""
+    total = torch.eye(len(maps[0])).double()
+    for one in maps:
+        longer = torch.zeros_like(total)
+        for i, j, k in itertools.product(range(len(one)), repeat=3):
+            longer[i, j] += one[i, k] * total[k, j]
+        total = longer
+    return total[0, 1:]
+
+
+@pytest.fixture(scope="module", params=[(1, 1), (2, 2)], ids=["one block, one head", "two blocks, two heads"])
+def hand(request: pytest.FixtureRequest) -> tuple[VisionTransformer, ImageInputs, list[ByHand]]:
+    depth, heads = request.param
+    model, inputs = vit(depth=depth, num_heads=heads).double(), image_inputs(2)
+    return model, inputs, [ByHand(model, image) for image in inputs.pixels]
+
+
+def agree(scores: Tensor, expected: list[Tensor]) -> None:
+    reference = torch.stack(expected).float()
+    assert reference.abs().max() > 1e-4, "a map of nothing tests nothing"
+    assert torch.allclose(scores, reference, rtol=1e-4, atol=1e-6 * float(reference.abs().max()))
+
+
+def test_the_model_by_hand_is_the_model(hand: Any) -> None:
+    model, inputs, images = hand
+    with torch.no_grad():
+        assert torch.allclose(model(inputs.pixels.double()), torch.stack([image.logits for image in images]))
+
+
+def test_raw_attention_by_hand(hand: Any) -> None:
+    model, inputs, images = hand
+    agree(scores_of("raw_attention", model, inputs), [i.maps[-1].mean(0)[0, 1:] for i in images])
+    agree(scores_of("raw_attention", model, inputs, layer=0), [i.maps[0].mean(0)[0, 1:] for i in images])
+
+
+@pytest.mark.parametrize("fusion", ["mean", "max", "min"])
+def test_rollout_by_hand(hand: Any, fusion: str) -> None:
+    model, inputs, images = hand
+
+    def expected(image: ByHand) -> Tensor:
+        maps = []
+        for heads in image.maps:
+            fused = torch.zeros_like(heads[0])
+            for i, j in itertools.product(*map(range, fused.shape)):
+                weights = [float(head[i, j]) for head in heads]
+                fused[i, j] = {"mean": sum(weights) / len(weights), "max": max(weights), "min": min(weights)}[fusion]
+            fused += torch.eye(len(fused))
+            maps.append(torch.stack([row / row.sum() for row in fused]))
+        return product_row(maps)
+
+    agree(scores_of("rollout", model, inputs, fusion=fusion), [expected(i) for i in images])
+    if fusion == "mean":
+        halves = [product_row([(m.mean(0) + torch.eye(len(m[0]))) / 2 for m in i.maps]) for i in images]
+        agree(scores_of("rollout", model, inputs), halves)
+
+
+@pytest.mark.parametrize("output", ["logit", "probability", "loss"])
+def test_transformer_mm_by_hand(hand: Any, output: str) -> None:
+    model, inputs, images = hand
+    eye = torch.eye(5).double()
+
+    def parts(image: ByHand) -> list[Tensor]:
+        return [(image.map_gradient(b, output) * m).clamp(min=0).mean(0) for b, m in enumerate(image.maps)]
+
+    every = [parts(i) for i in images]
+    scores = scores_of("transformer_mm", model, inputs, output=output)
+    agree(scores, [product_row([eye + m for m in maps]) for maps in every])
+    last = scores_of("transformer_mm", model, inputs, output=output, layers="last")
+    agree(last, [maps[-1][0, 1:] for maps in every])
+    assert torch.equal(scores, last) is (len(every[0]) == 1)
+    if output == "logit":
+        assert torch.equal(scores_of("transformer_mm", model, inputs), scores), "the logit is the default"
+
+
+def test_grad_cam_by_hand(hand: Any) -> None:
+    model, inputs, images = hand
+    maps = []
+    for target in range(3):
+        for image in images:
+            image.target = target
+            gradient, total = image.map_gradient(image.depth - 1), torch.zeros(4).double()
+            for n in range(image.heads):
+                total += gradient[n, 0, 1:].mean() * image.maps[-1][n, 0, 1:] / image.heads
+            maps.append(total.clamp(min=0))
+            image.target = int(image.logits.argmax())
+    assert any((one == 0).all() for one in maps), "the clamp shows"
+    agree(torch.cat([scores_of("grad_cam", model, inputs, target=target) for target in range(3)]), maps)
+
+
+@pytest.mark.parametrize("queries", ["all", "class"])
+def test_attcat_by_hand(hand: Any, queries: str) -> None:
+    model, inputs, images = hand
+
+    def expected(image: ByHand) -> Tensor:
+        total = torch.zeros(4).double()
+        for b, i in itertools.product(range(image.depth), range(1, 5)):
+            asked = range(5) if queries == "all" else [0]
+            received = [sum(float(head[q, i]) for q in asked) / len(asked) for head in image.maps[b]]
+            total[i - 1] += sum(received) / len(received) * image.weighted_gradient(b, i)
+        return total
+
+    scores = scores_of("attcat", model, inputs, queries=queries)
+    if len(model.blocks) == 1:
+        # Patches reach the class token through a LayerNorm alone, which takes away all that stretching them does.
+        assert scores.abs().max() < 1e-4
+    else:
+        agree(scores, [expected(i) for i in images])
+
+
+def inside(model: VisionTransformer, image: Tensor, target: int, rules: Any) -> tuple[Tensor, Tensor, list[Tensor]]:
+    """Target logit, pixels and attention maps of one image, with hooks of the test's own, weights frozen."""
+    maps: list[Tensor] = []
+    handles = [b.attn.attn_drop.register_forward_hook(lambda m, i, o: maps.append(o)) for b in model.blocks]
+    pixels = image[None].double().clone().requires_grad_()
+    with plain_attention(model), rules:
+        logits = model(pixels)
+    for handle in handles:
+        handle.remove()
+    return logits[0, target], pixels, maps
+
+
+def test_relevance_methods_put_their_parts_together(hand: Any) -> None:
+    model, inputs, images = hand
+    model.requires_grad_(False)
+    relevances = []
+    for image in images:
+        value, _, maps = inside(model, image.image, image.target, lrp_rules())
+        relevances.append([r[0].double() for r in torch.autograd.grad(value, maps)])
+    agree(scores_of("partial_lrp", model, inputs), [r[-1].mean(0)[0, 1:] for r in relevances])
+    clamped = [r[-1].clamp(min=0).mean(0)[0, 1:] for r in relevances]
+    agree(scores_of("partial_lrp", model, inputs, variant="released"), clamped)
+    eye = torch.eye(5).double()
+    products = [
+        [eye + (image.map_gradient(b) * r[b]).clamp(min=0).mean(0) for b in range(image.depth)]
+        for image, r in zip(images, relevances, strict=True)
+    ]
+    agree(scores_of("transformer_attribution", model, inputs), [product_row(maps) for maps in products])
+    pixels = []
+    for image in images:
+        value, leaf, _ = inside(model, image.image, image.target, lrp_rules())
+        pixels.append(torch.autograd.grad(value, leaf)[0][0].sum(0).flatten())
+    whole = ImageInputs.from_pixels(inputs.pixels, patch=1)
+    agree(scores_of("lrp", model, whole), pixels)
+    model.requires_grad_(True)
+
+
+class Frozen(ByHand):
+    """The same with attention maps and LayerNorm's divisors held at what they are for the image."""
+
+    def __init__(self, model: VisionTransformer, image: Tensor) -> None:
+        self.divisors: dict[str, Tensor] = {}
+        super().__init__(model, image)
+
+    def norm(self, x: Tensor, name: str) -> Tensor:
+        centred = x - x.mean(1, keepdim=True)
+        eps = self.model.get_submodule(name).eps
+        divisor = self.divisors.setdefault(name, (centred.square().mean(1, keepdim=True) + eps).sqrt())
+        return centred / divisor * self.weights[f"{name}.weight"] + self.weights[f"{name}.bias"]
+
+    def explained(self, output: str, **given: Any) -> float:
+        return super().explained(output, **given, maps=dict(enumerate(self.maps)))
+
+
+def test_conservative_lrp_by_hand(hand: Any) -> None:
+    model, inputs, images = hand
+    frozen = [Frozen(model, image.image) for image in images]
+    assert all(torch.allclose(a.logits, b.logits) for a, b in zip(frozen, images, strict=True))
+    expected = [torch.tensor([image.weighted_gradient(0, i) for i in range(1, 5)]) for image in frozen]
+    agree(scores_of("conservative_lrp", model, inputs), expected)
+
+
+# ------------------------------------------------------------ sums that have to be met
+@pytest.mark.parametrize("baseline", ["zero", "mean", "blur"])
+@pytest.mark.parametrize("output", ["probability", "logit"])
+def test_integrated_gradients_add_up(model: VisionTransformer, baseline: str, output: str) -> None:
+    inputs = image_inputs()
+    target = Perturber(model, inputs).predicted
+    with torch.no_grad():
+        ends = [model(inputs.pixels), model(replacement_pixels(inputs.pixels, baseline))]
+    values = [(e.softmax(-1) if output == "probability" else e).gather(1, target[:, None])[:, 0] for e in ends]
+    scores = attribute("integrated_gradients", model, inputs, baseline=baseline, output=output, n_steps=100)
+    assert torch.allclose(scores.sum(dim=1), values[0] - values[1], atol=1e-4)
+    if output == "probability":
+        default = attribute("integrated_gradients", model, inputs, baseline=baseline, n_steps=100)
+        assert torch.allclose(default, scores, atol=1e-6)
+    small = attribute(
+        "integrated_gradients", model, inputs, baseline=baseline, output=output, n_steps=100, internal_batch_size=7
+    )
+    assert torch.allclose(small, scores, atol=1e-5)
+
+
+def test_relevance_arrives_whole() -> None:
+    """Without positions, which would take their share, R = 1 reaches the first block's tokens, and the patches' part of
+    it their pixels."""
+    model, inputs = vit(embed_dim=32), image_inputs()
+    with torch.no_grad():
+        model.pos_embed.zero_()
+    model.requires_grad_(False)
+    scores = attribute("lrp", model, inputs)
+    for image, map_of_image in zip(inputs.pixels, scores, strict=True):
+        embedded: list[Tensor] = []
+        handle = model.blocks[0].register_forward_pre_hook(lambda m, i, kept=embedded: kept.append(i[0]))
+        pixels = image[None].clone().requires_grad_()
+        with plain_attention(model), lrp_rules():
+            logits = model(pixels)
+        handle.remove()
+        (relevance,) = torch.autograd.grad(logits[0].max(), embedded)
+        assert abs(float(relevance.sum()) - 1) < 1e-3
+        assert torch.allclose(map_of_image, relevance[0, 1:].sum(-1), rtol=1e-3, atol=1e-4)
+        assert map_of_image.abs().sum() > 0.05
+
+
+# ------------------------------------------------------------ what every method must hold
+@pytest.mark.parametrize("name", NAMES)
+def test_batch_order_and_chunks_leave_scores_alone(model: VisionTransformer, name: str) -> None:
+    inputs = image_inputs(5)
+    scores = scores_of(name, model, inputs)
+    assert scores.shape == (5, 4)
+    assert scores.dtype == torch.float32
+    assert not scores.requires_grad
+    for b in range(5):
+        assert torch.allclose(scores_of(name, model, inputs[[b]])[0], scores[b], atol=1e-5), b
+    assert torch.allclose(scores_of(name, model, inputs[[4, 0, 2]]), scores[[4, 0, 2]], atol=1e-5)
+    if "max_tokens" in IMAGE_METHODS[name].options:
+        for max_tokens in (1, 10, 24):
+            assert torch.allclose(scores_of(name, model, inputs, max_tokens=max_tokens), scores, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", NEEDS_MODEL)
+def test_target_and_output_choose_what_is_explained(model: VisionTransformer, name: str) -> None:
+    inputs = image_inputs(4)
+    whole = ImageInputs.from_pixels(inputs.pixels, patch=1) if IMAGE_METHODS[name].answers == "pixels" else inputs
+    predicted = Perturber(model, inputs).predicted
+    chosen = scores_of(name, model, whole)
+    assert torch.allclose(scores_of(name, model, whole, target=predicted), chosen, atol=1e-6)
+    other = (predicted + 1) % 3
+    apart = (scores_of(name, model, whole, target=other) - chosen).abs().amax(dim=1)
+    if name in CLASSLESS:
+        assert (apart == 0).all()
+        assert torch.equal(scores_of(name, model, whole, output="loss"), chosen)
+        return
+    # Grad-CAM may be all zero for both: one image must tell them apart.
+    assert (apart > 1e-5).any() if name == "grad_cam" else (apart > 1e-6).all()
+    assert torch.allclose(
+        scores_of(name, model, whole, target=other.tolist())[1], scores_of(name, model, whole, target=int(other[1]))[1]
+    )
+    default, *others = IMAGE_METHODS[name].outputs
+    assert torch.equal(scores_of(name, model, whole, output=default), chosen)
+    for output in others:
+        assert not torch.allclose(scores_of(name, model, whole, output=output), chosen, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", [n for n in NAMES if IMAGE_METHODS[n].outputs == ("logit",)])
+def test_relevance_starts_from_the_logit_and_from_nothing_else(model: VisionTransformer, name: str) -> None:
+    for output in ("probability", "loss"):
+        with pytest.raises(InputError, match=f"{name} starts from the target's logit; leave output away"):
+            attribute(name, model, image_inputs(), output=output)
+
+
+def state(model: nn.Module) -> list[object]:
+    tables = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+    return [
+        [len(getattr(m, table)) for m in model.modules() for table in tables],
+        [tuple(sorted(vars(m))) for m in model.modules()],
+        [(p.requires_grad, p.grad is None) for p in model.parameters()],
+        [(m.training, getattr(m, "fused_attn", None)) for m in model.modules()],
+    ]
+
+
+@pytest.mark.parametrize("name", NEEDS_MODEL)
+def test_model_is_left_as_it_was(name: str) -> None:
+    model, inputs = vit(proj_drop_rate=0.5, attn_drop_rate=0.5).train(), image_inputs()
+    model.blocks[1].eval()
+    model.head.bias.requires_grad_(False)
+    model.blocks[1].attn.fused_attn = False
+    before, weights = state(model), [p.clone() for p in model.parameters()]
+    first = scores_of(name, model, inputs)
+    assert state(model) == before
+    assert torch.equal(first, scores_of(name, model, inputs)), "dropout was on"
+
+    class Boom(RuntimeError):
+        pass
+
+    def fail(*_: object) -> None:
+        raise Boom
+
+    for place in (model.head, model.blocks[1].mlp.fc1, model.blocks[0].attn.qkv):
+        handle = place.register_forward_hook(fail)
+        held = state(model)
+        with pytest.raises(Boom):
+            scores_of(name, model, inputs)
+        assert state(model) == held
+        handle.remove()
+    assert state(model) == before
+    assert all(torch.equal(a, b) for a, b in zip(weights, model.parameters(), strict=True))
+
+
+@pytest.mark.parametrize("name", NEEDS_MODEL)
+def test_works_where_gradients_are_switched_off(model: VisionTransformer, name: str) -> None:
+    inputs = image_inputs()
+    expected = scores_of(name, model, inputs)
+    for switch in (torch.no_grad, torch.inference_mode):
+        with switch():
+            assert torch.allclose(scores_of(name, model, inputs), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", NEEDS_MODEL)
+def test_nan_is_an_error_that_names_method_and_input(name: str) -> None:
+    model, inputs = vit(), image_inputs()
+
+    def poison(module: nn.Module, arguments: object, output: Tensor) -> Tensor:
+        return output + torch.where(torch.arange(len(output)) == 1, torch.nan, 0.0)[:, None, None]
+
+    model.patch_embed.register_forward_hook(poison)
+    with pytest.raises(
+        (InputError, ModelError), match=rf"{name} gave NaN or infinite scores for 1 of 3 inputs, .* 1 \(an"
+    ):
+        scores_of(name, model, inputs, **({"internal_batch_size": 3} if name == "integrated_gradients" else {}))
+
+
+# ------------------------------------------------------------ maps of a model that learned
+def all_maps(model: nn.Module, inputs: ImageInputs) -> dict[str, Tensor]:
+    named = {name: scores_of(name, model, inputs) for name in NAMES if name != "uniform"}
+    named["transformer_mm, last block"] = attribute("transformer_mm", model, inputs, layers="last")
+    return named
+
+
+def closest(maps: dict[str, Tensor]) -> tuple[float, tuple[str, str]]:
+    """The pair of methods whose maps are most alike: mean correlation over images, scale and offset aside."""
+    alike = {}
+    for one, two in itertools.combinations(maps, 2):
+        a, b = (m.double() - m.double().mean(dim=1, keepdim=True) for m in (maps[one], maps[two]))
+        alike[one, two] = float(functional.cosine_similarity(a, b).mean())
+    pair = max(alike, key=alike.__getitem__)
+    return alike[pair], pair
+
+
+def test_no_two_methods_draw_the_same_map(trained: VisionTransformer) -> None:
+    """The public ViT evaluation code's LRP was silently its Transformer Attribution (PAPERS.md, section 2)."""
+    # Three bright patches, for on one alone all maps are nothing but that one.
+    images = torch.stack([bright_patches(40, seed=seed)[0] for seed in (1000, 1001, 1002)]).sum(0)
+    maps = all_maps(trained, ImageInputs.from_pixels(images, patch=4))
+    assert len(maps) == 12
+    alike, pair = closest(maps)
+    assert alike < 0.98, pair
+    assert (maps["lrp"] < 0).any() and (maps["transformer_attribution"] >= 0).all()
+
+
+@pytest.mark.parametrize("name", NEEDS_MODEL)
+def test_maps_find_what_the_model_looks_for(trained: VisionTransformer, name: str) -> None:
+    images, classes, places = bright_patches(60, seed=2000)
+    inputs = ImageInputs.from_pixels(images, patch=4)
+    assert float((Perturber(trained, inputs).predicted == classes).float().mean()) > 0.9, "the model has learned"
+    scores = scores_of(name, trained, inputs)
+    # AttCAT finds the place too, but with either sign.
+    scores = scores.abs() if name == "attcat" else scores
+    assert float((scores.argmax(dim=1) == places).float().mean()) > 0.6
+
+
+@pytest.mark.parametrize("spec", [name for name in local_checkpoints() if name.startswith("vision/")][:1])
+def test_no_two_methods_draw_the_same_map_on_a_shipped_model(spec: str) -> None:
+    model = load_model(f"local:{spec}").model
+    size, patch = model.patch_embed.img_size[0], model.patch_embed.patch_size[0]
+    images = torch.randn(8, model.in_chans, size, size, generator=torch.Generator().manual_seed(0))
+    alike, pair = closest(all_maps(model, ImageInputs.from_pixels(images, patch=patch)))
+    assert alike < 0.98, pair
+
+
+# ------------------------------------------------------------ from map to features
+def upsampled(patches: Tensor, how: str) -> Tensor:
+    """[2, 2] patches of 4 pixels to [8, 8], pixel by pixel."""
+    pixels = torch.zeros(8, 8)
+    for i, j in itertools.product(range(8), range(8)):
+        if how == "nearest":
+            pixels[i, j] = patches[i // 4, j // 4]
+            continue
+        places = [min(max((at + 0.5) / 4 - 0.5, 0.0), 1.0) for at in (i, j)]
+        for down, across in itertools.product(range(2), range(2)):
+            weight = math.prod(1 - abs(place - at) for place, at in zip(places, (down, across), strict=True))
+            pixels[i, j] += weight * patches[down, across]
+    return pixels
+
+
+@pytest.mark.parametrize("how", ["bilinear", "nearest"])
+@pytest.mark.parametrize("name", PATCHES)
+def test_patch_maps_are_upsampled_and_pooled(model: VisionTransformer, name: str, how: str) -> None:
+    inputs = image_inputs(2)
+    patches = scores_of(name, model, inputs)
+    for patch in (1, 2, 8):
+        other = ImageInputs.from_pixels(inputs.pixels, patch=patch)
+        scores = scores_of(name, model, other, upsample=how)
+        means = scores_of(name, model, other, upsample=how, pool="mean")
+        assert torch.allclose(means * patch**2, scores, atol=1e-5)
+        for b in range(2):
+            pixels = upsampled(patches[b].reshape(2, 2), how)
+            summed = [float(pixels[other.feature_of == f].sum()) for f in range((8 // patch) ** 2)]
+            assert torch.allclose(scores[b], torch.tensor(summed), atol=1e-5)
+    assert torch.equal(scores_of(name, model, inputs, upsample=how), patches), "patches are the features: as they are"
+    assert torch.equal(scores_of(name, model, inputs, pool="mean"), patches)
+    if how == "bilinear":
+        assert torch.equal(scores_of(name, model, other), scores_of(name, model, other, upsample=how)), "the default"
+
+
+@pytest.mark.parametrize("name", ["integrated_gradients", "lrp"])
+def test_pixel_maps_are_pooled(model: VisionTransformer, name: str) -> None:
+    pixels = image_inputs(2).pixels
+    whole = scores_of(name, model, ImageInputs.from_pixels(pixels, patch=1)).reshape(2, 8, 8)
+    for patch in (2, 4, 8):
+        inputs = ImageInputs.from_pixels(pixels, patch=patch)
+        scores = scores_of(name, model, inputs)
+        for f in range((8 // patch) ** 2):
+            assert torch.allclose(scores[:, f], whole[:, inputs.feature_of == f].sum(dim=1), atol=1e-5)
+        assert torch.allclose(scores_of(name, model, inputs, pool="mean"), scores / patch**2, atol=1e-6)
+    with pytest.raises(UnknownNameError, match=f"option of {name} 'upsample'"):
+        attribute(name, model, image_inputs(), upsample="nearest")
+
+
+@pytest.mark.parametrize("name", NEEDS_MODEL)
+def test_patches_numbered_otherwise_keep_their_scores(model: VisionTransformer, name: str) -> None:
+    inputs, turned = image_inputs(2), torch.tensor([2, 0, 3, 1])
+    renamed = ImageInputs(inputs.pixels, turned[inputs.feature_of], inputs.n_features)
+    assert torch.allclose(scores_of(name, model, renamed)[:, turned], scores_of(name, model, inputs), atol=1e-6)
+
+
+def test_unions_of_patches_are_no_patches(model: VisionTransformer) -> None:
+    inputs = image_inputs(2)
+    halves = ImageInputs(inputs.pixels, inputs.feature_of // 2, torch.tensor([2, 2]))
+    patches = attribute("rollout", model, inputs)
+    scores = attribute("rollout", model, halves, upsample="nearest")
+    assert torch.allclose(scores, 16 * torch.stack([patches[:, :2].sum(1), patches[:, 2:].sum(1)], dim=1))
+
+
+def test_rectangles_keep_their_orientation() -> None:
+    model = vit(img_size=(8, 16))
+    pixels = torch.randn(2, 3, 8, 16, generator=torch.Generator().manual_seed(0))
+    patches = attribute("raw_attention", model, ImageInputs.from_pixels(pixels, patch=4))
+    assert patches.shape == (2, 8)
+    by_pixel = attribute("raw_attention", model, ImageInputs.from_pixels(pixels, patch=1), upsample="nearest")
+    assert torch.allclose(by_pixel.reshape(2, 8, 16)[:, ::4, ::4].flatten(1), patches)
+
+
+# ------------------------------------------------------------ floors
+def test_floors_of_images_need_no_model() -> None:
+    inputs = image_inputs(2)
+    assert attribute("uniform", None, inputs).tolist() == [[1] * 4] * 2
+    first = attribute("random", None, inputs)
+    assert ((first >= 0) & (first <= 1)).all()
+    assert torch.equal(first, attribute("random", vision_model(), inputs, seed=0))
+    assert not torch.equal(first, attribute("random", None, inputs, seed=1))
+    twins = attribute("random", None, inputs[[1, 0, 1]])
+    assert torch.equal(twins, first[[1, 0, 1]])
+    with pytest.raises(InputError, match="lrp asks the model"):
+        attribute("lrp", None, inputs)
+
+
+def test_random_of_images_is_uniform() -> None:
+    pixels = torch.zeros(3, 1, 40, 40)
+    pixels[1:] += torch.tensor([1.0, 2.0]).view(2, 1, 1, 1)
+    scores = attribute("random", None, ImageInputs.from_pixels(pixels, patch=1))
+    assert scores.shape == (3, 1600)
+    assert torch.allclose(scores.mean(dim=1), torch.full((3,), 0.5), atol=0.03)
+    assert torch.allclose(scores.std(dim=1), torch.full((3,), 12**-0.5), atol=0.02)
+    normal = attribute("random", None, ImageInputs.from_pixels(pixels, patch=1), distribution="gaussian")
+    assert abs(float(normal.std()) - 1) < 0.05
+
+
+# ------------------------------------------------------------ other vision models
+@pytest.mark.parametrize(
+    "options",
+    [{"class_token": False, "global_pool": "avg"}, {"global_pool": "avg"}],
+    ids=["no class token", "avg pool"],
+)
+def test_models_whose_prediction_is_not_read_from_a_class_token(options: dict[str, Any]) -> None:
+    model, inputs = vit(**options), image_inputs()
+    for name in WITHOUT_CLASS_TOKEN:
+        assert scores_of(name, model, inputs).shape == (3, 4)
+    for name in set(NAMES) - set(WITHOUT_CLASS_TOKEN):
+        with pytest.raises(
+            ModelError, match=r"global_pool='avg'.* expected .*'token'.*: integrated_gradients, lrp, cons"
+        ):
+            scores_of(name, model, inputs)
+    with pytest.raises(ModelError, match="global_pool"):
+        attribute("attcat", model, inputs, queries="class")
+
+
+@pytest.mark.parametrize("name", NEEDS_MODEL)
+def test_registers_are_no_patches(name: str) -> None:
+    model, inputs = vit(reg_tokens=3), image_inputs()
+    scores = scores_of(name, model, inputs)
+    assert scores.shape == (3, 4)
+    if name == "raw_attention":
+        maps = last_maps(model, inputs.pixels)
+        assert maps.shape[-1] == 1 + 3 + 4
+        assert torch.allclose(scores, maps.mean(1)[:, 0, 4:], atol=1e-6)
+
+
+@pytest.mark.parametrize("name", NEEDS_MODEL)
+def test_distilled_models_are_read_at_both_tokens(name: str) -> None:
+    model, inputs = vit(VisionTransformerDistilled), image_inputs()
+    scores = scores_of(name, model, inputs)
+    assert scores.shape == (3, 4)
+    assert torch.isfinite(scores).all()
+    if name == "raw_attention":
+        assert torch.allclose(scores, last_maps(model, inputs.pixels).mean(1)[:, :2, 2:].mean(1), atol=1e-6)
+    if name == "transformer_mm":
+        # The head's half of the prediction is dead: what is left is the distillation token's row.
+        with torch.no_grad():
+            model.head.weight.zero_()
+        assert (scores_of(name, model, inputs, layers="last") > 0).any()
+
+
+def last_maps(model: VisionTransformer, pixels: Tensor) -> Tensor:
+    kept: list[Tensor] = []
+    handle = model.blocks[-1].attn.attn_drop.register_forward_hook(lambda m, i, o: kept.append(o))
+    with torch.no_grad(), plain_attention(model):
+        model(pixels)
+    handle.remove()
+    return kept[0]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"init_values": 0.5}, {"qk_norm": True, "norm_layer": nn.LayerNorm}, {"pre_norm": True}, {"no_embed_class": True}],
+    ids=lambda options: next(iter(options)),
+)
+def test_other_builds_of_blocks(options: dict[str, Any]) -> None:
+    model, inputs = vit(**options), image_inputs()
+    for name in NEEDS_MODEL:
+        scores = scores_of(name, model, inputs)
+        assert torch.isfinite(scores).all(), name
+        assert (scores != 0).any() or name == "grad_cam", name
+
+
+def test_sizes_that_a_flexible_model_takes() -> None:
+    model = vit(dynamic_img_size=True)
+    pixels = torch.randn(2, 3, 8, 12, generator=torch.Generator().manual_seed(0))
+    inputs = ImageInputs.from_pixels(pixels, patch=4)
+    assert attribute("transformer_mm", model, inputs).shape == (2, 6)
+    assert attribute("lrp", model, inputs).shape == (2, 6)
+    with pytest.raises(InputError, match=r"3 channels and 6x6 pixels: .* 3 channels and whole patches of 4x4 pixels"):
+        attribute("lrp", model, ImageInputs.from_pixels(torch.zeros(1, 3, 6, 6), patch=2))
+
+
+@pytest.mark.parametrize("name", ["raw_attention", "lrp", "integrated_gradients"])
+def test_half_precision_is_the_models_own_affair(name: str) -> None:
+    model, inputs = vit(), image_inputs()
+    expected = scores_of(name, model, inputs, target=0)
+    scores = scores_of(name, model.bfloat16(), inputs, target=0)
+    assert scores.dtype == torch.float32
+    assert functional.cosine_similarity(scores.flatten(), expected.flatten(), dim=0) > 0.95
+
+
+def test_blocks_without_readable_attention() -> None:
+    model, inputs = vit(block_fn=ParallelScalingBlock), image_inputs()
+    with pytest.raises(ModelError, match="made of ParallelScalingBlock, whose attention maps cannot be read"):
+        attribute("rollout", model, inputs)
+    assert attribute("integrated_gradients", model, inputs).shape == (3, 4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("architecture", "names"),
+    [
+        ("vit_base_patch16_224", ["rollout", "transformer_mm", "partial_lrp"]),
+        ("deit_base_patch16_224", ["grad_cam", "attcat", "conservative_lrp"]),
+    ],
+)
+def test_the_papers_architectures(architecture: str, names: list[str]) -> None:
+    model = timm.create_model(architecture, pretrained=False, num_classes=10)
+    pixels = torch.randn(1, 3, 224, 224, generator=torch.Generator().manual_seed(0))
+    for name in names:
+        scores = attribute(name, model, ImageInputs.from_pixels(pixels, patch=16), target=3)
+        assert scores.shape == (1, 196)
+        assert torch.isfinite(scores).all()
+        assert scores.std() > 0
+
+
+# ------------------------------------------------------------ the door
+def test_names_of_both_kinds() -> None:
+    assert len(NAMES) == 12
+    assert methods() == methods("text")
+    with pytest.raises(UnknownNameError, match="unknown kind of inputs 'audio'"):
+        methods("audio")
+
+
+def test_every_image_method_is_documented() -> None:
+    table = inspect.getdoc(attribute) or ""
+    for name, method in IMAGE_METHODS.items():
+        answers = "features" if method.answers == "floor" else method.answers
+        line = next(line for line in table.splitlines() if line.startswith(f"| {name} | {answers} |"))
+        output = line.split(" | ")[2]
+        if name in CLASSLESS or method.answers == "floor":
+            assert output == "no effect"
+        else:
+            assert output == (method.outputs[0] if len(method.outputs) > 1 else "logit, no other")
+        own = {p.name for p in inspect.signature(method.run).parameters.values() if p.kind is p.KEYWORD_ONLY}
+        assert all(option in line for option in own)
+        assert inspect.getdoc(method.run)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_unknown_option_names_the_known_ones(model: VisionTransformer, name: str) -> None:
+    with pytest.raises(UnknownNameError, match=f"option of {name} 'stesp'.*known: .*target"):
+        attribute(name, model, image_inputs(), stesp=3)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("rolout", {}, "unknown method 'rolout': did you mean 'rollout'"),
+        (
+            "saliency",
+            {},
+            "method 'saliency' explains texts, not ImageInputs: known for these: attcat, conservative_lrp",
+        ),
+        ("lrp", {"output": "logits"}, "unknown output 'logits': did you mean 'logit'"),
+        ("lrp", {"pool": "max"}, "unknown pool 'max'"),
+        ("lrp", {"aggregation": "l2"}, "aggregation 'l2': lrp has one score .* on texts"),
+        ("lrp", {"target": 3}, "classes 0 to 2"),
+        ("rollout", {"target": 3}, "classes 0 to 2"),
+        ("lrp", {"target": [0, 1]}, r"expected integers \[3\]"),
+        ("lrp", {"max_tokens": 0}, "max_tokens 0"),
+        ("rollout", {"upsample": "cubic"}, "unknown upsample 'cubic'"),
+        ("rollout", {"fusion": "sum"}, "unknown fusion 'sum'"),
+        ("rollout", {"start_layer": 2}, "start_layer 2: this model has layers 0 to 1"),
+        ("transformer_attribution", {"start_layer": -1}, "start_layer -1"),
+        ("raw_attention", {"layer": 2}, "layers 0 to 1"),
+        ("transformer_mm", {"layers": "first"}, "unknown layers 'first'"),
+        ("attcat", {"queries": "patches"}, "unknown queries 'patches'"),
+        ("partial_lrp", {"variant": "old"}, "unknown variant of partial_lrp"),
+        ("integrated_gradients", {"baseline": "pad"}, "unknown baseline 'pad'"),
+        ("integrated_gradients", {"n_steps": 0}, "n_steps 0"),
+        ("integrated_gradients", {"internal_batch_size": 0}, "internal_batch_size 0"),
+        ("random", {"distribution": "cauchy"}, "unknown distribution 'cauchy'"),
+    ],
+)
+def test_values_that_cannot_be_used(model: VisionTransformer, name: str, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        attribute(name, model, image_inputs(), **options)
+
+
+def test_models_and_inputs_of_different_kinds(model: VisionTransformer) -> None:
+    bert = text_model("bert")
+    with pytest.raises(ModelError, match="no timm VisionTransformer"):
+        attribute("lrp", bert, image_inputs())
+    with pytest.raises(UnknownNameError, match="'lrp' explains images, not TextInputs: known for these: activation"):
+        attribute("lrp", bert, text_inputs(bert))
+    with pytest.raises(ModelError, match="Hugging Face"):
+        attribute("saliency", model, text_inputs(bert))
+    with pytest.raises(InputError, match="inputs are Tensor: expected TextInputs or ImageInputs"):
+        attribute("lrp", model, image_inputs().pixels)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("channels", "size"), [(3, 12), (1, 8)])
+def test_images_of_the_wrong_size(model: VisionTransformer, channels: int, size: int) -> None:
+    inputs = ImageInputs.from_pixels(torch.zeros(2, channels, size, size), patch=4)
+    message = f"{channels} channels and {size}x{size} pixels: this VisionTransformer expects 3 channels and 8x8"
+    with pytest.raises(InputError, match=message):
+        attribute("rollout", model, inputs)
+    with pytest.raises(InputError, match=message):
+        Perturber(model, inputs)
+
+
+def test_start_layer_leaves_blocks_out(model: VisionTransformer) -> None:
+    inputs = image_inputs()
+    assert torch.allclose(
+        attribute("rollout", model, inputs, start_layer=1) * 2, attribute("raw_attention", model, inputs), atol=1e-6
+    )
+    for name in ("rollout", "transformer_attribution"):
+        whole, late = (attribute(name, model, inputs, start_layer=start) for start in (0, 1))
+        assert not torch.allclose(whole, late, atol=1e-5)
+
+
+def test_rules_are_off_again(model: VisionTransformer) -> None:
+    pixels = image_inputs().pixels.requires_grad_()
+    expected = torch.autograd.grad(model(pixels).sum(), pixels)[0]
+    for name in ("lrp", "conservative_lrp", "transformer_attribution"):
+        scores_of(name, model, image_inputs())
+        assert torch.equal(torch.autograd.grad(model(pixels).sum(), pixels)[0], expected)
+    assert conservative_rules is not lrp_rules

@@ -1,0 +1,184 @@
+"""Picture data sets: fixed splits without overlap, files of other people read with care, models told apart by name."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import pickle
+import tarfile
+
+import jupytext
+import numpy as np
+import papermill
+import pytest
+import timm
+import torch
+from PIL import Image
+
+from faithlib import data, pictures, study
+from faithlib.errors import DataError, InputError, UnknownNameError
+from faithlib.models import cards, load_model, local_checkpoints
+from faithlib.pictures import SHIPPED, as_inputs, load_pictures
+
+SHARED = study.root().parent / "shared" / "data"
+VISION = [name for name in local_checkpoints() if name.startswith("vision/")]
+
+
+def test_the_shipped_fashion_pictures_are_balanced_and_fixed():
+    test = load_pictures("fashion", "test")
+    assert len(test) == 1000
+    assert np.bincount(test.labels).tolist() == [100] * 10
+    assert test.digest == "c8b7ff2206c2a3fe"
+    assert SHIPPED.with_name("LICENSE-fashion-mnist").exists()
+
+
+@pytest.mark.parametrize(("name", "sizes"), [("mnist", (3600, 400, 1000)), ("animals", (8016, 700, 1000))])
+def test_splits_share_no_picture(name, sizes):
+    parts = [load_pictures(name, split) for split in ("train", "dev", "test")]
+    assert tuple(map(len, parts)) == sizes
+    ids = [set(part.ids) for part in parts]
+    assert [len(one) for one in ids] == list(sizes)
+    assert not ids[0] & ids[1]
+    assert not ids[0] & ids[2]
+    assert not ids[1] & ids[2]
+
+
+def test_a_larger_sample_keeps_the_pictures_of_a_smaller_one():
+    small, large = load_pictures("mnist", n=20), load_pictures("mnist", n=50)
+    assert large.ids[:20] == small.ids
+    assert load_pictures("mnist", n=20, seed=1).ids != small.ids
+
+
+@pytest.mark.parametrize(("arguments", "error"), [(("cats",), UnknownNameError), (("mnist", "all"), UnknownNameError)])
+def test_unknown_names_are_refused(arguments, error):
+    with pytest.raises(error, match="known:"):
+        load_pictures(*arguments)
+
+
+def test_a_sample_needs_a_picture():
+    with pytest.raises(InputError, match="at least one"):
+        load_pictures("mnist", n=0)
+
+
+class _Harmful:
+    def __reduce__(self):
+        return eval, ("1 + 1",)
+
+
+@pytest.mark.parametrize("made", [_Harmful(), [1, 2], np.array(["a", None], dtype=object)])
+def test_pickles_that_are_not_plain_arrays_are_refused(made):
+    with pytest.raises(DataError, match="NumPy array"):
+        pictures._numpy_pickle(pickle.dumps(made))
+
+
+def test_debian_package_without_apt_says_where_to_put_the_file(tmp_path, monkeypatch):
+    monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(DataError, match=r"dataset-fashion-mnist.*copy"):
+        data.fetch("fashion")
+
+
+def _tar(path, files):
+    with tarfile.open(path, "w:gz") as archive:
+        for name, content in files.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    return path
+
+
+def _cifar_pictures():
+    """Real pictures where the shared folder is, random ones elsewhere."""
+    real = SHARED / "cifar10" / "test_first500.npz"
+    if real.exists():
+        with np.load(real) as stored:
+            return stored["x"][:40], stored["y"][:40].astype(np.uint8)
+    generator = np.random.default_rng(0)
+    return generator.integers(0, 256, (40, 32, 32, 3), dtype=np.uint8), generator.integers(0, 10, 40, dtype=np.uint8)
+
+
+@pytest.mark.parametrize(("name", "extra"), [("cifar10", 0), ("cifar100", 1)])
+def test_cifar_in_its_binary_form(name, extra, tmp_path, monkeypatch):
+    pixels, labels = _cifar_pictures()
+    records = b"".join(
+        bytes([7] * extra) + bytes([label]) + image.transpose(2, 0, 1).tobytes()
+        for image, label in zip(pixels, labels, strict=True)
+    )
+    folder = "cifar-10-batches-bin" if name == "cifar10" else "cifar-100-binary"
+    test, names = ("test_batch.bin", "batches.meta.txt") if name == "cifar10" else ("test.bin", "fine_label_names.txt")
+    archive = _tar(tmp_path / "a.tar.gz", {f"{folder}/{test}": records, f"{folder}/{names}": b"plane\ncar\n"})
+    monkeypatch.setattr(pictures, "fetch", lambda source: archive)
+    load = pictures._SETS[name].__wrapped__
+    loaded = load("test")
+    assert np.array_equal(np.stack(loaded.images), pixels)
+    assert loaded.labels == tuple(labels.tolist())
+    _tar(archive, {f"{folder}/{test}": records[:-1], f"{folder}/{names}": b"plane\n"})
+    with pytest.raises(DataError, match="no whole number"):
+        load("test")
+
+
+def test_imagenet_folder_and_the_models_own_preparation(tmp_path, monkeypatch):
+    monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
+    load = pictures._SETS["imagenet"].__wrapped__
+    with pytest.raises(DataError, match=r"labels\.csv is missing"):
+        load("test")
+    real = SHARED / "imagenet_samples"
+    if real.is_dir():
+        (tmp_path / "imagenet").symlink_to(real)
+    else:
+        (tmp_path / "imagenet" / "images").mkdir(parents=True)
+        noise = np.random.default_rng(0).integers(0, 256, (60, 80, 3), dtype=np.uint8)
+        Image.fromarray(noise).save(tmp_path / "imagenet" / "images" / "a.png")
+        with (tmp_path / "imagenet" / "labels.csv").open("w", newline="") as stream:
+            csv.writer(stream).writerows([["file", "class_index", "name"], ["a.png", 3, "shark"]])
+    loaded = load("test")[:2]
+    model = timm.create_model("vit_tiny_patch16_224", pretrained=False).eval()
+    inputs = as_inputs(loaded, model, patch=16)
+    assert tuple(inputs.pixels.shape[1:]) == (3, 224, 224)
+    assert inputs.feature_mask.shape[1] == 196
+    assert len(loaded.label_names) >= 1000
+
+
+def test_a_file_that_is_no_picture(tmp_path):
+    (tmp_path / "a.png").write_bytes(b"not a picture")
+    with pytest.raises(DataError, match="cannot be read as a picture"):
+        pictures._opened(tmp_path / "a.png")
+
+
+@pytest.mark.parametrize("name", VISION)
+def test_shipped_vision_transformers_reach_their_cards_accuracy(name):
+    loaded = load_model(f"local:{name}")
+    test = load_pictures(loaded.card["dataset"], "test", n=200)
+    with torch.inference_mode():
+        predicted = loaded.model(as_inputs(test, loaded.model).pixels).argmax(1)
+    accuracy = (predicted == torch.tensor(test.labels)).float().mean().item()
+    assert loaded.label_names == test.label_names
+    # Four standard deviations of a share of 200.
+    assert abs(accuracy - loaded.card["accuracy"]) < 4 * (0.25 / 200) ** 0.5
+    weights = study.root() / "data" / "checkpoints" / name / "model.safetensors"
+    assert weights.stat().st_size < 4e6
+
+
+def test_nine_vision_checkpoints_are_shipped_under_their_own_names():
+    table = cards("vision")
+    assert {(row.dataset, row.classifier) for row in table.itertuples()} == {
+        (dataset, model) for dataset in ("fashion", "mnist", "animals") for model in ("base", "large", "deit")
+    }
+    assert sorted(VISION) == sorted(f"vision/{row.dataset}-{row.classifier}-seed0" for row in table.itertuples())
+    assert (table.accuracy > 0.7).all(), table[["dataset", "classifier", "accuracy"]]
+    assert (table[table.dataset == "fashion"].test_size == 10000).all()
+
+
+@pytest.mark.slow
+def test_training_can_be_stopped_and_leaves_a_model_that_loads(tmp_path):
+    notebook = tmp_path / "train.ipynb"
+    jupytext.write(jupytext.read(study.root() / "notebooks" / "train" / "vision_classifiers.py"), notebook)
+    given = {"dataset": "mnist", "model": "deit", "limit": 40, "folder": str(tmp_path / "made")}
+    papermill.execute_notebook(notebook, tmp_path / "done.ipynb", given, progress_bar=False)
+    card = json.loads((tmp_path / "made" / "card.json").read_text())
+    assert card["train_size"] == 40
+    assert 0 <= card["accuracy"] <= 1
+    assert not (tmp_path / "made.training.pt").exists()
+    loaded = load_model(f"timm:{tmp_path / 'made'}")
+    assert loaded.label_names == tuple("0123456789")

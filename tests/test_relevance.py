@@ -1,0 +1,478 @@
+"""The rules of relevance propagation against loops over their equations, and what a whole model conserves."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any
+
+import pytest
+import timm.layers
+import torch
+from timm.models.deit import VisionTransformerDistilled
+from timm.models.vision_transformer import VisionTransformer
+from torch import Tensor, nn
+from torch.nn import functional
+
+from faithlib.attribution import relevance
+from faithlib.attribution.explained import undisturbed
+from faithlib.attribution.relevance import conservative_rules, lrp_rules, plain_attention
+from faithlib.errors import ModelError
+
+
+def vit(kind: Any = VisionTransformer, *, biases: bool = True, seed: int = 0, **options: Any) -> VisionTransformer:
+    """A small random ViT, with every bias random or zero."""
+    torch.manual_seed(seed)
+    size = {"img_size": 8, "patch_size": 4, "in_chans": 1, "num_classes": 3, "embed_dim": 8, "depth": 2, "num_heads": 2}
+    model = kind(**(size | options)).eval()
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.normal_(1 if "norm" in name and "weight" in name else 0, 0.4)
+            if name.endswith("bias") and not biases:
+                parameter.zero_()
+    return model
+
+
+def images(n: int = 3) -> Tensor:
+    return torch.randn(n, 1, 8, 8, generator=torch.Generator().manual_seed(1))
+
+
+def propagate(model: Any, pixels: Tensor, rules: Callable[[], Any]) -> tuple[Tensor, Tensor, Tensor]:
+    """Tokens that enter the first block [B, L, D], what is handed to them, and the logits [B, C]; target: the last."""
+    with undisturbed(model), plain_attention(model):
+        tokens = model.norm_pre(model._pos_embed(model.patch_embed(pixels))).detach().requires_grad_()
+        with rules():
+            logits = model.forward_head(model.norm(model.blocks(tokens)))
+        (handed,) = torch.autograd.grad(logits[:, -1].sum(), tokens)
+    return tokens.detach(), handed, logits.detach()
+
+
+def handed(operation: Callable[..., Tensor], start: Tensor, *operands: Tensor) -> tuple[Tensor, ...]:
+    """The relevance of operands when an operation's output has the relevance `start`."""
+    leaves = [x.detach().clone().requires_grad_() for x in operands]
+    with lrp_rules():
+        out = operation(*leaves)
+    assert torch.equal(out, operation(*[x.detach().clone() for x in operands]))
+    return torch.autograd.grad(out, leaves, start)
+
+
+def numbers(*shape: int, seed: int = 0) -> Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def positive_loop(x: Tensor, weight: Tensor, start: Tensor) -> Tensor:
+    """Eq. 5 of Chefer et al. 2021 for x [J], weight [I, J], start [I]."""
+    out = torch.zeros_like(x)
+    for i in range(len(start)):
+        contributions = [max(float(x[j] * weight[i, j]), 0.0) for j in range(len(x))]
+        for j, contribution in enumerate(contributions):
+            if sum(contributions) > 0:
+                out[j] += contribution / sum(contributions) * start[i]
+    return out
+
+
+def normalised(shares: list[Tensor], total: Tensor) -> list[Tensor]:
+    """Eq. 8-10 of Chefer et al. 2021 as they are written, for one row."""
+    sums = [share.sum() for share in shares]
+    both = sums[0].abs() + sums[1].abs()
+    return [share * (s.abs() / both) * (total / s) for share, s in zip(shares, sums, strict=True)]
+
+
+def test_linear_is_the_loop_over_positive_contributions() -> None:
+    x, weight, bias, start = numbers(2, 3, 5), numbers(4, 5, seed=1), numbers(4, seed=2), numbers(2, 3, 4, seed=3)
+    x[0, 0], weight[1] = numbers(5).abs(), -numbers(5, seed=4).abs()
+    (got,) = handed(lambda x: functional.linear(x, weight, bias), start, x)
+    for b, t in itertools.product(range(2), range(3)):
+        assert torch.allclose(got[b, t], positive_loop(x[b, t], weight, start[b, t]), atol=1e-12)
+    # Token 0, 0 has no positive contribution to output 1: what came in there is dropped, exactly, and all else kept.
+    any_positive = (x[:, :, None] * weight > 0).any(dim=-1)
+    assert any_positive[0, 0].tolist() == [True, False, True, True]
+    assert torch.allclose(got.sum(-1), (start * any_positive).sum(-1))
+    assert handed(lambda x: functional.linear(x, -weight.abs()), start, x.abs())[0].eq(0).all()
+
+
+def test_convolution_is_the_linear_rule_on_each_patch() -> None:
+    x, weight, bias, start = numbers(2, 3, 4, 4), numbers(5, 3, 2, 2, seed=1), numbers(5), numbers(2, 5, 2, 2, seed=3)
+    (got,) = handed(lambda x: functional.conv2d(x, weight, bias, stride=2), start, x)
+    for b, i, j in itertools.product(range(2), range(2), range(2)):
+        patch = x[b, :, 2 * i : 2 * i + 2, 2 * j : 2 * j + 2]
+        expected = positive_loop(patch.flatten(), weight.flatten(1), start[b, :, i, j]).view_as(patch)
+        assert torch.allclose(got[b, :, 2 * i : 2 * i + 2, 2 * j : 2 * j + 2], expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "pool", [lambda x: x.mean(dim=1), lambda x: torch.mean(x, -2), lambda x: x.sum(1), lambda x: torch.sum(x, (1,))]
+)
+def test_pooling_is_the_linear_rule_with_equal_weights(pool: Callable[[Tensor], Tensor]) -> None:
+    x, start = numbers(2, 4, 3), numbers(2, 3, seed=1)
+    x[1, :, 2] = -1
+    (got,) = handed(pool, start, x)
+    for b, d in itertools.product(range(2), range(3)):
+        assert torch.allclose(got[b, :, d], positive_loop(x[b, :, d], torch.ones(1, 4), start[b, d : d + 1]))
+
+
+def in_place_add(u: Tensor, v: Tensor) -> Tensor:
+    u = u * 1
+    u += v
+    return u
+
+
+@pytest.mark.parametrize(
+    "add",
+    [
+        lambda u, v: u + v,
+        torch.add,
+        torch.Tensor.add,
+        lambda u, v: u.add(other=v),
+        lambda u, v: u.__add__(v),
+        in_place_add,
+        lambda u, v: u.clone().add_(v),
+        lambda u, v: torch.add(u, v / 3, alpha=3),
+    ],
+)
+@pytest.mark.parametrize("shape", [(2, 3, 4), (1, 3, 4), (4,)])
+def test_sum_is_the_equations_row_by_row(add: Callable[[Tensor, Tensor], Tensor], shape: tuple[int, ...]) -> None:
+    u, v, start = numbers(2, 3, 4), numbers(*shape, seed=1), numbers(2, 3, 4, seed=2)
+    got = handed(add, start, u, v)
+    expected_u, expected_v = torch.zeros_like(u), torch.zeros(2, 3, 4, dtype=torch.float64)
+    for b in range(2):
+        own = v.expand(2, 3, 4)[b]
+        shares = [start[b] * u[b] / (u[b] + own), start[b] * own / (u[b] + own)]
+        expected_u[b], expected_v[b] = normalised(shares, start[b].sum())
+    assert torch.allclose(got[0], expected_u)
+    assert torch.allclose(got[1], expected_v.sum_to_size(shape))
+    assert torch.allclose(expected_u.sum((1, 2)) + expected_v.sum((1, 2)), start.sum((1, 2)))
+
+
+def test_sum_where_it_or_a_share_vanishes() -> None:
+    start = torch.tensor([[1.0, 2.0], [1.0, 1.0], [3.0, 4.0]])
+    u = torch.tensor([[1.0, 1.0], [1.0, -1.0], [1.0, 2.0]])
+    v = torch.tensor([[-1.0, 1.0], [1.0, 3.0], [-1.0, -2.0]])
+    got_u, got_v = handed(torch.add, start, u, v)
+    # Row 0: u + v = 0 at one place, which has no share; the rest is scaled up to all 3. Row 1: u's shares 1/2 and -1/2
+    # add up to nothing. Row 2: nothing is left to share out.
+    assert torch.allclose(got_u, torch.tensor([[0.0, 1.5], [0.0, 0.0], [0.0, 0.0]]))
+    assert torch.allclose(got_v, torch.tensor([[0.0, 1.5], [0.5, 1.5], [0.0, 0.0]]))
+
+
+@pytest.mark.parametrize(
+    "multiply", [lambda u, v: u @ v, torch.matmul, torch.Tensor.matmul, lambda u, v: u.__matmul__(v)]
+)
+def test_product_is_the_equations_row_by_row(multiply: Callable[[Tensor, Tensor], Tensor]) -> None:
+    u, v, start = numbers(2, 2, 3, 4), numbers(2, 2, 4, 5, seed=1), numbers(2, 2, 3, 5, seed=2)
+    got = handed(multiply, start, u, v)
+    for b in range(2):
+        shares = [torch.zeros_like(u[b]), torch.zeros_like(v[b])]
+        for h, i, k, j in itertools.product(range(2), range(3), range(5), range(4)):
+            part = u[b, h, i, j] * v[b, h, j, k] / (u[b, h, i] @ v[b, h, :, k]) * start[b, h, i, k]
+            shares[0][h, i, j] += part
+            shares[1][h, j, k] += part
+        for mine, expected in zip(got, normalised(shares, start[b].sum()), strict=True):
+            assert torch.allclose(mine[b], expected)
+            assert torch.allclose(mine[b].sum(), start[b].sum() / 2)
+    three = handed(torch.bmm, start[:, 0], u[:, 0], v[:, 0])
+    assert all(torch.allclose(x.sum((1, 2)), start[:, 0].sum((1, 2)) / 2) for x in three)
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        functional.gelu,
+        nn.GELU(approximate="tanh"),
+        nn.ReLU(),
+        torch.relu,
+        torch.Tensor.relu,
+        nn.SiLU(),
+        lambda x: functional.softmax(x, dim=-1),
+        lambda x: torch.softmax(x, -1),
+        lambda x: x.softmax(dim=-1),
+        lambda x: functional.layer_norm(x, (4,), x.new_ones(4), x.new_zeros(4)),
+        nn.LayerNorm(4).double(),
+        nn.Dropout(0.5).eval(),
+        nn.ReLU(inplace=False),
+        lambda x: nn.ReLU(inplace=True)(x.clone()),
+        lambda x: x * 0.5,
+        lambda x: 2 * x,
+        lambda x: x / 3,
+        lambda x: 1 + x,
+        lambda x: x * torch.arange(4, dtype=torch.float64),
+        lambda x: nn.Parameter(torch.ones(4, dtype=torch.float64)) * x,
+        timm.layers.LayerScale(4).double(),
+        timm.layers.RmsNorm(4).double(),
+        lambda x: timm.layers.LayerScale(4, inplace=True).double()(x.clone()),
+        lambda x: x.transpose(0, 1).reshape(3, 2, 2, 2).permute(1, 0, 2, 3).flatten(2).contiguous().view(2, 3, 4),
+        lambda x: torch.cat([x[:, :1], x[:, 1:]], dim=1),
+        lambda x: torch.stack(x.unbind(0)),
+        lambda x: torch.stack([x.mT.select(2, i) for i in range(3)], dim=1),
+    ],
+)
+def test_what_passes(operation: Callable[[Tensor], Tensor]) -> None:
+    start = numbers(2, 3, 4, seed=1)
+    (got,) = handed(operation, start, numbers(2, 3, 4))
+    assert torch.equal(got, start)
+
+
+def test_concatenation_moves_and_expansion_adds_up() -> None:
+    token, x, start = numbers(1, 1, 4), numbers(2, 3, 4), numbers(2, 4, 4, seed=1)
+    got = handed(lambda c, x: torch.cat([c.expand(2, -1, -1), x], dim=1), start, token, x)
+    assert torch.equal(got[0], start[:, :1].sum(0, keepdim=True))
+    assert torch.equal(got[1], start[:, 1:])
+
+
+def test_in_place_changes_are_seen_by_other_names_and_never_missed() -> None:
+    x = numbers(2, 3).requires_grad_()
+    weight = numbers(3, 3, seed=1)
+    with lrp_rules():
+        a = x * 1
+        b = a
+        a += 1
+        a[:, 0] += x[:, 0]
+    assert b is a
+    assert torch.equal(a, torch.cat([2 * x[:, :1] + 1, x[:, 1:] + 1], dim=1))
+    (got,) = torch.autograd.grad(a, x, torch.ones_like(a))
+    assert torch.allclose(got.sum(), torch.tensor(6.0).double())
+    with lrp_rules():
+        a = x * 1
+        out = functional.linear(a, weight)
+        a += 1
+    with pytest.raises(RuntimeError, match="inplace"):
+        torch.autograd.grad(out.sum(), x)
+
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "distilled": {"kind": VisionTransformerDistilled},
+    "registers": {"reg_tokens": 2, "no_embed_class": True},
+    "mean pool": {"global_pool": "avg"},
+    "no class token": {"global_pool": "avg", "class_token": False},
+    "norm before pool": {"global_pool": "avg", "fc_norm": False},
+    "normed queries": {"qk_norm": True},
+    "layer scale": {"init_values": 0.1},
+    "CLIP-like": {"pre_norm": True, "norm_layer": "layernorm"},
+    "dynamic size": {"dynamic_img_size": True},
+    "ReLU and RMSNorm": {"act_layer": "relu", "norm_layer": "rmsnorm"},
+    "normed attention": {"scale_attn_norm": True, "scale_mlp_norm": True},
+    "post norm": {"block_fn": timm.models.vision_transformer.ResPostBlock, "init_values": 0.1},
+}
+
+
+@pytest.mark.parametrize("biases", [False, True], ids=["bias-free", "biases"])
+@pytest.mark.parametrize("name", VARIANTS)
+def test_tokens_get_all_but_what_has_no_positive_contribution(
+    name: str, biases: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From R = 1 at the target's logit; a bias takes nothing, so biases change nothing in the account."""
+    model = vit(biases=biases, **VARIANTS[name])
+    dropped = torch.zeros(3)
+    rule = relevance._positive
+
+    def watched(f: Any, start: Tensor, x: Tensor, weight: Tensor) -> Tensor:
+        signs = [f(x.clamp(min=0), weight.clamp(min=0)), f(x.clamp(max=0), weight.clamp(max=0))]
+        out = rule(f, start, x, weight)
+        lost = (start * (signs[0] + signs[1] == 0)).flatten(1).sum(1)
+        assert torch.allclose(out.flatten(1).sum(1) + lost, start.flatten(1).sum(1), rtol=1e-4, atol=1e-4)
+        dropped.add_(lost)
+        return out
+
+    monkeypatch.setattr(relevance, "_positive", watched)
+    _, got, logits = propagate(model, images(), lrp_rules)
+    assert torch.allclose(logits, model(images()), atol=1e-5)
+    assert torch.allclose(got.sum((1, 2)) + dropped, torch.ones(3), rtol=1e-4, atol=1e-4)
+    assert got.abs().sum((1, 2)).max() > 0.1
+
+
+@pytest.mark.parametrize("biases", [False, True], ids=["bias-free", "biases"])
+def test_wider_models_drop_nothing(biases: bool) -> None:
+    _, got, _ = propagate(vit(biases=biases, embed_dim=48, depth=3), images(), lrp_rules)
+    assert torch.allclose(got.sum((1, 2)), torch.ones(3), rtol=1e-4)
+
+
+def test_attention_maps_have_relevance_half_of_what_the_product_got() -> None:
+    model = vit(embed_dim=48, depth=1)
+    maps, products = [], []
+    model.blocks[0].attn.attn_drop.register_forward_hook(lambda *a: maps.append(a[2]))
+    model.blocks[0].attn.norm.register_forward_hook(lambda *a: products.append(a[2]))
+    with undisturbed(model), plain_attention(model), lrp_rules():
+        logits = model(images().requires_grad_())
+    got = torch.autograd.grad(logits[:, 0].sum(), (maps[0], products[0]))
+    assert got[0].shape == (3, 2, 5, 5)
+    # Only the class token is read, so only its row of the map can matter.
+    assert got[0][:, :, 1:].eq(0).all()
+    assert torch.allclose(2 * got[0].sum((1, 2, 3)), got[1].sum((1, 2)), rtol=1e-4)
+
+
+@pytest.mark.parametrize("rules", [lrp_rules, conservative_rules])
+@pytest.mark.parametrize("name", ["plain", "distilled", "no class token"])
+def test_a_batch_is_its_rows(rules: Callable[[], Any], name: str) -> None:
+    model = vit(**VARIANTS[name])
+    _, whole, _ = propagate(model, images(4), rules)
+    for b in range(4):
+        _, alone, _ = propagate(model, images(4)[b : b + 1], rules)
+        assert torch.allclose(whole[b : b + 1], alone, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("rules", [lrp_rules, conservative_rules])
+def test_nan_stays_in_its_row_and_is_not_hidden(rules: Callable[[], Any]) -> None:
+    pixels = images()
+    pixels[1] = float("nan")
+    _, got, _ = propagate(vit(), pixels, rules)
+    assert got[1].isnan().any()
+    assert torch.allclose(got[[0, 2]], propagate(vit(), images(), rules)[1][[0, 2]], rtol=1e-3, atol=1e-5)
+
+
+def test_the_backward_may_run_inside() -> None:
+    model = vit()
+    with undisturbed(model), plain_attention(model), lrp_rules():
+        pixels = images().requires_grad_()
+        logits = model(pixels)
+        target = logits.argmax(dim=-1)
+        (got,) = torch.autograd.grad(logits.gather(1, target[:, None]), pixels, torch.ones(3, 1), retain_graph=True)
+    (outside,) = torch.autograd.grad(logits.gather(1, target[:, None]).sum(), pixels)
+    assert torch.equal(got, outside)
+
+
+@pytest.mark.parametrize(
+    ("operation", "named"),
+    [
+        (lambda x: x * x.sigmoid(), "'mul'"),
+        (lambda x: x / x, "'div'"),
+        (lambda x: 1 / x, "'__rdiv__'"),
+        (lambda x: x - x.mT, "'sub'"),
+        (lambda x: x.amax(dim=1), "'amax'"),
+        (lambda x: x.exp(), "'exp'"),
+        (lambda x: torch.einsum("bij->bji", x), "'einsum'"),
+        (lambda x: x @ torch.eye(3), "'matmul'"),
+        (lambda x: functional.linear(x, x[0]), "'linear'"),
+        (lambda x: x.sum(), "'sum'"),
+        (lambda x: x.mean(dim=(0, 1)), "'mean'"),
+        (lambda x: x.clone().pow_(2), "'pow_'"),
+        (lambda x: functional.dropout(x, 0.1), "training mode"),
+        (lambda x: functional.scaled_dot_product_attention(x, x, x), "plain_attention"),
+        (lambda x: nn.MultiheadAttention(3, 1)(x, x, x), "multi_head_attention_forward"),
+    ],
+)
+def test_an_operation_without_a_rule_is_refused_by_name(operation: Callable[[Tensor], Any], named: str) -> None:
+    x = torch.rand(2, 3, 3).requires_grad_()
+    with pytest.raises(ModelError, match=named), lrp_rules():
+        operation(x)
+    # What does not depend on the input is free.
+    with lrp_rules():
+        free = torch.rand(2, 3, 3)
+        assert (free * free).exp().amax() > 0
+        with torch.no_grad():
+            assert (x * x).sum() > 0
+
+
+def test_a_refusal_that_the_model_swallows_is_raised_in_the_end() -> None:
+    def forgiving(x: Tensor) -> Tensor:
+        try:
+            return x * x
+        except TypeError:
+            return x
+
+    with pytest.raises(ModelError, match="'mul'"), lrp_rules():
+        forgiving(torch.rand(2, 3, requires_grad=True))
+    with pytest.raises(RuntimeError, match="shape"), lrp_rules():
+        torch.rand(2, 3, requires_grad=True).view(7)
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"global_pool": "max"}, "'amax'"),
+        ({"global_pool": "avgmax"}, "'amax'"),
+        ({"global_pool": "map"}, "'matmul'"),
+        ({"mlp_layer": timm.layers.SwiGLU}, "'mul'"),
+        ({"attn_layer": "diff"}, "rule for"),
+    ],
+)
+def test_models_that_are_refused(options: dict[str, Any], named: str) -> None:
+    with pytest.raises(ModelError, match=named):
+        propagate(vit(**options), images(), lrp_rules)
+
+
+def test_the_switches_of_attention_come_back_one_by_one() -> None:
+    model = vit(depth=3)
+    for block, fused in zip(model.blocks, (True, False, True), strict=True):
+        block.attn.fused_attn = fused
+    with plain_attention(model):
+        assert not any(block.attn.fused_attn for block in model.blocks)
+    with pytest.raises(RuntimeError), plain_attention(model):
+        model(torch.rand(1, 2, 8, 8))
+    assert [block.attn.fused_attn for block in model.blocks] == [True, False, True]
+    for rules in (lrp_rules, conservative_rules):
+        with pytest.raises(ModelError, match="plain_attention"), rules():
+            model(images())
+        # And the context is gone after the error.
+        x = torch.rand(2, 3, requires_grad=True)
+        assert torch.allclose(torch.autograd.grad((x * x).sum(), x)[0], 2 * x)
+        assert model(images()).shape == (3, 3)
+
+
+def by_hand(model: Any, x: Tensor, fixed: bool) -> Tensor:
+    """Logits [B, C] of a one-block, one-head ViT, every step written out; `fixed` detaches by hand."""
+
+    def constant(value: Tensor) -> Tensor:
+        return value.detach() if fixed else value
+
+    def norm(x: Tensor, module: Any) -> Tensor:
+        mean = x.mean(dim=-1, keepdim=True)
+        deviation = (((x - mean) ** 2).mean(dim=-1, keepdim=True) + module.eps) ** 0.5
+        return (x - mean) / constant(deviation) * module.weight + module.bias
+
+    block = model.blocks[0]
+    q, k, v = (norm(x, block.norm1) @ block.attn.qkv.weight.T + block.attn.qkv.bias).chunk(3, dim=-1)
+    scores = torch.einsum("bid,bjd->bij", q, k) / q.shape[-1] ** 0.5
+    weights = constant(scores.exp() / scores.exp().sum(dim=-1, keepdim=True))
+    x = x + (weights @ v) @ block.attn.proj.weight.T + block.attn.proj.bias
+    hidden = norm(x, block.norm2) @ block.mlp.fc1.weight.T + block.mlp.fc1.bias
+    hidden = hidden * 0.5 * (1 + torch.erf(hidden / 2**0.5))
+    x = x + hidden @ block.mlp.fc2.weight.T + block.mlp.fc2.bias
+    return norm(x, model.norm)[:, 0] @ model.head.weight.T + model.head.bias
+
+
+def test_conservative_rules_equal_detaching_by_hand() -> None:
+    model = vit(depth=1, num_heads=1, qkv_bias=True)
+    for rules, fixed in ((conservative_rules, True), (nullcontext, False)):
+        tokens, got, logits = propagate(model, images(), rules)
+        leaf = tokens.clone().requires_grad_()
+        expected = by_hand(model, leaf, fixed)
+        assert torch.allclose(logits, expected, atol=1e-5)
+        (gradient,) = torch.autograd.grad(expected[:, -1].sum(), leaf)
+        assert torch.allclose(got, gradient, atol=1e-5)
+    assert not torch.allclose(got, propagate(model, images(), conservative_rules)[1], atol=1e-2)
+
+
+def test_conservative_attribution_adds_up_and_has_a_closed_form() -> None:
+    """One block of attention alone, no biases: the logit is linear in the tokens once the factors are fixed."""
+    model = vit(depth=1, num_heads=1, biases=False)
+    with torch.no_grad():
+        model.blocks[0].mlp.fc2.weight.zero_()
+    x, got, logits = propagate(model, images(), conservative_rules)
+    assert torch.allclose((x * got).sum((1, 2)), logits[:, -1], rtol=1e-4, atol=1e-5)
+    _, plain, _ = propagate(model, images(), nullcontext)
+    assert not torch.allclose((x * plain).sum((1, 2)), logits[:, -1], rtol=0.1, atol=0.1)
+
+    block = model.blocks[0]
+    centre = torch.eye(8) - 1 / 8
+    q, k, v = block.attn.qkv.weight.detach().chunk(3)
+    deviation = (x @ centre).square().mean(-1, keepdim=True).add(block.norm1.eps).sqrt()
+    first = x @ centre / deviation * block.norm1.weight
+    weights = (first @ q.T @ (first @ k.T).mT / 8**0.5).softmax(-1)[:, 0]
+    mixed = x[:, 0] + (weights[:, None] @ first)[:, 0] @ v.T @ block.attn.proj.weight.T
+    last = (mixed @ centre).square().mean(-1, keepdim=True).add(model.norm.eps).sqrt()
+    read = (model.head.weight[-1] * model.norm.weight) @ centre / last
+    through = (read @ block.attn.proj.weight @ v * block.norm1.weight) @ centre
+    expected = weights[..., None] / deviation * through[:, None]
+    expected[:, 0] += read
+    assert torch.allclose(got, expected, atol=1e-5)
+
+
+def test_conservative_rules_refuse_norms_that_they_do_not_know() -> None:
+    with pytest.raises(ModelError, match="rms_norm"):
+        propagate(vit(norm_layer="rmsnorm"), images(), conservative_rules)
+    with conservative_rules():
+        x = torch.rand(2, 3, requires_grad=True)
+        assert not x.softmax(-1).requires_grad and not functional.softmax(x, -1).requires_grad
+        assert torch.allclose(functional.layer_norm(x, (3,)), nn.LayerNorm(3)(x))
