@@ -87,12 +87,13 @@ def test_sources_that_only_people_can_get_say_so(monkeypatch, tmp_path):
 
 def test_every_source_has_what_its_kind_needs():
     for source in data.sources().values():
-        assert source.kind in ("registry", "url", "manual")
+        assert source.kind in ("registry", "debian", "url", "manual")
         assert source.licence
         assert source.cite
         if source.kind != "manual":
             assert len(source.sha256 or "") == 64
-        assert {"registry": source.package, "url": source.url, "manual": source.where}[source.kind]
+        named = {"registry": source.package, "debian": source.package, "url": source.url, "manual": source.where}
+        assert named[source.kind]
 
 
 def test_a_truncated_archive_is_a_clear_error(tmp_path):

@@ -61,6 +61,20 @@ def test_mean_bounds_agree_with_the_reference() -> None:
     assert apart.max() < 2.5, both.loc[apart.idxmax()]
 
 
+@needs_reference
+@pytest.mark.skipif(not (REFERENCE / "saco_table2.csv").is_file(), reason="no reference of study 2 yet")
+def test_mean_saco_agrees_with_the_reference() -> None:
+    path = results_dir("laptop") / "tables" / "saco_table2.csv"
+    if not path.exists():
+        pytest.skip("the laptop profile has not been run here: make book")
+    both = pd.read_csv(path).merge(pd.read_csv(REFERENCE / path.name), on=["method", "k"], suffixes=("", "_reference"))
+    half = [(both[f"high{end}"] - both[f"low{end}"]) / 2 for end in ("", "_reference")]
+    apart = (both.estimate - both.estimate_reference).abs() / (half[0] ** 2 + half[1] ** 2) ** 0.5
+    assert len(both) == 30
+    assert (apart < 1).mean() > 0.8, both[apart >= 1]
+    assert apart.max() < 2.5, both.loc[apart.idxmax()]
+
+
 def test_the_comparison_would_notice_a_difference() -> None:
     cell = {"dataset": ["movie"], "method": ["lime"], "metric": ["nc"]}
     small, large = pd.DataFrame({**cell, "estimate": 0.1, "n": 40}), pd.DataFrame({**cell, "estimate": 0.8, "n": 400})

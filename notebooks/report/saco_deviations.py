@@ -69,8 +69,8 @@ n_pictures = len(varied[["dataset", "input"]].drop_duplicates())
 # ## How the effects are measured
 #
 # Our main setting: pixels as features, maps of patches brought to pixels by bilinear interpolation, ten groups with
-# rounded bounds, equal scores in reading order, and the picture's own mean in the place of erased pixels. One point at a
-# time is then done otherwise, on the same pictures with the same model and the same maps. Two numbers are reported,
+# rounded bounds, weighed by the mean score of their pixels, equal scores in reading order, and the picture's own mean in
+# the place of erased pixels. One point at a time is then done otherwise, on the same pictures with the same model and the same maps. Two numbers are reported,
 # always *other choice less main setting*.
 #
 # - The **change** of a metric, averaged over the ten methods. The interval draws pictures again, each with both of its
@@ -368,12 +368,13 @@ Markdown(f"Constant maps, all models and pictures of this run: {said or 'none'}.
 #   negative. Both are put in one table. A signed map orders the unimportant end of the picture by how much it argues
 #   *against* the class; a clamped one leaves that end to the tie rule.
 # - *Here:* each method as its own paper has it, nothing clamped and nothing scaled afterwards. SaCo does not change when
-#   scores are multiplied, and, for groups of exactly equal size, when a constant is added to them.
+#   scores are multiplied, nor, with groups weighed by means, when a constant is added to them. It does change when
+#   negative scores are set to zero: groups at the lower end then have no distance left between them, and pairs of them
+#   no weight.
 #
 # The table has the maps that are stored for the pictures of this book. *Below zero* is the share of pixels with a
-# negative score, *negative mass* the share of the sum of absolute scores that comes from them. The last column takes the
-# mean score of a group in place of its sum (the same for groups of equal size): the change says what one pixel more in a
-# group can do.
+# negative score, *negative mass* the share of the sum of absolute scores that comes from them. *Clamped* is the change of
+# SaCo when negative scores are set to zero and the groups stay as they are.
 
 # %%
 maps = study.load("saco_maps", profile)
@@ -382,24 +383,26 @@ per_map = maps.groupby([*UNIT, "method"], sort=False).agg(
     below=("below", "mean"), negative=("negative", "sum"), size=("size", "sum")
 )
 per_map["mass"] = per_map.negative / per_map["size"]
-by_mean, order = by_groups(maps[maps.group >= 0].assign(group=lambda f: f.group + 1), "score")  # the mean by pivoting
-per_map["change"] = pd.Series((saco(by_mean, alone_drop) - saco(salience, alone_drop)).numpy(), index=order)
+in_groups = maps[maps.group >= 0].assign(group=maps.group + 1, clamped=maps.score.clip(lower=0))
+by_score, order = by_groups(in_groups, "score")  # pivoting takes means
+clamped, _ = by_groups(in_groups, "clamped")
+per_map["clamped"] = pd.Series((saco(clamped, alone_drop) - saco(by_score, alone_drop)).numpy(), index=order)
 signs = []
-for what in ("below", "mass", "change"):
+for what in ("below", "mass", "clamped"):
     found = compare.over_inputs(per_map.reset_index(), value=what, cells=["method"]).table().set_index("method")
     signs.append(found[["estimate", "low", "high"]].add_prefix(f"{what} "))
 signs = pd.concat(signs, axis=1)
 signs.insert(0, "n", found.n)
 signs = signs.reindex([*METHODS, "last_layer_attention_with_gradient", "random"]).reset_index()
 signs.columns = [name.replace(" estimate", "").replace("below", "below zero").replace("mass", "negative mass")
-                 .replace("change", "mean for sum") for name in signs.columns]  # fmt: skip
-brief = ["method", "n", "below zero", "negative mass", "mean for sum", "mean for sum low", "mean for sum high"]
+                 for name in signs.columns]  # fmt: skip
+brief = ["method", "n", "below zero", "negative mass", "clamped", "clamped low", "clamped high"]
 figures.table(
     signs[brief],
     run,
     "saco_s8",
     caption="S8, signs: share of pixels below zero, share of absolute salience that is negative, and the change of SaCo "
-    "with 95 % interval when groups are weighed by their mean score; n maps",
+    "with 95 % interval when negative scores are set to zero; n maps",
 )
 
 # %%

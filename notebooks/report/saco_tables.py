@@ -723,11 +723,16 @@ Markdown(
 # %% [markdown]
 # **What differs and why.** On the stand-ins: pictures of 28 by 28 pixels in place of 224 by 224, 49 patches in place of
 # 196, small transformers trained from nothing in place of pretrained ones. One group of ten holds 78 pixels and not
-# 5,018, and erasing it leaves more of the picture's edges; an object fills most of a stand-in picture and there is little background to
-# tell it from. The ranking of methods and its change with $K$ may depend on all of that. Intervals cover the choice of
-# pictures, not that of models or data sets. And counts and extremes (c08 to c10, the lowest of three in c11) are drawn
-# towards the middle by noise: with few pictures such a claim can fail to hold although each of its parts would with
-# more.
+# 5,018, and there is little background to tell an object from. The ranking of methods and its change with $K$ may depend
+# on all of that. Where integrated gradients lead here and not in the paper, two things may help them, neither of which we
+# have tested: they explain the probability, whose drops SaCo is made of, on a path from the mean colour to the picture,
+# which is much what erasing does; and gradients of single pixels are less noisy for a small network on a plain picture
+# than for a large one on a photograph. What the text leaves open and we had to decide is measured on the
+# {doc}`page of open points <saco_deviations>`.
+#
+# Intervals cover the choice of pictures, not that of models or data sets. And counts and extremes (c08 to c10, the lowest
+# of three in c11) are drawn towards the middle by noise: with few pictures such a claim can fail to hold although it
+# would with more.
 
 # %%
 compare.save_verdicts(
