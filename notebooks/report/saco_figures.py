@@ -317,9 +317,9 @@ figures.save(
 )
 
 # %% [markdown]
-# **Turned or not.** The paper says that its correlations are of rankings, "as these metrics can vary in scales and
-# orientations", and not whether it turned them the same way. That matters for a metric which is better when lower:
-# unturned, its correlations with the others change sign. A picture whose probability falls easily has a high AOPC in
+# **Turned or not.** The paper correlates rankings because its metrics have different scales and directions. It does not
+# say whether it turned them the same way first. That matters for a metric which is better when lower: unturned, its
+# correlations with the others change sign. A picture whose probability falls easily has a high AOPC in
 # either order, which is good under MoRF and bad under LeRF.
 
 # %%
