@@ -17,9 +17,12 @@ import torch
 from PIL import Image
 
 from faithlib import data, pictures, study
+from faithlib.attribution import attribute
 from faithlib.errors import DataError, InputError, UnknownNameError
 from faithlib.models import cards, load_model, local_checkpoints
+from faithlib.perturb import Perturber
 from faithlib.pictures import SHIPPED, as_inputs, load_pictures
+from faithlib.scoring import saco_scores
 
 SHARED = study.root().parent / "shared" / "data"
 VISION = [name for name in local_checkpoints() if name.startswith("vision/")]
@@ -118,20 +121,25 @@ def test_cifar_in_its_binary_form(name, extra, tmp_path, monkeypatch):
         load("test")
 
 
+def _imagenet_files(folder):
+    """Real pictures where the shared folder is, one of noise elsewhere."""
+    real = SHARED / "imagenet_samples"
+    if real.is_dir():
+        (folder / "imagenet").symlink_to(real)
+        return
+    (folder / "imagenet" / "images").mkdir(parents=True)
+    noise = np.random.default_rng(0).integers(0, 256, (60, 80, 3), dtype=np.uint8)
+    Image.fromarray(noise).save(folder / "imagenet" / "images" / "a.png")
+    with (folder / "imagenet" / "labels.csv").open("w", newline="") as stream:
+        csv.writer(stream).writerows([["file", "class_index", "name"], ["a.png", 3, "shark"]])
+
+
 def test_imagenet_folder_and_the_models_own_preparation(tmp_path, monkeypatch):
     monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
     load = pictures._SETS["imagenet"].__wrapped__
     with pytest.raises(DataError, match=r"labels\.csv is missing"):
         load("test")
-    real = SHARED / "imagenet_samples"
-    if real.is_dir():
-        (tmp_path / "imagenet").symlink_to(real)
-    else:
-        (tmp_path / "imagenet" / "images").mkdir(parents=True)
-        noise = np.random.default_rng(0).integers(0, 256, (60, 80, 3), dtype=np.uint8)
-        Image.fromarray(noise).save(tmp_path / "imagenet" / "images" / "a.png")
-        with (tmp_path / "imagenet" / "labels.csv").open("w", newline="") as stream:
-            csv.writer(stream).writerows([["file", "class_index", "name"], ["a.png", 3, "shark"]])
+    _imagenet_files(tmp_path)
     loaded = load("test")[:2]
     model = timm.create_model("vit_tiny_patch16_224", pretrained=False).eval()
     inputs = as_inputs(loaded, model, patch=16)
@@ -182,3 +190,20 @@ def test_training_can_be_stopped_and_leaves_a_model_that_loads(tmp_path):
     assert not (tmp_path / "made.training.pt").exists()
     loaded = load_model(f"timm:{tmp_path / 'made'}")
     assert loaded.label_names == tuple("0123456789")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("architecture", ["vit_base_patch16_224", "deit_base_patch16_224"])
+def test_the_papers_models_and_pictures_lead_to_scores(architecture, tmp_path, monkeypatch):
+    monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
+    _imagenet_files(tmp_path)
+    picture = pictures._SETS["imagenet"].__wrapped__("test")[:1]
+    model = load_model(f"timm:{architecture}?random").model
+    inputs = as_inputs(picture, model)
+    perturber = Perturber(model, inputs)
+    maps = attribute("transformer_attribution", model, inputs)
+    assert tuple(maps.shape) == (1, 224 * 224)
+    found = saco_scores(perturber, maps, k=5, labels=torch.tensor(picture.labels), reduce="mean")
+    assert perturber.stats.rows_run == 13
+    assert -1 <= found["saco"].item() <= 1
+    assert all(torch.isfinite(value).all() for value in found.values())
