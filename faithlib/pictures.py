@@ -136,7 +136,10 @@ def _idx(member: str) -> Pixels:
 
 @cache
 def _debian_files(archive: Path) -> tarfile.TarFile:
-    done = subprocess.run(["dpkg-deb", "--fsys-tarfile", str(archive)], capture_output=True, check=False)
+    try:
+        done = subprocess.run(["dpkg-deb", "--fsys-tarfile", str(archive)], capture_output=True, check=False)
+    except FileNotFoundError as error:
+        raise DataError(f"{archive} is opened with dpkg-deb, which is not on this machine: install dpkg") from error
     if done.returncode:
         raise DataError(f"dpkg-deb cannot read {archive}: {done.stderr.decode(errors='replace').strip()}")
     return tarfile.open(fileobj=io.BytesIO(done.stdout))

@@ -165,7 +165,7 @@ def test_shipped_vision_transformers_reach_their_cards_accuracy(name):
     # Four standard deviations of a share of 200.
     assert abs(accuracy - loaded.card["accuracy"]) < 4 * (0.25 / 200) ** 0.5
     weights = study.root() / "data" / "checkpoints" / name / "model.safetensors"
-    assert weights.stat().st_size < 4e6
+    assert weights.stat().st_size < 3.25e6
 
 
 def test_nine_vision_checkpoints_are_shipped_under_their_own_names():
@@ -176,6 +176,14 @@ def test_nine_vision_checkpoints_are_shipped_under_their_own_names():
     assert sorted(VISION) == sorted(f"vision/{row.dataset}-{row.classifier}-seed0" for row in table.itertuples())
     assert (table.accuracy > 0.7).all(), table[["dataset", "classifier", "accuracy"]]
     assert (table[table.dataset == "fashion"].test_size == 10000).all()
+
+
+@pytest.mark.xfail(
+    reason="seven epochs reached .872; the study asks for .88 and the model is to be trained again", strict=True
+)
+def test_the_base_model_of_fashion_is_good_enough():
+    table = cards("vision")
+    assert table[(table.dataset == "fashion") & (table.classifier == "base")].accuracy.item() >= 0.88
 
 
 @pytest.mark.slow

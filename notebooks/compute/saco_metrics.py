@@ -57,13 +57,14 @@ METHODS = {
 }
 
 
-def explained(model, inputs, **options):
+def explained(model, inputs, upsample):
     """Scores [B, F] of every explanation, by (method, draw)."""
     found = {}
     for name, own in METHODS.items():
         method = "transformer_mm" if name == "last_layer_attention_with_gradient" else name
-        pixelwise = {"upsample": options["upsample"]} if name not in ("integrated_gradients", "lrp") else {}
-        found[name, 0] = attribute(method, model, inputs, **own, **(pixelwise if options else {}))
+        # These two have a score a pixel by themselves.
+        spread = {} if name in ("integrated_gradients", "lrp") else {"upsample": upsample}
+        found[name, 0] = attribute(method, model, inputs, **own, **spread)
     for draw in range(settings["random_draws"]):
         found["random", draw] = attribute("random", None, inputs, seed=draw).to(device)
     return found
@@ -117,7 +118,7 @@ class Asked:
     def explanations(self, unit, upsample):
         key = (unit, upsample if unit == "pixel" else "none")
         if key not in self.scores:
-            self.scores[key] = explained(self.model, self.cut(unit), upsample=upsample)
+            self.scores[key] = explained(self.model, self.cut(unit), upsample)
         return self.scores[key]
 
 
@@ -148,19 +149,36 @@ def frame(asked, perturber, method, draw, values):
 
 # %% [markdown]
 # ## Every model: the main setting, and SaCo alone for other numbers of groups
+#
+# The first pictures and the first model also go through the other settings, in the same batches: what the main setting
+# has asked about them is answered already.
+
 
 # %%
-main, groups, varied, used = [], [], [], []
+def batches():
+    """Batches of pictures, and whether a batch is of the part that goes through all settings."""
+    varied = settings["varied_pictures"]
+    for part, is_varied in ((pictures[:varied], True), (pictures[varied:], False)):
+        for start in range(0, len(part), settings["batch"]):
+            yield part[start : start + settings["batch"]], is_varied
+
+
+first = next(iter(specs))
+main, groups, varied, used, looked_at = [], [], [], [], None
 for name, spec in tqdm(specs.items(), desc="models"):
     model = load_model(spec.format(dataset=dataset)).model.to(device)
-    for start in range(0, len(pictures), settings["batch"]):
-        asked = Asked(model, pictures[start : start + settings["batch"]])
+    for batch, is_varied in batches():
+        asked = Asked(model, batch)
+        looked_at = looked_at or asked
         main.append(measured(asked, MAIN).assign(model=name))
         perturber = asked.perturber("pixel", "mean")
         for k in settings["group_counts"]:
             for (method, draw), scores in asked.explanations("pixel", "bilinear").items():
                 found = saco_of_groups(perturber, scores, k=k, **GROUPING)
                 groups.append(frame(asked, perturber, method, draw, {"saco": found}).assign(model=name, k=k))
+        if is_varied and name == first:
+            for setting, change in VARIANTS.items():
+                varied.append(measured(asked, MAIN | change).assign(setting=setting, model=name))
         used.append(costs(*asked.perturbers.values()))
 
 # %%
@@ -168,29 +186,16 @@ columns = {"dataset": dataset, "output": "probability"}
 run.save(pd.concat(main, ignore_index=True).assign(**columns, k=10), "saco_scores")
 kept = ["dataset", "model", "k", "input", "method", "draw", "saco"]
 run.save(pd.concat(groups, ignore_index=True).assign(**columns)[kept], "saco_group_counts")
-
-# %% [markdown]
-# ## The first model: one setting changed at a time
-
-# %%
-first, spec = next(iter(specs.items()))
-model = load_model(spec.format(dataset=dataset)).model.to(device)
-part = pictures[: settings["varied_pictures"]]
-for start in range(0, len(part), settings["batch"]):
-    asked = Asked(model, part[start : start + settings["batch"]])
-    for name, change in VARIANTS.items():
-        varied.append(measured(asked, MAIN | change).assign(setting=name, model=first))
-    used.append(costs(*asked.perturbers.values()))
 run.save(pd.concat(varied, ignore_index=True).assign(dataset=dataset), "saco_settings")
 
 # %% [markdown]
 # ## A few pictures to look at
 #
-# Their pixels, the maps of all explanations and what the model answers, group by group.
+# Their pixels, the maps of all explanations and what the first model answers, group by group: nothing is asked anew.
 
 # %%
-shown = pictures[: settings["examples"]]
-asked = Asked(model, shown)
+asked = looked_at
+shown = asked.chosen[: settings["examples"]]
 perturber = asked.perturber("pixel", "mean")
 side = asked.cut("pixel").pixels.shape[-1]
 maps, steps = [], []
@@ -219,7 +224,7 @@ for (method, draw), scores in asked.explanations("pixel", "bilinear").items():
         )
 run.save(pd.concat(maps, ignore_index=True).assign(dataset=dataset), "saco_maps")
 run.save(pd.concat(steps, ignore_index=True).assign(dataset=dataset, model=first), "saco_steps")
-pixels = asked.cut("pixel").pixels.permute(0, 2, 3, 1).reshape(len(shown), side * side, -1).cpu()
+pixels = asked.cut("pixel").pixels[: len(shown)].permute(0, 2, 3, 1).reshape(len(shown), side * side, -1).cpu()
 run.save(
     pd.concat(
         [
@@ -232,14 +237,18 @@ run.save(
                 p_full=p_full,
             )
             for picture, values, label, predicted, p_full in zip(
-                shown.ids, pixels, shown.labels, perturber.predicted.tolist(), perturber.full.tolist(), strict=True
+                shown.ids,
+                pixels,
+                shown.labels,
+                perturber.predicted[: len(shown)].tolist(),
+                perturber.full[: len(shown)].tolist(),
+                strict=True,
             )
         ],
         ignore_index=True,
     ).assign(dataset=dataset, model=first, side=side),
     "saco_pictures",
 )
-used.append(costs(perturber))
 
 # %%
 total = {key: round(sum(one[key] for one in used), 2) for key in used[0] if key != "peak_bytes"}
