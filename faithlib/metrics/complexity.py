@@ -1,0 +1,58 @@
+"""How simple an attribution is to read, whatever it is about: entropy and Gini index of the sizes of its scores.
+
+Only sizes count, not signs, and not their unit: multiplying all scores of an input by a number changes nothing. Shape
+letters: B inputs, F features, n features that an input has.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from faithlib.masks import checked_mask
+
+
+def complexity(scores: Tensor, feature_mask: Tensor | None = None) -> Tensor:
+    """Shannon entropy of f = |s| / sum |s| in nats, [B]: -sum_j f_j ln f_j (Bhatt et al. 2020).
+
+    scores [B, F]. In [0, ln n], lower is better (simpler): 0 where one feature has all, ln n where all have the same.
+    NaN where all scores are 0. EvalxNLP's page divides by n as well, which the work it cites does not: the least simple
+    attribution would then score ln(n) / n, lower for longer texts.
+
+    Raises InputError where shapes disagree or the score of a real feature is not finite.
+
+    >>> round(complexity(torch.tensor([[1.0, -1.0, 0.0]])).item(), 4)  # ln 2
+    0.6931
+    """
+    return torch.special.entr(_shares(scores, feature_mask)).sum(dim=1).to(_result_type(scores))
+
+
+def sparseness(scores: Tensor, feature_mask: Tensor | None = None) -> Tensor:
+    """Gini index of |s|, [B]: 1 - 2 sum_k f_k (n - k + 1/2) / n, f = |s| / sum |s| in ascending order, k = 1..n (Hurley
+    & Rickard 2009; Chalasani et al. 2020).
+
+    scores [B, F]. In [0, (n - 1) / n], higher is better (sparser): 0 where all features have the same, (n - 1) / n
+    where one has all. NaN where all scores are 0.
+
+    Raises InputError where shapes disagree or the score of a real feature is not finite.
+
+    >>> sparseness(torch.tensor([[0.0, 0.0, -3.0, 0.0], [1.0, 1.0, 1.0, 1.0]])).tolist()
+    [0.75, 0.0]
+    """
+    ascending = _shares(scores, feature_mask).sort(dim=1).values
+    n_features = scores.shape[1]
+    n = checked_mask(scores, feature_mask).sum(dim=1, keepdim=True)
+    # Absent features have a share of 0 and come first, at k <= 0 or among zeros, where they add nothing.
+    k = torch.arange(1, n_features + 1, device=scores.device) - (n_features - n)
+    return (1 - 2 * (ascending * (n - k + 0.5) / n).sum(dim=1)).clamp(min=0).to(_result_type(scores))
+
+
+def _shares(scores: Tensor, feature_mask: Tensor | None) -> Tensor:
+    """|s| / sum |s| in double precision, 0 for absent features; NaN throughout a row whose scores are all 0."""
+    size = torch.where(checked_mask(scores, feature_mask), scores.double().abs(), 0.0)
+    size = size / size.amax(dim=1, keepdim=True)  # so that no sum leaves the range of floating point
+    return size / size.sum(dim=1, keepdim=True)
+
+
+def _result_type(scores: Tensor) -> torch.dtype:
+    return torch.promote_types(scores.dtype, torch.float32)

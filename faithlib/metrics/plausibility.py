@@ -1,0 +1,173 @@
+"""How well attributions agree with what people marked as the reason (Zaman & Belinkov 2022, Section 4; EvalxNLP).
+
+Agreement is no faithfulness: a model may be right for a reason nobody marked, and an attribution that says so is
+faithful and implausible. All metrics take scores [B, F] and the rationale that people marked, bool [B, F]; an input
+without a marked feature has no answer (NaN), which callers count. Shape letters: B inputs, F features.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from faithlib.errors import InputError
+from faithlib.masks import checked_mask, position_in_rank, rank
+from faithlib.metrics.crosslingual import Links, link_matrix
+
+
+# ------------------------------------------------------------------------------------------------------- whole orders
+def average_precision(scores: Tensor, gold: Tensor, feature_mask: Tensor | None = None) -> Tensor:
+    """AP = sum over thresholds of (recall - previous recall) * precision, [B]; its mean over inputs is MAP (Eq. 7).
+
+    Thresholds are the distinct scores: equal scores are taken together, so that their order in the text gains nothing.
+    In (0, 1], higher is better; the share of marked features where all scores are equal, close to it by chance. NaN
+    where nothing is marked.
+
+    Raises InputError where shapes disagree, `gold` is not bool or marks an absent feature, or the score of a real
+    feature is not finite.
+
+    >>> round(average_precision(torch.tensor([[0.9, 0.5, 0.1]]), torch.tensor([[True, False, True]])).item(), 4)
+    0.8333
+    """
+    _, gold = _checked(scores, gold, feature_mask)
+    precision, _ = _precision_recall(scores, gold, feature_mask)
+    return torch.where(gold, precision, 0.0).sum(dim=1) / gold.sum(dim=1)
+
+
+def auprc(scores: Tensor, gold: Tensor, feature_mask: Tensor | None = None) -> Tensor:
+    """Area under the precision-recall curve by the trapezium rule, from (recall 0, precision 1) on, [B] (EvalxNLP;
+    ERASER's AUPRC).
+
+    `average_precision` sums the same points as steps. Lines between them promise precisions that no threshold gives, so
+    this is the friendlier of the two; where all scores are equal it is halfway between 1 and the share of marked
+    features. In (0, 1], higher is better; NaN and errors as there.
+
+    >>> round(auprc(torch.tensor([[0.9, 0.5, 0.1]]), torch.tensor([[True, False, True]])).item(), 4)
+    0.7917
+    """
+    _, gold = _checked(scores, gold, feature_mask)
+    precision, recall = _precision_recall(scores, gold, feature_mask)
+    order = rank(scores, feature_mask)
+    start = torch.ones_like(precision[:, :1])
+    return torch.trapezoid(
+        torch.cat([start, precision.gather(1, order)], dim=1),
+        torch.cat([0 * start, recall.gather(1, order)], dim=1),
+        dim=1,
+    )
+
+
+def _precision_recall(scores: Tensor, gold: Tensor, feature_mask: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Precision and recall of "at least this feature's score", at every feature, [B, F] each; NaN recall without gold.
+
+    Absent features, which come last in rank, repeat the point where everything is taken.
+    """
+    present = checked_mask(scores, feature_mask)
+    keyed = torch.where(present, scores, torch.inf).amin(dim=1, keepdim=True)
+    threshold = torch.where(present, scores, keyed)
+    taken = present[:, None, :] & (scores[:, None, :] >= threshold[:, :, None])
+    hits = (taken & gold[:, None, :]).sum(dim=2)
+    dtype = torch.promote_types(scores.dtype, torch.float32)
+    return hits.to(dtype) / taken.sum(dim=2), hits.to(dtype) / gold.sum(dim=1, keepdim=True)
+
+
+# --------------------------------------------------------------------------------------------------------- rationales
+def token_f1(scores: Tensor, gold: Tensor, feature_mask: Tensor | None = None, *, k: int | Tensor) -> Tensor:
+    """F1 of the k features with the highest scores, as far as these are positive, against the marked ones, [B]
+    (EvalxNLP).
+
+    2 |P & G| / (|P| + |G|). `k`: one number, or one an input [B]; the page's choice is the average number of marked
+    features in the data set. Of equal scores the feature that comes first is taken, the rule of `masks.rank`. In
+    [0, 1], higher is better; 0 where no score is positive. NaN where nothing is marked. Errors as `average_precision`,
+    and for k below 1.
+
+    >>> token_f1(torch.tensor([[0.9, 0.5, 0.1]]), torch.tensor([[True, False, True]]), k=2).item()
+    0.5
+    """
+    predicted, gold = _predicted(scores, gold, feature_mask, k)
+    both = (predicted & gold).sum(dim=1)
+    return _where_marked(2 * both / (predicted.sum(dim=1) + gold.sum(dim=1)), gold)
+
+
+def iou_f1(
+    scores: Tensor, gold: Tensor, feature_mask: Tensor | None = None, *, k: int | Tensor, threshold: float = 0.5
+) -> Tensor:
+    """1 where the k highest positive scores match what was marked, |P & G| / |P or G| >= threshold, else 0, [B]
+    (EvalxNLP).
+
+    Its mean over inputs is the page's IOU-F1: a share of matches, not the mean overlap that the page's code returns,
+    and not ERASER's F1 over spans. `k` and ties as in `token_f1`. Higher is better; NaN where nothing is marked. Errors
+    as `token_f1`.
+
+    >>> iou_f1(torch.tensor([[0.9, 0.5, 0.1]]), torch.tensor([[True, False, True]]), k=1).item()
+    1.0
+    """
+    predicted, gold = _predicted(scores, gold, feature_mask, k)
+    both, either = (predicted & gold).sum(dim=1), (predicted | gold).sum(dim=1)
+    return _where_marked((both >= threshold * either).float(), gold)
+
+
+def _predicted(scores: Tensor, gold: Tensor, feature_mask: Tensor | None, k: int | Tensor) -> tuple[Tensor, Tensor]:
+    present, gold = _checked(scores, gold, feature_mask)
+    size = torch.as_tensor(k, device=scores.device).expand(len(scores))
+    if (size < 1).any():
+        raise InputError(f"k {k}: expected at least one feature in a rationale")
+    return present & (scores > 0) & (position_in_rank(scores, feature_mask) < size[:, None]), gold
+
+
+def _where_marked(value: Tensor, gold: Tensor) -> Tensor:
+    return torch.where(gold.any(dim=1), value, torch.nan)
+
+
+def _checked(scores: Tensor, gold: Tensor, feature_mask: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Which features are there, and the checked rationale beside the scores."""
+    present = checked_mask(scores, feature_mask)
+    if gold.shape != scores.shape or gold.dtype != torch.bool:
+        raise InputError(f"gold {tuple(gold.shape)} of {gold.dtype}: expected bool of shape {tuple(scores.shape)}")
+    gold = gold.to(scores.device)
+    if (gold & ~present).any():
+        row, feature = (gold & ~present).nonzero()[0].tolist()
+        raise InputError(f"gold marks feature {feature} of input {row}, which the input does not have")
+    return present, gold
+
+
+# ------------------------------------------------------------------------------------------------------------- e-XNLI
+def best_f1_threshold(scores: Tensor, gold: Tensor, feature_mask: Tensor | None = None) -> tuple[float, float]:
+    """The threshold t for which "score >= t" agrees best with what was marked, and its F1 (Section 4.3).
+
+    F1 over all features of all inputs together, so scores have to be comparable across inputs: the paper divides each
+    input's word scores by their L2 norm, and so must the caller. Only scores that occur are tried; of several best ones
+    the lowest is taken, which marks the most. For the paper's data and model: .167. Errors as `average_precision`, and
+    where nothing is marked at all.
+
+    >>> scores, gold = torch.tensor([[0.9, 0.1], [0.3, 0.2]]), torch.tensor([[True, False], [True, False]])
+    >>> t, f1 = best_f1_threshold(scores, gold)
+    >>> round(t, 4), f1
+    (0.3, 1.0)
+    """
+    present, gold = _checked(scores, gold, feature_mask)
+    if not gold.any():
+        raise InputError("gold marks nothing in any input: every threshold has an F1 of 0")
+    values, order = scores[present].sort(descending=True, stable=True)
+    hits = gold[present][order].cumsum(dim=0)
+    taken = torch.arange(1, len(values) + 1, device=values.device)
+    f1 = 2 * hits.double() / (taken + hits[-1])
+    # A threshold takes all of its equals, so only the last of them stands for it.
+    last = values != torch.cat([values[1:], values.new_full((1,), -torch.inf)])
+    f1 = torch.where(last, f1, -1.0)
+    best = int((f1 == f1.max()).nonzero()[-1])
+    return values[best].item(), f1[best].item()
+
+
+def project_rationale(mask: Tensor, links: Links, n_target: int) -> Tensor:
+    """A rationale carried over to a translation: bool [..., n_source] -> [..., n_target] (Section 4.3).
+
+    A word of the translation is marked where a marked English word is linked with it. Raises InputError for a mask that
+    is not bool and a link outside the texts.
+
+    >>> project_rationale(torch.tensor([True, False]), [(0, 1), (0, 2), (1, 0)], 3).tolist()
+    [False, True, True]
+    """
+    if mask.dtype != torch.bool:
+        raise InputError(f"mask of {mask.dtype}: expected bool; compare scores with a threshold first")
+    linked = link_matrix(links, mask.shape[-1], n_target).to(mask.device)
+    return (mask[..., :, None] & linked).any(dim=-2)

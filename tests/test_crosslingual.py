@@ -1,0 +1,378 @@
+"""Cross-lingual faithfulness against scipy and slow loops, the invariances it must have, and the faults it replays."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from faithlib.errors import InputError, UnknownNameError
+from faithlib.masks import top_ratio
+from faithlib.metrics import (
+    ERASURE_BINS,
+    aligned_scores,
+    aopc,
+    cka,
+    cka_accuracy,
+    comprehensiveness_eraser,
+    crosslingual_rho,
+    erasure_rationales,
+    first_batch_fault,
+    random_links,
+    sufficiency_eraser,
+)
+from faithlib.metrics.crosslingual import link_matrix
+from faithlib.scoring import PAPER_RATIOS
+
+SCORE = st.integers(-4, 4).map(lambda i: i / 4)  # few values, so that ties are common
+
+
+@st.composite
+def linked_pairs(draw):
+    """Scores of an English text and of its translation, and links between them."""
+    n, m = draw(st.integers(1, 7)), draw(st.integers(1, 7))
+    links = draw(st.sets(st.tuples(st.integers(0, n - 1), st.integers(0, m - 1))))
+    english, other = (draw(st.lists(SCORE, min_size=size, max_size=size)) for size in (n, m))
+    return english, other, sorted(links)
+
+
+def row(values):
+    return torch.tensor([values], dtype=torch.double)
+
+
+# --- aligned scores --------------------------------------------------------------------------------------------------
+
+
+@settings(deadline=None, max_examples=50)
+@given(linked_pairs(), st.sampled_from(["sum", "mean"]), st.sampled_from(["zero", "nan"]))
+def test_aligned_scores_follow_equation_3(pair, links_by, unaligned):
+    english, other, links = pair
+    expected = []
+    for k in range(len(english)):
+        linked = [other[j] for source, j in links if source == k]
+        if not linked:
+            expected.append(0.0 if unaligned == "zero" else math.nan)
+        else:
+            expected.append(sum(linked) / (len(linked) if links_by == "mean" else 1))
+    got = aligned_scores(torch.tensor(other), links, len(english), links_by=links_by, unaligned=unaligned)
+    assert got.tolist() == pytest.approx(expected, abs=1e-6, nan_ok=True)
+    # Listed twice is linked once, the order of links is nothing, and methods go in side by side.
+    stacked = torch.tensor([other, other])
+    again = aligned_scores(stacked, [*reversed(links), *links], len(english), links_by=links_by, unaligned=unaligned)
+    assert torch.equal(again.nan_to_num(9), got.nan_to_num(9).expand(2, -1))
+
+
+def test_the_papers_example():
+    """Figure 1: "8pm" is linked with "20" and "Uhr"."""
+    german = torch.tensor([0.5, 0.25, 0.125])
+    assert aligned_scores(german, [(0, 1), (0, 2), (1, 0)], 2).tolist() == [0.375, 0.5]
+    assert aligned_scores(german, [(0, 1), (0, 2), (1, 0)], 2, links_by="mean").tolist() == [0.1875, 0.5]
+
+
+def test_equal_sums_tie_whatever_the_order_of_their_links():
+    values = torch.tensor([0.1, 0.2, 0.3, 0.7], dtype=torch.float32)
+    one, other = aligned_scores(values[[0, 1, 2, 3, 3, 2, 1, 0]], [(i // 4, i) for i in range(8)], 2)
+    assert one == other
+
+
+# --- correlation -----------------------------------------------------------------------------------------------------
+
+
+@settings(deadline=None, max_examples=50)
+@given(linked_pairs(), st.sampled_from(["zero", "nan"]), st.data())
+def test_rho_is_scipys_on_the_words_that_are_left(pair, unaligned, data):
+    english, other, links = pair
+    keep = data.draw(st.lists(st.booleans(), min_size=len(english), max_size=len(english)))
+    aligned = aligned_scores(torch.tensor(other, dtype=torch.double), links, len(english), unaligned=unaligned)
+    left = [k for k in range(len(english)) if keep[k] and not aligned[k].isnan()]
+    ours = [english[k] for k in left], [aligned[k].item() for k in left]
+    got = crosslingual_rho(row(english), aligned[None], keep=torch.tensor(keep)).item()
+    if len(left) < 2 or any(len(set(side)) == 1 for side in ours):
+        assert math.isnan(got)
+    else:
+        assert got == pytest.approx(scipy.stats.spearmanr(*ours).statistic, abs=1e-6)
+        assert -1 <= got <= 1
+
+
+def test_rho_of_many_rows_is_that_of_each():
+    generator = torch.Generator().manual_seed(0)
+    english, aligned = torch.randn(2, 30, 40, generator=generator).round(decimals=1).unbind()
+    keep = torch.rand(30, 40, generator=generator) > 0.3
+    aligned[torch.rand(30, 40, generator=generator) > 0.8] = torch.nan
+    got = crosslingual_rho(english, aligned, keep=keep)
+    for b in range(30):
+        left = keep[b] & ~aligned[b].isnan()
+        reference = scipy.stats.spearmanr(english[b][left], aligned[b][left]).statistic
+        assert got[b].item() == pytest.approx(reference, abs=1e-6)
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(SCORE, min_size=2, max_size=8), st.randoms(use_true_random=False))
+def test_identical_links_and_scores_give_one_and_reversed_scores_minus_one(english, random):
+    n = len(english)
+    itself = aligned_scores(row(english), [(k, k) for k in range(n)], n)
+    constant = len(set(english)) == 1
+    for sign in (1, -1):
+        rho = crosslingual_rho(row(english), sign * itself).item()
+        assert math.isnan(rho) if constant else rho == pytest.approx(sign, abs=1e-6)
+    order = random.sample(range(n), n)  # a translation in another word order, correctly aligned
+    moved = torch.tensor([[english[k] for k in order]], dtype=torch.double)
+    carried = aligned_scores(moved, [(k, place) for place, k in enumerate(order)], n)
+    torch.testing.assert_close(carried, row(english))
+
+
+@settings(deadline=None, max_examples=50)
+@given(linked_pairs(), st.randoms(use_true_random=False))
+def test_rho_sees_only_order_and_not_the_order_of_words(pair, random):
+    english, other, links = pair
+    n, m = len(english), len(other)
+    aligned = aligned_scores(row(other), links, n)
+    rho = crosslingual_rho(row(english), aligned)
+
+    def same(value):
+        return torch.testing.assert_close(value, rho, equal_nan=True)
+
+    same(crosslingual_rho(row(english).exp(), 2 * aligned - 1))
+    same(crosslingual_rho(aligned, row(english)))  # symmetric
+    to, other_to = random.sample(range(n), n), random.sample(range(m), m)
+    moved = [(to[k], other_to[j]) for k, j in links]
+    english_moved, other_moved = torch.empty(1, n).double(), torch.empty(1, m).double()
+    english_moved[0, to], other_moved[0, other_to] = row(english)[0], row(other)[0]
+    same(crosslingual_rho(english_moved, aligned_scores(other_moved, moved, n)))
+
+
+def test_undefined_correlations_are_nan():
+    scores = torch.tensor([[0.1, 0.2, 0.3]])
+    nothing = torch.full((1, 3), torch.nan)
+    assert crosslingual_rho(scores, nothing).isnan()
+    assert crosslingual_rho(scores, torch.full((1, 3), 0.1)).isnan()
+    assert crosslingual_rho(torch.full((1, 3), 0.1), scores).isnan()
+    assert crosslingual_rho(scores, scores, keep=torch.tensor([True, False, False])).isnan()
+    assert crosslingual_rho(scores.half(), scores.half()).dtype == torch.float32
+
+
+def test_a_uniform_attribution_correlates_with_itself_through_the_number_of_links():
+    """The sum over links and the zeros of unlinked words reward an attribution that ignores the model (PAPERS.md E5);
+    their mean does not."""
+    english, other = torch.ones(1, 4), torch.tensor([1.0, 1.0, 1.0])
+    links = [(0, 0), (0, 1), (1, 2)]
+    wordpieces = torch.tensor([[3.0, 2.0, 1.0, 1.0]])  # one each, summed over the pieces of a word
+    assert crosslingual_rho(wordpieces, aligned_scores(other, links, 4)[None]).item() > 0.9
+    fair = aligned_scores(other, links, 4, links_by="mean", unaligned="nan")[None]
+    assert crosslingual_rho(english, fair).isnan()
+
+
+def test_what_cannot_be_correlated_is_an_error():
+    scores = torch.tensor([[0.1, 0.2]])
+    with pytest.raises(InputError, match="same shape"):
+        crosslingual_rho(scores, torch.ones(1, 3))
+    with pytest.raises(InputError, match=r"expected \[F\] or \[B, F\]"):
+        crosslingual_rho(scores, scores, keep=torch.ones(3, dtype=torch.bool))
+    with pytest.raises(InputError, match="finite"):
+        crosslingual_rho(torch.tensor([[torch.nan, 0.2]]), scores)
+    with pytest.raises(InputError, match="leave the pair out"):
+        aligned_scores(torch.tensor([0.1, torch.inf]), [(0, 0)], 1)
+    for link in ((2, 0), (0, 2), (-1, 0)):
+        with pytest.raises(InputError, match="cut into words"):
+            aligned_scores(scores[0], [link], 2)
+    with pytest.raises(UnknownNameError, match="links_by"):
+        aligned_scores(scores[0], [], 2, links_by="max")
+    with pytest.raises(UnknownNameError, match="unaligned"):
+        aligned_scores(scores[0], [], 2, unaligned="drop")
+
+
+# --- random alignments -----------------------------------------------------------------------------------------------
+
+
+@settings(deadline=None, max_examples=50)
+@given(linked_pairs(), st.integers(0, 99))
+def test_random_links_keep_what_they_say(pair, seed):
+    english, other, links = pair
+    n, m = len(english), len(other)
+    for keep in ("number", "degrees"):
+        drawn = random_links(links, n, m, keep=keep, seed=(seed, 1))
+        assert drawn == random_links([*links, *links], n, m, keep=keep, seed=(seed, 1))
+        assert len(drawn) == len(set(drawn)) == len(links)
+    before, after = (link_matrix(which, n, m) for which in (links, drawn))
+    assert torch.equal(before.sum(1), after.sum(1))
+    assert torch.equal(before.sum(0).sort().values, after.sum(0).sort().values)
+
+
+def test_random_links_are_uniform():
+    counts = np.zeros((3, 4))
+    for seed in range(3000):
+        for link in random_links([(0, 0), (1, 1)], 3, 4, seed=seed):
+            counts[link] += 1
+    assert scipy.stats.chisquare(counts.ravel()).pvalue > 0.001
+    places = [random_links([(0, 0)], 1, 4, keep="degrees", seed=seed)[0][1] for seed in range(1000)]
+    assert scipy.stats.chisquare(np.bincount(places, minlength=4)).pvalue > 0.001
+    with pytest.raises(UnknownNameError, match="keep"):
+        random_links([], 1, 1, keep="all")
+
+
+def test_random_links_of_random_scores_correlate_with_nothing():
+    generator = torch.Generator().manual_seed(0)
+    values = []
+    for seed in range(200):
+        english, other = torch.rand(1, 20, generator=generator), torch.rand(20, generator=generator)
+        links = random_links([(k, k) for k in range(20)], 20, 20, seed=seed)
+        values.append(crosslingual_rho(english, aligned_scores(other, links, 20)[None]).item())
+    assert abs(np.mean(values)) < 3 / math.sqrt(19 * 200)
+
+
+# --- erasure ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_bins_are_the_papers_and_hold_at_least_one_word():
+    assert ERASURE_BINS == PAPER_RATIOS
+    for n in range(1, 60):
+        scores = torch.rand(1, n, generator=torch.Generator().manual_seed(n))
+        sizes = erasure_rationales(scores).sum(dim=2)[0].tolist()
+        assert sizes == [max(math.ceil(round(share * n, 9)), 1) for share in ERASURE_BINS]
+        released = erasure_rationales(scores, rounding="nearest").sum(dim=2)[0].tolist()
+        assert released == [max(int(np.round(n * share)), 1) for share in ERASURE_BINS]
+
+
+def test_rationales_of_the_bins_are_the_highest_scores_of_real_words():
+    scores = torch.tensor([[0.1, 0.9, 0.5, 0.7, 0.0, 0.3], [0.2, 0.1, 9.0, 9.0, 9.0, 9.0]])
+    present = torch.tensor([[True] * 6, [True, True, False, False, False, False]])
+    assert torch.equal(erasure_rationales(scores, present), top_ratio(scores, ERASURE_BINS, present))
+    nearest = erasure_rationales(scores, present, rounding="nearest")
+    assert nearest[0, -1].tolist() == [False, True, True, True, False, False]
+    assert nearest[1].tolist() == [[True, False, False, False, False, False]] * 5
+    with pytest.raises(UnknownNameError, match="rounding"):
+        erasure_rationales(scores, rounding="down")
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=6), st.floats(0, 1))
+def test_erasure_metrics_follow_equations_5_and_6(erased, full):
+    p_full, p = torch.tensor([full], dtype=torch.double), row(erased)
+    expected = sum(full - value for value in erased) / len(erased)
+    released = sum(full - value for value in erased) / (len(erased) + 1)
+    for metric in (comprehensiveness_eraser, sufficiency_eraser):
+        assert metric(p_full, p).item() == pytest.approx(expected, abs=1e-12)
+        assert metric(p_full, p, empty_bin=True).item() == pytest.approx(released, abs=1e-12)
+        assert -1 <= metric(p_full, p).item() <= 1
+    # ERASER's sum over bins 0..S is the mean with the text itself as one more bin.
+    assert aopc(p_full, row([full, *erased])).item() == pytest.approx(released, abs=1e-12)
+    with pytest.raises(InputError, match="at least one step"):
+        comprehensiveness_eraser(p_full, p[:, :0])
+
+
+def replayed(values, batch_size=64):
+    """The released loop, row by row: every batch is the first rows of the list."""
+    answers = []
+    for _ in range(0, len(values), batch_size):
+        answers += values[:batch_size]
+    return [answers[i : i + 6] for i in range(0, len(values), 6)]
+
+
+@pytest.mark.parametrize("inputs", [1, 10, 11, 32, 33, 100])
+def test_the_fault_of_the_first_batch_is_replayed(inputs):
+    values = torch.arange(6 * inputs)
+    windows = first_batch_fault(values)
+    assert windows.tolist() == replayed(values.tolist())
+    assert torch.equal(windows[:10], values[:60].unflatten(0, (-1, 6)))  # what fits into the first batch is right
+
+
+def test_the_fault_leaves_eleven_inputs_in_thirty_two_windows():
+    windows = {tuple(window) for window in first_batch_fault(torch.arange(6 * 5010)).tolist()}
+    assert len(windows) == 32
+    starts = [window[0] for window in windows]
+    assert sum(start % 6 == 0 for start in starts) == 11
+    assert sum(window == tuple(range(window[0], window[0] + 6)) and window[0] % 6 == 0 for window in windows) == 10
+
+
+def test_the_fault_keeps_classes_together_and_needs_whole_inputs():
+    probabilities = torch.rand(12, 3)
+    assert first_batch_fault(probabilities, batch_size=6).tolist() == [probabilities[:6].tolist()] * 2
+    assert first_batch_fault(torch.arange(6), batch_size=4, window=3).tolist() == [[0, 1, 2], [3, 0, 1]]
+    with pytest.raises(InputError, match="multiple of 6"):
+        first_batch_fault(torch.arange(7))
+
+
+# --- similarity of representations -----------------------------------------------------------------------------------
+
+
+def slow_cka(x, y):
+    """Kornblith et al.'s Eq. 3 for linear kernels, on feature covariances."""
+    x, y = x - x.mean(axis=0), y - y.mean(axis=0)
+    return np.linalg.norm(y.T @ x) ** 2 / (np.linalg.norm(x.T @ x) * np.linalg.norm(y.T @ y))
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.integers(3, 9), st.integers(1, 12), st.integers(1, 12), st.integers(0, 99))
+def test_cka_against_its_definition(n, d1, d2, seed):
+    generator = np.random.default_rng(seed)
+    x, y = generator.normal(size=(n, d1)), generator.normal(size=(n, d2)) * 7 + 3
+    ours = cka(torch.tensor(x), torch.tensor(y)).item()
+    assert ours == pytest.approx(slow_cka(x, y), abs=1e-9)
+    assert 0 <= ours <= 1
+    assert cka(torch.tensor(y), torch.tensor(x)).item() == pytest.approx(ours, abs=1e-12)
+    rotation, _ = np.linalg.qr(generator.normal(size=(d1, d1)))
+    assert cka(torch.tensor(-2 * x @ rotation + 5), torch.tensor(y)).item() == pytest.approx(ours, abs=1e-9)
+    order = generator.permutation(n)  # the same sentences in another order, on both sides
+    assert cka(torch.tensor(x[order]), torch.tensor(y[order])).item() == pytest.approx(ours, abs=1e-12)
+
+
+def test_cka_of_batches_and_at_its_ends():
+    x, y = torch.randn(2, 5, 8, 6, generator=torch.Generator().manual_seed(0)).unbind()
+    torch.testing.assert_close(cka(x[0], y), torch.stack([cka(x[0], one) for one in y]))
+    torch.testing.assert_close(cka(x, x), torch.ones(5, dtype=torch.double))
+    assert cka(x[0], torch.full((8, 3), 0.1)).isnan()
+    assert cka(x[0] * 1e-30, x[0] * 1e30).item() == pytest.approx(1)
+    for bad in (x[0, :4], x[0, 0], torch.full((8, 2), torch.nan)):
+        with pytest.raises(InputError):
+            cka(x[0], bad)
+    with pytest.raises(InputError, match="n >= 3"):
+        cka(x[0, :2], y[0, :2])
+
+
+@settings(deadline=None, max_examples=10)
+@given(st.integers(0, 99))
+def test_translations_are_found_where_they_are_similar(seed):
+    generator = torch.Generator().manual_seed(seed)
+    english = torch.randn(64, 16, generator=generator)
+    rotation = torch.linalg.qr(torch.randn(16, 16, generator=generator)).Q
+    hits = cka_accuracy(english, english @ rotation, seed=seed)
+    assert hits.shape == (8,)
+    assert hits.all()
+
+
+def test_unrelated_representations_are_found_by_chance():
+    generator = torch.Generator().manual_seed(0)
+    english, other = torch.randn(2, 3000, 4, generator=generator).unbind()
+    hits = cka_accuracy(english, other, n=6, k=4)
+    assert scipy.stats.binomtest(int(hits.sum()), len(hits), 1 / 5).pvalue > 0.001
+    assert torch.equal(hits, cka_accuracy(english, other, n=6, k=4))
+    assert not torch.equal(hits, cka_accuracy(english, other, n=6, k=4, seed=1))
+
+
+def test_consecutive_rows_of_one_premise_are_found_by_their_shape_alone():
+    """Rows in threes that share a premise, the translation of which has nothing else in common with it."""
+    generator = torch.Generator().manual_seed(0)
+    premise, other = torch.randn(2, 200, 1, 8, generator=generator).unbind()
+    english = (premise + 0.1 * torch.randn(200, 3, 8, generator=generator)).flatten(0, 1)
+    unrelated = (other + 0.1 * torch.randn(200, 3, 8, generator=generator)).flatten(0, 1)
+    in_threes = cka_accuracy(english, unrelated, n=6, k=10, shuffle=False)
+    shuffled = cka_accuracy(english, unrelated, n=6, k=10)
+    assert in_threes.double().mean() > 0.5
+    assert scipy.stats.binomtest(int(shuffled.sum()), len(shuffled), 1 / 11).pvalue > 0.001
+
+
+def test_accuracy_leaves_a_part_batch_over_counts_undefined_as_missed_and_refuses_what_is_too_small():
+    english = torch.randn(19, 4, generator=torch.Generator().manual_seed(0))
+    assert cka_accuracy(english, english).shape == (2,)
+    assert not cka_accuracy(english, torch.ones(19, 4)).any()
+    with pytest.raises(InputError, match="as many translations"):
+        cka_accuracy(english, english[:-1])
+    with pytest.raises(InputError, match="at least n = 20"):
+        cka_accuracy(english, english, n=20)
+    with pytest.raises(InputError, match="at least one random batch"):
+        cka_accuracy(english, english, k=0)

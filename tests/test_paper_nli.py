@@ -1,0 +1,325 @@
+"""MNLI, XNLI, e-SNLI and e-XNLI in their distributors' layouts, and models of the shape of mBERT and XLM-R."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+import torch
+import transformers
+from toy_models import text_model
+
+from faithlib import data, models, paper_nli
+from faithlib.errors import DataError, InputError, UnknownNameError
+
+SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+needs_real_files = pytest.mark.skipif(not SHARED.is_dir(), reason="the papers' real files are not on this machine")
+
+ENGLISH = (("A man sleeps", "He rests", "entailment"), ("It rains", "It is dry", "contradiction"))
+GERMAN = (("Ein Mann schläft", "Er ruht", "entailment"), ("Es regnet", "Es ist trocken", "contradiction"))
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty folder of each data set below FAITHLIB_DATA."""
+    monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
+    for name in ("mnli", "xnli", "esnli", "exnli"):
+        (tmp_path / name).mkdir()
+    return tmp_path
+
+
+def table(path, header, rows, *, sep="\t"):
+    """A table with a header; tab-separated, nothing is quoted; comma-separated, as the csv module quotes."""
+    lines = [header, *rows]
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        if sep == ",":
+            csv.writer(stream).writerows(lines)
+        else:
+            stream.write("".join("\t".join(line) + "\n" for line in lines))
+
+
+# --- MNLI ------------------------------------------------------------------------------------------------------------
+
+MNLI = [
+    {"gold_label": "neutral", "sentence1": 'He said "no', "sentence2": "a\u2028b", "pairID": "7n", "genre": "fiction"},
+    {"gold_label": "-", "sentence1": "x", "sentence2": "y", "pairID": "8e", "genre": "fiction"},
+    {"gold_label": "entailment", "sentence1": 'yes"', "sentence2": "yes", "pairID": "9e", "genre": "travel"},
+]
+
+
+def write_mnli(folder, name):
+    if name.endswith(".jsonl"):
+        lines = [json.dumps(row, ensure_ascii=False) for row in MNLI]
+        (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    else:  # GLUE has the label last, the owners have it first, with single annotators' labels behind
+        columns = ["pairID", "sentence1", "sentence2", "gold_label"]
+        columns = columns if name.endswith(".tsv") else [*columns[::-1], "label1", "label2"]
+        table(folder / name, columns, [[row[c] for c in columns if c in row] for row in MNLI])
+
+
+@pytest.mark.parametrize("name", ["multinli_1.0_dev_matched.jsonl", "multinli_1.0_dev_matched.txt", "dev_matched.tsv"])
+def test_mnli_is_read_in_every_layout(folder, name):
+    write_mnli(folder / "mnli", name)
+    mnli = data.load_dataset("mnli", "dev")
+    assert mnli.texts == ('He said "no', 'yes"')
+    assert mnli.pairs == ("a\u2028b", "yes")
+    assert mnli.ids == ("mnli-7n", "mnli-9e")
+    assert [mnli.label_names[label] for label in mnli.labels] == ["neutral", "entailment"]
+    assert (mnli.queries, mnli.rationales) == (None, None)
+    (folder / "mnli" / name).rename(folder / "mnli" / name.replace("dev_matched", "train"))
+    assert data.load_dataset("mnli", "train").texts == mnli.texts
+
+
+def test_a_sample_takes_both_sentences(folder):
+    rows = [{"gold_label": "neutral", "sentence1": f"p{i}", "sentence2": f"h{i}", "pairID": str(i)} for i in range(9)]
+    (folder / "mnli" / "multinli_1.0_train.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    few = data.load_dataset("mnli", "train", n=4)
+    assert [text.replace("p", "h") for text in few.texts] == list(few.pairs)
+    assert len(few) == 4
+
+
+def test_what_mnli_cannot_give_is_a_clear_error(folder):
+    with pytest.raises(DataError, match="not public; use dev"):
+        data.load_dataset("mnli", "test")
+    with pytest.raises(DataError, match=r"multinli_1\.0_train\.jsonl.*is missing"):
+        data.load_dataset("mnli", "train")
+    place = folder / "mnli" / "multinli_1.0_train.jsonl"
+    for text, message in (
+        ('{"gold_label": "neu', "damaged"),
+        ('{"gold_label": "neutral"}', "lacks pairID, sentence1, sentence2"),
+        ('{"gold_label": "maybe", "sentence1": "a", "sentence2": "b", "pairID": "1"}', "label 'maybe'"),
+    ):
+        place.write_text(text)
+        with pytest.raises(DataError, match=message):
+            data.load_dataset("mnli", "train")
+    place.unlink()
+    (folder / "mnli" / "train.tsv").write_text("")
+    with pytest.raises(DataError, match=r"train\.tsv is empty or damaged"):
+        data.load_dataset("mnli", "train")
+    (folder / "mnli" / "train.tsv").write_text("pairID\tsentence1\tsentence2\tgold_label\n1\ta\n")
+    with pytest.raises(DataError, match="lacks gold_label, sentence2"):
+        data.load_dataset("mnli", "train")
+
+
+# --- XNLI ------------------------------------------------------------------------------------------------------------
+
+
+def write_lines(path, rows):
+    with gzip.open(path, "wt", encoding="utf-8") as stream:
+        stream.writelines("\t".join(row) + "\n" for row in rows)
+
+
+def write_official(path, *, last=2):
+    """The owners' table: all languages below one another, here with the German pairs in another order."""
+    header = ["language", "gold_label", "sentence1_parse", "sentence1", "sentence2", "promptID", "pairID", "label1"]
+    rows = [
+        [language, label, "", premise, hypothesis, "1", str(pair), label]
+        for language, pairs in (("de", list(enumerate(GERMAN))[:last][::-1]), ("en", enumerate(ENGLISH)))
+        for pair, (premise, hypothesis, label) in pairs
+    ]
+    table(path, header, rows)
+
+
+@pytest.mark.parametrize("layout", ["lines", "official"])
+def test_xnli_is_parallel_by_position_in_both_layouts(folder, layout):
+    if layout == "lines":
+        for language, rows in (("en", ENGLISH), ("de", GERMAN)):
+            write_lines(folder / "xnli" / f"test-{language}.tsv.gz", rows)
+    else:
+        write_official(folder / "xnli" / "xnli.test.tsv")
+    both = data.paper_parallel(("en", "de"), "test")
+    assert list(both) == ["en", "de"]
+    for language, rows in (("en", ENGLISH), ("de", GERMAN)):
+        assert both[language].texts == tuple(row[0] for row in rows)
+        assert both[language].pairs == tuple(row[1] for row in rows)
+    assert both["en"].ids == both["de"].ids == ("xnli-test-0", "xnli-test-1")
+    assert both["en"].labels == both["de"].labels == (0, 2)
+    assert data.load_dataset("xnli") == both["en"]
+    assert data.load_parallel("xnli", ("en", "de"), "test") == both
+    one = data.paper_parallel(("en", "de"), "test", n=1)
+    assert one["en"].ids == one["de"].ids
+    assert set(one["de"].texts) <= set(both["de"].texts)
+
+
+def test_what_xnli_cannot_give_is_a_clear_error(folder):
+    with pytest.raises(DataError, match="trained on mnli"):
+        data.load_dataset("xnli", "train")
+    with pytest.raises(DataError, match=r"test-en\.tsv.*is missing"):
+        data.load_dataset("xnli")
+    with pytest.raises(UnknownNameError, match="language 'gr'"):
+        data.paper_parallel(("gr", "en"))
+    with pytest.raises(UnknownNameError, match="split 'validation'"):
+        data.paper_parallel(("en", "de"), "validation")
+    with pytest.raises(UnknownNameError, match="parallel data set 'mnli'"):
+        data.paper_parallel(("en", "de"), name="mnli")
+    for none in ((), "en"):
+        with pytest.raises(InputError, match="expected at least one"):
+            data.paper_parallel(none)
+    write_lines(folder / "xnli" / "test-en.tsv.gz", ENGLISH)
+    write_lines(folder / "xnli" / "test-de.tsv.gz", GERMAN[::-1])
+    with pytest.raises(DataError, match="in en and de differ"):
+        data.paper_parallel(("en", "de"))
+    write_lines(folder / "xnli" / "test-de.tsv.gz", [("a", "b")])
+    with pytest.raises(DataError, match="is not premise, hypothesis, label"):
+        data.paper_parallel(("de",))
+    write_official(folder / "xnli" / "xnli.dev.tsv", last=1)
+    with pytest.raises(DataError, match="1 pairs are not in both English and de"):
+        data.paper_parallel(("de",), "dev")
+
+
+# --- highlights ------------------------------------------------------------------------------------------------------
+
+STARS = [["A *man* sleeps.", "He *rests.*"], ["*A* *man* sleeps.", "He rests."], ["A man *sleeps.*", "*He* *rests.*"]]
+
+
+def write_esnli(path, annotators, *, sentence="A man sleeps."):
+    header, row = (
+        ["pairID", "gold_label", "Sentence1", "Sentence2"],
+        ["1.jpg#0r1e", "entailment", sentence, "He rests."],
+    )
+    for i, (premise, hypothesis) in enumerate(annotators, start=1):
+        header += [f"Explanation_{i}", f"Sentence1_marked_{i}", f"Sentence2_marked_{i}"]
+        row += ['He said, "so"', f" {premise}", hypothesis]
+    table(path, header, [row], sep=",")
+
+
+def marked(dataset):
+    """The highlighted words of every premise and hypothesis."""
+    wholes = [f"{text} {pair}" for text, pair in zip(dataset.texts, dataset.pairs, strict=True)]
+    return [[whole[a:b] for a, b in spans] for whole, spans in zip(wholes, dataset.rationales, strict=True)]
+
+
+def test_esnli_takes_the_first_annotator_or_a_vote(folder):
+    write_esnli(folder / "esnli" / "esnli_dev.csv", STARS)
+    dev = data.load_dataset("esnli", "dev")
+    assert (dev.texts, dev.pairs) == (("A man sleeps.",), ("He rests.",))
+    assert (dev.ids, dev.labels) == (("esnli-1.jpg#0r1e",), (0,))
+    assert marked(dev) == [["man", "rests."]]
+    for gold, expected in (
+        ("majority", ["man", "rests."]),
+        ("any", ["A", "man", "sleeps.", "He", "rests."]),
+    ):
+        assert marked(data.Dataset("esnli", "dev", **paper_nli.esnli(folder / "esnli", "dev", gold=gold))) == [expected]
+    sampled = data.load_dataset("esnli", "dev", n=1)
+    assert sampled == dev
+
+
+def test_esnli_training_files_are_put_together_and_have_one_annotator(folder):
+    for part in (1, 2):
+        write_esnli(folder / "esnli" / f"esnli_train_{part}.csv", STARS[:1])
+    assert marked(data.load_dataset("esnli", "train")) == [["man", "rests."]] * 2
+    with pytest.raises(DataError, match="gold='first' needs only the first"):
+        paper_nli.esnli(folder / "esnli", "train", gold="majority")
+    with pytest.raises(UnknownNameError, match="gold 'last'"):
+        paper_nli.esnli(folder / "esnli", "train", gold="last")
+
+
+def test_annotators_of_different_texts_have_no_vote(folder):
+    write_esnli(folder / "esnli" / "esnli_test.csv", [STARS[0], ["A *man*", "He rests."], STARS[2]])
+    assert marked(data.load_dataset("esnli")) == [["man", "rests."]]
+    with pytest.raises(DataError, match=r"texts of \[3, 2, 3\] words"):
+        paper_nli.esnli(folder / "esnli", "test", gold="any")
+
+
+def test_a_star_that_is_a_word_marks_nothing(folder):
+    write_esnli(folder / "esnli" / "esnli_dev.csv", [["A * ** *man* sleeps.", "He *re*sts."]], sentence="A * ** man")
+    assert marked(data.load_dataset("esnli", "dev")) == [["man"]]
+
+
+def test_exnli_has_the_published_words(folder):
+    header = ["language", "label", "premise", "hypothesis", "premise_highlighted", "hypothesis_highlighted"]
+    rows = [
+        ["de", "neutral", "Es regnet.", "Nein.", "Es *regnet* *.*", "Nein ."],
+        ["en", "neutral", "It rains.", "No.", "It *rains* .", "*No* ."],
+    ]
+    table(folder / "exnli" / "exnli.csv", header, rows, sep=",")
+    both = data.paper_parallel(("en", "de"), name="exnli")
+    assert both["de"].texts == ("Es regnet .",)
+    assert marked(both["de"]) == [["regnet", "."]]
+    assert marked(data.load_dataset("exnli")) == marked(both["en"]) == [["rains", "No"]]
+    with pytest.raises(DataError, match="only test was published"):
+        data.load_dataset("exnli", "dev")
+    with pytest.raises(UnknownNameError, match="language"):
+        data.paper_parallel(("xx",), name="exnli")
+    table(folder / "exnli" / "exnli.csv", header[:-1], [row[:-1] for row in rows], sep=",")
+    with pytest.raises(DataError, match="lacks the columns hypothesis_highlighted"):
+        data.load_dataset("exnli")
+
+
+# --- the real files --------------------------------------------------------------------------------------------------
+
+
+@needs_real_files
+def test_real_xnli_is_parallel_and_has_the_published_size(tmp_path, monkeypatch):
+    monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
+    (tmp_path / "xnli").symlink_to(SHARED / "xnli")
+    rows = data.paper_parallel(("en", "bg", "de", "es", "fr"), "test")
+    assert [len(one) for one in rows.values()] == [5010] * 5
+    assert all(one.labels.count(label) == 1670 for one in rows.values() for label in range(3))
+    assert all(text.strip() for one in rows.values() for text in (*one.texts, *one.pairs))
+    # Each premise comes with one hypothesis of every label.
+    assert all(len(set(rows["fr"].texts[i : i + 3])) == 1 for i in range(0, 5010, 3))
+    dev = data.load_dataset("xnli", "dev")
+    assert len(dev) == 2490
+    assert dev.texts[0] == "And he said, Mama, I'm home."
+    assert dev.label_names[dev.labels[0]] == "neutral"
+
+
+@needs_real_files
+def test_real_highlights_say_what_their_index_columns_say(tmp_path, monkeypatch):
+    monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
+    (tmp_path / "esnli").mkdir()
+    source = SHARED / "esnli" / "esnli_dev_12rows.csv"
+    (tmp_path / "esnli" / "esnli_dev.csv").symlink_to(source)
+    dev = data.load_dataset("esnli", "dev")
+    assert len(dev) == 12
+    with source.open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    for text, pair, spans, row in zip(dev.texts, dev.pairs, dev.rationales, rows, strict=True):
+        assert (text, pair) == tuple(" ".join(row[f"Sentence{side}"].split()) for side in (1, 2))
+        first, second = (row[f"Sentence{side}_Highlighted_1"] for side in (1, 2))
+        expected = [int(i) for i in first.split(",") if first != "{}"]
+        expected += [int(i) + len(text.split()) for i in second.split(",") if second != "{}"]
+        assert [f"{text} {pair}"[:start].count(" ") for start, _ in spans] == sorted(expected)
+    union, most = (paper_nli.esnli(tmp_path / "esnli", "dev", gold=gold)["rationales"] for gold in ("any", "majority"))
+    assert all(set(few) <= set(many) for few, many in zip(most, union, strict=True))
+
+
+# --- models ----------------------------------------------------------------------------------------------------------
+
+
+def mbert_tokenizer():
+    """Cased WordPiece with accents kept, as mBERT has it."""
+    words = "[PAD] [UNK] [CLS] [SEP] [MASK] A Ein man Mann schlä ##ft sleeps He Er ru ##ht rests .".split()
+    return transformers.BertTokenizer({word: i for i, word in enumerate(words)}, do_lower_case=False)
+
+
+def xlmr_tokenizer():
+    """Unigram over pieces that begin with a mark for white space, as XLM-R has it."""
+    pieces = "<s> <pad> </s> <unk> ▁A ▁Ein ▁man ▁Mann ▁schlä ft ▁sleeps ▁He ▁Er ▁ru ht ▁rests . <mask>".split()
+    return transformers.XLMRobertaTokenizer([(piece, -1.0) for piece in pieces])
+
+
+@pytest.mark.parametrize(
+    ("family", "tokenizer", "pieces"),
+    [
+        ("bert", mbert_tokenizer, "[CLS] Ein Mann schlä ##ft . [SEP] Er ru ##ht . [SEP]"),
+        ("xlm-roberta", xlmr_tokenizer, "<s> ▁Ein ▁Mann ▁schlä ft . </s> </s> ▁Er ▁ru ht . </s>"),
+    ],
+)
+def test_a_multilingual_checkpoint_is_loaded_and_asked_about_pairs(family, tokenizer, pieces, tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    model = text_model(family)
+    model.config.id2label = dict(enumerate(paper_nli.LABELS))
+    model.save_pretrained(tmp_path)
+    tokenizer().save_pretrained(tmp_path)
+    classifier = models.load_model(f"hf:{tmp_path}")
+    assert classifier.label_names == paper_nli.LABELS
+    pairs = (["Ein Mann schläft.", "A man sleeps."], ["Er ruht.", "He rests."])
+    encoded = classifier.tokenizer(*pairs, padding=True, return_tensors="pt")
+    assert classifier.tokenizer.convert_ids_to_tokens(encoded["input_ids"][0]) == pieces.split()
+    with torch.inference_mode():
+        torch.testing.assert_close(classifier.model(**encoded).logits, model(**encoded).logits)

@@ -1,0 +1,188 @@
+"""Agreement with marked features against scikit-learn and slow loops, and what projection and thresholds promise."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import sklearn.metrics
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from faithlib.errors import InputError
+from faithlib.metrics import (
+    auprc,
+    average_precision,
+    best_f1_threshold,
+    iou_f1,
+    project_rationale,
+    token_f1,
+)
+
+SCORE = st.integers(-3, 3).map(lambda i: i / 3)  # few values, so that ties are common
+
+
+@st.composite
+def marked_scores(draw, *, least=1):
+    n = draw(st.integers(1, 8))
+    scores = draw(st.lists(SCORE, min_size=n, max_size=n))
+    gold = draw(st.lists(st.booleans(), min_size=n, max_size=n).filter(lambda marks: sum(marks) >= least))
+    return scores, gold
+
+
+def rows(scores, gold):
+    return torch.tensor([scores], dtype=torch.double), torch.tensor([gold])
+
+
+def padded(scores, gold, absent, random):
+    """The same input among absent features, and which are present."""
+    places = random.sample(range(len(scores) + absent), len(scores))
+    places.sort()  # ties go by place in the text
+    wide = torch.full((1, len(scores) + absent), torch.nan, dtype=torch.double)
+    marks, present = torch.zeros_like(wide, dtype=torch.bool), torch.zeros_like(wide, dtype=torch.bool)
+    wide[0, places], marks[0, places], present[0, places] = *(x[0] for x in rows(scores, gold)), torch.tensor(True)
+    return wide, marks, present
+
+
+# --- whole orders ----------------------------------------------------------------------------------------------------
+
+
+@settings(deadline=None, max_examples=50)
+@given(marked_scores(), st.integers(0, 3), st.randoms(use_true_random=False))
+def test_average_precision_and_auprc_are_scikit_learns(case, absent, random):
+    scores, gold = case
+    precision, recall, _ = sklearn.metrics.precision_recall_curve(gold, scores)
+    expected = {
+        average_precision: sklearn.metrics.average_precision_score(gold, scores),
+        auprc: sklearn.metrics.auc(recall, precision),
+    }
+    for metric, value in expected.items():
+        assert metric(*rows(scores, gold)).item() == pytest.approx(value, abs=1e-12)
+        assert metric(*padded(scores, gold, absent, random)).item() == pytest.approx(value, abs=1e-12)
+        assert 0 < value <= 1
+
+
+@settings(deadline=None, max_examples=50)
+@given(marked_scores(), st.randoms(use_true_random=False))
+def test_only_the_order_of_scores_counts_and_not_that_of_words(case, random):
+    scores, gold = rows(*case)
+    order = torch.tensor(random.sample(range(scores.shape[1]), scores.shape[1]))
+    for metric in (average_precision, auprc):
+        value = metric(scores, gold)
+        torch.testing.assert_close(metric(scores.exp() * 5 - 1, gold), value)
+        torch.testing.assert_close(metric(scores[:, order], gold[:, order]), value)
+
+
+def test_whole_orders_at_their_ends():
+    gold = torch.tensor([[True, True, False, False, False]])
+    perfect, constant = torch.tensor([[0.9, 0.8, 0.1, 0.1, -1.0]]), torch.zeros(1, 5)
+    assert average_precision(perfect, gold) == auprc(perfect, gold) == 1
+    assert average_precision(constant, gold).item() == pytest.approx(0.4)
+    assert auprc(constant, gold).item() == pytest.approx(0.7)
+    assert average_precision(-perfect, gold).item() == pytest.approx((1 / 4 + 2 / 5) / 2)
+    nothing = torch.zeros(1, 5, dtype=torch.bool)
+    assert average_precision(perfect, nothing).isnan() and auprc(perfect, nothing).isnan()
+    assert average_precision(perfect.half(), gold).dtype == torch.float32
+
+
+# --- rationales ------------------------------------------------------------------------------------------------------
+
+
+@settings(deadline=None, max_examples=50)
+@given(marked_scores(), st.integers(1, 9), st.integers(0, 3), st.randoms(use_true_random=False))
+def test_rationale_metrics_against_a_loop(case, k, absent, random):
+    scores, gold = case
+    ranked = sorted(range(len(scores)), key=lambda i: -scores[i])  # stable: the first of equals goes first
+    predicted = {i for i in ranked[:k] if scores[i] > 0}
+    marked = {i for i, mark in enumerate(gold) if mark}
+    f1 = sklearn.metrics.f1_score(gold, [i in predicted for i in range(len(scores))], zero_division=0)
+    iou = len(predicted & marked) / len(predicted | marked)
+    for given_ in (rows(scores, gold), padded(scores, gold, absent, random)):
+        assert token_f1(*given_, k=k).item() == pytest.approx(f1, abs=1e-6)
+        assert iou_f1(*given_, k=k).item() == (iou >= 0.5)
+        assert iou_f1(*given_, k=k, threshold=1).item() == (predicted == marked)
+    assert 0 <= f1 <= 1
+
+
+def test_iou_f1_is_a_share_of_matches_and_not_a_mean_overlap():
+    scores = torch.tensor([[0.9, 0.8, 0.7, 0.1]] * 2)
+    gold = torch.tensor([[True, True, True, False], [False, False, True, True]])
+    assert iou_f1(scores, gold, k=2).tolist() == [1.0, 0.0]  # overlaps of 2/3 and 0
+    assert iou_f1(scores, gold, k=torch.tensor([1, 3])).tolist() == [0.0, 0.0]  # 1/3 and 1/4
+    assert iou_f1(scores, gold, k=torch.tensor([2, 4])).tolist() == [1.0, 1.0]  # exactly one half matches
+
+
+def test_rationales_that_are_empty():
+    scores, gold = torch.tensor([[-0.1, 0.0], [0.2, 0.1]]), torch.tensor([[True, False], [False, False]])
+    for metric in (token_f1, iou_f1):
+        assert metric(scores, gold, k=1).nan_to_num(9).tolist() == [0.0, 9.0]
+
+
+def test_broken_inputs_are_refused():
+    scores, gold = torch.tensor([[0.1, 0.2]]), torch.tensor([[True, False]])
+    absent = torch.tensor([[False, True]])
+    for metric in (average_precision, auprc, lambda *a: token_f1(*a, k=1), lambda *a: iou_f1(*a, k=1)):
+        with pytest.raises(InputError, match="finite"):
+            metric(scores * torch.nan, gold)
+        with pytest.raises(InputError, match="expected bool"):
+            metric(scores, gold.int())
+        with pytest.raises(InputError, match="expected bool"):
+            metric(scores, gold[:, :1])
+        with pytest.raises(InputError, match="marks feature 0 of input 0"):
+            metric(scores, gold, absent)
+    with pytest.raises(InputError, match="at least one feature"):
+        token_f1(scores, gold, k=0)
+
+
+# --- e-XNLI ----------------------------------------------------------------------------------------------------------
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(marked_scores(), min_size=1, max_size=4), st.randoms(use_true_random=False))
+def test_the_threshold_is_the_best_of_all(cases, random):
+    width = max(len(scores) for scores, _ in cases) + 1
+    parts = [padded(scores, gold, width - len(scores), random) for scores, gold in cases]
+    scores, gold, present = (torch.cat(column) for column in zip(*parts, strict=True))
+    threshold, f1 = best_f1_threshold(scores, gold, present)
+    flat, marks = scores[present], gold[present]
+
+    def f1_at(t):
+        return sklearn.metrics.f1_score(marks, flat >= t)
+
+    assert f1 == pytest.approx(f1_at(threshold), abs=1e-12)
+    tried = {t: f1_at(t) for t in set(flat.tolist())}
+    assert f1 == pytest.approx(max(tried.values()), abs=1e-12)
+    assert threshold == min(t for t, value in tried.items() if value > f1 - 1e-12)
+
+
+def test_a_threshold_needs_marks():
+    with pytest.raises(InputError, match="marks nothing"):
+        best_f1_threshold(torch.rand(2, 3), torch.zeros(2, 3, dtype=torch.bool))
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.data())
+def test_projection_marks_what_is_linked_with_something_marked(data):
+    n, m = data.draw(st.integers(1, 6)), data.draw(st.integers(1, 6))
+    links = data.draw(st.sets(st.tuples(st.integers(0, n - 1), st.integers(0, m - 1))))
+    masks = data.draw(st.lists(st.lists(st.booleans(), min_size=n, max_size=n), min_size=1, max_size=3))
+    got = project_rationale(torch.tensor(masks), links, m)
+    assert got.tolist() == [[any(mask[k] for k, j in links if j == word) for word in range(m)] for mask in masks]
+    identity = project_rationale(torch.tensor(masks), [(k, k) for k in range(n)], n)
+    assert identity.tolist() == masks
+
+
+def test_projection_refuses_scores_and_links_of_other_texts():
+    with pytest.raises(InputError, match="compare scores with a threshold"):
+        project_rationale(torch.ones(2), [(0, 0)], 2)
+    with pytest.raises(InputError, match="cut into words"):
+        project_rationale(torch.tensor([True]), [(1, 0)], 2)
+
+
+def test_a_projected_rationale_of_the_scores_themselves_is_perfectly_plausible():
+    """Why Table 5 gives English 1.0: the gold there is the method's own answer."""
+    scores = torch.tensor([[0.9, 0.1, 0.5]])
+    own = project_rationale(scores >= 0.5, [(k, k) for k in range(3)], 3)
+    assert average_precision(scores, own) == 1
+    assert math.isclose(best_f1_threshold(scores, own)[1], 1)
