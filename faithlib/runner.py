@@ -12,6 +12,7 @@ import argparse
 import contextlib
 import fcntl
 import hashlib
+import io
 import json
 import os
 import re
@@ -25,6 +26,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import yaml
 from rich.console import Console
 
@@ -34,6 +36,7 @@ from faithlib.study import MANIFEST, NOTEBOOK, RUN_VARIABLE, Job
 
 _READER_PROFILE = "laptop"  # its book is built in place, in book/; the books of other profiles under their results
 _TABLES = "tables"
+_BOARD = Path("scoreboard.csv")
 _JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"  # its command need not be on the PATH
 
 
@@ -291,8 +294,8 @@ def stage(profile: str, jobs: Sequence[Job]) -> Path:
         if path.suffix == ".csv"
     }
     _mirror(tables, study.results_dir(profile) / _TABLES)
-    if (board := tables.get(Path("scoreboard.csv"))) is not None:
-        _write(study.results_dir(profile) / "scoreboard.csv", board)
+    if (board := tables.get(_BOARD)) is not None:
+        _write(study.results_dir(profile) / _BOARD, board)
     return source
 
 
@@ -394,7 +397,7 @@ def _pages(source: Path) -> None:
 def reference(profile: str, only: str | None = None) -> Path:
     """Copy the tables of a profile to `data/reference/full/`, with the manifest of every run they come from.
 
-    `only` names one study: what the folder holds of others stays.
+    `only` names one study: what the folder holds of others stays, on the scoreboard too.
     """
     studies = study.table().studies
     if only is not None and only not in studies:
@@ -415,9 +418,20 @@ def reference(profile: str, only: str | None = None) -> Path:
         files = {Path(path.name): path.read_bytes() for path in folder.glob("*.csv")} | files
         before = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["runs"]
         manifests = [run for run in before if run["study"] != only] + manifests
+        verdicts = [path for job in jobs if (path := job.folder / "verdicts.parquet").is_file()]
+        if _BOARD in files and verdicts:
+            files[_BOARD] = judged_again(files[_BOARD], pd.concat(map(pd.read_parquet, verdicts)))
     files[Path(MANIFEST)] = (json.dumps({"profile": profile, "runs": manifests}, indent=1) + "\n").encode()
     _mirror(files, folder, keep=("README.md",))
     return folder
+
+
+def judged_again(board: bytes, verdicts: pd.DataFrame) -> bytes:
+    """A scoreboard (csv) with these verdicts in the places of the earlier ones on the same ids; the rest stays."""
+    rows = pd.read_csv(io.BytesIO(board), keep_default_na=False, dtype=str).set_index("id")
+    new = verdicts.set_index("id")[["verdict", "n", "page", "note"]]
+    rows.update(new.assign(n=new["n"].astype("Int64").astype(str).replace("<NA>", "")))
+    return rows.reset_index().to_csv(index=False, lineterminator="\n").encode()
 
 
 # --- command line -------------------------------------------------------------

@@ -332,3 +332,11 @@ def test_the_reference_of_one_study_keeps_what_others_have(home: Path) -> None:
     assert len(runs) == 1 + len(jobs)
     with pytest.raises(UnknownNameError, match="study 'none'"):
         runner.reference("smoke", "none")
+
+
+def test_new_verdicts_take_the_places_of_old_ones_on_the_scoreboard() -> None:
+    board = b'id,paper,kind,verdict,n,page,note\na,p,claim,not run,,,waits\nb,p,claim,holds,7,q,"x, y"\n'
+    new = pd.DataFrame([{"id": "a", "verdict": "fails", "n": 3, "page": "r", "note": "z"}])
+    assert runner.judged_again(board, new) == (
+        b'id,paper,kind,verdict,n,page,note\na,p,claim,fails,3,r,z\nb,p,claim,holds,7,q,"x, y"\n'
+    )
