@@ -21,18 +21,52 @@ from faithlib.errors import InputError, ModelError
 from faithlib.inputs import ImageInputs, Inputs, TextInputs
 
 
+class EmbeddedTwice(nn.Module):
+    """A Hugging Face encoder classifier as a function that sends its embedding output through its embedding module once
+    more: positions, token types and LayerNorm come twice.
+
+    Not the model's own function, but the one that five methods of the released code of Zaman & Belinkov 2022 explain
+    (PAPERS.md, E2: `hidden_states[0]` is handed over as `inputs_embeds`). Every attribution and `Perturber` takes it in
+    the place of the model; the weights are shared, not copied.
+
+    Raises ModelError where the embedding module takes no embeddings.
+    """
+
+    base_model_prefix = "base"
+
+    def __init__(self, model: nn.Module) -> None:
+        super().__init__()
+        self.model = model
+        self.base: Any = _base_of(model)
+        # A name of its own, for the backend puts another module in the place of `base.embeddings` while it runs.
+        self.embeddings: Any = self.base.embeddings
+        self.config: Any = model.config
+        self._arguments = set(inspect.signature(self.embeddings.forward).parameters)
+        if "inputs_embeds" not in self._arguments:
+            raise ModelError(f"the embeddings of {type(model).__name__} take no `inputs_embeds`: nothing can go twice")
+        self.training = model.training
+
+    def set_attn_implementation(self, name: str) -> None:
+        """As the model's own."""
+        wrapped: Any = self.model
+        wrapped.set_attn_implementation(name)
+
+    def forward(
+        self, inputs_embeds: Tensor, attention_mask: Tensor | None = None, token_type_ids: Tensor | None = None
+    ) -> Any:
+        """What the model answers; `inputs_embeds` [R, L, D] is its embedding output."""
+        given = {"input_ids": None, "inputs_embeds": inputs_embeds, "token_type_ids": token_type_ids}
+        again = self.embeddings(**{name: value for name, value in given.items() if name in self._arguments})
+        with _given_embeddings(self.base, again):
+            return self.model(inputs_embeds=again, attention_mask=attention_mask)
+
+
 class TextBackend:
     """A Hugging Face encoder classifier (BERT, RoBERTa, DistilBERT, XLM-R, ELECTRA …) and the texts it reads."""
 
     def __init__(self, model: nn.Module, inputs: TextInputs) -> None:
-        base = getattr(model, getattr(model, "base_model_prefix", ""), None)
-        if not isinstance(base, nn.Module) or not isinstance(getattr(base, "embeddings", None), nn.Module):
-            raise ModelError(
-                f"{type(model).__name__} is no Hugging Face encoder classifier with an `embeddings` module: "
-                "expected for example BertForSequenceClassification"
-            )
         self.model = model
-        self.base: Any = base
+        self.base = _base_of(model)
         self.device = next(model.parameters()).device
         self.inputs = inputs.to(self.device)
         self.lengths = self.inputs.lengths
@@ -57,25 +91,38 @@ class TextBackend:
         with torch.no_grad():
             return self.embed(self.inputs.input_ids[rows, :length], None if types is None else types[rows, :length])
 
-    def logits(self, embeddings: Tensor, rows: Tensor | None = None, *, attention_mask: Tensor | None = None) -> Tensor:
+    def logits(
+        self,
+        embeddings: Tensor,
+        rows: Tensor | None = None,
+        *,
+        attention_mask: Tensor | None = None,
+        token_type_ids: Tensor | None = None,
+    ) -> Tensor:
         """Logits [R, C] from an embedding output [R, L, D]; gradients flow.
 
-        `rows` says which inputs these are (default: all in order) and so where padding is. `attention_mask` overrides
-        it: bool [R, L], or float [R, L] weights w >= 0 that multiply attention (log w is added to the scores before the
-        softmax).
+        `rows` says which inputs these are (default: all in order), and so where padding is and what type a token has.
+        `attention_mask` overrides it: bool [R, L], or float [R, L] weights w >= 0 that multiply attention (log w is
+        added to the scores before the softmax). `token_type_ids` [R, L] likewise, for a model that is `EmbeddedTwice`;
+        all others have them in the embedding output.
         """
         length = embeddings.shape[1]
+        rows = torch.arange(len(self.inputs), device=self.device) if rows is None else rows
         if attention_mask is None:
-            rows = torch.arange(len(self.inputs), device=self.device) if rows is None else rows
             attention_mask = self.inputs.attention_mask[rows, :length]
+        types: dict[str, Tensor] = {}
+        if isinstance(self.model, EmbeddedTwice) and self.inputs.token_type_ids is not None:
+            own = self.inputs.token_type_ids
+            types = {"token_type_ids": own[rows, :length] if token_type_ids is None else token_type_ids}
         with _given_embeddings(self.base, embeddings):
             return self.model(
-                inputs_embeds=embeddings, attention_mask=_mask_argument(attention_mask, embeddings)
+                inputs_embeds=embeddings, attention_mask=_mask_argument(attention_mask, embeddings), **types
             ).logits
 
     def forward_ids(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None) -> Tensor:
         """Logits [R, C] of token ids [R, L], positions counted from the attention mask's left end."""
-        return self.logits(self.embed(input_ids, token_type_ids), attention_mask=attention_mask)
+        embeddings = self.embed(input_ids, token_type_ids)
+        return self.logits(embeddings, attention_mask=attention_mask, token_type_ids=token_type_ids)
 
     def _positions(self, input_ids: Tensor) -> Tensor | None:
         # RoBERTa-like embeddings number positions by looking for the pad id, so erasing with that id would renumber the
@@ -161,6 +208,17 @@ def _grid(model: Any, shape: tuple[int, ...]) -> tuple[int, int]:
         )
     down, across = embed.grid_size if fixed else embed.dynamic_feat_size(size)
     return down, across
+
+
+def _base_of(model: nn.Module) -> Any:
+    """The encoder inside a classifier; ModelError where there is none with an embedding module."""
+    base = getattr(model, getattr(model, "base_model_prefix", ""), None)
+    if not isinstance(base, nn.Module) or not isinstance(getattr(base, "embeddings", None), nn.Module):
+        raise ModelError(
+            f"{type(model).__name__} is no Hugging Face encoder classifier with an `embeddings` module: "
+            "expected for example BertForSequenceClassification"
+        )
+    return base
 
 
 class _Given(nn.Module):

@@ -10,9 +10,10 @@ Shape letters: B inputs, L tokens, F features (the largest count in the batch), 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -28,7 +29,9 @@ class TextInputs:
 
     Fields: `input_ids`, `attention_mask` (bool), `feature_of`: [B, L]; `token_type_ids`: [B, L] or None; `n_features`:
     [B]; `tokens` and `features`: the strings of the positions and of the features; `spans`: the characters each feature
-    covers in its text; `truncated` [B]: True where the text was longer than the limit and its end was cut off.
+    covers in its text (of a pair, in `text + " " + pair`); `truncated` [B]: True where the text was longer than the
+    limit and its end was cut off; `feature_of_word`: for words given by the caller, the feature of each, -1 for a word
+    without a token.
     """
 
     input_ids: Tensor
@@ -42,6 +45,7 @@ class TextInputs:
     tokens: tuple[tuple[str, ...], ...] = ()
     features: tuple[tuple[str, ...], ...] = ()
     spans: tuple[tuple[Span, ...], ...] = ()
+    feature_of_word: tuple[tuple[int, ...], ...] = ()
 
     def __post_init__(self) -> None:
         shape = tuple(self.input_ids.shape)
@@ -61,51 +65,70 @@ class TextInputs:
         tokenizer: Any,
         *,
         queries: Sequence[str] | None = None,
+        pairs: Sequence[str] | None = None,
+        words: Sequence[Sequence[Span]] | None = None,
         unit: str = "wordpiece",
         max_length: int | None = None,
     ) -> TextInputs:
-        """Tokenise `texts` with a fast Hugging Face tokenizer; with `queries`, rows read `[CLS] query [SEP] text
-        [SEP]`.
+        """Tokenise `texts` with a fast Hugging Face tokenizer.
 
-        Only the text carries features, the query is protected. A text longer than `max_length` tokens (default: the
-        tokenizer's own limit, at most 512) loses its end, and `truncated` says so. `unit` is "wordpiece" or "word" (the
-        pieces that the tokenizer's pre-tokeniser keeps together).
+        - `queries`: rows read `[CLS] query [SEP] text [SEP]`; the query is protected, only the text carries features
+          and is ever cut.
+        - `pairs`: rows read `[CLS] text [SEP] pair [SEP]`, a premise and its hypothesis for example; both carry
+          features, numbered through, and `spans` and `words` count the characters of `text + " " + pair`.
+        - A row longer than `max_length` tokens (default: the tokenizer's own limit, at most 512) loses the end of its
+          text, a pair that of the longer part, and `truncated` says so.
 
-        Raises InputError: no text, a text without a single token, a query that leaves no room, an unknown unit.
+        Features: `unit` "wordpiece", "word" (the pieces that the tokenizer's pre-tokeniser keeps together), or the
+        caller's own `words`: for each text the (start, end) characters of its words, ascending, none over another, as
+        another tool cuts them. A piece belongs to the word that it overlaps. Words that share a piece become one
+        feature, whose span runs from the first to the last of them; a word without a piece (cut off, or dropped by the
+        tokenizer's clean-up) has none. `feature_of_word` leads from the words as given to the features: what is said of
+        word w holds for feature `feature_of_word[b][w]`, and -1 means that nothing can be said. A piece outside all
+        words is protected, except blanks ("▁") that the tokenizer writes before a word's first piece.
+
+        Raises InputError: no text, a text without a single token (or none within its words), a query that leaves no
+        room, an unknown unit, words that are no ascending spans of their text, options that exclude each other.
         """
-        if unit not in ("wordpiece", "word"):
-            raise InputError(f"unit {unit!r}: expected 'wordpiece' or 'word'")
-        if isinstance(texts, str) or not texts:
-            raise InputError(f"texts: expected a non-empty sequence of strings, got {texts!r}")
-        if queries is not None and len(queries) != len(texts):
-            raise InputError(f"{len(queries)} queries for {len(texts)} texts: expected one query a text")
+        _check_arguments(texts, queries, pairs, words, unit)
         limit = min(max_length or 512, 512 if tokenizer.model_max_length is None else tokenizer.model_max_length)
         if queries is not None:
             _check_queries(queries, tokenizer, limit)
+        first, second = (texts, pairs) if queries is None else (queries, texts)
         batch = tokenizer(
-            *((list(queries), list(texts)) if queries is not None else (list(texts),)),
-            truncation="only_second" if queries is not None else True,
+            list(first),
+            None if second is None else list(second),
+            truncation=True if queries is None else "only_second",
             max_length=limit,
             padding=True,
             padding_side="right",
             return_tensors="pt",
         )
-        sequence = 0 if queries is None else 1
-        rows = [_features_of(batch, i, sequence, unit, text) for i, text in enumerate(texts)]
-        if empty := [i for i, row in enumerate(rows) if not row[1]]:
-            raise InputError(f"text {empty[0]} ({texts[empty[0]]!r}) has no tokens: leave empty texts out of the batch")
+        wholes = list(texts) if pairs is None else [f"{text} {pair}" for text, pair in zip(texts, pairs, strict=True)]
+        feature_of = torch.full(batch["input_ids"].shape, -1)
+        rows = []
+        for i, (text, whole, encoding) in enumerate(zip(texts, wholes, batch.encodings, strict=True)):
+            # Where the characters of each segment begin; a segment without a beginning carries no features.
+            pieces = _pieces_of(encoding, {0: 0, 1: len(text) + 1} if queries is None else {1: 0})
+            row = _by_unit(pieces, unit, whole) if words is None else _by_given_words(pieces, words[i], whole, i)
+            if not row.spans:
+                where = "no tokens" if words is None else f"no token within its {len(words[i])} words"
+                raise InputError(f"text {i} ({whole!r}) has {where}: leave such texts out of the batch")
+            feature_of[i, [piece.position for piece in pieces]] = torch.tensor(row.owners)
+            rows.append(row)
         return cls(
             input_ids=batch["input_ids"],
             attention_mask=batch["attention_mask"].bool(),
-            feature_of=torch.tensor([row[0] for row in rows]),
-            n_features=torch.tensor([len(row[1]) for row in rows]),
+            feature_of=feature_of,
+            n_features=torch.tensor([len(row.spans) for row in rows]),
             truncated=torch.tensor([bool(e.overflowing) for e in batch.encodings]),
             pad_id=tokenizer.pad_token_id,
             mask_id=tokenizer.mask_token_id,
             token_type_ids=batch.get("token_type_ids"),
             tokens=tuple(tuple(e.tokens[: sum(e.attention_mask)]) for e in batch.encodings),
-            features=tuple(row[1] for row in rows),
-            spans=tuple(row[2] for row in rows),
+            features=tuple(row.names for row in rows),
+            spans=tuple(row.spans for row in rows),
+            feature_of_word=() if words is None else tuple(row.feature_of_word for row in rows),
         )
 
     def __len__(self) -> int:
@@ -133,6 +156,18 @@ class TextInputs:
             elif isinstance(value, tuple) and value:
                 chosen[field.name] = tuple(value[i] for i in index.tolist())
         return replace(self, **chosen)
+
+    def by_piece(self) -> TextInputs:
+        """The same rows with every erasable position a feature of its own (`spans` and words are left behind)."""
+        owned = self.feature_of >= 0
+        feature_of = torch.where(owned, owned.cumsum(dim=1) - 1, -1)
+        names = tuple(
+            tuple(token for token, own in zip(tokens, row, strict=False) if own)
+            for tokens, row in zip(self.tokens, owned.tolist(), strict=False)
+        )
+        return replace(
+            self, feature_of=feature_of, n_features=owned.sum(dim=1), features=names, spans=(), feature_of_word=()
+        )
 
     def to(self, device: torch.device | str) -> TextInputs:
         """The same batch with its tensors on `device`."""
@@ -213,31 +248,105 @@ class ImageInputs:
 Inputs = TextInputs | ImageInputs
 
 
-def _features_of(
-    batch: Any, i: int, sequence: int, unit: str, text: str
-) -> tuple[list[int], tuple[str, ...], tuple[Span, ...]]:
-    """`feature_of`, feature strings and character spans of row i."""
-    encoding = batch.encodings[i]
-    feature_of: list[int] = []
+class _Piece(NamedTuple):
+    """A token of a text: its position in the row, its string, its characters, and what the pre-tokeniser keeps
+    together with it (segment, number)."""
+
+    position: int
+    token: str
+    span: Span
+    group: tuple[int, int | None]
+
+
+class _Features(NamedTuple):
+    """The features of one row: the one of each piece (-1: none), names, spans, the one of each given word."""
+
+    owners: tuple[int, ...]
+    names: tuple[str, ...]
+    spans: tuple[Span, ...]
+    feature_of_word: tuple[int, ...] = ()
+
+
+def _pieces_of(encoding: Any, begins: Mapping[int, int]) -> list[_Piece]:
+    """The tokens of the segments that begin somewhere, with spans counted from there."""
+    return [
+        _Piece(position, token, (begins[segment] + start, begins[segment] + end), (segment, group))
+        for position, (token, segment, group, (start, end)) in enumerate(
+            zip(encoding.tokens, encoding.sequence_ids, encoding.word_ids, encoding.offsets, strict=True)
+        )
+        if segment in begins
+    ]
+
+
+def _by_unit(pieces: Sequence[_Piece], unit: str, text: str) -> _Features:
+    """One feature a piece, or one for the pieces that the pre-tokeniser keeps together."""
+    owners: list[int] = []
     spans: list[Span] = []
     names: list[str] = []
-    last_word = None
-    for token, belongs, word, (start, end) in zip(
-        encoding.tokens, encoding.sequence_ids, encoding.word_ids, encoding.offsets, strict=True
-    ):
-        if belongs != sequence:
-            feature_of.append(-1)
-            continue
-        if unit == "word" and spans and word == last_word:
-            spans[-1] = (spans[-1][0], end)
+    for before, piece in zip((None, *pieces), pieces, strict=False):
+        if unit == "word" and before is not None and piece.group == before.group:
+            spans[-1] = (spans[-1][0], piece.span[1])
         else:
-            spans.append((start, end))
-            names.append(token)
-        last_word = word
-        feature_of.append(len(spans) - 1)
+            spans.append(piece.span)
+            names.append(piece.token)
+        owners.append(len(spans) - 1)
     if unit == "word":
         names = [text[start:end].strip() for start, end in spans]
-    return feature_of, tuple(names), tuple(spans)
+    return _Features(tuple(owners), tuple(names), tuple(spans))
+
+
+def _by_given_words(pieces: Sequence[_Piece], words: Sequence[Span], text: str, i: int) -> _Features:
+    """The words of text i that have pieces, those that share one joined."""
+    _check_words(words, text, i)
+    starts, ends = [start for start, _ in words], [end for _, end in words]
+    overlapped = [range(bisect_right(ends, start), bisect_left(starts, end)) for _, _, (start, end), _ in pieces]
+    reached = {w for found in overlapped for w in found}
+    joined = {w for found in overlapped for w in found[1:]}
+    spans: list[Span] = []
+    feature_of_word: list[int] = []
+    for w, word in enumerate(words):
+        if w in joined:
+            spans[-1] = (spans[-1][0], word[1])
+        elif w in reached:
+            spans.append((word[0], word[1]))
+        feature_of_word.append(len(spans) - 1 if w in reached else -1)
+    owners = [feature_of_word[found[0]] if found else -1 for found in overlapped]
+    for i in reversed(range(len(pieces) - 1)):
+        # A SentencePiece model may write the blank before a word as a piece of its own; it comes and goes with it.
+        blank = not text[slice(*pieces[i].span)].strip()
+        if owners[i] < 0 and blank and pieces[i].group == pieces[i + 1].group:
+            owners[i] = owners[i + 1]
+    return _Features(
+        owners=tuple(owners),
+        names=tuple(text[start:end] for start, end in spans),
+        spans=tuple(spans),
+        feature_of_word=tuple(feature_of_word),
+    )
+
+
+def _check_words(words: Sequence[Span], text: str, i: int) -> None:
+    before = 0
+    for w, (start, end) in enumerate(words):
+        if not before <= start < end <= len(text):
+            raise InputError(
+                f"word {w} of text {i} covers the characters {start} to {end}: expected ascending spans that do not "
+                f"overlap, within the {len(text)} characters of {text!r}"
+            )
+        before = end
+
+
+def _check_arguments(texts: Any, queries: Any, pairs: Any, words: Any, unit: str) -> None:
+    if unit not in ("wordpiece", "word"):
+        raise InputError(f"unit {unit!r}: expected 'wordpiece' or 'word'")
+    if isinstance(texts, str) or not texts:
+        raise InputError(f"texts: expected a non-empty sequence of strings, got {texts!r}")
+    if queries is not None and pairs is not None:
+        raise InputError("queries and pairs: give one of the two; queries are protected, pairs carry features")
+    if words is not None and unit != "wordpiece":
+        raise InputError(f"words and unit {unit!r}: give one of the two")
+    for name, given in (("queries", queries), ("pairs", pairs), ("lists of words", words)):
+        if given is not None and len(given) != len(texts):
+            raise InputError(f"{len(given)} {name} for {len(texts)} texts: expected one for each text")
 
 
 def _check_queries(queries: Sequence[str], tokenizer: Any, limit: int) -> None:

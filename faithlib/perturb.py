@@ -214,6 +214,10 @@ class Perturber:
     def keep_rows(self, index: Tensor, keep: Tensor) -> Tensor:
         """`keep` where inputs want different numbers of rows: p(target | input index[r], features where keep[r] is
         True), [R], for integers [R] and bool masks [R, F]."""
+        return self._of_target(self.logit_rows(index, keep), self.target[index.to(self.device)])
+
+    def logit_rows(self, index: Tensor, keep: Tensor) -> Tensor:
+        """All logits [R, C] of the rows of `keep_rows`."""
         expected = [len(index), self._present.shape[1]]
         if keep.dtype != torch.bool or list(keep.shape) != expected:
             raise InputError(f"keep is {keep.dtype} {tuple(keep.shape)}: expected bool [R, F] = {expected}")
@@ -221,8 +225,9 @@ class Perturber:
         owner, rows = index.cpu().numpy(), np.arange(len(index))
         zeros = np.zeros_like(rows)
         payload = keep.to(self.device) | ~self._present[index]
-        ask = _Ask("keep", owner, rows, payload, zeros, zeros, index, torch.from_numpy(rows).to(self.device))
-        return self._of_target(self._answer(ask), self.target[index])
+        return self._answer(
+            _Ask("keep", owner, rows, payload, zeros, zeros, index, torch.from_numpy(rows).to(self.device))
+        )
 
     def logits(self, keep: Tensor) -> Tensor:
         """All logits [B, S, C] for bool masks [B, S, F]; the rows are those of `keep`."""
@@ -366,7 +371,7 @@ class Perturber:
         lengths = self._lengths(ask, rows)
         order = np.argsort(-lengths, kind="stable")
         rows, lengths = rows[order], lengths[order]
-        clock = _Clock(self.device)
+        clock = Clock(self.device)
         start = 0
         with torch.inference_mode(), tqdm(total=len(rows), unit="row", delay=3, leave=False, disable=None) as bar:
             while start < len(rows):
@@ -453,7 +458,7 @@ class Perturber:
         if ask.kind == "attention":
             mask = self._backend.inputs.attention_mask[index, :length]
             weights = torch.where(mask, self._on_positions(ask, which, length, protected=1.0), 0.0)
-            return self._backend.logits(embedded, attention_mask=weights)
+            return self._backend.logits(embedded, index, attention_mask=weights)
         if ask.kind == "keep":
             embedded = torch.where(self._kept_positions(ask, which, length)[..., None], embedded, 0)
         else:
@@ -589,7 +594,7 @@ class SetFunction:
 
 
 @dataclass
-class _Clock:
+class Clock:
     """Seconds in the model. On a GPU events are recorded and read at the end, so that timing never stops the queue."""
 
     device: torch.device

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+import tokenizers
 import torch
+import transformers
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from toy_models import image_inputs, text_inputs, text_model, tokenizer
 
 from faithlib.errors import InputError
@@ -41,6 +47,157 @@ def test_queries_are_protected_and_only_the_text_is_cut():
         TextInputs.from_texts(["a film"], tokenizer(), queries=["who is it at all ."], max_length=9)
     with pytest.raises(InputError, match="2 queries for 1 texts"):
         TextInputs.from_texts(["a film"], tokenizer(), queries=["who", "is"])
+
+
+def sentencepieces(*, split_first: bool = True) -> transformers.PreTrainedTokenizerBase:
+    """An XLM-R-shaped tokenizer: "▁" stands for the blank before a word, and pairs are parted by two marks.
+
+    With `split_first`, texts are split at white space first as XLM-R's are, so that blanks have no characters; else
+    pieces carry the blank before them in their offsets, and "▁" alone may cover a blank.
+    """
+    marks = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    pieces = "▁ ▁the ▁film s ▁un fun ny 你 你好 世 界 好世 . ' t ▁don a b".split()
+    scores = [(mark, 0.0) for mark in marks] + [(piece, -1.0 - i / 100) for i, piece in enumerate(pieces)]
+    backend = tokenizers.Tokenizer(tokenizers.models.Unigram(scores, unk_id=3))
+    split, blanks = tokenizers.pre_tokenizers.WhitespaceSplit(), tokenizers.pre_tokenizers.Metaspace()
+    backend.pre_tokenizer = tokenizers.pre_tokenizers.Sequence([split, blanks]) if split_first else blanks
+    backend.post_processor = tokenizers.processors.TemplateProcessing(
+        single="<s> $A </s>", pair="<s> $A </s> </s> $B </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
+    )
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=backend, pad_token="<pad>", unk_token="<unk>", cls_token="<s>", sep_token="</s>",
+        mask_token="<mask>", model_max_length=32,
+    )  # fmt: skip
+
+
+def spans_of(*texts: str) -> list[list[tuple[int, int]]]:
+    """Words and punctuation marks, as another tool may cut them."""
+    return [[m.span() for m in re.finditer(r"\w+|[^\w\s]", text)] for text in texts]
+
+
+def test_pieces_belong_to_the_words_given():
+    words = spans_of(*TEXTS)
+    inputs = TextInputs.from_texts(TEXTS, tokenizer(), words=words)
+    assert inputs.features[0] == ("A", "fine", "film", ",", "not", "bad", ".")
+    assert inputs.features[1] == ("Unfunny", "!")
+    assert inputs.feature_of[1, :6].tolist() == [-1, 0, 0, 0, 1, -1]
+    assert inputs.spans == tuple(map(tuple, words))
+    assert inputs.feature_of_word == tuple(tuple(range(len(row))) for row in words)
+    assert inputs[[2, 1]].feature_of_word == (inputs.feature_of_word[2], inputs.feature_of_word[1])
+    # Characters outside the words stay protected: here the full stop, and a word left out.
+    some = TextInputs.from_texts(TEXTS[:1], tokenizer(), words=[[(2, 6), (7, 11)]])
+    assert some.feature_of[0].tolist() == [-1, -1, 0, 1, -1, -1, -1, -1, -1]
+
+
+def test_words_that_share_a_piece_are_one_feature():
+    texts = ["unfunny film"]
+    inputs = TextInputs.from_texts(texts, tokenizer(), words=[[(0, 1), (1, 5), (5, 6), (6, 7), (8, 12)]])
+    assert inputs.tokens[0][1:-1] == ("un", "##fun", "##ny", "film")
+    assert inputs.features[0] == ("unfun", "ny", "film"), "un is in both of u|nfun, ##ny in both of n|y"
+    assert inputs.spans[0] == ((0, 5), (5, 7), (8, 12))
+    assert inputs.feature_of_word[0] == (0, 0, 1, 1, 2)
+    assert inputs.feature_of[0].tolist() == [-1, 0, 0, 1, 2, -1]
+
+
+@pytest.mark.parametrize("split_first", [True, False])
+def test_words_of_a_sentencepiece_tokenizer(split_first: bool):
+    texts = ["the films unfunny.", "你好 世界 the", "don't"]
+    inputs = TextInputs.from_texts(texts, sentencepieces(split_first=split_first), words=spans_of(*texts))
+    assert inputs.features[0] == ("the", "films", "unfunny", ".")
+    assert inputs.tokens[0][1:-1] == ("▁the", "▁film", "s", "▁un", "fun", "ny", ".")
+    assert inputs.feature_of[0, :9].tolist() == [-1, 0, 1, 1, 2, 2, 2, 3, -1]
+    assert inputs.tokens[1][1:-1] == ("▁", "你好", "▁", "世", "界", "▁the")
+    assert inputs.features[1] == ("你好", "世界", "the")
+    assert inputs.feature_of[1, :8].tolist() == [-1, 0, 0, 1, 1, 1, 2, -1], "a blank goes with the word it begins"
+    assert inputs.features[2] == ("don", "'", "t")
+    letters = TextInputs.from_texts(texts[1:2], sentencepieces(), words=[[(0, 1), (1, 2), (3, 4), (4, 5), (6, 9)]])
+    assert letters.feature_of_word[0] == (0, 0, 1, 2, 3), "one piece for both of the first two"
+    assert letters.features[0] == ("你好", "世", "界", "the")
+
+
+def test_words_cut_off_or_cleaned_away_have_no_feature():
+    words = [[(0, 7), (8, 12), (13, 17)], [(0, 1)]]
+    inputs = TextInputs.from_texts(["unfunny film film", "a"], tokenizer(), words=words, max_length=6)
+    assert inputs.truncated.tolist() == [True, False]
+    assert inputs.feature_of_word == ((0, 1, -1), (0,))
+    assert inputs.spans[0] == ((0, 7), (8, 12))
+    half = TextInputs.from_texts(["film unfunny"], tokenizer(), words=[[(0, 4), (5, 12)]], max_length=4)
+    assert half.feature_of_word == ((0, 1),), "a word stays with what is left of it"
+    text = "a \u200b film"  # the tokenizer drops characters of no width
+    cleaned = TextInputs.from_texts([text], tokenizer(), words=[[(0, 1), (2, 3), (4, 8)]])
+    assert cleaned.feature_of_word == ((0, -1, 1),)
+    assert cleaned.features[0] == ("a", "film")
+
+
+@given(st.lists(st.integers(1, 5), min_size=1, max_size=12), st.booleans(), st.integers(5, 20))
+@settings(max_examples=40, deadline=None)
+def test_words_and_pieces_always_agree(sizes: list[int], split_first: bool, max_length: int):
+    text = ("the films 你好世界. unfunny don't  a b " * 3)[: 2 * sum(sizes) + 2]
+    ends = [2 * sum(sizes[: i + 1]) for i in range(len(sizes))]
+    words = [(end - 2 * size, end - size % 2) for size, end in zip(sizes, ends, strict=True)]
+    tool = sentencepieces(split_first=split_first)
+    inputs = TextInputs.from_texts([text], tool, words=[words], max_length=max_length)
+    encoding = tool(text, truncation=True, max_length=max_length).encodings[0]
+    for w, (start, end) in enumerate(words):
+        feature = inputs.feature_of_word[0][w]
+        own = [p for p, (a, b) in enumerate(encoding.offsets) if a < end and start < b]
+        assert (feature == -1) == (not own)
+        assert all(inputs.feature_of[0, p] == feature for p in own)
+        if feature >= 0:
+            first, last = inputs.spans[0][feature]
+            assert first <= start < end <= last
+
+
+def test_words_that_cannot_be():
+    for wrong in ([(0, 3), (2, 6)], [(4, 6), (0, 3)], [(3, 3)], [(0, 99)], [(-1, 2)]):
+        with pytest.raises(InputError, match=r"word \d of text 0 covers the characters .*: expected ascending spans"):
+            TextInputs.from_texts(["a fine film"], tokenizer(), words=[wrong])
+    with pytest.raises(InputError, match="no token within its 0 words"):
+        TextInputs.from_texts(["a fine film"], tokenizer(), words=[[]])
+    with pytest.raises(InputError, match="words and unit 'word'"):
+        TextInputs.from_texts(["a fine film"], tokenizer(), words=[[(0, 1)]], unit="word")
+    with pytest.raises(InputError, match="2 lists of words for 1 texts"):
+        TextInputs.from_texts(["a fine film"], tokenizer(), words=[[(0, 1)], [(0, 1)]])
+
+
+def test_pairs_carry_features_in_both_segments():
+    texts, pairs = ["A fine film.", "It is bad"], ["Unfunny", "who is it at all"]
+    inputs = TextInputs.from_texts(texts, tokenizer(), pairs=pairs)
+    assert inputs.tokens[0] == ("[CLS]", "a", "fine", "film", ".", "[SEP]", "un", "##fun", "##ny", "[SEP]")
+    assert inputs.feature_of[0, :10].tolist() == [-1, 0, 1, 2, 3, -1, 4, 5, 6, -1]
+    assert inputs.token_type_ids[0, :10].tolist() == [0] * 6 + [1] * 4
+    wholes = [f"{text} {pair}" for text, pair in zip(texts, pairs, strict=True)]
+    assert [wholes[0][a:b] for a, b in inputs.spans[0]] == ["A", "fine", "film", ".", "Un", "fun", "ny"]
+    by_word = TextInputs.from_texts(texts, tokenizer(), pairs=pairs, unit="word")
+    assert by_word.features[0] == ("A", "fine", "film", ".", "Unfunny")
+    given = TextInputs.from_texts(texts, tokenizer(), pairs=pairs, words=spans_of(*wholes))
+    assert given.features == by_word.features
+    assert torch.equal(given.feature_of, by_word.feature_of)
+    other = TextInputs.from_texts(texts, sentencepieces(), pairs=["the film", "你好"], unit="word")
+    assert other.tokens[1][-5:] == ("</s>", "</s>", "▁", "你好", "</s>")
+    assert other.features[1][-1] == "你好"
+    with pytest.raises(InputError, match="queries and pairs"):
+        TextInputs.from_texts(texts, tokenizer(), pairs=pairs, queries=pairs)
+    with pytest.raises(InputError, match="1 pairs for 2 texts"):
+        TextInputs.from_texts(texts, tokenizer(), pairs=pairs[:1])
+
+
+def test_long_pairs_lose_the_end_of_the_longer_part():
+    texts, pairs = ["film " * 6, "film"], ["a fine film", "a"]
+    wholes = [f"{text} {pair}" for text, pair in zip(texts, pairs, strict=True)]
+    inputs = TextInputs.from_texts(texts, tokenizer(), pairs=pairs, words=spans_of(*wholes), max_length=10)
+    assert inputs.tokens[0] == ("[CLS]", *["film"] * 4, "[SEP]", "a", "fine", "film", "[SEP]")
+    assert inputs.truncated.tolist() == [True, False]
+    assert inputs.feature_of_word[0] == (0, 1, 2, 3, -1, -1, 4, 5, 6)
+
+
+def test_every_position_can_be_a_feature_of_its_own():
+    inputs = TextInputs.from_texts(TEXTS, tokenizer(), unit="word")
+    pieces = TextInputs.from_texts(TEXTS, tokenizer())
+    assert torch.equal(inputs.by_piece().feature_of, pieces.feature_of)
+    assert inputs.by_piece().features == pieces.features
+    assert inputs.by_piece().keys() == pieces.keys()
+    assert pieces.by_piece().n_features.tolist() == [7, 4, 3]
 
 
 def test_long_texts_are_cut_and_said_so():

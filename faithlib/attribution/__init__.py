@@ -1,7 +1,8 @@
 """Attributions: one score a feature, from one registry.
 
-`attribute(name, model, inputs)` returns [B, F]; `methods("text")` and `methods("image")` list the names. The modules
-behind it:
+`attribute(name, model, inputs)` returns [B, F]; `methods("text")` and `methods("image")` list the names.
+`attribute_rows(rows, model, inputs)` computes many rows of a table of texts at once and says what they cost. The
+modules behind them:
 
 | module | methods for texts |
 | --- | --- |
@@ -17,9 +18,13 @@ behind it:
 | `vit`, `relevance` | lrp, partial_lrp, transformer_attribution, conservative_lrp |
 | `floors` | random, uniform |
 
-`vision` holds what the image methods share.
+`explained` and `texts` hold what the text methods share, `vision` what the image methods do; `rows` is the table,
+`costs` its accounts, `thirteen` the rows of Zaman & Belinkov's tables.
 """
 
+from faithlib.attribution.costs import Cost
 from faithlib.attribution.registry import attribute, methods
+from faithlib.attribution.rows import Row, attribute_rows
+from faithlib.attribution.thirteen import thirteen_rows
 
-__all__ = ["attribute", "methods"]
+__all__ = ["Cost", "Row", "attribute", "attribute_rows", "methods", "thirteen_rows"]

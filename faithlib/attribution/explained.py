@@ -8,9 +8,9 @@ Shape letters: B inputs, R rows of one chunk, L tokens, D embedding size, C clas
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -20,15 +20,19 @@ from faithlib.backends import TextBackend
 from faithlib.errors import InputError, unknown
 from faithlib.inputs import TextInputs
 
-OUTPUTS = ("probability", "logit", "loss")
+OUTPUTS = ("probability", "logit", "loss", "top_logit")
 BASELINES = ("zero", "pad", "mask")
+
+# What stands around a forward pass to change how it is differentiated.
+Rules = Callable[[], AbstractContextManager[Any]]
 
 
 def read(logits: Tensor, target: Tensor, output: str) -> Tensor:
     """The explained number [R, ...] of logits [R, ..., C] for target classes [R].
 
     "probability": softmax(z)_t. "logit": z_t. "loss": log softmax(z)_t, the cross entropy with its sign turned, so that
-    for all three a larger number, and a positive score, supports the target.
+    for all three a larger number, and a positive score, supports the target. "top_logit": max_c z_c, whichever class
+    that is for these logits; the target is not looked at.
 
     >>> read(torch.tensor([[0.0, 0.0]]), torch.tensor([1]), "probability")
     tensor([0.5000])
@@ -37,6 +41,8 @@ def read(logits: Tensor, target: Tensor, output: str) -> Tensor:
         raise unknown("output", output, OUTPUTS)
     if bool((target >= logits.shape[-1]).any()):
         raise InputError(f"target {int(target.max())}: this model has classes 0 to {logits.shape[-1] - 1}")
+    if output == "top_logit":
+        return logits.amax(dim=-1)
     if output == "probability":
         logits = logits.softmax(dim=-1)
     elif output == "loss":
@@ -66,9 +72,12 @@ def target_classes(target: Any, n: int) -> Tensor | None:
     return classes.long()
 
 
-@dataclass
+@dataclass(eq=False)
 class Chunk:
-    """Inputs `rows` [R] of a backend, cut to `length` tokens, with what is explained about them."""
+    """Inputs `rows` [R] of a backend, cut to `length` tokens, with what is explained about them.
+
+    `together`: chunks of the same rows that explain other numbers, this one among them; they share forward passes.
+    """
 
     backend: TextBackend
     rows: Tensor
@@ -76,6 +85,12 @@ class Chunk:
     output: str
     max_tokens: int
     target: Tensor | None = None
+    together: list[Chunk] = field(init=False, repr=False)
+    gradients_asked: int = field(default=0, init=False)
+    _gradients: dict[Rules, Tensor] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.together = [self]
 
     def embeddings(self) -> Tensor:
         """The embedding output [R, L, D], a leaf that gradients can be taken to."""
@@ -92,9 +107,23 @@ class Chunk:
     def value(self, embeddings: Tensor) -> Tensor:
         """The explained number [R] at the inputs' own embeddings. Settles what the predicted class is."""
         logits = self.backend.logits(embeddings, self.rows)
-        if self.target is None:
-            self.target = logits.detach().argmax(dim=-1)
-        return read(logits, self.target, self.output)
+        return read(logits, self._settled(logits), self.output)
+
+    def gradient(self, rules: Rules = nullcontext) -> Tensor:
+        """dF/de [R, L, D] at the inputs' own embeddings, from a forward under `rules`; kept for who asks again.
+
+        One forward pass serves all chunks that stand `together`, with one backward pass each.
+        """
+        self.gradients_asked += 1
+        if rules not in self._gradients:
+            embeddings = self.embeddings()
+            with rules():
+                logits = self.backend.logits(embeddings, self.rows)
+            for chunk in self.together:
+                value = read(logits, chunk._settled(logits), chunk.output).sum()
+                more = chunk is not self.together[-1]
+                (chunk._gradients[rules],) = torch.autograd.grad(value, embeddings, retain_graph=more)
+        return self._gradients[rules]
 
     def value_of(self, embeddings: Tensor, rows: Tensor, target: Tensor) -> Tensor:
         """The explained number of any embeddings [N, L, D] in the place of inputs `rows` [N]."""
@@ -107,6 +136,24 @@ class Chunk:
                 self.value(self.embeddings())
         assert self.target is not None
         return self.target
+
+    def _settled(self, logits: Tensor) -> Tensor:
+        """The target classes, given the logits of the inputs themselves."""
+        predicted = logits.detach().argmax(dim=-1)
+        for chunk in self.together:
+            chunk.target = predicted if chunk.target is None else chunk.target
+        assert self.target is not None
+        return self.target
+
+    def alike(self, copies: int) -> Iterator[tuple[slice, Chunk]]:
+        """The chunk in parts of about one length, for a method that runs `copies` rows an input; each with its place.
+
+        Padding then costs little, and a part still fills a forward.
+        """
+        target = self.settled_target()
+        lengths = self.backend.lengths[self.rows].tolist()
+        for part, length in _cut(lengths, self.max_tokens, copies):
+            yield part, replace(self, rows=self.rows[part], length=length, target=target[part])
 
     def baseline(self, kind: str, keep_protected: bool) -> Tensor:
         """Where a path to the input begins: [R, L, D].
@@ -132,17 +179,43 @@ class Chunk:
         return self.backend.embed(ids, None if types is None else types[self.rows, : self.length])
 
 
-def chunks(backend: TextBackend, target: Tensor | None, output: str, max_tokens: int) -> Iterator[Chunk]:
-    """The inputs in chunks of at most `max_tokens` positions (at least one input), longest first."""
-    lengths = backend.lengths.cpu()
-    order = lengths.argsort(descending=True, stable=True)
+def chunks(
+    backend: TextBackend, numbers: Sequence[tuple[str, Tensor | None]], max_tokens: int
+) -> Iterator[list[Chunk]]:
+    """The inputs in chunks of at most `max_tokens` positions (at least one input), longest first; of each part one
+    chunk for every number to explain: an output and its target classes [B] (None: the predicted)."""
+    order = backend.lengths.argsort(descending=True, stable=True)
+    for part, length in _cut(backend.lengths[order].tolist(), max_tokens, copies=1):
+        rows = order[part]
+        together = [
+            Chunk(
+                backend, rows, length, output, max_tokens, None if target is None else target.to(backend.device)[rows]
+            )
+            for output, target in numbers
+        ]
+        for chunk in together:
+            chunk.together = together
+        yield together
+
+
+def _cut(lengths: Sequence[int], max_tokens: int, copies: int) -> Iterator[tuple[slice, int]]:
+    """Places of a falling sequence of lengths that go into one part, and the longest length there.
+
+    A part holds as many inputs as fit, but once its copies fill a forward none more than 1/16 shorter than the first:
+    those would mostly be padding.
+    """
     start = 0
-    while start < len(order):
-        length = int(lengths[order[start]])
-        rows = order[start : start + max(1, max_tokens // length)].to(backend.device)
-        chosen = None if target is None else target.to(backend.device)[rows]
-        yield Chunk(backend, rows, length, output, max_tokens, chosen)
-        start += len(rows)
+    while start < len(lengths):
+        length = lengths[start]
+        fits = max(1, max_tokens // length)
+        filled = -(-fits // copies)
+        stop = start + 1
+        while stop < len(lengths) and stop - start < fits:
+            if stop - start >= filled and lengths[stop] < length - length // 16:
+                break
+            stop += 1
+        yield slice(start, stop), length
+        start = stop
 
 
 @contextmanager

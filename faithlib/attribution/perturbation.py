@@ -1,8 +1,10 @@
 """Attributions from erasing features and watching the explained number.
 
-Each function answers [B, F]: a feature is erased as a whole, there is nothing to aggregate or pool. All rows go through
-one `Perturber`, which runs each distinct one once; give your own (`perturber=`) to share its answers with metrics.
-`erase` is the perturber's: "zero" (default), "pad", "mask" or "delete".
+Each function answers [B, F]: a feature is erased as a whole, there is nothing to aggregate or pool. With
+`unit="wordpiece"` every piece of a feature is erased by itself instead, as captum's feature masks of positions do in
+the released code of Zaman & Belinkov 2022, and the registry pools the pieces' scores. All rows go through one
+`Perturber`, which runs each distinct one once; give your own (`perturber=`) to share its answers with metrics. `erase`
+is the perturber's: "zero" (default), "pad", "mask" or "delete".
 
 Shape letters: B inputs, S erased copies of one input, F features, C classes.
 """
@@ -21,38 +23,67 @@ from faithlib.attribution.explained import read
 from faithlib.attribution.floors import generator
 from faithlib.errors import InputError, unknown
 from faithlib.inputs import TextInputs
-from faithlib.perturb import Perturber
+from faithlib.perturb import TEXT_ERASURES, Perturber
 
+UNITS = ("feature", "wordpiece")
 SURROGATES = ("ridge", "lasso")
+
+_MOST_MASK_BYTES = 1 << 26
+
+
+class Perturbers:
+    """The perturber of every way to erase from every cut of the inputs, made when first needed; `given` is the
+    caller's."""
+
+    def __init__(self, model: nn.Module, given: Perturber | None = None) -> None:
+        self._model = model
+        self._given = given
+        self._made: dict[tuple[str, tuple[int, ...]], Perturber] = {}
+        if given is not None:
+            self._made[given.erase, given.inputs.keys()] = given
+
+    def of(self, inputs: TextInputs, erase: str | None) -> Perturber:
+        """The one for these inputs; without `erase`, it erases as the given one does, or by zeros."""
+        erase = erase or (TEXT_ERASURES[0] if self._given is None else self._given.erase)
+        key = erase, inputs.keys()
+        if key not in self._made:
+            self._made[key] = Perturber(self._model, inputs, erase=erase)
+        return self._made[key]
+
+    def rows(self) -> tuple[int, int]:
+        """Rows that all of them were asked and have run."""
+        stats = [perturber.stats for perturber in self._made.values()]
+        return sum(one.rows_asked for one in stats), sum(one.rows_run for one in stats)
+
+
+def check_given(perturber: Perturber, inputs: TextInputs, erase: str | None) -> None:
+    """InputError where a caller's perturber is not for these inputs, or erases otherwise."""
+    if erase not in (None, perturber.erase):
+        raise InputError(f"erase {erase!r} and a perturber with erase {perturber.erase!r}: give one of the two")
+    if perturber.inputs.keys() != inputs.keys():
+        raise InputError("the perturber was made for other inputs: make both from the same batch")
 
 
 class Answers:
-    """The explained number F of erased copies of the inputs."""
+    """The explained number F of erased copies of a perturber's inputs."""
 
-    def __init__(
-        self,
-        model: nn.Module,
-        inputs: TextInputs,
-        target: Tensor | None,
-        output: str,
-        erase: str | None,
-        perturber: Any,
-    ) -> None:
-        if perturber is None:
-            perturber = Perturber(model, inputs, erase=erase)
-        elif erase not in (None, perturber.erase):
-            raise InputError(f"erase {erase!r} and a perturber with erase {perturber.erase!r}: give one of the two")
-        elif perturber.inputs.keys() != inputs.keys():
-            raise InputError("the perturber was made for other inputs: make both from the same batch")
-        self.perturber: Perturber = perturber
-        self.present = self.perturber.inputs.feature_mask
-        self.keys = inputs.keys()
-        self.target = self.perturber.predicted if target is None else target.to(self.perturber.device)
+    def __init__(self, perturber: Perturber, target: Tensor | None, output: str) -> None:
+        self.perturber = perturber
+        self.present = perturber.inputs.feature_mask
+        self.keys = perturber.inputs.keys()
+        self.target = perturber.predicted if target is None else target.to(perturber.device)
         self.output = output
 
-    def __call__(self, keep: Tensor) -> Tensor:
-        """F [B, S] with the features of `keep` [B, S, F] left in place."""
-        return read(self.perturber.logits(keep), self.target, self.output).float()
+    def __call__(self, keep: Tensor, own: Tensor | None = None) -> Tensor:
+        """F [B, S] with the features of `keep` [B, S, F] left in place, where `own` [B, S] says that the input has such
+        a copy (default: everywhere); 0 at the places that are there for longer inputs only."""
+        device = self.present.device
+        own = torch.ones(keep.shape[:2], dtype=torch.bool, device=device) if own is None else own.to(device)
+        index = own.nonzero()[:, 0]
+        logits = self.perturber.logit_rows(index, keep.to(own.device)[own])
+        values = logits.new_zeros(own.shape, dtype=torch.float32)
+        values[own] = read(logits, self.target[index], self.output).float()
+        return values
 
 
 def occlusion(answers: Answers) -> Tensor:
@@ -60,7 +91,7 @@ def occlusion(answers: Answers) -> Tensor:
     n = answers.present.shape[1]
     without = ~torch.eye(n, dtype=torch.bool, device=answers.present.device).expand(len(answers.present), n, n)
     full = answers(answers.present[:, None, :])
-    return full - answers(without)
+    return full - answers(without, answers.present)
 
 
 def lime(
@@ -116,20 +147,22 @@ def shapley_sampling(answers: Answers, *, n_samples: int = 25, seed: int = 0) ->
     if n_samples < 1:
         raise InputError(f"n_samples {n_samples}: expected at least 1")
     n_inputs, n = answers.present.shape
-    device = answers.present.device
-    sizes = answers.present.sum(dim=1).tolist()
-    generators = [generator(seed, key) for key in answers.keys]
-    total = torch.zeros(n_inputs, n, device=device, dtype=torch.float64)
-    for _ in range(n_samples):
-        # Places after an input's own features hold padded ones, whose coming changes nothing.
-        order = torch.arange(n).repeat(n_inputs, 1)
-        for b, size in enumerate(sizes):
-            order[b, :size] = torch.randperm(size, generator=generators[b])
-        order = order.to(device)
-        place = order.argsort(dim=1)
-        before = place[:, None, :] < torch.arange(n + 1, device=device)[None, :, None]
-        values = answers(before).double()
-        total.scatter_add_(1, order, values.diff(dim=1))
+    sizes = answers.present.sum(dim=1).cpu()
+    # Nothing joins after an input's own features, and no answer is asked for the steps that are there for longer ones.
+    steps = torch.arange(n + 1) <= sizes[:, None]
+    orders = torch.arange(n).repeat(n_inputs, n_samples, 1)
+    for b, (key, size) in enumerate(zip(answers.keys, sizes.tolist(), strict=True)):
+        draws = generator(seed, key)
+        for sample in range(n_samples):
+            orders[b, sample, :size] = torch.randperm(size, generator=draws)
+    total = torch.zeros(n_inputs, n, device=answers.present.device, dtype=torch.float64)
+    # Many orders in one question fill the forwards of every length of text.
+    for some in orders.to(total.device).split(max(1, _MOST_MASK_BYTES // (n_inputs * (n + 1) * n)), dim=1):
+        place = some.argsort(dim=2)
+        before = place[:, :, None, :] < torch.arange(n + 1, device=total.device)[:, None]
+        own = steps[:, None, :].expand(-1, some.shape[1], -1)
+        values = answers(before.flatten(1, 2), own.flatten(1)).double().unflatten(1, before.shape[1:3])
+        total.scatter_add_(1, some.flatten(1), values.diff(dim=2).flatten(1))
     return (total / n_samples).float()
 
 

@@ -7,7 +7,7 @@ chunk, L tokens, P patches, D embedding size, F features, H and W pixels.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,26 +15,19 @@ import torch
 from torch import Tensor, nn
 
 from faithlib.attribution import attention, deeplift, floors, gradient, perturbation, vit
-from faithlib.attribution.explained import OUTPUTS, chunks, target_classes, undisturbed
+from faithlib.attribution.costs import Costs
+from faithlib.attribution.explained import OUTPUTS, target_classes, undisturbed
+from faithlib.attribution.perturbation import check_given
+from faithlib.attribution.texts import AGGREGATIONS, POOLS, Job, Number, most_tokens, pooled, run_jobs
 from faithlib.attribution.vision import UPSAMPLINGS, image_chunks, on_pixels
-from faithlib.backends import TextBackend, VisionBackend
+from faithlib.backends import VisionBackend
 from faithlib.errors import InputError, UnknownNameError, unknown
 from faithlib.inputs import ImageInputs, Inputs, TextInputs
-
-AGGREGATIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "l2": lambda x: x.norm(dim=-1),
-    "mean": lambda x: x.mean(dim=-1),
-    "sum": lambda x: x.sum(dim=-1),
-    "abs_sum": lambda x: x.sum(dim=-1).abs(),
-}
-POOLS = ("sum", "mean")
 
 # What a method explains, its default first. Papers about ViTs start from the logit, and relevance has no other start.
 LOGIT_FIRST = ("logit", "probability", "loss")
 LOGIT_ONLY = ("logit",)
 
-# A backward pass keeps every layer's activations: small chunks on a processor are also the fastest.
-_MOST_TOKENS = {"cpu": 2048, "cuda": 1 << 15}
 # With maps of all blocks in the graph, a ViT-B takes 1.2 MB a token (measured): 1 and 10 GB.
 _MOST_IMAGE_TOKENS = {"cpu": 1024, "cuda": 1 << 13}
 
@@ -45,36 +38,38 @@ class Method:
 
     `answers`: "elements" [R, L, D] of a chunk, "positions" [R, L] of a chunk, "floor" [B, L] of the inputs alone,
     "features" [B, F] of erased copies; of images "patches" [R, P] or "pixels" [R, H, W] of a chunk, "floor" [B, F].
-    `aggregation`: the default over D, for elements. `outputs`: what it can explain, the default first.
+    `aggregation`: the default over D, for elements. `outputs`: what it can explain, the default first. `blind`: target
+    and output have no effect.
     """
 
     run: Callable[..., Tensor]
     answers: str
     aggregation: str | None = None
     outputs: tuple[str, ...] = OUTPUTS
+    blind: bool = False
 
     @property
     def options(self) -> tuple[str, ...]:
         """The options that it takes beside those of every method."""
         own = [p.name for p in inspect.signature(self.run).parameters.values() if p.kind is p.KEYWORD_ONLY]
-        extra = {"features": ["erase", "perturber"], "floor": [], "patches": ["max_tokens", "upsample"]}
+        extra = {"features": ["erase", "unit", "perturber"], "floor": [], "patches": ["max_tokens", "upsample"]}
         return (*own, *extra.get(self.answers, ["max_tokens"]))
 
 
 METHODS: dict[str, Method] = {
-    "attention": Method(attention.attention, "positions"),
+    "attention": Method(attention.attention, "positions", blind=True),
     "scaled_attention": Method(attention.scaled_attention, "positions"),
     "input_x_gradient": Method(gradient.input_x_gradient, "elements", "abs_sum"),
     "integrated_gradients": Method(gradient.integrated_gradients, "elements", "sum"),
     "deeplift": Method(deeplift.deeplift, "elements", "sum"),
     "saliency": Method(gradient.saliency, "elements", "l2"),
     "guided_backprop": Method(gradient.guided_backprop, "elements", "l2"),
-    "activation": Method(gradient.activation, "elements", "l2"),
+    "activation": Method(gradient.activation, "elements", "l2", blind=True),
     "lime": Method(perturbation.lime, "features"),
     "occlusion": Method(perturbation.occlusion, "features"),
     "shapley_sampling": Method(perturbation.shapley_sampling, "features"),
-    "random": Method(floors.random, "floor"),
-    "uniform": Method(floors.uniform, "floor"),
+    "random": Method(floors.random, "floor", blind=True),
+    "uniform": Method(floors.uniform, "floor", blind=True),
 }
 
 
@@ -125,6 +120,8 @@ def attribute(
     What is explained: `output` "probability" (softmax), "logit", or "loss" (log p, the cross entropy with its sign
     turned) of `target`: the "predicted" class, a class index, or one a input (gold labels). Larger always supports the
     target. Default: the probability; for images, where the table says so, the logit, as in the methods' papers.
+    "top_logit" is the largest logit, whichever class has it: on an erased copy or on the way to a baseline it may be
+    another class than the predicted one, and the released code of Zaman & Belinkov 2022 explains it.
 
     **Texts** (a Hugging Face encoder classifier). Gradients, attention and baselines act on the embedding output, after
     positions, types and LayerNorm.
@@ -139,15 +136,16 @@ def attribute(
     | saliency | l2 | - |
     | guided_backprop | l2 | variant "paper" / "released" |
     | activation | l2 | - |
-    | lime | - | n_samples, surrogate, alpha, kernel_width, seed, erase, perturber |
-    | occlusion | - | erase, perturber |
-    | shapley_sampling | - | n_samples, seed, erase, perturber |
+    | lime | - | n_samples, surrogate, alpha, kernel_width, seed, erase, unit, perturber |
+    | occlusion | - | erase, unit, perturber |
+    | shapley_sampling | - | n_samples, seed, erase, unit, perturber |
     | random | - | seed, distribution |
     | uniform | - | - |
 
     `aggregation` over D, for methods with one score an embedding element: "l2", "mean", "sum", "abs_sum" (|sum|).
-    `pool` from positions to features, after it: "sum" or "mean" over a feature's positions; methods that erase score
-    features as wholes and pool nothing.
+    `pool` from positions to features, after it: "sum" or "mean" over a feature's positions. Methods that erase score
+    features as wholes (`unit="feature"`) and pool nothing; with `unit="wordpiece"` they erase pieces one by one, whose
+    scores are pooled.
 
     **Images** (a timm VisionTransformer).
 
@@ -181,32 +179,33 @@ def attribute(
     ModelError where the model lacks what the method needs, such as the class token whose attention row most image
     methods read.
     """
-    method = _checked(name, inputs, output, aggregation, pool, options)
+    method = checked(name, model, inputs, output, aggregation, pool, options)
     output = output or method.outputs[0]
     classes = target_classes(target, len(inputs))
-    if method.answers == "floor":
+    if isinstance(inputs, TextInputs):
+        scores = _of_text(name, method, model, inputs, (output, classes), aggregation, pool, options)
+    elif model is None or method.answers == "floor":
         scores = method.run(inputs, **options)
-        if isinstance(inputs, TextInputs):
-            scores = _pooled(scores, inputs.feature_of.cpu(), inputs.feature_mask.cpu(), pool)
-        scores = scores.to(inputs.n_features.device if model is None else next(model.parameters()).device)
-    elif model is None:
-        raise InputError(f"{name} asks the model, and got None: only random and uniform go without")
     else:
         with undisturbed(model):
-            if isinstance(inputs, ImageInputs):
-                scores = _from_image_chunks(method, model, inputs, classes, output, pool, options)
-            elif method.answers == "features":
-                shared = {key: options.pop(key, None) for key in ("erase", "perturber")}
-                scores = method.run(perturbation.Answers(model, inputs, classes, output, **shared), **options)
-            else:
-                scores = _from_chunks(method, model, inputs, classes, output, aggregation, pool, options)
-    return _finite(name, scores.detach(), inputs)
+            scores = _from_image_chunks(method, model, inputs, classes, output, pool, options)
+    device = inputs.n_features.device if model is None else next(model.parameters()).device
+    return finite(name, scores.detach().to(device), inputs)
 
 
-def _checked(
-    name: str, inputs: Inputs, output: str | None, aggregation: str | None, pool: str, options: dict[str, Any]
+def checked(
+    name: str,
+    model: nn.Module | None,
+    inputs: Inputs,
+    output: str | None,
+    aggregation: str | None,
+    pool: str,
+    options: Collection[str],
 ) -> Method:
+    """The method of that name for such inputs, once all that is said about it is known to be possible."""
     method = _method(name, inputs)
+    if model is None and method.answers != "floor":
+        raise InputError(f"{name} asks the model, and got None: only random and uniform go without")
     if output is not None and output not in OUTPUTS:
         raise unknown("output", output, OUTPUTS)
     if output is not None and output not in method.outputs:
@@ -243,25 +242,23 @@ def _method(name: str, inputs: Inputs) -> Method:
     raise unknown("method", name, _BY_KIND[kind])
 
 
-def _from_chunks(
+def _of_text(
+    name: str,
     method: Method,
-    model: nn.Module,
+    model: nn.Module | None,
     inputs: TextInputs,
-    classes: Tensor | None,
-    output: str,
+    number: Number,
     aggregation: str | None,
     pool: str,
     options: dict[str, Any],
 ) -> Tensor:
-    backend = TextBackend(model, inputs)
-    max_tokens = _max_tokens(backend.device, options, _MOST_TOKENS)
-    positions = torch.zeros(backend.inputs.input_ids.shape, device=backend.device)
-    for chunk in chunks(backend, classes, output, max_tokens):
-        scores = method.run(chunk, **options).detach().float()
-        if method.aggregation is not None:
-            scores = AGGREGATIONS[aggregation or method.aggregation](scores)
-        positions[chunk.rows, : chunk.length] = scores
-    return _pooled(positions, backend.inputs.feature_of, backend.inputs.feature_mask, pool)
+    max_tokens, perturber = (options.pop(shared, None) for shared in ("max_tokens", "perturber"))
+    aggregation = aggregation or method.aggregation
+    job = Job(name, method.run, method.answers, 0, options, [aggregation])
+    if perturber is not None:
+        check_given(perturber, job.erased(inputs), options.get("erase"))
+    run_jobs([job], model, inputs, [number], perturber=perturber, max_tokens=max_tokens, costs=Costs(model))
+    return job.scores(aggregation, inputs, pool)
 
 
 def _from_image_chunks(
@@ -277,7 +274,7 @@ def _from_image_chunks(
     upsample = options.pop("upsample", "bilinear")
     if upsample not in UPSAMPLINGS:
         raise unknown("upsample", upsample, UPSAMPLINGS)
-    max_tokens = _max_tokens(backend.device, options, _MOST_IMAGE_TOKENS)
+    max_tokens = most_tokens(backend.device, options.pop("max_tokens", None), _MOST_IMAGE_TOKENS)
     feature_mask = backend.inputs.feature_mask
     patches = backend.patch_features()
     one_to_one = patches is not None and patches.sort().values.tolist() == list(range(feature_mask.shape[1]))
@@ -289,31 +286,12 @@ def _from_image_chunks(
             continue
         pixels = on_pixels(found, backend, upsample) if method.answers == "patches" else found
         feature_of = backend.inputs.feature_of.flatten().expand(len(pixels), -1)
-        scores[chunk.rows] = _pooled(pixels.flatten(1), feature_of, feature_mask[chunk.rows], pool)
+        scores[chunk.rows] = pooled(pixels.flatten(1), feature_of, feature_mask[chunk.rows], pool)
     return scores
 
 
-def _max_tokens(device: torch.device, options: dict[str, Any], most: dict[str, int]) -> int:
-    """The option, taken out of the options, or what suits the device."""
-    given = options.pop("max_tokens", None)
-    max_tokens: int = most.get(device.type, most["cpu"]) if given is None else given
-    if max_tokens < 1:
-        raise InputError(f"max_tokens {max_tokens}: expected at least 1")
-    return max_tokens
-
-
-def _pooled(positions: Tensor, feature_of: Tensor, feature_mask: Tensor, pool: str) -> Tensor:
-    """Scores of positions [B, L] to scores of features [B, F]; protected positions are dropped."""
-    owned = feature_of >= 0
-    index = feature_of.clamp(min=0)
-    scores = positions.new_zeros(feature_mask.shape)
-    scores.scatter_add_(1, index, torch.where(owned, positions, 0))
-    if pool == "mean":
-        scores /= torch.zeros_like(scores).scatter_add_(1, index, owned.to(scores.dtype)).clamp(min=1)
-    return scores
-
-
-def _finite(name: str, scores: Tensor, inputs: Inputs) -> Tensor:
+def finite(name: str, scores: Tensor, inputs: Inputs) -> Tensor:
+    """The scores, 0 at places beyond an input's features; InputError where a method answered NaN or infinity."""
     mask = inputs.feature_mask.to(scores.device)
     bad = (~torch.isfinite(scores) & mask).any(dim=1)
     if bool(bad.any()):

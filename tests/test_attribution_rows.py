@@ -1,0 +1,411 @@
+"""Many attribution rows at once: the same numbers as one at a time, for fewer passes through the model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from types import SimpleNamespace
+
+import pytest
+import torch
+from bag_model import Bag
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor, nn
+from toy_models import image_inputs, one_row, text_inputs, text_model
+
+from faithlib.attribution import Cost, Row, attribute, attribute_rows
+from faithlib.attribution.gradient import _even_batches
+from faithlib.backends import EmbeddedTwice
+from faithlib.errors import InputError, ModelError, UnknownNameError
+from faithlib.inputs import TextInputs
+from faithlib.perturb import Perturber
+
+OPTIONS = {
+    "lime": {"n_samples": 12, "erase": "pad"},
+    "occlusion": {"erase": "pad"},
+    "shapley_sampling": {"n_samples": 3, "erase": "pad"},
+    "integrated_gradients": {"n_steps": 8, "baseline": "pad"},
+}
+ELEMENTS = ("input_x_gradient", "saliency", "guided_backprop", "integrated_gradients", "activation")
+ERASING = ("lime", "occlusion", "shapley_sampling")
+NUMBERS = (("logit", "predicted"), ("loss", "gold"))
+GOLD = [2, 0, 1]
+
+
+def row(method: str, aggregation: str | None = None, number: tuple[str, str] = NUMBERS[0], pool: str = "sum") -> Row:
+    return Row(method, aggregation, *number, pool, OPTIONS.get(method, {}))
+
+
+def table(numbers: tuple[tuple[str, str], ...] = NUMBERS) -> list[Row]:
+    """The thirteen rows of Zaman & Belinkov 2022 for each explained number."""
+    return [
+        *(row(method, how, number) for number in numbers for method in ELEMENTS for how in ("mean", "l2")),
+        *(row(method, None, number) for number in numbers for method in ERASING),
+    ]  # fmt: skip
+
+
+def in_words(inputs: TextInputs) -> TextInputs:
+    """The same rows with features of two positions each (the last of a row may have one), and token types."""
+    feature_of = torch.where(inputs.feature_of >= 0, inputs.feature_of // 2, -1)
+    return replace(inputs, feature_of=feature_of, n_features=feature_of.amax(dim=1) + 1)
+
+
+def alone(one: Row, model: nn.Module | None, inputs: TextInputs) -> Tensor:
+    """The row by a call of its own."""
+    target = {"predicted": "predicted", "gold": GOLD}[one.target]
+    return attribute(
+        one.method, model, inputs, target=target, output=one.output, aggregation=one.aggregation, pool=one.pool,
+        **one.options,
+    )  # fmt: skip
+
+
+@contextmanager
+def counted(model: nn.Module) -> Iterator[SimpleNamespace]:
+    """Rows that reach the end of the model's last layer, and gradients that come back there."""
+    seen = SimpleNamespace(forward=0, backward=0, forwards=0)
+
+    def hook(_: nn.Module, arguments: object, output: Tensor) -> None:
+        seen.forward += len(output)
+        seen.forwards += 1
+        if output.requires_grad:
+            output.register_hook(back)
+
+    def back(gradient: Tensor) -> None:
+        seen.backward += len(gradient)
+
+    head = model.classifier if isinstance(model.classifier, nn.Linear) else model.classifier.out_proj
+    handle = head.register_forward_hook(hook)
+    try:
+        yield seen
+    finally:
+        handle.remove()
+
+
+@pytest.fixture(scope="module")
+def bert() -> nn.Module:
+    return text_model("bert")
+
+
+@pytest.mark.parametrize("family", ["bert", "xlm-roberta", "distilbert"])
+def test_rows_equal_attribute_one_at_a_time(family: str) -> None:
+    model = text_model(family)
+    inputs = in_words(text_inputs(model))
+    rows = [
+        *table(),
+        row("saliency", "l2", pool="mean"),
+        Row("guided_backprop", "l2", "logit", options={"variant": "released"}),
+        Row("occlusion", None, "loss", "gold", "mean", {"erase": "zero", "unit": "wordpiece"}),
+        Row("lime", options={"n_samples": 12}),
+        Row("uniform"),
+        Row("uniform", pool="mean"),
+        Row("random", options={"seed": 3}),
+        Row("attention"),
+        Row("deeplift", output="loss", target="gold"),
+    ]
+    scores, costs = attribute_rows(rows, model, inputs, targets={"gold": GOLD})
+    assert list(scores) == [one.name for one in rows]
+    assert len(scores) == len(rows)
+    for one in rows:
+        assert torch.allclose(scores[one.name], alone(one, model, inputs), atol=1e-6), one.name
+    assert set(costs) == {one.method for one in rows} - {"uniform", "random"}
+
+
+@pytest.mark.parametrize("max_tokens", [1, 14])
+def test_scores_do_not_depend_on_chunks(bert: nn.Module, max_tokens: int) -> None:
+    inputs = in_words(text_inputs(bert))
+    whole, _ = attribute_rows(table(), bert, inputs, targets={"gold": GOLD})
+    cut, _ = attribute_rows(table(), bert, inputs, targets={"gold": GOLD}, max_tokens=max_tokens)
+    assert all(torch.allclose(whole[name], cut[name], atol=1e-5) for name in whole)
+
+
+def test_nothing_leaks_between_inputs(bert: nn.Module) -> None:
+    inputs = in_words(text_inputs(bert))
+    other = in_words(text_inputs(bert, seed=1))
+    mixed = replace(inputs, input_ids=torch.where(torch.arange(3)[:, None] == 1, other.input_ids, inputs.input_ids))
+    targets = {"gold": GOLD}
+    before, after = (attribute_rows(table(), bert, batch, targets=targets)[0] for batch in (inputs, mixed))
+    for name, scores in before.items():
+        assert torch.allclose(scores[[0, 2]], after[name][[0, 2]], atol=1e-6), name
+        # Out of LayerNorm, with weights of 1 as here, every vector has mean 0 and norm sqrt(D): activation is uniform.
+        assert name.startswith("activation") or not torch.allclose(scores[1], after[name][1], atol=1e-3), name
+
+
+@pytest.mark.parametrize("variant", ["paper", "released"])
+def test_gradients_of_two_outputs_come_from_one_forward(bert: nn.Module, variant: str) -> None:
+    inputs = in_words(text_inputs(bert))
+    rows = [row(method, "l2", number) for number in NUMBERS for method in ("saliency", "input_x_gradient")]
+    rows += [Row("guided_backprop", "l2", *number, options={"variant": variant}) for number in NUMBERS]
+    with counted(bert) as seen:
+        _, costs = attribute_rows(rows, bert, inputs, targets={"gold": GOLD})
+    guided = 1 if variant == "paper" else 0  # released, there is nothing guided on a model without ReLU modules
+    assert (seen.forward, seen.backward) == (3 + 3 * guided, 6 + 6 * guided)
+    by_method = {name: asdict(cost) for name, cost in costs.items()}
+    for method, shares in (("saliency", 1), ("input_x_gradient", 0), ("guided_backprop", guided)):
+        cost = by_method[method]
+        assert (cost["rows_asked"], cost["backward_asked"]) == (6, 6), method
+        assert (cost["rows_run"], cost["backward_run"]) == (3 * shares, 6 * shares), method
+        assert cost["seconds"] > 0
+
+
+def test_costs_are_what_the_model_saw(bert: nn.Module) -> None:
+    inputs = in_words(text_inputs(bert))
+    with counted(bert) as seen:
+        _, costs = attribute_rows(table(), bert, inputs, targets={"gold": GOLD})
+    total = sum(costs.values(), Cost())
+    assert (total.rows_run, total.backward_run) == (seen.forward, seen.backward)
+    with counted(bert) as one_by_one:
+        for one in table():
+            alone(one, bert, inputs)
+    inside = sum((costs[method] for method in ELEMENTS), Cost())
+    assert inside.backward_asked == one_by_one.backward
+    # Four times two rows of integrated_gradients asked once more for the class that is predicted.
+    assert inside.rows_asked <= one_by_one.forward
+    assert total.rows_run < one_by_one.forward / 2
+
+
+@pytest.mark.parametrize("method", ERASING)
+def test_second_output_and_second_call_cost_no_rows(bert: nn.Module, method: str) -> None:
+    inputs = in_words(text_inputs(bert))
+    one, both = (
+        attribute_rows([row(method, None, number) for number in numbers], bert, inputs, targets={"gold": GOLD})[1]
+        for numbers in (NUMBERS[:1], NUMBERS)
+    )
+    assert one[method].rows_run == both[method].rows_run > 0
+    assert both[method].rows_asked > one[method].rows_asked
+    perturber = Perturber(bert, inputs, erase="pad")
+    scores, first = attribute_rows([row(method)], bert, inputs, perturber=perturber)
+    again, second = attribute_rows([Row(method, output="logit", options={
+        name: value for name, value in OPTIONS[method].items() if name != "erase"
+    })], bert, inputs, perturber=perturber)  # fmt: skip
+    assert torch.equal(*scores.values(), *again.values())
+    assert first[method].rows_run == perturber.stats.rows_run - len(inputs)
+    assert second[method].rows_run == 0
+
+
+def test_erased_copies_asked_are_those_of_each_inputs_own_features(bert: nn.Module) -> None:
+    inputs = in_words(text_inputs(bert))
+    sizes = inputs.n_features
+    # The perturber itself asks for the whole inputs once.
+    steps = int((sizes + 1).sum())
+    for method, copies in (("lime", 12 * len(sizes)), ("occlusion", steps), ("shapley_sampling", 3 * steps)):
+        _, costs = attribute_rows([row(method)], bert, inputs)
+        assert costs[method].rows_asked == copies + len(inputs), method
+
+
+def test_inputs_of_many_lengths_share_full_forwards(bert: nn.Module) -> None:
+    lengths = (8, 12, 20, 33) * 8
+    inputs = text_inputs(bert, lengths)
+    for method, rows_of in (("lime", 12), ("occlusion", 34), ("shapley_sampling", 3 * 34), ("integrated_gradients", 8)):
+        with counted(bert) as seen:
+            _, costs = attribute_rows([row(method, "l2" if rows_of == 8 else None)], bert, inputs)
+        full = sum(rows_of * length for length in lengths) / 2048
+        # A forward that is not full for each length, one for the predicted class, and the first, which tries memory.
+        assert seen.forwards <= full + 4 + 1 + 2, method
+        assert costs[method].rows_run > 6 * seen.forwards
+
+
+@given(st.integers(1, 40), st.integers(1, 120), st.integers(1, 200))
+def test_steps_are_spread_evenly_over_forwards(rows: int, n_steps: int, most_rows: int) -> None:
+    batch = _even_batches(rows, n_steps, most_rows)
+    steps = batch // rows
+    assert batch == rows * steps >= rows
+    assert batch <= max(rows, most_rows)
+    forwards = -(-n_steps // steps)
+    assert forwards == -(-n_steps // max(1, most_rows // rows)), "no more forwards than the fullest would take"
+
+
+def test_blind_rows_run_once_whatever_they_are_said_to_explain(bert: nn.Module) -> None:
+    inputs = text_inputs(bert)
+    rows = [Row(method, output=output) for method in ("attention", "activation") for output in ("logit", "loss")]
+    with counted(bert) as seen:
+        scores, costs = attribute_rows(rows, bert, inputs)
+    assert seen.forward == costs["attention"].rows_run == 3
+    assert costs["attention"].rows_asked == 6
+    assert costs["activation"].rows_run == 0
+    assert torch.equal(scores[rows[0].name], scores[rows[1].name])
+
+
+def test_floors_need_no_model() -> None:
+    inputs = in_words(text_inputs(text_model("bert")))
+    scores, costs = attribute_rows([Row("uniform"), Row("uniform", pool="mean")], None, inputs)
+    assert scores["uniform predicted sum"][0].tolist() == [2, 2, 2, 1]
+    assert scores["uniform predicted mean"][0].tolist() == [1, 1, 1, 1]
+    assert costs == {}
+    with pytest.raises(InputError, match="saliency asks the model"):
+        attribute_rows([Row("saliency")], None, inputs)
+
+
+def test_model_is_left_as_it_was() -> None:
+    model = text_model("bert").train()
+    model.classifier.bias.requires_grad_(False)
+    inputs = text_inputs(model)
+
+    def state() -> list[object]:
+        hooks = [(len(m._forward_hooks), len(m._backward_hooks), len(m._forward_pre_hooks)) for m in model.modules()]
+        flags = [(p.requires_grad, p.grad is None) for p in model.parameters()]
+        names = [tuple(sorted(vars(m))) for m in model.modules()]
+        return [hooks, flags, names, [m.training for m in model.modules()], model.config._attn_implementation]
+
+    before = state()
+    first, _ = attribute_rows(table(), model, inputs, targets={"gold": GOLD})
+    assert state() == before
+    again, _ = attribute_rows(table(), model, inputs, targets={"gold": GOLD})
+    assert all(torch.equal(first[name], again[name]) for name in first), "dropout was on"
+    with torch.inference_mode():
+        inside, _ = attribute_rows(table(), model, inputs, targets={"gold": GOLD})
+    assert all(torch.allclose(first[name], inside[name], atol=1e-6) for name in first)
+    with torch.no_grad():
+        model.bert.embeddings.word_embeddings.weight[inputs.input_ids[1, 2]] = torch.nan
+    with pytest.raises(InputError, match=r"input_x_gradient mean logit predicted sum gave NaN"):
+        attribute_rows(table(), model, inputs, targets={"gold": GOLD})
+    assert state() == before
+
+
+@pytest.mark.parametrize(
+    ("rows", "error", "message"),
+    [
+        ([], InputError, "expected at least one Row"),
+        ([Row("salience")], UnknownNameError, "unknown method 'salience': did you mean 'saliency'"),
+        ([Row("saliency", target="gold")], UnknownNameError, "unknown target 'gold': .*known: other, predicted"),
+        ([Row("saliency", output="logits")], UnknownNameError, "unknown output"),
+        ([Row("saliency", pool="max")], UnknownNameError, "unknown pool"),
+        ([Row("occlusion", "l2")], InputError, "nothing to aggregate"),
+        ([Row("saliency", options={"steps": 3})], UnknownNameError, "option of saliency 'steps'"),
+        ([Row("saliency", options={"max_tokens": 3})], InputError, "give max_tokens to attribute_rows"),
+        ([Row("lime", options={"perturber": 3})], InputError, "give perturber to attribute_rows"),
+        ([Row("lime", options={"unit": "letter"})], UnknownNameError, "unknown unit 'letter'"),
+    ],
+)
+def test_rows_that_cannot_be(bert: nn.Module, rows: list[Row], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        attribute_rows(rows, bert, text_inputs(bert), targets={"other": 1})
+
+
+def test_other_things_that_cannot_be(bert: nn.Module) -> None:
+    inputs = text_inputs(bert)
+    with pytest.raises(InputError, match="ImageInputs: attribute_rows explains TextInputs"):
+        attribute_rows([Row("saliency")], bert, image_inputs())  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="other inputs"):
+        attribute_rows([Row("lime")], bert, inputs, perturber=Perturber(bert, inputs[[0, 1]]))
+    with pytest.raises(InputError, match=r"expected integers \[3\]"):
+        attribute_rows([Row("lime", target="gold")], bert, inputs, targets={"gold": [1, 2]})
+
+
+def test_rows_are_keys() -> None:
+    first, same = (Row("lime", options={"seed": 1, "n_samples": 5}) for _ in range(2))
+    other = Row("lime", options={"seed": 2, "n_samples": 5})
+    assert {first, same, other} == {first, other}
+    assert first.name == "lime predicted sum n_samples=5 seed=1"
+
+
+# ------------------------------------------------------------------------------------------- what the rows can now say
+@pytest.mark.parametrize("method", ERASING)
+def test_pieces_erased_one_by_one_are_pooled(bert: nn.Module, method: str) -> None:
+    pieces = text_inputs(bert)
+    joined = in_words(pieces)
+    options = OPTIONS[method] | {"unit": "wordpiece"}
+    by_piece = attribute(method, bert, pieces, **options)
+    total, mean = (attribute(method, bert, joined, pool=pool, **options) for pool in ("sum", "mean"))
+    assert total.shape == joined.feature_mask.shape
+    for b, n in enumerate(pieces.n_features.tolist()):
+        for f in range((n + 1) // 2):
+            own = by_piece[b, 2 * f : min(2 * f + 2, n)]
+            assert torch.allclose(total[b, f], own.sum(), atol=1e-6)
+            assert torch.allclose(mean[b, f], own.mean(), atol=1e-6)
+    perturber = Perturber(bert, pieces, erase="pad")
+    assert torch.equal(attribute(method, bert, joined, perturber=perturber, **options), total)
+    with pytest.raises(InputError, match="other inputs"):
+        attribute(method, bert, joined, perturber=Perturber(bert, joined, erase="pad"), **options)
+
+
+def test_top_logit_is_the_largest_whichever_class_has_it(bert: nn.Module) -> None:
+    inputs = text_inputs(bert)
+    assert torch.allclose(
+        attribute("saliency", bert, inputs, output="top_logit"), attribute("saliency", bert, inputs, output="logit")
+    )
+    scores = attribute("occlusion", bert, inputs, output="top_logit", target=0)
+    for b, n in enumerate(inputs.n_features.tolist()):
+        whole = one_row(bert, inputs, b, torch.ones(n, dtype=torch.bool), "zero").max()
+        for f in range(n):
+            rest = one_row(bert, inputs, b, torch.arange(n) != f, "zero").max()
+            assert torch.allclose(scores[b, f], whole - rest, atol=1e-5)
+
+
+class Released:
+    """The released code's function, slowly: `hidden_states[0]` of one text as `inputs_embeds` of the whole model."""
+
+    def __init__(self, model: nn.Module, inputs: TextInputs, b: int) -> None:
+        n = int(inputs.lengths[b])
+        self.model = model
+        self.ids = inputs.input_ids[b, :n]
+        self.types = {} if inputs.token_type_ids is None else {"token_type_ids": inputs.token_type_ids[b : b + 1, :n]}
+        self.place = {}
+        if hasattr(model.base_model.embeddings, "padding_idx"):
+            # Padding alone would be given RoBERTa's padding position.
+            self.place["position_ids"] = torch.arange(n)[None] + model.base_model.embeddings.padding_idx + 1
+        self.mask = torch.ones(1, n, dtype=torch.long)
+
+    def hidden(self, ids: Tensor) -> Tensor:
+        given = self.types | self.place
+        out = self.model(input_ids=ids[None], attention_mask=self.mask, output_hidden_states=True, **given)
+        return out.hidden_states[0].detach()
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        return self.model(inputs_embeds=hidden, attention_mask=self.mask, **self.types).logits[0]
+
+
+def with_types(inputs: TextInputs) -> TextInputs:
+    types = (torch.arange(inputs.input_ids.shape[1]) >= 3).long().expand(inputs.input_ids.shape)
+    return replace(inputs, token_type_ids=types)
+
+
+@pytest.mark.parametrize("family", ["bert", "xlm-roberta", "distilbert"])
+def test_released_function_embeds_twice(family: str) -> None:
+    model = text_model(family)
+    inputs = with_types(text_inputs(model)) if family == "bert" else text_inputs(model)
+    twice = EmbeddedTwice(model)
+    rows = [Row("saliency", "l2", "logit"), Row("occlusion", None, "logit", options={"erase": "pad"})]
+    scores, _ = attribute_rows(rows, twice, inputs)
+    for b, n in enumerate(inputs.n_features.tolist()):
+        slow = Released(model, inputs, b)
+        hidden = slow.hidden(slow.ids).requires_grad_()
+        logits = slow.logits(hidden)
+        (gradient,) = torch.autograd.grad(logits.max(), hidden)
+        assert torch.allclose(scores[rows[0].name][b, :n], gradient[0, 1:-1].norm(dim=-1), atol=1e-5)
+        for f in range(n):
+            ids = slow.ids.clone()
+            ids[f + 1] = inputs.pad_id
+            rest = slow.logits(slow.hidden(ids))[logits.argmax()]
+            assert torch.allclose(scores[rows[1].name][b, f], logits.max() - rest, atol=1e-5)
+    plain, _ = attribute_rows(rows, model, inputs)
+    assert not any(torch.allclose(plain[name], scores[name], rtol=0.05) for name in scores), "another function"
+
+
+def test_embedded_twice_serves_every_method_and_keeps_the_model(bert: nn.Module) -> None:
+    inputs = with_types(text_inputs(bert))
+    twice = EmbeddedTwice(bert)
+    scores, _ = attribute_rows(table(), twice, inputs, targets={"gold": GOLD})
+    for one in table():
+        assert torch.allclose(scores[one.name], alone(one, twice, inputs), atol=1e-6)
+    attention = attribute("attention", twice, inputs)
+    assert ((attention > 0) == inputs.feature_mask).all()
+    assert twice.config._attn_implementation == "sdpa"
+    for erase in ("zero", "delete", "mask"):
+        whole = Perturber(twice, inputs, erase=erase).keep(inputs.feature_mask[:, None, :])[:, 0]
+        assert torch.allclose(whole, Perturber(twice, inputs).full, atol=1e-5)
+    weights = torch.ones(3, 1, 7)
+    perturber = Perturber(twice, inputs)
+    assert torch.allclose(perturber.attention_mask(weights)[:, 0], perturber.full, atol=1e-5)
+    with torch.no_grad():
+        ids, mask = inputs.input_ids[:1], inputs.attention_mask[:1].long()
+        direct = bert(input_ids=ids, attention_mask=mask, token_type_ids=inputs.token_type_ids[:1]).logits
+    assert torch.allclose(Perturber(bert, inputs).logits_full[:1], direct, atol=1e-5)
+
+
+def test_only_embeddings_that_take_embeddings_go_twice() -> None:
+    with pytest.raises(ModelError, match="take no `inputs_embeds`"):
+        EmbeddedTwice(Bag())
+    with pytest.raises(ModelError, match="no Hugging Face encoder classifier"):
+        EmbeddedTwice(nn.Linear(2, 2))
