@@ -1,0 +1,157 @@
+# ---
+# jupyter:
+#   jupytext: {text_representation: {extension: .py, format_name: percent}}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+# ---
+
+# %% [markdown]
+# # Compute: how good the word alignments are, and how alike a model finds translations
+#
+# Zaman & Belinkov (2022) carry scores along word alignments and take translations for similar inputs. Both can be
+# measured: links against links made by people, for every layer of the encoder and for an aligner that has never seen a
+# neural network; and representations by centred kernel alignment (their Appendix C).
+
+# %% tags=["parameters"]
+profile = "laptop"
+
+# %%
+import pandas as pd
+import torch
+import transformers
+from tqdm.auto import tqdm
+
+from faithlib import study
+from faithlib.align import Pair, encoder_links, fast_align, load_gold, mutual_argmax, score_intervals, softmax_links
+from faithlib.data import is_here, load_parallel
+from faithlib.encoders import encoder_folder
+from faithlib.metrics import cka_accuracy
+from faithlib.models import load_model
+
+run = study.start("crosslingual_alignment", profile=profile)
+settings = run.settings
+device = "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def encoder(name):
+    """A pretrained encoder and its tokenizer."""
+    folder = str(encoder_folder(name))
+    network = transformers.AutoModel.from_pretrained(folder, dtype=torch.float32).eval().to(device)
+    return network, transformers.AutoTokenizer.from_pretrained(folder)
+
+
+aligner, tokenizer = encoder("e5")
+
+# %% [markdown]
+# ## Against links made by people
+#
+# The verses come with the package registries; the two other sets are used where their files are.
+
+# %%
+GOLD = {"bible": "el", "rwth": "de", "xlwa": "bg"}  # with the language beside English
+LINKS = {"mutual argmax": mutual_argmax, "softmax": softmax_links}
+
+
+def measured(links, gold):
+    """Precision, recall, F1 and AER over all sentences, with intervals from drawing sentences again."""
+    found = score_intervals(links, [pair.sure for pair in gold], [pair.possible for pair in gold])
+    return [{"score": name, **vars(interval)} for name, interval in found.items()]
+
+
+scores, counts = [], []
+here = [name for name in GOLD if is_here(name) or name == "bible"]
+for name in tqdm(here, desc="gold"):
+    gold = load_gold(name, n=settings["gold_sentences"])
+    found = {
+        (aligner_name, str(layer)): links
+        for aligner_name, link in LINKS.items()
+        for layer, links in encoder_links(aligner, tokenizer, gold, link=link).items()
+    }
+    # fast_align learns from the pairs it aligns: it gets all there are, and is measured on the same sentences.
+    everything = load_gold(name)
+    place = {pair.id: i for i, pair in enumerate(everything)}
+    statistical = fast_align(everything)
+    found["fast_align", ""] = tuple(statistical[place[pair.id]] for pair in gold)
+    for (aligner_name, layer), links in found.items():
+        about = {"gold": name, "language": GOLD[name], "aligner": aligner_name, "layer": layer, "n": len(gold)}
+        scores += [about | row for row in measured(links, gold)]
+        counts += [
+            about
+            | {
+                "input": pair.id,
+                "found": len(one),
+                "sure": len(pair.sure),
+                "possible": len(pair.possible),
+                "found_sure": len(one & pair.sure),
+                "found_possible": len(one & pair.possible),
+            }
+            for one, pair in zip(links, gold, strict=True)
+        ]
+run.save(pd.DataFrame(scores), "crosslingual_aligners")
+run.save(pd.DataFrame(counts), "crosslingual_alignment_counts")
+
+# %% [markdown]
+# ## On the messages themselves
+#
+# Nobody aligned these by hand. What can be measured is whether two aligners that have nothing in common agree: the
+# encoder's links, and those that fast_align learns from all messages of that language.
+
+# %%
+SPLITS = ("train", "dev", "test")
+layer = settings["align_layer"]
+agreement = []
+for language in tqdm([language for language in settings["languages"] if language != "en"], desc="agreement"):
+    pairs = []
+    for split in SPLITS:
+        texts = load_parallel("messages", ["en", language], split)
+        pairs += [Pair.from_texts(*both) for both in zip(texts["en"].texts, texts[language].texts, strict=True)]
+    looked_at = pairs[-settings["compared_messages"] :]  # the last ones, which are of the test split
+    ours = encoder_links(aligner, tokenizer, looked_at, layers=[layer])[layer]
+    theirs = fast_align(pairs)[-len(looked_at) :]
+    found = score_intervals(ours, theirs)["f1"]
+    agreement.append({"language": language, "n": len(looked_at), "learnt_from": len(pairs), **vars(found)})
+run.save(pd.DataFrame(agreement), "crosslingual_agreement")
+
+# %% [markdown]
+# ## Are translations alike?
+#
+# Appendix C of the paper: 8 texts and their translations against 10 batches of 8 translations of other texts. Beside the
+# multilingual encoder, before and after learning the task from English, stands one that knows English only.
+
+
+# %%
+def representations(network, tokenizer, texts, batch=64):
+    """The last hidden state of the first position, [N, D]."""
+    states = []
+    for start in range(0, len(texts), batch):
+        part = tokenizer(list(texts[start : start + batch]), padding=True, truncation=True, return_tensors="pt")
+        with torch.inference_mode():
+            states.append(network(**part.to(device)).last_hidden_state[:, 0].float().cpu())
+    return torch.cat(states)
+
+
+def represented():
+    """Name, network and tokenizer of every model that is compared."""
+    yield "multilingual, frozen", aligner, tokenizer
+    for name, spec in settings["models"].items():
+        classifier = load_model(spec.format(seed=0))
+        yield f"{name}, fine-tuned", classifier.model.base_model.to(device), classifier.tokenizer
+    yield "English, frozen", *encoder("minilm")
+
+
+data = load_parallel("messages", settings["languages"], settings["split"])
+hits = []
+for name, network, own_tokenizer in tqdm(represented(), desc="representations"):
+    states = {language: representations(network, own_tokenizer, texts.texts) for language, texts in data.items()}
+    for language in data:
+        if language != "en":
+            for seed in range(settings["cka_draws"]):
+                drawn = cka_accuracy(states["en"], states[language], seed=seed)
+                hits += [
+                    {"model": name, "language": language, "seed": seed, "batch": i, "hit": float(hit)}
+                    for i, hit in enumerate(drawn)
+                ]
+run.save(pd.DataFrame(hits), "crosslingual_cka")
+
+# %%
+run.note(n=len(data["en"]), dtype="float32", device=device)
+run.finish()

@@ -1,0 +1,159 @@
+# ---
+# jupyter:
+#   jupytext: {text_representation: {extension: .py, format_name: percent}}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+# ---
+
+# %% [markdown]
+# # Compute: do explanations mark what people marked?
+#
+# Zaman & Belinkov (2022), Section 4: the thirteen attributions of two outputs against highlights made by people, scored
+# by average precision. Their highlights are words of e-SNLI. Ours mark whole sentences of papers (ACLSum): each text is
+# an excerpt around marked sentences, and a word is gold where it stands in one.
+
+# %% tags=["parameters"]
+profile = "laptop"
+seed = 0
+
+# %%
+import pandas as pd
+import torch
+from tqdm.auto import tqdm
+
+from faithlib import study
+from faithlib.align import split_words
+from faithlib.attribution import Cost, attribute_rows, thirteen_rows
+from faithlib.data import load_dataset, stable_hash
+from faithlib.inputs import TextInputs
+from faithlib.metrics import average_precision, best_f1_threshold
+from faithlib.models import load_model
+
+run = study.start("crosslingual_plausibility", profile=profile, seed=seed)
+settings = run.settings
+device = "cuda" if torch.cuda.is_available() else "cpu"
+classifier = load_model(settings["highlighted"].format(seed=seed))
+network = classifier.model.to(device)
+
+# %% [markdown]
+# ## Excerpts
+#
+# Whole sections would have hundreds of words and a query that names what to look for. An excerpt has a fixed number of
+# words, holds a marked sentence, and begins a number of words before it that depends on the text's name alone, so that
+# the marks stand anywhere in it.
+
+
+# %%
+def excerpt(text, rationale, name):
+    """Words of an excerpt as spans of the text, and which of them stand in a marked sentence."""
+    words = split_words(text)
+    marked = [any(start <= word[0] and word[1] <= end for start, end in rationale) for word in words]
+    size, first = settings["excerpt_words"], marked.index(True)
+    begin = max(0, min(first - int(stable_hash("excerpt", name), 16) % size, len(words) - size))
+    return words[begin : begin + size], marked[begin : begin + size]
+
+
+def excerpts(split, n):
+    """Inputs, labels and gold [B, F] of excerpts that hold marked and unmarked words."""
+    data = load_dataset("pair", split)
+    texts, queries, labels, words, gold, ids = [], [], [], [], [], []
+    for i in sorted(range(len(data)), key=lambda i: stable_hash("excerpts", data.ids[i])):
+        if len(texts) == n or not data.rationales[i]:
+            continue
+        spans, marked = excerpt(data.texts[i], data.rationales[i], data.ids[i])
+        if all(marked) or not any(marked):
+            continue
+        offset, end = spans[0][0], spans[-1][1]
+        texts.append(data.texts[i][offset:end])
+        queries.append(data.queries[i])
+        labels.append(data.labels[i])
+        words.append([(a - offset, b - offset) for a, b in spans])
+        gold.append(torch.tensor(marked))
+        ids.append(data.ids[i])
+    inputs = TextInputs.from_texts(
+        texts, classifier.tokenizer, queries=queries, words=words, max_length=data.max_length
+    )
+    return inputs.to(device), torch.tensor(labels), gold, ids
+
+
+# %%
+ROWS = thirteen_rows(
+    ig_steps=settings["ig_steps"], lime_samples=settings["lime_samples"], permutations=settings["permutations"]
+)
+spent = []
+
+
+def explained(inputs, labels):
+    """Scores [B, F] of the rows with summed pieces, by name, for all inputs."""
+    rows = {name: row for name, row in ROWS.items() if name[3] == "sum"}
+    found = {name: torch.zeros(inputs.feature_mask.shape) for name in rows}
+    for batch in tqdm(torch.arange(len(inputs)).split(settings["batch"]), desc="excerpts"):
+        part = inputs[batch]
+        scores, cost = attribute_rows(list(rows.values()), network, part, targets={"gold": labels[batch].to(device)})
+        spent.extend(cost.items())
+        for name, row in rows.items():
+            found[name][batch, : scores[row.name].shape[1]] = scores[row.name].cpu()
+    return found
+
+
+inputs, labels, gold, ids = excerpts("test", settings["excerpts"])
+scores = explained(inputs, labels)
+
+
+def of_features(marked, one):
+    """Gold of features: a feature is marked where one of its words is."""
+    found = torch.zeros(int(one.n_features[0]), dtype=torch.bool)
+    for word, feature in enumerate(one.feature_of_word[0]):
+        if feature >= 0 and bool(marked[word]):
+            found[feature] = True
+    return found
+
+
+# %% [markdown]
+# ## Average precision
+#
+# A word the model never saw (cut off at its limit) has no score and is left out. What scores without any information get
+# is the share of marked words.
+
+# %%
+present = inputs.feature_mask.cpu()
+marks = torch.nn.utils.rnn.pad_sequence(
+    [of_features(marked, inputs[[b]]) for b, marked in enumerate(gold)], batch_first=True
+)
+facts = pd.DataFrame(
+    {"input": ids, "label": labels, "words": present.sum(dim=1), "marked": marks.sum(dim=1), "seed": seed}
+)
+found = [
+    facts.assign(
+        method=name[0], aggregation=name[1], output=name[2], average_precision=average_precision(values, marks, present)
+    )
+    for name, values in scores.items()
+]
+run.save(pd.concat(found, ignore_index=True), "crosslingual_plausibility")
+
+# %% [markdown]
+# ## A threshold for highlights
+#
+# Section 4.3 turns scores into highlights: word vectors of length one, and the threshold that agrees best (F1) with
+# highlights people made, on other texts. Here: excerpts of the development split.
+
+# %%
+HIGHLIGHTER = ("saliency", "l2", "loss", "sum")
+dev_inputs, dev_labels, dev_gold, _ = excerpts("dev", settings["threshold_excerpts"])
+dev_scores = explained(dev_inputs, dev_labels)[HIGHLIGHTER]
+dev_marks = torch.nn.utils.rnn.pad_sequence(
+    [of_features(marked, dev_inputs[[b]]) for b, marked in enumerate(dev_gold)], batch_first=True
+)
+unit = torch.nn.functional.normalize(dev_scores, dim=1)
+threshold, f1 = best_f1_threshold(unit, dev_marks, dev_inputs.feature_mask.cpu())
+run.save(pd.DataFrame([{"seed": seed, "threshold": threshold, "f1": f1, "n": len(dev_gold)}]), "crosslingual_threshold")
+
+# %%
+cost = {}
+for method, one in spent:
+    cost[method] = cost.get(method, Cost()) + one
+run.save(
+    pd.DataFrame([{"method": method, **vars(total)} for method, total in cost.items()]).assign(seed=seed),
+    "crosslingual_plausibility_costs",
+)
+run.note(n=len(ids), truncated=int(inputs.truncated.sum()), dtype="float32", device=device)
+run.finish()
