@@ -10,16 +10,18 @@ from faithlib.attribution.rows import PREDICTED, Row
 Name = tuple[str, str, str, str]
 """Method, aggregation, output and pooling as results and published tables call them; "none" where there is none."""
 
-OUTPUTS = {"top_prediction": ("logit", PREDICTED), "loss": ("loss", "gold")}
+OUTPUTS = {"top_prediction": ("top_logit", PREDICTED), "loss": ("loss", "gold")}
 POOLS = ("sum", "mean")
 
 
 def thirteen_rows(*, ig_steps: int, lime_samples: int, permutations: int) -> dict[Name, Row]:
     """The rows by name, for `attribute_rows(..., targets={"gold": labels})`.
 
-    As the released code has it: "top_prediction" explains the logit of the predicted class, "loss" the log-probability
-    of the true one (the loss with its sign turned); paths and erasures begin at the embedding of [PAD]; scores of a
-    word's pieces are added up ("sum", published) and also averaged ("mean"), where the method scores pieces.
+    "top_prediction" explains the largest logit: max f(x) as the paper writes it, so that on an erased copy or on the
+    way to a baseline another class may answer than for the whole text; the released code does the same. "loss" explains
+    the log-probability of the true class (the loss with its sign turned). As the released code has it, paths and
+    erasures begin at the embedding of [PAD]; scores of a word's pieces are added up ("sum", published) and also
+    averaged ("mean"), where the method scores pieces.
 
     Beside the thirteen: "guided_backprop_released", what captum makes of it on a model without ReLU modules
     ("guided_backprop" follows its paper), and as floors "uniform" (the same score for every piece) and "random".

@@ -25,7 +25,8 @@ from tqdm.auto import tqdm
 
 from faithlib import study
 from faithlib.align import Pair, copied_words, encoder_links, split_words
-from faithlib.attribution import Cost, attribute_rows, thirteen_rows
+from faithlib.attribution import Cost, Row, attribute_rows, thirteen_rows
+from faithlib.backends import EmbeddedTwice
 from faithlib.data import load_dataset, load_parallel
 from faithlib.encoders import encoder_folder
 from faithlib.inputs import TextInputs
@@ -50,10 +51,11 @@ network = classifier.model.to(device)
 # %% [markdown]
 # ## Thirteen attributions, two outputs, three floors
 #
-# As the released code has it: the top prediction is the largest *logit*, the loss is the cross entropy with the true
-# label (its sign is turned here, so that a positive score supports the label), paths and erasures begin at the embedding
-# of `[PAD]`. Scores of a word's pieces are added up, as there; their mean is kept beside. `guided_backprop` follows its
-# paper, at GELU as at ReLU; what captum makes of it on a model without ReLU modules is kept as its own row.
+# As text and released code have it: the top prediction is the largest *logit*, on an erased copy the largest of that
+# copy; the loss is the cross entropy with the true label (its sign is turned here, so that a positive score supports the
+# label); paths and erasures begin at the embedding of `[PAD]`. Scores of a word's pieces are added up, as in the code;
+# their mean is kept beside. `guided_backprop` follows its paper, at GELU as at ReLU; what captum makes of it on a model
+# without ReLU modules is kept as its own row.
 #
 # Floors know nothing of the prediction: the same score for every piece (so a word's score is its number of pieces), the
 # norm of the embedding (`activation` with L2, one of the paper's thirteen), random scores.
@@ -85,6 +87,22 @@ def explained(data):
             found.append(({key: scores[row.name][b, :size].cpu() for key, row in ROWS.items()}, one))
     return found
 
+
+# %% [markdown]
+# ## How well the model reads each language
+#
+# On all messages that exist in every language, whether explained below or not.
+
+# %%
+named = {"model": model, "seed": seed}
+everyone = load_parallel("messages", settings["languages"], settings["split"])
+read = []
+for language, texts in tqdm(everyone.items(), desc="predictions"):
+    predicted = Perturber(network, inputs_of(texts)).predicted.cpu()
+    read.append(
+        pd.DataFrame({"input": texts.ids, "label": texts.labels, "predicted": predicted}).assign(language=language)
+    )
+run.save(pd.concat(read, ignore_index=True).assign(**named), "crosslingual_predictions")
 
 # %% [markdown]
 # ## Across languages
@@ -167,11 +185,11 @@ def copied_features(inputs, pair):
 
 
 # %%
-found, linked, all_links = [], [], []
+found, linked, all_links, links_between = [], [], [], {}
 for language in tqdm(others, desc="languages"):
     word_links, pairs = links_of(language)
     for number, (source, target) in enumerate(zip(english, readings[language], strict=True)):
-        links = between_features(word_links[number], source[1], target[1])
+        links = links_between[language, number] = between_features(word_links[number], source[1], target[1])
         copied = copied_features(source[1], pairs[number])
         all_links += [
             {"language": language, "input": data["en"].ids[number], "word": i, "word_there": j} for i, j in links
@@ -182,6 +200,8 @@ for language in tqdm(others, desc="languages"):
             | {
                 "words": len(copied),
                 "words_there": int(target[1].n_features[0]),
+                "pieces": int((source[1].feature_of >= 0).sum()),
+                "pieces_there": int((target[1].feature_of >= 0).sum()),
                 "links": len(links),
                 "linked_words": len({i for i, _ in links}),
                 "copied_words": int(copied.sum()),
@@ -193,9 +213,66 @@ for language in tqdm(others, desc="languages"):
                     about
                     | {"setting": setting, "method": method, "aggregation": aggregation, "output": output, "rho": rho}
                 )
-named = {"model": model, "seed": seed}
 run.save(pd.DataFrame(found).assign(**named), "crosslingual_rho")
 run.save(pd.DataFrame(linked).assign(**named), "crosslingual_links")
+
+# %% [markdown]
+# ## Where text and code part
+#
+# A few rows once more, one thing at a time done otherwise: what is explained (the logit of the class predicted for the
+# whole message, or its probability, in place of the largest logit of each copy), what is erased at a time (a piece in
+# place of a word), LIME's surrogate (captum's lasso in place of the ridge of LIME's authors), and the function itself: the released code sends the embedding output through the embedding module
+# once more for saliency, guided backprop and all methods that erase. It does not do so for input × gradient, which
+# stands there as a what-if.
+
+# %%
+CHOICES = {
+    "main": {},
+    "logit of the predicted class": {"output": "logit"},
+    "probability": {"output": "probability"},
+    "single pieces": {"unit": "wordpiece"},
+    "lasso": {"surrogate": "lasso"},
+}
+ONLY = {"single pieces": ("occlusion", "lime"), "lasso": ("lime",)}  # the methods that a choice concerns
+LOOKED_AT = [("input_x_gradient", "l2"), ("saliency", "l2"), ("saliency", "mean"), ("occlusion", None), ("lime", None)]
+OPTIONS = {"occlusion": {"erase": "pad"}, "lime": {"erase": "pad", "n_samples": settings["lime_samples"]}}
+
+
+def row_of(method, aggregation, *, output="top_logit", **options):
+    """A row of the top prediction, with one thing done otherwise."""
+    return Row(method, aggregation, output, options=OPTIONS.get(method, {}) | options)
+
+
+def explained_by(function, rows, texts):
+    """Scores [R, F] of rows on each text."""
+    inputs = inputs_of(texts)
+    found = []
+    for batch in torch.arange(len(texts)).split(settings["batch"]):
+        scores, _ = attribute_rows(rows, function, inputs[batch])
+        for b, size in enumerate(inputs.n_features[batch].tolist()):
+            found.append(torch.stack([scores[row.name][b, :size].cpu() for row in rows]))
+    return found
+
+
+otherwise = {
+    (choice, method, how or "none"): row_of(method, how, **change)
+    for choice, change in CHOICES.items()
+    for method, how in LOOKED_AT
+    if method in ONLY.get(choice, [method])
+}
+twice = {("embedded twice", method, how or "none"): row_of(method, how) for method, how in LOOKED_AT}
+released = []
+for function, rows in ((network, otherwise), (EmbeddedTwice(network), twice)):
+    scores = {language: explained_by(function, list(rows.values()), texts) for language, texts in data.items()}
+    for (language, number), links in links_between.items():
+        here, there = scores["en"][number], scores[language][number]
+        rho = crosslingual_rho(here, aligned_scores(there, links, here.shape[1]))
+        about = {"language": language, "input": data["en"].ids[number]}
+        released += [
+            about | {"choice": choice, "method": method, "aggregation": how, "rho": value}
+            for (choice, method, how), value in zip(rows, rho.tolist(), strict=True)
+        ]
+run.save(pd.DataFrame(released).assign(**named), "crosslingual_released")
 
 # %% [markdown]
 # ## Under erasure, in English
@@ -282,6 +359,26 @@ for language, reading in readings.items():
         )
 run.save(pd.concat(words, ignore_index=True).assign(**named), "crosslingual_words")
 run.save(pd.DataFrame(all_links).assign(**named), "crosslingual_word_links")
+
+# %% [markdown]
+# The first few messages in all languages with their words, for a report that shows the measure at work.
+
+# %%
+EXAMPLES = 8
+SHOWN = [("input_x_gradient", "l2", "loss"), ("saliency", "l2", "loss"), ("uniform", "none", "none")]
+shown = []
+for language, reading in readings.items():
+    for input_id, (scores, one) in list(zip(data["en"].ids, reading, strict=True))[:EXAMPLES]:
+        strings = one.features[0]
+        pieces = torch.bincount(one.feature_of[0][one.feature_of[0] >= 0], minlength=len(strings)).tolist()
+        about = {"language": language, "input": input_id, "word": range(len(strings)), "text": strings}
+        shown += [
+            pd.DataFrame(about | {"pieces": pieces, "score": scores[*key, "sum"]}).assign(
+                method=key[0], aggregation=key[1], output=key[2]
+            )
+            for key in SHOWN
+        ]
+run.save(pd.concat(shown, ignore_index=True).assign(**named), "crosslingual_examples")
 
 # %%
 cost = {}
