@@ -25,7 +25,7 @@ from tqdm.auto import tqdm
 
 from faithlib import study
 from faithlib.align import Pair, copied_words, encoder_links, split_words
-from faithlib.attribution import Cost, Row, attribute_rows, thirteen_rows
+from faithlib.attribution import Row, attribute_rows, thirteen_rows
 from faithlib.backends import EmbeddedTwice
 from faithlib.data import load_dataset, load_parallel
 from faithlib.encoders import encoder_folder
@@ -221,9 +221,9 @@ run.save(pd.DataFrame(linked).assign(**named), "crosslingual_links")
 #
 # A few rows once more, one thing at a time done otherwise: what is explained (the logit of the class predicted for the
 # whole message, or its probability, in place of the largest logit of each copy), what is erased at a time (a piece in
-# place of a word), LIME's surrogate (captum's lasso in place of the ridge of LIME's authors), and the function itself: the released code sends the embedding output through the embedding module
-# once more for saliency, guided backprop and all methods that erase. It does not do so for input × gradient, which
-# stands there as a what-if.
+# place of a word), LIME's surrogate (captum's lasso in place of the ridge of LIME's authors), and the function itself:
+# the released code sends the embedding output through the embedding module once more for saliency, guided backprop and
+# all methods that erase. It does not do so for input × gradient, which stands there as a what-if.
 
 # %%
 CHOICES = {
@@ -381,12 +381,8 @@ for language, reading in readings.items():
 run.save(pd.concat(shown, ignore_index=True).assign(**named), "crosslingual_examples")
 
 # %%
-cost = {}
-for method, one in spent:
-    cost[method] = cost.get(method, Cost()) + one
-run.save(
-    pd.DataFrame([{"method": method, **vars(total)} for method, total in cost.items()]).assign(**named),
-    "crosslingual_costs",
-)
+cost = pd.DataFrame([{"method": method, **vars(one)} for method, one in spent])
+cost = cost.groupby("method", sort=False).sum().reset_index()
+run.save(cost.assign(**named), "crosslingual_costs")
 run.note(n=len(texts), **costs(perturber), dtype="float32", device=device)
 run.finish()

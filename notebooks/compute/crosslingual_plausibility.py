@@ -22,7 +22,7 @@ from tqdm.auto import tqdm
 
 from faithlib import study
 from faithlib.align import split_words
-from faithlib.attribution import Cost, attribute_rows, thirteen_rows
+from faithlib.attribution import attribute_rows, thirteen_rows
 from faithlib.data import load_dataset, stable_hash
 from faithlib.inputs import TextInputs
 from faithlib.metrics import average_precision, best_f1_threshold
@@ -148,12 +148,8 @@ threshold, f1 = best_f1_threshold(unit, dev_marks, dev_inputs.feature_mask.cpu()
 run.save(pd.DataFrame([{"seed": seed, "threshold": threshold, "f1": f1, "n": len(dev_gold)}]), "crosslingual_threshold")
 
 # %%
-cost = {}
-for method, one in spent:
-    cost[method] = cost.get(method, Cost()) + one
-run.save(
-    pd.DataFrame([{"method": method, **vars(total)} for method, total in cost.items()]).assign(seed=seed),
-    "crosslingual_plausibility_costs",
-)
+cost = pd.DataFrame([{"method": method, **vars(one)} for method, one in spent])
+cost = cost.groupby("method", sort=False).sum().reset_index()
+run.save(cost.assign(seed=seed), "crosslingual_plausibility_costs")
 run.note(n=len(ids), truncated=int(inputs.truncated.sum()), dtype="float32", device=device)
 run.finish()

@@ -17,7 +17,7 @@
 # tables may rest on eleven inputs, and this page asks the question again with every input in its own place: what is
 # printed, what the fault does, and how much of each metric's spread over methods is more than noise.
 #
-# At every profile but `paper` the texts are English messages of a program in place of premises and hypotheses, and both
+# At every profile the texts are English messages of a program in place of premises and hypotheses, and both
 # models are small {term}`stand-ins <stand-in>`. No printed value is a target; verdicts are on statements. Intervals
 # come from drawing messages again, each by all models, with all methods.
 
@@ -41,8 +41,7 @@ from faithlib.metrics import ERASURE_BINS, first_batch_fault
 
 run = study.start("crosslingual_erasure", profile=profile)
 figures.theme()
-own_data = profile == "paper"
-where = "on XNLI" if own_data else "on stand-ins"
+where = "on stand-ins"  # at every profile: the compute notebooks read no other texts yet
 MAIN_LANGUAGES = ["bg", "de", "es", "fr"]  # the paper's; also ours
 AGGREGATED = ["input_x_gradient", "saliency", "guided_backprop", "integrated_gradients", "activation"]
 ERASING = ["lime", "occlusion", "shapley_sampling"]

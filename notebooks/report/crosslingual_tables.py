@@ -12,7 +12,7 @@
 # English words; words are matched by an aligner. This page has everything they print about rho, and how well the models
 # read each language, beside our run.
 #
-# At every profile but `paper` the texts are messages of a program in place of premises and hypotheses, and both models
+# At every profile the texts are messages of a program in place of premises and hypotheses, and both models
 # are small {term}`stand-ins <stand-in>`. No printed value is a target; verdicts are on statements. Intervals come from
 # drawing messages again, each in all languages, by all models, with all methods.
 
@@ -31,8 +31,7 @@ from faithlib.figures import OURS, PALETTE, PUBLISHED, label
 
 run = study.start("crosslingual_tables", profile=profile)
 figures.theme()
-own_data = profile == "paper"
-where = "on XNLI" if own_data else "on stand-ins"
+where = "on stand-ins"  # at every profile: the compute notebooks read no other texts yet
 MAIN_LANGUAGES = ["bg", "de", "es", "fr"]  # the paper's; also ours
 AGGREGATED = ["input_x_gradient", "saliency", "guided_backprop", "integrated_gradients", "activation"]
 ERASING = ["lime", "occlusion", "shapley_sampling"]
@@ -99,7 +98,7 @@ def numbers(function):
 # Input × gradient with L2 leads for both outputs. With L2 nearly everything is above one half; methods that erase words,
 # and most means over dimensions, stay far below.
 #
-# **Our run.** The same rows, languages and average. Two rows in grey are floors, which explain nothing: `uniform` gives
+# **Our run.** The same rows, languages and average. The last two rows are floors, which explain nothing: `uniform` gives
 # every piece of a word the same score, so that longer words score higher in both languages; `random` scores are drawn
 # anew. That activation with L2 ignores the prediction, too, the paper does not say.
 
@@ -373,7 +372,6 @@ figures.table(
 
 # %%
 fig, ax = plt.subplots(figsize=(6.5, 4.6))
-shared = table2.dropna(subset=["published rho"])
 ax.errorbar(
     table2.accuracy,
     table2.estimate,
@@ -601,8 +599,8 @@ Markdown("\n".join(lines))
 # %% [markdown]
 # **What differs and why.** One text in place of a premise and a hypothesis; five types of message in place of three
 # relations; translations by a program's volunteers in place of a test set's translators; models that were adapted from
-# 720 messages and read other languages worse than English by ten points. Words that are copied as they are
-# (placeholders, marks) are frequent, and the floors profit from them as the methods do:
+# few messages, in English alone. Words that are copied as they are (placeholders, marks) are frequent, and the floors
+# profit from them as the methods do:
 # what they and the length of words explain of rho has {doc}`a page of its own <crosslingual_floors>`.
 #
 # Intervals cover the choice of messages, not that of models, seeds or languages.
