@@ -35,7 +35,7 @@ import torch
 from IPython.display import Markdown
 
 from faithlib import compare, figures, study
-from faithlib.compare import Interval
+from faithlib.compare import Interval, highest, less, lowest
 from faithlib.figures import OURS, PALETTE, PUBLISHED, label
 from faithlib.metrics import ERASURE_BINS, first_batch_fault
 
@@ -116,21 +116,6 @@ def mean_of(rows, *, output=None, metric=None, models=None):
         return frame.loc[:, chosen].mean(axis=1)
 
     return function
-
-
-def less(first, second):
-    """The difference of two functions of the cells."""
-    return lambda frame: first(frame) - second(frame)
-
-
-def highest(functions):
-    """The largest of several functions of the cells."""
-    return lambda frame: pd.concat([function(frame) for function in functions], axis=1).max(axis=1)
-
-
-def lowest(functions):
-    """The smallest of several functions of the cells."""
-    return lambda frame: pd.concat([function(frame) for function in functions], axis=1).min(axis=1)
 
 
 def ends(found):

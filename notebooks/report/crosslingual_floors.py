@@ -33,7 +33,7 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithlib import compare, figures, study
-from faithlib.compare import Interval
+from faithlib.compare import Interval, highest, less
 from faithlib.figures import OURS, PALETTE, label
 
 run = study.start("crosslingual_floors", profile=profile)
@@ -144,16 +144,6 @@ def cell(setting, row, output):
 def of(setting, row, output):
     """A row's mean rho in a setting: a function of the cells."""
     return lambda frame: frame[cell(setting, row, output)]
-
-
-def less(first, second):
-    """The difference of two functions of the cells."""
-    return lambda frame: first(frame) - second(frame)
-
-
-def highest(functions):
-    """The largest of several functions of the cells, undefined ones left out."""
-    return lambda frame: pd.concat([function(frame) for function in functions], axis=1).max(axis=1)
 
 
 def interval(function, cells):

@@ -26,7 +26,7 @@ import torch
 from IPython.display import Markdown
 
 from faithlib import compare, figures, study
-from faithlib.compare import Interval
+from faithlib.compare import Interval, highest, less
 from faithlib.figures import PALETTE, PUBLISHED, label
 from faithlib.metrics import average_precision, project_rationale
 
@@ -61,16 +61,6 @@ def at(row, output):
         return frame.loc[:, chosen].mean(axis=1)
 
     return function
-
-
-def less(first, second):
-    """The difference of two functions of the cells."""
-    return lambda frame: first(frame) - second(frame)
-
-
-def highest(functions):
-    """The largest of several functions of the cells."""
-    return lambda frame: pd.concat([function(frame) for function in functions], axis=1).max(axis=1)
 
 
 # %% [markdown]

@@ -26,7 +26,7 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithlib import compare, figures, study
-from faithlib.compare import Interval
+from faithlib.compare import Interval, highest, less
 from faithlib.figures import OURS, PALETTE, PUBLISHED, label
 
 run = study.start("crosslingual_tables", profile=profile)
@@ -73,16 +73,6 @@ def mean_of(rows, *, output=None, languages=None, models=None, setting="main"):
         return frame.loc[:, chosen].mean(axis=1)
 
     return function
-
-
-def less(first, second):
-    """The difference of two functions of the cells."""
-    return lambda frame: first(frame) - second(frame)
-
-
-def highest(functions):
-    """The largest of several functions of the cells."""
-    return lambda frame: pd.concat([function(frame) for function in functions], axis=1).max(axis=1)
 
 
 def numbers(function):

@@ -31,7 +31,7 @@ import torch
 from IPython.display import Markdown
 
 from faithlib import compare, figures, study
-from faithlib.compare import Interval
+from faithlib.compare import Interval, highest, less, lowest
 from faithlib.figures import OURS, PUBLISHED, label
 from faithlib.metrics import saco
 from faithlib.models import cards
@@ -71,11 +71,6 @@ def at(method, k=MID):
         return frame.loc[:, chosen].mean(axis=1)
 
     return mean
-
-
-def less(first, second):
-    """The difference of two functions of the cells."""
-    return lambda frame: first(frame) - second(frame)
 
 
 def times(factor, method):
@@ -442,16 +437,6 @@ def lost_from(method):
 def moved(method):
     """How far a method moves from the fewest to the most groups, relative to where it starts."""
     return lambda frame: (lost_from(method)(frame) / at(method, KS[0])(frame)).abs()
-
-
-def lowest(functions):
-    """The smallest of several functions of the cells."""
-    return lambda frame: pd.concat([function(frame) for function in functions], axis=1).min(axis=1)
-
-
-def highest(functions):
-    """The largest of several functions of the cells."""
-    return lambda frame: pd.concat([function(frame) for function in functions], axis=1).max(axis=1)
 
 
 def falling(frame):

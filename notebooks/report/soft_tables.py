@@ -21,7 +21,7 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithlib import compare, figures, study
-from faithlib.compare import Interval
+from faithlib.compare import Interval, less
 from faithlib.data import load_dataset
 from faithlib.errors import DataError
 from faithlib.figures import OURS, PALETTE, PUBLISHED, label
@@ -567,11 +567,6 @@ def spread(metric, by, how):
     if how == "sd":
         return lambda frame: means(frame, metric, by).std(axis=1, ddof=0)
     return lambda frame: means(frame, metric, by).max(axis=1) - means(frame, metric, by).min(axis=1)
-
-
-def less(first, second):
-    """The difference of two functions of the cells."""
-    return lambda frame: first(frame) - second(frame)
 
 
 def negative(function):
