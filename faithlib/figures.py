@@ -46,6 +46,10 @@ LABELS = {
     "section": "section (for Ev.Inf.)",
     "pair": "pair (for MultiRC)",
     "saliency": "saliency",
+    "guided_backprop": "guided backprop",
+    "guided_backprop_released": "guided backprop, as released",
+    "activation": "activation",
+    "uniform": "uniform",
     "occlusion": "occlusion",
     "lime": "LIME",
     "shapley_sampling": "Shapley sampling",
@@ -89,6 +93,11 @@ class Folder(Protocol):
 def label(name: str) -> str:
     """A method's, metric's or data set's name for people."""
     return LABELS.get(name, name)
+
+
+def row_label(method: str, aggregation: str) -> str:
+    """A method's short name with what was made of the embedding's dimensions: "IG (L2)", "LIME"."""
+    return label(method).split(" (")[0] + {"mean": " (μ)", "l2": " (L2)", "none": ""}[aggregation]
 
 
 def theme() -> None:

@@ -21,9 +21,9 @@ import torch
 import transformers
 from peft import PeftModel
 
-from faithlib.data import ROOT
-from faithlib.encoders import encoder_folder, word_embeddings
-from faithlib.errors import DataError, ModelError, unknown
+from faithlib.data import ROOT, Dataset
+from faithlib.encoders import encoder_folder, no_load_report, word_embeddings
+from faithlib.errors import DataError, InputError, ModelError, unknown
 from faithlib.lstm import LstmClassifier
 
 CHECKPOINTS = ROOT / "data" / "checkpoints"
@@ -38,6 +38,20 @@ class Classifier:
     label_names: tuple[str, ...]
     spec: str
     card: dict[str, Any] = field(default_factory=dict)
+
+    def labels_of(self, data: Dataset, *, names: Sequence[str] | None = None) -> tuple[int, ...]:
+        """The labels of `data` as this model counts classes: those whose names are equal, whatever their case.
+
+        `names`: what the model's classes are, in its own order, for a model that does not say ("LABEL_0"). Raises
+        InputError where the model lacks a class of the data, or `names` has another number of classes.
+        """
+        own = [name.casefold() for name in names or self.label_names]
+        if len(own) != len(self.label_names) or not {name.casefold() for name in data.label_names} <= set(own):
+            raise InputError(
+                f"{self.spec}: {len(self.label_names)} outputs, classes {', '.join(names or self.label_names)}; "
+                f"{data.name} has {', '.join(data.label_names)}: use a model of this task, or say what its classes are"
+            )
+        return tuple(own.index(data.label_names[label].casefold()) for label in data.labels)
 
 
 def load_model(spec: str, *, revision: str | None = None, attention: str = "sdpa") -> Classifier:
@@ -110,18 +124,13 @@ def _hf(name: str, revision: str | None, attention: str) -> Classifier:
 
 
 def _classifier(name: str, attention: str, **options: Any) -> Any:
-    level = transformers.logging.get_verbosity()
-    # A new head on an encoder is reported as a missing weight; the adapter brings it.
-    transformers.logging.set_verbosity_error()
-    transformers.logging.disable_progress_bar()
     try:
-        return transformers.AutoModelForSequenceClassification.from_pretrained(
-            name, attn_implementation=attention, use_safetensors=True, dtype=torch.float32, **options
-        )
+        with no_load_report():
+            return transformers.AutoModelForSequenceClassification.from_pretrained(
+                name, attn_implementation=attention, use_safetensors=True, dtype=torch.float32, **options
+            )
     except (OSError, ValueError) as error:
         raise DataError(f"cannot load {name}: {error}") from error
-    finally:
-        transformers.logging.set_verbosity(level)
 
 
 def _timm(name: str, revision: str | None, attention: str) -> Classifier:

@@ -17,13 +17,12 @@ profile = "laptop"
 # %%
 import pandas as pd
 import torch
-import transformers
 from tqdm.auto import tqdm
 
 from faithlib import study
 from faithlib.align import Pair, encoder_links, fast_align, load_gold, mutual_argmax, score_intervals, softmax_links
 from faithlib.data import is_here, load_parallel
-from faithlib.encoders import encoder_folder
+from faithlib.encoders import load_encoder
 from faithlib.metrics import cka_accuracy
 from faithlib.models import load_model
 
@@ -32,14 +31,8 @@ settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 
 
-def encoder(name):
-    """A pretrained encoder and its tokenizer."""
-    folder = str(encoder_folder(name))
-    network = transformers.AutoModel.from_pretrained(folder, dtype=torch.float32).eval().to(device)
-    return network, transformers.AutoTokenizer.from_pretrained(folder)
-
-
-aligner, tokenizer = encoder("e5")
+aligner, tokenizer = load_encoder(settings["aligner"])
+aligner = aligner.to(device)
 
 # %% [markdown]
 # ## Against links made by people
@@ -71,8 +64,8 @@ for name in tqdm(here, desc="gold"):
         for aligner_name, link in LINKS.items()
         for layer, links in encoder_links(aligner, tokenizer, gold, link=link).items()
     }
-    # fast_align learns from the pairs it aligns: it gets all there are, and is measured on the same sentences.
-    everything = load_gold(name)
+    # fast_align learns from the pairs it aligns: it gets more, and is measured on the same sentences.
+    everything = load_gold(name, n=max(settings["learnt_from"], len(gold)))
     place = {pair.id: i for i, pair in enumerate(everything)}
     statistical = fast_align(everything)
     found["fast_align", ""] = tuple(statistical[place[pair.id]] for pair in gold)
@@ -98,17 +91,17 @@ run.save(pd.DataFrame(counts), "crosslingual_alignment_counts")
 # ## On the messages themselves
 #
 # Nobody aligned these by hand. What can be measured is whether two aligners that have nothing in common agree: the
-# encoder's links, and those that fast_align learns from all messages of that language.
+# encoder's links, and those that fast_align learns from the messages of that language (as many as `learnt_from` says).
 
 # %%
-SPLITS = ("train", "dev", "test")
 layer = settings["align_layer"]
 agreement = []
 for language in tqdm([language for language in settings["languages"] if language != "en"], desc="agreement"):
     pairs = []
-    for split in SPLITS:
-        texts = load_parallel("messages", ["en", language], split)
-        pairs += [Pair.from_texts(*both) for both in zip(texts["en"].texts, texts[language].texts, strict=True)]
+    for split in settings["counted_splits"]:
+        texts = load_parallel(settings["dataset"], ["en", language], split)
+        pairs += [Pair.from_texts(*both) for both in zip(texts["en"].wholes, texts[language].wholes, strict=True)]
+    pairs = pairs[-max(settings["learnt_from"], settings["compared_messages"]) :]
     looked_at = pairs[-settings["compared_messages"] :]  # the last ones, which are of the test split
     ours = encoder_links(aligner, tokenizer, looked_at, layers=[layer])[layer]
     theirs = fast_align(pairs)[-len(looked_at) :]
@@ -139,14 +132,16 @@ def represented():
     yield "multilingual, frozen", aligner, tokenizer
     for name, spec in settings["models"].items():
         classifier = load_model(spec.format(seed=0))
-        yield f"{name}, fine-tuned", classifier.model.base_model.to(device), classifier.tokenizer
-    yield "English, frozen", *encoder("minilm")
+        yield f"{name}, fine-tuned", classifier.model.base_model, classifier.tokenizer
+    yield "English, frozen", *load_encoder("minilm")
 
 
-data = load_parallel("messages", settings["languages"], settings["split"])
+data = load_parallel(settings["dataset"], settings["languages"], settings["split"])
 hits = []
 for name, network, own_tokenizer in tqdm(represented(), desc="representations"):
-    states = {language: representations(network, own_tokenizer, texts.texts) for language, texts in data.items()}
+    states = {
+        language: representations(network.to(device), own_tokenizer, texts.wholes) for language, texts in data.items()
+    }
     for language in data:
         if language != "en":
             for seed in range(settings["cka_draws"]):

@@ -20,7 +20,6 @@ seed = 0
 # %%
 import pandas as pd
 import torch
-import transformers
 from tqdm.auto import tqdm
 
 from faithlib import study
@@ -28,7 +27,7 @@ from faithlib.align import Pair, copied_words, encoder_links, split_words
 from faithlib.attribution import Row, attribute_rows, thirteen_rows
 from faithlib.backends import EmbeddedTwice
 from faithlib.data import load_dataset, load_parallel
-from faithlib.encoders import encoder_folder
+from faithlib.encoders import load_encoder
 from faithlib.inputs import TextInputs
 from faithlib.metrics import (
     aligned_scores,
@@ -68,15 +67,20 @@ spent = []
 
 
 def inputs_of(data):
-    """A data set's texts, their words as features."""
-    words = [split_words(text) for text in data.texts]
-    return TextInputs.from_texts(data.texts, classifier.tokenizer, words=words, max_length=data.max_length).to(device)
+    """A data set's texts, or both texts of a pair, their words as features."""
+    return TextInputs.from_texts(
+        data.texts,
+        classifier.tokenizer,
+        pairs=data.pairs,
+        words=[split_words(text) for text in data.wholes],
+        max_length=data.max_length,
+    ).to(device)
 
 
 def explained(data):
     """For each text: scores of all rows on its features, and the text as inputs of one."""
     inputs = inputs_of(data)
-    labels = torch.tensor(data.labels, device=device)
+    labels = torch.tensor(classifier.labels_of(data), device=device)
     found = []
     for batch in torch.arange(len(data)).split(settings["batch"]):
         scores, cost = attribute_rows(list(ROWS.values()), network, inputs[batch], targets={"gold": labels[batch]})
@@ -95,12 +99,14 @@ def explained(data):
 
 # %%
 named = {"model": model, "seed": seed}
-everyone = load_parallel("messages", settings["languages"], settings["split"])
+everyone = load_parallel(settings["dataset"], settings["languages"], settings["split"])
 read = []
 for language, texts in tqdm(everyone.items(), desc="predictions"):
     predicted = Perturber(network, inputs_of(texts)).predicted.cpu()
     read.append(
-        pd.DataFrame({"input": texts.ids, "label": texts.labels, "predicted": predicted}).assign(language=language)
+        pd.DataFrame({"input": texts.ids, "label": classifier.labels_of(texts), "predicted": predicted}).assign(
+            language=language
+        )
     )
 run.save(pd.concat(read, ignore_index=True).assign(**named), "crosslingual_predictions")
 
@@ -112,7 +118,7 @@ run.save(pd.concat(read, ignore_index=True).assign(**named), "crosslingual_predi
 # between the features they belong to: where the tokenizer writes two words as one piece they are one feature.
 
 # %%
-data = load_parallel("messages", settings["languages"], settings["split"], n=settings["messages"])
+data = load_parallel(settings["dataset"], settings["languages"], settings["split"], n=settings["messages"])
 readings = {language: explained(texts) for language, texts in tqdm(data.items(), desc="readings")}
 others = [language for language in settings["languages"] if language != "en"]
 english = readings["en"]
@@ -121,7 +127,7 @@ english = readings["en"]
 # %%
 def links_of(language):
     """Links between words, message by message."""
-    pairs = [Pair.from_texts(*texts) for texts in zip(data["en"].texts, data[language].texts, strict=True)]
+    pairs = [Pair.from_texts(*texts) for texts in zip(data["en"].wholes, data[language].wholes, strict=True)]
     layer = settings["align_layer"]
     return encoder_links(aligner, aligner_tokenizer, pairs, layers=[layer])[layer], pairs
 
@@ -132,9 +138,8 @@ def between_features(links, source, target):
     return sorted({(first[i], second[j]) for i, j in links if first[i] >= 0 and second[j] >= 0})
 
 
-folder = str(encoder_folder("e5"))
-aligner = transformers.AutoModel.from_pretrained(folder, dtype=torch.float32).eval().to(device)
-aligner_tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+aligner, aligner_tokenizer = load_encoder(settings["aligner"])
+aligner = aligner.to(device)
 
 # %% [markdown]
 # The main setting is the paper's: sums over pieces and over links, English words without a link keep 0. Every other
@@ -282,7 +287,7 @@ run.save(pd.DataFrame(released).assign(**named), "crosslingual_released")
 # predictions of the first one.
 
 # %%
-texts = load_dataset("messages", settings["split"], n=settings["erased"])
+texts = load_dataset(settings["dataset"], settings["split"], n=settings["erased"])
 whole = inputs_of(texts)
 explanations = explained(texts)
 perturber = Perturber(network, whole, erase="delete")
@@ -332,7 +337,7 @@ for key in tqdm([key for key in ROWS if key[3] == "sum"], desc="erasure"):
             {
                 "input": texts.ids,
                 "words": whole.n_features.cpu(),
-                "correct": everything[:, 0].argmax(dim=-1).cpu() == torch.tensor(texts.labels),
+                "correct": everything[:, 0].argmax(dim=-1).cpu() == torch.tensor(classifier.labels_of(texts)),
                 "comprehensiveness": comprehensiveness,
                 "sufficiency": sufficiency,
                 "comprehensiveness_first_batch": wrong_comprehensiveness,

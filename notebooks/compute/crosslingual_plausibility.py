@@ -8,8 +8,8 @@
 # # Compute: do explanations mark what people marked?
 #
 # Zaman & Belinkov (2022), Section 4: the thirteen attributions of two outputs against highlights made by people, scored
-# by average precision. Their highlights are words of e-SNLI. Ours mark whole sentences of papers (ACLSum): each text is
-# an excerpt around marked sentences, and a word is gold where it stands in one.
+# by average precision. Their highlights are words of e-SNLI, which the `paper` profile reads. Ours mark whole sentences
+# of papers (ACLSum): each text is an excerpt around marked sentences, and a word is gold where it stands in one.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -35,44 +35,54 @@ classifier = load_model(settings["highlighted"].format(seed=seed))
 network = classifier.model.to(device)
 
 # %% [markdown]
-# ## Excerpts
+# ## Texts and marks
 #
-# Whole sections would have hundreds of words and a query that names what to look for. An excerpt has a fixed number of
-# words, holds a marked sentence, and begins a number of words before it that depends on the text's name alone, so that
-# the marks stand anywhere in it.
+# Pairs of e-SNLI are read as they are. Whole sections of papers would have hundreds of words and a query that names what
+# to look for: an excerpt has a fixed number of words, holds a marked sentence, and begins a number of words before it
+# that depends on the text's name alone, so that the marks stand anywhere in it.
 
 
 # %%
-def excerpt(text, rationale, name):
-    """Words of an excerpt as spans of the text, and which of them stand in a marked sentence."""
+def marked_words(text, rationale):
+    """Words as spans of the text, and which of them stand in what people marked."""
     words = split_words(text)
-    marked = [any(start <= word[0] and word[1] <= end for start, end in rationale) for word in words]
+    return words, [any(start <= word[0] and word[1] <= end for start, end in rationale) for word in words]
+
+
+def excerpt(words, marked, name):
+    """The words of an excerpt and their marks."""
     size, first = settings["excerpt_words"], marked.index(True)
     begin = max(0, min(first - int(stable_hash("excerpt", name), 16) % size, len(words) - size))
     return words[begin : begin + size], marked[begin : begin + size]
 
 
-def excerpts(split, n):
-    """Inputs, labels and gold [B, F] of excerpts that hold marked and unmarked words."""
-    data = load_dataset("pair", split)
-    texts, queries, labels, words, gold, ids = [], [], [], [], [], []
+def highlighted(split, n):
+    """Inputs, labels and gold [B, F] of `n` texts that hold marked and unmarked words."""
+    data = load_dataset(settings["highlights"], split)
+    rows, texts, words, gold = [], [], [], []
     for i in sorted(range(len(data)), key=lambda i: stable_hash("excerpts", data.ids[i])):
-        if len(texts) == n or not data.rationales[i]:
-            continue
-        spans, marked = excerpt(data.texts[i], data.rationales[i], data.ids[i])
+        if len(rows) == n:
+            break
+        spans, marked = marked_words(data.wholes[i], data.rationales[i])
+        if any(marked) and data.pairs is None:
+            spans, marked = excerpt(spans, marked, data.ids[i])
         if all(marked) or not any(marked):
             continue
-        offset, end = spans[0][0], spans[-1][1]
+        offset, end = (spans[0][0], spans[-1][1]) if data.pairs is None else (0, len(data.texts[i]))
+        rows.append(i)
         texts.append(data.texts[i][offset:end])
-        queries.append(data.queries[i])
-        labels.append(data.labels[i])
         words.append([(a - offset, b - offset) for a, b in spans])
         gold.append(torch.tensor(marked))
-        ids.append(data.ids[i])
     inputs = TextInputs.from_texts(
-        texts, classifier.tokenizer, queries=queries, words=words, max_length=data.max_length
+        texts,
+        classifier.tokenizer,
+        queries=data.queries and [data.queries[i] for i in rows],
+        pairs=data.pairs and [data.pairs[i] for i in rows],
+        words=words,
+        max_length=data.max_length,
     )
-    return inputs.to(device), torch.tensor(labels), gold, ids
+    labels = torch.tensor(classifier.labels_of(data, names=settings["highlighted_classes"]))
+    return inputs.to(device), labels[rows], gold, [data.ids[i] for i in rows]
 
 
 # %%
@@ -86,7 +96,7 @@ def explained(inputs, labels):
     """Scores [B, F] of the rows with summed pieces, by name, for all inputs."""
     rows = {name: row for name, row in ROWS.items() if name[3] == "sum"}
     found = {name: torch.zeros(inputs.feature_mask.shape) for name in rows}
-    for batch in tqdm(torch.arange(len(inputs)).split(settings["batch"]), desc="excerpts"):
+    for batch in tqdm(torch.arange(len(inputs)).split(settings["batch"]), desc="texts"):
         part = inputs[batch]
         scores, cost = attribute_rows(list(rows.values()), network, part, targets={"gold": labels[batch].to(device)})
         spent.extend(cost.items())
@@ -95,7 +105,7 @@ def explained(inputs, labels):
     return found
 
 
-inputs, labels, gold, ids = excerpts("test", settings["excerpts"])
+inputs, labels, gold, ids = highlighted("test", settings["excerpts"])
 scores = explained(inputs, labels)
 
 
@@ -134,11 +144,11 @@ run.save(pd.concat(found, ignore_index=True), "crosslingual_plausibility")
 # ## A threshold for highlights
 #
 # Section 4.3 turns scores into highlights: word vectors of length one, and the threshold that agrees best (F1) with
-# highlights people made, on other texts. Here: excerpts of the development split.
+# highlights people made, on other texts: those of the development split.
 
 # %%
 HIGHLIGHTER = ("saliency", "l2", "loss", "sum")
-dev_inputs, dev_labels, dev_gold, _ = excerpts("dev", settings["threshold_excerpts"])
+dev_inputs, dev_labels, dev_gold, _ = highlighted("dev", settings["threshold_excerpts"])
 dev_scores = explained(dev_inputs, dev_labels)[HIGHLIGHTER]
 dev_marks = torch.nn.utils.rnn.pad_sequence(
     [of_features(marked, dev_inputs[[b]]) for b, marked in enumerate(dev_gold)], batch_first=True

@@ -24,27 +24,21 @@ import torch
 from IPython.display import Markdown, display
 
 from faithlib import compare, figures, study
-from faithlib.figures import PALETTE, label
+from faithlib.attribution.thirteen import AGGREGATED, ERASING, PAPER_LANGUAGES
+from faithlib.figures import PALETTE, row_label
 from faithlib.metrics import erasure_rationales, first_batch_fault
 from faithlib.metrics.crosslingual import ERASURE_BINS
 
 run = study.start("crosslingual_deviations", profile=profile)
 figures.theme()
-MAIN_LANGUAGES = ["bg", "de", "es", "fr"]  # the paper's
 rho = study.load("crosslingual_rho", profile)
-languages = [language for language in dict.fromkeys(rho.language) if language in MAIN_LANGUAGES]
+languages = [language for language in dict.fromkeys(rho.language) if language in PAPER_LANGUAGES]
 rho = rho[rho.language.isin(languages)]
 released = study.load("crosslingual_released", profile)
 released = released[released.language.isin(languages)]
 erasure = study.load("crosslingual_erasure", profile)
 models = list(dict.fromkeys(rho.model))
 n_messages, n_erased = rho.input.nunique(), erasure.input.nunique()
-AGGREGATIONS = {"mean": " (μ)", "l2": " (L2)", "none": ""}
-
-
-def said(method, aggregation):
-    """A row's name for people."""
-    return label(method).split(" (")[0].replace("_", " ") + AGGREGATIONS[aggregation]
 
 
 # %% [markdown]
@@ -108,11 +102,11 @@ for i, point in enumerate(points):
         ax, order[chosen], places[chosen], colour=PALETTE[i % len(PALETTE)], marker="osD^v"[i % 5], label=point
     )
 ax.axvline(0, color="#666666", ls=":", lw=1)
-ax.set_yticks(places, [said(r.method, r.aggregation) for r in order.itertuples()])
+ax.set_yticks(places, [row_label(r.method, r.aggregation) for r in order.itertuples()])
 ax.set_xlabel("change of rho, other choice less ours")
 ax.grid(axis="y", visible=False)
 ax.legend(loc="lower center", bbox_to_anchor=(0.4, 1.0), ncols=2, fontsize="small")
-spoken = "; ".join(f"{r.point}, {said(r.method, r.aggregation)} {r.estimate:+.2f}" for r in order.itertuples())
+spoken = "; ".join(f"{r.point}, {row_label(r.method, r.aggregation)} {r.estimate:+.2f}" for r in order.itertuples())
 figures.save(
     fig,
     run,
@@ -265,20 +259,19 @@ shown("crosslingual_deviations_e4", "E4: rho of the probability, less that of th
 #   {doc}`A page of its own <crosslingual_floors>` sets floors beside them. In short, over the paper's thirteen:
 
 # %%
-THIRTEEN = ["input_x_gradient", "saliency", "guided_backprop", "integrated_gradients", "activation"]
-THIRTEEN += ["lime", "occlusion", "shapley_sampling"]
+METHODS = [*AGGREGATED, *ERASING]
 E5 = ["mean of pieces", "mean of links", "means of both", "unaligned left out", "no copied words"]
 E5 += ["means, aligned, no copied words"]
 settings = compare.resample_means(
-    rho[rho.method.isin([*THIRTEEN, "uniform"])],
+    rho[rho.method.isin([*METHODS, "uniform"])],
     value="rho",
     unit="input",
     cells=["model", "language", "setting", "method", "aggregation", "output"],
 )
 rows = []
 for setting in E5:
-    found = settings.difference({"setting": setting, "method": THIRTEEN}, {"setting": "main", "method": THIRTEEN})
-    ours = settings.interval(setting="main", method=THIRTEEN)
+    found = settings.difference({"setting": setting, "method": METHODS}, {"setting": "main", "method": METHODS})
+    ours = settings.interval(setting="main", method=METHODS)
     rows.append(
         {"setting": setting, "n": n_messages, "ours": ours.estimate}
         | {"estimate": found.estimate, "low": found.low, "high": found.high}
@@ -432,7 +425,7 @@ lines = [
     f"- {point}: "
     + (
         "; ".join(
-            f"{said(r.method, r.aggregation)} {r.estimate:+.3f}" for r in clear[clear.point == point].itertuples()
+            f"{row_label(r.method, r.aggregation)} {r.estimate:+.3f}" for r in clear[clear.point == point].itertuples()
         )
         or "no change of rho that can be told from zero"
     )

@@ -35,31 +35,26 @@ import torch
 from IPython.display import Markdown
 
 from faithlib import compare, figures, study
+from faithlib.attribution.thirteen import AGGREGATED, ERASING, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
 from faithlib.compare import Interval, highest, less, lowest
-from faithlib.figures import OURS, PALETTE, PUBLISHED, label
+from faithlib.figures import OURS, PALETTE, PUBLISHED, row_label
 from faithlib.metrics import ERASURE_BINS, first_batch_fault
 
 run = study.start("crosslingual_erasure", profile=profile)
 figures.theme()
-where = "on stand-ins"  # at every profile: the compute notebooks read no other texts yet
-MAIN_LANGUAGES = ["bg", "de", "es", "fr"]  # the paper's; also ours
-AGGREGATED = ["input_x_gradient", "saliency", "guided_backprop", "integrated_gradients", "activation"]
-ERASING = ["lime", "occlusion", "shapley_sampling"]
-THIRTEEN = [(m, a) for m in AGGREGATED for a in ("mean", "l2")] + [(m, "none") for m in ERASING]
+where = "on the paper's data" if profile == "paper" else "on stand-ins"
 RELEASED = ("guided_backprop_released", "l2")
 FLOORS = [("uniform", "none"), ("random", "none")]
-OUTPUTS = {"top_prediction": "TP", "loss": "loss"}
-NAMES = {"mean": " (μ)", "l2": " (L2)", "none": ""}
 METRICS = {"comprehensiveness": "comprehensiveness (higher is better)", "sufficiency": "sufficiency (lower is better)"}
 FAULT = "_first_batch"
 SIX_FIFTHS = (len(ERASURE_BINS) + 1) / len(ERASURE_BINS)  # the released code divides the sum over five bins by six
 
 erased = study.load("crosslingual_erasure", profile)
 all_rho = study.load("crosslingual_rho", profile)
-rho = all_rho[(all_rho.setting == "main") & all_rho.language.isin(MAIN_LANGUAGES)]
+rho = all_rho[(all_rho.setting == "main") & all_rho.language.isin(PAPER_LANGUAGES)]
 models = list(dict.fromkeys(erased.model))
 ARCHITECTURES = dict(zip(models, ["mbert", "xlm_r_base"], strict=False))
-languages = [language for language in MAIN_LANGUAGES if language in set(rho.language)]
+languages = [language for language in PAPER_LANGUAGES if language in set(rho.language)]
 n_erased, n_rho = erased.input.nunique(), rho.input.nunique()
 n_both = min(n_erased, n_rho)
 long = erased.melt(
@@ -72,11 +67,6 @@ power = compare.resample_means(
 power_rho = compare.resample_means(
     rho, value="rho", unit="input", cells=["model", "language", "method", "aggregation", "output"], seed=1
 )
-
-
-def said(method, aggregation):
-    """A row's name for people."""
-    return label(method).split(" (")[0].replace("_", " ") + NAMES[aggregation]
 
 
 def logarithmic(ax, low, high):
@@ -161,7 +151,7 @@ table3 = pd.DataFrame(
         | {"published": theirs.get((metric, *row, output), np.nan)}
         | ends(power.interval(mean_of([row], metric=metric, output=output)))
         for metric in METRICS
-        for output in OUTPUTS
+        for output in OUTPUT_NAMES
         for row in [*THIRTEEN, RELEASED, *FLOORS]
     ]
 ).assign(n=n_erased)
@@ -186,21 +176,21 @@ figures.table(
 def outputs_figure(metric):
     """Table 3 for one metric as a picture, a panel an output, and the picture's content in words."""
     fig, axes = plt.subplots(1, 2, figsize=(9.5, 5.2), sharey=True, sharex=True)
-    names = [said(*row) for row in THIRTEEN] + ["floor: uniform", "floor: random"]
+    names = [row_label(*row) for row in THIRTEEN] + ["floor: uniform", "floor: random"]
     places = np.arange(len(names))[::-1]
     rows = table3[(table3.metric == metric) & (table3.method != RELEASED[0])]
-    for ax, output in zip(axes, OUTPUTS, strict=True):
+    for ax, output in zip(axes, OUTPUT_NAMES, strict=True):
         part = rows[rows.output == output]
         figures.dots(ax, part, places, label=f"ours {where}, 95 % interval")
         ax.plot(part["published × 6/5"], places, "D", mfc="white", mec=PUBLISHED, mew=1.8, label="published × 6/5")
-        ax.set_title(f"output: {OUTPUTS[output]}")
+        ax.set_title(f"output: {OUTPUT_NAMES[output]}")
         ax.set_xlabel(METRICS[metric])
     axes[0].set_yticks(places, names)
     handles, texts = axes[0].get_legend_handles_labels()
     fig.legend(handles, texts, loc="outside upper center", ncols=2, fontsize="small")
     top = rows[rows.output == "top_prediction"].set_index(["method", "aggregation"])
     there = top["published × 6/5"]
-    spoken = "; ".join(f"{said(*row)} {there[row]:.2f} and {top.estimate[row]:.2f}" for row in THIRTEEN)
+    spoken = "; ".join(f"{row_label(*row)} {there[row]:.2f} and {top.estimate[row]:.2f}" for row in THIRTEEN)
     floors = "; ".join(f"{row[0]} {top.estimate[row]:.2f}" for row in FLOORS)
     return fig, (
         f"Two dot plots, one an output, of {metric} of thirteen explanations and two floors, published times 6/5 and "
@@ -242,9 +232,9 @@ def printed_rows(table, *keys):
 ranked = {
     (metric, output): power.interval(tau_with(printed_rows(theirs, metric, output), metric, output), metric=metric)
     for metric in METRICS
-    for output in OUTPUTS
+    for output in OUTPUT_NAMES
 }
-tau_words = "; ".join(f"{metric}, {OUTPUTS[output]}: {found}" for (metric, output), found in ranked.items())
+tau_words = "; ".join(f"{metric}, {OUTPUT_NAMES[output]}: {found}" for (metric, output), found in ranked.items())
 Markdown(tau_words + ".")
 
 # %% [markdown]
@@ -267,7 +257,7 @@ def by_architecture(metric):
     printed = compare.published(TABLE_OF[metric]).set_index(["model", "method", "aggregation", "output"])
     rows = []
     for model in models:
-        for output in OUTPUTS:
+        for output in OUTPUT_NAMES:
             for row in THIRTEEN:
                 key = (ARCHITECTURES.get(model), *row, output)
                 there = "none" if row[0] == "activation" else output
@@ -452,7 +442,7 @@ figures.table(
 # %%
 faulty = ours_read["inputs read"] < n_erased
 # Activation has one value for both outputs: among the paper's 26 rows it is twice.
-KEYS26 = [(m, a, "none" if m == "activation" else output) for output in OUTPUTS for m, a in THIRTEEN]
+KEYS26 = [(m, a, "none" if m == "activation" else output) for output in OUTPUT_NAMES for m, a in THIRTEEN]
 KEYS24 = list(dict.fromkeys(KEYS26))
 
 
@@ -932,13 +922,13 @@ Markdown(
 costs = study.load("crosslingual_costs", profile)
 SAID = dict.fromkeys(AGGREGATED, "5 minutes to 1 hour") | dict.fromkeys(ERASING, "several hours")
 SAID["shapley_sampling"] = "a few days"
-PAPER_TEXTS = PAPER_INPUTS * (1 + len(MAIN_LANGUAGES))
+PAPER_TEXTS = PAPER_INPUTS * (1 + len(PAPER_LANGUAGES))
 runs = costs[["model", "seed"]].drop_duplicates()
 texts = n_erased + all_rho.input.nunique() * (1 + all_rho.language.nunique())
 total = costs.groupby("method", sort=False)[
     ["rows_asked", "rows_run", "backward_asked", "backward_run", "seconds"]
 ].sum()
-spent = total.reindex([name for name in AGGREGATED + ERASING if name in total.index]) / (texts * len(runs))
+spent = total.reindex([name for name in (*AGGREGATED, *ERASING) if name in total.index]) / (texts * len(runs))
 spent = spent.reset_index().rename(columns=lambda name: name.replace("_", " ") if name != "method" else name)
 spent["hours, paper's texts"] = spent.seconds * PAPER_TEXTS / 3600
 spent["paper"] = spent.method.map(SAID)
@@ -961,14 +951,14 @@ forward_and_back = {
 for (name, values), marker, colour in zip(forward_and_back.items(), "so", PALETTE, strict=False):
     axes[0].plot(values.where(values > 0), places, marker, color=colour, label=name)
 axes[1].plot(spent.seconds.where(spent.seconds > 0), places, "D", color=PALETTE[2])
-axes[0].set_yticks(places, [said(name, "none") for name in spent.method])
+axes[0].set_yticks(places, [row_label(name, "none") for name in spent.method])
 axes[0].set_xlabel("rows for a text, forward and backward")
 axes[1].set_xlabel("seconds for a text")
 for ax, values in ((axes[0], pd.concat(forward_and_back.values())), (axes[1], spent.seconds)):
     logarithmic(ax, values[values > 0].min(), values.max())
 axes[0].legend(fontsize="small")
 spoken = "; ".join(
-    f"{said(r.method, 'none')} {total_run:.1f} rows and {r.seconds:.3f} seconds"
+    f"{row_label(r.method, 'none')} {total_run:.1f} rows and {r.seconds:.3f} seconds"
     for r, total_run in zip(spent.itertuples(), forward_and_back["run"], strict=True)
 )
 figures.save(
@@ -1038,17 +1028,19 @@ LEADERS = {
 LEVEL = {("saliency", "loss"), ("input_x_gradient", "loss")}
 parts = [
     part(
-        "xl_c07", f"{metric}, {OUTPUTS[output]}: {' or '.join(said(*row) for row in rows)}", best(metric, output, rows)
+        "xl_c07",
+        f"{metric}, {OUTPUT_NAMES[output]}: {' or '.join(row_label(*row) for row in rows)}",
+        best(metric, output, rows),
     )
     for (metric, output), rows in LEADERS.items()
 ]
 for method in AGGREGATED:
-    for output, short in OUTPUTS.items():
+    for output, short in OUTPUT_NAMES.items():
         if method == "activation" and output == "loss":
             continue  # the same value again
         short = "both outputs" if method == "activation" else short
         l2, mean = (mean_of([(method, how)], metric="comprehensiveness", output=output) for how in ("l2", "mean"))
-        name = f"{said(method, 'none')}, {short}"
+        name = f"{row_label(method, 'none')}, {short}"
         if (method, output) in LEVEL:
             gain = power.interval(less(mean, l2), metric="comprehensiveness")
             parts.append(part("xl_c08", f"mean less L2, {name}", gain, at_least=True))
@@ -1063,7 +1055,7 @@ for metric in METRICS:
     found = interval(np.append(gap.mean(), gap), smallest)
     parts.append(part("xl_c09", f"pairs told apart with {half} messages, rho less {metric}", found))
 for metric in METRICS:
-    for output, short in OUTPUTS.items():
+    for output, short in OUTPUT_NAMES.items():
         gain = independent(ranks(power_rho, None, output), ranks(power, metric, output))
         parts.append(part("xl_c10", f"rank under rho less under {metric}, {short}", gain))
 for method in ERASING:
@@ -1071,20 +1063,20 @@ for method in ERASING:
         mean_of([(method, "none")], metric="comprehensiveness", output=output) for output in ("loss", "top_prediction")
     ]
     gain = power.interval(less(*both), metric="comprehensiveness")
-    parts.append(part("figure3", f"loss less top prediction, {said(method, 'none')}", gain, at_least=True))
+    parts.append(part("figure3", f"loss less top prediction, {row_label(method, 'none')}", gain, at_least=True))
 for method in AGGREGATED:
-    for output, short in OUTPUTS.items():
+    for output, short in OUTPUT_NAMES.items():
         if method == "activation" and output == "loss":
             continue
         short = "both outputs" if method == "activation" else short
         mean, l2 = (mean_of([(method, how)], metric="sufficiency", output=output) for how in ("mean", "l2"))
         gain = power.interval(less(mean, l2), metric="sufficiency")
-        parts.append(part("figure4, aggregation", f"L2 better than mean, {said(method, 'none')}, {short}", gain))
+        parts.append(part("figure4, aggregation", f"L2 better than mean, {row_label(method, 'none')}, {short}", gain))
 for row in THIRTEEN:
     if row[0] != "activation":
         both = [mean_of([row], metric="sufficiency", output=output) for output in ("top_prediction", "loss")]
         gain = power.interval(less(*both), metric="sufficiency")
-        parts.append(part("figure4, output", f"loss better than top prediction, {said(*row)}", gain))
+        parts.append(part("figure4, output", f"loss better than top prediction, {row_label(*row)}", gain))
 parts = pd.DataFrame(parts)
 figures.table(
     compare.with_reference(parts, "crosslingual_erasure_parts", on=["claim", "part"]),
@@ -1138,7 +1130,7 @@ for metric in METRICS:
         )
         for model in models
         if model in ARCHITECTURES
-        for output in OUTPUTS
+        for output in OUTPUT_NAMES
     ]
 lowest_tau = {metric: min(found, key=lambda one: one.estimate) for metric, found in of_models.items()}
 table_verdicts = {

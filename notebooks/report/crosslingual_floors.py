@@ -33,16 +33,15 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithlib import compare, figures, study
+from faithlib.attribution.thirteen import PAPER_LANGUAGES, THIRTEEN
 from faithlib.compare import Interval, highest, less
-from faithlib.figures import OURS, PALETTE, label
+from faithlib.figures import OURS, PALETTE, row_label
 
 run = study.start("crosslingual_floors", profile=profile)
 figures.theme()
-where = "on XNLI" if profile == "paper" else "on stand-ins"
+where = "on the paper's data" if profile == "paper" else "on stand-ins"
 OUTPUTS = {"top_prediction": "top prediction", "loss": "loss"}
-AGGREGATED = ["input_x_gradient", "saliency", "guided_backprop", "integrated_gradients"]
-ERASING = ["lime", "occlusion", "shapley_sampling"]
-METHODS = [(m, a) for m in AGGREGATED for a in ("mean", "l2")] + [(m, "none") for m in ERASING]
+METHODS = [row for row in THIRTEEN if row[0] != "activation"]
 BLIND = [("activation", "mean"), ("activation", "l2"), ("uniform", "none"), ("random", "none")]
 FLOORS = [("uniform", "none"), ("activation", "l2"), ("random", "none")]
 SETTINGS = {
@@ -58,18 +57,12 @@ SETTINGS = {
 }
 TREATED = "means, aligned, no copied words"
 KEYS = ["setting", "method", "aggregation", "output"]
-MAIN_LANGUAGES = ["bg", "de", "es", "fr"]  # the paper's
 
 rho = study.load("crosslingual_rho", profile)
 links = study.load("crosslingual_links", profile).drop_duplicates(["language", "input"])
 models = list(dict.fromkeys(rho.model))
-languages = [language for language in dict.fromkeys(rho.language) if language in MAIN_LANGUAGES]
+languages = [language for language in dict.fromkeys(rho.language) if language in PAPER_LANGUAGES]
 n_messages = rho.input.nunique()
-
-
-def said(method, aggregation):
-    """A row's name for people."""
-    return label(method).split(" (")[0].replace("_", " ") + {"mean": " (μ)", "l2": " (L2)", "none": ""}[aggregation]
 
 
 # %% [markdown]
@@ -206,14 +199,14 @@ for ax, setting in zip(axes.ravel(), PANELS, strict=False):
     for row, (colour, style) in STYLES.items():
         at = loss.loc[(setting, *row)]
         if not np.isnan(at.estimate):
-            ax.axvline(at.estimate, color=colour, ls=style, lw=1.8, label=f"floor: {said(*row)}")
+            ax.axvline(at.estimate, color=colour, ls=style, lw=1.8, label=f"floor: {row_label(*row)}")
     figures.dots(ax, part, places, colour=OURS, width=1.5, ms=4, label="methods, 95 % interval")
     ax.set_title(SETTINGS[setting], fontsize="small")
     ax.grid(axis="y", visible=False)
 for ax in axes.ravel()[len(PANELS) :]:
     ax.set_visible(False)
 for ax in axes[:, 0]:
-    ax.set_yticks(places, [said(*row) for row in METHODS], fontsize="x-small")
+    ax.set_yticks(places, [row_label(*row) for row in METHODS], fontsize="x-small")
 for ax in axes.ravel()[: len(PANELS)]:
     ax.tick_params(labelbottom=True, labelsize="x-small")
 handles, names = axes[0, 0].get_legend_handles_labels()
@@ -225,9 +218,9 @@ def spoken(setting):
     """A panel in words: the floors and the best method."""
     part = loss.loc[[(setting, *row) for row in METHODS]].reset_index()
     best = part.loc[part.estimate.idxmax()]
-    heights = {said(*row): loss.loc[(setting, *row)].estimate for row in FLOORS}
+    heights = {row_label(*row): loss.loc[(setting, *row)].estimate for row in FLOORS}
     told = ", ".join(f"{name} {value:.2f}" for name, value in heights.items() if not np.isnan(value))
-    return f"{SETTINGS[setting]}: best method {said(best.method, best.aggregation)} {best.estimate:.2f}, floors {told}"
+    return f"{SETTINGS[setting]}: best method {row_label(best.method, best.aggregation)} {best.estimate:.2f}, floors {told}"
 
 
 figures.save(
@@ -290,7 +283,7 @@ COUNTED = {
 above = leads.groupby(["output", "setting"], sort=False).verdict.agg(**COUNTED).reset_index()
 best = leads.loc[leads.groupby(["output", "setting"], sort=False).estimate.idxmax()].set_index(["output", "setting"])
 at = [best.loc[(r.output, r.setting)] for r in above.itertuples()]
-above["best method"] = [said(one.method, one.aggregation) for one in at]
+above["best method"] = [row_label(one.method, one.aggregation) for one in at]
 for name in ("estimate", "low", "high", "n"):
     above[name] = [one[name] for one in at]
 above["setting"] = above.setting.map(SETTINGS)
@@ -309,7 +302,7 @@ figures.table(
 # %%
 main = table[(table.setting == "main")]
 leaders = {output: tuple(part.loc[part.estimate.idxmax(), ["method", "aggregation"]])
-           for output, part in main[main.method.isin([*AGGREGATED, *ERASING])].groupby("output", sort=False)}  # fmt: skip
+           for output, part in main[main.method.isin([method for method, _ in METHODS])].groupby("output", sort=False)}  # fmt: skip
 
 
 def floor_for(setting):
@@ -324,7 +317,7 @@ for output, row in leaders.items():
         function, cells = lead(setting, row, output, [floor_for(setting)])
         change = interval(less(function, start), [*cells, *start_cells])
         left.append(
-            {"output": output, "setting": SETTINGS[setting], "leader": said(*row), "over": floor_for(setting)[0]}
+            {"output": output, "setting": SETTINGS[setting], "leader": row_label(*row), "over": floor_for(setting)[0]}
             | numbers(interval(function, cells))
             | {"change": change.estimate, "change low": change.low, "change high": change.high}
         )
@@ -385,13 +378,13 @@ def remaining(setting, output):
     """Names of the methods above all floors, and how many there are of how many."""
     part = leads[(leads.setting == setting) & (leads.output == output)]
     holding = part[part.verdict == compare.HOLDS]
-    return ", ".join(said(r.method, r.aggregation) for r in holding.itertuples()) or "none"
+    return ", ".join(row_label(r.method, r.aggregation) for r in holding.itertuples()) or "none"
 
 
 best_row = leaders["loss"]
 lines = [
     f"- As published, scores that know nothing reach a rho of {value('main', ('uniform', 'none'))} (uniform) and "
-    f"{value('main', ('activation', 'l2'))} (norm of the embedding). The best method, {said(*best_row)}, reaches "
+    f"{value('main', ('activation', 'l2'))} (norm of the embedding). The best method, {row_label(*best_row)}, reaches "
     f"{value('main', best_row)}: uniform scores have "
     f"{value('main', ('uniform', 'none')).estimate / value('main', best_row).estimate:.0%} of that.",
     "- Above all floors as published: "
@@ -404,7 +397,7 @@ lines = [
     f"{value('no copied words', ('activation', 'l2'))} without copied words, to "
     f"{value('mean of pieces', ('activation', 'l2'))} with means over pieces, and to "
     f"{value(TREATED, ('activation', 'l2'))} with all shortcuts closed.",
-    f"- With random links that keep every word's number of links, {said(*best_row)} still has "
+    f"- With random links that keep every word's number of links, {row_label(*best_row)} still has "
     f"{value('random links, degrees kept', best_row)}: what linked words and words without a link are worth.",
 ]
 same = taus[(taus.setting == SETTINGS[TREATED])].set_index("output")

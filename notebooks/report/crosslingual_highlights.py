@@ -26,26 +26,16 @@ import torch
 from IPython.display import Markdown
 
 from faithlib import compare, figures, study
+from faithlib.attribution.thirteen import AGGREGATED, ERASING, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
 from faithlib.compare import Interval, highest, less
-from faithlib.figures import PALETTE, PUBLISHED, label
+from faithlib.figures import PALETTE, PUBLISHED, row_label
 from faithlib.metrics import average_precision, project_rationale
 
 run = study.start("crosslingual_highlights", profile=profile)
 figures.theme()
-where = "on stand-ins"
-MAIN_LANGUAGES = ["bg", "de", "es", "fr"]  # those of the paper's mean of rho; also ours
-AGGREGATED = ["input_x_gradient", "saliency", "guided_backprop", "integrated_gradients", "activation"]
-ERASING = ["lime", "occlusion", "shapley_sampling"]
-THIRTEEN = [(m, a) for m in AGGREGATED for a in ("mean", "l2")] + [(m, "none") for m in ERASING]
+where = "on the paper's data" if profile == "paper" else "on stand-ins"
 FLOORS = [("uniform", "none"), ("random", "none")]
-OUTPUTS = {"top_prediction": "TP", "loss": "loss"}
-NAMES = {"mean": " (μ)", "l2": " (L2)", "none": ""}
 CELLS = ["method", "aggregation", "output"]
-
-
-def said(method, aggregation):
-    """A row's name for people."""
-    return label(method).split(" (")[0].replace("_", " ") + NAMES[aggregation]
 
 
 def at(row, output):
@@ -105,7 +95,7 @@ table4 = pd.DataFrame(
         {"method": row[0], "aggregation": row[1], "output": output, "published": theirs.get((*row, output), np.nan)}
         | numbers(power.interval(at(row, output)))
         | {"sd over seeds": spread(row, output)}
-        for output in OUTPUTS
+        for output in OUTPUT_NAMES
         for row in [*THIRTEEN, ("guided_backprop_released", "l2"), *FLOORS]
     ]
 ).assign(n=n_excerpts)
@@ -133,20 +123,20 @@ Markdown(
 
 # %%
 fig, axes = plt.subplots(1, 2, figsize=(9.5, 5.2), sharey=True, sharex=True)
-names = [said(*row) for row in THIRTEEN] + ["floor: uniform", "floor: random"]
+names = [row_label(*row) for row in THIRTEEN] + ["floor: uniform", "floor: random"]
 places = np.arange(len(names))[::-1]
-for ax, output in zip(axes, OUTPUTS, strict=True):
+for ax, output in zip(axes, OUTPUT_NAMES, strict=True):
     shown = table4[(table4.output == output) & (table4.method != "guided_backprop_released")]
     ax.axvline(share.estimate, color="#666666", ls=":", lw=1, label="our share of marked words")
     figures.dots(ax, shown, places, label=f"ours {where}, 95 % interval")
     ax.plot(shown.published, places, "D", mfc="white", mec=PUBLISHED, mew=1.8, label="published")
-    ax.set_title(f"output: {OUTPUTS[output]}")
+    ax.set_title(f"output: {OUTPUT_NAMES[output]}")
     ax.set_xlabel("MAP")
 axes[0].set_yticks(places, names)
 handles, texts = axes[0].get_legend_handles_labels()
 fig.legend(handles, texts, loc="outside upper center", ncols=3, fontsize="small")
 top = table4[table4.output == "loss"].set_index(["method", "aggregation"])
-spoken = "; ".join(f"{said(*row)} {top.published[row]:.2f} and {top.estimate[row]:.2f}" for row in THIRTEEN)
+spoken = "; ".join(f"{row_label(*row)} {top.published[row]:.2f} and {top.estimate[row]:.2f}" for row in THIRTEEN)
 figures.save(
     fig,
     run,
@@ -195,9 +185,9 @@ def printed_rows(table, output):
 
 ranked = {
     output: with_interval(*(tau(means, printed_rows(theirs, output)) for means in drawn(power, output)), n_excerpts)
-    for output in OUTPUTS
+    for output in OUTPUT_NAMES
 }
-Markdown("; ".join(f"{OUTPUTS[output]}: {found}" for output, found in ranked.items()))
+Markdown("; ".join(f"{OUTPUT_NAMES[output]}: {found}" for output, found in ranked.items()))
 
 # %% [markdown]
 # ## Are the most plausible also the most faithful?
@@ -211,7 +201,7 @@ Markdown("; ".join(f"{OUTPUTS[output]}: {found}" for output, found in ranked.ite
 
 # %%
 rho = study.load("crosslingual_rho", profile)
-rho = rho[(rho.setting == "main") & rho.language.isin(MAIN_LANGUAGES) & rho.method.isin([*AGGREGATED, *ERASING])]
+rho = rho[(rho.setting == "main") & rho.language.isin(PAPER_LANGUAGES) & rho.method.isin([*AGGREGATED, *ERASING])]
 # Another seed than for MAP: the two draw from different texts, and their draws are to be independent.
 rho_power = compare.resample_means(rho, value="rho", unit="input", cells=["model", "language", *CELLS], seed=1)
 n_messages = rho.input.nunique()
@@ -238,11 +228,13 @@ for ax, title in zip(axes, ["published", f"ours {where}, 95 % intervals"], stric
     ax.set_title(title)
     ax.set_xlabel("rho")
 axes[0].set_ylabel("MAP")
-keys = [plt.Line2D([], [], marker=m, color="#555555", ls="", label=said(name, "none")) for name, m in MARKERS.items()]
+keys = [
+    plt.Line2D([], [], marker=m, color="#555555", ls="", label=row_label(name, "none")) for name, m in MARKERS.items()
+]
 aggregations = {"mean": "μ", "l2": "L2", "none": "no aggregation"}
 keys += [plt.Line2D([], [], marker="s", ls="", color=COLOURS[how], label=text) for how, text in aggregations.items()]
 fig.legend(handles=keys, loc="outside lower center", ncols=6, fontsize="small")
-spoken = "; ".join(f"{said(*row)} {x.estimate:.2f} and {y.estimate:.2f}" for row, (x, y) in points.items())
+spoken = "; ".join(f"{row_label(*row)} {x.estimate:.2f} and {y.estimate:.2f}" for row, (x, y) in points.items())
 figures.save(
     fig,
     run,
@@ -262,11 +254,11 @@ def leaders(values):
 
 def spoken_rows(rows):
     """Names of rows."""
-    return ", ".join(said(*row) for row in rows)
+    return ", ".join(row_label(*row) for row in rows)
 
 
 rows = []
-for output in OUTPUTS:
+for output in OUTPUT_NAMES:
     x, y = printed_rows(printed_rho, output), printed_rows(theirs, output)
     rows.append(
         {"source": "published", "output": output, "leads rho": spoken_rows(leaders(x))}
@@ -296,22 +288,22 @@ figures.table(
 
 # %%
 mine, paper = (winners[winners.source == source].set_index("output") for source in ("ours", "published"))
-same = [OUTPUTS[output] for output in OUTPUTS if mine["leads rho"][output] == mine["leads MAP"][output]]
+same = [OUTPUT_NAMES[output] for output in OUTPUT_NAMES if mine["leads rho"][output] == mine["leads MAP"][output]]
 Markdown(
     "; ".join(
-        f"{OUTPUTS[output]}: {mine['leads rho'][output]} leads in rho, {mine['leads MAP'][output]} in MAP, tau "
+        f"{OUTPUT_NAMES[output]}: {mine['leads rho'][output]} leads in rho, {mine['leads MAP'][output]} in MAP, tau "
         f"{mine.estimate[output]:.2f} [{mine.low[output]:.2f}, {mine.high[output]:.2f}]"
-        for output in OUTPUTS
+        for output in OUTPUT_NAMES
     )
     + f". The same row leads both for: {', '.join(same) or 'neither output'}. Leaders are chosen by the same numbers "
     "that show their lead, so that leads are a little too large.\n\nIn the paper: "
     + "; ".join(
-        f"{OUTPUTS[output]}, the leaders in MAP are {paper['lead in MAP'][output]:.3f} ahead of the leader in rho, "
+        f"{OUTPUT_NAMES[output]}, the leaders in MAP are {paper['lead in MAP'][output]:.3f} ahead of the leader in rho, "
         f"which is {paper['lead in rho'][output]:.3f} ahead of them in rho"
-        for output in OUTPUTS
+        for output in OUTPUT_NAMES
     )
     + ". Over all of its thirteen rows the two orders are alike rather than opposed: tau "
-    + ", ".join(f"{paper.estimate[output]:.2f} ({OUTPUTS[output]})" for output in OUTPUTS)
+    + ", ".join(f"{paper.estimate[output]:.2f} ({OUTPUT_NAMES[output]})" for output in OUTPUT_NAMES)
     + "."
 )
 
@@ -676,11 +668,11 @@ def part(name, says, found, *, at_least=False):
 PLAUSIBLE = [("saliency", "mean"), ("saliency", "l2"), ("guided_backprop", "l2")]
 EXCEPT = ["integrated_gradients", "occlusion", "lime", "activation"]
 parts = []
-for output, short in OUTPUTS.items():
+for output, short in OUTPUT_NAMES.items():
     rest = highest([at(row, output) for row in THIRTEEN if row not in PLAUSIBLE])
     for row in PLAUSIBLE:
         lead = power.interval(less(at(row, output), rest))
-        parts.append(part("xl_c11", f"{said(*row)} less best of the other ten, {short}", lead))
+        parts.append(part("xl_c11", f"{row_label(*row)} less best of the other ten, {short}", lead))
     for method in AGGREGATED:
         norm, mean = (at((method, how), output) for how in ("l2", "mean"))
         if method == "activation" and output == "loss":
@@ -690,11 +682,11 @@ for output, short in OUTPUTS.items():
             parts.append(part("crosslingual_figure5", f"mean less L2, saliency, {short}", found, at_least=True))
         else:
             found = power.interval(less(norm, mean))
-            parts.append(part("crosslingual_figure5", f"L2 less mean, {said(method, 'none')}, {short}", found))
+            parts.append(part("crosslingual_figure5", f"L2 less mean, {row_label(method, 'none')}, {short}", found))
 for row in THIRTEEN:
     if row[0] not in EXCEPT:
         gain = power.interval(less(at(row, "loss"), at(row, "top_prediction")))
-        parts.append(part("xl_c12", f"loss less top prediction, {said(*row)}", gain, at_least=True))
+        parts.append(part("xl_c12", f"loss less top prediction, {row_label(*row)}", gain, at_least=True))
 for language, found in lifts[MAIN_RULE].items():
     parts.append(part("crosslingual_table5", f"MAP less random, {language}", found))
 parts = pd.DataFrame(parts)
@@ -724,7 +716,7 @@ verdicts = {
         compare.every(compare.claim(found) for found in ranked.values()),
         n_excerpts,
         f"{where}, Kendall's tau with the printed order of rows: "
-        + "; ".join(f"{OUTPUTS[output]} {found}" for output, found in ranked.items()),
+        + "; ".join(f"{OUTPUT_NAMES[output]} {found}" for output, found in ranked.items()),
     ),
     "crosslingual_figure5": (
         by_claim["crosslingual_figure5"],

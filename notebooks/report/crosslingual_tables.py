@@ -26,32 +26,22 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithlib import compare, figures, study
+from faithlib.attribution.thirteen import AGGREGATED, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
 from faithlib.compare import Interval, highest, less
-from faithlib.figures import OURS, PALETTE, PUBLISHED, label
+from faithlib.figures import OURS, PALETTE, PUBLISHED, row_label
 
 run = study.start("crosslingual_tables", profile=profile)
 figures.theme()
-where = "on stand-ins"  # at every profile: the compute notebooks read no other texts yet
-MAIN_LANGUAGES = ["bg", "de", "es", "fr"]  # the paper's; also ours
-AGGREGATED = ["input_x_gradient", "saliency", "guided_backprop", "integrated_gradients", "activation"]
-ERASING = ["lime", "occlusion", "shapley_sampling"]
-THIRTEEN = [(m, a) for m in AGGREGATED for a in ("mean", "l2")] + [(m, "none") for m in ERASING]
-OUTPUTS = {"top_prediction": "TP", "loss": "loss"}
-NAMES = {"mean": " (μ)", "l2": " (L2)", "none": ""}
+where = "on the paper's data" if profile == "paper" else "on stand-ins"
 CELLS = ["setting", "model", "language", "method", "aggregation", "output"]
 
 rho = study.load("crosslingual_rho", profile)
 models = list(dict.fromkeys(rho.model))
 languages = list(dict.fromkeys(rho.language))
-main_languages = [language for language in languages if language in MAIN_LANGUAGES]
-others = [language for language in languages if language not in MAIN_LANGUAGES]
+main_languages = [language for language in languages if language in PAPER_LANGUAGES]
+others = [language for language in languages if language not in PAPER_LANGUAGES]
 n_messages = rho.input.nunique()
 power = compare.resample_means(rho, value="rho", unit="input", cells=CELLS)
-
-
-def said(method, aggregation):
-    """A row's name for people."""
-    return label(method).split(" (")[0] + NAMES[aggregation]
 
 
 # %%
@@ -111,7 +101,7 @@ table1 = pd.DataFrame(
             "published": published(theirs, method, aggregation, output),
         }
         | numbers(mean_of([(method, aggregation)], output=output))
-        for output in OUTPUTS
+        for output in OUTPUT_NAMES
         for method, aggregation in [*THIRTEEN, ("guided_backprop_released", "l2"), *FLOORS]
     ]
 )
@@ -129,20 +119,20 @@ figures.table(
 
 # %%
 fig, axes = plt.subplots(1, 2, figsize=(9.5, 5.2), sharey=True, sharex=True)
-names = [said(*row) for row in THIRTEEN] + ["floor: uniform", "floor: random"]
+names = [row_label(*row) for row in THIRTEEN] + ["floor: uniform", "floor: random"]
 places = np.arange(len(names))[::-1]
-for ax, output in zip(axes, OUTPUTS, strict=True):
+for ax, output in zip(axes, OUTPUT_NAMES, strict=True):
     part = table1[(table1.output == output) & (table1.method != "guided_backprop_released")]
     ax.axvline(0, color="#666666", ls=":", lw=1)
     figures.dots(ax, part, places, label=f"ours {where}, 95 % interval")
     ax.plot(part.published, places, "D", mfc="white", mec=PUBLISHED, mew=1.8, label="published")
-    ax.set_title(f"output: {OUTPUTS[output]}")
+    ax.set_title(f"output: {OUTPUT_NAMES[output]}")
     ax.set_xlabel("rho")
 axes[0].set_yticks(places, names)
 handles, texts = axes[0].get_legend_handles_labels()
 fig.legend(handles, texts, loc="outside upper center", ncols=2, fontsize="small")
 top = table1[table1.output == "top_prediction"].set_index(["method", "aggregation"])
-spoken = "; ".join(f"{said(*row)} {top.published[row]:.2f} and {top.estimate[row]:.2f}" for row in THIRTEEN)
+spoken = "; ".join(f"{row_label(*row)} {top.published[row]:.2f} and {top.estimate[row]:.2f}" for row in THIRTEEN)
 figures.save(
     fig,
     run,
@@ -176,8 +166,8 @@ def printed_rows(table, output):
     return np.array([published(table, *row, output) for row in THIRTEEN])
 
 
-ranked = {output: power.interval(tau_with(printed_rows(theirs, output), output)) for output in OUTPUTS}
-Markdown("; ".join(f"{OUTPUTS[output]}: {found}" for output, found in ranked.items()))
+ranked = {output: power.interval(tau_with(printed_rows(theirs, output), output)) for output in OUTPUT_NAMES}
+Markdown("; ".join(f"{OUTPUT_NAMES[output]}: {found}" for output, found in ranked.items()))
 
 # %% [markdown]
 # ## Table 8: each architecture
@@ -207,7 +197,7 @@ def by_architecture(table, languages, name):
             }
             | numbers(mean_of([(method, aggregation)], output=output, languages=languages, models=[model]))
             for model in models
-            for output in OUTPUTS
+            for output in OUTPUT_NAMES
             for method, aggregation in THIRTEEN
         ]
     ).assign(n=n_messages)
@@ -274,7 +264,7 @@ figures.table(
 summary = []
 for number, frame in by_language.items():
     for model in models:
-        for output in OUTPUTS:
+        for output in OUTPUT_NAMES:
             part = frame[(frame.model == model) & (frame.output == output)].set_index(["method", "aggregation"])
             printed = part.published.reindex(THIRTEEN).to_numpy()
             found = power.interval(tau_with(printed, output, languages=[TABLES[number]], models=[model]))
@@ -438,7 +428,7 @@ figures.table(
 
 # %%
 fig, ax = plt.subplots(figsize=(7.5, 5.4))
-names = [said(*row) for row in THIRTEEN] + ["floor: uniform"]
+names = [row_label(*row) for row in THIRTEEN] + ["floor: uniform"]
 places = np.arange(len(names))[::-1]
 ax.axvline(0, color="#666666", ls=":", lw=1)
 for i, ((_, text), marker) in enumerate(zip(SETTINGS.items(), "osD", strict=True)):
@@ -494,7 +484,7 @@ GRADIENTS = [(m, a) for m in AGGREGATED[:4] for a in ("mean", "l2")]
 ERASED = [("occlusion", "none"), ("shapley_sampling", "none")]
 EXCEPT = {("integrated_gradients", "l2"), ("guided_backprop", "mean")}
 parts = []
-for output, short in OUTPUTS.items():
+for output, short in OUTPUT_NAMES.items():
     rest = highest([mean_of([row], output=output) for row in THIRTEEN if row != LEADER])
     parts.append(part("xl_c01", f"leader less best other, {short}", less(mean_of([LEADER], output=output), rest)))
     for method in AGGREGATED:
@@ -502,13 +492,13 @@ for output, short in OUTPUTS.items():
         if method == "saliency":
             parts.append(part("xl_c02", f"mean less L2, saliency, {short}", less(*both[::-1]), at_least=True))
         else:
-            parts.append(part("xl_c02", f"L2 less mean, {said(method, 'none')}, {short}", less(*both)))
+            parts.append(part("xl_c02", f"L2 less mean, {row_label(method, 'none')}, {short}", less(*both)))
     erased = mean_of(ERASED, output=output)
     parts.append(part("xl_c04", f"gradients less erasing, {short}", less(mean_of(GRADIENTS, output=output), erased)))
 for row in THIRTEEN:
     if row not in EXCEPT and row[0] != "activation":
         gain = less(mean_of([row], output="loss"), mean_of([row], output="top_prediction"))
-        parts.append(part("xl_c03", f"loss less top prediction, {said(*row)}", gain, at_least=True))
+        parts.append(part("xl_c03", f"loss less top prediction, {row_label(*row)}", gain, at_least=True))
 parts.append(part("xl_c05", "correlation of rho and accuracy over languages", pearson))
 for language in main_languages:
     for other in WORST:
@@ -539,7 +529,7 @@ def told(name):
     return f"{where}: {holding} of {len(group)} parts hold; lowest: {worst.part}, {interval}"
 
 
-tau_words = "; ".join(f"{OUTPUTS[output]} {found}" for output, found in ranked.items())
+tau_words = "; ".join(f"{OUTPUT_NAMES[output]} {found}" for output, found in ranked.items())
 table_verdicts = {
     "crosslingual_table1": compare.every(compare.claim(found) for found in ranked.values()),
     "crosslingual_figure2": by_claim["xl_c02"],
@@ -560,7 +550,7 @@ table_notes = {
 of_models = []
 for model in models:
     printed = compare.published("crosslingual_table8").set_index(["model", "method", "aggregation", "output"]).value
-    for output in OUTPUTS:
+    for output in OUTPUT_NAMES:
         values = np.array([printed.get((ARCHITECTURES.get(model), *row, output), np.nan) for row in THIRTEEN])
         of_models.append(power.interval(tau_with(values, output, models=[model])))
 table_verdicts["crosslingual_table8"] = compare.every(compare.claim(found) for found in of_models)

@@ -23,8 +23,6 @@ from faithlib import compare, figures, study
 
 run = study.start("scoreboard", profile=profile)
 figures.theme()
-# Papers whose study is in the book: all their ids must have a verdict.
-STUDIED = ["zhao_aletras_2023", "wu_2024", "edin_2025"]
 PAPERS = {
     "zhao_aletras_2023": "Zhao & Aletras 2023 (Soft-NS, Soft-NC)",
     "wu_2024": "Wu et al. 2024 (SaCo)",
@@ -39,21 +37,19 @@ COLOURS = {
     compare.NOT_RUN: "#CCCCCC",
     compare.NOT_RECOMPUTABLE: "#888888",
 }
-board = compare.scoreboard(study.load("verdicts", profile), studied=STUDIED)
+board = compare.scoreboard(study.load("verdicts", profile))
 run.save(board, "scoreboard", format="csv")
 counts = board.groupby(["paper", "verdict"]).size().unstack(fill_value=0)
 counts = counts.reindex(index=compare.PAPERS, columns=compare.VERDICTS, fill_value=0)
 
 # %%
-studied = board[board.paper.isin(STUDIED)]
-words = ", ".join(f"{figures.badge(word)} {number}" for word, number in studied.verdict.value_counts().items())
+words = ", ".join(f"{figures.badge(word)} {number}" for word, number in board.verdict.value_counts().items())
 summary = (
     f"Profile `{profile}`: {study.profile(profile).about}\n\n"
-    f"Of {len(studied)} tables, figures and claims of the studied papers: {words}. "
-    f"{len(board) - len(studied)} more belong to papers whose study is not in the book yet."
+    f"Of {len(board)} tables, figures and claims of the four papers: {words}."
 )
 # The landing page includes this file: the same words, and how each claim fared.
-told = studied[studied.kind == "claim"].merge(compare.index("claims")[["id", "claim"]], on="id")
+told = board[board.kind == "claim"].merge(compare.index("claims")[["id", "claim"]], on="id")
 lines = [f"| {row.claim} | {figures.badge(row.verdict)} |" for row in told.itertuples()]
 claims = "\n".join(["| what the paper says | in this run |", "| --- | --- |", *lines])
 run.path("summary.md").write_text(f"{summary}\n\n{claims}\n", encoding="utf-8")
@@ -103,12 +99,7 @@ def listing(rows):
 # ## Every verdict
 
 # %%
-blocks = []
-for name in compare.PAPERS:
-    rows = board[board.paper == name]
-    text = f"**{PAPERS[name]}**\n\n{listing(rows)}" if name in STUDIED else ""
-    waiting = f":::{{admonition}} {PAPERS[name]}: {len(rows)} not run\n:class: dropdown note\n\n{listing(rows)}\n:::"
-    blocks.append(text or waiting)
+blocks = [f"**{PAPERS[name]}**\n\n{listing(board[board.paper == name])}" for name in compare.PAPERS]
 link = f"Download: {{download}}`csv <{run.link('scoreboard.csv')}>`"
 Markdown("\n\n".join([*blocks, link]))
 

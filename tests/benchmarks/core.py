@@ -1,14 +1,19 @@
 """What the perturbation core costs beyond the model's own forward passes.
 
-    .venv/bin/python tests/benchmarks/core.py [--tokens 24 64 256] [--inputs 4] [--out table.csv]
+    .venv/bin/python tests/benchmarks/core.py [--tokens 24 64 256] [--inputs 8] [--out table.csv]
 
 For hard NS/NC at the paper's five lengths and Soft-NS/NC with one draw, six attributions an input, on real MiniLM:
-- `floor`: distinct rows x the time one row takes in the best of several batch sizes, measured before and after;
+- `floor`: distinct rows x the time one row takes in the best of several batch sizes, measured before and after each
+  attribution, because a shared machine is not equally fast all the time;
 - `ratio`: the core's wall time to that floor (aim: at most 1.10);
 - `asked`, `run`: rows that the metrics asked for and rows that the model saw;
 - `naive`: the core's time to a loop that runs every row asked, one at a time;
 - `peak`: bytes of the tensors alive in one chunk (on a GPU: allocated), and the growth of the process;
 - the slope: all of it again with 1, 4 and 16 times the inputs.
+
+One thread, unless told otherwise: with all of them, what else runs on the machine decides the ratio. Growth 1 is about
+400 tokens of text (16, 6 and 2 inputs). Smaller runs (`--inputs 2`) last a second, and there the ratio is larger: each
+of the few forwards holds a handful of rows, and rows are slower in small batches.
 """
 
 from __future__ import annotations
@@ -16,7 +21,8 @@ from __future__ import annotations
 import argparse
 import resource
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import pandas as pd
 import torch
@@ -24,9 +30,10 @@ from torch import Tensor, nn
 
 from faithlib.inputs import TextInputs
 from faithlib.models import load_model
-from faithlib.perturb import Perturber
+from faithlib.perturb import Perturber, Stats
 from faithlib.scoring import hard_scores, soft_scores
 
+TOKENS_AT_GROWTH_1 = 400
 BATCH_SIZES = {24: (16, 32, 64, 96), 64: (8, 16, 32), 256: (2, 4, 8)}
 METHODS = 6
 
@@ -47,11 +54,11 @@ def attributions(inputs: TextInputs) -> list[Tensor]:
     return [torch.randn(inputs.feature_mask.shape, generator=generator) for _ in range(METHODS)]
 
 
-def seconds_a_row(model: nn.Module, tokens: int, sizes: Sequence[int] = ()) -> float:
+def seconds_a_row(model: nn.Module, tokens: int, sizes: Sequence[int]) -> float:
     """The time of one row in the best batch: minimum over sizes of the median of five forwards."""
     device = next(model.parameters()).device
     best = float("inf")
-    for size in sizes or BATCH_SIZES[tokens]:
+    for size in sizes:
         ids = torch.randint(1000, 20000, (size, tokens), device=device)
         times = []
         with torch.inference_mode():
@@ -65,13 +72,34 @@ def seconds_a_row(model: nn.Module, tokens: int, sizes: Sequence[int] = ()) -> f
     return best
 
 
-def core(model: nn.Module, inputs: TextInputs, scores: list[Tensor]) -> Perturber:
-    """All four metrics for all attributions."""
+def timed(run: Callable[[], object]) -> float:
+    """Wall seconds, until a GPU has finished."""
+    start = time.perf_counter()
+    run()
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+    return time.perf_counter() - start
+
+
+def four_metrics(perturber: Perturber, scores: Tensor) -> None:
+    hard_scores(perturber, scores)
+    soft_scores(perturber, scores)
+
+
+def core(model: nn.Module, inputs: TextInputs, scores: list[Tensor]) -> tuple[Stats, float, float]:
+    """All four metrics for all attributions: what they cost, their seconds, and the floor's."""
+    tokens = inputs.input_ids.shape[1]
+    price = partial(seconds_a_row, model, tokens, BATCH_SIZES[tokens])
+    seconds, floor, done, before = 0.0, 0.0, 0, price()
+    start = time.perf_counter()
     perturber = Perturber(model, inputs)
+    seconds += time.perf_counter() - start
     for score in scores:
-        hard_scores(perturber, score)
-        soft_scores(perturber, score)
-    return perturber
+        seconds += timed(partial(four_metrics, perturber, score))
+        after = price()
+        floor += (perturber.stats.rows_run - done) * (before + after) / 2
+        done, before = perturber.stats.rows_run, after
+    return perturber.stats, seconds, floor
 
 
 def naive_seconds_a_row(model: nn.Module, inputs: TextInputs, rows: int = 24) -> float:
@@ -87,14 +115,8 @@ def measure(model: nn.Module, tokenizer: object, tokens: int, n: int) -> dict[st
     inputs = texts_of(tokens, n, tokenizer)
     scores = attributions(inputs)
     core(model, inputs[:1], [scores[0][:1]])  # warm up
-    before = seconds_a_row(model, tokens)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    start = time.perf_counter()
-    stats = core(model, inputs, scores).stats
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
-    seconds = time.perf_counter() - start
-    floor = stats.rows_run * min(before, seconds_a_row(model, tokens))
+    stats, seconds, floor = core(model, inputs, scores)
     return {
         "tokens": tokens,
         "inputs": n,
@@ -113,17 +135,21 @@ def measure(model: nn.Module, tokenizer: object, tokens: int, n: int) -> dict[st
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tokens", type=int, nargs="+", default=[24, 64, 256])
-    parser.add_argument("--inputs", type=int, default=2, help="inputs at growth 1")
+    parser.add_argument("--inputs", type=int, help="inputs at growth 1 (default: 400 tokens in all)")
     parser.add_argument("--growth", type=int, nargs="+", default=[1, 4, 16])
+    parser.add_argument("--threads", type=int, default=1, help="of a processor; 0: as many as torch takes")
     parser.add_argument("--out", help="write the table as CSV")
     options = parser.parse_args()
+    if options.threads:
+        torch.set_num_threads(options.threads)
     classifier = load_model("local:text/movie-seed0")
     device = "cuda" if torch.cuda.is_available() else "cpu"
     model = classifier.model.to(device)
     rows = []
     for tokens in options.tokens:
+        inputs = options.inputs or max(2, TOKENS_AT_GROWTH_1 // tokens)
         for growth in options.growth:
-            rows.append(measure(model, classifier.tokenizer, tokens, options.inputs * growth))
+            rows.append(measure(model, classifier.tokenizer, tokens, inputs * growth))
             print(pd.DataFrame(rows[-1:]).to_string(index=False, header=len(rows) == 1), flush=True)
     if options.out:
         pd.DataFrame(rows).to_csv(options.out, index=False)
