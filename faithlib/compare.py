@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,13 @@ KINDS = ("tables", "figures", "claims")
 # Our data sets that stand in for a paper's. A stand-in is another data set of the same kind of task, not a sample of
 # it.
 STAND_INS = {"movie": "sst", "bbc": "ag", "section": "evinf", "pair": "multirc"}
+# Zaman & Belinkov (2022): the rows (method, aggregation) of their tables in order, their two outputs, and the languages
+# beside English that they average over.
+AGGREGATED = ("input_x_gradient", "saliency", "guided_backprop", "integrated_gradients", "activation")
+ERASING = ("lime", "occlusion", "shapley_sampling")
+THIRTEEN = (*product(AGGREGATED, ("mean", "l2")), *product(ERASING, ("none",)))
+OUTPUT_NAMES = {"top_prediction": "TP", "loss": "loss"}
+PAPER_LANGUAGES = ("bg", "de", "es", "fr")
 
 MATCH, HOLDS, FAILS, INCONCLUSIVE = "match", "holds", "fails", "inconclusive"
 NOT_RUN, NOT_RECOMPUTABLE = "not run", "not recomputable"

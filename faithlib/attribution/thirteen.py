@@ -12,13 +12,6 @@ Name = tuple[str, str, str, str]
 
 OUTPUTS = {"top_prediction": ("top_logit", PREDICTED), "loss": ("loss", "gold")}
 POOLS = ("sum", "mean")
-AGGREGATED = ("input_x_gradient", "saliency", "guided_backprop", "integrated_gradients", "activation")
-ERASING = ("lime", "occlusion", "shapley_sampling")
-THIRTEEN = (*product(AGGREGATED, ("mean", "l2")), *product(ERASING, ("none",)))
-"""The published rows (method, aggregation) in the order of the tables."""
-OUTPUT_NAMES = {"top_prediction": "TP", "loss": "loss"}
-PAPER_LANGUAGES = ("bg", "de", "es", "fr")
-"""Beside English, those that the paper averages over."""
 
 
 def thirteen_rows(*, ig_steps: int, lime_samples: int, permutations: int) -> dict[Name, Row]:

@@ -118,13 +118,15 @@ run.save(pd.DataFrame(agreement), "crosslingual_agreement")
 
 # %%
 def representations(network, tokenizer, texts, batch=64):
-    """The last hidden state of the first position, [N, D]."""
-    states = []
+    """The last hidden state of the first position, [N, D]; texts of like length go together."""
+    order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+    states = torch.empty(len(texts), network.config.hidden_size)
     for start in range(0, len(texts), batch):
-        part = tokenizer(list(texts[start : start + batch]), padding=True, truncation=True, return_tensors="pt")
+        rows = order[start : start + batch]
+        part = tokenizer([texts[i] for i in rows], padding=True, truncation=True, return_tensors="pt")
         with torch.inference_mode():
-            states.append(network(**part.to(device)).last_hidden_state[:, 0].float().cpu())
-    return torch.cat(states)
+            states[rows] = network(**part.to(device)).last_hidden_state[:, 0].float().cpu()
+    return states
 
 
 def represented():
@@ -136,7 +138,7 @@ def represented():
     yield "English, frozen", *load_encoder("minilm")
 
 
-data = load_parallel(settings["dataset"], settings["languages"], settings["split"])
+data = load_parallel(settings["dataset"], settings["languages"], settings["split"], n=settings["represented"])
 hits = []
 for name, network, own_tokenizer in tqdm(represented(), desc="representations"):
     states = {

@@ -26,6 +26,7 @@ from faithlib import study
 from faithlib.align import Pair, copied_words, encoder_links, split_words
 from faithlib.attribution import Row, attribute_rows, thirteen_rows
 from faithlib.backends import EmbeddedTwice
+from faithlib.compare import PAPER_LANGUAGES
 from faithlib.data import load_dataset, load_parallel
 from faithlib.encoders import load_encoder
 from faithlib.inputs import TextInputs
@@ -228,7 +229,8 @@ run.save(pd.DataFrame(linked).assign(**named), "crosslingual_links")
 # whole message, or its probability, in place of the largest logit of each copy), what is erased at a time (a piece in
 # place of a word), LIME's surrogate (captum's lasso in place of the ridge of LIME's authors), and the function itself:
 # the released code sends the embedding output through the embedding module once more for saliency, guided backprop and
-# all methods that erase. It does not do so for input × gradient, which stands there as a what-if.
+# all methods that erase. It does not do so for input × gradient, which stands there as a what-if. In the languages that
+# the paper averages over.
 
 # %%
 CHOICES = {
@@ -266,10 +268,13 @@ otherwise = {
     if method in ONLY.get(choice, [method])
 }
 twice = {("embedded twice", method, how or "none"): row_of(method, how) for method, how in LOOKED_AT}
+in_these = [language for language in data if language in ("en", *PAPER_LANGUAGES)]
 released = []
 for function, rows in ((network, otherwise), (EmbeddedTwice(network), twice)):
-    scores = {language: explained_by(function, list(rows.values()), texts) for language, texts in data.items()}
+    scores = {language: explained_by(function, list(rows.values()), data[language]) for language in in_these}
     for (language, number), links in links_between.items():
+        if language not in in_these:
+            continue
         here, there = scores["en"][number], scores[language][number]
         rho = crosslingual_rho(here, aligned_scores(there, links, here.shape[1]))
         about = {"language": language, "input": data["en"].ids[number]}

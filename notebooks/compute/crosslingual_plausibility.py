@@ -92,9 +92,8 @@ ROWS = thirteen_rows(
 spent = []
 
 
-def explained(inputs, labels):
-    """Scores [B, F] of the rows with summed pieces, by name, for all inputs."""
-    rows = {name: row for name, row in ROWS.items() if name[3] == "sum"}
+def explained(rows, inputs, labels):
+    """Scores [B, F] of rows, by name, for all inputs."""
     found = {name: torch.zeros(inputs.feature_mask.shape) for name in rows}
     for batch in tqdm(torch.arange(len(inputs)).split(settings["batch"]), desc="texts"):
         part = inputs[batch]
@@ -106,7 +105,7 @@ def explained(inputs, labels):
 
 
 inputs, labels, gold, ids = highlighted("test", settings["excerpts"])
-scores = explained(inputs, labels)
+scores = explained({name: row for name, row in ROWS.items() if name[3] == "sum"}, inputs, labels)
 
 
 def of_features(marked, one):
@@ -149,7 +148,7 @@ run.save(pd.concat(found, ignore_index=True), "crosslingual_plausibility")
 # %%
 HIGHLIGHTER = ("saliency", "l2", "loss", "sum")
 dev_inputs, dev_labels, dev_gold, _ = highlighted("dev", settings["threshold_excerpts"])
-dev_scores = explained(dev_inputs, dev_labels)[HIGHLIGHTER]
+dev_scores = explained({HIGHLIGHTER: ROWS[HIGHLIGHTER]}, dev_inputs, dev_labels)[HIGHLIGHTER]
 dev_marks = torch.nn.utils.rnn.pad_sequence(
     [of_features(marked, dev_inputs[[b]]) for b, marked in enumerate(dev_gold)], batch_first=True
 )

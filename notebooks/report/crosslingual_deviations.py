@@ -24,7 +24,7 @@ import torch
 from IPython.display import Markdown, display
 
 from faithlib import compare, figures, study
-from faithlib.attribution.thirteen import AGGREGATED, ERASING, PAPER_LANGUAGES
+from faithlib.compare import AGGREGATED, ERASING, PAPER_LANGUAGES
 from faithlib.figures import PALETTE, row_label
 from faithlib.metrics import erasure_rationales, first_batch_fault
 from faithlib.metrics.crosslingual import ERASURE_BINS

@@ -35,8 +35,17 @@ import torch
 from IPython.display import Markdown
 
 from faithlib import compare, figures, study
-from faithlib.attribution.thirteen import AGGREGATED, ERASING, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
-from faithlib.compare import Interval, highest, less, lowest
+from faithlib.compare import (
+    AGGREGATED,
+    ERASING,
+    OUTPUT_NAMES,
+    PAPER_LANGUAGES,
+    THIRTEEN,
+    Interval,
+    highest,
+    less,
+    lowest,
+)
 from faithlib.figures import OURS, PALETTE, PUBLISHED, row_label
 from faithlib.metrics import ERASURE_BINS, first_batch_fault
 

@@ -33,8 +33,7 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithlib import compare, figures, study
-from faithlib.attribution.thirteen import PAPER_LANGUAGES, THIRTEEN
-from faithlib.compare import Interval, highest, less
+from faithlib.compare import PAPER_LANGUAGES, THIRTEEN, Interval, highest, less
 from faithlib.figures import OURS, PALETTE, row_label
 
 run = study.start("crosslingual_floors", profile=profile)

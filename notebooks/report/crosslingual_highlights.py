@@ -26,8 +26,7 @@ import torch
 from IPython.display import Markdown
 
 from faithlib import compare, figures, study
-from faithlib.attribution.thirteen import AGGREGATED, ERASING, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
-from faithlib.compare import Interval, highest, less
+from faithlib.compare import AGGREGATED, ERASING, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN, Interval, highest, less
 from faithlib.figures import PALETTE, PUBLISHED, row_label
 from faithlib.metrics import average_precision, project_rationale
 

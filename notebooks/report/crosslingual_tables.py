@@ -26,8 +26,7 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithlib import compare, figures, study
-from faithlib.attribution.thirteen import AGGREGATED, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
-from faithlib.compare import Interval, highest, less
+from faithlib.compare import AGGREGATED, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN, Interval, highest, less
 from faithlib.figures import OURS, PALETTE, PUBLISHED, row_label
 
 run = study.start("crosslingual_tables", profile=profile)
