@@ -45,6 +45,7 @@ LABELS = {
     "bbc": "bbc (for AG)",
     "section": "section (for Ev.Inf.)",
     "pair": "pair (for MultiRC)",
+    "top_prediction": "TP",
     "saliency": "saliency",
     "guided_backprop": "guided backprop",
     "guided_backprop_released": "guided backprop, as released",
@@ -97,7 +98,8 @@ def label(name: str) -> str:
 
 def row_label(method: str, aggregation: str) -> str:
     """A method's short name with what was made of the embedding's dimensions: "IG (L2)", "LIME"."""
-    return label(method).split(" (")[0] + {"mean": " (μ)", "l2": " (L2)", "none": ""}[aggregation]
+    short = {"none": "", "mean": " (μ)", "l2": " (L2)"}
+    return label(method).split(" (")[0] + short.get(aggregation, f" ({aggregation})")
 
 
 def theme() -> None:
@@ -147,8 +149,8 @@ def table(
 ) -> Markdown:
     """Write a table as CSV in full precision and show it rounded and numbered, with a download.
 
-    The data keep the names of data sets, methods and metrics as code has them; what is shown has those for people.
-    `shown=False` writes the data and shows only the download.
+    The data keep the names of data sets, methods and metrics as code has them; what is shown has those for people, a
+    method's aggregation with its name. `shown=False` writes the data and shows only the download.
     """
     if frame.empty:
         raise InputError(f"table {name} has no rows")
@@ -157,7 +159,10 @@ def table(
     if not shown:
         return Markdown(link)
     rounded = frame.copy()
-    for column in [known for known in ("dataset", "method", "metric") if known in rounded.columns]:
+    if {"method", "aggregation"} <= set(frame.columns):
+        rounded["method"] = [row_label(*row) for row in frame[["method", "aggregation"]].itertuples(index=False)]
+        rounded = rounded.drop(columns="aggregation")
+    for column in [known for known in ("dataset", "method", "metric", "output") if known in rounded.columns]:
         rounded[column] = [label(cell) if isinstance(cell, str) else cell for cell in rounded[column]]
     for column in rounded.select_dtypes(["float"]).columns.astype(str):
         rounded[column] = [_rounded(x, digits) for x in rounded[column]]

@@ -18,7 +18,7 @@ from faithlib import e5, encoders, messages
 from faithlib.adversary import worst_shift
 from faithlib.attribution import attribute
 from faithlib.data import fetch, load_parallel, read_member
-from faithlib.errors import InputError, ModelError, UnknownNameError
+from faithlib.errors import DataError, InputError, ModelError, UnknownNameError
 from faithlib.inputs import TextInputs
 from faithlib.lstm import LstmClassifier
 from faithlib.perturb import Perturber
@@ -40,6 +40,20 @@ def test_the_small_encoder_computes_what_its_onnx_graph_computes():
     mask = torch.from_numpy(batch["attention_mask"])[..., None]
     pooled = (hidden * mask).sum(dim=1) / mask.sum(dim=1)
     torch.testing.assert_close(pooled, torch.from_numpy(sentence), atol=1e-4, rtol=0)
+
+
+def test_an_encoder_comes_from_a_folder_in_hub_layout_too(tmp_path):
+    model, _ = encoders.load_encoder("minilm")
+    model.save_pretrained(tmp_path)
+    transformers.AutoTokenizer.from_pretrained(encoders.encoder_folder("minilm")).save_pretrained(tmp_path)
+    again, tokenizer = encoders.load_encoder(f"hf:{tmp_path}")
+    given = tokenizer(["a fine film"], return_tensors="pt")
+    with torch.inference_mode():
+        states = again(**given).last_hidden_state
+        assert not again.training
+        torch.testing.assert_close(states, model(**given).last_hidden_state, atol=0, rtol=0)
+    with pytest.raises(DataError, match="cannot load the encoder hf:"):
+        encoders.load_encoder(f"hf:{tmp_path / 'nothing'}")
 
 
 def test_an_unknown_encoder_is_named():

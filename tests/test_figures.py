@@ -124,6 +124,16 @@ def test_a_table_is_shown_rounded_and_downloaded_in_full_precision(folder):
     assert frame.share[0] == 1 / 3, "the caller's frame must stay as it was"
 
 
+def test_a_methods_aggregation_is_shown_with_its_name_and_kept_in_the_data(folder):
+    frame = pd.DataFrame(
+        {"method": ["saliency", "lime"], "aggregation": ["l2", "none"], "output": ["top_prediction", "loss"]}
+    )
+    figures.table(frame, folder, "rows", caption="Rows")
+    pd.testing.assert_frame_equal(pd.read_csv(folder.path("rows.csv"), keep_default_na=False), frame)
+    shown = folder.path("rows_shown.csv").read_text(encoding="utf-8").splitlines()
+    assert shown == ["method,output", "saliency (L2),TP", "LIME,loss"]
+
+
 def test_a_table_can_be_offered_without_being_shown(folder):
     shown = figures.table(pd.DataFrame({"a": [0.5]}), folder, "hidden", caption="", shown=False).data
     assert shown == "Download: {download}`csv <page/hidden.csv>`"

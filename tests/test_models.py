@@ -16,8 +16,8 @@ from scipy.stats import binomtest
 from toy_models import FAMILIES, text_model, tokenizer
 
 from faithlib import encoders, models
-from faithlib.data import fetch, load_dataset
-from faithlib.errors import DataError, ModelError, UnknownNameError
+from faithlib.data import Dataset, fetch, load_dataset
+from faithlib.errors import DataError, InputError, ModelError, UnknownNameError
 from faithlib.inputs import ImageInputs, TextInputs
 from faithlib.perturb import Perturber
 
@@ -160,3 +160,19 @@ def test_unknown_models_are_refused(tmp_path):
         models.load_model(f"hf:{tmp_path / 'nothing'}")
     with pytest.raises(ModelError, match="'sdpa' or 'eager'"):
         models.load_model("timm:vit_tiny_patch16_224?random", attention="flash")
+
+
+def test_labels_are_those_of_the_models_own_classes(tmp_path):
+    model = text_model("bert")
+    model.config.id2label = {0: "Contradiction", 1: "entailment", 2: "neutral"}
+    model.save_pretrained(tmp_path)
+    tokenizer().save_pretrained(tmp_path)
+    classifier = models.load_model(f"hf:{tmp_path}")
+    names = ("entailment", "neutral", "contradiction")
+    data = Dataset("xnli", "test", ("a", "b", "c"), (0, 2, 0), ("1", "2", "3"), names, 8)
+    assert classifier.labels_of(data) == (1, 0, 1)
+    assert classifier.labels_of(data, names=("neutral", "contradiction", "ENTAILMENT")) == (2, 1, 2)
+    with pytest.raises(InputError, match="3 outputs, classes a, b, c; xnli has entailment, neutral, contradiction"):
+        classifier.labels_of(data, names=("a", "b", "c"))
+    with pytest.raises(InputError, match="3 outputs, classes entailment, neutral, contradiction, other"):
+        classifier.labels_of(data, names=("entailment", "neutral", "contradiction", "other"))

@@ -12,8 +12,13 @@ import torch
 import transformers
 from toy_models import text_model
 
-from faithlib import data, models, paper_nli
+from faithlib import data, models, paper_nli, study
+from faithlib.align import Pair, encoder_links, split_words
+from faithlib.attribution import Row, attribute_rows
+from faithlib.encoders import load_encoder
 from faithlib.errors import DataError, InputError, UnknownNameError
+from faithlib.inputs import TextInputs
+from faithlib.metrics import aligned_scores, crosslingual_rho
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 needs_real_files = pytest.mark.skipif(not SHARED.is_dir(), reason="the papers' real files are not on this machine")
@@ -188,8 +193,7 @@ def write_esnli(path, annotators, *, sentence="A man sleeps."):
 
 def marked(dataset):
     """The highlighted words of every premise and hypothesis."""
-    wholes = [f"{text} {pair}" for text, pair in zip(dataset.texts, dataset.pairs, strict=True)]
-    return [[whole[a:b] for a, b in spans] for whole, spans in zip(wholes, dataset.rationales, strict=True)]
+    return [[whole[a:b] for a, b in spans] for whole, spans in zip(dataset.wholes, dataset.rationales, strict=True)]
 
 
 def test_esnli_takes_the_first_annotator_or_a_vote(folder):
@@ -323,3 +327,58 @@ def test_a_multilingual_checkpoint_is_loaded_and_asked_about_pairs(family, token
     assert classifier.tokenizer.convert_ids_to_tokens(encoded["input_ids"][0]) == pieces.split()
     with torch.inference_mode():
         torch.testing.assert_close(classifier.model(**encoded).logits, model(**encoded).logits)
+
+
+# --- the paper profile -----------------------------------------------------------------------------------------------
+CLASSES = ("contradiction", "entailment", "neutral")  # not in the order of the data
+
+
+def saved(family, tokenizer, folder):
+    """A classifier with random weights in hub layout."""
+    model = text_model(family)
+    model.config.id2label = dict(enumerate(CLASSES))
+    model.save_pretrained(folder)
+    tokenizer().save_pretrained(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "family", "tokenizer"), [("mbert", "bert", mbert_tokenizer), ("xlmr", "xlm-roberta", xlmr_tokenizer)]
+)
+def test_the_paper_profile_leads_from_files_to_rho(name, family, tokenizer, folder, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr(models, "ROOT", folder)
+    settings = study.profile("paper").settings["crosslingual"]
+    spec = settings["models"][name].format(seed=0)
+    saved(family, tokenizer, folder / spec.removeprefix("hf:"))
+    for language, rows in (("en", ENGLISH), ("de", GERMAN)):
+        write_lines(folder / "xnli" / f"test-{language}.tsv.gz", rows)
+    classifier = models.load_model(spec)
+    texts = data.load_parallel(settings["dataset"], ("en", "de"), "test")
+    scores = {}
+    for language, pairs in texts.items():
+        assert classifier.labels_of(pairs) == (1, 0)
+        words = [split_words(whole) for whole in pairs.wholes]
+        inputs = TextInputs.from_texts(pairs.texts, classifier.tokenizer, pairs=pairs.pairs, words=words)
+        rows = [Row("saliency", "l2", "loss", "gold"), Row("occlusion", None, "top_logit", options={"erase": "pad"})]
+        targets = {"gold": torch.tensor(classifier.labels_of(pairs))}
+        scores[language], _ = attribute_rows(rows, classifier.model, inputs, targets=targets)
+    encoder, pieces = load_encoder(f"hf:{folder / spec.removeprefix('hf:')}")  # any encoder will do here
+    both = [Pair.from_texts(*wholes) for wholes in zip(texts["en"].wholes, texts["de"].wholes, strict=True)]
+    links = encoder_links(encoder, pieces, both, layers=[1])[1]
+    for row in scores["en"]:
+        here, there = scores["en"][row][0], scores["de"][row][0]
+        n = len(both[0].source_words)
+        rho = crosslingual_rho(here[None, :n], aligned_scores(there[None], sorted(links[0]), n))
+        assert -1 <= float(rho) <= 1
+
+
+def test_the_paper_profile_names_the_classes_of_its_highlights_model(folder, monkeypatch):
+    settings = study.profile("paper").settings["crosslingual"]
+    assert settings["highlighted_classes"] == list(CLASSES)
+    saved("bert", mbert_tokenizer, folder / "snli")
+    classifier = models.load_model(f"hf:{folder / 'snli'}")
+    write_esnli(folder / "esnli" / "esnli_dev.csv", STARS)
+    highlights = data.load_dataset(settings["highlights"], "dev")
+    labels = classifier.labels_of(highlights, names=settings["highlighted_classes"])
+    assert [CLASSES[label] for label in labels] == [highlights.label_names[label] for label in highlights.labels]
+    assert marked(highlights) == [["man", "rests."]]

@@ -17,7 +17,7 @@
 # tables may rest on eleven inputs, and this page asks the question again with every input in its own place: what is
 # printed, what the fault does, and how much of each metric's spread over methods is more than noise.
 #
-# At every profile the texts are English messages of a program in place of premises and hypotheses, and both
+# But for the `paper` profile the texts are English messages of a program in place of premises and hypotheses, and both
 # models are small {term}`stand-ins <stand-in>`. No printed value is a target; verdicts are on statements. Intervals
 # come from drawing messages again, each by all models, with all methods.
 

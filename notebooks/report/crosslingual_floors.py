@@ -21,7 +21,7 @@
 # A *floor* is a row of scores that knows nothing of the prediction. What it reaches is what these three are worth. There
 # are three floors: `uniform`, the same score for every piece; `activation` with L2, the norm of the embedding, which is
 # one of the paper's thirteen; and `random` scores. **The paper has no counterpart to this page**, and nothing here is
-# compared with printed numbers. Texts and models are {term}`stand-ins <stand-in>` at every profile.
+# compared with printed numbers. Texts and models are {term}`stand-ins <stand-in>`, but for the `paper` profile.
 
 # %% tags=["parameters"]
 profile = "laptop"

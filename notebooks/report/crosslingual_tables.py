@@ -12,7 +12,7 @@
 # English words; words are matched by an aligner. This page has everything they print about rho, and how well the models
 # read each language, beside our run.
 #
-# At every profile the texts are messages of a program in place of premises and hypotheses, and both models
+# But for the `paper` profile the texts are messages of a program in place of premises and hypotheses, and both models
 # are small {term}`stand-ins <stand-in>`. No printed value is a target; verdicts are on statements. Intervals come from
 # drawing messages again, each in all languages, by all models, with all methods.
 
