@@ -57,16 +57,17 @@ def log_odds(p_full: Tensor, path: Tensor, n_steps: Tensor | None = None) -> Ten
 
 
 def n_auc(curve: Tensor) -> Tensor:
-    """Area under a curve after min-max normalisation of its own values, [B], in [0, 1] (EvalxNLP's N-AUC).
+    """Area under a curve over the largest it could have, [B]: auc / max of the curve, in [0, 1] (Ngai & Rudzicz 2022).
 
-    (auc - min) / (max - min) of the curve [B, K]; NaN where the curve is flat, which has no shape to measure. For a
-    curve of what is lost while the least important features go, lower is better; for the most important, higher.
+    curve [B, K]: the unperturbed input first, then equally spaced shares of features gone, 0 to 20 % in the FAD curve.
+    Of a data set: one row, its accuracy at each share. Of an input: 1 where the class is still the one predicted at
+    first; the maximum is then 1 and the mean over inputs is the data set's value. MoRF: lower is better. NaN where the
+    curve is 0 throughout.
 
-    >>> round(n_auc(torch.tensor([[0.9, 0.7, 0.5]])).item(), 4)
-    0.5
+    >>> round(n_auc(torch.tensor([[0.8, 0.6, 0.2]])).item(), 4)  # area .55 of .8
+    0.6875
     """
-    low, high = curve.amin(dim=1), curve.amax(dim=1)
-    return torch.where(high > low, (auc(curve) - low) / (high - low), torch.nan)
+    return auc(curve) / curve.amax(dim=1).where(curve.amax(dim=1) > 0, torch.nan)
 
 
 def _used_steps(path: Tensor, n_steps: Tensor | None) -> Tensor:
