@@ -1,0 +1,331 @@
+"""One call, one table: every metric of every attribution of a model's predictions, for texts and images alike.
+
+    table = evaluate(load_model("local:text/movie-seed0"), ["A warm, funny film."], methods=["saliency", "lime"])
+
+Metrics that need the same perturbed rows share them, whatever method they are about. Shape letters: B inputs, F
+features, K groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import pandas as pd
+import torch
+from torch import Tensor, nn
+from tqdm.auto import tqdm
+
+from faithlib.attribution import Row, attribute, attribute_rows
+from faithlib.bounds import Bounds, beam_bounds, exact_bounds, naopc
+from faithlib.errors import InputError, unknown
+from faithlib.inputs import ImageInputs, Inputs, TextInputs
+from faithlib.masks import checked_mask, top_ratio
+from faithlib.metrics import (
+    auc,
+    auprc,
+    average_precision,
+    complexity,
+    comprehensiveness_eraser,
+    erasure_rationales,
+    iou_f1,
+    n_auc,
+    sparseness,
+    sufficiency_eraser,
+    token_f1,
+)
+from faithlib.models import Classifier
+from faithlib.perturb import Perturber, costs
+from faithlib.scoring import aopc_scores, hard_scores, saco_scores, soft_scores
+
+Direction = Literal["higher", "lower"]
+HIGHER: Direction = "higher"
+LOWER: Direction = "lower"
+FAD_SHARES = (0.0, 0.05, 0.1, 0.15, 0.2)
+EXACT_UP_TO = 8  # features, for bounds of AOPC
+ALL_SHARES = tuple(step / 10 for step in range(11))
+DEFAULT_METHODS = {
+    "text": ("input_x_gradient", "integrated_gradients", "saliency", "lime", "occlusion", "random"),
+    "image": ("integrated_gradients", "grad_cam", "transformer_attribution", "rollout", "random"),
+}
+
+
+@dataclass(frozen=True)
+class _Options:
+    """What metrics leave open."""
+
+    draws: int
+    seed: int
+    groups: int
+    beam: int
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """Inputs that metrics can ask about together: one perturber, and what only depends on model and inputs."""
+
+    perturber: Perturber
+    options: _Options  # `groups` as many as these inputs have
+    gold: Tensor | None
+    gold_size: int
+
+    @property
+    def present(self) -> Tensor:
+        return self.perturber.feature_mask
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """Bounds of AOPC, of no one method: searched once."""
+        if self.present.shape[1] <= EXACT_UP_TO:
+            return exact_bounds(self.perturber)
+        return beam_bounds(self.perturber, width=self.options.beam)
+
+    def still_predicted(self, scores: Tensor, shares: Sequence[float]) -> Tensor:
+        """1 where the predicted class stays the predicted one while these shares of the features go, [B, K]."""
+        kept = ~top_ratio(scores, shares, self.present)
+        return (self.perturber.logits(kept).argmax(dim=-1) == self.perturber.predicted[:, None]).float()
+
+
+Values = dict[str, Tensor]
+
+
+def _hard(asked: _Asked, scores: Tensor) -> Values:
+    return {name: values.mean(dim=1) for name, values in hard_scores(asked.perturber, scores).items()}
+
+
+def _soft(asked: _Asked, scores: Tensor) -> Values:
+    drawn = soft_scores(asked.perturber, scores, draws=asked.options.draws, seed=asked.options.seed)
+    return {name: values.mean(dim=1) for name, values in drawn.items()}
+
+
+def _eraser(asked: _Asked, scores: Tensor) -> Values:
+    rationales = erasure_rationales(scores, asked.present)
+    full, ask = asked.perturber.full, asked.perturber.keep
+    return {
+        "comprehensiveness_eraser": comprehensiveness_eraser(full, ask(asked.present[:, None] & ~rationales)),
+        "sufficiency_eraser": sufficiency_eraser(full, ask(rationales)),
+    }
+
+
+def _aopc(asked: _Asked, scores: Tensor) -> Values:
+    return aopc_scores(asked.perturber, scores)
+
+
+def _naopc(asked: _Asked, scores: Tensor) -> Values:
+    found = aopc_scores(asked.perturber, scores)
+    bounds = asked.bounds
+    return {f"n{name}": naopc(value, bounds.lower, bounds.upper) for name, value in found.items()}
+
+
+def _groups(asked: _Asked, scores: Tensor) -> Values:
+    found = saco_scores(asked.perturber, scores, k=asked.options.groups)
+    return {name: found[name] for name in ("saco", "auc", "log_odds")}
+
+
+def _curves(asked: _Asked, scores: Tensor) -> Values:
+    return {
+        "n_auc": n_auc(asked.still_predicted(scores, FAD_SHARES)),
+        "autpc": auc(asked.still_predicted(scores, ALL_SHARES)),
+    }
+
+
+def _simplicity(asked: _Asked, scores: Tensor) -> Values:
+    return {"complexity": complexity(scores, asked.present), "sparseness": sparseness(scores, asked.present)}
+
+
+def _plausibility(asked: _Asked, scores: Tensor) -> Values:
+    assert asked.gold is not None
+    given = (scores, asked.gold, asked.present)
+    return {
+        "iou_f1": iou_f1(*given, k=asked.gold_size),
+        "token_f1": token_f1(*given, k=asked.gold_size),
+        "auprc": auprc(*given),
+        "average_precision": average_precision(*given),
+    }
+
+
+@dataclass(frozen=True)
+class Family:
+    """Metrics that are computed from the same rows, with the direction that is better for each."""
+
+    directions: Mapping[str, Direction]
+    compute: Callable[[_Asked, Tensor], Values]
+    needs_gold: bool = False
+    is_default: bool = True
+
+
+FAMILIES: Mapping[str, Family] = {
+    "hard": Family({"ns": HIGHER, "nc": HIGHER}, _hard),
+    "soft": Family({"soft_ns": HIGHER, "soft_nc": HIGHER}, _soft),
+    "eraser": Family({"comprehensiveness_eraser": HIGHER, "sufficiency_eraser": LOWER}, _eraser),
+    "aopc": Family({"aopc_morf": HIGHER, "aopc_lerf": LOWER}, _aopc),
+    "naopc": Family({"naopc_morf": HIGHER, "naopc_lerf": LOWER}, _naopc, is_default=False),
+    "groups": Family({"saco": HIGHER, "auc": LOWER, "log_odds": LOWER}, _groups),
+    "curves": Family({"n_auc": LOWER, "autpc": LOWER}, _curves),
+    "simplicity": Family({"complexity": LOWER, "sparseness": HIGHER}, _simplicity),
+    "plausibility": Family(
+        {"iou_f1": HIGHER, "token_f1": HIGHER, "auprc": HIGHER, "average_precision": HIGHER},
+        _plausibility,
+        needs_gold=True,
+    ),
+}
+METRICS: Mapping[str, Direction] = {
+    name: direction for family in FAMILIES.values() for name, direction in family.directions.items()
+}
+
+
+def evaluate(
+    model: nn.Module | Classifier,
+    inputs: Inputs | Sequence[str],
+    *,
+    methods: Sequence[str | Row] | Mapping[str, str | Row | Tensor] | None = None,
+    metrics: Sequence[str] | None = None,
+    gold: Tensor | None = None,
+    erase: str | None = None,
+    draws: int = 4,
+    seed: int = 0,
+    groups: int = 10,
+    beam: int = 3,
+) -> pd.DataFrame:
+    """Metrics of attributions of the predicted class, one value a row: input, method, metric, value, direction.
+
+    - `model`, `inputs`: a classifier in `eval()` mode with `TextInputs` or `ImageInputs`; with a `Classifier` of
+      `load_model`, plain texts will do.
+    - `methods`: names of `attribution.methods`, `Row`s for more than a method's defaults, or a mapping from names of
+      your choice to these, or to scores [B, F] from elsewhere. Default: DEFAULT_METHODS.
+    - `metrics`: names of METRICS. Default: all that can be computed, but for `naopc_morf` and `naopc_lerf`, whose
+      bounds take thousands of rows for a long input (`beam` wide; exact up to 8 features).
+    - `gold`: what people marked, bool [B, F], for the metrics of plausibility. `token_f1` and `iou_f1` take as many
+      features as are marked on average.
+    - `erase`: what takes the place of an erased feature in every metric and in every method that erases and does not
+      say otherwise (`Perturber`). Soft metrics always drop elements of embeddings.
+    - `draws`, `seed`: of the soft metrics. `groups`: of SaCo, AUC and log-odds; an input with fewer features has as
+      many groups as features.
+
+    Probabilities, float32. `direction` says whether a "higher" or a "lower" value is better. A value that is undefined
+    for an input (its metric's docstring says when) is NaN and stays in the table. A row is run once, whoever asks for
+    it: `table.attrs["costs"]` has rows asked and run, forwards and seconds.
+
+    Values do not depend on which inputs, methods or metrics are evaluated beside them, but for `token_f1` and `iou_f1`.
+
+    Raises InputError, UnknownNameError or ModelError for what does not go together, before any row is run where that
+    can be known.
+    """
+    network, inputs = _opened(model, inputs)
+    kind = "text" if isinstance(inputs, TextInputs) else "image"
+    named = _named(DEFAULT_METHODS[kind] if methods is None else methods)
+    families = _families(metrics, gold)
+    mask = inputs.feature_mask
+    for name, what in named.items():
+        if isinstance(what, Tensor):
+            _check_scores(name, what, mask)
+    if gold is not None and (gold.dtype != torch.bool or gold.shape != mask.shape):
+        raise InputError(f"gold is {gold.dtype} {tuple(gold.shape)}: expected bool [B, F] = {list(mask.shape)}")
+    options = _Options(draws=draws, seed=seed, groups=groups, beam=beam)
+    wanted = list(METRICS) if metrics is None else list(metrics)
+    found: list[pd.DataFrame] = []
+    asked_all: list[Perturber] = []
+    with tqdm(total=len(inputs) * len(named), unit="attribution", delay=3, leave=False, disable=None) as bar:
+        for rows, own_groups in _alike(mask.sum(dim=1), groups):
+            part = inputs[rows]
+            asked = _asked(Perturber(network, part, erase=erase), replace(options, groups=own_groups), gold, rows)
+            asked_all.append(asked.perturber)
+            for name, scores in _scores(named, network, part, asked.perturber, rows):
+                for family in families:
+                    values = family.compute(asked, scores)
+                    found += [_tidy(rows, name, metric, values[metric]) for metric in values if metric in wanted]
+                bar.update(len(rows))
+    table = pd.concat(found).sort_values("input", kind="stable", ignore_index=True)
+    table["direction"] = table["metric"].map(METRICS)
+    table.attrs["costs"] = costs(*asked_all)
+    return table
+
+
+def _opened(model: nn.Module | Classifier, inputs: Inputs | Sequence[str]) -> tuple[nn.Module, Inputs]:
+    """The network, and inputs made of plain texts."""
+    network = model.model if isinstance(model, Classifier) else model
+    if isinstance(inputs, TextInputs | ImageInputs):
+        return network, inputs.to(next(network.parameters()).device)
+    if not isinstance(model, Classifier) or model.tokenizer is None:
+        raise InputError(
+            f"inputs are {type(inputs).__name__}: expected TextInputs or ImageInputs; plain texts need a Classifier of "
+            "load_model, which knows its tokenizer"
+        )
+    made = TextInputs.from_texts(inputs, model.tokenizer, unit="word")
+    return network, made.to(next(network.parameters()).device)
+
+
+def _named(methods: Sequence[str | Row] | Mapping[str, str | Row | Tensor]) -> dict[str, Row | Tensor]:
+    """Rows and scores by name."""
+    if isinstance(methods, str) or not methods:
+        raise InputError(f"methods {methods!r}: expected at least one, as in ['saliency', 'lime']")
+    if not isinstance(methods, Mapping):
+        methods = {what if isinstance(what, str) else what.name: what for what in methods}
+    return {name: Row(what) if isinstance(what, str) else what for name, what in methods.items()}
+
+
+def _families(metrics: Sequence[str] | None, gold: Tensor | None) -> list[Family]:
+    """The families to compute: those of the metrics, or all that can be."""
+    if metrics is None:
+        return [one for one in FAMILIES.values() if one.is_default and (gold is not None or not one.needs_gold)]
+    if isinstance(metrics, str) or not metrics:
+        raise InputError(f"metrics {metrics!r}: expected at least one, as in ['soft_nc', 'saco']")
+    if strange := [name for name in metrics if name not in METRICS]:
+        raise unknown("metric", strange[0], METRICS)
+    chosen = [one for one in FAMILIES.values() if one.directions.keys() & set(metrics)]
+    if gold is None and (needy := [one for one in chosen if one.needs_gold]):
+        raise InputError(f"{', '.join(needy[0].directions)} compare with what people marked: give gold, bool [B, F]")
+    return chosen
+
+
+def _check_scores(name: str, scores: Tensor, mask: Tensor) -> None:
+    if scores.shape != mask.shape:
+        raise InputError(
+            f"scores of {name!r} have shape {tuple(scores.shape)}: expected [B, F] = {list(mask.shape)}, one score a "
+            "feature and anything beyond an input's features"
+        )
+    checked_mask(scores, mask.to(scores.device))
+
+
+def _alike(n_features: Tensor, groups: int) -> Iterator[tuple[list[int], int]]:
+    """Inputs that metrics treat alike: with the same number of groups, which is given, and the same way to bounds."""
+    if groups < 1:
+        raise InputError(f"groups {groups}: expected at least one")
+    sizes = [(min(n, groups), n <= EXACT_UP_TO) for n in n_features.tolist()]
+    for size in sorted(set(sizes)):
+        yield [b for b, own in enumerate(sizes) if own == size], size[0]
+
+
+def _asked(perturber: Perturber, options: _Options, gold: Tensor | None, rows: list[int]) -> _Asked:
+    if gold is None:
+        return _Asked(perturber, options, None, 1)
+    marked = gold.to(perturber.device)
+    # Of all inputs, so that how they are grouped here does not show.
+    sizes = marked.sum(dim=1)[marked.any(dim=1)].float()
+    average = max(1, round(float(sizes.mean()))) if len(sizes) else 1
+    return _Asked(perturber, options, marked[rows, : perturber.feature_mask.shape[1]], average)
+
+
+def _scores(
+    named: Mapping[str, Row | Tensor], network: nn.Module, part: Inputs, perturber: Perturber, rows: list[int]
+) -> Iterator[tuple[str, Tensor]]:
+    """Each method's scores [B, F] of some of the inputs."""
+    width = perturber.feature_mask.shape[1]
+    explained: dict[str, Tensor] = {}
+    asked = [what for what in named.values() if isinstance(what, Row)]
+    if isinstance(part, TextInputs) and asked:
+        explained, _ = attribute_rows(asked, network, part, perturber=perturber)
+    for name, what in named.items():
+        if isinstance(what, Tensor):
+            yield name, what[rows, :width].to(perturber.device)
+        elif what.name in explained:
+            yield name, explained[what.name]
+        else:
+            given: dict[str, Any] = {"output": what.output, "aggregation": what.aggregation, "pool": what.pool}
+            yield name, attribute(what.method, network, part, **given, **what.options)
+
+
+def _tidy(rows: list[int], method: str, metric: str, values: Tensor) -> pd.DataFrame:
+    return pd.DataFrame({"input": rows, "method": method, "metric": metric, "value": values.double().cpu().numpy()})

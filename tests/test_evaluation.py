@@ -1,0 +1,191 @@
+"""One table for all metrics: equal to the single calls, whatever stands beside, and right about which way is better."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+import torch
+from bag_model import Bag
+from toy_models import image_inputs, text_inputs, text_model, vision_model
+
+import faithlib
+from faithlib.attribution import Row, attribute
+from faithlib.bounds import beam_bounds, exact_bounds, naopc
+from faithlib.errors import InputError, UnknownNameError
+from faithlib.evaluation import ALL_SHARES, FAD_SHARES, FAMILIES, METRICS, evaluate
+from faithlib.masks import top_ratio
+from faithlib.metrics import auc, auprc, complexity, n_auc, sparseness, token_f1
+from faithlib.models import load_model
+from faithlib.perturb import Perturber
+from faithlib.scoring import aopc_scores, hard_scores, saco_scores, soft_scores
+
+FAITHFULNESS = [
+    name for name in METRICS if name not in FAMILIES["simplicity"].directions | FAMILIES["plausibility"].directions
+]
+
+
+def cell(table: pd.DataFrame, b: int, method: str, metric: str) -> float:
+    found = table[(table.input == b) & (table.method == method) & (table.metric == metric)].value
+    assert len(found) == 1
+    return float(found.iloc[0])
+
+
+def same(found: float, expected: float) -> None:
+    assert found == pytest.approx(expected, abs=1e-5, nan_ok=True)
+
+
+@pytest.fixture(scope="module")
+def bag():
+    model = Bag()
+    return model, model.texts((16, 9, 6, 4, 3))
+
+
+def test_every_value_is_that_of_the_single_call_on_the_input_alone(bag):
+    model, inputs = bag
+    scores = torch.randn(inputs.feature_mask.shape, generator=torch.Generator().manual_seed(3))
+    table = evaluate(
+        model,
+        inputs,
+        methods={"mine": scores},
+        metrics=[m for m in METRICS if m not in FAMILIES["plausibility"].directions],
+        groups=6,
+    )
+    assert table.groupby("metric").size().eq(len(inputs)).all()
+    for b in range(len(inputs)):
+        one, n = inputs[[b]], int(inputs.n_features[b])
+        own = scores[b : b + 1, :n]
+        alone = Perturber(model, one)
+        found = aopc_scores(alone, own)
+        bounds = exact_bounds(alone) if n <= 8 else beam_bounds(alone, width=3)
+        expected = {name: values.mean() for name, values in hard_scores(alone, own).items()}
+        expected |= {name: values.mean() for name, values in soft_scores(alone, own, draws=4).items()}
+        expected |= found | {f"n{name}": naopc(value, bounds.lower, bounds.upper) for name, value in found.items()}
+        groups = saco_scores(alone, own, k=min(n, 6))
+        expected |= {name: groups[name] for name in ("saco", "auc", "log_odds")}
+        stays = {
+            shares: (alone.logits(~top_ratio(own, shares)).argmax(dim=-1) == alone.predicted[:, None]).float()
+            for shares in (FAD_SHARES, ALL_SHARES)
+        }
+        expected |= {"n_auc": n_auc(stays[FAD_SHARES]), "autpc": auc(stays[ALL_SHARES])}
+        expected |= {"complexity": complexity(own), "sparseness": sparseness(own)}
+        for metric, value in expected.items():
+            same(cell(table, b, "mine", metric), float(value))
+
+
+def test_the_closed_form_explanation_is_better_than_its_opposite_under_every_metric_of_faithfulness(bag):
+    """Also says that no direction is turned round."""
+    model, _ = bag
+    inputs = model.texts((14, 13, 12, 12, 11, 11, 10, 10))
+    predicted = Perturber(model, inputs).predicted
+    both = torch.stack([model.exact(inputs, 0), model.exact(inputs, 1)])
+    truth = torch.where(predicted[:, None] == 0, both[0] - both[1], both[1] - both[0])
+    table = evaluate(model, inputs, methods={"truth": truth, "opposite": -truth}, metrics=FAITHFULNESS, draws=16)
+    means = table.groupby(["metric", "direction", "method"]).value.mean().unstack().reset_index()
+    for row in means.itertuples():
+        assert (row.truth > row.opposite) == (row.direction == "higher"), row.metric
+        assert row.truth != row.opposite, row.metric
+
+
+def test_methods_share_rows_and_a_second_one_of_the_same_scores_costs_nothing(bag):
+    model, inputs = bag
+    scores = torch.randn(inputs.feature_mask.shape, generator=torch.Generator().manual_seed(3))
+    once = evaluate(model, inputs, methods={"a": scores}).attrs["costs"]
+    twice = evaluate(model, inputs, methods={"a": scores, "b": scores.clone()}).attrs["costs"]
+    assert twice["rows_run"] == once["rows_run"] < once["rows_asked"] < twice["rows_asked"]
+
+
+def test_methods_by_name_row_and_scores_are_explained_as_attribute_does():
+    model = text_model("bert")
+    inputs = text_inputs(model, (12, 7, 5))
+    methods = {
+        "saliency": "saliency",
+        "l2": Row("saliency", "l2", "logit"),
+        "own": torch.rand(inputs.feature_mask.shape),
+    }
+    table = evaluate(model, inputs, methods=methods, metrics=["sparseness"])
+    expected = {
+        "saliency": attribute("saliency", model, inputs),
+        "l2": attribute("saliency", model, inputs, output="logit", aggregation="l2"),
+        "own": methods["own"],
+    }
+    for name, scores in expected.items():
+        values = sparseness(scores, inputs.feature_mask)
+        for b in range(len(inputs)):
+            same(cell(table, b, name, "sparseness"), float(values[b]))
+    assert list(table.columns) == ["input", "method", "metric", "value", "direction"]
+    assert list(dict.fromkeys(table.method)) == list(methods)
+    listed = evaluate(model, inputs, methods=[Row("saliency", "l2", "logit")], metrics=["sparseness"])
+    assert listed.method.unique().tolist() == ["saliency l2 logit predicted sum"]
+
+
+def test_images_get_the_same_table():
+    model, inputs = vision_model(), image_inputs()
+    table = evaluate(model, inputs, methods=["rollout", "integrated_gradients", "random"], groups=4)
+    assert set(table.metric) == {
+        m for f in FAMILIES.values() if f.is_default and not f.needs_gold for m in f.directions
+    }
+    scores = attribute("rollout", model, inputs)
+    perturber = Perturber(model, inputs)
+    hard, groups = hard_scores(perturber, scores), saco_scores(perturber, scores, k=4)
+    for b in range(len(inputs)):
+        same(cell(table, b, "rollout", "nc"), float(hard["nc"][b].mean()))
+        same(cell(table, b, "rollout", "saco"), float(groups["saco"][b]))
+
+
+def test_what_people_marked_is_compared_with(bag):
+    model, inputs = bag
+    scores = torch.rand(inputs.feature_mask.shape)
+    gold = torch.zeros_like(inputs.feature_mask)
+    gold[0, :6], gold[1, 2], gold[2, :2] = True, True, True  # 3 on average; nothing is marked in the others
+    table = evaluate(model, inputs, methods={"mine": scores}, metrics=["token_f1", "auprc"], gold=gold)
+    f1 = token_f1(scores, gold, inputs.feature_mask, k=3)
+    area = auprc(scores, gold, inputs.feature_mask)
+    for b in range(len(inputs)):
+        same(cell(table, b, "mine", "token_f1"), float(f1[b]))
+        same(cell(table, b, "mine", "auprc"), float(area[b]))
+    assert table[table.input >= 3].value.isna().all()
+
+
+def test_a_classifier_takes_plain_texts():
+    texts = ["A warm, funny film.", "Two long, dull hours."]
+    table = evaluate(load_model("local:text/movie-seed0"), texts, methods=["saliency"], metrics=["soft_nc"])
+    assert table.input.tolist() == [0, 1]
+    assert table.value.between(0, 1.5).all()
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"metrics": ["soft_nc", "sofd_ns"]}, UnknownNameError, "soft_ns"),
+        ({"metrics": "soft_nc"}, InputError, "expected at least one"),
+        ({"methods": []}, InputError, "expected at least one"),
+        ({"methods": ["salience"]}, UnknownNameError, "saliency"),
+        ({"methods": ["rollout"]}, UnknownNameError, "explains images"),
+        ({"methods": {"mine": torch.ones(5, 3)}}, InputError, r"scores of 'mine' have shape \(5, 3\)"),
+        ({"methods": {"mine": torch.full((5, 14), torch.nan)}}, InputError, "finite"),
+        ({"metrics": ["auprc"]}, InputError, "give gold"),
+        ({"gold": torch.ones(5, 14)}, InputError, "expected bool"),
+        ({"groups": 0}, InputError, "groups 0"),
+        ({"erase": "blur"}, UnknownNameError, "delete"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(bag, given, error, message):
+    model, inputs = bag
+    with pytest.raises(error, match=message):
+        evaluate(model, inputs, **({"methods": ["saliency"]} | given))
+
+
+def test_texts_need_a_tokenizer(bag):
+    with pytest.raises(InputError, match="plain texts need a Classifier"):
+        evaluate(bag[0], ["a fine film"])
+
+
+def test_the_package_offers_it_without_importing_it_first():
+    code = "import sys, faithlib; assert 'torch' not in sys.modules; print(faithlib.evaluate.__module__)"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "faithlib.evaluation"
+    with pytest.raises(AttributeError, match="evaluat"):
+        _ = faithlib.evaluat
