@@ -64,7 +64,8 @@ lock: $(ENVIRONMENT) ## resolve pyproject.toml into requirements.lock again
 clean: ## remove what was built (results and book; not the environment, not the fetched sources)
 	rm -rf data/results book/_build book/executed .snakemake .pytest_cache .mypy_cache .ruff_cache .hypothesis .lock.tmp
 
-# uv installs in a fifth of pip's time, so pip only brings uv; where uv cannot reach the index, pip does all of it.
+# uv installs in a fifth of pip's time, so pip only brings uv; where uv cannot reach the index, pip does all of it. Bytecode
+# is made once, here (half a minute): where PYTHONDONTWRITEBYTECODE is set, every notebook would spend ten seconds on it again.
 $(ENVIRONMENT): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if v == (3, 11) else f"Python 3.11 is needed, $(PYTHON) is {v[0]}.{v[1]}: make PYTHON=/path/to/python3.11")'
 	@echo "installing the environment into .venv (about 6.5 GB, once)"
@@ -73,6 +74,7 @@ $(ENVIRONMENT): requirements.lock pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r .venv/uv.lock
 	@VIRTUAL_ENV=.venv $(BIN)/uv pip install --quiet --require-hashes -r requirements.lock || \
 	 $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m compileall -qq -j 0 -x '/tests?/' .venv/lib || true # some files are templates
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@rm -f .venv/.made-from-*
 	@touch $@
