@@ -26,7 +26,7 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithlib import compare, figures, study
-from faithlib.compare import AGGREGATED, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN, Interval, highest, less
+from faithlib.compare import AGGREGATED, ERASING, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN, Interval, highest, less
 from faithlib.figures import OURS, PALETTE, PUBLISHED, row_label
 
 run = study.start("crosslingual_tables", profile=profile)
@@ -62,6 +62,14 @@ def mean_of(rows, *, output=None, languages=None, models=None, setting="main"):
         return frame.loc[:, chosen].mean(axis=1)
 
     return function
+
+
+def of_methods(function, *settings):
+    """The interval of a function of methods in the main setting (and others); n is that of their smallest cell.
+
+    A floor may be undefined where methods are not: uniform scores have no rank where all words have one piece.
+    """
+    return power.interval(function, method=[*AGGREGATED, *ERASING], setting=["main", *settings])
 
 
 def numbers(function):
@@ -165,7 +173,7 @@ def printed_rows(table, output):
     return np.array([published(table, *row, output) for row in THIRTEEN])
 
 
-ranked = {output: power.interval(tau_with(printed_rows(theirs, output), output)) for output in OUTPUT_NAMES}
+ranked = {output: of_methods(tau_with(printed_rows(theirs, output), output)) for output in OUTPUT_NAMES}
 Markdown("; ".join(f"{OUTPUT_NAMES[output]}: {found}" for output, found in ranked.items()))
 
 # %% [markdown]
@@ -266,7 +274,7 @@ for number, frame in by_language.items():
         for output in OUTPUT_NAMES:
             part = frame[(frame.model == model) & (frame.output == output)].set_index(["method", "aggregation"])
             printed = part.published.reindex(THIRTEEN).to_numpy()
-            found = power.interval(tau_with(printed, output, languages=[TABLES[number]], models=[model]))
+            found = of_methods(tau_with(printed, output, languages=[TABLES[number]], models=[model]))
             summary.append(
                 {
                     "table": f"Table {number}",
@@ -393,7 +401,7 @@ def pearson(frame):
     return pd.Series(values @ x / (np.linalg.norm(values, axis=1) * np.linalg.norm(x)), index=frame.index)
 
 
-over_languages = power.interval(pearson)
+over_languages = of_methods(pearson)
 Markdown(f"Over {len(order)} languages: {over_languages}; the paper, over seven: .83.")
 
 # %% [markdown]
@@ -464,7 +472,7 @@ figures.save(
 # %%
 def part(claim_id, says, function, *, at_least=False, source=None):
     """A tested part of a claim: a function of the cells is above zero, or (`at_least`) not below."""
-    found = (source or power).interval(function)
+    found = of_methods(function) if source is None else source.interval(function)
     verdict = compare.claim(found)
     if at_least and verdict == compare.INCONCLUSIVE and (found.units or 0) >= compare.FEWEST_UNITS:
         verdict = compare.HOLDS
@@ -535,7 +543,7 @@ table_verdicts = {
     "crosslingual_table2": by_claim["xl_c05"],
     "crosslingual_table7": by_claim["xl_c06"],
     "crosslingual_figure7": compare.every(
-        [compare.claim(power.interval(less(mean_of(THIRTEEN, output="loss"), mean_of(THIRTEEN, output="loss", setting=s))))
+        [compare.claim(of_methods(less(mean_of(THIRTEEN, output="loss"), mean_of(THIRTEEN, output="loss", setting=s)), s))
          for s in list(SETTINGS)[1:]]
     ),
 }  # fmt: skip
@@ -551,7 +559,7 @@ for model in models:
     printed = compare.published("crosslingual_table8").set_index(["model", "method", "aggregation", "output"]).value
     for output in OUTPUT_NAMES:
         values = np.array([printed.get((ARCHITECTURES.get(model), *row, output), np.nan) for row in THIRTEEN])
-        of_models.append(power.interval(tau_with(values, output, models=[model])))
+        of_models.append(of_methods(tau_with(values, output, models=[model])))
 table_verdicts["crosslingual_table8"] = compare.every(compare.claim(found) for found in of_models)
 table_notes["crosslingual_table8"] = (
     f"{where}, lowest tau with the printed order: {min(of_models, key=lambda f: f.estimate)}"
