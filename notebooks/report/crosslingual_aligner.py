@@ -29,7 +29,8 @@ from faithlib.figures import PALETTE
 
 run = study.start("crosslingual_aligner", profile=profile)
 figures.theme()
-LAYER = study.settings("crosslingual_alignment", profile)["align_layer"]  # whose links every other page uses
+settings = study.settings("crosslingual_alignment", profile)
+LAYER = settings["align_layer"]  # whose links every other page uses
 CHOSEN_ON = "bible"  # the gold that comes with the package registries
 OURS_BY, OTHER, STATISTICAL = "mutual argmax", "softmax", "fast_align"
 GOLD = {
@@ -163,8 +164,8 @@ figures.save(
     "crosslingual_aligner_layers",
     alt="Line plot of the alignment error rate by layer of the encoder for two linking rules, with fast_align as a "
     "level line. " + ". ".join(map(spoken_aer, here)) + ".",
-    caption="Alignment error rate by layer, bands: 95 % intervals over sentences. fast_align learns from all sentences "
-    "of the set, the encoder from none of them.",
+    caption="Alignment error rate by layer, bands: 95 % intervals over sentences. fast_align learns from these and others "
+    f"of the set, {settings['learnt_from']:,} at most; the encoder from none of them.",
 )
 
 
@@ -268,7 +269,7 @@ Markdown(said + (f"\n\nBest layer on the other gold sets: {elsewhere}." if elsew
 # ## On the messages themselves
 #
 # Nobody has aligned the messages by hand. But two aligners that have nothing in common, the encoder and `fast_align`,
-# will rarely make the same mistake. F1 between their links, with `fast_align` learning from all messages of a language:
+# will rarely make the same mistake. F1 between their links, with the number of messages that `fast_align` learns from:
 
 # %%
 agreement = study.load("crosslingual_agreement", profile).drop(columns="n").rename(columns={"units": "n"})
@@ -303,7 +304,11 @@ ranks = agreement[["estimate", "learnt_from"]].corr("spearman").iloc[0, 1]
 Markdown(
     f"They agree most in {agreement.language.iloc[0]} and least in {agreement.language.iloc[-1]}. Low agreement may be "
     "the fault of either: `fast_align` needs thousands of pairs, and has fewer in some languages"
-    + (f" (Spearman's correlation of F1 with their number: {ranks:.2f})" if len(agreement) > 2 else "")
+    + (
+        f" (Spearman's correlation of F1 with their number: {ranks:.2f})"
+        if len(agreement) > 2 and ranks == ranks
+        else ""
+    )
     + ". In Chinese every character is a word to us, so that an English word stands for several, of which our aligner "
     "links one at most. Where links are worse, {doc}`rho <crosslingual_tables>` suffers, whatever the explanation."
 )
@@ -318,7 +323,7 @@ Markdown(
 # often than English BERT, which the authors leave open. There is only a picture, without numbers, so that nothing
 # printed stands in our table.
 #
-# **Our run.** The same test on all messages of the test split, batches of eight in random order, several orders. Frozen
+# **Our run.** The same test on messages of the test split, batches of eight in random order, one order or more. Frozen
 # and fine-tuned: the multilingual encoder, and the two classifiers that we made of it, one seed of each. In the place
 # of BERT stands a small encoder that knows English only. Chance is one in eleven. The orders share their messages, so
 # that each interval draws only as many batches as one order has: an order more makes the estimate steadier, and no
