@@ -77,6 +77,11 @@ class Interval:
     def __str__(self) -> str:
         return f"{self.estimate:.3f} [{self.low:.3f}, {self.high:.3f}]"
 
+    @property
+    def ends(self) -> dict[str, float]:
+        """Estimate, low and high by these names, as the columns of a table."""
+        return {"estimate": self.estimate, "low": self.low, "high": self.high}
+
     def contains(self, value: float) -> bool:
         """Whether `value` lies within the interval."""
         return self.low <= value <= self.high
@@ -168,6 +173,35 @@ def lowest(functions: Sequence[Cells]) -> Cells:
 def highest(functions: Sequence[Cells]) -> Cells:
     """The largest of several functions of the cells, in each resample anew."""
     return lambda frame: pd.concat([function(frame) for function in functions], axis=1).max(axis=1)
+
+
+def row_means(rows: Iterable[tuple[str, str]], **labels: object) -> Cells:
+    """The mean over the cells of rows (method, aggregation) that have the given `labels`, each one or several.
+
+    What ignores the prediction has one value for all outputs: its cells have the output "none", and belong to each.
+
+    >>> cells = pd.MultiIndex.from_tuples(
+    ...     [("lime", "none", "loss"), ("lime", "none", "top_prediction"), ("uniform", "none", "none")],
+    ...     names=["method", "aggregation", "output"],
+    ... )
+    >>> frame = pd.DataFrame([[0.5, 0.25, 0.0]], columns=cells)
+    >>> float(row_means([("lime", "none"), ("uniform", "none")], output="loss")(frame)[0])
+    0.25
+    """
+    wanted = list(rows)
+
+    def function(frame: pd.DataFrame) -> pd.Series:
+        names = frame.columns
+        pairs = pd.MultiIndex.from_arrays([names.get_level_values("method"), names.get_level_values("aggregation")])
+        chosen = pairs.isin(wanted)
+        for level, given in labels.items():
+            values = [given] if isinstance(given, str | int) else list(given)  # type: ignore[call-overload]
+            chosen &= names.get_level_values(level).isin([*values, "none"] if level == "output" else values)
+        if not chosen.any():
+            raise InputError(f"no cell of the rows {wanted} has {labels}")
+        return frame.loc[:, chosen].mean(axis=1)
+
+    return function
 
 
 def resample_means(
@@ -396,6 +430,31 @@ def every(verdicts: Iterable[str]) -> str:
     if FAILS in parts:
         return FAILS
     return HOLDS if parts and all(part in (HOLDS, MATCH) for part in parts) else INCONCLUSIVE
+
+
+def part(claim_id: str, says: str, found: Interval, *, at_least: bool = False) -> dict[str, Any]:
+    """A part of a claim as a row of a table: the quantity is above zero, or (`at_least`) not below it.
+
+    >>> part("c1", "a less b", Interval(0.1, -0.02, 0.2, 50, 50), at_least=True)["verdict"]
+    'holds'
+    """
+    verdict = claim(found)
+    if at_least and verdict == INCONCLUSIVE and (found.units or 0) >= FEWEST_UNITS:
+        verdict = HOLDS
+    return {"claim": claim_id, "part": says, **found.ends, "verdict": verdict}
+
+
+def parts_told(parts: pd.DataFrame, claim_id: str) -> str:
+    """A claim's parts (rows as `part` makes them) in words: how many hold, and the lowest."""
+    group = parts[parts.claim == claim_id]
+    if group.empty:
+        return "this profile has nothing to test it on"
+    worst = group.iloc[int(group.estimate.argmin())]
+    holding = int((group.verdict == HOLDS).sum())
+    return (
+        f"{holding} of {len(group)} parts hold; lowest: {worst.part}, "
+        f"{worst.estimate:.3f} [{worst.low:.3f}, {worst.high:.3f}]"
+    )
 
 
 def match(ours: float, theirs: float, *, tolerance: float) -> str:

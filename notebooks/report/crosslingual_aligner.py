@@ -415,8 +415,7 @@ figures.save(
 # %%
 def part(says, found, *, decides, above=0.0):
     """A comparison with its verdict on "larger than"."""
-    numbers = {"estimate": found.estimate, "low": found.low, "high": found.high}
-    return {"part": says} | numbers | {"decides": decides, "verdict": compare.claim(found, above=above)}
+    return {"part": says} | found.ends | {"decides": decides, "verdict": compare.claim(found, above=above)}
 
 
 FROZEN = multilingual[0]

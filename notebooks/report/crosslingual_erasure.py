@@ -45,6 +45,8 @@ from faithlib.compare import (
     highest,
     less,
     lowest,
+    part,
+    row_means,
 )
 from faithlib.figures import OURS, PALETTE, PUBLISHED, row_label
 from faithlib.metrics import ERASURE_BINS, first_batch_fault
@@ -96,32 +98,6 @@ def logarithmic(ax, low, high):
 
 
 # %%
-def mean_of(rows, *, output=None, metric=None, models=None):
-    """The mean over rows (method, aggregation), models and languages alike: a function of the cells.
-
-    What ignores the prediction has one value for both outputs. Rho is one metric, so its cells name none.
-    """
-
-    def function(frame):
-        names = frame.columns
-        pairs = pd.MultiIndex.from_arrays([names.get_level_values("method"), names.get_level_values("aggregation")])
-        chosen = pairs.isin(list(rows))
-        if metric:
-            chosen &= names.get_level_values("metric") == metric
-        if output:
-            chosen &= names.get_level_values("output").isin([output, "none"])
-        if models:
-            chosen &= names.get_level_values("model").isin(models)
-        return frame.loc[:, chosen].mean(axis=1)
-
-    return function
-
-
-def ends(found):
-    """An interval's numbers, for a table."""
-    return {"estimate": found.estimate, "low": found.low, "high": found.high}
-
-
 FIRST, SECOND = np.triu_indices(len(THIRTEEN), 1)
 
 
@@ -131,7 +107,7 @@ def tau_with(printed, metric, output, **how):
     untied = known != 0
 
     def tau(frame):
-        cells = [mean_of([row], metric=metric, output=output, **how)(frame).to_numpy() for row in THIRTEEN]
+        cells = [row_means([row], metric=metric, output=output, **how)(frame).to_numpy() for row in THIRTEEN]
         values = np.stack(cells, axis=1)
         agree = np.sign(values[:, FIRST] - values[:, SECOND]) * known
         return pd.Series(agree[:, untied].mean(axis=1), index=frame.index)
@@ -158,7 +134,7 @@ table3 = pd.DataFrame(
     [
         dict(zip(ROW, (metric, *row, output), strict=True))
         | {"published": theirs.get((metric, *row, output), np.nan)}
-        | ends(power.interval(mean_of([row], metric=metric, output=output)))
+        | power.interval(row_means([row], metric=metric, output=output)).ends
         for metric in METRICS
         for output in OUTPUT_NAMES
         for row in [*THIRTEEN, RELEASED, *FLOORS]
@@ -184,27 +160,16 @@ figures.table(
 # %%
 def outputs_figure(metric):
     """Table 3 for one metric as a picture, a panel an output, and the picture's content in words."""
-    fig, axes = plt.subplots(1, 2, figsize=(9.5, 5.2), sharey=True, sharex=True)
-    names = [row_label(*row) for row in THIRTEEN] + ["floor: uniform", "floor: random"]
-    places = np.arange(len(names))[::-1]
-    rows = table3[(table3.metric == metric) & (table3.method != RELEASED[0])]
-    for ax, output in zip(axes, OUTPUT_NAMES, strict=True):
-        part = rows[rows.output == output]
-        figures.dots(ax, part, places, label=f"ours {where}, 95 % interval")
-        ax.plot(part["published × 6/5"], places, "D", mfc="white", mec=PUBLISHED, mew=1.8, label="published × 6/5")
-        ax.set_title(f"output: {OUTPUT_NAMES[output]}")
-        ax.set_xlabel(METRICS[metric])
-    axes[0].set_yticks(places, names)
-    handles, texts = axes[0].get_legend_handles_labels()
-    fig.legend(handles, texts, loc="outside upper center", ncols=2, fontsize="small")
-    top = rows[rows.output == "top_prediction"].set_index(["method", "aggregation"])
-    there = top["published × 6/5"]
-    spoken = "; ".join(f"{row_label(*row)} {there[row]:.2f} and {top.estimate[row]:.2f}" for row in THIRTEEN)
-    floors = "; ".join(f"{row[0]} {top.estimate[row]:.2f}" for row in FLOORS)
-    return fig, (
-        f"Two dot plots, one an output, of {metric} of thirteen explanations and two floors, published times 6/5 and "
-        f"ours. For the top prediction: {spoken}; floors, ours alone: {floors}."
+    fig, spoken = figures.rows_by_output(
+        table3[table3.metric == metric],
+        THIRTEEN,
+        FLOORS,
+        OUTPUT_NAMES,
+        x_label=METRICS[metric],
+        ours=f"ours {where}, 95 % interval",
+        published="published × 6/5",
     )
+    return fig, f"Two dot plots, one an output, of {metric} of thirteen explanations and two floors. {spoken}"
 
 
 fig, alt = outputs_figure("comprehensiveness")
@@ -275,7 +240,7 @@ def by_architecture(metric):
                     | {"method": row[0], "aggregation": row[1], "output": output}
                     | {"published": printed.value.get(key, np.nan)}
                     | {"published over seeds": printed.spread.get(key, np.nan)}
-                    | ends(power.interval(mean_of([row], metric=metric, output=output, models=[model])))
+                    | power.interval(row_means([row], metric=metric, output=output, model=model)).ends
                     | {"over seeds": over_seeds.get((model, metric, *row, there), np.nan)}
                 )
     return pd.DataFrame(rows).assign(n=n_erased)
@@ -625,7 +590,7 @@ def spread_row(name, spread, what, printed=math.nan, factor=1.0):
     mean = spread.values.mean()
     return (
         {"metric": name, "drawn": what, "n": spread.n, "published": printed, "published, to compare": printed * factor}
-        | ends(interval(spread.seen, spread.n))
+        | interval(spread.seen, spread.n).ends
         | {"by noise alone": spread.noise[0], "of methods": spread.methods[0], "mean": mean}
         | {"relative to the mean": spread.seen[0] / abs(mean), "relative to the range": spread.seen[0] / middle}
     )
@@ -671,7 +636,7 @@ shares = {name: interval(spread.share, spread.n) for name, spread in spreads.ite
 signal = pd.DataFrame(
     [
         {"metric": name, "n": spreads[name].n}
-        | ends(found)
+        | found.ends
         | {"F": 1 + spreads[name].n * found.estimate / (1 - found.estimate)}
         | {"needed": needed(found.estimate), "needed low": needed(found.high), "needed high": needed(found.low)}
         | {"noise with the few": spreads[name].noise_with(few)[0]}
@@ -782,9 +747,9 @@ figures.table(
 
 # %%
 fig, ax = plt.subplots(figsize=(7.5, 4.6))
-for i, (name, part) in enumerate(curve.groupby("metric", sort=False)):
-    ax.fill_between(part.messages, part.low, part.high, color=PALETTE[i], alpha=0.15, lw=0)
-    ax.plot(part.messages, part.estimate, "-" + "osD^"[i], color=PALETTE[i], ms=5, label=name)
+for i, (name, grown) in enumerate(curve.groupby("metric", sort=False)):
+    ax.fill_between(grown.messages, grown.low, grown.high, color=PALETTE[i], alpha=0.15, lw=0)
+    ax.plot(grown.messages, grown.estimate, "-" + "osD^"[i], color=PALETTE[i], ms=5, label=name)
 ax.axhline(BY_CHANCE, color="#666666", ls=":", lw=1)
 ax.axvline(few, color="#666666", ls="--", lw=1)
 ax.annotate(
@@ -997,14 +962,6 @@ figures.save(
 
 
 # %%
-def part(claim_id, says, found, *, at_least=False):
-    """A tested part of a claim: the quantity is above zero, or (`at_least`) not below."""
-    verdict = compare.claim(found)
-    if at_least and verdict == compare.INCONCLUSIVE and (found.units or 0) >= compare.FEWEST_UNITS:
-        verdict = compare.HOLDS
-    return {"claim": claim_id, "part": says} | ends(found) | {"verdict": verdict}
-
-
 def independent(first, second):
     """The difference of two quantities, each as measured and then in resamples of other messages."""
     return interval(first - second, n_both)
@@ -1013,7 +970,7 @@ def independent(first, second):
 def ranks(power, metric, output):
     """The mean rank among the thirteen of the methods that erase: as measured, then in every resample."""
     frame = pd.concat([power.estimate.to_frame().T, power.draws])
-    cells = [mean_of([row], metric=metric, output=output)(frame).to_numpy() for row in THIRTEEN]
+    cells = [row_means([row], metric=metric, output=output)(frame).to_numpy() for row in THIRTEEN]
     values = np.stack(cells, axis=1) * (1 if metric == "sufficiency" else -1)
     erasing = [THIRTEEN.index((method, "none")) for method in ERASING]
     return scipy.stats.rankdata(values, axis=1)[:, erasing].mean(axis=1)
@@ -1021,8 +978,8 @@ def ranks(power, metric, output):
 
 def best(metric, output, rows):
     """By how much the best of some rows is ahead of the best of the others."""
-    ours = [mean_of([row], metric=metric, output=output) for row in rows]
-    rest = [mean_of([row], metric=metric, output=output) for row in THIRTEEN if row not in rows]
+    ours = [row_means([row], metric=metric, output=output) for row in rows]
+    rest = [row_means([row], metric=metric, output=output) for row in THIRTEEN if row not in rows]
     if metric == "sufficiency":
         return power.interval(less(lowest(rest), lowest(ours)), metric=metric)
     return power.interval(less(highest(ours), highest(rest)), metric=metric)
@@ -1048,7 +1005,7 @@ for method in AGGREGATED:
         if method == "activation" and output == "loss":
             continue  # the same value again
         short = "both outputs" if method == "activation" else short
-        l2, mean = (mean_of([(method, how)], metric="comprehensiveness", output=output) for how in ("l2", "mean"))
+        l2, mean = (row_means([(method, how)], metric="comprehensiveness", output=output) for how in ("l2", "mean"))
         name = f"{row_label(method, 'none')}, {short}"
         if (method, output) in LEVEL:
             gain = power.interval(less(mean, l2), metric="comprehensiveness")
@@ -1069,7 +1026,8 @@ for metric in METRICS:
         parts.append(part("xl_c10", f"rank under rho less under {metric}, {short}", gain))
 for method in ERASING:
     both = [
-        mean_of([(method, "none")], metric="comprehensiveness", output=output) for output in ("loss", "top_prediction")
+        row_means([(method, "none")], metric="comprehensiveness", output=output)
+        for output in ("loss", "top_prediction")
     ]
     gain = power.interval(less(*both), metric="comprehensiveness")
     parts.append(part("figure3", f"loss less top prediction, {row_label(method, 'none')}", gain, at_least=True))
@@ -1078,12 +1036,12 @@ for method in AGGREGATED:
         if method == "activation" and output == "loss":
             continue
         short = "both outputs" if method == "activation" else short
-        mean, l2 = (mean_of([(method, how)], metric="sufficiency", output=output) for how in ("mean", "l2"))
+        mean, l2 = (row_means([(method, how)], metric="sufficiency", output=output) for how in ("mean", "l2"))
         gain = power.interval(less(mean, l2), metric="sufficiency")
         parts.append(part("figure4, aggregation", f"L2 better than mean, {row_label(method, 'none')}, {short}", gain))
 for row in THIRTEEN:
     if row[0] != "activation":
-        both = [mean_of([row], metric="sufficiency", output=output) for output in ("top_prediction", "loss")]
+        both = [row_means([row], metric="sufficiency", output=output) for output in ("top_prediction", "loss")]
         gain = power.interval(less(*both), metric="sufficiency")
         parts.append(part("figure4, output", f"loss better than top prediction, {row_label(*row)}", gain))
 parts = pd.DataFrame(parts)
@@ -1115,12 +1073,8 @@ def counted(name):
 
 
 def told(name):
-    """A claim's parts in words: the one that decides, where there are many."""
-    group = parts[parts.claim == name]
-    holding = int((group.verdict == compare.HOLDS).sum())
-    worst = group.loc[group.estimate.idxmin()]
-    found = Interval(worst.estimate, worst.low, worst.high, n_erased)
-    return f"{where}: {holding} of {len(group)} parts hold; lowest: {worst.part}, {found}"
+    """A claim's parts in words."""
+    return f"{where}: {compare.parts_told(parts, name)}"
 
 
 known = compare.index("claims", "zaman_belinkov_2022").set_index("id")
@@ -1135,7 +1089,7 @@ for metric in METRICS:
     printed = compare.published(TABLE_OF[metric]).set_index(["model", "method", "aggregation", "output"]).value
     of_models[metric] = [
         power.interval(
-            tau_with(printed_rows(printed, ARCHITECTURES[model], output), metric, output, models=[model]), metric=metric
+            tau_with(printed_rows(printed, ARCHITECTURES[model], output), metric, output, model=model), metric=metric
         )
         for model in models
         if model in ARCHITECTURES

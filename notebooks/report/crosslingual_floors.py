@@ -151,7 +151,7 @@ def interval(function, cells):
 
 def numbers(found):
     """An interval as columns of a table."""
-    return {"estimate": found.estimate, "low": found.low, "high": found.high, "n": found.n}
+    return found.ends | {"n": found.n}
 
 
 means = over_languages(languages)

@@ -26,7 +26,18 @@ import torch
 from IPython.display import Markdown
 
 from faithlib import compare, figures, study
-from faithlib.compare import AGGREGATED, ERASING, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN, Interval, highest, less
+from faithlib.compare import (
+    AGGREGATED,
+    ERASING,
+    OUTPUT_NAMES,
+    PAPER_LANGUAGES,
+    THIRTEEN,
+    Interval,
+    highest,
+    less,
+    part,
+    row_means,
+)
 from faithlib.figures import PALETTE, PUBLISHED, row_label
 from faithlib.metrics import average_precision, project_rationale
 
@@ -38,18 +49,8 @@ CELLS = ["method", "aggregation", "output"]
 
 
 def at(row, output):
-    """The mean of one row (method, aggregation) over its cells: a function of the cells.
-
-    What ignores the prediction has one value for both outputs.
-    """
-
-    def function(frame):
-        names = frame.columns
-        chosen = (names.get_level_values("method") == row[0]) & (names.get_level_values("aggregation") == row[1])
-        chosen &= names.get_level_values("output").isin([output, "none"])
-        return frame.loc[:, chosen].mean(axis=1)
-
-    return function
+    """The mean of one row (method, aggregation): a function of the cells."""
+    return row_means([row], output=output)
 
 
 # %% [markdown]
@@ -84,15 +85,10 @@ def spread(row, output):
     return by_seed[(*row, own)]
 
 
-def numbers(found):
-    """Estimate and interval, for a table."""
-    return {"estimate": found.estimate, "low": found.low, "high": found.high}
-
-
 table4 = pd.DataFrame(
     [
         {"method": row[0], "aggregation": row[1], "output": output, "published": theirs.get((*row, output), np.nan)}
-        | numbers(power.interval(at(row, output)))
+        | power.interval(at(row, output)).ends
         | {"sd over seeds": spread(row, output)}
         for output in OUTPUT_NAMES
         for row in [*THIRTEEN, ("guided_backprop_released", "l2"), *FLOORS]
@@ -121,28 +117,21 @@ Markdown(
 # ### Figure 5: outputs and aggregations
 
 # %%
-fig, axes = plt.subplots(1, 2, figsize=(9.5, 5.2), sharey=True, sharex=True)
-names = [row_label(*row) for row in THIRTEEN] + ["floor: uniform", "floor: random"]
-places = np.arange(len(names))[::-1]
-for ax, output in zip(axes, OUTPUT_NAMES, strict=True):
-    shown = table4[(table4.output == output) & (table4.method != "guided_backprop_released")]
-    ax.axvline(share.estimate, color="#666666", ls=":", lw=1, label="our share of marked words")
-    figures.dots(ax, shown, places, label=f"ours {where}, 95 % interval")
-    ax.plot(shown.published, places, "D", mfc="white", mec=PUBLISHED, mew=1.8, label="published")
-    ax.set_title(f"output: {OUTPUT_NAMES[output]}")
-    ax.set_xlabel("MAP")
-axes[0].set_yticks(places, names)
-handles, texts = axes[0].get_legend_handles_labels()
-fig.legend(handles, texts, loc="outside upper center", ncols=3, fontsize="small")
-top = table4[table4.output == "loss"].set_index(["method", "aggregation"])
-spoken = "; ".join(f"{row_label(*row)} {top.published[row]:.2f} and {top.estimate[row]:.2f}" for row in THIRTEEN)
+fig, spoken = figures.rows_by_output(
+    table4,
+    THIRTEEN,
+    FLOORS,
+    OUTPUT_NAMES,
+    x_label="MAP",
+    ours=f"ours {where}, 95 % interval",
+    line=(share.estimate, "our share of marked words"),
+)
 figures.save(
     fig,
     run,
     "crosslingual_figure5",
-    alt="Two dot plots, one an output, of MAP of thirteen explanations and two floors, published and ours. For the "
-    f"loss: {spoken}; floor uniform {top.estimate['uniform', 'none']:.2f}, random "
-    f"{top.estimate['random', 'none']:.2f}, share of marked words {share.estimate:.2f}.",
+    alt="Two dot plots, one an output, of MAP of thirteen explanations and two floors, with our share of marked words, "
+    f"{share.estimate:.2f}. {spoken}",
     caption="Table 4 as a picture (the paper's Figure 5), with floors. The dotted line belongs to our texts: the "
     "paper's share of marked words is another one, and is not printed.",
 )
@@ -270,7 +259,7 @@ for output in OUTPUT_NAMES:
     gain_rho = rho_power.interval(less(at(faithful, output), at(plausible_row, output)))
     rows.append(
         {"source": "ours", "output": output, "leads rho": spoken_rows(leaders(x)), "leads MAP": spoken_rows(leaders(y))}
-        | numbers(with_interval(tau(x, y), tau(x_draws, y_draws), min(n_excerpts, n_messages)))
+        | with_interval(tau(x, y), tau(x_draws, y_draws), min(n_excerpts, n_messages)).ends
         | {"lead in MAP": gain_map.estimate, "lead in MAP low": gain_map.low, "lead in MAP high": gain_map.high}
         | {"lead in rho": gain_rho.estimate, "lead in rho low": gain_rho.low, "lead in rho high": gain_rho.high}
     )
@@ -436,7 +425,7 @@ def row_of(language, rule, chosen):
     lift = five.interval(quantity="lift", **cells)
     cell = (chosen[0], language if isinstance(language, str) else language[0], rule, "map")
     return (
-        numbers(found)
+        found.ends
         | {"random": five.interval(quantity="chance", **cells).estimate}
         | {"lift": lift.estimate, "lift low": lift.low, "lift high": lift.high}
         | {"marked": five.interval(quantity="marked", **cells).estimate}
@@ -656,14 +645,6 @@ figures.table(
 
 
 # %%
-def part(name, says, found, *, at_least=False):
-    """A tested part of a claim: the quantity is above zero, or (`at_least`) not below."""
-    verdict = compare.claim(found)
-    if at_least and verdict == compare.INCONCLUSIVE and (found.units or 0) >= compare.FEWEST_UNITS:
-        verdict = compare.HOLDS
-    return {"claim": name, "part": says} | numbers(found) | {"verdict": verdict}
-
-
 PLAUSIBLE = [("saliency", "mean"), ("saliency", "l2"), ("guided_backprop", "l2")]
 EXCEPT = ["integrated_gradients", "occlusion", "lime", "activation"]
 parts = []
@@ -698,13 +679,9 @@ figures.table(
 
 
 # %%
-def told(name, n):
-    """A claim's parts in words: how many hold, and the lowest."""
-    group = parts[parts.claim == name]
-    holding = int((group.verdict == compare.HOLDS).sum())
-    worst = group.loc[group.estimate.idxmin()]
-    interval = Interval(worst.estimate, worst.low, worst.high, n)
-    return f"{where}: {holding} of {len(group)} parts hold; lowest: {worst.part}, {interval}"
+def told(name):
+    """A claim's parts in words."""
+    return f"{where}: {compare.parts_told(parts, name)}"
 
 
 by_claim = {name: compare.every(group.verdict) for name, group in parts.groupby("claim")}
@@ -720,7 +697,7 @@ verdicts = {
     "crosslingual_figure5": (
         by_claim["crosslingual_figure5"],
         n_excerpts,
-        told("crosslingual_figure5", n_excerpts),
+        told("crosslingual_figure5"),
     ),
     "crosslingual_table5": (
         by_claim["crosslingual_table5"],
@@ -735,8 +712,8 @@ verdicts = {
         "human annotation; F1 follows from the printed precision and recall in "
         f"{int((table6.arithmetic == compare.MATCH).sum())} of {len(table6)} languages",
     ),
-    "xl_c11": (by_claim["xl_c11"], n_excerpts, told("xl_c11", n_excerpts)),
-    "xl_c12": (by_claim["xl_c12"], n_excerpts, told("xl_c12", n_excerpts)),
+    "xl_c11": (by_claim["xl_c11"], n_excerpts, told("xl_c11")),
+    "xl_c12": (by_claim["xl_c12"], n_excerpts, told("xl_c12")),
 }
 known = compare.index("claims", "zaman_belinkov_2022").set_index("id").claim
 Markdown(

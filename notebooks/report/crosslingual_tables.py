@@ -44,24 +44,9 @@ power = compare.resample_means(rho, value="rho", unit="input", cells=CELLS)
 
 
 # %%
-def mean_of(rows, *, output=None, languages=None, models=None, setting="main"):
-    """The mean rho of rows (method, aggregation), a function of the cells: over languages, models and rows alike.
-
-    What ignores the prediction has one value for both outputs.
-    """
-
-    def function(frame):
-        names = frame.columns
-        pairs = pd.MultiIndex.from_arrays([names.get_level_values("method"), names.get_level_values("aggregation")])
-        chosen = pairs.isin(list(rows)) & (names.get_level_values("setting") == setting)
-        chosen &= names.get_level_values("language").isin(languages or main_languages)
-        if output:
-            chosen &= names.get_level_values("output").isin([output, "none"])
-        if models:
-            chosen &= names.get_level_values("model").isin(models)
-        return frame.loc[:, chosen].mean(axis=1)
-
-    return function
+def mean_of(rows, *, setting="main", languages=None, **labels):
+    """The mean rho of rows (method, aggregation), a function of the cells: over languages, models and rows alike."""
+    return compare.row_means(rows, setting=setting, language=languages or main_languages, **labels)
 
 
 def of_methods(function, *settings):
@@ -74,8 +59,7 @@ def of_methods(function, *settings):
 
 def numbers(function):
     """Estimate and interval of a function of the cells, for a table."""
-    found = power.interval(function)
-    return {"estimate": found.estimate, "low": found.low, "high": found.high}
+    return power.interval(function).ends
 
 
 # %% [markdown]
@@ -125,27 +109,14 @@ figures.table(
 # ### Figure 2: outputs and aggregations
 
 # %%
-fig, axes = plt.subplots(1, 2, figsize=(9.5, 5.2), sharey=True, sharex=True)
-names = [row_label(*row) for row in THIRTEEN] + ["floor: uniform", "floor: random"]
-places = np.arange(len(names))[::-1]
-for ax, output in zip(axes, OUTPUT_NAMES, strict=True):
-    part = table1[(table1.output == output) & (table1.method != "guided_backprop_released")]
-    ax.axvline(0, color="#666666", ls=":", lw=1)
-    figures.dots(ax, part, places, label=f"ours {where}, 95 % interval")
-    ax.plot(part.published, places, "D", mfc="white", mec=PUBLISHED, mew=1.8, label="published")
-    ax.set_title(f"output: {OUTPUT_NAMES[output]}")
-    ax.set_xlabel("rho")
-axes[0].set_yticks(places, names)
-handles, texts = axes[0].get_legend_handles_labels()
-fig.legend(handles, texts, loc="outside upper center", ncols=2, fontsize="small")
-top = table1[table1.output == "top_prediction"].set_index(["method", "aggregation"])
-spoken = "; ".join(f"{row_label(*row)} {top.published[row]:.2f} and {top.estimate[row]:.2f}" for row in THIRTEEN)
+fig, spoken = figures.rows_by_output(
+    table1, THIRTEEN, FLOORS, OUTPUT_NAMES, x_label="rho", ours=f"ours {where}, 95 % interval", line=(0, "no relation")
+)
 figures.save(
     fig,
     run,
     "crosslingual_figure2",
-    alt="Two dot plots, one an output, of rho of thirteen explanations and two floors, published and ours. For the top "
-    f"prediction: {spoken}; floor uniform {top.estimate['uniform', 'none']:.2f}.",
+    alt=f"Two dot plots, one an output, of rho of thirteen explanations and two floors. {spoken}",
     caption="Table 1 as a picture (the paper's Figure 2), with two floors that know nothing of the prediction.",
 )
 
@@ -202,7 +173,7 @@ def by_architecture(table, languages, name):
                 "output": output,
                 "published": printed.get((ARCHITECTURES.get(model), method, aggregation, output), np.nan),
             }
-            | numbers(mean_of([(method, aggregation)], output=output, languages=languages, models=[model]))
+            | numbers(mean_of([(method, aggregation)], output=output, languages=languages, model=model))
             for model in models
             for output in OUTPUT_NAMES
             for method, aggregation in THIRTEEN
@@ -274,7 +245,7 @@ for number, frame in by_language.items():
         for output in OUTPUT_NAMES:
             part = frame[(frame.model == model) & (frame.output == output)].set_index(["method", "aggregation"])
             printed = part.published.reindex(THIRTEEN).to_numpy()
-            found = of_methods(tau_with(printed, output, languages=[TABLES[number]], models=[model]))
+            found = of_methods(tau_with(printed, output, languages=[TABLES[number]], model=model))
             summary.append(
                 {
                     "table": f"Table {number}",
@@ -470,20 +441,9 @@ figures.save(
 
 
 # %%
-def part(claim_id, says, function, *, at_least=False, source=None):
-    """A tested part of a claim: a function of the cells is above zero, or (`at_least`) not below."""
-    found = of_methods(function) if source is None else source.interval(function)
-    verdict = compare.claim(found)
-    if at_least and verdict == compare.INCONCLUSIVE and (found.units or 0) >= compare.FEWEST_UNITS:
-        verdict = compare.HOLDS
-    return {
-        "claim": claim_id,
-        "part": says,
-        "estimate": found.estimate,
-        "low": found.low,
-        "high": found.high,
-        "verdict": verdict,
-    }
+def part(claim_id, says, function, **how):
+    """A tested part of a claim on rho."""
+    return compare.part(claim_id, says, of_methods(function), **how)
 
 
 LEADER = ("input_x_gradient", "l2")
@@ -509,8 +469,8 @@ for row in THIRTEEN:
 parts.append(part("xl_c05", "correlation of rho and accuracy over languages", pearson))
 for language in main_languages:
     for other in WORST:
-        gap = less(accuracy_in(language), accuracy_in(other))
-        parts.append(part("xl_c06", f"accuracy in {language} less {other}", gap, source=reading))
+        gap = reading.interval(less(accuracy_in(language), accuracy_in(other)))
+        parts.append(compare.part("xl_c06", f"accuracy in {language} less {other}", gap))
 parts = pd.DataFrame(parts)
 figures.table(
     compare.with_reference(parts, "crosslingual_tables_parts", on=["claim", "part"]),
@@ -526,14 +486,8 @@ by_claim = {name: compare.every(parts.verdict[parts.claim == name]) for name in 
 
 
 def told(name):
-    """A claim's parts in words: the one that decides, where there are many."""
-    group = parts[parts.claim == name]
-    if group.empty:
-        return f"{where}: this profile has too few languages"
-    holding = int((group.verdict == compare.HOLDS).sum())
-    worst = group.loc[group.estimate.idxmin()]
-    interval = Interval(worst.estimate, worst.low, worst.high, n_messages)
-    return f"{where}: {holding} of {len(group)} parts hold; lowest: {worst.part}, {interval}"
+    """A claim's parts in words."""
+    return f"{where}: {compare.parts_told(parts, name)}"
 
 
 tau_words = "; ".join(f"{OUTPUT_NAMES[output]} {found}" for output, found in ranked.items())
@@ -559,7 +513,7 @@ for model in models:
     printed = compare.published("crosslingual_table8").set_index(["model", "method", "aggregation", "output"]).value
     for output in OUTPUT_NAMES:
         values = np.array([printed.get((ARCHITECTURES.get(model), *row, output), np.nan) for row in THIRTEEN])
-        of_models.append(of_methods(tau_with(values, output, models=[model])))
+        of_models.append(of_methods(tau_with(values, output, model=model)))
 table_verdicts["crosslingual_table8"] = compare.every(compare.claim(found) for found in of_models)
 table_notes["crosslingual_table8"] = (
     f"{where}, lowest tau with the printed order: {min(of_models, key=lambda f: f.estimate)}"
