@@ -139,6 +139,32 @@ def test_a_function_of_cells_is_applied_to_estimate_and_draws_alike() -> None:
     assert spread.low <= spread.high
 
 
+def test_the_mean_of_rows_is_that_of_the_cells_with_the_labels() -> None:
+    generator = np.random.default_rng(4)
+    rows = [("lime", "none", "loss"), ("lime", "none", "top"), ("saliency", "l2", "loss"), ("uniform", "none", "none")]
+    frame = pd.DataFrame(
+        [
+            {"input": i, "model": m, "method": row[0], "aggregation": row[1], "output": row[2], "value": v}
+            for m in "ab"
+            for row in rows
+            for i, v in enumerate(generator.normal(size=5))
+        ]
+    )
+    cells = ["model", "method", "aggregation", "output"]
+    power = compare.resample_means(frame, value="value", unit="input", cells=cells, n_resamples=20)
+
+    def mean(chosen: pd.Series) -> float:
+        return float(frame[chosen].groupby(cells).value.mean().mean())
+
+    both = compare.row_means([("lime", "none"), ("uniform", "none")], output="loss", model=["a", "b"])
+    expected = mean(frame.method.isin(["lime", "uniform"]) & frame.output.isin(["loss", "none"]))
+    assert power.interval(both).estimate == pytest.approx(expected)
+    one = compare.row_means([("saliency", "l2")], model="b")
+    assert power.interval(one).estimate == pytest.approx(mean((frame.method == "saliency") & (frame.model == "b")))
+    with pytest.raises(InputError, match=r"no cell of the rows \[\('saliency', 'mean'\)\]"):
+        power.interval(compare.row_means([("saliency", "mean")]))
+
+
 def test_the_same_seed_gives_the_same_draws() -> None:
     assert resampled(scores(), seed=1).draws.equals(resampled(scores(), seed=1).draws)
     assert not resampled(scores(), seed=1).draws.equals(resampled(scores(), seed=2).draws)
@@ -314,6 +340,33 @@ def test_few_inputs_decide_nothing_and_a_stable_count_of_many_does() -> None:
 def test_a_claim_of_several_parts_needs_them_all(parts: list[str], verdict: str) -> None:
     assert compare.every(parts) == verdict
     assert compare.every(iter(parts)) == verdict
+
+
+@pytest.mark.parametrize(
+    ("interval", "at_least", "verdict"),
+    [
+        (Interval(0.1, -0.1, 0.2, 50, 50), False, "inconclusive"),
+        (Interval(0.1, -0.1, 0.2, 50, 50), True, "holds"),
+        (Interval(0.1, -0.1, 0.2, 50, 9), True, "inconclusive"),
+        (Interval(0.1, -0.1, 0.2, 50), True, "inconclusive"),
+        (Interval(-0.2, -0.3, -0.1, 50, 50), True, "fails"),
+        (Interval(0.2, 0.1, 0.3, 50, 50), False, "holds"),
+    ],
+)
+def test_a_part_that_asks_for_at_least_level_holds_unless_it_is_clearly_below(interval, at_least, verdict) -> None:
+    row = compare.part("c", "a less b", interval, at_least=at_least)
+    assert row == {"claim": "c", "part": "a less b"} | interval.ends | {"verdict": verdict}
+
+
+def test_parts_are_told_by_the_lowest_of_their_claim() -> None:
+    rows = [
+        compare.part("c", "one", Interval(0.5, 0.4, 0.6, 50, 50)),
+        compare.part("c", "two", Interval(0.1, -0.1, 0.2, 50, 50)),
+        compare.part("d", "three", Interval(-1.0, -2.0, -0.5, 50, 50)),
+    ]
+    told = compare.parts_told(pd.DataFrame(rows), "c")
+    assert told == "1 of 2 parts hold; lowest: two, 0.100 [-0.100, 0.200]"
+    assert "nothing" in compare.parts_told(pd.DataFrame(rows), "e")
 
 
 def test_match_is_within_the_tolerance() -> None:
