@@ -967,10 +967,11 @@ def independent(first, second):
     return interval(first - second, n_both)
 
 
-def ranks(power, metric, output):
+def ranks(power, output, metric=None):
     """The mean rank among the thirteen of the methods that erase: as measured, then in every resample."""
     frame = pd.concat([power.estimate.to_frame().T, power.draws])
-    cells = [row_means([row], metric=metric, output=output)(frame).to_numpy() for row in THIRTEEN]
+    labels = {"metric": metric} if metric else {}
+    cells = [row_means([row], output=output, **labels)(frame).to_numpy() for row in THIRTEEN]
     values = np.stack(cells, axis=1) * (1 if metric == "sufficiency" else -1)
     erasing = [THIRTEEN.index((method, "none")) for method in ERASING]
     return scipy.stats.rankdata(values, axis=1)[:, erasing].mean(axis=1)
@@ -1022,7 +1023,7 @@ for metric in METRICS:
     parts.append(part("xl_c09", f"pairs told apart with {half} messages, rho less {metric}", found))
 for metric in METRICS:
     for output, short in OUTPUT_NAMES.items():
-        gain = independent(ranks(power_rho, None, output), ranks(power, metric, output))
+        gain = independent(ranks(power_rho, output), ranks(power, output, metric))
         parts.append(part("xl_c10", f"rank under rho less under {metric}, {short}", gain))
 for method in ERASING:
     both = [

@@ -702,7 +702,7 @@ verdicts = {
     "crosslingual_table5": (
         by_claim["crosslingual_table5"],
         n_highlighted,
-        f"{told('crosslingual_table5', n_highlighted)}; our threshold marks {marked_en[MAIN_RULE]:.0%} of the English "
+        f"{told('crosslingual_table5')}; our threshold marks {marked_en[MAIN_RULE]:.0%} of the English "
         "words; with words above an even spread MAP is above random in "
         f"{above['above an even spread']} of {len(others)} languages",
     ),
