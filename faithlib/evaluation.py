@@ -82,6 +82,12 @@ class _Asked:
             return exact_bounds(self.perturber)
         return beam_bounds(self.perturber, width=self.options.beam)
 
+    @cached_property
+    def nothing_kept(self) -> Tensor:
+        """p(target | every element of every feature dropped), [B]: the empty input of soft metrics, whatever `erase`
+        puts in a feature's place."""
+        return self.perturber.soft(torch.zeros(self.present.shape, device=self.perturber.device)[:, None])[:, 0, 0]
+
     def still_predicted(self, scores: Tensor, shares: Sequence[float]) -> Tensor:
         """1 where the predicted class stays the predicted one while these shares of the features go, [B, K]."""
         kept = ~top_ratio(scores, shares, self.present)
@@ -96,7 +102,9 @@ def _hard(asked: _Asked, scores: Tensor) -> Values:
 
 
 def _soft(asked: _Asked, scores: Tensor) -> Values:
-    drawn = soft_scores(asked.perturber, scores, draws=asked.options.draws, seed=asked.options.seed)
+    drawn = soft_scores(
+        asked.perturber, scores, draws=asked.options.draws, seed=asked.options.seed, empty=asked.nothing_kept
+    )
     return {name: values.mean(dim=1) for name, values in drawn.items()}
 
 
@@ -200,7 +208,7 @@ def evaluate(
     - `gold`: what people marked, bool [B, F], for the metrics of plausibility. `token_f1` and `iou_f1` take as many
       features as are marked on average.
     - `erase`: what takes the place of an erased feature in every metric and in every method that erases and does not
-      say otherwise (`Perturber`). Soft metrics always drop elements of embeddings.
+      say otherwise (`Perturber`). Soft metrics always drop elements of embeddings; all, in their empty input.
     - `draws`, `seed`: of the soft metrics. `groups`: of SaCo, AUC and log-odds; an input with fewer features has as
       many groups as features.
 

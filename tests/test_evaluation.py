@@ -189,3 +189,16 @@ def test_the_package_offers_it_without_importing_it_first():
     assert found.stdout.strip() == "faithlib.evaluation"
     with pytest.raises(AttributeError, match="evaluat"):
         _ = faithlib.evaluat
+
+
+def test_soft_metrics_have_the_same_empty_input_whatever_replaces_a_feature():
+    model = text_model("bert")
+    inputs = text_inputs(model, (9, 7, 5))
+    soft = ["soft_ns", "soft_nc"]
+    tables = [
+        evaluate(model, inputs, methods=["saliency"], metrics=soft, erase=erase, draws=3)
+        for erase in ("zero", "pad", "delete")
+    ]
+    for other in tables[1:]:
+        assert tables[0].value.to_numpy() == pytest.approx(other.value.to_numpy(), abs=1e-5, nan_ok=True)
+        assert other.value.notna().any()
