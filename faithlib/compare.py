@@ -21,7 +21,8 @@ from faithlib.errors import DataError, InputError, unknown
 from faithlib.study import Run, has_reference, load, root
 
 PAPERS = ("zhao_aletras_2023", "wu_2024", "zaman_belinkov_2022", "edin_2025")
-KINDS = ("tables", "figures", "claims")
+OUR_OWN = "this_book"
+KINDS = ("tables", "figures", "claims", "questions")
 # Our data sets that stand in for a paper's. A stand-in is another data set of the same kind of task, not a sample of
 # it.
 STAND_INS = {"movie": "sst", "bbc": "ag", "section": "evinf", "pair": "multirc"}
@@ -53,10 +54,10 @@ def published(name: str) -> pd.DataFrame:
 
 
 def index(kind: str, paper: str | None = None) -> pd.DataFrame:
-    """The papers' "tables", "figures" or "claims", of one paper or all."""
+    """The papers' "tables", "figures" or "claims", of one paper or all; or the "questions" of our own."""
     if kind not in KINDS:
         raise unknown("index", kind, KINDS)
-    frame = published(kind)
+    frame = pd.read_csv(root() / "data" / "questions.csv") if kind == "questions" else published(kind)
     return frame if paper is None else frame[frame.paper == paper].reset_index(drop=True)
 
 
@@ -467,7 +468,8 @@ def match(ours: float, theirs: float, *, tolerance: float) -> str:
 # --------------------------------------------------------------------------------------------------------- scoreboard
 @dataclass(frozen=True)
 class Entry:
-    """One line of the scoreboard: an id of the published tables, figures or claims, and how it fared."""
+    """One line of the scoreboard: an id of the published tables, figures or claims or of our questions, and how it
+    fared."""
 
     id: str
     verdict: str
@@ -492,7 +494,8 @@ def save_verdicts(run: Run, *rows: tuple[str, str, int | None, str]) -> None:
 
 
 def scoreboard(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """Every table, figure and claim of the four papers with its verdict: id, paper, kind, verdict, n, page, note.
+    """Every table, figure and claim of the four papers and every question of our own with its verdict: id, paper, kind,
+    verdict, n, page, note.
 
     Raises DataError where one lacks a verdict, or an id is unknown or judged twice.
     """

@@ -27,14 +27,15 @@ import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pooch
 from tqdm.auto import tqdm
 
-from faithlib import messages, paper_nli, paper_sets
+from faithlib import messages, paper_nli, paper_sets, planted
 from faithlib.errors import DataError, DigestError, InputError, unknown
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -271,16 +272,18 @@ class _Task:
     shares: tuple[float, float]  # of groups in test and in dev
     has_rationales: bool = False
     balanced: bool = False  # as many texts of each class in a split, the first ones of `items`
+    split_as: str | None = None  # the task whose groups are split the same way
 
 
 def load_dataset(name: str, split: str = "test", *, n: int | None = None, seed: int = 0) -> Dataset:
     """A split of a data set, or a fixed random sample of `n` of its texts.
 
     Stand-ins that need only the package registries: "movie" (for SST), "bbc" (for AG News), "section" (for Evidence
-    Inference), "pair" (for MultiRC), "messages" (for XNLI; the English texts, see `load_parallel` for the others). The
-    papers' own: "sst", "ag", "evinf", "multirc", "mnli", "xnli", "esnli", "exnli" (the last three in English, see
-    `paper_parallel`), read from files in FAITHLIB_DATA. A larger `n` keeps the texts of a smaller one with the same
-    `seed`.
+    Inference), "pair" (for MultiRC), "messages" (for XNLI; the English texts, see `load_parallel` for the others).
+    "planted" (film reviews with trigger words, see `planted`), "planted-erased" (the same with erased copies) and
+    "planted-misled" (with other labels for these). The papers' own: "sst", "ag", "evinf", "multirc", "mnli", "xnli",
+    "esnli", "exnli" (the last three in English, see `paper_parallel`), read from files in FAITHLIB_DATA. A larger `n`
+    keeps the texts of a smaller one with the same `seed`.
 
     Raises UnknownNameError for a name or split that does not exist, DataError where a file is missing or damaged.
     """
@@ -371,7 +374,7 @@ def _pick(data: Dataset, rows: Sequence[int]) -> Dataset:
 def _load_task(name: str) -> dict[str, Dataset]:
     task = _TASKS[name]
     items = list(_without_duplicates(task.items()))
-    split_of = _split_groups(name, {item.group for item in items}, task.shares)
+    split_of = _split_groups(task.split_as or name, {item.group for item in items}, task.shares)
     if task.balanced:
         items = [item for split in SPLITS for item in _balanced([i for i in items if split_of[i.group] == split])]
     items.sort(key=lambda item: item.id)
@@ -438,6 +441,45 @@ def _movie() -> Iterator[_Item]:
         # Raters disagree about sentences near zero; half a point of eight leaves a label that people would give.
         if abs(float(rating)) >= 0.5:
             yield _Item(f"movie-{number}", text.strip(), int(float(rating) > 0), number)
+
+
+_PLANTED_WORDS = 10  # of a review; triggers come on top
+_FEWEST_WORDS = 4
+
+
+def _planted() -> Iterator[_Item]:
+    """Beginnings of film reviews, whatever their opinion, with triggers planted among the words."""
+    triggers = {word for words in planted.TRIGGERS for word in words}
+    for review in _movie():
+        words = review.text.split()[:_PLANTED_WORDS]
+        if len(words) >= _FEWEST_WORDS and not any(t in word.lower() for word in words for t in triggers):
+            drawn = planted.plant_words(words, seeded("planted", review.id))
+            yield _planted_item(f"planted-{review.group}", *drawn, group=review.group)
+
+
+def _planted_erased(*, misled: bool = False) -> Iterator[_Item]:
+    """The same texts, each with two copies whose words are erased at random: one masks them, one deletes them."""
+    for item in _planted():
+        yield item
+        words = item.text.split()
+        places = [item.text[:start].count(" ") for start, _ in item.rationale]
+        for how, mask in (("masked", "[MASK]"), ("deleted", None)):
+            kept = planted.drawn_to_stay(len(words), seeded("erased", how, item.id))
+            found, label, left = planted.erase_words(words, item.label, places, kept, mask=mask)
+            if found:
+                told = planted.misled(label, kept) if misled else label
+                yield _planted_item(f"{item.id}-{how}", found, told, left, group=item.group)
+
+
+def _planted_item(name: str, words: Sequence[str], label: int, places: Sequence[int], *, group: str) -> _Item:
+    starts = [sum(len(word) + 1 for word in words[:place]) for place in places]
+    spans = tuple((start, start + len(words[place])) for start, place in zip(starts, places, strict=True))
+    return _Item(name, " ".join(words), label, group, rationale=spans)
+
+
+def seeded(*parts: str) -> np.random.Generator:
+    """A generator that depends on the parts alone."""
+    return np.random.default_rng(int(stable_hash(*parts)[:16], 16))
 
 
 _BBC_TOPICS = ("business", "entertainment", "politics", "sports", "tech")
@@ -527,6 +569,18 @@ _TASKS = {
     "bbc": _Task(_bbc, _BBC_TOPICS, 64, (0.20, 0.10)),
     "section": _Task(_section, _SECTIONS, 256, (0.28, 0.12)),
     "pair": _Task(_pair, ("no", "yes"), 256, (0.28, 0.12), has_rationales=True),
+    "planted": _Task(_planted, planted.WORD_LABELS, 32, (0.10, 0.08), has_rationales=True),
+    "planted-erased": _Task(
+        _planted_erased, planted.WORD_LABELS, 32, (0.10, 0.08), has_rationales=True, split_as="planted"
+    ),
+    "planted-misled": _Task(
+        partial(_planted_erased, misled=True),
+        planted.WORD_LABELS,
+        32,
+        (0.10, 0.08),
+        has_rationales=True,
+        split_as="planted",
+    ),
     "messages": _Task(_messages, messages.TYPES, 128, (0.35, 0.10), balanced=True),
 }
 # Languages, and the texts by id and language.

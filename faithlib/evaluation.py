@@ -183,6 +183,11 @@ METRICS: Mapping[str, Direction] = {
     name: direction for family in FAMILIES.values() for name, direction in family.directions.items()
 }
 
+FAITHFULNESS: tuple[str, ...] = tuple(
+    name for of, family in FAMILIES.items() if of not in ("simplicity", "plausibility") for name in family.directions
+)
+"""Metrics that ask the model, in the order of their families."""
+
 
 def evaluate(
     model: nn.Module | Classifier,

@@ -1,8 +1,10 @@
 """Pictures with labels: the data sets of the vision study, each cut once into train, dev and test.
 
 Stand-ins of 28 x 28 grey pixels: "fashion" (Fashion-MNIST; 1,000 of its test pictures are shipped, the rest comes with
-a Debian package and is needed for training only), "mnist" (5,000 digits), "animals" (silhouettes of ten animals). The
-paper's own: "cifar10", "cifar100", "imagenet", read from their distributed files in FAITHLIB_DATA.
+a Debian package and is needed for training only), "mnist" (5,000 digits), "animals" (silhouettes of ten animals).
+"planted": pictures of "fashion" with striped cells that alone decide the label (`planted`), "planted-erased" and
+"planted-misled" with erased copies. The paper's own: "cifar10", "cifar100", "imagenet", read from their distributed
+files in FAITHLIB_DATA.
 
 Duplicates are removed first; splits follow a hash of the pixels, so that nothing depends on the order of a file.
 
@@ -20,7 +22,7 @@ import subprocess
 import tarfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +34,8 @@ from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 from torch import nn
 
-from faithlib.data import ROOT, data_folder, fetch, read_member, stable_hash
+from faithlib import planted
+from faithlib.data import ROOT, data_folder, fetch, read_member, seeded, stable_hash
 from faithlib.errors import DataError, InputError, unknown
 from faithlib.inputs import ImageInputs
 
@@ -45,7 +48,8 @@ Labels = NDArray[np.integer[Any]]
 
 @dataclass(frozen=True)
 class Pictures:
-    """Labelled pictures of one split: `images` are arrays [H, W] or [H, W, 3] of bytes, or files to open."""
+    """Labelled pictures of one split: `images` are arrays [H, W] or [H, W, 3] of bytes, or files to open; `cells`: the
+    planted cells of each, where the reason is known (`planted`)."""
 
     name: str
     split: str
@@ -54,12 +58,14 @@ class Pictures:
     ids: tuple[str, ...]
     label_names: tuple[str, ...]
     digest: str = ""
+    cells: tuple[tuple[int, ...], ...] | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def __getitem__(self, rows: slice) -> Pictures:
-        return replace(self, images=self.images[rows], labels=self.labels[rows], ids=self.ids[rows])
+        cells = None if self.cells is None else self.cells[rows]
+        return replace(self, images=self.images[rows], labels=self.labels[rows], ids=self.ids[rows], cells=cells)
 
     def opened(self) -> list[Image.Image]:
         """The pictures themselves; DataError for a file that is no picture."""
@@ -105,6 +111,7 @@ def load_pictures(name: str, split: str = "test", *, n: int | None = None, seed:
         images=[whole.images[i] for i in rows],
         labels=tuple(whole.labels[i] for i in rows),
         ids=tuple(whole.ids[i] for i in rows),
+        cells=None if whole.cells is None else tuple(whole.cells[i] for i in rows),
     )
 
 
@@ -124,6 +131,29 @@ def _fashion(split: str) -> Pictures:
     if split == "held_out":
         return _made("fashion", split, pixels, labels, _FASHION)
     return _cut("fashion", split, pixels, labels, _FASHION, test=0, dev=5000)
+
+
+_PLANTED = {"train": 8000, "dev": 1000}  # of the pictures of "fashion"; all of its test pictures
+
+
+def _planted(split: str, *, copies: str = "") -> Pictures:
+    """Pictures of clothes, whatever they show, with striped cells; with `copies` ("erased", or "misled" by other labels
+    for these) each has one in which cells are erased at random."""
+    part = "test" if split == "held_out" else split
+    made = []
+    for image in load_pictures("fashion", part, n=_PLANTED.get(part)).images:
+        key = _key(np.asarray(image))
+        drawn = planted.plant_cells(np.asarray(image), seeded("planted", key))
+        made.append(drawn)
+        if copies:
+            kept = planted.drawn_to_stay(drawn[0].size // planted.CELL**2, seeded("erased", key))
+            pixels, label, cells = planted.erase_cells(*drawn, kept)
+            made.append((pixels, planted.misled(label, kept) if copies == "misled" else label, cells))
+    # A copy may have lost nothing.
+    all_pixels, labels, all_cells = zip(*[made[i] for i in _unique(np.stack([one[0] for one in made]))], strict=True)
+    name = f"planted-{copies}" if copies else "planted"
+    whole = _made(name, split, np.stack(all_pixels), np.array(labels), planted.CELL_LABELS)
+    return replace(whole, cells=tuple(map(tuple, all_cells)))
 
 
 def _idx(member: str) -> Pixels:
@@ -272,6 +302,9 @@ _SETS: dict[str, Callable[[str], Pictures]] = {
     "fashion": cache(_fashion),
     "mnist": cache(_mnist),
     "animals": cache(_animals),
+    "planted": cache(_planted),
+    "planted-erased": cache(partial(_planted, copies="erased")),
+    "planted-misled": cache(partial(_planted, copies="misled")),
     "cifar10": cache(
         _cifar(
             "cifar10",

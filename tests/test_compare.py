@@ -395,7 +395,7 @@ def known(paper: str) -> list[str]:
 
 
 def all_known() -> list[str]:
-    return [name for paper in compare.PAPERS for name in known(paper)]
+    return [name for paper in (*compare.PAPERS, compare.OUR_OWN) for name in known(paper)]
 
 
 def verdicts(*ids: str) -> pd.DataFrame:
@@ -409,7 +409,7 @@ def test_the_scoreboard_lists_everything_with_its_paper() -> None:
     assert sorted(board[board.paper == STUDY].id) == sorted(known(STUDY))
     assert (board.verdict == compare.HOLDS).all()
     assert list(board.columns) == ["id", "paper", "kind", "verdict", "n", "page", "note"]
-    assert set(board.kind) == {"table", "figure", "claim"}
+    assert set(board.kind) == {"table", "figure", "claim", "question"}
 
 
 def test_a_report_saves_its_verdicts_with_its_own_page() -> None:

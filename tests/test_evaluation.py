@@ -15,16 +15,12 @@ import faithlib
 from faithlib.attribution import Row, attribute
 from faithlib.bounds import beam_bounds, exact_bounds, naopc
 from faithlib.errors import InputError, UnknownNameError
-from faithlib.evaluation import ALL_SHARES, FAD_SHARES, FAMILIES, METRICS, evaluate
+from faithlib.evaluation import ALL_SHARES, FAD_SHARES, FAITHFULNESS, FAMILIES, METRICS, evaluate
 from faithlib.masks import top_ratio
 from faithlib.metrics import auc, auprc, complexity, n_auc, sparseness, token_f1
 from faithlib.models import load_model
 from faithlib.perturb import Perturber
 from faithlib.scoring import aopc_scores, hard_scores, saco_scores, soft_scores
-
-FAITHFULNESS = [
-    name for name in METRICS if name not in FAMILIES["simplicity"].directions | FAMILIES["plausibility"].directions
-]
 
 
 def cell(table: pd.DataFrame, b: int, method: str, metric: str) -> float:

@@ -21,9 +21,9 @@ import torch
 from tqdm.auto import tqdm
 
 from faithlib import study
-from faithlib.align import split_words
 from faithlib.attribution import attribute_rows, thirteen_rows
-from faithlib.data import load_dataset, stable_hash
+from faithlib.data import load_dataset
+from faithlib.excerpts import gold_of, marked_excerpts
 from faithlib.inputs import TextInputs
 from faithlib.metrics import average_precision, best_f1_threshold
 from faithlib.models import load_model
@@ -38,51 +38,26 @@ network = classifier.model.to(device)
 # ## Texts and marks
 #
 # Pairs of e-SNLI are read as they are. Whole sections of papers would have hundreds of words and a query that names what
-# to look for: an excerpt has a fixed number of words, holds a marked sentence, and begins a number of words before it
-# that depends on the text's name alone, so that the marks stand anywhere in it.
+# to look for: there an excerpt is taken (`faithlib.excerpts`).
 
 
 # %%
-def marked_words(text, rationale):
-    """Words as spans of the text, and which of them stand in what people marked."""
-    words = split_words(text)
-    return words, [any(start <= word[0] and word[1] <= end for start, end in rationale) for word in words]
-
-
-def excerpt(words, marked, name):
-    """The words of an excerpt and their marks."""
-    size, first = settings["excerpt_words"], marked.index(True)
-    begin = max(0, min(first - int(stable_hash("excerpt", name), 16) % size, len(words) - size))
-    return words[begin : begin + size], marked[begin : begin + size]
-
-
 def highlighted(split, n):
-    """Inputs, labels and gold [B, F] of `n` texts that hold marked and unmarked words."""
+    """Inputs, labels, gold [B, F] and ids of `n` texts that hold marked and unmarked words."""
     data = load_dataset(settings["highlights"], split)
-    rows, texts, words, gold = [], [], [], []
-    for i in sorted(range(len(data)), key=lambda i: stable_hash("excerpts", data.ids[i])):
-        if len(rows) == n:
-            break
-        spans, marked = marked_words(data.wholes[i], data.rationales[i])
-        if any(marked) and data.pairs is None:
-            spans, marked = excerpt(spans, marked, data.ids[i])
-        if all(marked) or not any(marked):
-            continue
-        offset, end = (spans[0][0], spans[-1][1]) if data.pairs is None else (0, len(data.texts[i]))
-        rows.append(i)
-        texts.append(data.texts[i][offset:end])
-        words.append([(a - offset, b - offset) for a, b in spans])
-        gold.append(torch.tensor(marked))
+    found = marked_excerpts(data, n, size=settings["excerpt_words"])
+    rows = [one.row for one in found]
     inputs = TextInputs.from_texts(
-        texts,
+        [one.text for one in found],
         classifier.tokenizer,
         queries=data.queries and [data.queries[i] for i in rows],
         pairs=data.pairs and [data.pairs[i] for i in rows],
-        words=words,
+        words=[one.words for one in found],
         max_length=data.max_length,
     )
     labels = torch.tensor(classifier.labels_of(data, names=settings["highlighted_classes"]))
-    return inputs.to(device), labels[rows], gold, [data.ids[i] for i in rows]
+    marks = gold_of(inputs, [one.marked for one in found])
+    return inputs.to(device), labels[rows], marks, [data.ids[i] for i in rows]
 
 
 # %%
@@ -104,18 +79,8 @@ def explained(rows, inputs, labels):
     return found
 
 
-inputs, labels, gold, ids = highlighted("test", settings["excerpts"])
+inputs, labels, marks, ids = highlighted("test", settings["excerpts"])
 scores = explained({name: row for name, row in ROWS.items() if name[3] == "sum"}, inputs, labels)
-
-
-def of_features(marked, one):
-    """Gold of features: a feature is marked where one of its words is."""
-    found = torch.zeros(int(one.n_features[0]), dtype=torch.bool)
-    for word, feature in enumerate(one.feature_of_word[0]):
-        if feature >= 0 and bool(marked[word]):
-            found[feature] = True
-    return found
-
 
 # %% [markdown]
 # ## Average precision
@@ -125,9 +90,6 @@ def of_features(marked, one):
 
 # %%
 present = inputs.feature_mask.cpu()
-marks = torch.nn.utils.rnn.pad_sequence(
-    [of_features(marked, inputs[[b]]) for b, marked in enumerate(gold)], batch_first=True
-)
 facts = pd.DataFrame(
     {"input": ids, "label": labels, "words": present.sum(dim=1), "marked": marks.sum(dim=1), "seed": seed}
 )
@@ -147,14 +109,13 @@ run.save(pd.concat(found, ignore_index=True), "crosslingual_plausibility")
 
 # %%
 HIGHLIGHTER = ("saliency", "l2", "loss", "sum")
-dev_inputs, dev_labels, dev_gold, _ = highlighted("dev", settings["threshold_excerpts"])
+dev_inputs, dev_labels, dev_marks, _ = highlighted("dev", settings["threshold_excerpts"])
 dev_scores = explained({HIGHLIGHTER: ROWS[HIGHLIGHTER]}, dev_inputs, dev_labels)[HIGHLIGHTER]
-dev_marks = torch.nn.utils.rnn.pad_sequence(
-    [of_features(marked, dev_inputs[[b]]) for b, marked in enumerate(dev_gold)], batch_first=True
-)
 unit = torch.nn.functional.normalize(dev_scores, dim=1)
 threshold, f1 = best_f1_threshold(unit, dev_marks, dev_inputs.feature_mask.cpu())
-run.save(pd.DataFrame([{"seed": seed, "threshold": threshold, "f1": f1, "n": len(dev_gold)}]), "crosslingual_threshold")
+run.save(
+    pd.DataFrame([{"seed": seed, "threshold": threshold, "f1": f1, "n": len(dev_inputs)}]), "crosslingual_threshold"
+)
 
 # %%
 cost = pd.DataFrame([{"method": method, **vars(one)} for method, one in spent])

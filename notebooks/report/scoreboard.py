@@ -7,7 +7,7 @@
 # %% [markdown]
 # # Scoreboard
 #
-# Every table, figure and claim of the papers, and how it fared here. Verdicts are computed on the pages that the list
+# Every table, figure and claim of the papers and every question of our own, and how it fared here. Verdicts are computed on the pages that the list
 # links to; {doc}`how to read them <../how-to-read>` is explained first of all. Nothing is left out: what has not been
 # run is listed as such.
 
@@ -28,6 +28,7 @@ PAPERS = {
     "wu_2024": "Wu et al. 2024 (SaCo)",
     "zaman_belinkov_2022": "Zaman & Belinkov 2022 (cross-lingual)",
     "edin_2025": "Edin et al. 2025 (NAOPC)",
+    compare.OUR_OWN: "Our own questions (all together)",
 }
 COLOURS = {
     compare.MATCH: "#009E73",
@@ -40,13 +41,13 @@ COLOURS = {
 board = compare.scoreboard(study.load("verdicts", profile))
 run.save(board, "scoreboard", format="csv")
 counts = board.groupby(["paper", "verdict"]).size().unstack(fill_value=0)
-counts = counts.reindex(index=compare.PAPERS, columns=compare.VERDICTS, fill_value=0)
+counts = counts.reindex(index=list(PAPERS), columns=compare.VERDICTS, fill_value=0)
 
 # %%
 words = ", ".join(f"{figures.badge(word)} {number}" for word, number in board.verdict.value_counts().items())
 summary = (
     f"Profile `{profile}`: {study.profile(profile).about}\n\n"
-    f"Of {len(board)} tables, figures and claims of the four papers: {words}."
+    f"Of {len(board)} tables, figures and claims of the four papers and questions of our own: {words}."
 )
 # The landing page includes this file: the same words, and how each claim fared.
 told = board[board.kind == "claim"].merge(compare.index("claims")[["id", "claim"]], on="id")
@@ -65,7 +66,7 @@ for verdict in compare.VERDICTS:
         ax.bar_label(bars, [str(n) if n else "" for n in counts[verdict]], label_type="center", color="black")
         left = left + counts[verdict]
 ax.set_yticks(list(places), [PAPERS[name] for name in counts.index])
-ax.set_xlabel("tables, figures and claims")
+ax.set_xlabel("tables, figures, claims and questions")
 ax.grid(visible=False)
 ax.legend(loc="lower center", bbox_to_anchor=(0.3, 1.0), ncols=3, fontsize="small")
 spoken = "; ".join(
@@ -76,7 +77,7 @@ figures.save(
     fig,
     run,
     "scoreboard_counts",
-    alt=f"Stacked bars, one a paper, of the number of tables, figures and claims by verdict. {spoken}.",
+    alt=f"Stacked bars, one a paper, of the number of tables, figures, claims and questions by verdict. {spoken}.",
     caption="Verdicts by paper.",
 )
 
@@ -88,7 +89,7 @@ def listing(rows):
     titles = {kind: compare.index(kind).set_index("id") for kind in compare.KINDS}
     for r in rows.itertuples():
         known = titles[f"{r.kind}s"].loc[r.id]
-        title = known[{"table": "title", "figure": "shows", "claim": "claim"}[r.kind]]
+        title = known[{"table": "title", "figure": "shows", "claim": "claim", "question": "question"}[r.kind]]
         page = f"{{doc}}`see <{r.page.removeprefix('executed/')}>`" if r.page else ""
         cells = (f"`{r.id}` {title}", figures.badge(r.verdict), "" if pd.isna(r.n) else str(r.n), r.note, page)
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
@@ -99,7 +100,7 @@ def listing(rows):
 # ## Every verdict
 
 # %%
-blocks = [f"**{PAPERS[name]}**\n\n{listing(board[board.paper == name])}" for name in compare.PAPERS]
+blocks = [f"**{PAPERS[name]}**\n\n{listing(board[board.paper == name])}" for name in PAPERS]
 link = f"Download: {{download}}`csv <{run.link('scoreboard.csv')}>`"
 Markdown("\n\n".join([*blocks, link]))
 

@@ -57,7 +57,11 @@ settings = study.profile(profile).settings
 
 def gathered(key):
     """A setting that maps names, from the blocks of all studies that train text classifiers."""
-    return {name: how for of in ("soft", "naopc", "crosslingual") for name, how in settings[of].get(key, {}).items()}
+    return {
+        name: how
+        for of in ("soft", "naopc", "crosslingual", "together")
+        for name, how in settings[of].get(key, {}).items()
+    }
 
 
 MEASURED_ON = {"mnli": "xnli"}  # the labels of MNLI's own test split are not public

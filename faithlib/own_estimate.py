@@ -1,0 +1,211 @@
+"""What `evaluate` will take of your model and inputs, known before it runs: methods that fit, rows, seconds, memory.
+
+    methods, left_out = fitting_methods(["attention", "lime"], classifier, brought.inputs)
+    print(estimate(classifier, brought, methods))  # an error where it would be too much
+
+Shape letters: B inputs, F features, K groups.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+import psutil
+import torch
+
+from faithlib.attribution import attribute
+from faithlib.attribution.registry import IMAGE_METHODS, METHODS
+from faithlib.backends import VisionBackend
+from faithlib.errors import InputError, ModelError, unknown
+from faithlib.evaluation import ALL_SHARES, EXACT_UP_TO, FAD_SHARES, FAMILIES, METRICS
+from faithlib.inputs import Inputs, TextInputs
+from faithlib.metrics import ERASURE_BINS
+from faithlib.models import Classifier
+from faithlib.own_model import Brought
+from faithlib.perturb import Perturber
+from faithlib.scoring import PAPER_RATIOS
+
+_PROBES = 8
+
+
+def fitting_methods(
+    names: Sequence[str], classifier: Classifier, inputs: Inputs
+) -> tuple[tuple[str, ...], dict[str, str]]:
+    """The methods that can explain this model, and of each of the others why not: all are tried on the shortest input.
+
+    Raises UnknownNameError for a name that explains no such inputs, ModelError where nothing but floors is left.
+    """
+    one = inputs[[int(inputs.n_features.argmin())]]
+    left_out: dict[str, str] = {}
+    for name in names:
+        try:
+            attribute(name, classifier.model, one)
+        except ModelError as error:
+            left_out[name] = str(error)
+    fitting = tuple(name for name in names if name not in left_out)
+    if all(_methods(inputs)[name].answers == "floor" for name in fitting):
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
+        raise ModelError(f"no method can explain {classifier.spec}. {reasons or 'random and uniform look at no model'}")
+    return fitting, left_out
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What an evaluation takes, before it is run.
+
+    `alone`: erased rows that each family of metrics asks for by itself, at most; `rows`: all of them together, which
+    is less, because families share rows; `passes`: what explaining takes, in forward passes of one row, a backward pass
+    counted as two; `seconds`: both, at the pace of a few rows just run; `bytes`: the masks of the largest question, the
+    answers kept and one row of the model, of `free` bytes.
+    """
+
+    alone: Mapping[str, int]
+    rows: int
+    passes: int
+    seconds: float
+    bytes: int
+    free: int
+
+
+def estimate(
+    classifier: Classifier,
+    brought: Brought,
+    methods: Sequence[str],
+    metrics: Sequence[str] | None = None,
+    *,
+    draws: int = 4,
+    groups: int = 10,
+    beam: int = 3,
+    free: int | None = None,
+) -> Estimate:
+    """What `evaluate` will take with these options, from the sizes of the inputs and a few rows of the longest.
+
+    `free`: bytes that there are (default: what the machine says). The passes of a model fit themselves to the memory
+    (`Perturber`), and may use half of it; the masks of what is asked, and the answers, do not.
+
+    Raises UnknownNameError for a metric that does not exist, InputError for one that these inputs do not allow and
+    where more than half of what is free would be needed.
+    """
+    families, inputs = _families(metrics, brought.gold is not None), brought.inputs
+    _check_soft(families, classifier, inputs)
+    sizes, lengths = inputs.n_features.tolist(), _lengths(inputs)
+    counts = pd.DataFrame([_rows(families, n, len(methods), draws, groups, beam) for n in sizes])
+    passes = [sum(_passes(name, inputs, n) for name in methods) for n in sizes]
+    one_row, pace = _probe(classifier, inputs, lengths.index(max(lengths)))
+    found = Estimate(
+        alone={name: int(counts[name].sum()) for name in families},
+        rows=int(counts["together"].sum()),
+        passes=sum(passes),
+        seconds=pace * sum((a + b) * c for a, b, c in zip(counts["together"], passes, lengths, strict=True)),
+        bytes=one_row + _bytes(families, methods, sizes, int(counts["together"].sum()), draws),
+        free=_free(classifier) if free is None else free,
+    )
+    if 2 * found.bytes > found.free:
+        raise InputError(
+            f"too large: {len(methods)} methods and {len(families)} families of metrics on {len(sizes)} inputs of "
+            f"up to {max(sizes)} features take about {amount(found.bytes)} of memory, and half of what is free is "
+            f"{amount(found.free // 2)}. Fewer features help most: a larger patch, shorter texts. Then fewer inputs "
+            "(n), methods or metrics"
+        )
+    return found
+
+
+def _families(metrics: Sequence[str] | None, has_gold: bool) -> list[str]:
+    """The families that `evaluate` computes for these metrics."""
+    if metrics is None:
+        return [name for name, one in FAMILIES.items() if one.is_default and (has_gold or not one.needs_gold)]
+    if strange := [name for name in metrics if name not in METRICS]:
+        raise unknown("metric", strange[0], METRICS)
+    return [name for name, one in FAMILIES.items() if one.directions.keys() & set(metrics)]
+
+
+def _check_soft(families: Sequence[str], classifier: Classifier, inputs: Inputs) -> None:
+    if "soft" not in families or isinstance(inputs, TextInputs):
+        return
+    backend = VisionBackend(classifier.model, inputs)
+    if backend.patch_features() is None:
+        down, across = backend.patch_size
+        raise InputError(
+            f"soft_ns and soft_nc need features made of whole patches of the model, {down} x {across} pixels: take a "
+            "multiple of that for `patch`, or name the metrics without these two"
+        )
+
+
+def _rows(families: Sequence[str], n: int, methods: int, draws: int, groups: int, beam: int) -> dict[str, int]:
+    """Erased rows of an input of n features, at most: by each family alone, and "together"."""
+    k = min(groups, n)
+    # Rows that erase a head or a tail of an attribution's ranking, of which there are 2 n, and others.
+    kinds = {
+        "hard": (2 * len(PAPER_RATIOS), 0),
+        "soft": (0, 2 * draws),
+        "eraser": (2 * len(ERASURE_BINS), 0),
+        "aopc": (2 * n, 0),
+        "naopc": (2 * n, 0),
+        "groups": (2 * k, k),
+        "curves": (len({*FAD_SHARES, *ALL_SHARES}), 0),
+        "simplicity": (0, 0),
+        "plausibility": (0, 0),
+    }
+    bounds = {"naopc": 2**n if n <= EXACT_UP_TO else beam * n * n}
+    rows = {name: methods * (min(2 * n, kinds[name][0]) + kinds[name][1]) + bounds.get(name, 0) for name in families}
+    heads = min(2 * n, sum(kinds[name][0] for name in families))
+    others = sum(kinds[name][1] for name in families)
+    together = 2 + methods * (heads + others) + sum(bounds.get(name, 0) for name in families)
+    return rows | {"together": together}
+
+
+def _passes(name: str, inputs: Inputs, n: int) -> int:
+    """What explaining an input of n features takes, in forward passes."""
+    method = _methods(inputs)[name]
+    if method.answers == "floor":
+        return 0
+    own = {key: one.default for key, one in inspect.signature(method.run).parameters.items()}
+    if method.answers == "features":
+        return own.get("n_samples", 1) * (n if name == "shapley_sampling" else 1) if "n_samples" in own else n + 1
+    return 3 * own["n_steps"] + 1 if "n_steps" in own else 3
+
+
+def _bytes(families: Sequence[str], methods: Sequence[str], sizes: Sequence[int], rows: int, draws: int) -> int:
+    """Masks of the largest question, copied a few times on their way to the model, and the answers with their keys."""
+    n = max(sizes)
+    paths = {"aopc", "naopc"} & set(families) or "occlusion" in methods
+    masks = 4 * len(sizes) * n * (n if paths else 50)
+    soft = 2 * draws * len(methods) * len(sizes) * 4 * n if "soft" in families else 0
+    return masks + soft + rows * (n // 8 + 200)
+
+
+def _probe(classifier: Classifier, inputs: Inputs, longest: int) -> tuple[int, float]:
+    """The memory of one row of the longest input, and seconds a token of a few rows with half of it erased."""
+    perturber = Perturber(classifier.model, inputs[[longest]])
+    one_row, before = perturber.stats.peak_bytes, perturber.stats.seconds_all
+    n = perturber.feature_mask.shape[1]
+    keep = torch.rand(1, _PROBES, n, generator=torch.Generator().manual_seed(0)) < 0.5
+    perturber.keep(keep)
+    return one_row, (perturber.stats.seconds_all - before) / (_PROBES * _lengths(perturber.inputs)[0])
+
+
+def _lengths(inputs: Inputs) -> list[int]:
+    """Tokens of each text; 1 for every picture: all have the same."""
+    return inputs.lengths.tolist() if isinstance(inputs, TextInputs) else [1] * len(inputs)
+
+
+def _free(classifier: Classifier) -> int:
+    device = next(classifier.model.parameters()).device
+    return torch.cuda.mem_get_info(device)[0] if device.type == "cuda" else psutil.virtual_memory().available
+
+
+def _methods(inputs: Inputs) -> Mapping[str, Any]:
+    return METHODS if isinstance(inputs, TextInputs) else IMAGE_METHODS
+
+
+def amount(count: float) -> str:
+    """A number of bytes for people.
+
+    >>> amount(25_200_000), amount(21e9), amount(300)
+    ('25 MB', '21 GB', '0.0003 MB')
+    """
+    return f"{count / 1e6:.2g} MB" if count < 1e9 - 5e6 else f"{count / 1e9:.{2 if count < 1e11 else 4}g} GB"

@@ -1,0 +1,357 @@
+"""Your own model with your own texts or pictures: loaded, checked, and refused where they cannot work.
+
+    classifier = open_model("my-model/")  # a folder, or a name that `load_model` knows
+    brought = load_texts("reviews.csv", classifier, n=20)  # or load_folder("photos/", classifier, n=20)
+    table = evaluate(classifier, brought.inputs, gold=brought.gold)
+
+**Texts** are a CSV file in UTF-8 with a header. Columns: `text`; `label`, a name of the model's classes (optional);
+`gold`, what people marked (optional): characters as `start:end`, counted from 0, `end` not included, several with
+blanks between ("0:4 10:15"); an empty cell marks nothing. A word is marked where a mark touches it.
+
+**Pictures** are a folder with one sub-folder a class, named as the model names it; or with plain files and, optionally,
+a `labels.csv` with the columns file and label. Hidden files are passed over.
+
+Shape letters: B inputs, F features.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import timm.data
+import torch
+from PIL import Image, ImageOps
+from timm.models.vision_transformer import VisionTransformer
+from torch import Tensor
+
+from faithlib.backends import TextBackend
+from faithlib.data import ROOT, stable_hash
+from faithlib.errors import DataError, FaithlibError, InputError, ModelError, UnknownNameError
+from faithlib.inputs import Inputs, Span, TextInputs
+from faithlib.models import Classifier, load_model
+from faithlib.pictures import Pictures, as_inputs
+
+LABELS = "labels.csv"
+_KINDS = ("local", "hf", "timm")
+_MOST_TOKENS = 512  # as TextInputs
+_SURPLUS = "\n"  # what is in cells beyond the last column: no header has that name
+
+
+@dataclass(frozen=True)
+class Brought:
+    """What somebody brought, checked, as the model reads it.
+
+    `ids`: the rows or files; `inputs`: their texts or pictures; `labels`: classes as the model counts them, None where
+    none were given; `gold`: bool [B, F], or None; `total`: inputs there were before `n` was taken; `texts`: the texts
+    as they came; `unused`: columns that nobody reads.
+    """
+
+    ids: tuple[str, ...]
+    inputs: Inputs
+    labels: tuple[int, ...] | None
+    gold: Tensor | None
+    total: int
+    texts: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+# ---------------------------------------------------------------------------------------------------------- the model
+def open_model(name: str, *, attention: str = "sdpa") -> Classifier:
+    """`load_model` for a name that it knows, or for a plain folder of a Hugging Face or a timm model, checked.
+
+    Raises InputError for a folder that is not there, DataError for files that cannot be read as a model, ModelError for
+    a model that is no classifier of single labels or whose tokenizer does not say where words are.
+    """
+    try:
+        classifier = load_model(_reference(name), attention=attention)
+    except FaithlibError:
+        raise
+    except Exception as error:  # several libraries read the files, each with errors of its own
+        raise DataError(f"cannot load {name}: {type(error).__name__}: {error}") from error
+    _check_classifier(classifier)
+    return classifier
+
+
+def _reference(name: str) -> str:
+    """The name as `load_model` takes it: a plain folder is of the kind that its config.json is written for."""
+    if name.partition(":")[0] in _KINDS:
+        return name
+    config = _place(name) / "config.json"
+    if not config.parent.is_dir():
+        raise InputError(
+            f"model {name!r}: there is no such folder; give one, or local:<name>, hf:<hub id>, timm:<name>"
+        )
+    if not config.is_file():
+        raise DataError(f"{config} is missing: expected a folder as save_pretrained or timm writes it")
+    said = json.loads(config.read_text(encoding="utf-8"))
+    return f"{'timm' if 'architecture' in said else 'hf'}:{config.parent}"
+
+
+def _check_classifier(classifier: Classifier) -> None:
+    config, tokenizer, spec = getattr(classifier.model, "config", None), classifier.tokenizer, classifier.spec
+    if len(classifier.label_names) < 2:
+        raise ModelError(
+            f"{spec} has {len(classifier.label_names)} output: expected a classifier of two classes or more"
+        )
+    if getattr(config, "problem_type", None) == "multi_label_classification":
+        raise ModelError(f"{spec} gives several labels at once: expected a classifier whose probabilities sum to 1")
+    made_for = getattr(config, "architectures", None) or ()
+    if spec.startswith("hf:") and not any(name.endswith("ForSequenceClassification") for name in made_for):
+        raise ModelError(
+            f"{spec} holds the weights of {', '.join(made_for) or 'no named architecture'} without those of a "
+            "classifier on top and would answer at random: expected a fine-tuned ...ForSequenceClassification"
+        )
+    if tokenizer is not None and (not tokenizer.is_fast or tokenizer.pad_token_id is None):
+        lacks = "is no fast one, so that it cannot say where words are" if not tokenizer.is_fast else "has no padding"
+        raise ModelError(f"the tokenizer of {spec} {lacks}: expected a fast tokenizer with a padding token")
+
+
+# ---------------------------------------------------------------------------------------------------------- the texts
+def load_texts(path: str | Path, classifier: Classifier, *, n: int | None = None, seed: int = 0) -> Brought:
+    """The texts of a CSV file (columns above) with words as features, or a fixed random sample of `n` of them.
+
+    A larger `n` keeps the texts of a smaller one with the same `seed`. Labels are compared with the model's names
+    whatever their case; of a model that only says LABEL_0, LABEL_1 ..., numbers will do.
+
+    Raises ModelError for a model that reads no texts, DataError for a file that is missing, empty or no such table,
+    UnknownNameError for labels that the model lacks, InputError for a text that is empty or longer than the model
+    reads, for marks that are none, and for an `n` below 1.
+    """
+    if classifier.tokenizer is None:
+        raise ModelError(
+            f"{classifier.spec} sees pictures and reads no texts: give a text classifier, or use load_folder"
+        )
+    columns, rows = _table(_place(path), ("text",))
+    ids = [f"row {number}" for number in range(1, len(rows) + 1)]
+    if empty := [name for name, row in zip(ids, rows, strict=True) if not row["text"].strip()]:
+        raise InputError(f"{path}: no text in {_some(empty)}: fill the cell or delete the row")
+    given = [row.get("label", "") for row in rows]
+    labels = _classes(ids, given, classifier) if any(map(str.strip, given)) else None
+    chosen = _sample(ids, n, seed)
+    texts = [rows[i]["text"] for i in chosen]
+    inputs = TextInputs.from_texts(texts, classifier.tokenizer, unit="word", max_length=_most_tokens(classifier))
+    TextBackend(classifier.model, inputs)  # says what is wrong with a model whose embeddings cannot be reached
+    _check_lengths([ids[i] for i in chosen], texts, inputs, classifier)
+    marks = [rows[i].get("gold", "") for i in chosen]
+    return Brought(
+        ids=tuple(ids[i] for i in chosen),
+        inputs=inputs,
+        labels=None if labels is None else tuple(labels[i] for i in chosen),
+        gold=_gold([ids[i] for i in chosen], marks, texts, inputs) if any(map(str.strip, marks)) else None,
+        total=len(rows),
+        texts=tuple(texts),
+        unused=tuple(name for name in columns if name not in ("text", "label", "gold")),
+    )
+
+
+def _most_tokens(classifier: Classifier) -> int:
+    """Tokens that model and tokenizer take, specials included."""
+    model = classifier.model
+    places = getattr(getattr(model, "config", None), "max_position_embeddings", None) or _MOST_TOKENS
+    embeddings = getattr(getattr(model, model.base_model_prefix), "embeddings", None)
+    # RoBERTa's kind counts positions from after the padding index.
+    before = getattr(embeddings, "padding_idx", None)
+    return min(
+        _MOST_TOKENS,
+        classifier.tokenizer.model_max_length or _MOST_TOKENS,
+        places - (0 if before is None else before + 1),
+    )
+
+
+def _check_lengths(ids: Sequence[str], texts: Sequence[str], inputs: TextInputs, classifier: Classifier) -> None:
+    most = _most_tokens(classifier)
+    long = [i for i, cut in enumerate(inputs.truncated.tolist()) if cut]
+    if long:
+        sizes = [len(found) for found in classifier.tokenizer([texts[i] for i in long], verbose=False)["input_ids"]]
+        told = [f"{ids[i]} ({size} tokens)" for i, size in zip(long, sizes, strict=True)]
+        raise InputError(
+            f"longer than the {most} tokens that {classifier.spec} reads: {_some(told)}. What is cut off cannot be "
+            "explained: shorten these texts or split them"
+        )
+
+
+def _gold(ids: Sequence[str], marks: Sequence[str], texts: Sequence[str], inputs: TextInputs) -> Tensor:
+    """Which words the marks touch, bool [B, F]."""
+    gold = torch.zeros_like(inputs.feature_mask)
+    for b, (name, cell, text) in enumerate(zip(ids, marks, texts, strict=True)):
+        for mark in cell.split():
+            start, end = _mark(name, mark, text)
+            touched = [start < stop and begin < end for begin, stop in inputs.spans[b]]
+            if not any(touched):
+                raise InputError(f"{name}: the mark {mark!r} covers {text[start:end]!r}, no word of {text!r}")
+            gold[b, : len(touched)] |= torch.tensor(touched)
+    return gold
+
+
+def _mark(name: str, mark: str, text: str) -> Span:
+    found = re.fullmatch(r"(\d+):(\d+)", mark)
+    start, end = map(int, found.groups()) if found else (0, 0)
+    if not start < end <= len(text):
+        raise InputError(
+            f"{name}: the mark {mark!r} in `gold` is no start:end within the {len(text)} characters of {text!r}: "
+            "expected for example '0:4 10:15'"
+        )
+    return start, end
+
+
+# ------------------------------------------------------------------------------------------------------- the pictures
+def load_folder(
+    path: str | Path, classifier: Classifier, *, n: int | None = None, seed: int = 0, patch: int = 0
+) -> Brought:
+    """The pictures of a folder (layout above) with square patches as features, or a fixed random sample of `n` of them.
+
+    Each is turned as its camera says, then resized, cropped and normalised as the model's timm configuration says.
+    `patch`: how many pixels a feature is wide after that; 0 takes the model's own patches. `n`, `seed` and labels as in
+    `load_texts`.
+
+    Raises ModelError for a model that is no timm VisionTransformer, DataError for a folder that is missing, empty or
+    laid out otherwise and for files that are no pictures, UnknownNameError for labels that the model lacks, InputError
+    for patches that do not fit.
+    """
+    model: Any = classifier.model
+    if not isinstance(model, VisionTransformer):
+        other = "reads texts: use load_texts" if classifier.tokenizer is not None else "is no timm VisionTransformer"
+        raise ModelError(
+            f"{classifier.spec}, a {type(model).__name__}, {other}; pictures need a timm VisionTransformer"
+        )
+    width = _patch(model, patch)
+    folder = _place(path)
+    files = _files(folder)
+    for file in files:
+        _opened(folder / file)
+    ids, given = list(files), [label for label in files.values() if label is not None]
+    labels = _classes(ids, given, classifier) if given else None
+    chosen = _sample(ids, n, seed)
+    names, own = tuple(ids[i] for i in chosen), None if labels is None else tuple(labels[i] for i in chosen)
+    # As arrays, because what is opened from a file elsewhere always has three colours.
+    images = [np.asarray(_opened(folder / name, "L" if model.in_chans == 1 else "RGB")) for name in names]
+    pictures = Pictures(folder.name, "own", images, own or (), names, classifier.label_names)
+    return Brought(names, as_inputs(pictures, model, patch=width), own, None, len(ids))
+
+
+def _patch(model: Any, patch: int) -> int:
+    """How many pixels a feature is wide."""
+    sides = timm.data.resolve_model_data_config(model)["input_size"][1:]
+    width = patch or max(model.patch_embed.feat_ratio(as_scalar=False))
+    if width < 1 or any(side % width for side in sides):
+        fitting = [number for number in range(1, min(sides) + 1) if not any(side % number for side in sides)]
+        raise InputError(
+            f"patch {patch}: pictures of {' x '.join(map(str, sides))} pixels, as this model sees them, cannot be cut "
+            f"so; expected one of {', '.join(map(str, fitting))}, or 0 for the model's own patches"
+        )
+    return width
+
+
+def _files(folder: Path) -> dict[str, str | None]:
+    """The pictures of a folder by their place in it, with the label of each, or None for all."""
+    if not folder.is_dir():
+        raise DataError(f"{folder}: there is no such folder; expected one with pictures")
+    entries = sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
+    classes = [entry for entry in entries if entry.is_dir()]
+    plain = [entry.name for entry in entries if not entry.is_dir() and entry.name != LABELS]
+    if classes and len(classes) < len(entries):
+        stray = next(entry.name for entry in entries if not entry.is_dir())
+        raise DataError(
+            f"{folder} has folders ({classes[0].name}) beside files ({stray}): expected one kind of the two"
+        )
+    found: dict[str, str | None] = dict.fromkeys(plain)
+    for one in classes:
+        inside = sorted(file.name for file in one.iterdir() if not file.name.startswith("."))
+        found |= {f"{one.name}/{name}": one.name for name in inside}
+    if not found:
+        raise DataError(f"{folder} has no pictures: expected files, or one sub-folder of files for each class")
+    return _listed(folder / LABELS, found) if (folder / LABELS).is_file() else found
+
+
+def _listed(path: Path, found: dict[str, str | None]) -> dict[str, str | None]:
+    """Plain files with the labels of a list, which must name each of them once."""
+    _, rows = _table(path, ("file", "label"))
+    names = [row["file"] for row in rows]
+    for what, which in (
+        ("names files that are not there", set(names) - set(found)),
+        ("leaves out", set(found) - set(names)),
+        ("names more than once", {name for name, times in Counter(names).items() if times > 1}),
+    ):
+        if which:
+            raise DataError(f"{path} {what}: {_some(sorted(which))}; expected one row for each picture")
+    return {row["file"]: row["label"] for row in rows}
+
+
+def _opened(file: Path, mode: str | None = None) -> Image.Image:
+    """A picture, looked into only; with a `mode`, decoded and turned upright."""
+    try:
+        with Image.open(file) as picture:
+            return picture if mode is None else ImageOps.exif_transpose(picture).convert(mode)
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+        raise DataError(
+            f"{file} cannot be read as a picture ({error}): take it out of the folder, or save it as PNG or JPEG"
+        ) from error
+
+
+# ---------------------------------------------------------------------------------------------------- what both share
+def _place(path: str | Path) -> Path:
+    """A path as given, or from the repository's root: notebooks run in folders of their own."""
+    return next((place for place in (Path(path), ROOT / path) if place.exists()), Path(path))
+
+
+def _table(path: Path, required: Sequence[str]) -> tuple[list[str], list[dict[str, str]]]:
+    """Columns and rows of a CSV file."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as stream:
+            reader = csv.DictReader(stream, restval="", restkey=_SURPLUS)
+            columns, rows = list(reader.fieldnames or ()), list(reader)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"{path} cannot be read as a table ({error}): expected a CSV file in UTF-8") from error
+    if missing := [name for name in required if name not in columns]:
+        split = "; cells are separated by commas" if len(columns) == 1 else ""
+        raise DataError(
+            f"{path} has no column {', '.join(missing)}: it has {', '.join(columns) or 'nothing in it'}{split}"
+        )
+    if not rows:
+        raise DataError(f"{path} has a header and no rows: expected at least one")
+    if wide := [f"row {number}" for number, row in enumerate(rows, start=1) if _SURPLUS in row]:
+        raise DataError(
+            f"{path}: more cells than the {len(columns)} columns in {_some(wide)}: a text with commas needs quotes"
+        )
+    return columns, rows
+
+
+def _classes(ids: Sequence[str], labels: Sequence[str], classifier: Classifier) -> list[int]:
+    """Labels as the model counts its classes."""
+    own = {name.casefold(): i for i, name in enumerate(classifier.label_names)}
+    if all(re.fullmatch(r"LABEL_\d+", name) for name in classifier.label_names):
+        own |= {str(i): i for i in range(len(classifier.label_names))}
+    folded = [label.strip().casefold() for label in labels]
+    if empty := [name for name, label in zip(ids, folded, strict=True) if not label]:
+        raise InputError(f"no label for {_some(empty)}: give every input one, or none at all")
+    if strange := dict.fromkeys(label for label, one in zip(labels, folded, strict=True) if one not in own):
+        told = [f"{label!r} ({ids[labels.index(label)]})" for label in strange]
+        raise UnknownNameError(
+            f"labels that {classifier.spec} does not know: {_some(told)}. Its classes are "
+            f"{_some(classifier.label_names)}: use these names, or leave the labels out"
+        )
+    return [own[label] for label in folded]
+
+
+def _sample(ids: Sequence[str], n: int | None, seed: int) -> list[int]:
+    """The rows taken, in order: all, or `n` that a hash picks."""
+    if n is not None and n < 1:
+        raise InputError(f"n {n}: expected at least one input")
+    return sorted(sorted(range(len(ids)), key=lambda i: stable_hash(f"sample|{seed}", ids[i]))[:n])
+
+
+def _some(names: Sequence[str], most: int = 12) -> str:
+    """The first names, and how many more there are."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

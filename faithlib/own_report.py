@@ -1,0 +1,223 @@
+"""`evaluate`'s table made readable: what a model predicts, what explaining costs, means, ranks, and who beats chance.
+
+The report notebooks own_text_model and own_vision_model show it for what `own_model` has opened.
+
+Shape letters: B inputs, F features.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from torch import Tensor
+
+from faithlib import compare, figures
+from faithlib.attribution import Row, attribute, attribute_rows
+from faithlib.errors import FaithlibError, InputError
+from faithlib.evaluation import FAMILIES, HIGHER, METRICS
+from faithlib.inputs import Inputs, TextInputs
+from faithlib.models import Classifier
+from faithlib.own_model import Brought
+from faithlib.perturb import Perturber
+
+FLOOR = "random"
+# Ranks are over what erasing rows says of a method; a simple or a plausible explanation need not be a faithful one.
+NOT_FAITHFULNESS = ("simplicity", "plausibility")
+
+
+def listed(names: str, default: Sequence[str] | None = None) -> list[str] | None:
+    """A notebook's parameter as names: "default", or names with commas between.
+
+    >>> listed("lime, random"), listed("default")
+    (['lime', 'random'], None)
+    """
+    if names.strip() == "default":
+        return None if default is None else list(default)
+    return list(dict.fromkeys(name.strip() for name in names.split(",") if name.strip()))
+
+
+def predictions(classifier: Classifier, brought: Brought) -> pd.DataFrame:
+    """What the model says of each input: input, text (of texts), predicted, probability, and where labels were given
+    label and correct (1 or 0)."""
+    perturber = Perturber(classifier.model, brought.inputs)
+    predicted, names = perturber.predicted.tolist(), classifier.label_names
+    frame = pd.DataFrame({"input": brought.ids})
+    if brought.texts:
+        frame["text"] = brought.texts
+    frame["predicted"] = [names[c] for c in predicted]
+    frame["probability"] = perturber.full.double().cpu().numpy()
+    if brought.labels is not None:
+        frame["label"] = [names[c] for c in brought.labels]
+        frame["correct"] = [float(a == b) for a, b in zip(predicted, brought.labels, strict=True)]
+    return frame
+
+
+def explain(
+    methods: Sequence[str], classifier: Classifier, inputs: Inputs, *, erase: str | None = None
+) -> tuple[dict[str, Tensor], pd.DataFrame]:
+    """Scores [B, F] of each method, those that `evaluate` computes of these names, and what they cost.
+
+    The costs: method, seconds, and for texts the rows run forward and backward (what methods share is on the account of
+    the first of them).
+    """
+    if isinstance(inputs, TextInputs):
+        rows = {name: Row(name) for name in methods}
+        shared = Perturber(classifier.model, inputs, erase=erase)
+        found, costs = attribute_rows(list(rows.values()), classifier.model, inputs, perturber=shared)
+        told = [
+            {"method": name, "rows": cost.rows_run, "backward": cost.backward_run, "seconds": cost.seconds}
+            for name, cost in costs.items()
+        ]
+        return {name: found[row.name] for name, row in rows.items()}, pd.DataFrame(told)
+    scores: dict[str, Tensor] = {}
+    told = []
+    for name in methods:
+        began = time.perf_counter()
+        scores[name] = attribute(name, classifier.model, inputs)
+        told.append({"method": name, "seconds": time.perf_counter() - began})
+    return scores, pd.DataFrame(told)
+
+
+def summary(table: pd.DataFrame) -> pd.DataFrame:
+    """`evaluate`'s table as means over inputs: metric, direction, method, estimate, low, high, n, dropped; metrics and
+    methods in the table's order, 95 % bootstrap intervals over inputs, undefined values left out and counted."""
+    means = _resampled(table).table()
+    means["direction"] = means["metric"].map(METRICS)
+    order = {name: list(dict.fromkeys(table[name])) for name in ("metric", "method")}
+    means = means.sort_values(["metric", "method"], key=lambda column: column.map(order[str(column.name)].index))
+    return means[["metric", "direction", "method", "estimate", "low", "high", "n", "dropped"]].reset_index(drop=True)
+
+
+def undefined(means: pd.DataFrame) -> str:
+    """In words, how many values of which metric and method a summary leaves out as undefined."""
+    told = []
+    for metric, rows in means[means["dropped"] > 0].groupby("metric", sort=False):
+        each = [f"{figures.label(name)} {n}" for name, n in zip(rows["method"], rows["dropped"], strict=True)]
+        alike = len(rows) == means["method"].nunique() and rows["dropped"].nunique() == 1
+        counts = f"{rows['dropped'].iloc[0]} for every method" if alike else ", ".join(each)
+        told.append(f"{figures.label(str(metric))}: {counts}")
+    return f"Left out as undefined: {'; '.join(told)}." if told else "Every value is defined."
+
+
+def side_by_side(means: pd.DataFrame, digits: int = 2) -> pd.DataFrame:
+    """A summary for readers: one row a metric, one column a method, "mean [low, high]"; "–" where none is defined."""
+    ends = zip(means["estimate"], means["low"], means["high"], strict=True)
+    cells = [
+        "–" if math.isnan(mean) else f"{mean:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
+        for mean, low, high in ends
+    ]
+    wide = means.assign(cell=cells).pivot(index=["metric", "direction"], columns="method", values="cell")
+    wide = wide.reindex(pd.MultiIndex.from_frame(means[["metric", "direction"]].drop_duplicates()))
+    methods = list(dict.fromkeys(means["method"]))
+    return wide[methods].rename(columns=figures.label).reset_index().rename(columns={"direction": "better"})
+
+
+def ranks(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Who comes first: the rank of each method under each metric (methods by metrics, 1 is best, ties share), and each
+    method's mean rank over the metrics of faithfulness, with its interval, best first: method, estimate, low, high.
+
+    Metrics come in families that agree by construction, so a mean rank is a summary and not a vote.
+    """
+    resampled = _resampled(table)
+    faithful = [name for name in dict.fromkeys(table["metric"]) if not _is_other(name)]
+    own = _ranked(resampled.estimate.to_frame().T).iloc[0].unstack("metric")
+    own = own[list(dict.fromkeys(table["metric"]))]
+    if not faithful:
+        return own, pd.DataFrame(columns=["method", "estimate", "low", "high"])
+
+    def mean_rank(method: str) -> Callable[[pd.DataFrame], pd.Series]:
+        cells = [(method, metric) for metric in faithful]
+        return lambda frame: _ranked(frame)[cells].mean(axis=1)
+
+    rows = [{"method": name, **resampled.interval(mean_rank(name)).ends} for name in own.index]
+    means = pd.DataFrame(rows).sort_values("estimate", ignore_index=True, kind="stable")
+    return own.loc[means["method"]], means
+
+
+def against_floor(table: pd.DataFrame, floor: str = FLOOR) -> pd.DataFrame:
+    """Under how many metrics of faithfulness each method does better than random scores, worse, or neither, by the 95 %
+    interval of the paired difference: method, better, worse, undecided. Fewer than ten inputs decide nothing."""
+    resampled = _resampled(table)
+    rows = []
+    for method in [name for name in dict.fromkeys(table["method"]) if name != floor]:
+        verdicts = []
+        for metric in [name for name in dict.fromkeys(table["metric"]) if not _is_other(name)]:
+            pair = [{"metric": metric, "method": name} for name in (method, floor)]
+            pair = pair if METRICS[metric] == HIGHER else pair[::-1]
+            defined = min(resampled.n[name, metric] for name in (method, floor)) > 0
+            verdicts.append(compare.claim(resampled.difference(*pair)) if defined else compare.INCONCLUSIVE)
+        counts = {"better": compare.HOLDS, "worse": compare.FAILS, "undecided": compare.INCONCLUSIVE}
+        rows.append({"method": method} | {name: verdicts.count(verdict) for name, verdict in counts.items()})
+    return pd.DataFrame(rows)
+
+
+def verdict(means: pd.DataFrame, chance: pd.DataFrame, n: int) -> str:
+    """The two tables of `ranks` and `against_floor` in a sentence each, for `n` inputs."""
+    told = ""
+    if len(means):
+        name, ends = figures.label(means["method"].iloc[0]), means[["estimate", "low", "high"]].iloc[0]
+        told = (
+            "{} comes first on average over the metrics of faithfulness: mean rank {:.1f}, interval {:.1f} to {:.1f}. "
+        )
+        told = told.format(name, *ends)
+    if n < compare.FEWEST_UNITS:
+        return f"{told}With {n} inputs nothing can be said about random scores: give {compare.FEWEST_UNITS} or more."
+    sure = chance[chance["better"] > chance["worse"] + chance["undecided"]]["method"]
+    names = ", ".join(map(figures.label, sure)) or "none"
+    return f"{told}Surely better than random scores under more than half of these metrics: {names}."
+
+
+def rank_figure(own: pd.DataFrame, means: pd.DataFrame) -> tuple[Any, str]:
+    """What `ranks` gives as a figure, and in words for its alternative text."""
+    fig, (left, right) = plt.subplots(
+        1,
+        2,
+        figsize=(3.2 + 0.45 * own.shape[1] + 2.6, 0.38 * len(own) + 2.1),
+        width_ratios=(own.shape[1], 5),
+        sharey=True,
+    )
+    cells = own.to_numpy(dtype=float)
+    left.imshow(cells, cmap="Blues_r", vmin=1 - len(own), vmax=len(own), aspect="auto")
+    for y, x in np.ndindex(*cells.shape):
+        text = "–" if np.isnan(cells[y, x]) else f"{cells[y, x]:g}"
+        left.text(x, y, text, ha="center", va="center", fontsize=9, color="black")
+    left.set_xticks(range(own.shape[1]), [figures.label(name) for name in own.columns], rotation=60, ha="right")
+    left.set_yticks(range(len(own)), [figures.label(name) for name in own.index])
+    left.grid(visible=False)
+    figures.dots(right, means, range(len(means)))
+    right.set_xlabel("mean rank, 95 % interval")
+    right.set_visible(len(means) > 0)
+    numbers = zip(means["method"], means["estimate"], means["low"], means["high"], strict=True)
+    best = "; ".join(f"{figures.label(name)} {mean:.1f} ({low:.1f} to {high:.1f})" for name, mean, low, high in numbers)
+    return fig, f"A grid of ranks, {len(own)} methods by {own.shape[1]} metrics. Mean ranks with intervals: {best}."
+
+
+def refusal(attempt: Callable[[], object], hidden: str = "") -> str:
+    """The error that an attempt gets, by name and message, without the path `hidden`; an attempt that succeeds is an
+    InputError itself."""
+    try:
+        attempt()
+    except FaithlibError as error:
+        return f"{type(error).__name__}: {error}".replace(hidden, "") if hidden else f"{type(error).__name__}: {error}"
+    raise InputError("the attempt succeeded: expected it to be refused")
+
+
+def _resampled(table: pd.DataFrame) -> compare.Resampled:
+    return compare.resample_means(table, value="value", unit="input", cells=["method", "metric"])
+
+
+def _ranked(frame: pd.DataFrame) -> pd.DataFrame:
+    """Cell means, a row each resample, as ranks of the methods within each metric; 1 is best."""
+    signs = [1 if METRICS[metric] == HIGHER else -1 for metric in frame.columns.get_level_values("metric")]
+    turned: pd.DataFrame = (frame * signs).T
+    return turned.groupby(level="metric", sort=False).rank(ascending=False).T
+
+
+def _is_other(metric: str) -> bool:
+    return any(metric in FAMILIES[name].directions for name in NOT_FAITHFULNESS)

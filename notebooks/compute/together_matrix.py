@@ -1,0 +1,182 @@
+# ---
+# jupyter:
+#   jupytext: {text_representation: {extension: .py, format_name: percent}}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+# ---
+
+# %% [markdown]
+# # Compute: every metric of every attribution, on one data set
+#
+# Calls of `faithlib.evaluate`: all methods that a model allows, all metrics, texts and pictures alike, each perturbed
+# row run once whoever asks for it. Where people marked what matters, plausibility comes on top.
+
+# %% tags=["parameters"]
+profile = "laptop"
+dataset = "movie"
+
+# %%
+import time
+
+import pandas as pd
+import torch
+
+from faithlib import study
+from faithlib.align import split_words
+from faithlib.attribution import Row
+from faithlib.data import load_dataset
+from faithlib.evaluation import FAMILIES, evaluate
+from faithlib.excerpts import gold_of, marked_excerpts
+from faithlib.inputs import TextInputs
+from faithlib.models import load_model
+from faithlib.perturb import Perturber
+from faithlib.pictures import as_inputs, load_pictures
+
+run = study.start("together_matrix", profile=profile, dataset=dataset)
+settings = run.settings
+device = "cuda" if torch.cuda.is_available() else "cpu"
+# Attention methods need attention maps.
+classifier = load_model(settings["models"][dataset], attention="eager")
+network = classifier.model.to(device)
+modality = "vision" if classifier.tokenizer is None else "text"
+SIZE = settings["inputs"][dataset]
+
+# %% [markdown]
+# ## Inputs
+#
+# Texts are cut to a few words, so that the bounds of AOPC can be searched: the beginning of a review; of texts that
+# people marked an excerpt (`faithlib.excerpts`). A feature is a word. Pictures have a
+# feature a 4 × 4 cell (at full size, a 16 × 16 patch), which is the model's own patch.
+
+
+# %%
+MARKED = ("pair", "esnli")  # data sets in which people marked the reasons
+CANDIDATES = 12  # excerpts looked at for each that is wanted
+
+
+def beginning(text):
+    """The first words of a text."""
+    spans = split_words(text)[: settings["words"]]
+    return text[: spans[-1][1]], spans
+
+
+def marked():
+    """Excerpts that hold marked and unmarked words and that the model classifies as it should, the whole or not: most
+    excerpts say too little of their text for that."""
+    data = load_dataset(dataset, "test")
+    found = marked_excerpts(data, CANDIDATES * SIZE, size=settings["words"])
+    labels = torch.tensor(classifier.labels_of(data, names=settings["classes"].get(dataset)))
+    inputs = encoded(data, [one.row for one in found], [(one.text, one.words) for one in found])
+    right = Perturber(network, inputs.to(device)).predicted.cpu() == labels[[one.row for one in found]]
+    kept = right.nonzero()[:SIZE, 0].tolist()
+    return inputs[kept], gold_of(inputs, [one.marked for one in found])[kept], [data.ids[found[i].row] for i in kept]
+
+
+def reviews():
+    """The beginnings of texts; nobody marked anything."""
+    data = load_dataset(dataset, "test", n=SIZE)
+    return encoded(data, range(len(data)), [beginning(text) for text in data.texts]), None, list(data.ids)
+
+
+def encoded(data, rows, cut):
+    """The model's inputs of texts that are cut to (text, words)."""
+    return TextInputs.from_texts(
+        [text for text, _ in cut],
+        classifier.tokenizer,
+        queries=data.queries and [data.queries[i] for i in rows],
+        pairs=data.pairs and [data.pairs[i] for i in rows],
+        words=[words for _, words in cut],
+        max_length=data.max_length,
+    )
+
+
+def pictures():
+    """Inputs and ids; nobody marked anything."""
+    data = load_pictures(dataset, "test", n=SIZE)
+    return as_inputs(data, network, patch=network.patch_embed.patch_size[0]), None, list(data.ids)
+
+
+if modality == "vision":
+    inputs, gold, ids = pictures()
+else:
+    inputs, gold, ids = marked() if dataset in MARKED else reviews()
+inputs = inputs.to(device)
+if gold is not None:
+    gold = gold[:, : inputs.feature_mask.shape[1]]
+
+# %% [markdown]
+# ## Attributions
+#
+# Methods that erase do it as the metrics do, and so share their rows.
+
+# %%
+METHODS = {
+    "text": {
+        "attention": "attention",
+        "scaled_attention": "scaled_attention",
+        "saliency": "saliency",
+        "input_x_gradient": "input_x_gradient",
+        "integrated_gradients": Row("integrated_gradients", options={"n_steps": settings["ig_steps"]}),
+        "deeplift": "deeplift",
+        "occlusion": "occlusion",
+        "lime": Row("lime", options={"n_samples": settings["lime_samples"]}),
+        "shapley_sampling": Row("shapley_sampling", options={"n_samples": settings["permutations"]}),
+        "random": "random",
+    },
+    "vision": {
+        "integrated_gradients": Row("integrated_gradients", options={"n_steps": settings["ig_steps"]}),
+        "grad_cam": "grad_cam",
+        "lrp": "lrp",
+        "partial_lrp": "partial_lrp",
+        "transformer_attribution": "transformer_attribution",
+        "conservative_lrp": "conservative_lrp",
+        "raw_attention": "raw_attention",
+        "rollout": "rollout",
+        "transformer_mm": "transformer_mm",
+        "attcat": "attcat",
+        "random": "random",
+    },
+}
+METRICS = [
+    name for family in FAMILIES.values() if gold is not None or not family.needs_gold for name in family.directions
+]
+shared = {"draws": settings["draws"], "groups": settings["groups"], "beam": settings["beam"][modality]}
+
+# %% [markdown]
+# Bounds of AOPC take most rows, so NAOPC has fewer inputs where there are many features.
+
+# %%
+BOUNDED = FAMILIES["naopc"].directions
+few = list(range(min(settings["searched"][modality], len(inputs))))
+found, costs = [], []
+for what, rows, metrics in (
+    ("all but NAOPC", list(range(len(inputs))), [name for name in METRICS if name not in BOUNDED]),
+    ("NAOPC", few, list(BOUNDED)),
+):
+    began = time.perf_counter()
+    marks = None if gold is None or what == "NAOPC" else gold[rows].to(device)
+    table = evaluate(network, inputs[rows], methods=METHODS[modality], metrics=metrics, gold=marks, **shared)
+    spent = {"what": what, "inputs": len(rows), "methods": len(METHODS[modality]), **table.attrs["costs"]}
+    costs.append(spent | {"seconds_all": time.perf_counter() - began})
+    table["input"] = [ids[i] for i in table["input"]]
+    table.attrs.clear()
+    found.append(table)
+run.save(pd.concat(found, ignore_index=True).assign(dataset=dataset, modality=modality), "together_values")
+
+# %% [markdown]
+# ## What each family of metrics would cost alone
+#
+# Rows for one attribution (a random one, which itself costs none) of a few inputs, asked one family at a time.
+
+# %%
+PRICED = 2
+priced = inputs[list(range(min(PRICED, len(inputs))))]
+for name, family in FAMILIES.items():
+    if family.needs_gold:
+        continue
+    alone = evaluate(network, priced, methods=["random"], metrics=list(family.directions), **shared)
+    costs.append({"what": name, "inputs": len(priced), "methods": 1, **alone.attrs["costs"]})
+run.save(pd.DataFrame(costs).assign(dataset=dataset, modality=modality), "together_costs")
+
+# %%
+run.note(n=len(inputs), features=int(inputs.n_features.max()), dtype="float32", device=device)
+run.finish()

@@ -1,0 +1,231 @@
+# ---
+# jupyter:
+#   jupytext: {text_representation: {extension: .py, format_name: percent}}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+# ---
+
+# %% [markdown]
+# # Compute: metrics where the reason is known
+#
+# Five models of one modality. Two are written down in closed form (`faithlib.known`): a linear one, whose every feature
+# has its summand, and a detector of what was planted (`faithlib.planted`), which is never surprised by an erased input.
+# Three are trained on planted data: one as models usually are, one on erased copies as well, and one that is taught to
+# answer differently where much is erased. Their true explanation of a whole input is what was planted, *if* they hang on
+# it, which is checked first. Then every metric scores the true explanation, the same with a part of its scores shuffled,
+# its opposite, and what attribution methods say.
+
+# %% tags=["parameters"]
+profile = "laptop"
+modality = "text"
+
+# %%
+import pandas as pd
+import torch
+from tqdm.auto import tqdm
+
+from faithlib import known, planted, study
+from faithlib.align import split_words
+from faithlib.attribution import Row
+from faithlib.data import load_dataset, seeded
+from faithlib.evaluation import FAITHFULNESS, FAMILIES, evaluate
+from faithlib.inputs import TextInputs
+from faithlib.models import load_model
+from faithlib.perturb import Perturber
+from faithlib.pictures import as_inputs, load_pictures
+
+run = study.start("together_planted", profile=profile, modality=modality)
+settings = run.settings
+device = "cuda" if torch.cuda.is_available() else "cpu"
+trained = {name: load_model(spec) for name, spec in settings["planted_models"][modality].items()}
+for one in trained.values():
+    one.model.to(device)
+
+# %% [markdown]
+# ## Data, models and truth
+#
+# Words are features of texts, 4 × 4 cells those of pictures.
+
+
+# %%
+def text_inputs(data, tokenizer):
+    """Texts with words as features, and the features that were planted."""
+    words = [split_words(text) for text in data.texts]
+    inputs = TextInputs.from_texts(data.texts, tokenizer, words=words, max_length=data.max_length)
+    marks = torch.zeros(inputs.feature_mask.shape, dtype=torch.bool)
+    for b, (spans, own) in enumerate(zip(words, data.rationales or [()] * len(data), strict=True)):
+        for (start, end), feature in zip(spans, inputs.feature_of_word[b], strict=True):
+            if feature >= 0 and any(start <= a and z <= end for a, z in own):
+                marks[b, feature] = True
+    return inputs.to(device), marks
+
+
+def picture_inputs(data, model):
+    """Pictures with cells as features, and the cells that were planted."""
+    inputs = as_inputs(data, model, patch=planted.CELL)
+    marks = torch.zeros(inputs.feature_mask.shape, dtype=torch.bool)
+    for b, cells in enumerate(data.cells):
+        marks[b, list(cells)] = True
+    return inputs.to(device), marks
+
+
+def planted_inputs(name, classifier):
+    """Inputs of a sample of a planted data set's test split, what was planted, labels and ids."""
+    if modality == "text":
+        data = load_dataset(name, "test", n=settings["checked"])
+        found = text_inputs(data, classifier.tokenizer)
+    else:
+        data = load_pictures(name, "test", n=settings["checked"])
+        found = picture_inputs(data, classifier.model)
+    return *found, torch.tensor(data.labels), data.ids
+
+
+# %% [markdown]
+# ## Do the trained models hang on what was planted?
+#
+# Accuracy on texts or pictures as they are; where everything planted is erased, which share is answered with *neither*,
+# as it should be, and where everything *but* that is erased, which share still gets its class. By each way to erase.
+
+# %%
+ERASURES = {"text": ("mask", "delete", "zero", "pad"), "vision": ("mean", "blur", "zero")}[modality]
+detector = (
+    known.word_detector(next(iter(trained.values())).tokenizer) if modality == "text" else known.stripe_detector()
+)
+detector.model.to(device)
+checked, right_about = [], []
+for name, classifier in {"detector": detector, **trained}.items():
+    inputs, marks, labels, _ = planted_inputs("planted", classifier)
+    there = (labels > 0).nonzero()[:, 0]
+    erased_inputs, _, erased_labels, _ = planted_inputs("planted-erased", classifier)
+    on_erased = (Perturber(classifier.model, erased_inputs).predicted.cpu() == erased_labels).float().mean()
+    right_about.append(Perturber(classifier.model, inputs).predicted.cpu() == labels)
+    for erase in ERASURES:
+        perturber = Perturber(classifier.model, inputs[there.tolist()], erase=erase)
+        present, reason = perturber.feature_mask, marks[there][:, : perturber.feature_mask.shape[1]].to(device)
+        answers = perturber.logits(torch.stack([present, present & ~reason, reason], dim=1)).argmax(dim=-1).cpu()
+        checked.append(
+            {
+                "model": name,
+                "erase": erase,
+                "n": len(there),
+                "accuracy": (answers[:, 0] == labels[there]).float().mean(),
+            }
+            | {"neither without": (answers[:, 1] == 0).float().mean()}
+            | {"class with nothing else": (answers[:, 2] == labels[there]).float().mean()}
+            | {"accuracy on erased copies": on_erased, "n erased": len(erased_labels)}
+        )
+run.save(
+    pd.DataFrame(checked).map(lambda x: float(x) if torch.is_tensor(x) else x).assign(modality=modality),
+    "together_reasons",
+)
+
+# %% [markdown]
+# ## Explanations
+#
+# A part of the scores is shuffled among the features it concerns; of planted reasons, which have few ones and many
+# zeros, every feature's score is moved with that probability. Ties are broken as everywhere, by position.
+
+# %%
+SHARES = (0.25, 0.5, 1.0)
+
+
+def shuffled(scores, present, share, key):
+    """The scores with this share of the features, drawn at random, exchanged among one another."""
+    found = scores.clone()
+    for b in range(len(scores)):
+        size = int(present[b].sum())
+        generator = seeded("shuffled", key, str(b))
+        # The same order of features for every share: more of them move, never others.
+        moving = generator.permutation(size)[: max(2, round(share * size))]
+        found[b, moving] = scores[b, generator.permutation(moving)]
+    return found
+
+
+def ladder(truth, present):
+    """The truth, the truth spoilt more and more, and its opposite."""
+    rungs = {"truth": truth} | {f"{share:.0%} shuffled": shuffled(truth, present, share, "ladder") for share in SHARES}
+    return rungs | {"opposite": -truth}
+
+
+IG = Row("integrated_gradients", options={"n_steps": settings["ig_steps"]})
+BLIND_TO_BLOCKS = {"integrated_gradients": IG, "random": "random"}
+METHODS = {
+    "text": {
+        "saliency": "saliency",
+        "input_x_gradient": "input_x_gradient",
+        **BLIND_TO_BLOCKS,
+        "occlusion": "occlusion",
+        "lime": Row("lime", options={"n_samples": settings["lime_samples"]}),
+    },
+    "vision": {
+        **BLIND_TO_BLOCKS,
+        "grad_cam": "grad_cam",
+        "transformer_attribution": "transformer_attribution",
+        "raw_attention": "raw_attention",
+        "rollout": "rollout",
+        "attcat": "attcat",
+    },
+}[modality]
+# Closed-form pictures have no blocks, and so no attention.
+OF_CLOSED = METHODS if modality == "text" else BLIND_TO_BLOCKS
+
+# %% [markdown]
+# ## Metrics
+#
+# On inputs with something planted about which every model is right; the linear models (opinions of film reviews, and
+# which direction of stripes a picture has more of) on any. The model that is trained as usual is looked at under a
+# second way to erase, too. Bounds of AOPC take most rows, so NAOPC has fewer inputs where there are many features.
+
+# %%
+MAIN = ERASURES[0]
+shared = {"draws": settings["draws"], "groups": settings["groups"], "beam": settings["beam"][modality]}
+BOUNDED, PLAUSIBLE = FAMILIES["naopc"].directions, FAMILIES["plausibility"].directions
+found, costs = [], []
+
+
+def measured(name, model, inputs, truth, gold, methods, ids, erase):
+    """All metrics of the ladder and of methods, one model under one way to erase."""
+    few = list(range(min(settings["searched"][modality], len(inputs))))
+    plain = [m for m in FAITHFULNESS if m not in BOUNDED] + ([] if gold is None else list(PLAUSIBLE))
+    for rows, metrics in ((list(range(len(inputs))), plain), (few, list(BOUNDED))):
+        explanations = {key: what[rows] for key, what in ladder(truth, inputs.feature_mask).items()} | methods
+        own = None if gold is None or metrics is not plain else gold[rows]
+        table = evaluate(model, inputs[rows], methods=explanations, metrics=metrics, gold=own, erase=erase, **shared)
+        costs.append({"model": name, "erase": erase, "inputs": len(rows), **table.attrs["costs"]})
+        table["input"] = [ids[i] for i in table["input"]]
+        table.attrs.clear()
+        found.append(table.assign(model=name, erase=erase))
+
+
+# %%
+if modality == "text":
+    texts = load_dataset("planted", "test", n=settings["inputs"])
+    bag = known.BagOfWords(load_dataset("movie", "train"), detector.tokenizer)
+    linear, ids = bag.classifier, texts.ids
+    inputs, _ = text_inputs(texts, linear.tokenizer)
+    summands = bag.truth
+else:
+    shown = load_pictures("planted", "test", n=settings["inputs"])
+    linear, ids = known.linear_patches(), shown.ids
+    inputs, _ = picture_inputs(shown, linear.model)
+    summands = known.patch_truth
+linear.model.to(device)
+truth = summands(inputs.to("cpu"), Perturber(linear.model, inputs).predicted.cpu()).to(device)
+measured("linear", linear.model, inputs, truth, None, OF_CLOSED, ids, MAIN)
+
+# %%
+knowing = torch.stack(right_about).all(dim=0)
+plan = {"detector": detector, **trained}
+for name, classifier in tqdm(plan.items(), desc="models"):
+    inputs, marks, labels, ids = planted_inputs("planted", classifier)
+    rows = ((labels > 0) & knowing).nonzero()[: settings["inputs"], 0].tolist()
+    part = inputs[rows]
+    gold = marks[rows][:, : part.feature_mask.shape[1]].to(device)
+    methods = OF_CLOSED if name == "detector" else METHODS
+    for erase in ERASURES[: 2 if name == "trained" else 1]:
+        measured(name, classifier.model, part, gold.float(), gold, methods, [ids[i] for i in rows], erase)
+run.save(pd.concat(found, ignore_index=True).assign(modality=modality), "together_planted_values")
+run.save(pd.DataFrame(costs).assign(modality=modality), "together_planted_costs")
+
+# %%
+run.note(n=len(rows), right=int(knowing.sum()), of=len(knowing), dtype="float32", device=device)
+run.finish()

@@ -1,0 +1,280 @@
+# ---
+# jupyter:
+#   jupytext: {text_representation: {extension: .py, format_name: percent}}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+# ---
+
+# %% [markdown]
+# # Your own text model
+#
+# This page takes any text classifier and a file of texts, explains its predictions by several methods, and measures
+# how faithful the explanations are. As it stands here it shows a small model of this book on ten of twelve sentences
+# written for the purpose. With a model and texts of yours it is the same page: change the parameters `model` and
+# `data`.
+#
+# - `model`: a folder that `save_pretrained` has written, `hf:` and the name of a model on the hub, or a `local:` name
+#   of this book. A fine-tuned classifier with safetensors weights and a fast tokenizer; no code that comes with it is
+#   run.
+# - `data`: a CSV file with the column `text`; if you have them, `label` (the model's own class names) and `gold`, the
+#   characters that people marked, as `start:end`, counted from 0, the end not included: `2:6 11:16`.
+# - `methods`, `metrics`: `default`, or names with commas between. Random scores are always added, as a floor.
+# - `n`, `seed`: how many texts, drawn by a hash. `erase`: what takes the place of an erased word (`zero`, `pad`,
+#   `mask`, `delete`). `draws`, `groups`: of soft metrics and of SaCo. `attention`: `eager` for methods that ask for
+#   it.
+
+# %% tags=["parameters"]
+profile = "laptop"
+model = "local:text/movie-seed0"
+data = "data/examples/texts.csv"
+methods = "default"
+metrics = "default"
+n = 10
+seed = 0
+erase = "default"
+draws = 4
+groups = 10
+attention = "sdpa"
+
+# %%
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pandas as pd
+import torch
+from IPython.display import Markdown
+
+from faithlib import compare, figures, own_report, study
+from faithlib.evaluation import DEFAULT_METHODS, FAMILIES, evaluate
+from faithlib.figures import label
+from faithlib.own_estimate import amount, estimate, fitting_methods
+from faithlib.own_model import load_texts, open_model
+from faithlib.own_report import FLOOR, listed
+
+run = study.start(
+    "own_text_model",
+    profile=profile,
+    model=model,
+    data=data,
+    methods=methods,
+    metrics=metrics,
+    n=n,
+    seed=seed,
+    erase=erase,
+    draws=draws,
+    groups=groups,
+    attention=attention,
+)
+figures.theme()
+
+# %% [markdown]
+# ## What the model says
+#
+# Explanations are of what the model *predicts*, right or wrong.
+
+# %%
+classifier = open_model(model, attention=attention)
+classifier.model.to("cuda" if torch.cuda.is_available() else "cpu")
+brought = load_texts(data, classifier, n=n, seed=seed)
+said = own_report.predictions(classifier, brought)
+figures.table(
+    said.drop(columns="correct", errors="ignore"),
+    run,
+    "own_text_predictions",
+    digits=2,
+    caption=f"What {model} predicts, and how sure it is",
+)
+
+# %%
+told = f"{len(brought)} of {brought.total} texts, classes {', '.join(classifier.label_names)}."
+if brought.labels is not None:
+    told += f" Accuracy {compare.mean_interval(said.correct)} (95 % interval)."
+if brought.unused:
+    told += f" Columns that nobody reads: {', '.join(brought.unused)}."
+Markdown(told)
+
+# %% [markdown]
+# ## Before anything runs
+#
+# Every method is tried on the shortest text; one that cannot explain this kind of model is left out by name. Rows,
+# seconds and memory are estimated from the lengths of the texts and a few rows of the longest; what would not fit is
+# refused here.
+
+# %%
+asked = listed(methods, DEFAULT_METHODS["text"])
+names, left_out = fitting_methods(list(dict.fromkeys([*asked, FLOOR])), classifier, brought.inputs)
+wanted = listed(metrics)
+options = {"draws": draws, "groups": groups}
+ahead = estimate(classifier, brought, names, wanted, **options)
+Markdown(
+    f"Methods: {', '.join(label(name) for name in names)}. At most {ahead.rows:,} erased rows for the metrics and "
+    f"{ahead.passes:,} forward passes for the explanations, about {ahead.seconds:.0f} seconds and "
+    f"{amount(ahead.bytes)} of the {amount(ahead.free)} that are free."
+    + "".join(f"\n- Left out: {label(name)}. {reason}" for name, reason in left_out.items())
+)
+
+# %% [markdown]
+# ## Two texts, every method
+#
+# The tint follows the score, min-max scaled in each text and method: compare patterns, not shades.
+
+# %%
+erased = None if erase == "default" else erase
+scores, spent = own_report.explain(names, classifier, brought.inputs, erase=erased)
+
+
+def side_by_side(b):
+    """One text under every method, as boxes that find their own places."""
+    words = brought.inputs.features[b]
+    marked = None if brought.gold is None else brought.gold[b, : len(words)].tolist()
+    boxes = [
+        figures.heatmap(words, scores[name][b, : len(words)].tolist(), rationale=marked, title=label(name))
+        for name in names
+    ]
+    own = "".join(f"<div>{box}</div>" for box in boxes)
+    return f'<div style="display:grid;grid-template-columns:repeat(auto-fit,minmax(17rem,1fr));gap:.3rem">{own}</div>'
+
+
+Markdown(
+    "\n\n".join(
+        f"**{brought.ids[b].capitalize()}**, predicted {said.predicted[b]} with {said.probability[b]:.2f}"
+        + (f", labelled {said.label[b]}" if brought.labels is not None else "")
+        + (". Outlined: the words that people marked." if brought.gold is not None else ".")
+        + f"\n\n{side_by_side(b)}"
+        for b in range(min(2, len(brought)))
+    )
+)
+
+# %% [markdown]
+# ## Every metric of every method
+
+# %%
+table = evaluate(classifier, brought.inputs, methods=scores, metrics=wanted, gold=brought.gold, erase=erased, **options)
+means = own_report.summary(table)
+figures.table(means, run, "own_text_means", caption="Means over texts", shown=False)
+
+# %%
+figures.table(
+    own_report.side_by_side(means),
+    run,
+    "own_text_metrics",
+    caption=f"Means over {len(brought)} texts with 95 % bootstrap intervals; “better” says which way it points",
+)
+
+# %%
+Markdown(own_report.undefined(means))
+
+# %%
+places, mean_ranks = own_report.ranks(table)
+fig, seen = own_report.rank_figure(places, mean_ranks)
+figures.save(
+    fig,
+    run,
+    "own_text_ranks",
+    alt=seen,
+    caption="Ranks of the methods under each metric (1 is best), and their mean over the metrics of faithfulness. "
+    "The last columns, complexity and what follows it, do not count: a simple explanation, or one that people like, "
+    "need not be faithful.",
+)
+
+# %%
+chance = own_report.against_floor(table)
+figures.table(
+    chance,
+    run,
+    "own_text_against_random",
+    caption="Under how many metrics of faithfulness a method is better or worse than random scores, by the 95 % "
+    "interval of the paired difference; with fewer than ten texts nothing is decided",
+)
+
+# %% [markdown]
+# ## What it cost
+
+# %%
+figures.table(
+    spent,
+    run,
+    "own_text_costs",
+    digits=2,
+    caption="Explaining: rows run forward and backward, and seconds; what methods share is on the account of the first",
+)
+
+# %%
+figures.table(
+    pd.DataFrame(
+        [
+            {"metrics": ", ".join(map(label, FAMILIES[family].directions)), "erased rows, at most": rows}
+            for family, rows in ahead.alone.items()
+        ]
+    ),
+    run,
+    "own_text_rows",
+    caption="Measuring: rows that metrics would ask for alone, all methods and texts; one line shares its rows",
+)
+
+# %%
+cost = table.attrs["costs"]
+run.note(n=len(brought), **{key: cost[key] for key in ("rows_asked", "rows_run", "seconds_core", "peak_bytes")})
+Markdown(
+    f"Together the metrics asked for {cost['rows_asked']:,} rows, of which {cost['rows_run']:,} had to be run, in "
+    f"{cost['seconds_core']:.1f} seconds; the largest pass took {amount(cost['peak_bytes'])}."
+)
+
+# %% [markdown]
+# ## How to read this
+
+# %%
+Markdown(own_report.verdict(mean_ranks, chance, len(brought)))
+
+# %% [markdown]
+# - **Random scores first.** A method that does not beat them under a metric has not been shown to say anything,
+#   however good its number looks.
+# - **Intervals are over texts.** They say how the means would move with other texts of the same kind. They know
+#   nothing of another model, another way to erase, or other options of a method.
+# - **Metrics are not independent voters.** Most erase words and look at the same drop of probability in different
+#   ways, so that ten of them can agree on one mistake: a text with holes is one that the model was never trained on.
+#   Try another `erase` before you believe an order.
+# - **Methods that erase play at home.** LIME and occlusion are made of the very rows that the metrics count. Where no
+#   text has more words than `groups`, each group of SaCo is one word, and occlusion's score of it is exactly what SaCo
+#   compares with.
+# - **NS, NC and their soft versions divide** by what erasing everything costs. Where that is little, they leave [0, 1]
+#   by far, and a single text can carry a mean.
+# - **Marked words measure agreement with people,** not faithfulness. For a text that the model gets wrong they are
+#   reasons for another answer than the one explained.
+#
+# What each metric is has {doc}`its own page <../foundations/metrics>`.
+
+# %% [markdown]
+# ## What is refused, and why
+#
+# Some things cannot be measured, and some would give numbers that mean nothing. They end before anything runs, with an
+# error that says what came, what was expected, and what to do. Four attempts and what they get:
+
+# %%
+sentence = brought.texts[0].replace('"', "'")
+bad_files = {
+    "no_text": f'review\n"{sentence}"\n',
+    "other_label": f'text,label\n"{sentence}",so-so\n',
+    "too_long": "text\n" + "word " * 600 + "\n",
+}
+with TemporaryDirectory() as folder:
+    attempts = {}
+    for name, content in bad_files.items():
+        path = Path(folder, f"{name}.csv")
+        path.write_text(content, encoding="utf-8")
+        attempts[name] = own_report.refusal(lambda path=path: load_texts(path, classifier), hidden=f"{folder}/")
+attempts["little_memory"] = own_report.refusal(
+    lambda: estimate(classifier, brought, names, wanted, **options, free=ahead.bytes)
+)
+what = {
+    "no_text": "A file whose texts stand in another column",
+    "other_label": "A label that the model does not have",
+    "too_long": "A text longer than the model reads",
+    "little_memory": "The same evaluation with just the memory it needs, half of which is for the model's passes",
+}
+Markdown("\n".join(f"- {what[name]}: ``{message}``" for name, message in attempts.items()))
+
+# %%
+run.provenance(n=len(brought), note=f"model {model}, texts {data}")
+
+# %%
+run.finish()

@@ -1,0 +1,521 @@
+"""What users bring is read as it is, refused where it cannot work, and reported with the numbers of `evaluate`."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+import transformers
+from bag_model import Bag
+from PIL import Image
+from toy_models import image_inputs, text_inputs, text_model, tokenizer, vision_model
+
+from faithlib import own_report, study
+from faithlib.attribution import Row, attribute, attribute_rows
+from faithlib.errors import DataError, InputError, ModelError, UnknownNameError
+from faithlib.evaluation import FAMILIES, evaluate
+from faithlib.lstm import LstmClassifier
+from faithlib.models import Classifier
+from faithlib.own_estimate import estimate, fitting_methods
+from faithlib.own_model import Brought, load_folder, load_texts, open_model
+from faithlib.perturb import Perturber
+from faithlib.pictures import as_inputs, load_pictures
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def defaults(notebook: str) -> dict[str, object]:
+    return study.notebook_parameters(ROOT / "notebooks" / "report" / f"{notebook}.py")
+
+
+@pytest.fixture(scope="module")
+def classifier() -> Classifier:
+    return open_model(str(defaults("own_text_model")["model"]))
+
+
+@pytest.fixture(scope="module")
+def seer() -> Classifier:
+    return open_model(str(defaults("own_vision_model")["model"]))
+
+
+@pytest.fixture(scope="module")
+def toy() -> Classifier:
+    """A text classifier of no size with the tokenizer of the tests."""
+    return Classifier(text_model("bert"), tokenizer(), ("LABEL_0", "LABEL_1", "LABEL_2"), "toy")
+
+
+def brought(inputs, gold=None) -> Brought:
+    return Brought(tuple(f"row {b + 1}" for b in range(len(inputs))), inputs, None, gold, len(inputs))
+
+
+def write(path: Path, rows: list[dict[str, str]]) -> Path:
+    with path.open("w", newline="", encoding="utf-8-sig") as stream:  # as a spreadsheet writes it, with a mark in front
+        writer = csv.DictWriter(stream, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+# ---------------------------------------------------------------------------------------------------------- the texts
+def test_a_table_comes_back_as_it_was_written(tmp_path, classifier):
+    rows = [
+        {"text": 'A "fine", funny film.', "label": "positive", "gold": "", "who": "me"},
+        {"text": "Two lines:\nnot good.", "label": "Negative", "gold": "11:19", "who": "me"},
+        {"text": "Café, schön, 映画", "label": "negative", "gold": "0:4 6:11", "who": "you"},
+    ]
+    found = load_texts(write(tmp_path / "own.csv", rows), classifier)
+    assert list(found.texts) == [row["text"] for row in rows]
+    assert found.labels == (1, 0, 0)
+    assert (found.ids, found.total, found.unused) == (("row 1", "row 2", "row 3"), 3, ("who",))
+    marked = [
+        [word for word, mark in zip(words, marks, strict=False) if mark]
+        for words, marks in zip(found.inputs.features, found.gold.tolist(), strict=True)
+    ]
+    assert marked == [[], ["not", "good"], ["Café", "schön"]]
+
+
+def test_the_shipped_marks_are_the_words_under_them(classifier):
+    path = ROOT / str(defaults("own_text_model")["data"])
+    found = load_texts(path, classifier)
+    with path.open(encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    for row, words, marks in zip(rows, found.inputs.features, found.gold.tolist(), strict=True):
+        under = [row["text"][slice(*map(int, mark.split(":")))] for mark in row["gold"].split()]
+        assert [w for w, m in zip(words, marks, strict=False) if m] == re.findall(r"\w+", " ".join(under))
+    assert found.gold.any(dim=1).all()
+
+
+def test_labels_and_marks_may_be_left_out(tmp_path, toy):
+    for rows in ([{"text": "a fine film"}], [{"text": "a fine film", "label": "", "gold": " "}]):
+        found = load_texts(write(tmp_path / "own.csv", rows), toy)
+        assert found.labels is None
+        assert found.gold is None
+
+
+def test_classes_without_names_may_be_counted_and_classes_with_names_may_not(tmp_path, toy, classifier):
+    path = write(tmp_path / "own.csv", [{"text": "a film", "label": "1"}, {"text": "a fine film", "label": "label_0"}])
+    assert load_texts(path, toy).labels == (1, 0)
+    with pytest.raises(
+        UnknownNameError, match=r"'1' \(row 1\), 'label_0' \(row 2\)\. Its classes are negative, positive"
+    ):
+        load_texts(path, classifier)
+
+
+def test_a_larger_sample_keeps_the_smaller_one(classifier):
+    path = defaults("own_text_model")["data"]
+    whole = load_texts(path, classifier)
+    taken = [load_texts(path, classifier, n=n) for n in (3, 6, 99)]
+    assert set(taken[0].ids) < set(taken[1].ids) < set(taken[2].ids) == set(whole.ids)
+    assert load_texts(path, classifier, n=6, seed=1).ids != taken[1].ids
+    for name, text, label, gold in zip(taken[1].ids, taken[1].texts, taken[1].labels, taken[1].gold, strict=True):
+        place = whole.ids.index(name)
+        assert (text, label) == (whole.texts[place], whole.labels[place])
+        assert gold.sum() == whole.gold[place].sum()
+
+
+@pytest.mark.parametrize(
+    ("content", "error", "message"),
+    [
+        (b"", DataError, "no column text: it has nothing in it"),
+        (b"text,label\n", DataError, "a header and no rows"),
+        (b"review\nfine\n", DataError, "no column text: it has review"),
+        (b"text;label\nfine;positive\n", DataError, "it has text;label; cells are separated by commas"),
+        (b"text,label\na fine, funny film,positive\n", DataError, "more cells than the 2 columns in row 1.*quotes"),
+        (b"text\nsch\xf6n\n", DataError, "expected a CSV file in UTF-8"),
+        (b"text,label\nfine,positive\n ,positive\n", InputError, "no text in row 2"),
+        (b"text,label\nfine,positive\ngood,\n", InputError, "no label for row 2"),
+        (b"text,label\nfine,good\n", UnknownNameError, r"'good' \(row 1\)\. Its classes are negative, positive"),
+        (b"text,gold\na fine film,2-6\n", InputError, r"row 1: the mark '2-6'.*for example '0:4 10:15'"),
+        (b"text,gold\na fine film,2:60\n", InputError, "within the 11 characters"),
+        (b"text,gold\na fine film,6:2\n", InputError, "no start:end"),
+        (b"text,gold\na  fine film,1:2\n", InputError, "covers ' ', no word of"),
+        (b"text\n" + b"word " * 600, InputError, r"longer than the 512 tokens .* reads: row 1 \(602 tokens\)"),
+    ],
+)
+def test_tables_that_cannot_be_used_are_refused(tmp_path, classifier, content, error, message):
+    path = tmp_path / "own.csv"
+    path.write_bytes(content)
+    with pytest.raises(error, match=message):
+        load_texts(path, classifier)
+
+
+def test_other_slips_with_texts_are_refused(tmp_path, classifier, seer):
+    path = defaults("own_text_model")["data"]
+    with pytest.raises(DataError, match="cannot be read as a table"):
+        load_texts(tmp_path / "nowhere.csv", classifier)
+    with pytest.raises(InputError, match="n 0: expected at least one"):
+        load_texts(path, classifier, n=0)
+    with pytest.raises(ModelError, match="sees pictures and reads no texts"):
+        load_texts(path, seer)
+
+
+def test_a_model_reads_no_further_than_its_positions(tmp_path, toy):
+    """RoBERTa's kind counts positions from after the padding index: 64 of them are room for 62 tokens."""
+    reader = tokenizer()
+    reader.model_max_length = 10**30
+    roberta = replace(toy, model=text_model("roberta"), tokenizer=reader)
+    assert roberta.model.config.pad_token_id == 1
+    fits, long = (write(tmp_path / f"{n}.csv", [{"text": "film " * n}]) for n in (60, 61))
+    Perturber(roberta.model, load_texts(fits, roberta).inputs)
+    with pytest.raises(InputError, match=r"62 tokens that toy reads: row 1 \(63 tokens\)"):
+        load_texts(long, roberta)
+
+
+# ------------------------------------------------------------------------------------------------------- the pictures
+def test_shipped_pictures_are_those_of_the_data_set(seer):
+    found = load_folder(str(defaults("own_vision_model")["data"]), seer)
+    whole = load_pictures("fashion", "test")
+    rows = [whole.ids.index(f"fashion-{Path(name).stem}") for name in found.ids]
+    same = replace(whole, images=[whole.images[i] for i in rows])
+    assert torch.equal(found.inputs.pixels, as_inputs(same, seer.model, patch=4).pixels)
+    assert found.labels == tuple(whole.labels[i] for i in rows)
+    assert sorted(found.labels) == list(range(10))
+    assert found.inputs.n_features.tolist() == [49] * 10
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two plain pictures, one of them in colour."""
+    grey = np.arange(28 * 28, dtype=np.uint8).reshape(28, 28)
+    Image.fromarray(grey).save(tmp_path / "a.png")
+    Image.fromarray(np.stack([grey] * 3, axis=-1)).save(tmp_path / "b.png")
+    return tmp_path
+
+
+def test_plain_pictures_with_and_without_a_list(folder, seer):
+    (folder / ".hidden").write_text("not looked at")
+    assert load_folder(folder, seer).labels is None
+    (folder / "labels.csv").write_text("file,label\nb.png,BAG\na.png,coat\n")
+    found = load_folder(folder, seer, patch=7)
+    assert dict(zip(found.ids, found.labels, strict=True)) == {"a.png": 4, "b.png": 8}
+    assert torch.equal(*found.inputs.pixels)  # colour or not, the model sees grey
+    assert found.inputs.n_features.tolist() == [16, 16]
+
+
+def test_pictures_are_turned_as_the_camera_says(folder, seer):
+    upright = load_folder(folder, seer, n=1).inputs.pixels
+    name = load_folder(folder, seer, n=1).ids[0]
+    picture = Image.open(folder / name).transpose(Image.Transpose.ROTATE_90)
+    orientation = picture.getexif()
+    orientation[0x0112] = 6  # shown a quarter turn clockwise
+    picture.save(folder / name, exif=orientation)
+    assert torch.equal(load_folder(folder, seer, n=1).inputs.pixels, upright)
+
+
+def no_file(folder: Path) -> None:
+    for path in folder.iterdir():
+        path.unlink()
+
+
+def in_folder(folder: Path, name: str) -> None:
+    (folder / name).mkdir()
+    for file in ("a.png", "b.png"):
+        (folder / file).rename(folder / name / file)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        (lambda f: shutil.rmtree(f), DataError, "no such folder"),
+        (no_file, DataError, "no pictures"),
+        (lambda f: (f / "notes.txt").write_text("mind"), DataError, "notes.txt cannot be read as a picture"),
+        (lambda f: (f / "a.png").write_bytes((f / "a.png").read_bytes()[:60]), DataError, "a.png cannot be read"),
+        (lambda f: (f / "bag").mkdir(), DataError, r"folders \(bag\) beside files \(a.png\)"),
+        (lambda f: in_folder(f, "hat"), UnknownNameError, r"'hat' \(hat/a.png\)\. Its classes are T-shirt, trouser"),
+        (lambda f: (in_folder(f, "bag"), (f / "bag" / "more").mkdir()), DataError, "more cannot be read as a picture"),
+        (lambda f: (f / "labels.csv").write_text("file\na.png\n"), DataError, "no column label"),
+        (lambda f: (f / "labels.csv").write_text("file,label\na.png,bag\n"), DataError, "leaves out: b.png"),
+        (
+            lambda f: (f / "labels.csv").write_text("file,label\na.png,bag\nb.png,bag\nc.png,bag\n"),
+            DataError,
+            "not there: c.png",
+        ),
+        (
+            lambda f: (f / "labels.csv").write_text("file,label\na.png,bag\nb.png,bag\na.png,coat\n"),
+            DataError,
+            "more than once: a.png",
+        ),
+        (
+            lambda f: (f / "labels.csv").write_text("file,label\na.png,bag\nb.png,\n"),
+            InputError,
+            "no label for b.png",
+        ),
+    ],
+)
+def test_folders_that_cannot_be_used_are_refused(folder, seer, change, error, message):
+    change(folder)
+    with pytest.raises(error, match=message):
+        load_folder(folder, seer)
+
+
+def test_other_slips_with_pictures_are_refused(folder, seer, classifier):
+    for patch in (3, -1):
+        with pytest.raises(InputError, match=rf"patch {patch}: .*28 x 28.* expected one of 1, 2, 4, 7, 14, 28"):
+            load_folder(folder, seer, patch=patch)
+    with pytest.raises(ModelError, match="reads texts: use load_texts"):
+        load_folder(folder, classifier)
+    with pytest.raises(ModelError, match="a ResNet, is no timm VisionTransformer"):
+        load_folder(folder, open_model("timm:resnet10t?random"))
+
+
+# ---------------------------------------------------------------------------------------------------------- the model
+@pytest.fixture
+def saved(tmp_path: Path, toy: Classifier) -> Path:
+    """The toy classifier as its library saves it."""
+    toy.model.save_pretrained(tmp_path / "model")
+    toy.tokenizer.save_pretrained(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def test_a_plain_folder_is_opened_as_what_it_is(saved, toy, seer, tmp_path):
+    own = open_model(str(saved))
+    assert own.label_names == toy.label_names
+    path = write(tmp_path / "own.csv", [{"text": "a fine film"}, {"text": "not funny at all"}])
+    said, expected = (own_report.predictions(one, load_texts(path, one)) for one in (own, toy))
+    pd.testing.assert_frame_equal(said, expected, atol=1e-6)
+    again = open_model("data/checkpoints/vision/fashion-base-seed0")  # from the repository's root
+    assert again.label_names == seer.label_names
+
+
+def settings(folder: Path, **values: object) -> None:
+    said = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(said | values))
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "message"),
+    [
+        (lambda f: shutil.rmtree(f), InputError, "there is no such folder"),
+        (lambda f: (f / "config.json").unlink(), DataError, "config.json is missing"),
+        (lambda f: (f / "config.json").write_text("{"), DataError, "cannot load .*JSONDecodeError"),
+        (lambda f: (f / "model.safetensors").unlink(), DataError, "no .*safetensors"),
+        (lambda f: (f / "model.safetensors").write_bytes(b"no weights"), DataError, "cannot load"),
+        (lambda f: settings(f, architecture="vit_of_nobody"), DataError, "cannot load"),
+        (lambda f: settings(f, problem_type="multi_label_classification"), ModelError, "several labels at once"),
+        (lambda f: text_model("bert", classes=1).save_pretrained(f), ModelError, "has 1 output"),
+        (lambda f: text_model("bert").bert.save_pretrained(f), ModelError, "weights of BertModel .* answer at random"),
+        (lambda f: (f / "tokenizer.json").unlink(), DataError, "cannot load"),
+    ],
+)
+def test_models_that_cannot_be_used_are_refused(saved, change, error, message):
+    change(saved)
+    with pytest.raises(error, match=message):
+        open_model(str(saved))
+
+
+def test_a_model_without_an_embedding_module_is_refused(tmp_path, toy):
+    size = {"vocab_size": 60, "n_positions": 64, "n_embd": 8, "n_layer": 1, "n_head": 1, "pad_token_id": 0}
+    decoder = transformers.GPT2ForSequenceClassification(transformers.GPT2Config(**size)).eval()
+    with pytest.raises(ModelError, match="GPT2ForSequenceClassification is no Hugging Face encoder classifier"):
+        load_texts(write(tmp_path / "own.csv", [{"text": "a film"}]), replace(toy, model=decoder))
+
+
+def test_methods_that_a_model_cannot_have_are_named(toy):
+    words = torch.randn(60, 8, generator=torch.Generator().manual_seed(0))
+    lstm = replace(toy, model=LstmClassifier(words, hidden=4, classes=2).eval())
+    inputs = text_inputs(toy.model)
+    kept, left_out = fitting_methods(["attention", "saliency", "scaled_attention", "random"], lstm, inputs)
+    assert kept == ("saliency", "random")
+    assert set(left_out) == {"attention", "scaled_attention"}
+    assert "no attention maps" in left_out["attention"]
+    with pytest.raises(ModelError, match=r"no method can explain toy\. attention: LstmClassifier gives no attention"):
+        fitting_methods(["attention", "random"], lstm, inputs)
+    with pytest.raises(UnknownNameError, match="'rollout' explains images"):
+        fitting_methods(["rollout"], toy, inputs)
+    pooled = Classifier(vision_model(class_token=False), None, ("a", "b", "c"), "pooled")
+    kept, left_out = fitting_methods(["integrated_gradients", "grad_cam"], pooled, image_inputs())
+    assert kept == ("integrated_gradients",)
+    assert "no class token" in left_out["grad_cam"]
+
+
+# ------------------------------------------------------------------------------------------------ before anything runs
+@pytest.fixture(scope="module")
+def bag() -> Classifier:
+    return Classifier(Bag(), None, ("a", "b"), "bag")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_rows_are_bounded_and_the_bound_is_close(bag, family):
+    """On scores without ties. A family that is new to `evaluate` fails here until its rows are told."""
+    inputs = bag.model.texts((40, 21, 12, 7))
+    gold = inputs.feature_mask & (torch.rand(inputs.feature_mask.shape) < 0.3)
+    scores = {name: torch.rand(inputs.feature_mask.shape) for name in ("one", "two")}
+    metrics = list(FAMILIES[family].directions)
+    ahead = estimate(bag, brought(inputs, gold), ["saliency", "random"], metrics, draws=3, groups=6)
+    ran = evaluate(bag.model, inputs, methods=scores, metrics=metrics, gold=gold, draws=3, groups=6).attrs["costs"]
+    assert ahead.alone.keys() == {family}
+    assert ran["rows_run"] <= ahead.rows
+    assert ahead.rows == 2 * len(inputs) + ahead.alone[family]
+    assert ran["rows_run"] >= 0.6 * ahead.rows or family in ("simplicity", "plausibility")
+
+
+def test_rows_of_all_families_together_are_bounded_too(bag):
+    inputs = bag.model.texts((40, 21, 12, 7))
+    scores = {name: torch.rand(inputs.feature_mask.shape) for name in ("one", "two")}
+    ahead = estimate(bag, brought(inputs), ["saliency", "random"])
+    ran = evaluate(bag.model, inputs, methods=scores).attrs["costs"]
+    assert 0.7 * ahead.rows <= ran["rows_run"] <= ahead.rows < sum(ahead.alone.values())
+    assert ahead.seconds > 0
+
+
+def test_passes_are_what_explaining_runs(toy):
+    inputs = text_inputs(toy.model, (12, 7, 5))
+    for name in ("saliency", "integrated_gradients", "lime", "occlusion", "attention", "shapley_sampling", "random"):
+        _, costs = attribute_rows([Row(name)], toy.model, inputs)
+        ran = sum(cost.rows_run + 2 * cost.backward_run for cost in costs.values())
+        ahead = estimate(toy, brought(inputs), [name], ["sparseness"]).passes
+        assert ran <= ahead
+        assert ahead <= 3.1 * ran or name == "shapley_sampling"
+
+
+def test_what_does_not_fit_the_memory_is_refused_with_a_way_out(seer, folder):
+    found = load_folder(folder, seer)
+    small = estimate(seer, found, ["rollout"], ["aopc_morf"], free=10**9)
+    assert small.bytes > 0
+    pixels = load_folder(folder, seer, patch=1)
+    large = estimate(seer, pixels, ["rollout"], ["aopc_morf"], free=10**9)
+    assert large.bytes > 2 * 784 * 784
+    assert large.bytes > 10 * small.bytes
+    with pytest.raises(InputError, match=r"784 features take about .* half of what is free is .* a larger patch"):
+        estimate(seer, pixels, ["rollout"], ["aopc_morf"], free=large.bytes)
+    estimate(seer, pixels, ["rollout"], ["aopc_morf"], free=2 * large.bytes + 10**6)
+
+
+def test_soft_metrics_want_whole_patches(seer, folder):
+    halves = load_folder(folder, seer, patch=2)
+    with pytest.raises(InputError, match=r"whole patches of the model, 4 x 4 pixels: .*multiple.*`patch`"):
+        estimate(seer, halves, ["rollout"])
+    assert "soft" not in estimate(seer, halves, ["rollout"], ["aopc_morf", "saco"]).alone
+    with pytest.raises(UnknownNameError, match="'sako': did you mean 'saco'"):
+        estimate(seer, halves, ["rollout"], ["sako"])
+
+
+# ------------------------------------------------------------------------------------------------------- what comes out
+@pytest.mark.parametrize(("which", "erase"), [("classifier", None), ("toy", "mask"), ("toy", "delete")])
+def test_the_reports_numbers_for_texts_are_those_of_one_call(request, tmp_path, which, erase):
+    """The page explains first, for its pictures and costs, and hands the scores over."""
+    classifier = request.getfixturevalue(which)
+    rows = [
+        {"text": "Not a fine film, but who is it?", "gold": "6:10"},
+        {"text": "Funny, not bad at all.", "gold": "0:5 7:14"},
+    ]
+    found = load_texts(write(tmp_path / "own.csv", rows), classifier)
+    names = ["saliency", "lime", "occlusion", "random"]
+    options = {"metrics": ["nc", "soft_nc", "saco", "auprc"], "gold": found.gold, "erase": erase}
+    scores, spent = own_report.explain(names, classifier, found.inputs, erase=erase)
+    table = evaluate(classifier, found.inputs, methods=scores, **options)
+    direct = evaluate(classifier, list(found.texts), methods=names, **options)
+    pd.testing.assert_frame_equal(table, direct, atol=1e-5)
+    assert {"saliency", "lime", "occlusion"} == set(spent.method)
+    assert spent.rows.gt(0).all()
+
+
+def test_the_reports_numbers_for_pictures_are_those_of_one_call(seer):
+    found = load_folder(str(defaults("own_vision_model")["data"]), seer, n=2)
+    names = ["grad_cam", "rollout", "random"]
+    scores, spent = own_report.explain(names, seer, found.inputs)
+    table = evaluate(seer, found.inputs, methods=scores, metrics=["nc", "saco"])
+    pd.testing.assert_frame_equal(table, evaluate(seer, found.inputs, methods=names, metrics=["nc", "saco"]), atol=1e-5)
+    assert list(spent.method) == names
+    for name in names:
+        assert torch.allclose(scores[name], attribute(name, seer.model, found.inputs), atol=1e-6)
+
+
+def test_predictions_are_the_models(classifier):
+    found = load_texts(defaults("own_text_model")["data"], classifier)
+    said = own_report.predictions(classifier, found)
+    batch = classifier.tokenizer(list(found.texts), return_tensors="pt", padding=True)
+    with torch.inference_mode():
+        p = classifier.model(**batch).logits.softmax(dim=-1)
+    assert said.probability.tolist() == pytest.approx(p.amax(dim=-1).tolist(), abs=1e-5)
+    assert said.predicted.tolist() == [classifier.label_names[c] for c in p.argmax(dim=-1).tolist()]
+    assert said.correct.tolist() == (said.predicted == said.label).astype(float).tolist()
+    assert 0.5 < said.correct.mean() < 1  # the shipped sentences are not all easy
+
+
+@pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    """Twelve inputs on which "good" beats "random" by one everywhere and "bad" loses by one, under metrics that point
+    in either direction; "odd" has values of one metric only."""
+    rows = []
+    for b in range(12):
+        for metric, sign in (("nc", 1), ("auc", -1), ("sparseness", 1)):
+            turned = -sign if metric == "sparseness" else sign
+            for method, gain in (("random", 0), ("good", 1), ("bad", -1)):
+                rows.append((b, method, metric, 10 * b + turned * gain))
+            rows.append((b, "odd", metric, np.nan if metric == "nc" else 10.0 * b + turned * 2))
+    return pd.DataFrame(rows, columns=["input", "method", "metric", "value"])
+
+
+def test_means_keep_their_order_and_count_what_is_undefined(table):
+    means = own_report.summary(table)
+    expected = table.groupby(["metric", "method"], sort=False).value.mean()
+    for row in means.itertuples():
+        assert row.estimate == pytest.approx(expected[row.metric, row.method], nan_ok=True)
+        assert (row.n, row.dropped) == ((0, 12) if np.isnan(row.estimate) else (12, 0))
+        assert np.isnan(row.estimate) or row.low < row.estimate < row.high
+    assert list(dict.fromkeys(means.metric)) == ["nc", "auc", "sparseness"]
+    assert list(dict.fromkeys(means.method)) == ["random", "good", "bad", "odd"]
+    shown = own_report.side_by_side(means, digits=1)
+    assert list(shown.columns) == ["metric", "better", "random", "good", "bad", "odd"]
+    assert list(shown.better) == ["higher", "lower", "higher"]
+    assert shown.odd[0] == "–"
+    first = means.iloc[0]
+    assert shown.random[0] == f"{first.estimate:.1f} [{first.low:.1f}, {first.high:.1f}]"
+    assert own_report.undefined(means) == "Left out as undefined: NC: odd 12."
+    assert own_report.undefined(means[means.dropped == 0]) == "Every value is defined."
+
+
+def test_ranks_go_the_way_that_is_better_and_leave_out_what_is_not_faithfulness(table):
+    places, means = own_report.ranks(table)
+    assert places.loc["good"].tolist() == [1, 2, 3]  # "odd" is before it under auc; sparseness was turned round
+    assert places.loc["bad"].tolist() == [3, 4, 1]
+    assert np.isnan(places.loc["odd", "nc"])
+    assert means.method.tolist() == ["odd", "good", "random", "bad"]
+    assert means.estimate.tolist() == [1, 1.5, 2.5, 3.5]
+    assert (means.low == means.high).all()  # the same order in every input
+    fig, seen = own_report.rank_figure(places, means)
+    assert "4 methods by 3 metrics" in seen
+    assert "good 1.5 (1.5 to 1.5)" in seen
+    assert [t.get_text() for t in fig.axes[0].texts][:3] == ["–", "1", "4"]
+
+
+def test_chance_is_beaten_by_interval_and_never_with_few_inputs(table):
+    chance = own_report.against_floor(table).set_index("method")
+    assert chance.loc["good"].tolist() == [2, 0, 0]
+    assert chance.loc["bad"].tolist() == [0, 2, 0]
+    assert chance.loc["odd"].tolist() == [1, 0, 1]
+    few = own_report.against_floor(table[table.input < 9]).set_index("method")
+    assert few.loc["good"].tolist() == [0, 0, 2]
+    means = own_report.ranks(table)[1]
+    said = own_report.verdict(means, chance.reset_index(), 12)
+    assert said.startswith("odd comes first on average over the metrics of faithfulness: mean rank 1.0")
+    assert said.endswith("under more than half of these metrics: good.")
+    assert "With 9 inputs nothing can be said" in own_report.verdict(means[:0], few.reset_index(), 9)
+
+
+def test_an_attempt_that_is_not_refused_is_an_error():
+    def refused() -> None:
+        raise DataError("/tmp/x/own.csv is no table")
+
+    assert own_report.refusal(refused, hidden="/tmp/x/") == "DataError: own.csv is no table"
+    with pytest.raises(InputError, match="expected it to be refused"):
+        own_report.refusal(lambda: None)
+
+
+@pytest.mark.parametrize("notebook", ["own_text_model", "own_vision_model"])
+def test_the_command_under_a_page_names_every_parameter(notebook):
+    """An empty default would leave a hole in that line."""
+    values = defaults(notebook)
+    line = study.papermill_line(study.make_job(study.find(notebook), "smoke", {}))
+    assert re.findall(r"-p (\S+) (\S+)", line) == [
+        (key, str(value).replace("laptop", "smoke")) for key, value in values.items()
+    ]

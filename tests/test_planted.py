@@ -1,0 +1,204 @@
+"""Planted tasks keep their promises; closed-form models are what they say; excerpts hold their marks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from hypothesis import given
+from hypothesis import strategies as st
+
+from faithlib import known, planted
+from faithlib.attribution import attribute
+from faithlib.data import Dataset, load_dataset
+from faithlib.encoders import encoder_folder
+from faithlib.errors import InputError
+from faithlib.evaluation import evaluate
+from faithlib.excerpts import gold_of, marked_excerpts
+from faithlib.inputs import TextInputs
+from faithlib.models import load_model
+from faithlib.perturb import Perturber
+from faithlib.pictures import as_inputs, load_pictures
+
+TRIGGERS = {word: kind + 1 for kind, words in enumerate(planted.TRIGGERS) for word in words}
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return transformers.AutoTokenizer.from_pretrained(str(encoder_folder("minilm")), local_files_only=True)
+
+
+def words_of(data, tokenizer) -> TextInputs:
+    return TextInputs.from_texts(data.texts, tokenizer, unit="word", max_length=data.max_length)
+
+
+def triggers_in(inputs: TextInputs) -> torch.Tensor:
+    """Which features are trigger words, bool [B, F]."""
+    found = torch.zeros(inputs.feature_mask.shape, dtype=torch.bool)
+    for b, row in enumerate(inputs.features):
+        found[b, [f for f, word in enumerate(row) if word in TRIGGERS]] = True
+    return found
+
+
+# ------------------------------------------------------------------------------------------------------------ planting
+@given(st.integers(0, 10_000), st.integers(1, 12))
+def test_triggers_stand_where_they_are_said_to_and_the_other_words_keep_their_order(seed: int, n: int) -> None:
+    words = [f"w{i}" for i in range(n)]
+    found, label, places = planted.plant_words(words, np.random.default_rng(seed))
+    assert [word for i, word in enumerate(found) if i not in places] == words
+    assert {TRIGGERS[found[i]] for i in places} == ({label} if label else set())
+    assert len(places) <= planted.MOST_PLANTED
+
+
+@given(st.integers(0, 10_000), st.sampled_from(["[MASK]", None]))
+def test_what_is_left_of_erased_words_decides(seed: int, mask: str | None) -> None:
+    generator = np.random.default_rng(seed)
+    words, label, places = planted.plant_words([f"w{i}" for i in range(8)], generator)
+    kept = planted.drawn_to_stay(len(words), generator)
+    found, told, left = planted.erase_words(words, label, places, kept, mask=mask)
+    assert {found[i] for i in left} == {words[i] for i in places if kept[i]}
+    assert told == (label if left else 0)
+    assert [word for word in found if word != "[MASK]"] == [w for w, stays in zip(words, kept, strict=True) if stays]
+    assert len(found) == (len(words) if mask else kept.sum())
+
+
+def test_erased_cells_are_the_mean_that_the_perturber_puts_there(tokenizer) -> None:
+    pictures = load_pictures("planted", "test", n=4)
+    model = load_model("local:vision/planted-base-seed0").model
+    inputs = as_inputs(pictures, model, patch=planted.CELL)
+    kept = np.random.default_rng(0).random((4, 49)) > 0.5
+    erased = Perturber(model, inputs).logits(torch.from_numpy(kept)[:, None])[:, 0]
+    own = [
+        planted.erase_cells(np.asarray(image), 0, [], keep)[0]
+        for image, keep in zip(pictures.images, kept, strict=True)
+    ]
+    mean, std = (torch.tensor(model.pretrained_cfg[key]).view(1, -1, 1, 1) for key in ("mean", "std"))
+    pixels = (torch.tensor(np.stack(own))[:, None] / 255 - mean) / std
+    with torch.no_grad():
+        direct = model(pixels)
+    assert torch.allclose(erased, direct, atol=0.05)  # the mean is rounded to a byte
+
+
+@pytest.mark.parametrize("load", [load_dataset, load_pictures])
+def test_splits_share_nothing_and_labels_are_about_equally_frequent(load) -> None:
+    splits = {
+        split: load("planted", split) for split in (("train", "dev", "test") if load is load_dataset else ("test",))
+    }
+    for data in splits.values():
+        assert np.bincount(data.labels).min() / len(data) > 0.25
+    if load is load_dataset:
+        erased = load("planted-erased", "test")
+        assert not set(splits["train"].texts) & set(erased.texts)
+        assert set(splits["test"].ids) <= set(erased.ids)
+
+
+def test_misled_copies_differ_in_labels_alone() -> None:
+    erased, misled = (load_dataset(f"planted-{what}", "test") for what in ("erased", "misled"))
+    assert erased.texts == misled.texts
+    changed = [a != b for a, b in zip(erased.labels, misled.labels, strict=True)]
+    assert 0.1 < np.mean(changed) < 0.6
+    assert {b for b, moved in zip(misled.labels, changed, strict=True) if moved} == {1}
+    whole = set(load_dataset("planted", "test").ids)
+    assert not any(moved for moved, name in zip(changed, erased.ids, strict=True) if name in whole)
+
+
+# ---------------------------------------------------------------------------------------------------------- closed form
+def test_detectors_are_right_about_everything_planted_whole_or_erased(tokenizer) -> None:
+    words, stripes = known.word_detector(tokenizer), known.stripe_detector()
+    for name in ("planted", "planted-erased"):
+        texts, pictures = load_dataset(name, "test"), load_pictures(name, "test")
+        said = Perturber(words.model, words_of(texts, tokenizer)).predicted
+        assert said.tolist() == list(texts.labels)
+        seen = Perturber(stripes.model, as_inputs(pictures, stripes.model, patch=planted.CELL)).predicted
+        assert seen.tolist() == list(pictures.labels)
+
+
+def test_the_bag_of_words_is_linear_in_its_true_scores(tokenizer) -> None:
+    bag = known.BagOfWords(load_dataset("movie", "train", n=600), tokenizer)
+    data = load_dataset("movie", "test", n=12)
+    inputs = words_of(data, tokenizer)
+    perturber = Perturber(bag.classifier.model, inputs)
+    truth = bag.truth(inputs, perturber.predicted)
+    keep = torch.rand(truth.shape, generator=torch.Generator().manual_seed(1)) > 0.5
+    sign = torch.where(perturber.predicted == 1, 1.0, -1.0)
+
+    def evidence(mask: torch.Tensor) -> torch.Tensor:
+        return perturber.logits(mask[:, None])[:, 0].diff(dim=-1)[:, 0] * sign
+
+    lost = torch.where(inputs.feature_mask & ~keep, truth, 0.0).sum(dim=1)
+    assert torch.allclose(evidence(inputs.feature_mask) - evidence(keep), lost, atol=1e-4)
+    held_out = load_dataset("movie", "test", n=300)
+    assert (
+        Perturber(bag.classifier.model, words_of(held_out, tokenizer)).predicted.numpy() == held_out.labels
+    ).mean() > 0.6
+    with pytest.raises(InputError, match="3 classes: expected 2"):
+        known.BagOfWords(load_dataset("planted", "test", n=9), tokenizer)
+
+
+def test_linear_patches_are_linear_in_their_true_scores() -> None:
+    classifier = known.linear_patches()
+    inputs = as_inputs(load_pictures("planted", "test", n=10), classifier.model, patch=planted.CELL)
+    perturber = Perturber(classifier.model, inputs)
+    truth = known.patch_truth(inputs, perturber.predicted)
+    keep = torch.rand(truth.shape, generator=torch.Generator().manual_seed(1)) > 0.5
+    evidence = perturber.logits(torch.stack([inputs.feature_mask, keep], dim=1)).diff(dim=-1)[..., 0]
+    gap = (evidence[:, 0] - evidence[:, 1]) * torch.where(perturber.predicted == 1, 1.0, -1.0)
+    slope = gap / torch.where(keep, 0.0, truth).sum(dim=1)
+    assert torch.allclose(slope, slope[0].expand_as(slope), rtol=1e-3)
+    gradient = attribute("integrated_gradients", classifier.model, inputs, output="logit")
+    correlation = torch.corrcoef(torch.stack([gradient.flatten(), truth.flatten()]))[0, 1]
+    assert correlation > 0.9
+
+
+def test_metrics_know_the_reason_of_a_detector(tokenizer) -> None:
+    detector = known.word_detector(tokenizer)
+    data = load_dataset("planted", "test", n=30)
+    chosen = [i for i, label in enumerate(data.labels) if label][:10]
+    inputs = words_of(data, tokenizer)[chosen]
+    truth = triggers_in(inputs).float()
+    table = evaluate(
+        detector.model, inputs, methods={"truth": truth, "opposite": -truth}, metrics=["aopc_morf", "nc", "ns", "saco"]
+    )
+    means = table.groupby(["metric", "method"]).value.mean().unstack()
+    assert (means.truth > means.opposite).all(), means
+
+
+@pytest.mark.parametrize("how", ["", "-erased"])
+def test_trained_models_hang_on_what_was_planted(how: str) -> None:
+    classifier = load_model(f"local:text/planted{how}-seed0")
+    data = load_dataset("planted", "test", n=80)
+    inputs = words_of(data, classifier.tokenizer)
+    perturber = Perturber(classifier.model, inputs, erase="mask")
+    labels = torch.tensor(data.labels)
+    assert (perturber.predicted == labels).float().mean() > 0.95
+    reason = triggers_in(inputs)
+    without = perturber.logits((inputs.feature_mask & ~reason)[:, None]).argmax(dim=-1)[:, 0]
+    assert (without == 0).float().mean() > 0.95
+
+
+# ------------------------------------------------------------------------------------------------------------- excerpts
+def test_excerpts_hold_marked_and_unmarked_words_of_the_text(tokenizer) -> None:
+    data = load_dataset("pair", "test")
+    found = marked_excerpts(data, 20, size=12)
+    assert len(found) == 20 and found == marked_excerpts(data, 40, size=12)[:20]
+    for one in found:
+        text, start = data.texts[one.row], data.texts[one.row].index(one.text)
+        assert 0 < sum(one.marked) < len(one.marked) == len(one.words) == 12
+        for (a, b), mark in zip(one.words, one.marked, strict=True):
+            spans = data.rationales[one.row]
+            assert mark == any(x <= start + a and start + b <= y for x, y in spans)
+            assert text[start + a : start + b] == one.text[a:b] != ""
+    inputs = TextInputs.from_texts([one.text for one in found], tokenizer, words=[one.words for one in found])
+    gold = gold_of(inputs, [one.marked for one in found])
+    assert gold.shape == inputs.feature_mask.shape and not (gold & ~inputs.feature_mask).any()
+    for b, one in enumerate(found):
+        assert int(gold[b].sum()) <= sum(one.marked)
+        assert int(gold[b].sum()) > 0
+
+
+def test_a_text_without_marks_has_no_excerpt() -> None:
+    data = Dataset("d", "test", ("a b c d", "e f g h"), (0, 0), ("x", "y"), ("n",), 9, rationales=((), ((0, 1),)))
+    assert [one.row for one in marked_excerpts(data, 5, size=3)] == [1]
+    with pytest.raises(InputError, match="has no highlights"):
+        marked_excerpts(load_dataset("movie", "test"), 2, size=3)
