@@ -43,6 +43,7 @@ import json
 import os
 import platform
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -311,7 +312,8 @@ class Job:
     def slug(self) -> str:
         """The parameters in a form fit for a file name."""
         values = [f"{value}" for key, value in self.parameters.items() if key != "profile"]
-        return re.sub(r"[^\w.]+", "_", "-".join(values)) or "all"
+        # The run id behind it tells apart what is cut off here: file names have a limit.
+        return re.sub(r"[^\w.]+", "_", "-".join(values))[:80] or "all"
 
     @property
     def folder(self) -> Path:
@@ -416,6 +418,8 @@ def make_job(source: Path, profile_name: str, given: Mapping[str, Any]) -> Job:
         parts["here"] = [name for name in entry.needs if is_here(name)]
     if kind != "train":
         parts["checkpoints"] = [tree_digest(path) for path in _checkpoints(block, parameters)]
+    if brought := _brought(parameters):
+        parts["brought"] = brought
     if kind == "report":
         parts["published"] = tree_digest(data / "published")
         parts["reference"] = tree_digest(data / "reference")
@@ -440,9 +444,20 @@ def _checkpoints(block: Settings, parameters: Mapping[str, Any]) -> list[Path]:
     """
     folder = root() / "data" / "checkpoints"
     models = block.get("models", {})
-    named = next(([models[value]] for value in map(str, parameters.values()) if value in models), list(models.values()))
-    specs = [spec.format_map(defaultdict(str, parameters)).partition(":") for spec in named]
+    named = next((models[value] for value in map(str, parameters.values()) if value in models), models)
+    specs = [spec.format_map(defaultdict(str, parameters)).partition(":") for spec in _leaves(named)]
     return [folder / name if kind == "local" else folder for kind, _, name in specs] or [folder]
+
+
+def _leaves(value: Any) -> list[str]:
+    """The strings in a mapping of mappings."""
+    return [leaf for part in value.values() for leaf in _leaves(part)] if isinstance(value, dict) else [value]
+
+
+def _brought(parameters: Mapping[str, Any]) -> list[str]:
+    """Digests of the files and folders that parameters name (a table of texts, say, or `hf:` and a folder)."""
+    named = [value.rpartition(":")[2] for value in parameters.values() if isinstance(value, str)]
+    return [tree_digest(root() / name) for name in named if "/" in name and (root() / name).exists()]
 
 
 def _reads(notebook: str, entry: NotebookEntry) -> list[str]:
@@ -758,7 +773,7 @@ def processor() -> str:
 
 def papermill_line(job: Job) -> str:
     """The command that runs one notebook alone, without anything of ours around it."""
-    values = " ".join(f"-p {key} {value}" for key, value in job.parameters.items())
+    values = " ".join(f"-p {key} {shlex.quote(str(value))}" for key, value in job.parameters.items())
     source = job.source.relative_to(root()) if job.source.is_relative_to(root()) else job.source
     return f"jupytext --to ipynb -o - {source} | papermill - {job.notebook}.ipynb -k python3 {values}".strip()
 

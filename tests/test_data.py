@@ -23,6 +23,8 @@ DIGESTS = {
     "bbc": "ed54c132cc54e39b",
     "section": "7eea0e60f2919402",
     "pair": "ef24ba6db3747b18",
+    "planted": "ddc343a2f30e4313",
+    "planted-erased": "f494442b4301dff9",
 }
 
 

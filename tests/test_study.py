@@ -340,3 +340,22 @@ def test_new_verdicts_take_the_places_of_old_ones_on_the_scoreboard() -> None:
     assert runner.judged_again(board, new) == (
         b'id,paper,kind,verdict,n,page,note\na,p,claim,fails,3,r,z\nb,p,claim,holds,7,q,"x, y"\n'
     )
+
+
+def test_a_run_depends_on_the_files_that_its_parameters_name(tmp_path, monkeypatch):
+    texts = study.root() / "data" / "examples" / "texts.csv"
+    named = study._brought({"profile": "smoke", "data": "data/examples/texts.csv", "n": 3})
+    assert named == [study.tree_digest(texts)]
+    own = tmp_path / "own.csv"
+    own.write_text("text\none\n")
+    first = study._brought({"data": str(own)})
+    own.write_text("text\ntwo\n")
+    assert study._brought({"data": str(own)}) != first
+    assert study._brought({"model": "local:text/movie-seed0", "dataset": "movie", "n": 3}) == []
+
+
+def test_checkpoints_of_a_notebook_are_found_in_settings_of_any_depth():
+    block = {"models": {"text": {"a": "local:text/x-seed{seed}", "b": "hf:somewhere"}, "vision": {"a": "local:v"}}}
+    folder = study.root() / "data" / "checkpoints"
+    assert study._checkpoints(block, {"modality": "text", "seed": 1}) == [folder / "text/x-seed1", folder]
+    assert len(study._checkpoints(block, {})) == 3

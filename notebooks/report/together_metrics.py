@@ -46,11 +46,11 @@ from sklearn.metrics import auc as area
 from sklearn.metrics import precision_recall_curve
 
 from faithlib import compare, evaluate, figures, metrics, noise, study
-from faithlib.align import split_words
 from faithlib.attribution import attribute
 from faithlib.backends import TextBackend
-from faithlib.data import load_dataset, stable_hash
+from faithlib.data import load_dataset
 from faithlib.evaluation import ALL_SHARES, FAD_SHARES
+from faithlib.excerpts import marked_excerpts
 from faithlib.figures import OURS, PALETTE, PUBLISHED, label
 from faithlib.inputs import TextInputs
 from faithlib.masks import top_ratio
@@ -93,40 +93,28 @@ classifier = load_model("local:text/pair-seed0")
 network, YES = classifier.model, classifier.label_names.index("yes")
 
 
-def excerpt(i):
-    """An excerpt of text i, the characters of it that people marked, and the marks of its words."""
-    words = split_words(data.texts[i])
-    marked = [any(a <= start and end <= b for a, b in data.rationales[i]) for start, end in words]
-    first = marked.index(True)
-    begin = max(0, min(first - int(stable_hash("excerpt", data.ids[i]), 16) % WORDS, len(words) - WORDS))
-    start, end = words[begin][0], words[min(begin + WORDS, len(words)) - 1][1]
-    return data.texts[i][start:end], [(a - start, b - start) for a, b in data.rationales[i]], marked[begin:][:WORDS]
-
-
-def encoded(rows):
+def encoded(chosen):
     """The model's inputs of some excerpts."""
-    texts, queries = [cut[i][0] for i in rows], [data.queries[i] for i in rows]
+    texts, queries = [one.text for one in chosen], [data.queries[one.row] for one in chosen]
     return TextInputs.from_texts(texts, classifier.tokenizer, queries=queries, max_length=data.max_length)
 
 
-with_marks = [i for i in range(len(data)) if data.rationales[i]]
-in_order = sorted(with_marks, key=lambda i: stable_hash("excerpts", data.ids[i]))
-cut = {i: excerpt(i) for i in in_order}
-mixed = [i for i in in_order if any(cut[i][2]) and not all(cut[i][2])]
-taken, looked_at = [data.ids.index(EXAMPLE)], 0
+in_order = marked_excerpts(data, len(data), size=WORDS)
+taken, looked_at = [one for one in in_order if data.ids[one.row] == EXAMPLE], 0
 while len(taken) < EXCERPTS + 1:
-    rows = mixed[looked_at : looked_at + 32]
-    said = Perturber(network, encoded(rows)).predicted == YES
-    right = [n for n, yes in enumerate(said.tolist()) if yes and rows[n] not in taken][: EXCERPTS + 1 - len(taken)]
-    taken += [rows[n] for n in right]
-    looked_at += len(rows) if len(taken) <= EXCERPTS else right[-1] + 1
+    part = in_order[looked_at : looked_at + 32]
+    said = Perturber(network, encoded(part)).predicted == YES
+    right = [n for n, yes in enumerate(said.tolist()) if yes and part[n] not in taken][: EXCERPTS + 1 - len(taken)]
+    taken += [part[n] for n in right]
+    looked_at += len(part) if len(taken) <= EXCERPTS else right[-1] + 1
 
 inputs = encoded(taken)
 present, sizes = inputs.feature_mask, inputs.n_features.tolist()
 gold = torch.zeros_like(present)
-for b, i in enumerate(taken):
+for b, one in enumerate(taken):
+    marked = [word for word, mark in zip(one.words, one.marked, strict=True) if mark]
     for f, (start, end) in enumerate(inputs.spans[b]):
-        gold[b, f] = any(a <= start and end <= z for a, z in cut[i][1])
+        gold[b, f] = any(a <= start and end <= z for a, z in marked)
 to_the_end = [bool(gold[b, marks.nonzero()[0, 0] : sizes[b]].all()) for b, marks in enumerate(gold)][1:]
 Markdown(
     f"Of the first {looked_at} excerpts with marked and unmarked words the model answers {EXCERPTS} with *yes*: "
@@ -203,7 +191,7 @@ figures.table(
 # %%
 off = np.abs(s - scores["occlusion"][0, :n].numpy()).max()
 Markdown(
-    f"The query: *{data.queries[taken[0]]}* The scores above differ from `attribute('occlusion', ...)` by {off:.1e} "
+    f"The query: *{data.queries[taken[0].row]}* The scores above differ from `attribute('occlusion', ...)` by {off:.1e} "
     f"at most. {(s < 0).sum()} of {n} are negative: without such a word the model is surer of *yes*. The rest of the "
     "page takes the scores of `faithlib`."
 )
@@ -731,7 +719,7 @@ Markdown(f"{agree.sum()} of {len(fixed)} lines agree.")
 
 # %%
 single = TextInputs.from_texts(
-    [words[int(order[0])]], classifier.tokenizer, queries=[data.queries[taken[0]]], max_length=data.max_length
+    [words[int(order[0])]], classifier.tokenizer, queries=[data.queries[taken[0].row]], max_length=data.max_length
 )
 of_one = evaluate(
     network, single, methods={"occlusion": attribute("occlusion", network, single)}, metrics=list(NAMES),

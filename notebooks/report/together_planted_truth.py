@@ -284,12 +284,13 @@ def ranks_with_truth(part):
 
 
 scored = truth_of[truth_of.model.isin(TRAINED) & truth_of.metric.isin([*FAITHFULNESS, "auprc"])]
-tracking = (
-    scored.groupby(["modality", "model", "input"])
-    .apply(ranks_with_truth)
-    .stack(future_stack=True)
-    .rename("rho")
-    .reset_index()
+of_one = ["modality", "model", "input"]
+tracking = pd.concat(
+    [
+        ranks_with_truth(part).rename("rho").reset_index().assign(**dict(zip(of_one, key, strict=True)))
+        for key, part in scored.groupby(of_one)
+    ],
+    ignore_index=True,
 )
 track = compare.resample_means(
     tracking, value="rho", unit=["modality", "input"], cells=["modality", "model", "metric"], stratum="modality"
