@@ -14,10 +14,11 @@
 #
 # 1. **Does it tell?** It prefers what real methods say to random scores, clearly more often than not.
 # 2. **Is it right?** Where the reason was planted and the model trained as usual, it prefers the truth to itself shuffled.
-# 3. **Can it be fooled?** It still does where the model takes erased inputs for something else.
+# 3. **Is it hard to fool?** It follows the truth as well on a model that takes erased inputs for something else: *no* where
+#    it clearly loses rank correlation with how true explanations are, *yes* where it clearly loses less than a tenth.
 #
-# *Yes* and *no* are whole intervals above and below one half; anything else is *unsure*, as is anything with fewer than
-# ten inputs.
+# For the first two, *yes* and *no* are whole intervals above and below one half. Anything else is *unsure*, as is anything
+# with fewer than ten inputs.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -37,6 +38,7 @@ figures.theme()
 telling = study.load("diagnosticity_of_metrics", profile).set_index(["modality", "metric"])
 preferred = study.load("truth_preferred", profile).set_index(["modality", "model", "metric"])
 tracking = study.load("truth_tracked", profile).set_index(["modality", "model", "metric"])
+lost = study.load("truth_lost", profile).set_index(["modality", "metric"])
 modalities = list(dict.fromkeys(telling.index.get_level_values("modality")))
 ANSWERS = {compare.HOLDS: "yes", compare.FAILS: "no", compare.INCONCLUSIVE: "unsure"}
 OF = {name: family for family, one in FAMILIES.items() for name in one.directions}
@@ -48,6 +50,16 @@ def answer(row):
     return ANSWERS[compare.claim(found)]
 
 
+LITTLE = 0.1
+
+
+def fooled(row):
+    """Whether a metric loses little on the misled model."""
+    if row.n < compare.FEWEST_UNITS:
+        return "unsure"
+    return "no" if row.low > 0 else "yes" if row.high < LITTLE else "unsure"
+
+
 advice = pd.DataFrame(
     [
         {
@@ -55,7 +67,7 @@ advice = pd.DataFrame(
             "metric": metric,
             "tells": answer(telling.loc[modality, metric]),
             "is right": answer(preferred.loc[modality, "trained", metric]),
-            "not fooled": answer(preferred.loc[modality, "misled by erasure", metric]),
+            "hard to fool": fooled(lost.loc[modality, metric]),
             "follows the truth": tracking.estimate[modality, "trained", metric],
             "inputs needed": telling["inputs needed"][modality, metric],
             "rows an input": telling["rows an input"][modality, metric],
@@ -64,7 +76,7 @@ advice = pd.DataFrame(
         for metric in FAITHFULNESS
     ]
 )
-QUESTIONS = ["tells", "is right", "not fooled"]
+QUESTIONS = ["tells", "is right", "hard to fool"]
 advice["yes"] = (advice[QUESTIONS] == "yes").sum(axis=1)
 advice = advice.sort_values(["modality", "yes", "follows the truth"], ascending=[True, False, False], ignore_index=True)
 figures.table(

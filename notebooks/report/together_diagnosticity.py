@@ -128,13 +128,13 @@ for ax, modality in zip(axes[0], modalities, strict=True):
     part = table[(table.modality == modality) & table.metric.isin(FAITHFULNESS)]
     for i, (family, group) in enumerate(part.groupby("family", sort=False)):
         ax.plot(group["rows an input"], group.estimate, MARKERS[family], color=PALETTE[i % 7], ms=8, label=family)
-    for r in part.itertuples():
-        ax.annotate(label(r.metric), (r._8, r.estimate), xytext=(5, 3), textcoords="offset points", fontsize=7)
     ax.axhline(0.5, color="#666666", ls=":", lw=1)
     ax.set_xscale("log")
     ax.set_title(modality)
     ax.set_xlabel("rows an input and attribution")
 axes[0, 0].set_ylabel("diagnosticity")
+handles, names = axes[0, 0].get_legend_handles_labels()
+fig.legend(handles, names, loc="outside upper center", ncols=len(handles), fontsize="small")
 spoken = "; ".join(
     f"{modality}, {family}: {rows:.0f} rows" for (modality, family), rows in rows_of.items() if family != "simplicity"
 )
@@ -143,7 +143,8 @@ figures.save(
     run,
     "together_price_plot",
     alt=f"Scatter plots of diagnosticity against rows of the model for one attribution, a point a metric. {spoken}.",
-    caption="Diagnosticity and price. Metrics of a family share their rows and stand above one another.",
+    caption="Diagnosticity and price, a point a metric. Metrics of a family share their rows and stand above one another; "
+    "which is which is in the table above.",
 )
 
 # %%
