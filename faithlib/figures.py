@@ -177,9 +177,10 @@ def table(
     for column in rounded.select_dtypes(["float"]).columns.astype(str):
         rounded[column] = [_rounded(x, digits) for x in rounded[column]]
     _write(run.path(f"{name}_shown.csv"), rounded.to_csv(index=False, lineterminator="\n").encode())
+    # Colons, because a fence of backticks allows none in what follows it, and captions may have code.
     return Markdown(
-        f"```{{csv-table}} {caption}\n:file: {run.link(f'{name}_shown.csv')}\n:header-rows: 1\n"
-        f":name: {name.replace('_', '-')}\n```\n\n{link}"
+        f":::{{csv-table}} {caption}\n:file: {run.link(f'{name}_shown.csv')}\n:header-rows: 1\n"
+        f":name: {name.replace('_', '-')}\n:::\n\n{link}"
     )
 
 

@@ -162,6 +162,12 @@ def test_a_methods_aggregation_is_shown_with_its_name_and_kept_in_the_data(folde
     assert shown == ["method,output", "saliency (L2),TP", "LIME,loss"]
 
 
+def test_a_caption_may_have_code_in_it(folder):
+    """After a fence of backticks no backtick may follow: such a table would be shown as text."""
+    shown = figures.table(pd.DataFrame({"a": [1]}), folder, "coded", caption="What `model` says").data
+    assert shown.startswith(":::{csv-table} What `model` says\n") and "```" not in shown
+
+
 def test_a_table_can_be_offered_without_being_shown(folder):
     shown = figures.table(pd.DataFrame({"a": [0.5]}), folder, "hidden", caption="", shown=False).data
     assert shown == "Download: {download}`csv <page/hidden.csv>`"

@@ -205,9 +205,8 @@ Markdown(
 # to zero by chance: kept with probability $q_i = a_i$ for sufficiency, $q_i = 1 - a_i$ for comprehensiveness
 # ({term}`soft erasure`). With $X'$ the outcome and $0$ the text with every feature erased,
 #
-# $$\begin{aligned}\text{Soft-NS} &= \frac{S(X') - S(0)}{1 - S(0)}, &
+# $$\begin{aligned}\text{Soft-NS} &= \frac{S(X') - S(0)}{1 - S(0)}, \qquad \text{Soft-NC} = \frac{C(X')}{1 - S(0)}, \\
 # S(X') &= 1 - \max\bigl(0,\; p(y \mid X) - p(y \mid X')\bigr), \\
-# \text{Soft-NC} &= \frac{C(X')}{1 - S(0)}, &
 # C(X') &= \max\bigl(0,\; p(y \mid X) - p(y \mid X')\bigr).\end{aligned}$$ (eq-together-soft)
 #
 # Higher is better for both {cite:p}`zhao_aletras_2023`. Soft-NS is 1 where what is kept does as well as the text; it

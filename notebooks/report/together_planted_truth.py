@@ -64,7 +64,7 @@ n_least = int(values.groupby(["modality", "model"]).input.nunique().min())
 # %%
 reasons = study.load("together_reasons", profile)
 figures.table(
-    reasons[["modality", *(name for name in reasons.columns if name != "modality")]],
+    reasons.set_index("modality").drop(columns="run", errors="ignore").reset_index(),
     run,
     "together_reasons",
     digits=2,
