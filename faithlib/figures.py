@@ -200,6 +200,18 @@ def verdict_line(verdict: str, reason: str) -> Markdown:
     return Markdown(f"**Verdict:** {badge(verdict)} {reason}")
 
 
+def verdict_list(verdicts: Mapping[str, tuple[str, int | None, str]], statements: Mapping[str, str]) -> str:
+    """Verdicts by id, each (verdict, n, note) as a report saves it, as a list with what each is about.
+
+    >>> print(verdict_list({"together_q1": ("holds", 12, "2 of 2 parts hold")}, {"together_q1": "All agree."}))
+    - q1 <span class="verdict verdict-holds">holds</span> All agree. 2 of 2 parts hold.
+    """
+    return "\n".join(
+        f"- {name.rpartition('_')[2]} {badge(verdict)} {statements[name]} {note}."
+        for name, (verdict, _, note) in verdicts.items()
+    )
+
+
 def heatmap(
     tokens: Sequence[str],
     scores: Sequence[float],

@@ -20,15 +20,13 @@ from torch import Tensor
 from faithlib import compare, figures
 from faithlib.attribution import Row, attribute, attribute_rows
 from faithlib.errors import FaithlibError, InputError
-from faithlib.evaluation import FAMILIES, HIGHER, METRICS
+from faithlib.evaluation import FAITHFULNESS, HIGHER, METRICS
 from faithlib.inputs import Inputs, TextInputs
 from faithlib.models import Classifier
 from faithlib.own_model import Brought
 from faithlib.perturb import Perturber
 
 FLOOR = "random"
-# Ranks are over what erasing rows says of a method; a simple or a plausible explanation need not be a faithful one.
-NOT_FAITHFULNESS = ("simplicity", "plausibility")
 
 
 def listed(names: str, default: Sequence[str] | None = None) -> list[str] | None:
@@ -125,7 +123,7 @@ def ranks(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     Metrics come in families that agree by construction, so a mean rank is a summary and not a vote.
     """
     resampled = _resampled(table)
-    faithful = [name for name in dict.fromkeys(table["metric"]) if not _is_other(name)]
+    faithful = [name for name in dict.fromkeys(table["metric"]) if name in FAITHFULNESS]
     own = _ranked(resampled.estimate.to_frame().T).iloc[0].unstack("metric")
     own = own[list(dict.fromkeys(table["metric"]))]
     if not faithful:
@@ -147,7 +145,7 @@ def against_floor(table: pd.DataFrame, floor: str = FLOOR) -> pd.DataFrame:
     rows = []
     for method in [name for name in dict.fromkeys(table["method"]) if name != floor]:
         verdicts = []
-        for metric in [name for name in dict.fromkeys(table["metric"]) if not _is_other(name)]:
+        for metric in [name for name in dict.fromkeys(table["metric"]) if name in FAITHFULNESS]:
             pair = [{"metric": metric, "method": name} for name in (method, floor)]
             pair = pair if METRICS[metric] == HIGHER else pair[::-1]
             defined = min(resampled.n[name, metric] for name in (method, floor)) > 0
@@ -217,7 +215,3 @@ def _ranked(frame: pd.DataFrame) -> pd.DataFrame:
     signs = [1 if METRICS[metric] == HIGHER else -1 for metric in frame.columns.get_level_values("metric")]
     turned: pd.DataFrame = (frame * signs).T
     return turned.groupby(level="metric", sort=False).rank(ascending=False).T
-
-
-def _is_other(metric: str) -> bool:
-    return any(metric in FAMILIES[name].directions for name in NOT_FAITHFULNESS)

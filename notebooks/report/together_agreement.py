@@ -292,12 +292,7 @@ verdicts = {
     name: (compare.every(parts.verdict[parts.claim == name]), int(n_inputs.min()), compare.parts_told(parts, name))
     for name in ("together_q1", "together_q2")
 }
-Markdown(
-    "\n".join(
-        f"- {name.removeprefix('together_')} {figures.badge(verdict)} {questions[name]} {note}."
-        for name, (verdict, _, note) in verdicts.items()
-    )
-)
+Markdown(figures.verdict_list(verdicts, questions))
 
 # %% [markdown]
 # **What differs and why.** Wu et al. correlate the ranking of methods by their means, over thousands of pictures and one

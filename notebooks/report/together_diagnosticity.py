@@ -177,13 +177,13 @@ figures.table(
 # ## Answers
 
 # %%
-EXPECTED = {"soft_ns": "ns", "soft_nc": "nc"}
+HARD_OF = {"soft_ns": "ns", "soft_nc": "nc"}
 parts = []
 for modality in modalities:
     for metric in FAITHFULNESS:
         found = power.interval(lambda frame: frame.mean(axis=1) - 0.5, modality=modality, metric=metric)
         parts.append(compare.part("together_q3", f"{label(metric)} above chance, {modality}", found))
-    for soft, hard in EXPECTED.items():
+    for soft, hard in HARD_OF.items():
         found = power.difference({"modality": modality, "metric": soft}, {"modality": modality, "metric": hard})
         parts.append(compare.part("together_q4", f"{label(soft)} less {label(hard)}, {modality}", found))
 parts = pd.DataFrame(parts)
@@ -200,16 +200,11 @@ verdicts = {
     name: (compare.every(parts.verdict[parts.claim == name]), int(n_inputs.min()), compare.parts_told(parts, name))
     for name in ("together_q3", "together_q4")
 }
-Markdown(
-    "\n".join(
-        f"- {name.removeprefix('together_')} {figures.badge(verdict)} {questions[name]} {note}."
-        for name, (verdict, _, note) in verdicts.items()
-    )
-)
+Markdown(figures.verdict_list(verdicts, questions))
 
 # %% [markdown]
-# **What differs and why.** Zhao & Aletras average over five rationale lengths and whole texts; here texts are a dozen
-# words, so that bounds can be searched, and short rationales are one word. Their diagnosticity counts ties as lost,
+# **What differs and why.** Zhao & Aletras average over five rationale lengths and whole texts; here texts are ten
+# words or so, so that bounds can be searched, and short rationales are one word. Their diagnosticity counts ties as lost,
 # which punishes metrics with few values. A metric's diagnosticity depends on the methods it is asked about: where half of
 # them are no better than noise, a faithful metric *should* be near chance for these.
 #
