@@ -49,7 +49,6 @@ SIZE = settings["inputs"][dataset]
 
 
 # %%
-MARKED = ("pair", "esnli")  # data sets in which people marked the reasons
 CANDIDATES = 12  # excerpts looked at for each that is wanted
 
 
@@ -59,10 +58,9 @@ def beginning(text):
     return text[: spans[-1][1]], spans
 
 
-def marked():
+def marked(data):
     """Excerpts that hold marked and unmarked words and that the model classifies as it should, the whole or not: most
     excerpts say too little of their text for that."""
-    data = load_dataset(dataset, "test")
     found = marked_excerpts(data, CANDIDATES * SIZE, size=settings["words"])
     labels = torch.tensor(classifier.labels_of(data, names=settings["classes"].get(dataset)))
     inputs = encoded(data, [one.row for one in found], [(one.text, one.words) for one in found])
@@ -98,7 +96,8 @@ def pictures():
 if modality == "vision":
     inputs, gold, ids = pictures()
 else:
-    inputs, gold, ids = marked() if dataset in MARKED else reviews()
+    everything = load_dataset(dataset, "test")
+    inputs, gold, ids = reviews() if everything.rationales is None else marked(everything)
 inputs = inputs.to(device)
 if gold is not None:
     gold = gold[:, : inputs.feature_mask.shape[1]]

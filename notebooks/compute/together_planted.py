@@ -91,9 +91,9 @@ detector = (
     known.word_detector(next(iter(trained.values())).tokenizer) if modality == "text" else known.stripe_detector()
 )
 detector.model.to(device)
-checked, right_about = [], []
+checked, right_about, whole = [], [], {}
 for name, classifier in {"detector": detector, **trained}.items():
-    inputs, marks, labels, _ = planted_inputs("planted", classifier)
+    inputs, marks, labels, ids = whole[name] = planted_inputs("planted", classifier)
     there = (labels > 0).nonzero()[:, 0]
     erased_inputs, _, erased_labels, _ = planted_inputs("planted-erased", classifier)
     on_erased = (Perturber(classifier.model, erased_inputs).predicted.cpu() == erased_labels).float().mean()
@@ -218,7 +218,7 @@ measured("linear", linear.model, inputs, truth, None, OF_CLOSED, ids, MAIN)
 knowing = torch.stack(right_about).all(dim=0)
 plan = {"detector": detector, **trained}
 for name, classifier in tqdm(plan.items(), desc="models"):
-    inputs, marks, labels, ids = planted_inputs("planted", classifier)
+    inputs, marks, labels, ids = whole[name]
     rows = ((labels > 0) & knowing).nonzero()[: settings["inputs"], 0].tolist()
     part = inputs[rows]
     gold = marks[rows][:, : part.feature_mask.shape[1]].to(device)
