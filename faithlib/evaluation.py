@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from tqdm.auto import tqdm
 
 from faithlib.attribution import Row, attribute, attribute_rows
+from faithlib.attribution.floors import generator
 from faithlib.bounds import Bounds, beam_bounds, exact_bounds, naopc
 from faithlib.errors import InputError, unknown
 from faithlib.inputs import ImageInputs, Inputs, TextInputs
@@ -60,6 +61,7 @@ class _Options:
     seed: int
     groups: int
     beam: int
+    gold_size: int
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,6 @@ class _Asked:
     perturber: Perturber
     options: _Options  # `groups` as many as these inputs have
     gold: Tensor | None
-    gold_size: int
 
     @property
     def present(self) -> Tensor:
@@ -147,8 +148,8 @@ def _plausibility(asked: _Asked, scores: Tensor) -> Values:
     assert asked.gold is not None
     given = (scores, asked.gold, asked.present)
     return {
-        "iou_f1": iou_f1(*given, k=asked.gold_size),
-        "token_f1": token_f1(*given, k=asked.gold_size),
+        "iou_f1": iou_f1(*given, k=asked.options.gold_size),
+        "token_f1": token_f1(*given, k=asked.options.gold_size),
         "auprc": auprc(*given),
         "average_precision": average_precision(*given),
     }
@@ -201,6 +202,7 @@ def evaluate(
     seed: int = 0,
     groups: int = 10,
     beam: int = 3,
+    gold_size: int | None = None,
 ) -> pd.DataFrame:
     """Metrics of attributions of the predicted class, one value a row: input, method, metric, value, direction.
 
@@ -210,8 +212,8 @@ def evaluate(
       your choice to these, or to scores [B, F] from elsewhere. Default: DEFAULT_METHODS.
     - `metrics`: names of METRICS. Default: all that can be computed, but for `naopc_morf` and `naopc_lerf`, whose
       bounds take thousands of rows for a long input (`beam` wide; exact up to 8 features).
-    - `gold`: what people marked, bool [B, F], for the metrics of plausibility. `token_f1` and `iou_f1` take as many
-      features as are marked on average.
+    - `gold`: what people marked, bool [B, F], for the metrics of plausibility. `token_f1` and `iou_f1` take `gold_size`
+      features; by default as many as are marked on average over the inputs where any is.
     - `erase`: what takes the place of an erased feature in every metric and in every method that erases and does not
       say otherwise (`Perturber`). Soft metrics always drop elements of embeddings; all, in their empty input.
     - `draws`, `seed`: of the soft metrics. `groups`: of SaCo, AUC and log-odds; an input with fewer features has as
@@ -221,7 +223,8 @@ def evaluate(
     for an input (its metric's docstring says when) is NaN and stays in the table. A row is run once, whoever asks for
     it: `table.attrs["costs"]` has rows asked and run, forwards and seconds.
 
-    Values do not depend on which inputs, methods or metrics are evaluated beside them, but for `token_f1` and `iou_f1`.
+    Values do not depend on which inputs, methods or metrics are evaluated beside them, but for `token_f1` and `iou_f1`
+    where they are not given a `gold_size`.
 
     Raises InputError, UnknownNameError or ModelError for what does not go together, before any row is run where that
     can be known.
@@ -236,7 +239,9 @@ def evaluate(
             _check_scores(name, what, mask)
     if gold is not None and (gold.dtype != torch.bool or gold.shape != mask.shape):
         raise InputError(f"gold is {gold.dtype} {tuple(gold.shape)}: expected bool [B, F] = {list(mask.shape)}")
-    options = _Options(draws=draws, seed=seed, groups=groups, beam=beam)
+    if gold is not None and gold_size is None:
+        gold_size = average_marked(gold)
+    options = _Options(draws=draws, seed=seed, groups=groups, beam=beam, gold_size=gold_size or 1)
     wanted = list(METRICS) if metrics is None else list(metrics)
     found: list[pd.DataFrame] = []
     asked_all: list[Perturber] = []
@@ -254,6 +259,43 @@ def evaluate(
     table["direction"] = table["metric"].map(METRICS)
     table.attrs["costs"] = costs(*asked_all)
     return table
+
+
+def average_marked(gold: Tensor) -> int:
+    """How many features people marked on average, over the inputs where they marked any; at least 1."""
+    sizes = gold.sum(dim=1)[gold.any(dim=1)].float()
+    return max(1, round(float(sizes.mean()))) if len(sizes) else 1
+
+
+def explain(
+    model: nn.Module | Classifier,
+    inputs: Inputs | Sequence[str],
+    methods: Sequence[str | Row] | Mapping[str, str | Row | Tensor] | None = None,
+    *,
+    erase: str | None = None,
+) -> dict[str, Tensor]:
+    """The scores [B, F] that `evaluate` evaluates under each name; arguments and errors are as there."""
+    network, inputs = _opened(model, inputs)
+    kind = "text" if isinstance(inputs, TextInputs) else "image"
+    named = _named(DEFAULT_METHODS[kind] if methods is None else methods)
+    perturber = Perturber(network, inputs, erase=erase)
+    return dict(_scores(named, network, inputs, perturber, list(range(len(inputs)))))
+
+
+def shuffled(scores: Tensor, inputs: Inputs, *, share: float = 1.0, seed: int = 0) -> Tensor:
+    """Scores [B, F] of which this share, at least two an input, has changed places among the features.
+
+    A control that keeps what a method's scores look like (their values, and so their density) and forgets where they
+    belong. Drawn from (seed, content of the input); a larger share moves more features, never others.
+    """
+    if not 0 < share <= 1:
+        raise InputError(f"share {share}: expected above 0, at most 1")
+    found = scores.clone()
+    for b, (key, n) in enumerate(zip(inputs.keys(), inputs.feature_mask.sum(dim=1).tolist(), strict=True)):
+        order = generator(seed, key)
+        moving = torch.randperm(n, generator=order)[: max(2, round(share * n))]
+        found[b, moving] = scores[b, moving[torch.randperm(len(moving), generator=order)]]
+    return found
 
 
 def _opened(model: nn.Module | Classifier, inputs: Inputs | Sequence[str]) -> tuple[nn.Module, Inputs]:
@@ -312,13 +354,9 @@ def _alike(n_features: Tensor, groups: int) -> Iterator[tuple[list[int], int]]:
 
 
 def _asked(perturber: Perturber, options: _Options, gold: Tensor | None, rows: list[int]) -> _Asked:
-    if gold is None:
-        return _Asked(perturber, options, None, 1)
-    marked = gold.to(perturber.device)
-    # Of all inputs, so that how they are grouped here does not show.
-    sizes = marked.sum(dim=1)[marked.any(dim=1)].float()
-    average = max(1, round(float(sizes.mean()))) if len(sizes) else 1
-    return _Asked(perturber, options, marked[rows, : perturber.feature_mask.shape[1]], average)
+    if gold is not None:
+        gold = gold.to(perturber.device)[rows, : perturber.feature_mask.shape[1]]
+    return _Asked(perturber, options, gold)
 
 
 def _scores(

@@ -24,12 +24,15 @@ from faithlib import study
 from faithlib.align import split_words
 from faithlib.attribution import Row
 from faithlib.data import load_dataset
-from faithlib.evaluation import FAMILIES, evaluate
+from faithlib.evaluation import FAMILIES, average_marked, evaluate, explain, shuffled
 from faithlib.excerpts import gold_of, marked_excerpts
 from faithlib.inputs import TextInputs
+from faithlib.masks import normalise
 from faithlib.models import load_model
 from faithlib.perturb import Perturber
+from faithlib.perturb import costs as costs_of
 from faithlib.pictures import as_inputs, load_pictures
+from faithlib.scoring import soft_scores
 
 run = study.start("together_matrix", profile=profile, dataset=dataset)
 settings = run.settings
@@ -144,22 +147,51 @@ shared = {"draws": settings["draws"], "groups": settings["groups"], "beam": sett
 # Bounds of AOPC take most rows, so NAOPC has fewer inputs where there are many features.
 
 # %%
-BOUNDED = FAMILIES["naopc"].directions
-few = list(range(min(settings["searched"][modality], len(inputs))))
+everyone = list(range(len(inputs)))
+searched = settings["searched"][modality]
+unbounded = [name for name in METRICS if name not in FAMILIES["naopc"].directions]
 found, costs = [], []
 for what, rows, metrics in (
-    ("all but NAOPC", list(range(len(inputs))), [name for name in METRICS if name not in BOUNDED]),
-    ("NAOPC", few, list(BOUNDED)),
+    ("every metric", everyone[:searched], METRICS),
+    ("all but NAOPC", everyone[searched:], unbounded),
 ):
+    if not rows:
+        continue
     began = time.perf_counter()
-    marks = None if gold is None or what == "NAOPC" else gold[rows].to(device)
-    table = evaluate(network, inputs[rows], methods=METHODS[modality], metrics=metrics, gold=marks, **shared)
+    given = {} if gold is None else {"gold": gold[rows].to(device), "gold_size": average_marked(gold)}
+    table = evaluate(network, inputs[rows], methods=METHODS[modality], metrics=metrics, **given, **shared)
     spent = {"what": what, "inputs": len(rows), "methods": len(METHODS[modality]), **table.attrs["costs"]}
     costs.append(spent | {"seconds_all": time.perf_counter() - began})
     table["input"] = [ids[i] for i in table["input"]]
     table.attrs.clear()
     found.append(table)
 run.save(pd.concat(found, ignore_index=True).assign(dataset=dataset, modality=modality), "together_values")
+
+# %% [markdown]
+# ## Controls of soft metrics: the same scores at other features, and the same order with other scores
+#
+# Soft metrics keep elements of a feature in proportion to its score scaled to between 0 and 1. So it matters how high
+# scores are on average (their *density*), and random scores have a density of their own. Shuffled among the features of
+# its input, an attribution keeps its density and forgets where its scores belong. Replaced by its ranks, every
+# attribution has the same density, random ones too, and keeps its order.
+
+# %%
+controlled = everyone[: settings["controlled"][dataset]]
+part = inputs[controlled]
+perturber = Perturber(network, part)
+empty = perturber.soft(torch.zeros(part.feature_mask.shape, device=device)[:, None])[:, 0, 0]
+controls = []
+for method, scores in explain(network, part, METHODS[modality]).items():
+    density = normalise(scores, "minmax", part.feature_mask).sum(dim=1) / part.feature_mask.sum(dim=1)
+    for control, given, normaliser in (
+        ("shuffled", shuffled(scores, part), "minmax"),
+        ("ranks", scores, "rank"),
+    ):
+        drawn = soft_scores(perturber, given, normaliser=normaliser, draws=settings["draws"], empty=empty)
+        own = {"input": [ids[i] for i in controlled], "method": method, "control": control, "density": density.cpu()}
+        controls += [pd.DataFrame(own | {"metric": name, "value": v.mean(dim=1).cpu()}) for name, v in drawn.items()]
+costs.append({"what": "controls", "inputs": len(part), "methods": len(METHODS[modality]), **costs_of(perturber)})
+run.save(pd.concat(controls, ignore_index=True).assign(dataset=dataset, modality=modality), "together_controls")
 
 # %% [markdown]
 # ## What each family of metrics would cost alone

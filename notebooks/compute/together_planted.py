@@ -26,8 +26,8 @@ from tqdm.auto import tqdm
 from faithlib import known, planted, study
 from faithlib.align import split_words
 from faithlib.attribution import Row
-from faithlib.data import load_dataset, seeded
-from faithlib.evaluation import FAITHFULNESS, FAMILIES, evaluate
+from faithlib.data import load_dataset
+from faithlib.evaluation import FAITHFULNESS, FAMILIES, average_marked, evaluate, shuffled
 from faithlib.inputs import TextInputs
 from faithlib.models import load_model
 from faithlib.perturb import Perturber
@@ -128,21 +128,9 @@ run.save(
 SHARES = (0.25, 0.5, 1.0)
 
 
-def shuffled(scores, present, share, key):
-    """The scores with this share of the features, drawn at random, exchanged among one another."""
-    found = scores.clone()
-    for b in range(len(scores)):
-        size = int(present[b].sum())
-        generator = seeded("shuffled", key, str(b))
-        # The same order of features for every share: more of them move, never others.
-        moving = generator.permutation(size)[: max(2, round(share * size))]
-        found[b, moving] = scores[b, generator.permutation(moving)]
-    return found
-
-
-def ladder(truth, present):
+def ladder(truth, inputs):
     """The truth, the truth spoilt more and more, and its opposite."""
-    rungs = {"truth": truth} | {f"{share:.0%} shuffled": shuffled(truth, present, share, "ladder") for share in SHARES}
+    rungs = {"truth": truth} | {f"{share:.0%} shuffled": shuffled(truth, inputs, share=share) for share in SHARES}
     return rungs | {"opposite": -truth}
 
 
@@ -166,6 +154,7 @@ METHODS = {
     },
 }[modality]
 # Closed-form pictures have no blocks, and so no attention.
+CLOSED = ("linear", "detector")
 OF_CLOSED = METHODS if modality == "text" else BLIND_TO_BLOCKS
 
 # %% [markdown]
@@ -173,8 +162,8 @@ OF_CLOSED = METHODS if modality == "text" else BLIND_TO_BLOCKS
 #
 # On inputs with something planted about which every model is right; the linear models (opinions of film reviews, and
 # which direction of stripes a picture has more of) on any. The model that is trained as usual is looked at under a
-# second way to erase, too. Bounds of AOPC take most rows, so NAOPC has fewer inputs where there are many features, and
-# the main way to erase alone.
+# second way to erase, too. Bounds of AOPC take most rows, so NAOPC has the main way to erase alone, and of trained models
+# fewer inputs where there are many features.
 
 # %%
 MAIN = ERASURES[0]
@@ -185,13 +174,18 @@ found, costs = [], []
 
 def measured(name, model, inputs, truth, gold, methods, ids, erase):
     """All metrics of the ladder and of methods, one model under one way to erase."""
-    few = list(range(min(settings["searched"][modality], len(inputs))))
-    plain = [m for m in FAITHFULNESS if m not in BOUNDED] + ([] if gold is None else list(PLAUSIBLE))
-    asked = [(list(range(len(inputs))), plain), (few, list(BOUNDED))]
-    for rows, metrics in asked[: 2 if erase == MAIN else 1]:
-        explanations = {key: what[rows] for key, what in ladder(truth, inputs.feature_mask).items()} | methods
-        own = None if gold is None or metrics is not plain else gold[rows]
-        table = evaluate(model, inputs[rows], methods=explanations, metrics=metrics, gold=own, erase=erase, **shared)
+    everyone = list(range(len(inputs)))
+    wanted = len(inputs) if name in CLOSED else settings["searched"][modality]
+    searched = wanted if erase == MAIN else 0
+    explanations = ladder(truth, inputs)
+    unbounded = [m for m in FAITHFULNESS if m not in BOUNDED]
+    for rows, metrics in ((everyone[:searched], FAITHFULNESS), (everyone[searched:], unbounded)):
+        if not rows:
+            continue
+        own = {key: what[rows] for key, what in explanations.items()} | methods
+        marks = {} if gold is None else {"gold": gold[rows], "gold_size": average_marked(gold)}
+        metrics = [*metrics, *(PLAUSIBLE if marks else ())]
+        table = evaluate(model, inputs[rows], methods=own, metrics=metrics, erase=erase, **marks, **shared)
         costs.append({"model": name, "erase": erase, "inputs": len(rows), **table.attrs["costs"]})
         table["input"] = [ids[i] for i in table["input"]]
         table.attrs.clear()
@@ -222,7 +216,7 @@ for name, classifier in tqdm(plan.items(), desc="models"):
     rows = ((labels > 0) & knowing).nonzero()[: settings["inputs"], 0].tolist()
     part = inputs[rows]
     gold = marks[rows][:, : part.feature_mask.shape[1]].to(device)
-    methods = OF_CLOSED if name == "detector" else METHODS
+    methods = OF_CLOSED if name in CLOSED else METHODS
     for erase in ERASURES[: 2 if name == "trained" else 1]:
         measured(name, classifier.model, part, gold.float(), gold, methods, [ids[i] for i in rows], erase)
 run.save(pd.concat(found, ignore_index=True).assign(modality=modality), "together_planted_values")
