@@ -162,7 +162,7 @@ for what, rows, metrics in (
     table = evaluate(network, inputs[rows], methods=METHODS[modality], metrics=metrics, **given, **shared)
     spent = {"what": what, "inputs": len(rows), "methods": len(METHODS[modality]), **table.attrs["costs"]}
     costs.append(spent | {"seconds_all": time.perf_counter() - began})
-    table["input"] = [ids[i] for i in table["input"]]
+    table["input"] = [ids[rows[i]] for i in table["input"]]
     table.attrs.clear()
     found.append(table)
 run.save(pd.concat(found, ignore_index=True).assign(dataset=dataset, modality=modality), "together_values")

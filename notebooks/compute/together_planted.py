@@ -187,7 +187,7 @@ def measured(name, model, inputs, truth, gold, methods, ids, erase):
         metrics = [*metrics, *(PLAUSIBLE if marks else ())]
         table = evaluate(model, inputs[rows], methods=own, metrics=metrics, erase=erase, **marks, **shared)
         costs.append({"model": name, "erase": erase, "inputs": len(rows), **table.attrs["costs"]})
-        table["input"] = [ids[i] for i in table["input"]]
+        table["input"] = [ids[rows[i]] for i in table["input"]]
         table.attrs.clear()
         found.append(table.assign(model=name, erase=erase))
 

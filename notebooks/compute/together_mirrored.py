@@ -1,0 +1,79 @@
+# ---
+# jupyter:
+#   jupytext: {text_representation: {extension: .py, format_name: percent}}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+# ---
+
+# %% [markdown]
+# # Compute: cross-lingual faithfulness, on pictures
+#
+# Study 3 compares what is said of a sentence with what is said of its translation. A picture's translation is its mirror
+# image: it shows the same, and which cell became which is known.
+
+# %% tags=["parameters"]
+profile = "laptop"
+dataset = "fashion"
+
+# %%
+from dataclasses import replace
+
+import pandas as pd
+import torch
+
+from faithlib import study
+from faithlib.attribution import Row, methods
+from faithlib.evaluation import explain
+from faithlib.metrics import crosslingual_rho
+from faithlib.models import load_model
+from faithlib.perturb import Perturber
+from faithlib.pictures import as_inputs, load_pictures
+
+run = study.start("together_mirrored", profile=profile, dataset=dataset)
+settings = run.settings
+device = "cuda" if torch.cuda.is_available() else "cpu"
+# Attention methods need attention maps.
+network = load_model(settings["models"][dataset], attention="eager").model.to(device)
+data = load_pictures(dataset, "test", n=settings["inputs"])
+inputs = as_inputs(data, network, patch=network.patch_embed.patch_size[0]).to(device)
+mirrored = replace(inputs, pixels=inputs.pixels.flip(-1))
+
+# %% [markdown]
+# ## Scores of both, cell by cell
+#
+# Each picture is explained for the class that the model predicts for it, which may differ from its mirror image's. Random
+# scores are drawn for each of the two. *Closeness to the middle* is a floor that knows neither model nor picture: its map
+# is its own mirror image.
+
+# %%
+PREPARED = {"integrated_gradients": Row("integrated_gradients", options={"n_steps": settings["ig_steps"]})}
+names = [name for name in methods("image") if name != "uniform"]
+asked = {name: PREPARED.get(name, name) for name in names}
+rows, columns = (size + 1 for size in divmod(int(inputs.feature_of.max()), int(inputs.feature_of[0].max()) + 1))
+
+
+def cells(scores):
+    """Scores as maps, [B, rows, columns]."""
+    return scores.view(len(scores), rows, columns).cpu()
+
+
+distance = torch.hypot(torch.arange(rows)[:, None] - (rows - 1) / 2, torch.arange(columns) - (columns - 1) / 2)
+middle = -distance.expand(len(inputs), rows, columns)
+straight = {name: cells(scores) for name, scores in explain(network, inputs, asked).items()} | {"middle": middle}
+turned = {name: cells(scores) for name, scores in explain(network, mirrored, asked).items()} | {"middle": middle}
+same = (Perturber(network, inputs).predicted == Perturber(network, mirrored).predicted).cpu().float()
+found = [
+    pd.DataFrame(
+        {
+            "input": data.ids,
+            "method": name,
+            "rho": crosslingual_rho(scores.flatten(1), turned[name].flip(-1).flatten(1)),
+            "same_class": same,
+        }
+    )
+    for name, scores in straight.items()
+]
+run.save(pd.concat(found, ignore_index=True).assign(dataset=dataset), "together_mirrored")
+
+# %%
+run.note(n=len(inputs), features=rows * columns, dtype="float32", device=device)
+run.finish()
