@@ -15,7 +15,7 @@ import faithlib
 from faithlib.attribution import Row, attribute
 from faithlib.bounds import beam_bounds, exact_bounds, naopc
 from faithlib.errors import InputError, UnknownNameError
-from faithlib.evaluation import ALL_SHARES, FAD_SHARES, FAITHFULNESS, FAMILIES, METRICS, evaluate
+from faithlib.evaluation import ALL_SHARES, FAD_SHARES, FAITHFULNESS, FAMILIES, METRICS, evaluate, explain, shuffled
 from faithlib.masks import top_ratio
 from faithlib.metrics import auc, auprc, complexity, n_auc, sparseness, token_f1
 from faithlib.models import load_model
@@ -143,6 +143,55 @@ def test_what_people_marked_is_compared_with(bag):
         same(cell(table, b, "mine", "token_f1"), float(f1[b]))
         same(cell(table, b, "mine", "auprc"), float(area[b]))
     assert table[table.input >= 3].value.isna().all()
+
+
+def test_parts_of_the_inputs_give_the_values_of_the_whole_where_the_size_of_a_rationale_is_given(bag):
+    model, inputs = bag
+    scores = torch.rand(inputs.feature_mask.shape)
+    gold = torch.zeros_like(inputs.feature_mask)
+    gold[0, :6], gold[1, 2], gold[2, :2] = True, True, True
+    metrics = ["token_f1", "iou_f1", "soft_nc", "naopc_morf"]
+    whole = evaluate(model, inputs, methods={"mine": scores}, metrics=metrics, gold=gold)
+    for rows in ([0, 3], [1, 2, 4]):
+        width = inputs[rows].feature_mask.shape[1]
+        given = {"methods": {"mine": scores[rows, :width]}, "gold": gold[rows, :width], "gold_size": 3}
+        part = evaluate(model, inputs[rows], metrics=metrics, **given)
+        part["input"] = [rows[b] for b in part.input]
+        for row in part.itertuples():
+            same(row.value, cell(whole, row.input, "mine", row.metric))
+
+
+def test_explain_gives_the_scores_that_evaluate_evaluates():
+    model = text_model("bert")
+    inputs = text_inputs(model, (12, 7, 5))
+    methods = {"saliency": "saliency", "few": Row("lime", options={"n_samples": 6}), "random": "random"}
+    scores = explain(model, inputs, methods)
+    assert list(scores) == list(methods)
+    torch.testing.assert_close(scores["saliency"], attribute("saliency", model, inputs))
+    metrics = ["nc", "complexity", "saco"]
+    direct = evaluate(model, inputs, methods=methods, metrics=metrics)
+    pd.testing.assert_frame_equal(evaluate(model, inputs, methods=scores, metrics=metrics), direct, atol=1e-5)
+    with pytest.raises(UnknownNameError, match="saliency"):
+        explain(model, inputs, ["salience"])
+
+
+def test_shuffled_scores_are_the_same_numbers_elsewhere():
+    model = text_model("bert")
+    inputs = text_inputs(model, (40, 12, 4))
+    present = inputs.feature_mask
+    scores = torch.rand(present.shape, generator=torch.Generator().manual_seed(0)) * present
+    moved = {share: (shuffled(scores, inputs, share=share) != scores) for share in (0.25, 0.5, 1.0)}
+    for b in range(len(inputs)):
+        own, other = scores[b][present[b]], shuffled(scores, inputs)[b][present[b]]
+        assert sorted(own.tolist()) == sorted(other.tolist())
+        alone = inputs[[b]]
+        torch.testing.assert_close(shuffled(scores[b : b + 1, : len(own)], alone)[0], other)
+        assert not moved[1.0][b][~present[b]].any()
+    assert [int(found[0].sum()) <= share * int(present[0].sum()) for share, found in moved.items()] == [True] * 3
+    assert int(moved[0.25][0].sum()) > 1 and int(moved[1.0][0].sum()) > int(moved[0.5][0].sum())
+    assert not torch.equal(shuffled(scores, inputs, seed=1), shuffled(scores, inputs))
+    with pytest.raises(InputError, match="share 0"):
+        shuffled(scores, inputs, share=0)
 
 
 def test_a_classifier_takes_plain_texts():

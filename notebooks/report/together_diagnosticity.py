@@ -174,6 +174,124 @@ figures.table(
 )
 
 # %% [markdown]
+# ## What scores say, or how high they are?
+#
+# Soft metrics scale the scores of an input to between 0 and 1 and keep (Soft-NS) or drop (Soft-NC)
+# elements in that proportion. So an attribution is judged by two things at once: *where* its scores are high, and how high
+# they are on average, its *density*. Random scores have a density of about one half; a method that points at little has
+# hardly any, keeps next to nothing, and loses to noise whatever it points at. Two controls take density out of the
+# comparison: against the *same scores shuffled* among the features of the input, and with the *ranks* of the features in
+# place of scores, which gives every attribution the same density, random ones too.
+
+# %%
+SOFT = list(FAMILIES["soft"].directions)
+ON = ["modality", "dataset", "input", "metric"]
+controls = study.load("together_controls", profile)
+drawn = values[values.metric.isin(SOFT)].merge(controls[[*ON, "method"]].drop_duplicates(), on=[*ON, "method"])
+own = drawn[drawn.method != "random"].assign(of=lambda frame: frame.method)
+elsewhere = controls[(controls.control == "shuffled") & (controls.method != "random")]
+itself = pd.concat([own, elsewhere.assign(of=elsewhere.method, method="random")])  # the stand-in for random scores
+AGAINST = {
+    "random scores": compare.against_random(drawn, on=ON),
+    "itself shuffled": compare.against_random(itself, on=[*ON, "of"]),
+    "random scores, both as ranks": compare.against_random(controls[controls.control == "ranks"], on=ON),
+}
+freed = pd.concat([frame.assign(against=name) for name, frame in AGAINST.items()], ignore_index=True)
+freed["prefers"] = freed.win + freed.tie / 2
+freed_means = compare.over_inputs(freed, value="prefers", cells=["modality", "method", "metric", "against"])
+freed_table = pd.DataFrame(
+    [
+        {"modality": modality, "metric": metric, "against": against}
+        | freed_means.interval(modality=modality, metric=metric, against=against).ends
+        | {"n": len(freed[freed.modality == modality][["dataset", "input"]].drop_duplicates())}
+        for modality in modalities
+        for metric in SOFT
+        for against in AGAINST
+    ]
+)
+figures.table(
+    compare.with_reference(freed_table, "together_density", on=["modality", "metric", "against"]),
+    run,
+    "together_density",
+    digits=2,
+    caption="How often a soft metric prefers a real attribution, mean over methods and data sets with 95 % interval over n "
+    "inputs, by what it is compared with; a tie counts half, chance is one half",
+)
+
+# %%
+density = compare.over_inputs(
+    controls[(controls.control == "shuffled") & (controls.metric == SOFT[0])],
+    value="density",
+    cells=["modality", "method"],
+)
+fig, axes = plt.subplots(1, len(modalities), figsize=(9.5, 4.2), sharey=True, squeeze=False)
+told = []
+for ax, modality in zip(axes[0], modalities, strict=True):
+    names = [name for name in dict.fromkeys(controls[controls.modality == modality].method) if name != "random"]
+    where = [density.estimate[modality, name] for name in names]
+    for i, against in enumerate(("random scores", "itself shuffled")):
+        shares = [freed_means.estimate[modality, name, SOFT[0], against] for name in names]
+        ax.plot(where, shares, "os"[i], color=PALETTE[i], ms=7, label=f"against {against}")
+    told += [
+        f"{modality}, {label(name)}: density {x:.2f}, against random scores "
+        f"{freed_means.estimate[modality, name, SOFT[0], 'random scores']:.2f}, against itself shuffled "
+        f"{freed_means.estimate[modality, name, SOFT[0], 'itself shuffled']:.2f}"
+        for name, x in zip(names, where, strict=True)
+    ]
+    ax.axvline(density.estimate[modality, "random"], color="#666666", ls="--", lw=1)
+    ax.axhline(0.5, color="#666666", ls=":", lw=1)
+    ax.set_title(modality)
+    ax.set_xlabel("density: mean score, scaled to 0–1")
+axes[0, 0].set_ylabel(f"prefers the attribution ({label(SOFT[0])})")
+handles, names = axes[0, 0].get_legend_handles_labels()
+fig.legend(handles, names, loc="outside upper center", ncols=2, fontsize="small")
+figures.save(
+    fig,
+    run,
+    "together_density_plot",
+    alt=f"Scatter plots, a point a method: how often {label(SOFT[0])} prefers it, over its density. {'; '.join(told)}.",
+    caption=f"How often {label(SOFT[0])} prefers an attribution to random scores and to itself shuffled, over how dense "
+    "the attribution is; dashed: the density of random scores; dotted: chance. A point a method.",
+)
+
+# %% [markdown]
+# ## The metric that needs a second input
+#
+# Cross-lingual faithfulness {cite:p}`zaman_belinkov_2022` compares what a method says of a sentence and of its translation,
+# so it is no column of the table above. {doc}`crosslingual_floors` has it on texts, with its floors. A picture's
+# counterpart of a translation is its mirror image, which shows the same, cell by cell. A map of closeness to the middle,
+# which has seen neither model nor picture, is its own mirror image: this metric finds it perfect, as it finds word length
+# good on texts. Agreement with a second input tells noise from attributions, and does not tell reasons from habits.
+
+# %%
+mirrored = study.load("together_mirrored", profile)
+rho = compare.over_inputs(mirrored, value="rho", cells=["method"])
+over_noise = compare.over_inputs(
+    compare.against_random(mirrored.assign(metric="rho"), on=["dataset", "input"], value="rho"),
+    value="win",
+    cells=["method"],
+)
+n_mirrored = len(mirrored[["dataset", "input"]].drop_duplicates())
+rho_table = pd.DataFrame(
+    [
+        {"method": label(name)}
+        | rho.interval(method=name).ends
+        | {"above random": np.nan if name == "random" else over_noise.estimate[name], "n": n_mirrored}
+        | {"undefined": int(rho.dropped[name])}
+        for name in dict.fromkeys(mirrored.method)
+    ]
+).sort_values("estimate", ascending=False, ignore_index=True)
+figures.table(
+    compare.with_reference(rho_table, "together_mirrored_rho", on=["method"]),
+    run,
+    "together_mirrored_rho",
+    digits=2,
+    caption="Rank correlation of a picture's scores with those of its mirror image, mean with 95 % interval over n "
+    "pictures (undefined: constant maps), and how often it is above that of random scores of the same picture. "
+    f"The model predicts the same class for both in {mirrored.same_class.mean():.0%}",
+)
+
+# %% [markdown]
 # ## Answers
 
 # %%
@@ -186,6 +304,17 @@ for modality in modalities:
     for soft, hard in HARD_OF.items():
         found = power.difference({"modality": modality, "metric": soft}, {"modality": modality, "metric": hard})
         parts.append(compare.part("together_q4", f"{label(soft)} less {label(hard)}, {modality}", found))
+for modality in modalities:
+    for metric in SOFT:
+        for against in [name for name in AGAINST if name != "random scores"]:
+            found = freed_means.interval(
+                lambda frame: frame.mean(axis=1) - 0.5, modality=modality, metric=metric, against=against
+            )
+            parts.append(compare.part("together_q8", f"{label(metric)} against {against}, {modality}", found))
+for name in dict.fromkeys(mirrored.method):
+    if name not in ("random", "middle"):
+        found = rho.difference({"method": name}, {"method": "random"})
+        parts.append(compare.part("together_q9", f"{label(name)} less random", found))
 parts = pd.DataFrame(parts)
 figures.table(
     compare.with_reference(parts, "together_diagnosticity_parts", on=["claim", "part"]),
@@ -196,9 +325,10 @@ figures.table(
 
 # %%
 questions = compare.index("questions").set_index("id").question
+asked = {"together_q3": n_inputs.min(), "together_q4": n_inputs.min(), "together_q8": freed_table.n.min()}
 verdicts = {
-    name: (compare.every(parts.verdict[parts.claim == name]), int(n_inputs.min()), compare.parts_told(parts, name))
-    for name in ("together_q3", "together_q4")
+    name: (compare.every(parts.verdict[parts.claim == name]), int(n), compare.parts_told(parts, name))
+    for name, n in {**asked, "together_q9": n_mirrored}.items()
 }
 Markdown(figures.verdict_list(verdicts, questions))
 

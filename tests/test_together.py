@@ -1,0 +1,55 @@
+"""The last chapter's computed tables, as the small book makes them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from faithlib import study
+from faithlib.evaluation import FAITHFULNESS, METRICS
+
+pytestmark = pytest.mark.book
+WHERE = ["modality", "dataset", "input", "method", "metric"]
+
+
+@pytest.mark.parametrize(
+    ("name", "keys"),
+    [
+        ("together_values", WHERE),
+        ("together_controls", [*WHERE, "control"]),
+        ("together_planted_values", ["modality", "model", "erase", "input", "method", "metric"]),
+        ("together_mirrored", ["dataset", "input", "method"]),
+    ],
+)
+def test_every_value_belongs_to_one_input(html: Path, name: str, keys: list[str]) -> None:
+    """Inputs are evaluated in parts; each part must keep its own names."""
+    found = study.load(name, "smoke")
+    assert not found.duplicated(keys).any()
+
+
+def test_the_matrix_is_whole(html: Path) -> None:
+    values = study.load("together_values", "smoke")
+    settings = study.settings("together_matrix", "smoke")
+    for dataset, part in values.groupby("dataset"):
+        assert part.input.nunique() == settings["inputs"][dataset]
+        bounded = part[part.metric.isin(["naopc_morf", "naopc_lerf"])].input.nunique()
+        assert bounded == min(settings["searched"][part.modality.iloc[0]], settings["inputs"][dataset])
+        missing = set(METRICS) - set(part.metric)
+        assert missing in (set(), {"iou_f1", "token_f1", "auprc", "average_precision"})
+        # A method less or a metric less for one input would show here.
+        counts = part[part.metric.isin(FAITHFULNESS)].groupby(["metric", "input"]).method.nunique()
+        assert counts.nunique() == 1
+
+
+def test_controls_keep_what_they_say(html: Path) -> None:
+    controls = study.load("together_controls", "smoke")
+    assert controls.density.between(0, 1).all()
+    both = controls.pivot_table(index=["dataset", "input", "method", "metric"], columns="control", values="density")
+    assert (both["shuffled"] == both["ranks"]).all()
+
+
+def test_a_symmetric_map_is_its_own_mirror_image_and_random_scores_are_not(html: Path) -> None:
+    rho = study.load("together_mirrored", "smoke").groupby("method").rho.mean()
+    assert rho["middle"] == pytest.approx(1)
+    assert rho["random"] < 0.5
