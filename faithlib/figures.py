@@ -51,6 +51,7 @@ LABELS = {
     "guided_backprop_released": "guided backprop, as released",
     "activation": "activation",
     "uniform": "uniform",
+    "middle": "closeness to the middle",
     "occlusion": "occlusion",
     "lime": "LIME",
     "shapley_sampling": "Shapley sampling",
