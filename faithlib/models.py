@@ -19,6 +19,7 @@ import safetensors.torch
 import timm
 import torch
 import transformers
+from huggingface_hub import hf_hub_download
 from peft import PeftModel
 
 from faithlib.data import ROOT, Dataset
@@ -140,7 +141,7 @@ def _timm(name: str, revision: str | None, attention: str) -> Classifier:
     if folder:
         model, labels = _timm_folder(folder)
     elif timm.is_model(name):
-        model, labels = timm.create_model(name, pretrained=how != "random"), ()
+        model, labels = timm.create_model(name) if how == "random" else _timm_pretrained(name), ()
     else:
         raise unknown("timm model", name, timm.list_models("*vit*_patch*"))
     if attention == "eager":
@@ -150,6 +151,21 @@ def _timm(name: str, revision: str | None, attention: str) -> Classifier:
     elif attention != "sdpa":
         raise ModelError(f"attention {attention!r}: expected 'sdpa' or 'eager'")
     return Classifier(model, None, labels or tuple(str(i) for i in range(model.num_classes)), f"timm:{name}")
+
+
+def _timm_pretrained(name: str) -> Any:
+    """A model with the safetensors weights of its hub entry; left to itself, timm falls back to pickled ones."""
+    entry = timm.get_pretrained_cfg(name)
+    if entry is None or not entry.hf_hub_id:
+        raise DataError(f"timm:{name} has no pretrained weights on the hub: take timm:{name}?random, or a folder")
+    try:
+        weights = hf_hub_download(entry.hf_hub_id, "model.safetensors")
+    except (OSError, ValueError) as error:
+        raise DataError(
+            f"cannot load model.safetensors of {entry.hf_hub_id}, which timm:{name} needs (pickled weights are not "
+            f"loaded): {error}"
+        ) from error
+    return timm.create_model(name, pretrained=True, pretrained_cfg_overlay={"file": weights, "custom_load": False})
 
 
 def _timm_folder(folder: Path) -> tuple[Any, tuple[str, ...]]:

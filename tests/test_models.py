@@ -149,6 +149,31 @@ def test_timm_models_by_name_and_from_a_folder(tmp_path):
     torch.testing.assert_close(Perturber(loaded, images).full, Perturber(small, images).full)
 
 
+def test_a_timm_model_of_the_hub_comes_as_safetensors_or_not_at_all(tmp_path, monkeypatch):
+    name = "vit_tiny_patch16_224.augreg_in21k_ft_in1k"  # its published file is neither, and loads in a way of its own
+    made = timm.create_model(name).eval()
+    save_file(made.state_dict(), tmp_path / "model.safetensors")
+    asked = []
+
+    def here(repository, file):
+        asked.append((repository, file))
+        return str(tmp_path / file)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(models, "hf_hub_download", here)
+        loaded = models.load_model(f"timm:{name}").model
+    assert asked == [(f"timm/{name}", "model.safetensors")]
+    for key, value in made.state_dict().items():
+        assert torch.equal(loaded.state_dict()[key], value)
+
+    def nowhere(repository, file):
+        raise FileNotFoundError(f"{file} is not in {repository}")
+
+    monkeypatch.setattr(models, "hf_hub_download", nowhere)
+    with pytest.raises(DataError, match=r"cannot load model\.safetensors of timm/.*pickled weights are not loaded"):
+        models.load_model(f"timm:{name}")
+
+
 def test_unknown_models_are_refused(tmp_path):
     with pytest.raises(UnknownNameError, match="known: hf:…, local:…, timm:…"):
         models.load_model("movie-seed0")
