@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 import torch
@@ -22,6 +22,7 @@ from faithlib.attribution import Row, attribute, attribute_rows
 from faithlib.attribution.floors import generator
 from faithlib.bounds import Bounds, beam_bounds, exact_bounds, naopc
 from faithlib.errors import InputError, unknown
+from faithlib.families import FAMILIES, METRICS
 from faithlib.inputs import ImageInputs, Inputs, TextInputs
 from faithlib.masks import checked_mask, top_ratio
 from faithlib.metrics import (
@@ -41,9 +42,6 @@ from faithlib.models import Classifier
 from faithlib.perturb import Perturber, costs
 from faithlib.scoring import aopc_scores, hard_scores, saco_scores, soft_scores
 
-Direction = Literal["higher", "lower"]
-HIGHER: Direction = "higher"
-LOWER: Direction = "lower"
 FAD_SHARES = (0.0, 0.05, 0.1, 0.15, 0.2)
 EXACT_UP_TO = 8  # features, for bounds of AOPC
 ALL_SHARES = tuple(step / 10 for step in range(11))
@@ -155,39 +153,17 @@ def _plausibility(asked: _Asked, scores: Tensor) -> Values:
     }
 
 
-@dataclass(frozen=True)
-class Family:
-    """Metrics that are computed from the same rows, with the direction that is better for each."""
-
-    directions: Mapping[str, Direction]
-    compute: Callable[[_Asked, Tensor], Values]
-    needs_gold: bool = False
-    is_default: bool = True
-
-
-FAMILIES: Mapping[str, Family] = {
-    "hard": Family({"ns": HIGHER, "nc": HIGHER}, _hard),
-    "soft": Family({"soft_ns": HIGHER, "soft_nc": HIGHER}, _soft),
-    "eraser": Family({"comprehensiveness_eraser": HIGHER, "sufficiency_eraser": LOWER}, _eraser),
-    "aopc": Family({"aopc_morf": HIGHER, "aopc_lerf": LOWER}, _aopc),
-    "naopc": Family({"naopc_morf": HIGHER, "naopc_lerf": LOWER}, _naopc, is_default=False),
-    "groups": Family({"saco": HIGHER, "auc": LOWER, "log_odds": LOWER}, _groups),
-    "curves": Family({"n_auc": LOWER, "autpc": LOWER}, _curves),
-    "simplicity": Family({"complexity": LOWER, "sparseness": HIGHER}, _simplicity),
-    "plausibility": Family(
-        {"iou_f1": HIGHER, "token_f1": HIGHER, "auprc": HIGHER, "average_precision": HIGHER},
-        _plausibility,
-        needs_gold=True,
-    ),
+_COMPUTE: Mapping[str, Callable[[_Asked, Tensor], Values]] = {
+    "hard": _hard,
+    "soft": _soft,
+    "eraser": _eraser,
+    "aopc": _aopc,
+    "naopc": _naopc,
+    "groups": _groups,
+    "curves": _curves,
+    "simplicity": _simplicity,
+    "plausibility": _plausibility,
 }
-METRICS: Mapping[str, Direction] = {
-    name: direction for family in FAMILIES.values() for name, direction in family.directions.items()
-}
-
-FAITHFULNESS: tuple[str, ...] = tuple(
-    name for of, family in FAMILIES.items() if of not in ("simplicity", "plausibility") for name in family.directions
-)
-"""Metrics that ask the model, in the order of their families."""
 
 
 def evaluate(
@@ -210,7 +186,7 @@ def evaluate(
       `load_model`, plain texts will do.
     - `methods`: names of `attribution.methods`, `Row`s for more than a method's defaults, or a mapping from names of
       your choice to these, or to scores [B, F] from elsewhere. Default: DEFAULT_METHODS.
-    - `metrics`: names of METRICS. Default: all that can be computed, but for `naopc_morf` and `naopc_lerf`, whose
+    - `metrics`: names of `families.METRICS`. Default: all that can be computed, but for `naopc_morf` and `naopc_lerf`, whose
       bounds take thousands of rows for a long input (`beam` wide; exact up to 8 features).
     - `gold`: what people marked, bool [B, F], for the metrics of plausibility. `token_f1` and `iou_f1` take `gold_size`
       features; by default as many as are marked on average over the inputs where any is.
@@ -252,7 +228,7 @@ def evaluate(
             asked_all.append(asked.perturber)
             for name, scores in _scores(named, network, part, asked.perturber, rows):
                 for family in families:
-                    values = family.compute(asked, scores)
+                    values = _COMPUTE[family](asked, scores)
                     found += [_tidy(rows, name, metric, values[metric]) for metric in values if metric in wanted]
                 bar.update(len(rows))
     table = pd.concat(found).sort_values("input", kind="stable", ignore_index=True)
@@ -321,16 +297,16 @@ def _named(methods: Sequence[str | Row] | Mapping[str, str | Row | Tensor]) -> d
     return {name: Row(what) if isinstance(what, str) else what for name, what in methods.items()}
 
 
-def _families(metrics: Sequence[str] | None, gold: Tensor | None) -> list[Family]:
+def _families(metrics: Sequence[str] | None, gold: Tensor | None) -> list[str]:
     """The families to compute: those of the metrics, or all that can be."""
     if metrics is None:
-        return [one for one in FAMILIES.values() if one.is_default and (gold is not None or not one.needs_gold)]
+        return [name for name, one in FAMILIES.items() if one.is_default and (gold is not None or not one.needs_gold)]
     if isinstance(metrics, str) or not metrics:
         raise InputError(f"metrics {metrics!r}: expected at least one, as in ['soft_nc', 'saco']")
     if strange := [name for name in metrics if name not in METRICS]:
         raise unknown("metric", strange[0], METRICS)
-    chosen = [one for one in FAMILIES.values() if one.directions.keys() & set(metrics)]
-    if gold is None and (needy := [one for one in chosen if one.needs_gold]):
+    chosen = [name for name, one in FAMILIES.items() if one.directions.keys() & set(metrics)]
+    if gold is None and (needy := [FAMILIES[name] for name in chosen if FAMILIES[name].needs_gold]):
         raise InputError(f"{', '.join(needy[0].directions)} compare with what people marked: give gold, bool [B, F]")
     return chosen
 

@@ -21,7 +21,8 @@ from faithlib.attribution import attribute
 from faithlib.attribution.registry import IMAGE_METHODS, METHODS
 from faithlib.backends import VisionBackend
 from faithlib.errors import InputError, ModelError, unknown
-from faithlib.evaluation import ALL_SHARES, EXACT_UP_TO, FAD_SHARES, FAMILIES, METRICS
+from faithlib.evaluation import ALL_SHARES, EXACT_UP_TO, FAD_SHARES
+from faithlib.families import FAMILIES, METRICS
 from faithlib.inputs import Inputs, TextInputs
 from faithlib.metrics import ERASURE_BINS
 from faithlib.models import Classifier

@@ -20,7 +20,7 @@ from torch import Tensor
 from faithlib import compare, figures
 from faithlib.attribution import Row, attribute, attribute_rows
 from faithlib.errors import FaithlibError, InputError
-from faithlib.evaluation import FAITHFULNESS, HIGHER, METRICS
+from faithlib.families import FAITHFULNESS, HIGHER, METRICS
 from faithlib.inputs import Inputs, TextInputs
 from faithlib.models import Classifier
 from faithlib.own_model import Brought

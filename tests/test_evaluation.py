@@ -15,7 +15,8 @@ import faithlib
 from faithlib.attribution import Row, attribute
 from faithlib.bounds import beam_bounds, exact_bounds, naopc
 from faithlib.errors import InputError, UnknownNameError
-from faithlib.evaluation import ALL_SHARES, FAD_SHARES, FAITHFULNESS, FAMILIES, METRICS, evaluate, explain, shuffled
+from faithlib.evaluation import ALL_SHARES, FAD_SHARES, evaluate, explain, shuffled
+from faithlib.families import FAITHFULNESS, FAMILIES, METRICS
 from faithlib.masks import top_ratio
 from faithlib.metrics import auc, auprc, complexity, n_auc, sparseness, token_f1
 from faithlib.models import load_model

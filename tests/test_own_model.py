@@ -21,7 +21,8 @@ from toy_models import image_inputs, text_inputs, text_model, tokenizer, vision_
 from faithlib import own_report, study
 from faithlib.attribution import Row, attribute, attribute_rows
 from faithlib.errors import DataError, InputError, ModelError, UnknownNameError
-from faithlib.evaluation import FAMILIES, evaluate
+from faithlib.evaluation import evaluate
+from faithlib.families import FAMILIES
 from faithlib.lstm import LstmClassifier
 from faithlib.models import Classifier
 from faithlib.own_estimate import estimate, fitting_methods

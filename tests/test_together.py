@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from faithlib import study
-from faithlib.evaluation import FAITHFULNESS, METRICS
+from faithlib.families import FAITHFULNESS, METRICS
 
 pytestmark = pytest.mark.book
 WHERE = ["modality", "dataset", "input", "method", "metric"]

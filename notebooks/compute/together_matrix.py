@@ -24,8 +24,9 @@ from faithlib import study
 from faithlib.align import split_words
 from faithlib.attribution import Row
 from faithlib.data import load_dataset
-from faithlib.evaluation import FAMILIES, average_marked, evaluate, explain, shuffled
+from faithlib.evaluation import average_marked, evaluate, explain, shuffled
 from faithlib.excerpts import gold_of, marked_excerpts
+from faithlib.families import FAMILIES
 from faithlib.inputs import TextInputs
 from faithlib.masks import normalise
 from faithlib.models import load_model

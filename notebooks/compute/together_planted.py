@@ -27,7 +27,8 @@ from faithlib import known, planted, study
 from faithlib.align import split_words
 from faithlib.attribution import Row
 from faithlib.data import load_dataset
-from faithlib.evaluation import FAITHFULNESS, FAMILIES, average_marked, evaluate, shuffled
+from faithlib.evaluation import average_marked, evaluate, shuffled
+from faithlib.families import FAITHFULNESS, FAMILIES
 from faithlib.inputs import TextInputs
 from faithlib.models import load_model
 from faithlib.perturb import Perturber

@@ -44,7 +44,8 @@ import torch
 from IPython.display import Markdown
 
 from faithlib import compare, figures, own_report, study
-from faithlib.evaluation import DEFAULT_METHODS, FAMILIES, evaluate
+from faithlib.evaluation import DEFAULT_METHODS, evaluate
+from faithlib.families import FAMILIES
 from faithlib.figures import label
 from faithlib.own_estimate import amount, estimate, fitting_methods
 from faithlib.own_model import load_texts, open_model

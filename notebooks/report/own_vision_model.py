@@ -46,7 +46,8 @@ from IPython.display import Markdown
 from PIL import Image
 
 from faithlib import compare, figures, own_report, study
-from faithlib.evaluation import DEFAULT_METHODS, FAMILIES, evaluate
+from faithlib.evaluation import DEFAULT_METHODS, evaluate
+from faithlib.families import FAMILIES
 from faithlib.figures import label
 from faithlib.own_estimate import amount, estimate, fitting_methods
 from faithlib.own_model import load_folder, open_model

@@ -30,7 +30,7 @@ import seaborn as sns
 from IPython.display import Markdown
 
 from faithlib import compare, figures, study
-from faithlib.evaluation import FAITHFULNESS, FAMILIES
+from faithlib.families import FAITHFULNESS, FAMILIES
 from faithlib.figures import label
 
 run = study.start("together_advice", profile=profile)
@@ -165,7 +165,9 @@ Markdown("\n".join(lines))
 #    methods apart takes many more.
 # 5. **Do not read sufficiency and comprehensiveness without their direction**: both words mean opposite things in
 #    different papers ({doc}`../foundations/metrics`).
-# 6. **Plausible is not faithful.** Agreement with people's marks answers another question.
+# 6. **Shuffle.** Where a metric uses how high scores are (soft metrics, SaCo), compare an attribution with itself shuffled as
+#    well: {doc}`together_diagnosticity` shows how much of a verdict can be density.
+# 7. **Plausible is not faithful.** Agreement with people's marks answers another question.
 #
 # A metric can be right about planted reasons and wrong about yours: these are single words and cells, and yours may be
 # combinations. {doc}`own_text_model` and {doc}`own_vision_model` run all metrics on your own model.

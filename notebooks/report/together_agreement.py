@@ -30,7 +30,7 @@ from scipy.spatial.distance import squareform
 
 from faithlib import compare, figures, study
 from faithlib.compare import less, lowest
-from faithlib.evaluation import FAITHFULNESS, FAMILIES
+from faithlib.families import FAITHFULNESS, FAMILIES
 from faithlib.figures import PALETTE, label
 
 run = study.start("together_agreement", profile=profile)

@@ -26,7 +26,7 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithlib import compare, figures, study
-from faithlib.evaluation import FAITHFULNESS, FAMILIES
+from faithlib.families import FAITHFULNESS, FAMILIES
 from faithlib.figures import PALETTE, label
 
 run = study.start("together_diagnosticity", profile=profile)

@@ -37,7 +37,7 @@ from IPython.display import Markdown
 
 from faithlib import compare, figures, study
 from faithlib.compare import highest, less
-from faithlib.evaluation import FAITHFULNESS, FAMILIES
+from faithlib.families import FAITHFULNESS, FAMILIES
 from faithlib.figures import PALETTE, label
 
 run = study.start("together_planted_truth", profile=profile)

@@ -34,7 +34,8 @@ from saco import naive_seconds_a_row as naive_image
 from saco import seconds_a_row as seconds_an_image
 from torch import Tensor, nn
 
-from faithlib.evaluation import FAMILIES, evaluate
+from faithlib.evaluation import evaluate
+from faithlib.families import FAMILIES
 from faithlib.inputs import Inputs
 from faithlib.models import load_model
 

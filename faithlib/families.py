@@ -1,0 +1,48 @@
+"""Which metrics there are, in families that share their rows, and which way each is better.
+
+Names alone, without what computes them (`faithlib.evaluation`), so that pages which only read results import quickly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+Direction = Literal["higher", "lower"]
+HIGHER: Direction = "higher"
+LOWER: Direction = "lower"
+
+
+@dataclass(frozen=True)
+class Family:
+    """Metrics that are computed from the same rows, with the direction that is better for each."""
+
+    directions: Mapping[str, Direction]
+    asks_model: bool = True
+    needs_gold: bool = False
+    is_default: bool = True
+
+
+FAMILIES: Mapping[str, Family] = {
+    "hard": Family({"ns": HIGHER, "nc": HIGHER}),
+    "soft": Family({"soft_ns": HIGHER, "soft_nc": HIGHER}),
+    "eraser": Family({"comprehensiveness_eraser": HIGHER, "sufficiency_eraser": LOWER}),
+    "aopc": Family({"aopc_morf": HIGHER, "aopc_lerf": LOWER}),
+    "naopc": Family({"naopc_morf": HIGHER, "naopc_lerf": LOWER}, is_default=False),
+    "groups": Family({"saco": HIGHER, "auc": LOWER, "log_odds": LOWER}),
+    "curves": Family({"n_auc": LOWER, "autpc": LOWER}),
+    "simplicity": Family({"complexity": LOWER, "sparseness": HIGHER}, asks_model=False),
+    "plausibility": Family(
+        {"iou_f1": HIGHER, "token_f1": HIGHER, "auprc": HIGHER, "average_precision": HIGHER},
+        asks_model=False,
+        needs_gold=True,
+    ),
+}
+METRICS: Mapping[str, Direction] = {
+    name: direction for family in FAMILIES.values() for name, direction in family.directions.items()
+}
+FAITHFULNESS: tuple[str, ...] = tuple(
+    name for family in FAMILIES.values() if family.asks_model for name in family.directions
+)
+"""Metrics that ask the model, in the order of their families."""
