@@ -493,13 +493,18 @@ def save_verdicts(run: Run, *rows: tuple[str, str, int | None, str]) -> None:
     run.save(entries(Entry(name, verdict, page, n, note) for name, verdict, n, note in rows), "verdicts")
 
 
+def to_judge() -> pd.DataFrame:
+    """Everything that gets a verdict, in the order of the scoreboard: id, paper, kind."""
+    return pd.concat([index(kind)[["id", "paper"]].assign(kind=kind.removesuffix("s")) for kind in KINDS])
+
+
 def scoreboard(verdicts: pd.DataFrame) -> pd.DataFrame:
     """Every table, figure and claim of the four papers and every question of our own with its verdict: id, paper, kind,
     verdict, n, page, note.
 
     Raises DataError where one lacks a verdict, or an id is unknown or judged twice.
     """
-    known = pd.concat([index(kind)[["id", "paper"]].assign(kind=kind.removesuffix("s")) for kind in KINDS])
+    known = to_judge()
     if stray := sorted(set(verdicts.id) - set(known.id)):
         raise DataError(f"verdicts on unknown ids: {', '.join(stray)}")
     if twice := sorted(verdicts.id[verdicts.id.duplicated()]):

@@ -186,8 +186,8 @@ def evaluate(
       `load_model`, plain texts will do.
     - `methods`: names of `attribution.methods`, `Row`s for more than a method's defaults, or a mapping from names of
       your choice to these, or to scores [B, F] from elsewhere. Default: DEFAULT_METHODS.
-    - `metrics`: names of `families.METRICS`. Default: all that can be computed, but for `naopc_morf` and `naopc_lerf`, whose
-      bounds take thousands of rows for a long input (`beam` wide; exact up to 8 features).
+    - `metrics`: names of `families.METRICS`. Default: all that can be computed, but for `naopc_morf` and `naopc_lerf`,
+      whose bounds take thousands of rows for a long input (`beam` wide; exact up to 8 features).
     - `gold`: what people marked, bool [B, F], for the metrics of plausibility. `token_f1` and `iou_f1` take `gold_size`
       features; by default as many as are marked on average over the inputs where any is.
     - `erase`: what takes the place of an erased feature in every metric and in every method that erases and does not

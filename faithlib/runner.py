@@ -420,18 +420,25 @@ def reference(profile: str, only: str | None = None) -> Path:
         manifests = [run for run in before if run["study"] != only] + manifests
         verdicts = [path for job in jobs if (path := job.folder / "verdicts.parquet").is_file()]
         if _BOARD in files and verdicts:
-            files[_BOARD] = judged_again(files[_BOARD], pd.concat(map(pd.read_parquet, verdicts)))
+            from faithlib import compare  # slow to import, and no other verb needs it
+
+            found = pd.concat(map(pd.read_parquet, verdicts))
+            files[_BOARD] = judged_again(files[_BOARD], found, compare.to_judge())
     files[Path(MANIFEST)] = (json.dumps({"profile": profile, "runs": manifests}, indent=1) + "\n").encode()
     _mirror(files, folder, keep=("README.md",))
     return folder
 
 
-def judged_again(board: bytes, verdicts: pd.DataFrame) -> bytes:
-    """A scoreboard (csv) with these verdicts in the places of the earlier ones on the same ids; the rest stays."""
+def judged_again(board: bytes, verdicts: pd.DataFrame, to_judge: pd.DataFrame) -> bytes:
+    """A scoreboard (csv) with these verdicts in the places of the earlier ones on the same ids, and at its end where
+    there was none; the rest stays. `to_judge` has id, paper and kind of what is new.
+    """
     rows = pd.read_csv(io.BytesIO(board), keep_default_na=False, dtype=str).set_index("id")
     new = verdicts.set_index("id")[["verdict", "n", "page", "note"]]
-    rows.update(new.assign(n=new["n"].astype("Int64").astype(str).replace("<NA>", "")))
-    return rows.reset_index().to_csv(index=False, lineterminator="\n").encode()
+    new = new.assign(n=new["n"].astype("Int64").astype(str).replace("<NA>", ""))
+    rows.update(new)
+    places = to_judge[to_judge["id"].isin(new.index.difference(rows.index))].set_index("id")
+    return pd.concat([rows, places.join(new)]).reset_index().to_csv(index=False, lineterminator="\n").encode()
 
 
 # --- command line -------------------------------------------------------------

@@ -113,7 +113,7 @@ class NotebookEntry(_Strict):
     """One notebook of a study: the grid it runs over (parameter: setting that lists its values) and what it reads.
 
     `needs` names optional sources it uses where they are there: fetched later, it runs again. `shareable: false` keeps
-    its tables out of the committed reference: they quote texts that are not ours.
+    its tables out of the committed reference: they quote texts that are not ours, or are about what a reader brings.
     """
 
     over: dict[str, str] = {}

@@ -65,6 +65,9 @@ def half_widths_apart(name: str, keys: list[str]) -> pd.DataFrame:
         ("naopc_bounds_models.csv", ["dataset", "length", "classifier", "bound"], None),
         ("saco_table2.csv", ["method", "k"], 30),
         ("crosslingual_table1.csv", ["method", "aggregation", "output"], 32),
+        ("together_diagnosticity.csv", ["modality", "metric"], 34),
+        ("together_rest.csv", ["modality", "metric"], 30),
+        ("together_tracking.csv", ["modality", "model", "metric"], 90),
     ],
 )
 def test_means_agree_with_the_reference(name: str, keys: list[str], rows: int | None) -> None:

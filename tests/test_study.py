@@ -334,11 +334,14 @@ def test_the_reference_of_one_study_keeps_what_others_have(home: Path) -> None:
         runner.reference("smoke", "none")
 
 
-def test_new_verdicts_take_the_places_of_old_ones_on_the_scoreboard() -> None:
+def test_new_verdicts_take_the_places_of_old_ones_on_the_scoreboard_or_new_ones() -> None:
     board = b'id,paper,kind,verdict,n,page,note\na,p,claim,not run,,,waits\nb,p,claim,holds,7,q,"x, y"\n'
-    new = pd.DataFrame([{"id": "a", "verdict": "fails", "n": 3, "page": "r", "note": "z"}])
-    assert runner.judged_again(board, new) == (
+    told = {"verdict": "fails", "n": 3, "page": "r", "note": "z"}
+    new = pd.DataFrame([{"id": "a", **told}, {"id": "c", **told}])
+    places = pd.DataFrame([{"id": name, "paper": "o", "kind": "question"} for name in "abcd"])
+    assert runner.judged_again(board, new, places) == (
         b'id,paper,kind,verdict,n,page,note\na,p,claim,fails,3,r,z\nb,p,claim,holds,7,q,"x, y"\n'
+        b"c,o,question,fails,3,r,z\n"
     )
 
 

@@ -130,9 +130,29 @@ distance = 1 - together.loc[common, common].fillna(0).to_numpy()
 np.fill_diagonal(distance, 0)
 tree = average(squareform((distance + distance.T) / 2, checks=False))
 order = [common[i] for i in leaves_list(tree)]
-CLOSE = 0.5  # mean correlation above which metrics form a cluster
-clusters = pd.Series(fcluster(tree, 1 - CLOSE, criterion="distance"), index=common)
-members = {k: [name for name in order if clusters[name] == k] for k in dict.fromkeys(clusters[order])}
+CLOSE, CLOSER = 0.5, 0.7  # mean correlations above which metrics form a cluster
+
+
+def clustered(above):
+    """Metrics in clusters with this mean correlation, in the order of the tree."""
+    of = pd.Series(fcluster(tree, 1 - above, criterion="distance"), index=common)
+    return [[name for name in order if of[name] == k] for k in dict.fromkeys(of[order])]
+
+
+def frame(ax, above, **line):
+    """Frames around clusters of a map."""
+    at = 0
+    for group in clustered(above):
+        if len(group) > 1:
+            ax.add_patch(plt.Rectangle((at, at), len(group), len(group), fill=False, ec="black", **line))
+        at += len(group)
+
+
+def in_words(above):
+    """Clusters, and who is in none."""
+    groups = [[label(name) for name in group] for group in clustered(above)]
+    alone = ", ".join(group[0] for group in groups if len(group) == 1)
+    return f"{'; '.join(', '.join(group) for group in groups if len(group) > 1) or 'none'}; alone: {alone or 'none'}"
 
 
 def map_of(modality):
@@ -156,25 +176,21 @@ def map_of(modality):
         yticklabels=[label(name) for name in rows],
         ax=ax,
     )
-    at = 0
-    for group in members.values():
-        if len(group) > 1:
-            ax.add_patch(plt.Rectangle((at, at), len(group), len(group), fill=False, ec="black", lw=2))
-        at += len(group)
+    frame(ax, CLOSE, lw=2.5)
+    frame(ax, CLOSER, lw=1.2, ls="--")
     ax.set(xlabel="", ylabel="")
     ax.tick_params(labelsize=8)
     return fig
 
 
-GROUPS = "; ".join(", ".join(label(name) for name in group) for group in members.values() if len(group) > 1)
-ALONE = ", ".join(label(group[0]) for group in members.values() if len(group) == 1)
 figures.save(
     map_of("text"),
     run,
     "together_map_text",
-    alt=f"Heat map of agreement of metrics on texts. Clusters over both modalities: {GROUPS}; alone: {ALONE}.",
+    alt=f"Heat map of agreement of metrics on texts. Clusters over both modalities, above {CLOSE}: {in_words(CLOSE)}. Above "
+    f"{CLOSER}: {in_words(CLOSER)}.",
     caption="Texts: mean rank correlation of two metrics over methods. Frames: metrics whose correlation, averaged over "
-    f"the cluster and both modalities, is above {CLOSE}.",
+    f"the cluster and both modalities, is above {CLOSE}; dashed: above {CLOSER}.",
 )
 
 # %%
@@ -182,12 +198,12 @@ figures.save(
     map_of("vision"),
     run,
     "together_map_vision",
-    alt=f"Heat map of agreement of metrics on pictures, in the order of the one on texts. Clusters: {GROUPS}.",
+    alt="Heat map of agreement of metrics on pictures, in the order of the one on texts, with the same frames.",
     caption="Pictures: the same, in the same order.",
 )
 
 # %%
-Markdown(f"Clusters: {GROUPS}. Alone: {ALONE or 'none'}.")
+Markdown(f"Clusters above {CLOSE}: {in_words(CLOSE)}.\n\nAbove {CLOSER}: {in_words(CLOSER)}.")
 
 # %% [markdown]
 # ## Does SaCo stand apart?
@@ -278,6 +294,9 @@ figures.save(
 
 # %% [markdown]
 # ## Answers
+#
+# NC, comprehensiveness, AOPC and NAOPC from the top (MoRF), AUC, log-odds, N-AUC and AUTPC erase the highest scores first;
+# NS, sufficiency, AOPC and NAOPC from the bottom (LeRF) erase the lowest first. SaCo and soft metrics do neither.
 
 
 # %%
@@ -298,6 +317,23 @@ def lowest_less_saco(agreements):
     return agreements.drop(columns="saco").min(axis=1) - agreements.saco
 
 
+TOP_FIRST = ["nc", "comprehensiveness_eraser", "aopc_morf", "naopc_morf", "auc", "log_odds", "n_auc", "autpc"]
+BOTTOM_FIRST = ["ns", "sufficiency_eraser", "aopc_lerf", "naopc_lerf"]
+
+
+def by_direction(modality, *, same):
+    """The mean agreement of pairs of metrics of different families that erase in the same direction, or in two."""
+
+    def function(frame):
+        names = frame.columns
+        pairs = list(zip(names.get_level_values("first"), names.get_level_values("second"), strict=True))
+        sides = {name: side for side, group in enumerate((TOP_FIRST, BOTTOM_FIRST)) for name in group}
+        chosen = [OF[a] != OF[b] and a in sides and b in sides and (sides[a] == sides[b]) == same for a, b in pairs]
+        return frame.loc[:, (names.get_level_values("modality") == modality) & np.array(chosen)].mean(axis=1)
+
+    return function
+
+
 parts = []
 for modality in modalities:
     inside = agreement.interval(
@@ -305,6 +341,11 @@ for modality in modalities:
         second=MODEL_ASKING,
     )  # fmt: skip
     parts.append(compare.part("together_q1", f"within less between families, {modality}", inside))
+    directed = agreement.interval(
+        less(by_direction(modality, same=True), by_direction(modality, same=False)), modality=modality,
+        first=MODEL_ASKING, second=MODEL_ASKING,
+    )  # fmt: skip
+    parts.append(compare.part("together_q10", f"within less between directions, {modality}", directed))
     others = [with_the_rest(name, modality) for name in MODEL_ASKING if name != "saco"]
     apart = agreement.interval(
         less(lowest(others), with_the_rest("saco", modality)), modality=modality, first=MODEL_ASKING,
@@ -325,7 +366,7 @@ figures.table(
 questions = compare.index("questions").set_index("id").question
 verdicts = {
     name: (compare.every(parts.verdict[parts.claim == name]), int(n_inputs.min()), compare.parts_told(parts, name))
-    for name in ("together_q1", "together_q2")
+    for name in ("together_q1", "together_q2", "together_q10")
 }
 Markdown(figures.verdict_list(verdicts, questions))
 

@@ -36,7 +36,6 @@ import seaborn as sns
 from IPython.display import Markdown
 
 from faithlib import compare, figures, study
-from faithlib.compare import highest, less
 from faithlib.families import FAITHFULNESS, FAMILIES
 from faithlib.figures import PALETTE, label
 
@@ -201,56 +200,49 @@ figures.table(
 # ## Does any method beat the truth?
 #
 # Attribution methods on the trained models. How true each is can be measured: AUPRC of its scores against what was
-# planted. A metric that gives a method a higher value than the truth rewards something else than the reason.
+# planted. A metric that gives a method a better value than the truth rewards something else than the reason. Counted as
+# above, input by input, because NS and NC divide by what may be next to nothing and have means that a single input
+# decides. Differences below a hundredth are ties: true scores of 1 and 0 leave the rest in no order, and who orders it well
+# gains a trifle.
 
 # %%
+TRIFLE = 0.01
 truth_of = in_main(values)
 methods = [m for m in dict.fromkeys(values.method) if m not in ("truth", *RUNGS)]
+against = wide.reset_index()
+against = in_main(against[against.model.isin(TRAINED) & against.metric.isin(FAITHFULNESS)])
+ahead = against.melt(
+    id_vars=["modality", "model", "metric", "input", "truth"], value_vars=methods, var_name="method", value_name="other"
+).dropna(subset=["truth", "other"])
+ahead["lead"] = ahead.truth - ahead.other
+ahead["prefers"] = ((ahead.lead > TRIFLE) + 1.0 - (ahead.lead < -TRIFLE)) / 2
 of_methods = compare.resample_means(
-    truth_of[truth_of.model.isin(TRAINED)], value="good", unit=["modality", "input"],
-    cells=["modality", "model", "metric", "method"], stratum="modality",
+    ahead, value="prefers", unit=["modality", "input"], cells=["modality", "model", "metric", "method"],
+    stratum="modality",
 )  # fmt: skip
-
-
-def is_there(modality, model, method):
-    """Whether a method ran on a model."""
-    return (modality, model, FAITHFULNESS[0], method) in of_methods.estimate.index
-
-
+median_leads = ahead.groupby(["modality", "model", "metric", "method"]).lead.median()
 rows = []
 for modality in modalities:
     for model in TRAINED:
         for metric in FAITHFULNESS:
-            own = [m for m in methods if is_there(modality, model, m)]
-            estimates = {m: of_methods.estimate[modality, model, metric, m] for m in own}
-            best = max(estimates, key=lambda m: estimates[m])
-
-            def of(method, cell=(modality, model, metric)):
-                return lambda frame: frame[(*cell, method)]
-
-            lead = of_methods.interval(
-                less(of("truth"), highest([of(m) for m in own])),
-                modality=modality, model=model, metric=metric, method=["truth", *own],
-            )  # fmt: skip
-            rows.append(
-                {"modality": modality, "model": model, "metric": metric, "best method": best}
-                | lead.ends
-                | {"units": lead.units}
-            )
+            cell = {"modality": modality, "model": model, "metric": metric}
+            best = of_methods.estimate[modality, model, metric].idxmin()
+            found = of_methods.interval(lambda frame: frame.min(axis=1) - 0.5, **cell)
+            median = median_leads[modality, model, metric, best]
+            rows.append({**cell, "best method": best, "median lead": median} | found.ends | {"n": found.units})
 leads = pd.DataFrame(rows)
 leads["verdict"] = [
-    compare.part("", "", compare.Interval(r.estimate, r.low, r.high, r.units, r.units), at_least=True)["verdict"]
+    compare.part("", "", compare.Interval(r.estimate, r.low, r.high, r.n, r.n), at_least=True)["verdict"]
     for r in leads.itertuples()
 ]
 figures.table(
-    compare.with_reference(leads.assign(n=leads.units).drop(columns="units"), "together_leads",
-                           on=["modality", "model", "metric"]),
+    compare.with_reference(leads, "together_leads", on=["modality", "model", "metric"]),
     run,
     "together_leads",
     digits=2,
-    caption="The truth less the best attribution method under each metric (turned so that higher is better), with 95 % "
-    "interval; holds: not clearly below",
-)  # fmt: skip
+    caption="How often each metric prefers the truth to the method that does best against it, less one half, with 95 % "
+    "interval over n inputs; holds: not clearly below; median lead: the truth less that method, better is higher",
+)
 
 # %%
 plausible = truth_of[(truth_of.metric == "auprc") & truth_of.model.isin(TRAINED)]
@@ -377,8 +369,8 @@ for r in lost.itertuples():
     found = compare.Interval(r.estimate, r.low, r.high, r.n, r.n)
     parts.append(compare.part("together_q7", f"{label(r.metric)}, {r.modality}: trained less misled", found))
 for r in leads.itertuples():
-    found = compare.Interval(r.estimate, r.low, r.high, r.units, r.units)
-    says = f"{label(r.metric)}, {r.modality}, {r.model}: truth less {label(r._4)}"
+    found = compare.Interval(r.estimate, r.low, r.high, r.n, r.n)
+    says = f"{label(r.metric)}, {r.modality}, {r.model}: truth against {label(r._4)}, share less one half"
     parts.append(compare.part("together_q6", says, found, at_least=True))
 parts = pd.DataFrame(parts)
 figures.table(
@@ -417,11 +409,11 @@ Markdown(
 # %% [markdown]
 # **What to make of it.** A planted reason is an easy one: one or two features out of a dozen or of forty-nine decide
 # alone. Real reasons are spread out, and interact. A metric that fails here has no excuse; one that passes has passed the
-# easy test. Scores of 1 and 0 are the whole truth about the label; a model's *probability* may still move a little with the
-# rest, and a method that orders the rest well gains a few thousandths on the truth: look at how large a lead is. And the
-# best of several methods on the same inputs is chosen by its luck as well. Where two triggers stand in a text either suffices, so that erasing one changes nothing: methods that erase
-# one feature at a time then miss both, and metrics that keep few features are kinder to the truth than those that erase
-# few.
+# easy test. Scores of 1 and 0 are the whole truth about the label; a model's *probability* may still move with the rest,
+# and a method that orders the rest well then gains on the truth. The best of several methods on the same inputs is chosen
+# by its luck as well. Where two triggers stand in a text either suffices, so that erasing one changes nothing: methods that
+# erase one feature at a time then miss both, and metrics that keep few features are kinder to the truth than those that
+# erase few.
 #
 # Intervals cover the choice of inputs, not that of models, seeds or what was planted.
 
