@@ -48,7 +48,8 @@ EVERYWHERE = [*MODEL_ASKING, *FAMILIES["simplicity"].directions]
 # ## The matrix
 #
 # Means of every metric for every method, over the inputs of each data set; the download has intervals. Arrows say which
-# way is better.
+# way is better. NS, NC and the soft metrics divide by what the empty input loses: where that is little, values lie far
+# outside 0 to 1, and a few such inputs move a mean. Ranks, which the rest of the page uses, do not move.
 
 # %%
 power = compare.over_inputs(values, value="value", cells=["modality", "dataset", "method", "metric"])
