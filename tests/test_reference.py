@@ -54,6 +54,7 @@ def half_widths_apart(name: str, keys: list[str]) -> pd.DataFrame:
     if not path.exists():
         pytest.skip("the laptop profile has not been run here: make book")
     both = pd.read_csv(path).merge(pd.read_csv(REFERENCE / name), on=keys, suffixes=("", "_reference"))
+    both = both[both.n > 1]  # an interval over one input has no width
     half = [(both[f"high{end}"] - both[f"low{end}"]) / 2 for end in ("", "_reference")]
     return both.assign(apart=(both.estimate - both.estimate_reference).abs() / (half[0] ** 2 + half[1] ** 2) ** 0.5)
 
@@ -67,7 +68,8 @@ def half_widths_apart(name: str, keys: list[str]) -> pd.DataFrame:
         ("crosslingual_table1.csv", ["method", "aggregation", "output"], 32),
         ("together_diagnosticity.csv", ["modality", "metric"], 34),
         ("together_rest.csv", ["modality", "metric"], 30),
-        ("together_tracking.csv", ["modality", "model", "metric"], 90),
+        # Of trained models of pictures one input has bounds of AOPC: three models, two directions less.
+        ("together_tracking.csv", ["modality", "model", "metric"], 90 - 6),
     ],
 )
 def test_means_agree_with_the_reference(name: str, keys: list[str], rows: int | None) -> None:
