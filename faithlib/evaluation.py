@@ -206,8 +206,7 @@ def evaluate(
     can be known.
     """
     network, inputs = _opened(model, inputs)
-    kind = "text" if isinstance(inputs, TextInputs) else "image"
-    named = _named(DEFAULT_METHODS[kind] if methods is None else methods)
+    named = _named(methods, inputs)
     families = _families(metrics, gold)
     mask = inputs.feature_mask
     for name, what in named.items():
@@ -215,9 +214,11 @@ def evaluate(
             _check_scores(name, what, mask)
     if gold is not None and (gold.dtype != torch.bool or gold.shape != mask.shape):
         raise InputError(f"gold is {gold.dtype} {tuple(gold.shape)}: expected bool [B, F] = {list(mask.shape)}")
-    if gold is not None and gold_size is None:
-        gold_size = average_marked(gold)
-    options = _Options(draws=draws, seed=seed, groups=groups, beam=beam, gold_size=gold_size or 1)
+    if gold_size is None:
+        gold_size = 1 if gold is None else average_marked(gold)
+    if gold_size < 1:
+        raise InputError(f"gold_size {gold_size}: expected at least one feature")
+    options = _Options(draws=draws, seed=seed, groups=groups, beam=beam, gold_size=gold_size)
     wanted = list(METRICS) if metrics is None else list(metrics)
     found: list[pd.DataFrame] = []
     asked_all: list[Perturber] = []
@@ -252,8 +253,7 @@ def explain(
 ) -> dict[str, Tensor]:
     """The scores [B, F] that `evaluate` evaluates under each name; arguments and errors are as there."""
     network, inputs = _opened(model, inputs)
-    kind = "text" if isinstance(inputs, TextInputs) else "image"
-    named = _named(DEFAULT_METHODS[kind] if methods is None else methods)
+    named = _named(methods, inputs)
     perturber = Perturber(network, inputs, erase=erase)
     return dict(_scores(named, network, inputs, perturber, list(range(len(inputs)))))
 
@@ -288,8 +288,12 @@ def _opened(model: nn.Module | Classifier, inputs: Inputs | Sequence[str]) -> tu
     return network, made.to(next(network.parameters()).device)
 
 
-def _named(methods: Sequence[str | Row] | Mapping[str, str | Row | Tensor]) -> dict[str, Row | Tensor]:
+def _named(
+    methods: Sequence[str | Row] | Mapping[str, str | Row | Tensor] | None, inputs: Inputs
+) -> dict[str, Row | Tensor]:
     """Rows and scores by name."""
+    if methods is None:
+        methods = DEFAULT_METHODS["text" if isinstance(inputs, TextInputs) else "image"]
     if isinstance(methods, str) or not methods:
         raise InputError(f"methods {methods!r}: expected at least one, as in ['saliency', 'lime']")
     if not isinstance(methods, Mapping):

@@ -215,6 +215,7 @@ def test_a_classifier_takes_plain_texts():
         ({"metrics": ["auprc"]}, InputError, "give gold"),
         ({"gold": torch.ones(5, 14)}, InputError, "expected bool"),
         ({"groups": 0}, InputError, "groups 0"),
+        ({"gold_size": 0}, InputError, "gold_size 0"),
         ({"erase": "blur"}, UnknownNameError, "delete"),
     ],
 )

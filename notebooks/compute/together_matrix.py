@@ -158,9 +158,10 @@ for what, rows, metrics in (
 ):
     if not rows:
         continue
-    began = time.perf_counter()
-    given = {} if gold is None else {"gold": gold[rows].to(device), "gold_size": average_marked(gold)}
-    table = evaluate(network, inputs[rows], methods=METHODS[modality], metrics=metrics, **given, **shared)
+    began, part = time.perf_counter(), inputs[rows]
+    width = part.feature_mask.shape[1]  # of the longest among them
+    given = {} if gold is None else {"gold": gold[rows, :width].to(device), "gold_size": average_marked(gold)}
+    table = evaluate(network, part, methods=METHODS[modality], metrics=metrics, **given, **shared)
     spent = {"what": what, "inputs": len(rows), "methods": len(METHODS[modality]), **table.attrs["costs"]}
     costs.append(spent | {"seconds_all": time.perf_counter() - began})
     table["input"] = [ids[rows[i]] for i in table["input"]]

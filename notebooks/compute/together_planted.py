@@ -183,10 +183,12 @@ def measured(name, model, inputs, truth, gold, methods, ids, erase):
     for rows, metrics in ((everyone[:searched], FAITHFULNESS), (everyone[searched:], unbounded)):
         if not rows:
             continue
-        own = {key: what[rows] for key, what in explanations.items()} | methods
-        marks = {} if gold is None else {"gold": gold[rows], "gold_size": average_marked(gold)}
+        part = inputs[rows]
+        width = part.feature_mask.shape[1]  # of the longest among them
+        own = {key: what[rows, :width] for key, what in explanations.items()} | methods
+        marks = {} if gold is None else {"gold": gold[rows, :width], "gold_size": average_marked(gold)}
         metrics = [*metrics, *(PLAUSIBLE if marks else ())]
-        table = evaluate(model, inputs[rows], methods=own, metrics=metrics, erase=erase, **marks, **shared)
+        table = evaluate(model, part, methods=own, metrics=metrics, erase=erase, **marks, **shared)
         costs.append({"model": name, "erase": erase, "inputs": len(rows), **table.attrs["costs"]})
         table["input"] = [ids[rows[i]] for i in table["input"]]
         table.attrs.clear()
