@@ -40,6 +40,7 @@ values = study.load("together_values", profile)
 values["good"] = values.value.where(values.direction == "higher", -values.value)
 modalities = list(dict.fromkeys(values.modality))
 n_inputs = values.groupby("modality").apply(lambda part: len(part[["dataset", "input"]].drop_duplicates()))
+n_of = values.dropna(subset=["value"]).groupby(["modality", "metric"]).input.nunique()
 OF = {name: family for family, one in FAMILIES.items() for name in one.directions}
 MODEL_ASKING = list(FAITHFULNESS)
 EVERYWHERE = [*MODEL_ASKING, *FAMILIES["simplicity"].directions]
@@ -229,13 +230,13 @@ def with_the_rest(name, modality):
 
 rest = pd.DataFrame(
     [
-        {"modality": modality, "metric": name, "family": OF[name]}
+        {"modality": modality, "metric": name}
         | agreement.interval(with_the_rest(name, modality), modality=modality).ends
+        | {"n": n_of[modality, name]}
         for modality in modalities
         for name in MODEL_ASKING
     ]
 )
-rest["n"] = rest.modality.map(n_inputs)
 
 
 TURNED = np.where(direction[MODEL_ASKING] == "higher", 1, -1)
@@ -259,18 +260,30 @@ def rankings_agree(frame):
     return pd.DataFrame(np.mean(of_sets, axis=0), columns=MODEL_ASKING, index=frame.index)
 
 
-for modality in modalities:
-    means = power.estimate.xs(modality, level="modality", drop_level=False)
-    of_means = rankings_agree(means.to_frame().T).iloc[0]
-    rest.loc[rest.modality == modality, "rankings by means"] = rest.metric.map(of_means)
+def of_modality(cells, modality):
+    """The columns of a modality."""
+    return cells.loc[:, cells.columns.get_level_values("modality") == modality]
+
+
+of_means = pd.concat(
+    [
+        pd.DataFrame(
+            {"by means": rankings_agree(of_modality(power.estimate.to_frame().T, modality)).iloc[0]}
+            | {f"by means, {end}": drawn.quantile(q) for end, q in (("low", 0.025), ("high", 0.975))}
+        ).assign(modality=modality)
+        for modality in modalities
+        for drawn in [rankings_agree(of_modality(power.draws, modality))]
+    ]
+)
+rest = rest.merge(of_means.rename_axis("metric").reset_index(), on=["modality", "metric"], validate="one_to_one")
 rest = compare.with_reference(rest, "together_rest", on=["modality", "metric"])
 figures.table(
     rest,
     run,
     "together_rest",
     digits=2,
-    caption="Mean agreement of each metric of faithfulness with all others, input by input, with 95 % intervals over n "
-    "inputs; and that of its ranking of methods by their means",
+    caption="Mean agreement of each metric of faithfulness with all others, with 95 % intervals over n inputs: input by "
+    "input, and of rankings of methods by their means",
 )
 
 # %%

@@ -35,6 +35,7 @@ values = study.load("together_values", profile)
 values["good"] = values.value.where(values.direction == "higher", -values.value)
 modalities = list(dict.fromkeys(values.modality))
 n_inputs = values.groupby("modality").apply(lambda part: len(part[["dataset", "input"]].drop_duplicates()))
+n_of = values.dropna(subset=["value"]).groupby(["modality", "metric"]).input.nunique()
 OF = {name: family for family, one in FAMILIES.items() for name in one.directions}
 EVERYWHERE = [*FAITHFULNESS, *FAMILIES["simplicity"].directions]
 
@@ -71,7 +72,7 @@ table = pd.DataFrame(
         | power.interval(modality=modality, metric=metric).ends
         | {"ties": ties.interval(modality=modality, metric=metric).estimate}
         | {"inputs needed": inputs_needed(modality, metric), "rows an input": rows_of[modality, OF[metric]]}
-        | {"n": int(n_inputs[modality])}
+        | {"n": int(n_of[modality, metric])}
         for modality in modalities
         for metric in EVERYWHERE
     ]
@@ -123,11 +124,12 @@ figures.save(
 
 # %%
 fig, axes = plt.subplots(1, len(modalities), figsize=(9.5, 4.8), sharey=True, squeeze=False)
-MARKERS = dict(zip([name for name in FAMILIES if name != "plausibility"], "osD^vPX*", strict=True))
+ASKING = [name for name, family in FAMILIES.items() if family.asks_model]
+MARKERS, TINTS = dict(zip(ASKING, "osD^vPX", strict=True)), dict(zip(ASKING, PALETTE, strict=True))
 for ax, modality in zip(axes[0], modalities, strict=True):
     part = table[(table.modality == modality) & table.metric.isin(FAITHFULNESS)]
-    for i, (family, group) in enumerate(part.groupby("family", sort=False)):
-        ax.plot(group["rows an input"], group.estimate, MARKERS[family], color=PALETTE[i % 7], ms=8, label=family)
+    for family, group in part.groupby("family", sort=False):
+        ax.plot(group["rows an input"], group.estimate, MARKERS[family], color=TINTS[family], ms=8, label=family)
     ax.axhline(0.5, color="#666666", ls=":", lw=1)
     ax.set_xscale("log")
     ax.set_title(modality)
@@ -158,9 +160,7 @@ costs = pd.DataFrame(
         "rows asked": whole.rows_asked,
         "rows run": whole.rows_run,
         "saved": 1 - whole.rows_run / whole.rows_asked,
-        "rows an input and method": whole.rows_run / whole.inputs / whole.methods,
         "seconds": whole.seconds_all,
-        "of which in the model": whole.seconds_model,
         "outside the model": 1 - whole.seconds_model / whole.seconds_core,
     }
 )
