@@ -650,13 +650,15 @@ def load(name: str, profile: str = "laptop", *, reference: bool = False) -> pd.D
     if reference:
         return _read_reference(name)
     told = json.loads(os.environ.get(RUN_VARIABLE, "{}"))
-    folders = [Path(folder) for folder in told["upstream"]] if told else list(_folders_by_hand(plan(profile)))
-    frames = []
-    for folder in folders:
-        if (file := _result(folder, name)) is not None:
-            run_id = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["run_id"]
-            frames.append(_read(file).assign(run_id=run_id))
+    # By hand a report may have made a table of the same name from what was computed.
+    groups = (
+        [[Path(folder) for folder in told["upstream"]]]
+        if told
+        else [list(_folders_by_hand(j for j in plan(profile) if j.kind == kind)) for kind in ("compute", "report")]
+    )
+    frames = next((found for folders in groups if (found := _frames(folders, name))), [])
     if not frames:
+        folders = [folder for group in groups for folder in group]
         known = sorted(
             {file.stem for folder in folders for file in folder.glob("*.*") if file.suffix in (".parquet", ".csv")}
         )
@@ -669,6 +671,13 @@ def load(name: str, profile: str = "laptop", *, reference: bool = False) -> pd.D
             )
         )
     return pd.concat(frames, ignore_index=True)
+
+
+def _frames(folders: Iterable[Path], name: str) -> list[pd.DataFrame]:
+    """What these runs saved under a name, each with its run id."""
+    files = {folder: file for folder in folders if (file := _result(folder, name)) is not None}
+    ids = {folder: json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["run_id"] for folder in files}
+    return [_read(file).assign(run_id=ids[folder]) for folder, file in files.items()]
 
 
 def _result(folder: Path, name: str) -> Path | None:

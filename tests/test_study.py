@@ -277,6 +277,14 @@ def test_load_takes_the_newest_run_of_each_set_of_parameters(home: Path) -> None
     assert study.load("counts", "smoke")["value"].tolist() == [2]
 
 
+def test_load_by_hand_prefers_what_was_computed_to_a_page_s_table_of_that_name(home: Path) -> None:
+    movie, _, page = study.plan("smoke")
+    finish(page, counts=pd.DataFrame({"value": [2]}))
+    assert study.load("counts", "smoke")["value"].tolist() == [2]
+    finish(movie, counts=pd.DataFrame({"value": [1]}))
+    assert study.load("counts", "smoke")["value"].tolist() == [1]
+
+
 def test_load_says_what_there_is(home: Path) -> None:
     finish(study.plan("smoke")[0], counts=pd.DataFrame({"value": [1]}))
     with pytest.raises(DataError, match=r"no whole run holds 'cuonts' .* they hold counts.* make book PROFILE=smoke"):

@@ -7,9 +7,10 @@
 # %% [markdown]
 # # Scoreboard
 #
-# Every table, figure and claim of the papers and every question of our own, and how it fared here. Verdicts are computed on the pages that the list
-# links to; {doc}`how to read them <../how-to-read>` is explained first of all. Nothing is left out: what has not been
-# run is listed as such.
+# Every table, figure and claim of the papers and every question of our own, and how it fared here. Verdicts are computed
+# on the pages that the list links to; {doc}`how to read them <../how-to-read>` is explained first of all. Nothing is left
+# out: what has not been run is listed as such. The column *reference* has the verdict of the committed run of the `full`
+# profile, which has more inputs and is the one to trust.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -40,6 +41,9 @@ COLOURS = {
 }
 board = compare.scoreboard(study.load("verdicts", profile))
 run.save(board, "scoreboard", format="csv")
+reference = {}
+if study.has_reference("scoreboard"):
+    reference = study.load("scoreboard", reference=True).set_index("id").verdict
 counts = board.groupby(["paper", "verdict"]).size().unstack(fill_value=0)
 counts = counts.reindex(index=list(PAPERS), columns=compare.VERDICTS, fill_value=0)
 
@@ -85,13 +89,14 @@ figures.save(
 # %%
 def listing(rows):
     """The verdicts of one paper as a table with links to the pages (text of a MyST table: no bar may stay bare)."""
-    lines = ["| what | verdict | n | why | page |", "| --- | --- | --- | --- | --- |"]
+    lines = ["| what | verdict | n | why | reference | page |", "| --- | --- | --- | --- | --- | --- |"]
     titles = {kind: compare.index(kind).set_index("id") for kind in compare.KINDS}
     for r in rows.itertuples():
         known = titles[f"{r.kind}s"].loc[r.id]
         title = known[{"table": "title", "figure": "shows", "claim": "claim", "question": "question"}[r.kind]]
         page = f"{{doc}}`see <{r.page.removeprefix('executed/')}>`" if r.page else ""
-        cells = (f"`{r.id}` {title}", figures.badge(r.verdict), "" if pd.isna(r.n) else str(r.n), r.note, page)
+        n, earlier = "" if pd.isna(r.n) else str(r.n), figures.badge(reference[r.id]) if r.id in reference else ""
+        cells = (f"`{r.id}` {title}", figures.badge(r.verdict), n, r.note, earlier, page)
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines)
 

@@ -63,7 +63,7 @@ n_least = int(values.groupby(["modality", "model"]).input.nunique().min())
 # %%
 reasons = study.load("together_reasons", profile)
 figures.table(
-    reasons.set_index("modality").drop(columns="run", errors="ignore").reset_index(),
+    reasons.drop(columns="run_id").set_index("modality").reset_index(),
     run,
     "together_reasons",
     digits=2,
@@ -229,7 +229,7 @@ for modality in modalities:
             best = of_methods.estimate[modality, model, metric].idxmin()
             found = of_methods.interval(lambda frame: frame.min(axis=1) - 0.5, **cell)
             median = median_leads[modality, model, metric, best]
-            rows.append({**cell, "best method": best, "median lead": median} | found.ends | {"n": found.units})
+            rows.append({**cell, "best method": label(best), "median lead": median} | found.ends | {"n": found.units})
 leads = pd.DataFrame(rows)
 leads["verdict"] = [
     compare.part("", "", compare.Interval(r.estimate, r.low, r.high, r.n, r.n), at_least=True)["verdict"]
@@ -370,7 +370,7 @@ for r in lost.itertuples():
     parts.append(compare.part("together_q7", f"{label(r.metric)}, {r.modality}: trained less misled", found))
 for r in leads.itertuples():
     found = compare.Interval(r.estimate, r.low, r.high, r.n, r.n)
-    says = f"{label(r.metric)}, {r.modality}, {r.model}: truth against {label(r._4)}, share less one half"
+    says = f"{label(r.metric)}, {r.modality}, {r.model}: truth against {r._4}, share less one half"
     parts.append(compare.part("together_q6", says, found, at_least=True))
 parts = pd.DataFrame(parts)
 figures.table(
