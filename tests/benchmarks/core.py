@@ -41,7 +41,8 @@ METHODS = 6
 def texts_of(tokens: int, n: int, tokenizer: object) -> TextInputs:
     """`n` different inputs of exactly `tokens` tokens, so that the floor has one price a row."""
     words = "the film was a long and quiet story about people who never said what they meant until it was late".split()
-    texts = [" ".join(words[(i + 7 * j * j + j) % len(words)] for j in range(tokens)) + f" {i}" for i in range(n)]
+    # The number first, where no text is cut: what follows repeats.
+    texts = [f"{i} " + " ".join(words[(i + 7 * j * j + j) % len(words)] for j in range(tokens)) for i in range(n)]
     inputs = TextInputs.from_texts(texts, tokenizer, max_length=tokens)
     assert inputs.input_ids.shape[1] == tokens
     assert inputs.attention_mask.all()
