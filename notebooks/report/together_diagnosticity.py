@@ -198,12 +198,13 @@ AGAINST = {
 }
 freed = pd.concat([frame.assign(against=name) for name, frame in AGAINST.items()], ignore_index=True)
 freed["prefers"] = freed.win + freed.tie / 2
+n_freed = freed.dropna(subset=["prefers"]).groupby(["modality", "metric", "against"]).input.nunique()
 freed_means = compare.over_inputs(freed, value="prefers", cells=["modality", "method", "metric", "against"])
 freed_table = pd.DataFrame(
     [
         {"modality": modality, "metric": metric, "against": against}
         | freed_means.interval(modality=modality, metric=metric, against=against).ends
-        | {"n": len(freed[freed.modality == modality][["dataset", "input"]].drop_duplicates())}
+        | {"n": int(n_freed[modality, metric, against])}
         for modality in modalities
         for metric in SOFT
         for against in AGAINST
@@ -271,13 +272,12 @@ over_noise = compare.over_inputs(
     value="win",
     cells=["method"],
 )
-n_mirrored = len(mirrored[["dataset", "input"]].drop_duplicates())
 rho_table = pd.DataFrame(
     [
         {"method": label(name)}
         | rho.interval(method=name).ends
-        | {"above random": np.nan if name == "random" else over_noise.estimate[name], "n": n_mirrored}
-        | {"undefined": int(rho.dropped[name])}
+        | {"above random": np.nan if name == "random" else over_noise.estimate[name]}
+        | {"n": int(rho.n[name]), "undefined": int(rho.dropped[name])}
         for name in dict.fromkeys(mirrored.method)
     ]
 ).sort_values("estimate", ascending=False, ignore_index=True)
@@ -325,10 +325,10 @@ figures.table(
 
 # %%
 questions = compare.index("questions").set_index("id").question
-asked = {"together_q3": n_inputs.min(), "together_q4": n_inputs.min(), "together_q8": freed_table.n.min()}
+asked = {"together_q3": n_inputs, "together_q4": n_inputs, "together_q8": n_freed, "together_q9": rho.n}
 verdicts = {
-    name: (compare.every(parts.verdict[parts.claim == name]), int(n), compare.parts_told(parts, name))
-    for name, n in {**asked, "together_q9": n_mirrored}.items()
+    name: (compare.every(parts.verdict[parts.claim == name]), int(n.min()), compare.parts_told(parts, name))
+    for name, n in asked.items()
 }
 Markdown(figures.verdict_list(verdicts, questions))
 
