@@ -15,7 +15,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 PINS := $(shell cat requirements.lock pyproject.toml | cksum | tr ' ' -)
 ENVIRONMENT := .venv/.made-from-$(PINS)
-STUDY := $(BIN)/python -m faithlib.study
+STUDY := $(BIN)/python -m faithbook
 export PYTHONUNBUFFERED := 1
 
 .PHONY: help book test lint format lock fetch train full paper serve clean
@@ -41,7 +41,7 @@ format: $(ENVIRONMENT) ## put the code into the house style
 	$(BIN)/ruff format .
 
 fetch: $(ENVIRONMENT) ## fetch and verify every source in data/sources.toml
-	@$(BIN)/python -c "from faithlib.data import fetch_all; fetch_all()"
+	@$(BIN)/python -c "from faithbook.sources.data import fetch_all; fetch_all()"
 
 train: $(ENVIRONMENT) fetch ## make every shipped checkpoint again (hours)
 	@$(STUDY) train

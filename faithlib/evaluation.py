@@ -18,11 +18,12 @@ import torch
 from torch import Tensor, nn
 from tqdm.auto import tqdm
 
+from faithbook.models.load import Classifier
 from faithlib.attribution import Row, attribute, attribute_rows
 from faithlib.attribution.floors import generator
 from faithlib.bounds import Bounds, beam_bounds, exact_bounds, naopc
+from faithlib.catalogue import FAMILIES, METRICS
 from faithlib.errors import InputError, unknown
-from faithlib.families import FAMILIES, METRICS
 from faithlib.inputs import ImageInputs, Inputs, TextInputs
 from faithlib.masks import checked_mask, top_ratio
 from faithlib.metrics import (
@@ -38,7 +39,6 @@ from faithlib.metrics import (
     sufficiency_eraser,
     token_f1,
 )
-from faithlib.models import Classifier
 from faithlib.perturb import Perturber, costs
 from faithlib.scoring import aopc_scores, hard_scores, saco_scores, soft_scores
 

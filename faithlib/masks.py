@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from faithlib import noise
+from faithlib import counter_rng
 from faithlib.errors import InputError, unknown
 
 
@@ -157,8 +157,8 @@ def _shuffled_position(scores: Tensor, present: Tensor, seed: int) -> Tensor:
     rows = zip((scores + 0.0).float().cpu(), present.cpu(), strict=True)  # + 0.0: minus zero equals zero
     content = [hashlib.blake2b(row[there].numpy().tobytes(), digest_size=8).digest() for row, there in rows]
     zeros = np.zeros(len(content), dtype=np.int64)
-    keys = noise.row_keys(seed, np.frombuffer(b"".join(content), dtype=np.uint64), zeros, zeros)
-    drawn = noise.uniform(torch.from_numpy(keys).to(scores.device), scores.shape[1], 1)[..., 0]
+    keys = counter_rng.row_keys(seed, np.frombuffer(b"".join(content), dtype=np.uint64), zeros, zeros)
+    drawn = counter_rng.uniform(torch.from_numpy(keys).to(scores.device), scores.shape[1], 1)[..., 0]
     order = drawn.argsort(dim=1, stable=True)
     place = position_in_rank(scores.gather(1, order), present.gather(1, order))
     return torch.empty_like(place).scatter_(1, order, place)

@@ -27,7 +27,7 @@ from torch.nn import functional
 from torch.utils._python_dispatch import TorchDispatchMode
 from tqdm.auto import tqdm
 
-from faithlib import noise
+from faithlib import counter_rng
 from faithlib.backends import TextBackend, VisionBackend, backend_for
 from faithlib.errors import FaithlibError, InputError, unknown
 from faithlib.inputs import Inputs, TextInputs
@@ -467,13 +467,13 @@ class Perturber:
 
     def _with_noise(self, ask: _Ask, rows: NDArray[np.int64], which: Tensor, embedded: Tensor) -> Tensor:
         _, length, size = embedded.shape
-        words = noise.row_keys(ask.seed, self._content[ask.index[rows]], ask.steps[rows], ask.draws[rows])
+        words = counter_rng.row_keys(ask.seed, self._content[ask.index[rows]], ask.steps[rows], ask.draws[rows])
         keys = torch.from_numpy(words).to(self.device)
         if ask.kind == "soft":
             keep_prob = self._on_positions(ask, which, length, protected=1.0)
-            return torch.where(noise.uniform(keys, length, size) < keep_prob[..., None], embedded, 0)
+            return torch.where(counter_rng.uniform(keys, length, size) < keep_prob[..., None], embedded, 0)
         deviation = self._on_positions(ask, which, length, protected=0.0)
-        return embedded * (1 + deviation[..., None] * noise.normal(keys, length, size)).to(embedded.dtype)
+        return embedded * (1 + deviation[..., None] * counter_rng.normal(keys, length, size)).to(embedded.dtype)
 
     def _forward_replaced(self, ask: _Ask, which: Tensor, index: Tensor, length: int) -> Tensor:
         inputs: Any = self.inputs

@@ -37,7 +37,7 @@ def html() -> Path:
     """The folder of the built pages; builds the smoke book where none is named."""
     if given := os.environ.get("FAITHLIB_BOOK_HTML"):
         return Path(given).resolve()
-    line = [sys.executable, "-m", "faithlib.study", "book", "--profile", "smoke"]
+    line = [sys.executable, "-m", "faithbook", "book", "--profile", "smoke"]
     # The book's notebooks set their own threads, and find nothing of this test run in their environment.
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("FAITHLIB_RUN", "PYTEST"))}
     done = subprocess.run(line, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
@@ -47,7 +47,7 @@ def html() -> Path:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A small study of its own, which `faithlib.study` takes for the repository."""
+    """A small study of its own, which `faithbook.engine.study` takes for the repository."""
     from tiny import make_home
 
     monkeypatch.setenv("FAITHLIB_HOME", str(tmp_path))

@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from toy_models import text_model, tokenizer
 
-from faithlib import align
-from faithlib.data import stable_hash
-from faithlib.encoders import encoder_folder
+from faithbook.crosslingual import align
+from faithbook.models.encoders import encoder_folder
+from faithbook.sources.data import stable_hash
 from faithlib.errors import DataError, FaithlibError, InputError, UnknownNameError
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data" / "word_alignment"

@@ -14,7 +14,7 @@ from toy_models import FAMILIES, one_row, text_inputs, text_model
 
 from faithlib.attribution import attribute
 from faithlib.attribution.deeplift import _Rules
-from faithlib.attribution.explained import eager_attention
+from faithlib.attribution.target import eager_attention
 from faithlib.backends import TextBackend
 from faithlib.inputs import TextInputs
 from faithlib.perturb import Perturber

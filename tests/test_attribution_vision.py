@@ -17,13 +17,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 from toy_models import image_inputs, text_inputs, text_model, vision_model
 
+from faithbook.models.load import load_model, local_checkpoints
 from faithlib.attribution import attribute, methods
 from faithlib.attribution.registry import IMAGE_METHODS
 from faithlib.attribution.relevance import conservative_rules, lrp_rules, plain_attention
 from faithlib.attribution.vision import WITHOUT_CLASS_TOKEN
 from faithlib.errors import InputError, ModelError, UnknownNameError
 from faithlib.inputs import ImageInputs
-from faithlib.models import load_model, local_checkpoints
 from faithlib.perturb import Perturber, replacement_pixels
 
 NAMES = methods("image")

@@ -10,8 +10,9 @@ import pytest
 import scipy.stats
 import torch
 
-from faithlib import compare, masks
-from faithlib.compare import Entry, Interval
+from faithbook.results import compare
+from faithbook.results.compare import Entry, Interval
+from faithlib import masks
 from faithlib.errors import DataError, InputError, UnknownNameError
 
 STUDY = "zhao_aletras_2023"

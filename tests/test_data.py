@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from faithlib import data
+from faithbook.sources import data
 from faithlib.errors import DataError, DigestError, InputError, UnknownNameError
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"

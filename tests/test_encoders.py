@@ -14,13 +14,14 @@ import transformers
 from onnx.reference import ReferenceEvaluator
 from tokenizers import Tokenizer
 
-from faithlib import e5, encoders, messages
-from faithlib.adversary import worst_shift
+from faithbook.models import e5, encoders
+from faithbook.models.adversarial import worst_shift
+from faithbook.models.lstm import LstmClassifier
+from faithbook.sources import home_assistant
+from faithbook.sources.data import fetch, load_parallel, read_member
 from faithlib.attribution import attribute
-from faithlib.data import fetch, load_parallel, read_member
 from faithlib.errors import DataError, InputError, ModelError, UnknownNameError
 from faithlib.inputs import TextInputs
-from faithlib.lstm import LstmClassifier
 from faithlib.perturb import Perturber
 
 TEXTS = ["a fine film", "it is not bad at all , and not good", "unfunny"]
@@ -80,7 +81,8 @@ def whole_tokenizer() -> Tokenizer:
 def parallel() -> dict[str, tuple[str, ...]]:
     """Eight messages in nine languages."""
     return {
-        language: d.texts for language, d in load_parallel("messages", tuple(messages.LANGUAGES), "test", n=8).items()
+        language: d.texts
+        for language, d in load_parallel("messages", tuple(home_assistant.LANGUAGES), "test", n=8).items()
     }
 
 
@@ -171,9 +173,9 @@ def test_the_tokenizer_is_complete():
 def test_a_message_finds_its_translation():
     """Without any training: the nearest of 240 messages, each of another integration, is the translation."""
     languages = ("en", "bg", "de", "es", "fr")
-    rows: dict[str, messages.Message] = {}
+    rows: dict[str, home_assistant.Message] = {}
     taken: set[str] = set()
-    for message in messages.read(fetch("homeassistant")):
+    for message in home_assistant.read(fetch("homeassistant")):
         texts = [message.texts.get(language, "").lower() for language in languages]
         if all(texts) and message.is_plain and message.integration not in rows and not taken & set(texts):
             rows[message.integration] = message

@@ -12,14 +12,14 @@ from bag_model import Bag
 from toy_models import image_inputs, text_inputs, text_model, vision_model
 
 import faithlib
+from faithbook.models.load import load_model
 from faithlib.attribution import Row, attribute
 from faithlib.bounds import beam_bounds, exact_bounds, naopc
+from faithlib.catalogue import FAITHFULNESS, FAMILIES, METRICS
 from faithlib.errors import InputError, UnknownNameError
 from faithlib.evaluation import ALL_SHARES, FAD_SHARES, evaluate, explain, shuffled
-from faithlib.families import FAITHFULNESS, FAMILIES, METRICS
 from faithlib.masks import top_ratio
 from faithlib.metrics import auc, auprc, complexity, n_auc, sparseness, token_f1
-from faithlib.models import load_model
 from faithlib.perturb import Perturber
 from faithlib.scoring import aopc_scores, hard_scores, saco_scores, soft_scores
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import tiny
 
-from faithlib import study
+from faithbook.engine import study
 
 # One worker for all: they share one undisturbed book.
 pytestmark = pytest.mark.slow

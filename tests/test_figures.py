@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 
-from faithlib import compare, figures
+from faithbook.results import compare, figures
 from faithlib.errors import InputError
 
 ALT = "A line that rises from zero at the left to one at the right."

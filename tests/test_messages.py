@@ -10,8 +10,8 @@ from collections import Counter
 import pytest
 import transformers
 
-from faithlib import data, messages
-from faithlib.encoders import encoder_folder
+from faithbook.models.encoders import encoder_folder
+from faithbook.sources import data, home_assistant
 from faithlib.errors import DataError, InputError, UnknownNameError
 
 FIVE = ("en", "bg", "de", "es", "fr")
@@ -20,8 +20,8 @@ DIGEST = "867e188bf261b494"
 
 
 @pytest.fixture(scope="module")
-def everything() -> tuple[messages.Message, ...]:
-    return messages.read(data.fetch("homeassistant"))
+def everything() -> tuple[home_assistant.Message, ...]:
+    return home_assistant.read(data.fetch("homeassistant"))
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def everything() -> tuple[messages.Message, ...]:
     ],
 )
 def test_the_type_follows_from_the_path(path, kind):
-    assert messages.message_type(tuple(path.split("."))) == kind
+    assert home_assistant.message_type(tuple(path.split("."))) == kind
 
 
 @pytest.fixture
@@ -70,11 +70,13 @@ def archive(tmp_path):
 
 
 def test_the_same_key_is_the_same_message(archive):
-    assert messages.read(archive) == (
-        messages.Message("fan.issues.slow.title", "fan", 4, {"en": "Slow fan"}),
-        messages.Message("lamp.config.abort.gone", "lamp", 0, {"de": "Die Lampe ist weg.", "en": "The lamp is gone."}),
+    assert home_assistant.read(archive) == (
+        home_assistant.Message("fan.issues.slow.title", "fan", 4, {"en": "Slow fan"}),
+        home_assistant.Message(
+            "lamp.config.abort.gone", "lamp", 0, {"de": "Die Lampe ist weg.", "en": "The lamp is gone."}
+        ),
         # A text that only repeats the English one is no translation.
-        messages.Message("lamp.config.abort.same", "lamp", 0, {"en": "Wi-Fi", "zh": "无线"}),
+        home_assistant.Message("lamp.config.abort.same", "lamp", 0, {"en": "Wi-Fi", "zh": "无线"}),
     )
 
 
@@ -93,7 +95,7 @@ def test_the_same_key_is_the_same_message(archive):
     ],
 )
 def test_plain_messages_have_some_words_and_no_markup(text, plain):
-    assert messages.Message("a.b", "a", 0, {"en": text}).is_plain is plain
+    assert home_assistant.Message("a.b", "a", 0, {"en": text}).is_plain is plain
 
 
 def test_splits_are_fixed_balanced_and_disjoint():
@@ -102,7 +104,7 @@ def test_splits_are_fixed_balanced_and_disjoint():
     for one in splits.values():
         assert one.digest == DIGEST
         assert set(Counter(one.labels).values()) == {len(one) // 5}
-        assert one.label_names == messages.TYPES
+        assert one.label_names == home_assistant.TYPES
     ids = [i for one in splits.values() for i in one.ids]
     assert len(ids) == len(set(ids))
     texts = [text.lower() for one in splits.values() for text in one.texts]
@@ -119,7 +121,7 @@ def test_what_many_languages_have_is_kept_first():
 def test_parallel_rows_are_the_same_messages(everything):
     texts = {message.id: message.texts for message in everything}
     english = data.load_dataset("messages", "test")
-    for languages, rows in ((FIVE, 169), (tuple(messages.LANGUAGES), 160), (("de", "zh"), 330)):
+    for languages, rows in ((FIVE, 169), (tuple(home_assistant.LANGUAGES), 160), (("de", "zh"), 330)):
         parallel = data.load_parallel("messages", languages, "test")
         assert tuple(parallel) == languages
         for language, one in parallel.items():
@@ -153,7 +155,7 @@ def test_wrong_requests_for_parallel_texts_are_refused(monkeypatch):
     with pytest.raises(InputError, match="at least one text"):
         data.load_parallel("messages", FIVE, "test", n=0)
     english_only = {i: {"en": "a"} for i in data.load_dataset("messages", "test").ids}
-    monkeypatch.setitem(data._PARALLEL, "messages", (messages.LANGUAGES, lambda: english_only))
+    monkeypatch.setitem(data._PARALLEL, "messages", (home_assistant.LANGUAGES, lambda: english_only))
     with pytest.raises(DataError, match="fewer languages"):
         data.load_parallel("messages", ("en", "bg"), "test")
 

@@ -15,8 +15,9 @@ from safetensors.torch import save_file
 from scipy.stats import binomtest
 from toy_models import FAMILIES, text_model, tokenizer
 
-from faithlib import encoders, models
-from faithlib.data import Dataset, fetch, load_dataset
+from faithbook.models import encoders
+from faithbook.models import load as models
+from faithbook.sources.data import Dataset, fetch, load_dataset
 from faithlib.errors import DataError, InputError, ModelError, UnknownNameError
 from faithlib.inputs import ImageInputs, TextInputs
 from faithlib.perturb import Perturber

@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 import torch
 
-from faithlib import naopc_release as release
+from faithbook.papers import edin as release
+from faithbook.results.compare import published
+from faithbook.sources.data import is_here
 from faithlib.bounds import Bounds, beam_bounds, exact_bounds
-from faithlib.compare import published
-from faithlib.data import is_here
 from faithlib.perturb import SetFunction
 
 ROOT = Path(__file__).resolve().parents[1]

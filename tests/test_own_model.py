@@ -18,17 +18,18 @@ from bag_model import Bag
 from PIL import Image
 from toy_models import image_inputs, text_inputs, text_model, tokenizer, vision_model
 
-from faithlib import own_report, study
+from faithbook.engine import study
+from faithbook.models.load import Classifier
+from faithbook.models.lstm import LstmClassifier
+from faithbook.own import pages
+from faithbook.own.bring import Brought, load_folder, load_texts, open_model
+from faithbook.own.cost import estimate, fitting_methods
+from faithbook.sources.images import as_inputs, load_pictures
 from faithlib.attribution import Row, attribute, attribute_rows
+from faithlib.catalogue import FAMILIES
 from faithlib.errors import DataError, InputError, ModelError, UnknownNameError
 from faithlib.evaluation import evaluate
-from faithlib.families import FAMILIES
-from faithlib.lstm import LstmClassifier
-from faithlib.models import Classifier
-from faithlib.own_estimate import estimate, fitting_methods
-from faithlib.own_model import Brought, load_folder, load_texts, open_model
 from faithlib.perturb import Perturber
-from faithlib.pictures import as_inputs, load_pictures
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -280,7 +281,7 @@ def test_a_plain_folder_is_opened_as_what_it_is(saved, toy, seer, tmp_path):
     own = open_model(str(saved))
     assert own.label_names == toy.label_names
     path = write(tmp_path / "own.csv", [{"text": "a fine film"}, {"text": "not funny at all"}])
-    said, expected = (own_report.predictions(one, load_texts(path, one)) for one in (own, toy))
+    said, expected = (pages.predictions(one, load_texts(path, one)) for one in (own, toy))
     pd.testing.assert_frame_equal(said, expected, atol=1e-6)
     again = open_model("data/checkpoints/vision/fashion-base-seed0")  # from the repository's root
     assert again.label_names == seer.label_names
@@ -411,7 +412,7 @@ def test_the_reports_numbers_for_texts_are_those_of_one_call(request, tmp_path, 
     found = load_texts(write(tmp_path / "own.csv", rows), classifier)
     names = ["saliency", "lime", "occlusion", "random"]
     options = {"metrics": ["nc", "soft_nc", "saco", "auprc"], "gold": found.gold, "erase": erase}
-    scores, spent = own_report.explain(names, classifier, found.inputs, erase=erase)
+    scores, spent = pages.explain(names, classifier, found.inputs, erase=erase)
     table = evaluate(classifier, found.inputs, methods=scores, **options)
     direct = evaluate(classifier, list(found.texts), methods=names, **options)
     pd.testing.assert_frame_equal(table, direct, atol=1e-5)
@@ -422,7 +423,7 @@ def test_the_reports_numbers_for_texts_are_those_of_one_call(request, tmp_path, 
 def test_the_reports_numbers_for_pictures_are_those_of_one_call(seer):
     found = load_folder(str(defaults("own_vision_model")["data"]), seer, n=2)
     names = ["grad_cam", "rollout", "random"]
-    scores, spent = own_report.explain(names, seer, found.inputs)
+    scores, spent = pages.explain(names, seer, found.inputs)
     table = evaluate(seer, found.inputs, methods=scores, metrics=["nc", "saco"])
     pd.testing.assert_frame_equal(table, evaluate(seer, found.inputs, methods=names, metrics=["nc", "saco"]), atol=1e-5)
     assert list(spent.method) == names
@@ -432,7 +433,7 @@ def test_the_reports_numbers_for_pictures_are_those_of_one_call(seer):
 
 def test_predictions_are_the_models(classifier):
     found = load_texts(defaults("own_text_model")["data"], classifier)
-    said = own_report.predictions(classifier, found)
+    said = pages.predictions(classifier, found)
     batch = classifier.tokenizer(list(found.texts), return_tensors="pt", padding=True)
     with torch.inference_mode():
         p = classifier.model(**batch).logits.softmax(dim=-1)
@@ -457,7 +458,7 @@ def table() -> pd.DataFrame:
 
 
 def test_means_keep_their_order_and_count_what_is_undefined(table):
-    means = own_report.summary(table)
+    means = pages.summary(table)
     expected = table.groupby(["metric", "method"], sort=False).value.mean()
     for row in means.itertuples():
         assert row.estimate == pytest.approx(expected[row.metric, row.method], nan_ok=True)
@@ -465,51 +466,51 @@ def test_means_keep_their_order_and_count_what_is_undefined(table):
         assert np.isnan(row.estimate) or row.low < row.estimate < row.high
     assert list(dict.fromkeys(means.metric)) == ["nc", "auc", "sparseness"]
     assert list(dict.fromkeys(means.method)) == ["random", "good", "bad", "odd"]
-    shown = own_report.side_by_side(means, digits=1)
+    shown = pages.side_by_side(means, digits=1)
     assert list(shown.columns) == ["metric", "better", "random", "good", "bad", "odd"]
     assert list(shown.better) == ["higher", "lower", "higher"]
     assert shown.odd[0] == "–"
     first = means.iloc[0]
     assert shown.random[0] == f"{first.estimate:.1f} [{first.low:.1f}, {first.high:.1f}]"
-    assert own_report.undefined(means) == "Left out as undefined: NC: odd 12."
-    assert own_report.undefined(means[means.dropped == 0]) == "Every value is defined."
+    assert pages.undefined(means) == "Left out as undefined: NC: odd 12."
+    assert pages.undefined(means[means.dropped == 0]) == "Every value is defined."
 
 
 def test_ranks_go_the_way_that_is_better_and_leave_out_what_is_not_faithfulness(table):
-    places, means = own_report.ranks(table)
+    places, means = pages.ranks(table)
     assert places.loc["good"].tolist() == [1, 2, 3]  # "odd" is before it under auc; sparseness was turned round
     assert places.loc["bad"].tolist() == [3, 4, 1]
     assert np.isnan(places.loc["odd", "nc"])
     assert means.method.tolist() == ["odd", "good", "random", "bad"]
     assert means.estimate.tolist() == [1, 1.5, 2.5, 3.5]
     assert (means.low == means.high).all()  # the same order in every input
-    fig, seen = own_report.rank_figure(places, means)
+    fig, seen = pages.rank_figure(places, means)
     assert "4 methods by 3 metrics" in seen
     assert "good 1.5 (1.5 to 1.5)" in seen
     assert [t.get_text() for t in fig.axes[0].texts][:3] == ["–", "1", "4"]
 
 
 def test_chance_is_beaten_by_interval_and_never_with_few_inputs(table):
-    chance = own_report.against_floor(table).set_index("method")
+    chance = pages.against_floor(table).set_index("method")
     assert chance.loc["good"].tolist() == [2, 0, 0]
     assert chance.loc["bad"].tolist() == [0, 2, 0]
     assert chance.loc["odd"].tolist() == [1, 0, 1]
-    few = own_report.against_floor(table[table.input < 9]).set_index("method")
+    few = pages.against_floor(table[table.input < 9]).set_index("method")
     assert few.loc["good"].tolist() == [0, 0, 2]
-    means = own_report.ranks(table)[1]
-    said = own_report.verdict(means, chance.reset_index(), 12)
+    means = pages.ranks(table)[1]
+    said = pages.verdict(means, chance.reset_index(), 12)
     assert said.startswith("odd comes first on average over the metrics of faithfulness: mean rank 1.0")
     assert said.endswith("under more than half of these metrics: good.")
-    assert "With 9 inputs nothing can be said" in own_report.verdict(means[:0], few.reset_index(), 9)
+    assert "With 9 inputs nothing can be said" in pages.verdict(means[:0], few.reset_index(), 9)
 
 
 def test_an_attempt_that_is_not_refused_is_an_error():
     def refused() -> None:
         raise DataError("/tmp/x/own.csv is no table")
 
-    assert own_report.refusal(refused, hidden="/tmp/x/") == "DataError: own.csv is no table"
+    assert pages.refusal(refused, hidden="/tmp/x/") == "DataError: own.csv is no table"
     with pytest.raises(InputError, match="expected it to be refused"):
-        own_report.refusal(lambda: None)
+        pages.refusal(lambda: None)
 
 
 @pytest.mark.parametrize("notebook", ["own_text_model", "own_vision_model"])

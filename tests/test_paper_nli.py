@@ -12,10 +12,12 @@ import torch
 import transformers
 from toy_models import text_model
 
-from faithlib import data, models, paper_nli, study
-from faithlib.align import Pair, encoder_links, split_words
+from faithbook.crosslingual.align import Pair, encoder_links, split_words
+from faithbook.engine import study
+from faithbook.models import load as models
+from faithbook.models.encoders import load_encoder
+from faithbook.sources import data, nli_sets
 from faithlib.attribution import Row, attribute_rows
-from faithlib.encoders import load_encoder
 from faithlib.errors import DataError, InputError, UnknownNameError
 from faithlib.inputs import TextInputs
 from faithlib.metrics import aligned_scores, crosslingual_rho
@@ -206,7 +208,7 @@ def test_esnli_takes_the_first_annotator_or_a_vote(folder):
         ("majority", ["man", "rests."]),
         ("any", ["A", "man", "sleeps.", "He", "rests."]),
     ):
-        assert marked(data.Dataset("esnli", "dev", **paper_nli.esnli(folder / "esnli", "dev", gold=gold))) == [expected]
+        assert marked(data.Dataset("esnli", "dev", **nli_sets.esnli(folder / "esnli", "dev", gold=gold))) == [expected]
     sampled = data.load_dataset("esnli", "dev", n=1)
     assert sampled == dev
 
@@ -216,16 +218,16 @@ def test_esnli_training_files_are_put_together_and_have_one_annotator(folder):
         write_esnli(folder / "esnli" / f"esnli_train_{part}.csv", STARS[:1])
     assert marked(data.load_dataset("esnli", "train")) == [["man", "rests."]] * 2
     with pytest.raises(DataError, match="gold='first' needs only the first"):
-        paper_nli.esnli(folder / "esnli", "train", gold="majority")
+        nli_sets.esnli(folder / "esnli", "train", gold="majority")
     with pytest.raises(UnknownNameError, match="gold 'last'"):
-        paper_nli.esnli(folder / "esnli", "train", gold="last")
+        nli_sets.esnli(folder / "esnli", "train", gold="last")
 
 
 def test_annotators_of_different_texts_have_no_vote(folder):
     write_esnli(folder / "esnli" / "esnli_test.csv", [STARS[0], ["A *man*", "He rests."], STARS[2]])
     assert marked(data.load_dataset("esnli")) == [["man", "rests."]]
     with pytest.raises(DataError, match=r"texts of \[3, 2, 3\] words"):
-        paper_nli.esnli(folder / "esnli", "test", gold="any")
+        nli_sets.esnli(folder / "esnli", "test", gold="any")
 
 
 def test_a_star_that_is_a_word_marks_nothing(folder):
@@ -288,7 +290,7 @@ def test_real_highlights_say_what_their_index_columns_say(tmp_path, monkeypatch)
         expected = [int(i) for i in first.split(",") if first != "{}"]
         expected += [int(i) + len(text.split()) for i in second.split(",") if second != "{}"]
         assert [f"{text} {pair}"[:start].count(" ") for start, _ in spans] == sorted(expected)
-    union, most = (paper_nli.esnli(tmp_path / "esnli", "dev", gold=gold)["rationales"] for gold in ("any", "majority"))
+    union, most = (nli_sets.esnli(tmp_path / "esnli", "dev", gold=gold)["rationales"] for gold in ("any", "majority"))
     assert all(set(few) <= set(many) for few, many in zip(most, union, strict=True))
 
 
@@ -317,11 +319,11 @@ def xlmr_tokenizer():
 def test_a_multilingual_checkpoint_is_loaded_and_asked_about_pairs(family, tokenizer, pieces, tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     model = text_model(family)
-    model.config.id2label = dict(enumerate(paper_nli.LABELS))
+    model.config.id2label = dict(enumerate(nli_sets.LABELS))
     model.save_pretrained(tmp_path)
     tokenizer().save_pretrained(tmp_path)
     classifier = models.load_model(f"hf:{tmp_path}")
-    assert classifier.label_names == paper_nli.LABELS
+    assert classifier.label_names == nli_sets.LABELS
     pairs = (["Ein Mann schläft.", "A man sleeps."], ["Er ruht.", "He rests."])
     encoded = classifier.tokenizer(*pairs, padding=True, return_tensors="pt")
     assert classifier.tokenizer.convert_ids_to_tokens(encoded["input_ids"][0]) == pieces.split()

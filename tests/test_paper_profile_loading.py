@@ -9,7 +9,9 @@ import pytest
 import torch
 from toy_models import text_model, tokenizer
 
-from faithlib import data, models, study
+from faithbook.engine import study
+from faithbook.models import load as models
+from faithbook.sources import data
 from faithlib.inputs import TextInputs
 from faithlib.perturb import Perturber
 from faithlib.scoring import hard_scores

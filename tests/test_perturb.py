@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from toy_models import FAMILIES, LENGTHS, image_inputs, one_row, text_inputs, text_model, vision_model
 
-from faithlib import noise, perturb
+from faithlib import counter_rng, perturb
 from faithlib.errors import InputError, ModelError, UnknownNameError
 from faithlib.perturb import OutOfMemoryError, Perturber, SetFunction
 
@@ -55,10 +55,10 @@ def test_soft_erasure_equals_a_loop_with_the_same_numbers(family):
     for b, length in enumerate(LENGTHS):
         for s in range(2):
             for draw in range(3):
-                key = noise.row_keys(
+                key = counter_rng.row_keys(
                     5, perturber._content[b : b + 1], torch.tensor([s]).numpy(), torch.tensor([draw]).numpy()
                 )
-                u = noise.uniform(torch.from_numpy(key), length, 16)[0]
+                u = counter_rng.uniform(torch.from_numpy(key), length, 16)[0]
                 q = torch.tensor(
                     [1.0 if f < 0 else prob[b, s, f].item() for f in inputs.feature_of[b, :length].tolist()]
                 )
@@ -242,8 +242,8 @@ def test_draws_average_to_the_expected_share_and_are_repeatable():
 def test_numbers_are_uniform_independent_and_ignore_padding():
     steps = torch.arange(4).numpy()
     content = torch.tensor([7, 7, 8, 8]).numpy().astype("uint64")
-    keys = torch.from_numpy(noise.row_keys(0, content, steps * 0, steps % 2))
-    u = noise.uniform(keys, 128, 64)
+    keys = torch.from_numpy(counter_rng.row_keys(0, content, steps * 0, steps % 2))
+    u = counter_rng.uniform(keys, 128, 64)
     flat = u.flatten(1)
     assert flat.min() > 0
     assert flat.max() < 1
@@ -257,8 +257,8 @@ def test_numbers_are_uniform_independent_and_ignore_padding():
         assert torch.corrcoef(torch.stack([flat[0, shift:], flat[0, :-shift]]))[0, 1].abs() < 5 / math.sqrt(
             flat.shape[1]
         )
-    torch.testing.assert_close(noise.uniform(keys, 200, 64)[:, :128], u, atol=0, rtol=0)
-    z = noise.normal(keys, 128, 64)
+    torch.testing.assert_close(counter_rng.uniform(keys, 200, 64)[:, :128], u, atol=0, rtol=0)
+    z = counter_rng.normal(keys, 128, 64)
     assert abs(z.mean()) < 0.03
     assert abs(z.std() - 1) < 0.03
     assert abs((z**4).mean() - 3) < 0.2

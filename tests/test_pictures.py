@@ -16,12 +16,13 @@ import timm
 import torch
 from PIL import Image
 
-from faithlib import data, pictures, study
+from faithbook.engine import study
+from faithbook.models.load import cards, load_model, local_checkpoints
+from faithbook.sources import data, images
+from faithbook.sources.images import SHIPPED, as_inputs, load_pictures
 from faithlib.attribution import attribute
 from faithlib.errors import DataError, InputError, UnknownNameError
-from faithlib.models import cards, load_model, local_checkpoints
 from faithlib.perturb import Perturber
-from faithlib.pictures import SHIPPED, as_inputs, load_pictures
 from faithlib.scoring import saco_scores
 
 SHARED = study.root().parent / "shared" / "data"
@@ -72,7 +73,7 @@ class _Harmful:
 @pytest.mark.parametrize("made", [_Harmful(), [1, 2], np.array(["a", None], dtype=object)])
 def test_pickles_that_are_not_plain_arrays_are_refused(made):
     with pytest.raises(DataError, match="NumPy array"):
-        pictures._numpy_pickle(pickle.dumps(made))
+        images._numpy_pickle(pickle.dumps(made))
 
 
 def test_debian_package_without_apt_says_where_to_put_the_file(tmp_path, monkeypatch):
@@ -111,8 +112,8 @@ def test_cifar_in_its_binary_form(name, extra, tmp_path, monkeypatch):
     folder = "cifar-10-batches-bin" if name == "cifar10" else "cifar-100-binary"
     test, names = ("test_batch.bin", "batches.meta.txt") if name == "cifar10" else ("test.bin", "fine_label_names.txt")
     archive = _tar(tmp_path / "a.tar.gz", {f"{folder}/{test}": records, f"{folder}/{names}": b"plane\ncar\n"})
-    monkeypatch.setattr(pictures, "fetch", lambda source: archive)
-    load = pictures._SETS[name].__wrapped__
+    monkeypatch.setattr(images, "fetch", lambda source: archive)
+    load = images._SETS[name].__wrapped__
     loaded = load("test")
     assert np.array_equal(np.stack(loaded.images), pixels)
     assert loaded.labels == tuple(labels.tolist())
@@ -136,7 +137,7 @@ def _imagenet_files(folder):
 
 def test_imagenet_folder_and_the_models_own_preparation(tmp_path, monkeypatch):
     monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
-    load = pictures._SETS["imagenet"].__wrapped__
+    load = images._SETS["imagenet"].__wrapped__
     with pytest.raises(DataError, match=r"labels\.csv is missing"):
         load("test")
     _imagenet_files(tmp_path)
@@ -151,7 +152,7 @@ def test_imagenet_folder_and_the_models_own_preparation(tmp_path, monkeypatch):
 def test_a_file_that_is_no_picture(tmp_path):
     (tmp_path / "a.png").write_bytes(b"not a picture")
     with pytest.raises(DataError, match="cannot be read as a picture"):
-        pictures._opened(tmp_path / "a.png")
+        images._opened(tmp_path / "a.png")
 
 
 @pytest.mark.parametrize("name", VISION)
@@ -202,7 +203,7 @@ def test_training_can_be_stopped_and_leaves_a_model_that_loads(tmp_path):
 def test_the_papers_models_and_pictures_lead_to_scores(architecture, tmp_path, monkeypatch):
     monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
     _imagenet_files(tmp_path)
-    picture = pictures._SETS["imagenet"].__wrapped__("test")[:1]
+    picture = images._SETS["imagenet"].__wrapped__("test")[:1]
     model = load_model(f"timm:{architecture}?random").model
     inputs = as_inputs(picture, model)
     perturber = Perturber(model, inputs)

@@ -9,17 +9,18 @@ import transformers
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faithlib import known, planted
+from faithbook.models import closed_form
+from faithbook.models.encoders import encoder_folder
+from faithbook.models.load import load_model
+from faithbook.sources import planted
+from faithbook.sources.data import Dataset, load_dataset
+from faithbook.sources.excerpts import gold_of, marked_excerpts
+from faithbook.sources.images import as_inputs, load_pictures
 from faithlib.attribution import attribute
-from faithlib.data import Dataset, load_dataset
-from faithlib.encoders import encoder_folder
 from faithlib.errors import InputError
 from faithlib.evaluation import evaluate
-from faithlib.excerpts import gold_of, marked_excerpts
 from faithlib.inputs import TextInputs
-from faithlib.models import load_model
 from faithlib.perturb import Perturber
-from faithlib.pictures import as_inputs, load_pictures
 
 TRIGGERS = {word: kind + 1 for kind, words in enumerate(planted.TRIGGERS) for word in words}
 
@@ -105,7 +106,7 @@ def test_misled_copies_differ_in_labels_alone() -> None:
 
 # ---------------------------------------------------------------------------------------------------------- closed form
 def test_detectors_are_right_about_everything_planted_whole_or_erased(tokenizer) -> None:
-    words, stripes = known.word_detector(tokenizer), known.stripe_detector()
+    words, stripes = closed_form.word_detector(tokenizer), closed_form.stripe_detector()
     for name in ("planted", "planted-erased"):
         texts, pictures = load_dataset(name, "test"), load_pictures(name, "test")
         said = Perturber(words.model, words_of(texts, tokenizer)).predicted
@@ -115,7 +116,7 @@ def test_detectors_are_right_about_everything_planted_whole_or_erased(tokenizer)
 
 
 def test_the_bag_of_words_is_linear_in_its_true_scores(tokenizer) -> None:
-    bag = known.BagOfWords(load_dataset("movie", "train", n=600), tokenizer)
+    bag = closed_form.BagOfWords(load_dataset("movie", "train", n=600), tokenizer)
     data = load_dataset("movie", "test", n=12)
     inputs = words_of(data, tokenizer)
     perturber = Perturber(bag.classifier.model, inputs)
@@ -133,14 +134,14 @@ def test_the_bag_of_words_is_linear_in_its_true_scores(tokenizer) -> None:
         Perturber(bag.classifier.model, words_of(held_out, tokenizer)).predicted.numpy() == held_out.labels
     ).mean() > 0.6
     with pytest.raises(InputError, match="3 classes: expected 2"):
-        known.BagOfWords(load_dataset("planted", "test", n=9), tokenizer)
+        closed_form.BagOfWords(load_dataset("planted", "test", n=9), tokenizer)
 
 
 def test_linear_patches_are_linear_in_their_true_scores() -> None:
-    classifier = known.linear_patches()
+    classifier = closed_form.linear_patches()
     inputs = as_inputs(load_pictures("planted", "test", n=10), classifier.model, patch=planted.CELL)
     perturber = Perturber(classifier.model, inputs)
-    truth = known.patch_truth(inputs, perturber.predicted)
+    truth = closed_form.patch_truth(inputs, perturber.predicted)
     keep = torch.rand(truth.shape, generator=torch.Generator().manual_seed(1)) > 0.5
     evidence = perturber.logits(torch.stack([inputs.feature_mask, keep], dim=1)).diff(dim=-1)[..., 0]
     gap = (evidence[:, 0] - evidence[:, 1]) * torch.where(perturber.predicted == 1, 1.0, -1.0)
@@ -152,7 +153,7 @@ def test_linear_patches_are_linear_in_their_true_scores() -> None:
 
 
 def test_metrics_know_the_reason_of_a_detector(tokenizer) -> None:
-    detector = known.word_detector(tokenizer)
+    detector = closed_form.word_detector(tokenizer)
     data = load_dataset("planted", "test", n=30)
     chosen = [i for i, label in enumerate(data.labels) if label][:10]
     inputs = words_of(data, tokenizer)[chosen]

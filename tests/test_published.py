@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from faithlib import compare
+from faithbook.engine.study import root
+from faithbook.results import compare
 from faithlib.errors import UnknownNameError
-from faithlib.study import root
 
 PUBLISHED = root() / "data" / "published"
 # Of all CSV files as they were when `check.py` found every number of theirs in the papers' texts, which are not in this

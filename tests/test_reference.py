@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from scipy.stats import fisher_exact
 
-from faithlib.study import results_dir, root
+from faithbook.engine.study import results_dir, root
 
 REFERENCE = root() / "data" / "reference" / "full"
 CELL = ["dataset", "method", "metric"]

@@ -16,8 +16,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from faithlib.attribution import relevance
-from faithlib.attribution.explained import undisturbed
 from faithlib.attribution.relevance import conservative_rules, lrp_rules, plain_attention
+from faithlib.attribution.target import undisturbed
 from faithlib.errors import ModelError
 
 

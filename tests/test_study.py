@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from faithlib import runner, study
+from faithbook.engine import runner, study
 from faithlib.errors import DataError, InputError, UnknownNameError
 
 
@@ -182,18 +182,16 @@ def test_code_digest_follows_imports_and_ignores_comments(tmp_path: Path, monkey
     package.mkdir()
     files = {
         "__init__": "",
-        "study": "",
         "masks": "from faithlib.ties import rank\n",
         "ties": "rank = 1\n",
         "figures": "x = 1\n",
     }
     for name, text in files.items():
         (package / f"{name}.py").write_text(text)
-    monkeypatch.setattr(study, "_PACKAGE", package)
-    code = "from faithlib import study\nfrom faithlib.masks import top\n"
+    monkeypatch.setattr(study, "_PACKAGES", tmp_path)
+    code = "from faithlib.masks import top\n"
     before = study.code_digest(code)
     (package / "figures.py").write_text("x = 2\n")
-    (package / "study.py").write_text("y = 2\n")
     (package / "ties.py").write_text('"""What."""\n# why\nrank  =  1\n')
     study.code_digest.cache_clear()
     assert study.code_digest(code) == before

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from faithlib import study
-from faithlib.families import FAITHFULNESS, METRICS
+from faithbook.engine import study
+from faithlib.catalogue import FAITHFULNESS, METRICS
 
 pytestmark = pytest.mark.book
 WHERE = ["modality", "dataset", "input", "method", "metric"]

@@ -9,8 +9,8 @@ import papermill
 import pytest
 from toy_models import text_model, tokenizer
 
-from faithlib.models import load_model
-from faithlib.study import root
+from faithbook.engine.study import root
+from faithbook.models.load import load_model
 
 
 @pytest.mark.slow

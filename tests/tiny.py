@@ -33,7 +33,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from faithlib import study
+from faithbook.engine import study
 
 run = study.start("count", profile=profile, dataset=dataset, seed=seed)
 
@@ -66,7 +66,7 @@ profile = "laptop"
 # %%
 from IPython.display import Markdown
 
-from faithlib import study
+from faithbook.engine import study
 
 run = study.start("report", profile=profile)
 
@@ -144,7 +144,7 @@ def command(home: Path, *words: str) -> tuple[list[str], dict[str, str]]:
     """The runner's command line for a home, and its environment."""
     environment = {**os.environ, "FAITHLIB_HOME": str(home), "PYTHONPATH": str(REPOSITORY)}
     environment.pop("FAITHLIB_RUN", None)
-    return [sys.executable, "-m", "faithlib.study", *words], environment
+    return [sys.executable, "-m", "faithbook", *words], environment
 
 
 def call(home: Path, *words: str, timeout: float = 300) -> subprocess.CompletedProcess[str]:

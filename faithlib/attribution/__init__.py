@@ -18,13 +18,12 @@ modules behind them:
 | `vit`, `relevance` | lrp, partial_lrp, transformer_attribution, conservative_lrp |
 | `floors` | random, uniform |
 
-`explained` and `texts` hold what the text methods share, `vision` what the image methods do; `rows` is the table,
-`costs` its accounts, `thirteen` the rows of Zaman & Belinkov's tables.
+`target` and `texts` hold what the text methods share, `vision` what the image methods do; `many` is the table, `costs`
+its accounts.
 """
 
 from faithlib.attribution.costs import Cost
+from faithlib.attribution.many import Row, attribute_rows
 from faithlib.attribution.registry import attribute, methods
-from faithlib.attribution.rows import Row, attribute_rows
-from faithlib.attribution.thirteen import thirteen_rows
 
-__all__ = ["Cost", "Row", "attribute", "attribute_rows", "methods", "thirteen_rows"]
+__all__ = ["Cost", "Row", "attribute", "attribute_rows", "methods"]

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from faithlib.attribution.explained import Chunk, eager_attention
+from faithlib.attribution.target import Chunk, eager_attention
 from faithlib.errors import InputError, ModelError, unknown
 
 VARIANTS = ("paper", "released")

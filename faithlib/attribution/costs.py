@@ -13,8 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from faithlib.attribution.explained import Chunk
 from faithlib.attribution.perturbation import Perturbers
+from faithlib.attribution.target import Chunk
 from faithlib.perturb import Clock
 
 

@@ -31,8 +31,8 @@ from torch import Tensor
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-from faithlib.attribution.explained import Chunk, eager_attention
 from faithlib.attribution.gradient import ExplainedModule
+from faithlib.attribution.target import Chunk, eager_attention
 from faithlib.errors import ModelError, unknown
 
 RULES = ("rescale", "captum")

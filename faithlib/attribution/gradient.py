@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-from faithlib.attribution.explained import Chunk
+from faithlib.attribution.target import Chunk
 from faithlib.errors import InputError, ModelError, unknown
 
 VARIANTS = ("paper", "released")

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from sklearn.linear_model import Lasso
 from torch import Tensor, nn
 
-from faithlib.attribution.explained import read
 from faithlib.attribution.floors import generator
+from faithlib.attribution.target import read
 from faithlib.errors import InputError, unknown
 from faithlib.inputs import TextInputs
 from faithlib.perturb import TEXT_ERASURES, Perturber

@@ -16,8 +16,8 @@ from torch import Tensor, nn
 
 from faithlib.attribution import attention, deeplift, floors, gradient, perturbation, vit
 from faithlib.attribution.costs import Costs
-from faithlib.attribution.explained import OUTPUTS, target_classes, undisturbed
 from faithlib.attribution.perturbation import check_given
+from faithlib.attribution.target import OUTPUTS, target_classes, undisturbed
 from faithlib.attribution.texts import AGGREGATIONS, POOLS, Job, Number, most_tokens, pooled, run_jobs
 from faithlib.attribution.vision import UPSAMPLINGS, image_chunks, on_pixels
 from faithlib.backends import VisionBackend

@@ -17,8 +17,8 @@ import torch
 from torch import Tensor, nn
 
 from faithlib.attribution.costs import Costs
-from faithlib.attribution.explained import chunks, undisturbed
 from faithlib.attribution.perturbation import UNITS, Answers, Perturbers
+from faithlib.attribution.target import chunks, undisturbed
 from faithlib.backends import TextBackend
 from faithlib.errors import InputError, unknown
 from faithlib.inputs import TextInputs

@@ -21,8 +21,8 @@ from timm.models.deit import VisionTransformerDistilled
 from torch import Tensor, nn
 from torch.nn import functional
 
-from faithlib.attribution.explained import read
 from faithlib.attribution.relevance import plain_attention
+from faithlib.attribution.target import read
 from faithlib.backends import VisionBackend
 from faithlib.errors import ModelError
 

@@ -19,12 +19,20 @@ import pandas as pd
 import torch
 from tqdm.auto import tqdm
 
-from faithlib import study
-from faithlib.align import Pair, encoder_links, fast_align, load_gold, mutual_argmax, score_intervals, softmax_links
-from faithlib.data import is_here, load_parallel
-from faithlib.encoders import load_encoder
+from faithbook.crosslingual.align import (
+    Pair,
+    encoder_links,
+    fast_align,
+    load_gold,
+    mutual_argmax,
+    score_intervals,
+    softmax_links,
+)
+from faithbook.engine import study
+from faithbook.models.encoders import load_encoder
+from faithbook.models.load import load_model
+from faithbook.sources.data import is_here, load_parallel
 from faithlib.metrics import cka_accuracy
-from faithlib.models import load_model
 
 run = study.start("crosslingual_alignment", profile=profile)
 settings = run.settings

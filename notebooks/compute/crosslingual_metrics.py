@@ -22,13 +22,15 @@ import pandas as pd
 import torch
 from tqdm.auto import tqdm
 
-from faithlib import study
-from faithlib.align import Pair, copied_words, encoder_links, split_words
-from faithlib.attribution import Row, attribute_rows, thirteen_rows
+from faithbook.crosslingual.align import Pair, copied_words, encoder_links, split_words
+from faithbook.engine import study
+from faithbook.models.encoders import load_encoder
+from faithbook.models.load import load_model
+from faithbook.papers.zaman_belinkov import thirteen_rows
+from faithbook.results.compare import PAPER_LANGUAGES
+from faithbook.sources.data import load_dataset, load_parallel
+from faithlib.attribution import Row, attribute_rows
 from faithlib.backends import EmbeddedTwice
-from faithlib.compare import PAPER_LANGUAGES
-from faithlib.data import load_dataset, load_parallel
-from faithlib.encoders import load_encoder
 from faithlib.inputs import TextInputs
 from faithlib.metrics import (
     aligned_scores,
@@ -39,7 +41,6 @@ from faithlib.metrics import (
     random_links,
     sufficiency_eraser,
 )
-from faithlib.models import load_model
 from faithlib.perturb import Perturber, costs
 
 run = study.start("crosslingual_metrics", profile=profile, model=model, seed=seed)

@@ -20,13 +20,14 @@ import pandas as pd
 import torch
 from tqdm.auto import tqdm
 
-from faithlib import study
-from faithlib.attribution import attribute_rows, thirteen_rows
-from faithlib.data import load_dataset
-from faithlib.excerpts import gold_of, marked_excerpts
+from faithbook.engine import study
+from faithbook.models.load import load_model
+from faithbook.papers.zaman_belinkov import thirteen_rows
+from faithbook.sources.data import load_dataset
+from faithbook.sources.excerpts import gold_of, marked_excerpts
+from faithlib.attribution import attribute_rows
 from faithlib.inputs import TextInputs
 from faithlib.metrics import average_precision, best_f1_threshold
-from faithlib.models import load_model
 
 run = study.start("crosslingual_plausibility", profile=profile, seed=seed)
 settings = run.settings
@@ -38,7 +39,7 @@ network = classifier.model.to(device)
 # ## Texts and marks
 #
 # Pairs of e-SNLI are read as they are. Whole sections of papers would have hundreds of words and a query that names what
-# to look for: there an excerpt is taken (`faithlib.excerpts`).
+# to look for: there an excerpt is taken (`faithbook.sources.excerpts`).
 
 
 # %%

@@ -22,15 +22,15 @@ import time
 import pandas as pd
 import torch
 
-from faithlib import study
-from faithlib.adversary import worst_shift
+from faithbook.engine import study
+from faithbook.models.adversarial import worst_shift
+from faithbook.models.load import load_model
+from faithbook.sources.data import load_dataset
 from faithlib.attribution import attribute
 from faithlib.backends import TextBackend
 from faithlib.bounds import beam_bounds, exact_bounds, naopc, naopc_faults
-from faithlib.data import load_dataset
 from faithlib.inputs import TextInputs
 from faithlib.masks import top_ratio
-from faithlib.models import load_model
 from faithlib.perturb import Perturber, costs
 from faithlib.scoring import PAPER_RATIOS, aopc_scores
 

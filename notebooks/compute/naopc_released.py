@@ -17,10 +17,10 @@ profile = "laptop"
 # %%
 import pandas as pd
 
-from faithlib import naopc_release as release
-from faithlib import study
+from faithbook.engine import study
+from faithbook.papers import edin as release
+from faithbook.sources.data import is_here
 from faithlib.bounds import beam_bounds, exact_bounds
-from faithlib.data import is_here
 from faithlib.perturb import SetFunction
 
 run = study.start("naopc_released", profile=profile)

@@ -21,11 +21,11 @@ import time
 import pandas as pd
 import torch
 
-from faithlib import study
+from faithbook.engine import study
+from faithbook.models.load import load_model
+from faithbook.sources.data import load_dataset
 from faithlib.bounds import beam_bounds, exact_bounds
-from faithlib.data import load_dataset
 from faithlib.inputs import TextInputs
-from faithlib.models import load_model
 from faithlib.perturb import Perturber, costs
 
 run = study.start("naopc_search", profile=profile, classifier=classifier)

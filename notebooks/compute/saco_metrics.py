@@ -20,12 +20,12 @@ import pandas as pd
 import torch
 from tqdm.auto import tqdm
 
-from faithlib import study
+from faithbook.engine import study
+from faithbook.models.load import load_model
+from faithbook.sources.images import as_inputs, load_pictures
 from faithlib.attribution import attribute
 from faithlib.masks import salience_groups
-from faithlib.models import load_model
 from faithlib.perturb import Perturber, costs
-from faithlib.pictures import as_inputs, load_pictures
 from faithlib.scoring import saco_of_groups, saco_scores, saco_steps
 
 run = study.start("saco_metrics", profile=profile, dataset=dataset)

@@ -20,11 +20,11 @@ seed = 0
 import pandas as pd
 import torch
 
-from faithlib import study
+from faithbook.engine import study
+from faithbook.models.load import load_model
+from faithbook.sources.data import load_dataset
 from faithlib.attribution import attribute
-from faithlib.data import load_dataset
 from faithlib.inputs import TextInputs
-from faithlib.models import load_model
 from faithlib.perturb import Perturber, costs
 from faithlib.scoring import hard_scores, soft_scores
 

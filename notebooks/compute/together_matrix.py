@@ -20,19 +20,19 @@ import time
 import pandas as pd
 import torch
 
-from faithlib import study
-from faithlib.align import split_words
+from faithbook.crosslingual.align import split_words
+from faithbook.engine import study
+from faithbook.models.load import load_model
+from faithbook.sources.data import load_dataset
+from faithbook.sources.excerpts import gold_of, marked_excerpts
+from faithbook.sources.images import as_inputs, load_pictures
 from faithlib.attribution import Row
-from faithlib.data import load_dataset
+from faithlib.catalogue import FAMILIES
 from faithlib.evaluation import average_marked, evaluate, explain, shuffled
-from faithlib.excerpts import gold_of, marked_excerpts
-from faithlib.families import FAMILIES
 from faithlib.inputs import TextInputs
 from faithlib.masks import normalise
-from faithlib.models import load_model
 from faithlib.perturb import Perturber
 from faithlib.perturb import costs as costs_of
-from faithlib.pictures import as_inputs, load_pictures
 from faithlib.scoring import soft_scores
 
 run = study.start("together_matrix", profile=profile, dataset=dataset)
@@ -48,7 +48,7 @@ SIZE = settings["inputs"][dataset]
 # ## Inputs
 #
 # Texts are cut to a few words, so that the bounds of AOPC can be searched: the beginning of a review; of texts that
-# people marked an excerpt (`faithlib.excerpts`). A feature is a word. Pictures have a
+# people marked an excerpt (`faithbook.sources.excerpts`). A feature is a word. Pictures have a
 # feature a 4 × 4 cell (at full size, a 16 × 16 patch), which is the model's own patch.
 
 

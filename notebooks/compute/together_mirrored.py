@@ -20,13 +20,13 @@ from dataclasses import replace
 import pandas as pd
 import torch
 
-from faithlib import study
+from faithbook.engine import study
+from faithbook.models.load import load_model
+from faithbook.sources.images import as_inputs, load_pictures
 from faithlib.attribution import Row, methods
 from faithlib.evaluation import explain
 from faithlib.metrics import crosslingual_rho
-from faithlib.models import load_model
 from faithlib.perturb import Perturber
-from faithlib.pictures import as_inputs, load_pictures
 
 run = study.start("together_mirrored", profile=profile, dataset=dataset)
 settings = run.settings

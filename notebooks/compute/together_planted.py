@@ -7,8 +7,8 @@
 # %% [markdown]
 # # Compute: metrics where the reason is known
 #
-# Five models of one modality. Two are written down in closed form (`faithlib.known`): a linear one, whose every feature
-# has its summand, and a detector of what was planted (`faithlib.planted`), which is never surprised by an erased input.
+# Five models of one modality. Two are written down in closed form (`faithbook.models.closed_form`): a linear one, whose every feature
+# has its summand, and a detector of what was planted (`faithbook.sources.planted`), which is never surprised by an erased input.
 # Three are trained on planted data: one as models usually are, one on erased copies as well, and one that is taught to
 # answer differently where much is erased. Their true explanation of a whole input is what was planted, *if* they hang on
 # it, which is checked first. Then every metric scores the true explanation, the same with a part of its scores shuffled,
@@ -23,16 +23,18 @@ import pandas as pd
 import torch
 from tqdm.auto import tqdm
 
-from faithlib import known, planted, study
-from faithlib.align import split_words
+from faithbook.crosslingual.align import split_words
+from faithbook.engine import study
+from faithbook.models import closed_form
+from faithbook.models.load import load_model
+from faithbook.sources import planted
+from faithbook.sources.data import load_dataset
+from faithbook.sources.images import as_inputs, load_pictures
 from faithlib.attribution import Row
-from faithlib.data import load_dataset
+from faithlib.catalogue import FAITHFULNESS, FAMILIES
 from faithlib.evaluation import average_marked, evaluate, shuffled
-from faithlib.families import FAITHFULNESS, FAMILIES
 from faithlib.inputs import TextInputs
-from faithlib.models import load_model
 from faithlib.perturb import Perturber
-from faithlib.pictures import as_inputs, load_pictures
 
 run = study.start("together_planted", profile=profile, modality=modality)
 settings = run.settings
@@ -89,7 +91,9 @@ def planted_inputs(name, classifier):
 # %%
 ERASURES = {"text": ("mask", "delete", "zero", "pad"), "vision": ("mean", "blur", "zero")}[modality]
 detector = (
-    known.word_detector(next(iter(trained.values())).tokenizer) if modality == "text" else known.stripe_detector()
+    closed_form.word_detector(next(iter(trained.values())).tokenizer)
+    if modality == "text"
+    else closed_form.stripe_detector()
 )
 detector.model.to(device)
 checked, right_about, whole = [], [], {}
@@ -198,15 +202,15 @@ def measured(name, model, inputs, truth, gold, methods, ids, erase):
 # %%
 if modality == "text":
     texts = load_dataset("planted", "test", n=settings["inputs"])
-    bag = known.BagOfWords(load_dataset("movie", "train"), detector.tokenizer)
+    bag = closed_form.BagOfWords(load_dataset("movie", "train"), detector.tokenizer)
     linear, ids = bag.classifier, texts.ids
     inputs, _ = text_inputs(texts, linear.tokenizer)
     summands = bag.truth
 else:
     shown = load_pictures("planted", "test", n=settings["inputs"])
-    linear, ids = known.linear_patches(), shown.ids
+    linear, ids = closed_form.linear_patches(), shown.ids
     inputs, _ = picture_inputs(shown, linear.model)
-    summands = known.patch_truth
+    summands = closed_form.patch_truth
 linear.model.to(device)
 truth = summands(inputs.to("cpu"), Perturber(linear.model, inputs).predicted.cpu()).to(device)
 measured("linear", linear.model, inputs, truth, None, OF_CLOSED, ids, MAIN)

@@ -23,9 +23,10 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-from faithlib import compare, figures, study
-from faithlib.data import sources
-from faithlib.figures import PALETTE
+from faithbook.engine import study
+from faithbook.results import compare, figures
+from faithbook.results.figures import PALETTE
+from faithbook.sources.data import sources
 
 run = study.start("crosslingual_aligner", profile=profile)
 figures.theme()

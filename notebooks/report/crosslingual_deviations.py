@@ -23,9 +23,10 @@ import pandas as pd
 import torch
 from IPython.display import Markdown, display
 
-from faithlib import compare, figures, study
-from faithlib.compare import AGGREGATED, ERASING, PAPER_LANGUAGES
-from faithlib.figures import PALETTE, row_label
+from faithbook.engine import study
+from faithbook.results import compare, figures
+from faithbook.results.compare import AGGREGATED, ERASING, PAPER_LANGUAGES
+from faithbook.results.figures import PALETTE, row_label
 from faithlib.metrics import erasure_rationales, first_batch_fault
 from faithlib.metrics.crosslingual import ERASURE_BINS
 

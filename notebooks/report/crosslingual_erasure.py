@@ -34,8 +34,9 @@ import scipy.stats
 import torch
 from IPython.display import Markdown
 
-from faithlib import compare, figures, study
-from faithlib.compare import (
+from faithbook.engine import study
+from faithbook.results import compare, figures
+from faithbook.results.compare import (
     AGGREGATED,
     ERASING,
     OUTPUT_NAMES,
@@ -48,7 +49,7 @@ from faithlib.compare import (
     part,
     row_means,
 )
-from faithlib.figures import OURS, PALETTE, PUBLISHED, row_label
+from faithbook.results.figures import OURS, PALETTE, PUBLISHED, row_label
 from faithlib.metrics import ERASURE_BINS, first_batch_fault
 
 run = study.start("crosslingual_erasure", profile=profile)

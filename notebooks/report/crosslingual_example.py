@@ -22,8 +22,9 @@ import pandas as pd
 import torch
 from IPython.display import Markdown
 
-from faithlib import compare, figures, study
-from faithlib.figures import OURS, PALETTE, PUBLISHED, label
+from faithbook.engine import study
+from faithbook.results import compare, figures
+from faithbook.results.figures import OURS, PALETTE, PUBLISHED, label
 from faithlib.metrics import aligned_scores, crosslingual_rho
 
 run = study.start("crosslingual_example", profile=profile)

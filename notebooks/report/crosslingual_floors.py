@@ -32,9 +32,10 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-from faithlib import compare, figures, study
-from faithlib.compare import PAPER_LANGUAGES, THIRTEEN, Interval, highest, less
-from faithlib.figures import OURS, PALETTE, row_label
+from faithbook.engine import study
+from faithbook.results import compare, figures
+from faithbook.results.compare import PAPER_LANGUAGES, THIRTEEN, Interval, highest, less
+from faithbook.results.figures import OURS, PALETTE, row_label
 
 run = study.start("crosslingual_floors", profile=profile)
 figures.theme()

@@ -25,8 +25,9 @@ import pandas as pd
 import torch
 from IPython.display import Markdown
 
-from faithlib import compare, figures, study
-from faithlib.compare import (
+from faithbook.engine import study
+from faithbook.results import compare, figures
+from faithbook.results.compare import (
     AGGREGATED,
     ERASING,
     OUTPUT_NAMES,
@@ -38,7 +39,7 @@ from faithlib.compare import (
     part,
     row_means,
 )
-from faithlib.figures import PALETTE, PUBLISHED, row_label
+from faithbook.results.figures import PALETTE, PUBLISHED, row_label
 from faithlib.metrics import average_precision, project_rationale
 
 run = study.start("crosslingual_highlights", profile=profile)

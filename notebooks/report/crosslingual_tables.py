@@ -25,9 +25,19 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-from faithlib import compare, figures, study
-from faithlib.compare import AGGREGATED, ERASING, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN, Interval, highest, less
-from faithlib.figures import OURS, PALETTE, PUBLISHED, row_label
+from faithbook.engine import study
+from faithbook.results import compare, figures
+from faithbook.results.compare import (
+    AGGREGATED,
+    ERASING,
+    OUTPUT_NAMES,
+    PAPER_LANGUAGES,
+    THIRTEEN,
+    Interval,
+    highest,
+    less,
+)
+from faithbook.results.figures import OURS, PALETTE, PUBLISHED, row_label
 
 run = study.start("crosslingual_tables", profile=profile)
 figures.theme()

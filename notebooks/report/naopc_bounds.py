@@ -28,8 +28,9 @@ import numpy as np
 import pandas as pd
 from scipy.stats import kendalltau
 
-from faithlib import compare, figures, study
-from faithlib.figures import PALETTE, label
+from faithbook.engine import study
+from faithbook.results import compare, figures
+from faithbook.results.figures import PALETTE, label
 
 run = study.start("naopc_bounds", profile=profile)
 figures.theme()

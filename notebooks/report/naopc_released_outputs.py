@@ -29,10 +29,11 @@ import pandas as pd
 import torch
 from IPython.display import Markdown, display
 
-from faithlib import compare, figures, study
+from faithbook.engine import study
+from faithbook.results import compare, figures
+from faithbook.results.compare import Interval
+from faithbook.results.figures import OURS, PALETTE, PUBLISHED
 from faithlib.bounds import naopc_faults
-from faithlib.compare import Interval
-from faithlib.figures import OURS, PALETTE, PUBLISHED
 
 run = study.start("naopc_released_outputs", profile=profile)
 figures.theme()
@@ -112,7 +113,7 @@ else:
             "**Not run.** The released files are not on this machine. `make fetch` gets them where the network allows "
             "it; where not, copy them from a machine that has them to `<FAITHLIB_DATA>/naopc/` (the list with digests "
             "is in `data/sources.toml`; "
-            "`python -m faithlib.data verify` says what is missing). Then `make book` makes this page again. Until then "
+            "`python -m faithbook.sources.data verify` says what is missing). Then `make book` makes this page again. Until then "
             "it shows what was published and, where there is one, the reference run."
         )
     )

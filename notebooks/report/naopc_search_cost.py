@@ -29,8 +29,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.ticker import FuncFormatter, LogLocator
 
-from faithlib import compare, figures, study
-from faithlib.figures import PALETTE
+from faithbook.engine import study
+from faithbook.results import compare, figures
+from faithbook.results.figures import PALETTE
 
 run = study.start("naopc_search_cost", profile=profile)
 figures.theme()

@@ -26,11 +26,12 @@ import pandas as pd
 import torch
 from IPython.display import Markdown
 
-from faithlib import compare, figures, study
+from faithbook.engine import study
+from faithbook.papers.edin import aopc
+from faithbook.results import compare, figures
+from faithbook.results.compare import Interval
+from faithbook.results.figures import PALETTE
 from faithlib.bounds import exact_bounds, naopc
-from faithlib.compare import Interval
-from faithlib.figures import PALETTE
-from faithlib.naopc_release import aopc
 from faithlib.perturb import SetFunction
 
 run = study.start("naopc_toy", profile=profile)

@@ -43,13 +43,15 @@ import pandas as pd
 import torch
 from IPython.display import Markdown
 
-from faithlib import compare, figures, own_report, study
+from faithbook.engine import study
+from faithbook.own import pages
+from faithbook.own.bring import load_texts, open_model
+from faithbook.own.cost import amount, estimate, fitting_methods
+from faithbook.own.pages import FLOOR, listed
+from faithbook.results import compare, figures
+from faithbook.results.figures import label
+from faithlib.catalogue import FAMILIES
 from faithlib.evaluation import DEFAULT_METHODS, evaluate
-from faithlib.families import FAMILIES
-from faithlib.figures import label
-from faithlib.own_estimate import amount, estimate, fitting_methods
-from faithlib.own_model import load_texts, open_model
-from faithlib.own_report import FLOOR, listed
 
 run = study.start(
     "own_text_model",
@@ -76,7 +78,7 @@ figures.theme()
 classifier = open_model(model, attention=attention)
 classifier.model.to("cuda" if torch.cuda.is_available() else "cpu")
 brought = load_texts(data, classifier, n=n, seed=seed)
-said = own_report.predictions(classifier, brought)
+said = pages.predictions(classifier, brought)
 figures.table(
     said.drop(columns="correct", errors="ignore"),
     run,
@@ -120,7 +122,7 @@ Markdown(
 
 # %%
 erased = None if erase == "default" else erase
-scores, spent = own_report.explain(names, classifier, brought.inputs, erase=erased)
+scores, spent = pages.explain(names, classifier, brought.inputs, erase=erased)
 
 
 def side_by_side(b):
@@ -150,23 +152,23 @@ Markdown(
 
 # %%
 table = evaluate(classifier, brought.inputs, methods=scores, metrics=wanted, gold=brought.gold, erase=erased, **options)
-means = own_report.summary(table)
+means = pages.summary(table)
 figures.table(means, run, "own_text_means", caption="Means over texts", shown=False)
 
 # %%
 figures.table(
-    own_report.side_by_side(means),
+    pages.side_by_side(means),
     run,
     "own_text_metrics",
     caption=f"Means over {len(brought)} texts with 95 % bootstrap intervals; “better” says which way it points",
 )
 
 # %%
-Markdown(own_report.undefined(means))
+Markdown(pages.undefined(means))
 
 # %%
-places, mean_ranks = own_report.ranks(table)
-fig, seen = own_report.rank_figure(places, mean_ranks)
+places, mean_ranks = pages.ranks(table)
+fig, seen = pages.rank_figure(places, mean_ranks)
 figures.save(
     fig,
     run,
@@ -178,7 +180,7 @@ figures.save(
 )
 
 # %%
-chance = own_report.against_floor(table)
+chance = pages.against_floor(table)
 figures.table(
     chance,
     run,
@@ -224,7 +226,7 @@ Markdown(
 # ## How to read this
 
 # %%
-Markdown(own_report.verdict(mean_ranks, chance, len(brought)))
+Markdown(pages.verdict(mean_ranks, chance, len(brought)))
 
 # %% [markdown]
 # - **Random scores first.** A method that does not beat them under a metric has not been shown to say anything,
@@ -262,8 +264,8 @@ with TemporaryDirectory() as folder:
     for name, content in bad_files.items():
         path = Path(folder, f"{name}.csv")
         path.write_text(content, encoding="utf-8")
-        attempts[name] = own_report.refusal(lambda path=path: load_texts(path, classifier), hidden=f"{folder}/")
-attempts["little_memory"] = own_report.refusal(
+        attempts[name] = pages.refusal(lambda path=path: load_texts(path, classifier), hidden=f"{folder}/")
+attempts["little_memory"] = pages.refusal(
     lambda: estimate(classifier, brought, names, wanted, **options, free=ahead.bytes)
 )
 what = {

@@ -45,13 +45,15 @@ import torch
 from IPython.display import Markdown
 from PIL import Image
 
-from faithlib import compare, figures, own_report, study
+from faithbook.engine import study
+from faithbook.own import pages
+from faithbook.own.bring import load_folder, open_model
+from faithbook.own.cost import amount, estimate, fitting_methods
+from faithbook.own.pages import FLOOR, listed
+from faithbook.results import compare, figures
+from faithbook.results.figures import label
+from faithlib.catalogue import FAMILIES
 from faithlib.evaluation import DEFAULT_METHODS, evaluate
-from faithlib.families import FAMILIES
-from faithlib.figures import label
-from faithlib.own_estimate import amount, estimate, fitting_methods
-from faithlib.own_model import load_folder, open_model
-from faithlib.own_report import FLOOR, listed
 
 run = study.start(
     "own_vision_model",
@@ -78,7 +80,7 @@ figures.theme()
 classifier = open_model(model)
 classifier.model.to("cuda" if torch.cuda.is_available() else "cpu")
 brought = load_folder(data, classifier, n=n, seed=seed, patch=patch)
-said = own_report.predictions(classifier, brought)
+said = pages.predictions(classifier, brought)
 figures.table(
     said.drop(columns="correct", errors="ignore"),
     run,
@@ -121,7 +123,7 @@ Markdown(
 # ## Three pictures, every method
 
 # %%
-scores, spent = own_report.explain(names, classifier, brought.inputs)
+scores, spent = pages.explain(names, classifier, brought.inputs)
 feature_of = brought.inputs.feature_of.numpy()
 pixels = brought.inputs.pixels.numpy()
 low, high = pixels.min(axis=(2, 3), keepdims=True), pixels.max(axis=(2, 3), keepdims=True)
@@ -184,23 +186,23 @@ figures.save(
 # %%
 erased = None if erase == "default" else erase
 table = evaluate(classifier, brought.inputs, methods=scores, metrics=wanted, erase=erased, **options)
-means = own_report.summary(table)
+means = pages.summary(table)
 figures.table(means, run, "own_vision_means", caption="Means over pictures", shown=False)
 
 # %%
 figures.table(
-    own_report.side_by_side(means),
+    pages.side_by_side(means),
     run,
     "own_vision_metrics",
     caption=f"Means over {len(brought)} pictures with 95 % bootstrap intervals; “better” says which way it points",
 )
 
 # %%
-Markdown(own_report.undefined(means))
+Markdown(pages.undefined(means))
 
 # %%
-places, mean_ranks = own_report.ranks(table)
-fig, seen = own_report.rank_figure(places, mean_ranks)
+places, mean_ranks = pages.ranks(table)
+fig, seen = pages.rank_figure(places, mean_ranks)
 figures.save(
     fig,
     run,
@@ -211,7 +213,7 @@ figures.save(
 )
 
 # %%
-chance = own_report.against_floor(table)
+chance = pages.against_floor(table)
 figures.table(
     chance,
     run,
@@ -251,7 +253,7 @@ Markdown(
 # ## How to read this
 
 # %%
-Markdown(own_report.verdict(mean_ranks, chance, len(brought)))
+Markdown(pages.verdict(mean_ranks, chance, len(brought)))
 
 # %% [markdown]
 # - **Random scores first.** A method that does not beat them under a metric has not been shown to say anything,
@@ -286,14 +288,14 @@ with TemporaryDirectory() as folder:
     (damaged / "two.png").write_text("no picture at all")
     hidden = f"{folder}/"
     attempts = {
-        "A file that is no picture": own_report.refusal(lambda: load_folder(damaged, classifier), hidden),
-        "A folder named as no class of the model": own_report.refusal(lambda: load_folder(strange, classifier), hidden),
+        "A file that is no picture": pages.refusal(lambda: load_folder(damaged, classifier), hidden),
+        "A folder named as no class of the model": pages.refusal(lambda: load_folder(strange, classifier), hidden),
     }
-attempts["Patches that cut the picture unevenly"] = own_report.refusal(
+attempts["Patches that cut the picture unevenly"] = pages.refusal(
     lambda: load_folder(data, classifier, n=1, patch=min(brought.inputs.pixels.shape[2:]) - 1)
 )
-attempts["The same evaluation with just the memory it needs, half of which is for the model's passes"] = (
-    own_report.refusal(lambda: estimate(classifier, brought, names, wanted, **options, free=ahead.bytes))
+attempts["The same evaluation with just the memory it needs, half of which is for the model's passes"] = pages.refusal(
+    lambda: estimate(classifier, brought, names, wanted, **options, free=ahead.bytes)
 )
 Markdown("\n".join(f"- {what}: ``{message}``" for what, message in attempts.items()))
 

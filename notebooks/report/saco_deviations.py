@@ -26,8 +26,9 @@ import pandas as pd
 import torch
 from IPython.display import Markdown, display
 
-from faithlib import compare, figures, study
-from faithlib.figures import PALETTE, label
+from faithbook.engine import study
+from faithbook.results import compare, figures
+from faithbook.results.figures import PALETTE, label
 from faithlib.metrics import saco
 
 run = study.start("saco_deviations", profile=profile)

@@ -31,9 +31,10 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-from faithlib import compare, figures, study
-from faithlib.compare import Interval
-from faithlib.figures import OURS, PALETTE, PUBLISHED, label
+from faithbook.engine import study
+from faithbook.results import compare, figures
+from faithbook.results.compare import Interval
+from faithbook.results.figures import OURS, PALETTE, PUBLISHED, label
 
 run = study.start("saco_figures", profile=profile)
 figures.theme()

@@ -26,8 +26,9 @@ import pandas as pd
 import scipy.stats
 from IPython.display import Markdown
 
-from faithlib import compare, figures, study
-from faithlib.figures import OURS, PALETTE, label
+from faithbook.engine import study
+from faithbook.results import compare, figures
+from faithbook.results.figures import OURS, PALETTE, label
 
 run = study.start("saco_random", profile=profile)
 figures.theme()

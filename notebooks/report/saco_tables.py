@@ -30,11 +30,12 @@ import pandas as pd
 import torch
 from IPython.display import Markdown
 
-from faithlib import compare, figures, study
-from faithlib.compare import Interval, highest, less, lowest
-from faithlib.figures import OURS, PUBLISHED, label
+from faithbook.engine import study
+from faithbook.models.load import cards
+from faithbook.results import compare, figures
+from faithbook.results.compare import Interval, highest, less, lowest
+from faithbook.results.figures import OURS, PUBLISHED, label
 from faithlib.metrics import saco
-from faithlib.models import cards
 
 run = study.start("saco_tables", profile=profile)
 figures.theme()

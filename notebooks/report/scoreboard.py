@@ -20,7 +20,8 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from IPython.display import Markdown
 
-from faithlib import compare, figures, study
+from faithbook.engine import study
+from faithbook.results import compare, figures
 
 run = study.start("scoreboard", profile=profile)
 figures.theme()

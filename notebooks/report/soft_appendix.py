@@ -18,8 +18,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from faithlib import compare, figures, study
-from faithlib.figures import PALETTE, label
+from faithbook.engine import study
+from faithbook.results import compare, figures
+from faithbook.results.figures import PALETTE, label
 
 run = study.start("soft_appendix", profile=profile)
 figures.theme()

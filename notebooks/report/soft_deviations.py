@@ -26,8 +26,9 @@ import pandas as pd
 import torch
 from IPython.display import Markdown, display
 
-from faithlib import compare, figures, study
-from faithlib.figures import OURS, PALETTE, PUBLISHED, label
+from faithbook.engine import study
+from faithbook.results import compare, figures
+from faithbook.results.figures import OURS, PALETTE, PUBLISHED, label
 from faithlib.metrics import soft_nc, soft_ns
 
 run = study.start("soft_deviations", profile=profile)

@@ -21,14 +21,15 @@ import pandas as pd
 import torch
 from IPython.display import Markdown, display
 
-from faithlib import compare, figures, study
+from faithbook.engine import study
+from faithbook.models.load import load_model
+from faithbook.results import compare, figures
+from faithbook.results.compare import Interval
+from faithbook.results.figures import OURS, PUBLISHED, label
+from faithbook.sources.data import load_dataset
 from faithlib.attribution import attribute
-from faithlib.compare import Interval
-from faithlib.data import load_dataset
-from faithlib.figures import OURS, PUBLISHED, label
 from faithlib.inputs import TextInputs
 from faithlib.masks import position_in_rank
-from faithlib.models import load_model
 from faithlib.perturb import Perturber
 from faithlib.scoring import hard_scores, soft_scores
 

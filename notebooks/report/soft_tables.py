@@ -20,12 +20,13 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from IPython.display import Markdown
 
-from faithlib import compare, figures, study
-from faithlib.compare import Interval, less
-from faithlib.data import load_dataset
+from faithbook.engine import study
+from faithbook.models.load import cards
+from faithbook.results import compare, figures
+from faithbook.results.compare import Interval, less
+from faithbook.results.figures import OURS, PALETTE, PUBLISHED, label
+from faithbook.sources.data import load_dataset
 from faithlib.errors import DataError
-from faithlib.figures import OURS, PALETTE, PUBLISHED, label
-from faithlib.models import cards
 
 run = study.start("soft_tables", profile=profile)
 figures.theme()

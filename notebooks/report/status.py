@@ -16,7 +16,8 @@ profile = "laptop"
 import pandas as pd
 from IPython.display import Markdown
 
-from faithlib import figures, study
+from faithbook.engine import study
+from faithbook.results import figures
 
 run = study.start("status", profile=profile)
 manifests = study.manifests(profile)

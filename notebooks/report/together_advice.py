@@ -29,9 +29,10 @@ import pandas as pd
 import seaborn as sns
 from IPython.display import Markdown
 
-from faithlib import compare, figures, study
-from faithlib.families import FAITHFULNESS, FAMILIES
-from faithlib.figures import label
+from faithbook.engine import study
+from faithbook.results import compare, figures
+from faithbook.results.figures import label
+from faithlib.catalogue import FAITHFULNESS, FAMILIES
 
 run = study.start("together_advice", profile=profile)
 figures.theme()

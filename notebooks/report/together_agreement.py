@@ -29,10 +29,11 @@ from scipy.cluster.hierarchy import average, fcluster, leaves_list
 from scipy.spatial.distance import squareform
 from scipy.stats import rankdata
 
-from faithlib import compare, figures, study
-from faithlib.compare import less, lowest
-from faithlib.families import FAITHFULNESS, FAMILIES
-from faithlib.figures import PALETTE, label
+from faithbook.engine import study
+from faithbook.results import compare, figures
+from faithbook.results.compare import less, lowest
+from faithbook.results.figures import PALETTE, label
+from faithlib.catalogue import FAITHFULNESS, FAMILIES
 
 run = study.start("together_agreement", profile=profile)
 figures.theme()

@@ -25,9 +25,10 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-from faithlib import compare, figures, study
-from faithlib.families import FAITHFULNESS, FAMILIES
-from faithlib.figures import PALETTE, label
+from faithbook.engine import study
+from faithbook.results import compare, figures
+from faithbook.results.figures import PALETTE, label
+from faithlib.catalogue import FAITHFULNESS, FAMILIES
 
 run = study.start("together_diagnosticity", profile=profile)
 figures.theme()

@@ -45,16 +45,18 @@ from IPython.display import Markdown, display
 from sklearn.metrics import auc as area
 from sklearn.metrics import precision_recall_curve
 
-from faithlib import compare, evaluate, figures, metrics, noise, study
+from faithbook.engine import study
+from faithbook.models.load import load_model
+from faithbook.results import compare, figures
+from faithbook.results.figures import OURS, PALETTE, PUBLISHED, label
+from faithbook.sources.data import load_dataset
+from faithbook.sources.excerpts import marked_excerpts
+from faithlib import counter_rng, evaluate, metrics
 from faithlib.attribution import attribute
 from faithlib.backends import TextBackend
-from faithlib.data import load_dataset
 from faithlib.evaluation import ALL_SHARES, FAD_SHARES
-from faithlib.excerpts import marked_excerpts
-from faithlib.figures import OURS, PALETTE, PUBLISHED, label
 from faithlib.inputs import TextInputs
 from faithlib.masks import top_ratio
-from faithlib.models import load_model
 from faithlib.perturb import Perturber, costs
 
 run = study.start("together_metrics", profile=profile)
@@ -221,8 +223,10 @@ importance = (a - a.min()) / (a.max() - a.min())
 backend = TextBackend(network, example)
 e = backend.embeddings()[0].numpy()  # [L, D]: what enters the first layer
 content = np.array(example.keys(), dtype=np.uint64).repeat(DRAWS)
-keys = noise.row_keys(0, content, np.zeros(DRAWS, dtype=np.int64), np.arange(DRAWS))
-u = noise.uniform(torch.from_numpy(keys), *e.shape).numpy()  # the random numbers that faithlib uses, [draws, L, D]
+keys = counter_rng.row_keys(0, content, np.zeros(DRAWS, dtype=np.int64), np.arange(DRAWS))
+u = counter_rng.uniform(
+    torch.from_numpy(keys), *e.shape
+).numpy()  # the random numbers that faithlib uses, [draws, L, D]
 
 
 def p_of_embeddings(x):

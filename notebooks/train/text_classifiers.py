@@ -43,12 +43,13 @@ import transformers
 from sklearn.metrics import balanced_accuracy_score, f1_score
 from tqdm.auto import tqdm
 
-from faithlib import messages, study
-from faithlib.adversary import worst_shift
-from faithlib.data import load_dataset, load_parallel
-from faithlib.encoders import encoder_folder, word_embeddings
-from faithlib.lstm import LstmClassifier
-from faithlib.models import CHECKPOINTS, load_model
+from faithbook.engine import study
+from faithbook.models.adversarial import worst_shift
+from faithbook.models.encoders import encoder_folder, word_embeddings
+from faithbook.models.load import CHECKPOINTS, load_model
+from faithbook.models.lstm import LstmClassifier
+from faithbook.sources import home_assistant
+from faithbook.sources.data import load_dataset, load_parallel
 
 started = time.time()
 torch.manual_seed(seed)
@@ -192,7 +193,7 @@ def dev_loss():
 # ## Adversarial training
 #
 # Where the settings name an adversary, every batch is first shifted in embedding space as far as the radius allows, in
-# the direction that hurts most (`faithlib.adversary`), and the model learns from the shifted batch only. The radius
+# the direction that hurts most (`faithbook.models.adversarial`), and the model learns from the shifted batch only. The radius
 # grows over the first half of the steps: at full strength from the start, the classifier of `movie` learns nothing.
 
 # %%
@@ -328,7 +329,7 @@ if dataset == "messages":
             "balanced_accuracy": float(balanced_accuracy_score(data.labels, found)),
             "n": len(data),
         }
-        for language, data in load_parallel(dataset, list(messages.LANGUAGES), "test", n=limit or None).items()
+        for language, data in load_parallel(dataset, list(home_assistant.LANGUAGES), "test", n=limit or None).items()
     }
 card |= {
     "accuracy": float((predictions == np.array(test.labels)).mean()),

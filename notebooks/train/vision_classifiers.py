@@ -42,9 +42,9 @@ from timm.data.random_erasing import RandomErasing
 from torch.nn import functional
 from tqdm.auto import tqdm
 
-from faithlib import study
-from faithlib.models import CHECKPOINTS, load_model
-from faithlib.pictures import as_inputs, load_pictures
+from faithbook.engine import study
+from faithbook.models.load import CHECKPOINTS, load_model
+from faithbook.sources.images import as_inputs, load_pictures
 
 started = time.time()
 torch.manual_seed(seed)

@@ -30,11 +30,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from faithbook.models.load import load_model
 from faithlib.attribution import Cost, Row, attribute, attribute_rows
-from faithlib.attribution.explained import undisturbed
+from faithlib.attribution.target import undisturbed
 from faithlib.backends import TextBackend
 from faithlib.inputs import TextInputs
-from faithlib.models import load_model
 from faithlib.perturb import Perturber
 
 Clock = Callable[[], float]

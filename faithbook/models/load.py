@@ -22,10 +22,10 @@ import transformers
 from huggingface_hub import hf_hub_download
 from peft import PeftModel
 
-from faithlib.data import ROOT, Dataset
-from faithlib.encoders import encoder_folder, no_load_report, word_embeddings
+from faithbook.models.encoders import encoder_folder, no_load_report, word_embeddings
+from faithbook.models.lstm import LstmClassifier
+from faithbook.sources.data import ROOT, Dataset
 from faithlib.errors import DataError, InputError, ModelError, unknown
-from faithlib.lstm import LstmClassifier
 
 CHECKPOINTS = ROOT / "data" / "checkpoints"
 
@@ -196,13 +196,13 @@ def cards(kind: str = "text") -> pd.DataFrame:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """`python -m faithlib.models cards`: write data/checkpoints/text/CARDS.md from the model cards."""
-    parser = argparse.ArgumentParser(prog="faithlib.models", description=main.__doc__)
+    """`python -m faithbook.models.load cards`: write data/checkpoints/text/CARDS.md from the model cards."""
+    parser = argparse.ArgumentParser(prog="faithbook.models.load", description=main.__doc__)
     parser.add_argument("verb", choices=("cards",))
     parser.parse_args(arguments)
     lines = [
         "Mean ± standard deviation over seeds, on the test split, of the saved weights in float32; beside it the score",
-        "of always answering the most frequent class. Made by `python -m faithlib.models cards`.",
+        "of always answering the most frequent class. Made by `python -m faithbook.models.load cards`.",
         "",
         "| task, classifier | seeds | accuracy | majority | macro F1 | majority | train / dev / test | minutes |",
         "|---|---|---|---|---|---|---|---|",

@@ -17,8 +17,8 @@ from typing import Any
 from torch import Tensor, nn
 
 from faithlib.attribution.costs import Cost, Costs
-from faithlib.attribution.explained import target_classes
 from faithlib.attribution.registry import METHODS, checked, finite
+from faithlib.attribution.target import target_classes
 from faithlib.attribution.texts import Job, run_jobs
 from faithlib.errors import InputError, unknown
 from faithlib.inputs import Inputs, TextInputs

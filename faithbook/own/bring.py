@@ -32,12 +32,12 @@ from PIL import Image, ImageOps
 from timm.models.vision_transformer import VisionTransformer
 from torch import Tensor
 
+from faithbook.models.load import Classifier, load_model
+from faithbook.sources.data import ROOT, stable_hash
+from faithbook.sources.images import Pictures, as_inputs
 from faithlib.backends import TextBackend
-from faithlib.data import ROOT, stable_hash
 from faithlib.errors import DataError, FaithlibError, InputError, ModelError, UnknownNameError
 from faithlib.inputs import Inputs, Span, TextInputs
-from faithlib.models import Classifier, load_model
-from faithlib.pictures import Pictures, as_inputs
 
 LABELS = "labels.csv"
 _KINDS = ("local", "hf", "timm")

@@ -91,7 +91,7 @@ _SHORTEST_ALT = 40
 
 
 class Folder(Protocol):
-    """Where a report writes its public files: `faithlib.study.Run`."""
+    """Where a report writes its public files: `faithbook.engine.study.Run`."""
 
     def path(self, name: str) -> Path:
         """The place of a file."""

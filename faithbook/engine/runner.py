@@ -1,4 +1,4 @@
-"""Running notebooks and building the book: `python -m faithlib.study run|build|book|plan|train|reference`.
+"""Running notebooks and building the book: `python -m faithbook run|build|book|plan|train|reference`.
 
 `run` executes one notebook into a hidden folder and renames it when whole; `build` lets Snakemake run all notebooks
 of a profile that are not there yet; `book` puts the executed reports beside the prose and makes the pages. Every one
@@ -30,9 +30,9 @@ import pandas as pd
 import yaml
 from rich.console import Console
 
-from faithlib import study
+from faithbook.engine import study
+from faithbook.engine.study import MANIFEST, NOTEBOOK, RUN_VARIABLE, Job
 from faithlib.errors import DataError, FaithlibError, InputError, unknown
-from faithlib.study import MANIFEST, NOTEBOOK, RUN_VARIABLE, Job
 
 _READER_PROFILE = "laptop"  # its book is built in place, in book/; the books of other profiles under their results
 _TABLES = "tables"
@@ -405,7 +405,7 @@ def reference(profile: str, only: str | None = None) -> Path:
     jobs = [job for job in study.plan(profile) if only in (None, job.study)]
     if missing := [job.label for job in jobs if not job.done]:
         raise DataError(
-            f"the profile {profile} lacks {', '.join(missing)}: run python -m faithlib.study build --profile {profile}"
+            f"the profile {profile} lacks {', '.join(missing)}: run python -m faithbook build --profile {profile}"
         )
     files: dict[Path, bytes] = {}
     for job in jobs:
@@ -445,9 +445,7 @@ def judged_again(board: bytes, verdicts: pd.DataFrame, to_judge: pd.DataFrame) -
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m faithlib.study", description="Run the notebooks and build the book."
-    )
+    parser = argparse.ArgumentParser(prog="python -m faithbook", description="Run the notebooks and build the book.")
     verbs = parser.add_subparsers(dest="verb", required=True)
     for verb, text in {
         "run": "execute one notebook",

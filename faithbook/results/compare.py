@@ -17,8 +17,8 @@ import pandas as pd
 import scipy.stats
 from numpy.typing import ArrayLike, NDArray
 
+from faithbook.engine.study import Run, has_reference, load, root
 from faithlib.errors import DataError, InputError, unknown
-from faithlib.study import Run, has_reference, load, root
 
 PAPERS = ("zhao_aletras_2023", "wu_2024", "zaman_belinkov_2022", "edin_2025")
 OUR_OWN = "this_book"

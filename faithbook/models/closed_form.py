@@ -20,11 +20,11 @@ from sklearn.linear_model import LogisticRegression
 from timm.models.vision_transformer import VisionTransformer
 from torch import Tensor, nn
 
-from faithlib import planted
-from faithlib.data import Dataset
+from faithbook.models.load import Classifier
+from faithbook.sources import planted
+from faithbook.sources.data import Dataset
 from faithlib.errors import InputError
 from faithlib.inputs import ImageInputs, TextInputs
-from faithlib.models import Classifier
 
 # Dimensions that say the same thing, so that soft metrics have elements to draw from.
 _COPIES = 16

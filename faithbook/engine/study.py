@@ -9,7 +9,7 @@ assigns plain literals, and talks to the store through one object:
     seed = 0
 
     # %%
-    from faithlib import study
+    from faithbook.engine import study
     run = study.start("soft_metrics", profile=profile, dataset=dataset, seed=seed)   # its name, then every parameter
     run.settings["inputs"]                       # this notebook's block of the profile; an unknown key is an error
     run.save(frame, "soft_scores")               # soft_scores.parquet in the run's folder
@@ -28,7 +28,7 @@ runs it reads. A run lives in `data/results/<profile>/runs/<notebook>/<parameter
 another name and renamed when whole, so that a folder of that name is always a finished run, whatever was killed and
 when.
 
-**Who runs them.** `python -m faithlib.study run|build|book|plan|train|reference`, see `faithlib.runner`. A notebook
+**Who runs them.** `python -m faithbook run|build|book|plan|train|reference`, see `faithbook.engine.runner`. A notebook
 opened in Jupyter or run by plain papermill works too: its results then go to `data/results/<profile>/by-hand/`, and
 the book's stay untouched.
 """
@@ -59,6 +59,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from faithbook.paths import root
 from faithlib.errors import DataError, InputError, unknown
 
 if TYPE_CHECKING:
@@ -67,15 +68,10 @@ if TYPE_CHECKING:
 RUN_VARIABLE = "FAITHLIB_RUN"  # how the runner tells the kernel which run it is
 MANIFEST = "manifest.json"
 NOTEBOOK = "notebook.ipynb"
-_PACKAGE = Path(__file__).resolve().parent
+_PACKAGES = Path(__file__).resolve().parents[2]  # the folder that holds both packages
 # Scheduling and bookkeeping cannot change a number, so changing them must not cost an hour of computing again.
-_NOT_IN_DIGEST = {"faithlib.study", "faithlib.runner"}
+_NOT_IN_DIGEST = {"faithbook.engine.study", "faithbook.engine.runner"}
 _SHOWN_VERSIONS = ("faithlib", "torch", "transformers", "peft", "captum", "numpy", "scipy", "pandas")
-
-
-def root() -> Path:
-    """The repository: where `notebooks/`, `data/` and `book/` are (`FAITHLIB_HOME` names another one)."""
-    return Path(os.environ.get("FAITHLIB_HOME") or _PACKAGE.parent).resolve()
 
 
 def results_dir(profile: str) -> Path:
@@ -252,7 +248,7 @@ def _file_digest(path: Path, _size: int, _changed: int) -> bytes:
 
 @functools.lru_cache(maxsize=1024)
 def _parse(code: str) -> tuple[str, frozenset[str]]:
-    """(digest of a piece of code, the modules of faithlib that its import statements name)."""
+    """(digest of a piece of code, our modules that its import statements name)."""
     found: set[str] = set()
     tree = ast.parse(code)
     for node in ast.walk(tree):
@@ -263,20 +259,20 @@ def _parse(code: str) -> tuple[str, frozenset[str]]:
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             found.add(node.module)
             found.update(f"{node.module}.{alias.name}" for alias in node.names)
-    return digest(ast.dump(tree)), frozenset(name for name in found if name.split(".")[0] == "faithlib")
+    return digest(ast.dump(tree)), frozenset(name for name in found if name.split(".")[0] in ("faithlib", "faithbook"))
 
 
 def _module_files(name: str) -> list[Path]:
-    base = _PACKAGE.joinpath(*name.split(".")[1:])
+    base = _PACKAGES.joinpath(*name.split("."))
     if base.is_dir():  # a package may load its parts by name: take them all
-        return [_PACKAGE / "__init__.py"] if base == _PACKAGE else sorted(base.rglob("*.py"))
+        return [base / "__init__.py"] if "." not in name else sorted(base.rglob("*.py"))
     file = base.with_suffix(".py")
     return [file] if file.is_file() else []
 
 
 @functools.lru_cache(maxsize=256)  # the code a process has loaded does not change under it either
 def code_digest(code: str) -> str:
-    """Digest of the parts of faithlib that a notebook uses, through all imports; comments, docstrings do not count."""
+    """Digest of the parts of both packages that a notebook uses, through all imports; words about code do not count."""
     seen: dict[Path, str] = {}
     todo = set(_parse(code)[1])
     while todo:
@@ -285,11 +281,11 @@ def code_digest(code: str) -> str:
             if file not in seen and _module_name(file) not in _NOT_IN_DIGEST:
                 seen[file], named = _parse(file.read_text(encoding="utf-8"))
                 todo |= named
-    return digest({str(file.relative_to(_PACKAGE)): tree for file, tree in seen.items()})
+    return digest({str(file.relative_to(_PACKAGES)): tree for file, tree in seen.items()})
 
 
 def _module_name(file: Path) -> str:
-    return ".".join(("faithlib", *file.relative_to(_PACKAGE).with_suffix("").parts))
+    return ".".join(file.relative_to(_PACKAGES).with_suffix("").parts)
 
 
 # --- notebooks and the plan ---------------------------------------------------
@@ -413,7 +409,7 @@ def make_job(source: Path, profile_name: str, given: Mapping[str, Any]) -> Job:
         "upstream": [job.run_id for job in upstream],
     }
     if entry.needs:
-        from faithlib.data import is_here  # slow to import, and few notebooks need it
+        from faithbook.sources.data import is_here  # slow to import, and few notebooks need it
 
         parts["here"] = [name for name in entry.needs if is_here(name)]
     if kind != "train":
@@ -827,6 +823,6 @@ def _count(number: int, what: str) -> str:
 
 
 if __name__ == "__main__":
-    from faithlib.runner import main
+    from faithbook.engine.runner import main
 
     sys.exit(main())

@@ -16,8 +16,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from faithbook.sources.zhao_aletras_sets import read_text, token_spans
 from faithlib.errors import DataError, unknown
-from faithlib.paper_sets import read_text, token_spans
 
 LABELS = ("entailment", "neutral", "contradiction")
 LANGUAGES = ("ar", "bg", "de", "el", "en", "es", "fr", "hi", "ru", "sw", "th", "tr", "ur", "vi", "zh")

@@ -30,11 +30,11 @@ import torch
 from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
-from faithlib.compare import Interval, resample_means
-from faithlib.data import data_folder, fetch, read_member, stable_hash
+from faithbook.results.compare import Interval, resample_means
+from faithbook.sources.data import data_folder, fetch, read_member, stable_hash
+from faithbook.sources.zhao_aletras_sets import read_text
 from faithlib.errors import DataError, FaithlibError, InputError, unknown
 from faithlib.inputs import Span
-from faithlib.paper_sets import read_text
 
 Link = tuple[int, int]
 Links = frozenset[Link]

@@ -1,0 +1,23 @@
+"""Where the repository is: the only module that knows."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from faithlib.errors import DataError
+
+
+def root() -> Path:
+    """The repository: where `notebooks/`, `data/` and `book/` are (`FAITHLIB_HOME` names another one)."""
+    return Path(os.environ.get("FAITHLIB_HOME") or Path(__file__).resolve().parent.parent).resolve()
+
+
+def checked_root() -> Path:
+    """The repository; DataError where there is none, as beside a package that was installed without its clone."""
+    here = root()
+    if not (here / "notebooks" / "profiles.yaml").is_file():
+        raise DataError(
+            f"{here} is no clone of the book's repository (no notebooks/profiles.yaml): set FAITHLIB_HOME to one"
+        )
+    return here
