@@ -10,8 +10,10 @@ import pytest
 import scipy.stats
 import torch
 
-from faithbook.results import compare
-from faithbook.results.compare import Entry, Interval
+from faithbook.papers.zhao_aletras import STAND_INS
+from faithbook.results import claims, published, quantities, rank_tests, resampling, scoreboard
+from faithbook.results.resampling import Interval
+from faithbook.results.scoreboard import Entry
 from faithlib import masks
 from faithlib.errors import DataError, InputError, UnknownNameError
 
@@ -31,9 +33,9 @@ def scores(seed: int = 0, *, sizes: tuple[int, ...] = (12, 7), methods: tuple[st
     )
 
 
-def resampled(frame: pd.DataFrame, **options: object) -> compare.Resampled:
+def resampled(frame: pd.DataFrame, **options: object) -> resampling.Resampled:
     given = {"unit": ["dataset", "input"], "cells": ["dataset", "method"], "stratum": "dataset", **options}
-    return compare.resample_means(frame, value="value", **given)  # type: ignore[arg-type]
+    return resampling.resample_means(frame, value="value", **given)  # type: ignore[arg-type]
 
 
 # -------------------------------------------------------------------------------------------------------- resampling
@@ -42,7 +44,7 @@ def test_draws_equal_a_loop_that_copies_rows() -> None:
     frame.loc[[3, 20], "value"] = np.nan
     found = resampled(frame, n_resamples=30, seed=5)
     units = frame.drop_duplicates(["dataset", "input"])
-    weights = compare._weights(units.dataset.to_numpy(dtype=object), 30, 5)
+    weights = resampling._weights(units.dataset.to_numpy(dtype=object), 30, 5)
     for draw, counts in enumerate(weights.astype(int)):
         copies = pd.concat(
             [
@@ -59,7 +61,7 @@ def test_draws_equal_a_loop_that_copies_rows() -> None:
 
 def test_every_stratum_keeps_its_size() -> None:
     strata = np.array(["x"] * 5 + ["y"] * 3, dtype=object)
-    weights = compare._weights(strata, 200, 0)
+    weights = resampling._weights(strata, 200, 0)
     assert (weights[:, :5].sum(1) == 5).all() and (weights[:, 5:].sum(1) == 3).all()
     assert (weights >= 0).all() and weights.std(0).min() > 0
 
@@ -98,8 +100,10 @@ def test_percentiles_agree_with_scipy() -> None:
         (sample,), np.mean, method="percentile", n_resamples=20_000, rng=2
     ).confidence_interval
     frame = pd.DataFrame({"input": range(60), "method": "a", "value": sample})
-    ours = compare.resample_means(frame, value="value", unit="input", cells=["method"], n_resamples=20_000).interval()
-    for found in (ours, compare.mean_interval(sample, n_resamples=20_000)):
+    ours = resampling.resample_means(
+        frame, value="value", unit="input", cells=["method"], n_resamples=20_000
+    ).interval()
+    for found in (ours, resampling.mean_interval(sample, n_resamples=20_000)):
         assert found.low == pytest.approx(theirs.low, abs=0.01)
         assert found.high == pytest.approx(theirs.high, abs=0.01)
         assert (found.estimate, found.n) == (pytest.approx(sample.mean()), 60)
@@ -110,7 +114,7 @@ def test_a_paired_difference_agrees_with_the_bootstrap_of_differences() -> None:
     frame["value"] += 5 * frame.input  # inputs differ far more than methods do: only pairing sees the methods
     wide = frame.pivot(index="input", columns="method", values="value")
     found = resampled(frame).difference({"method": "a"}, {"method": "b"})
-    direct = compare.mean_interval(wide.a - wide.b)
+    direct = resampling.mean_interval(wide.a - wide.b)
     assert (found.low, found.high) == (pytest.approx(direct.low), pytest.approx(direct.high))
     assert found.high - found.low < 2 < np.ptp(resampled(frame).draws["d0", "a"])
 
@@ -118,7 +122,7 @@ def test_a_paired_difference_agrees_with_the_bootstrap_of_differences() -> None:
 def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
     generator = np.random.default_rng(4)
     hits = sum(
-        compare.mean_interval(generator.binomial(1, 0.4, size=80), n_resamples=400, seed=s).contains(0.4)
+        resampling.mean_interval(generator.binomial(1, 0.4, size=80), n_resamples=400, seed=s).contains(0.4)
         for s in range(400)
     )
     # 95 % less what a percentile interval of 80 values lacks; five standard errors of the simulation either way.
@@ -152,18 +156,18 @@ def test_the_mean_of_rows_is_that_of_the_cells_with_the_labels() -> None:
         ]
     )
     cells = ["model", "method", "aggregation", "output"]
-    power = compare.resample_means(frame, value="value", unit="input", cells=cells, n_resamples=20)
+    power = resampling.resample_means(frame, value="value", unit="input", cells=cells, n_resamples=20)
 
     def mean(chosen: pd.Series) -> float:
         return float(frame[chosen].groupby(cells).value.mean().mean())
 
-    both = compare.row_means([("lime", "none"), ("uniform", "none")], output="loss", model=["a", "b"])
+    both = quantities.row_means([("lime", "none"), ("uniform", "none")], output="loss", model=["a", "b"])
     expected = mean(frame.method.isin(["lime", "uniform"]) & frame.output.isin(["loss", "none"]))
     assert power.interval(both).estimate == pytest.approx(expected)
-    one = compare.row_means([("saliency", "l2")], model="b")
+    one = quantities.row_means([("saliency", "l2")], model="b")
     assert power.interval(one).estimate == pytest.approx(mean((frame.method == "saliency") & (frame.model == "b")))
     with pytest.raises(InputError, match=r"no cell of the rows \[\('saliency', 'mean'\)\]"):
-        power.interval(compare.row_means([("saliency", "mean")]))
+        power.interval(quantities.row_means([("saliency", "mean")]))
 
 
 def test_the_same_seed_gives_the_same_draws() -> None:
@@ -181,12 +185,12 @@ def test_what_cannot_be_resampled_is_refused() -> None:
     with pytest.raises(InputError, match="no cell"):
         resampled(scores()).interval(method="c")
     with pytest.raises(InputError, match="NaN"):
-        compare.mean_interval([np.nan])
+        resampling.mean_interval([np.nan])
 
 
 def test_reports_draw_inputs_within_their_data_set() -> None:
     frame = scores(sizes=(12, 7))
-    found = compare.over_inputs(frame, value="value", cells=["dataset", "method"])
+    found = resampling.over_inputs(frame, value="value", cells=["dataset", "method"])
     pd.testing.assert_frame_equal(found.draws, resampled(frame).draws)
 
 
@@ -199,7 +203,7 @@ def test_a_hard_score_is_the_mean_over_lengths_and_undefined_where_one_is() -> N
         for ratio, value in zip((0.1, 0.5), values, strict=True)
     ]
     soft = row | {"input": 0, "metric": "soft_ns", "ratio": np.nan, "value": 0.7}
-    found = compare.over_lengths(pd.DataFrame([*lengths, soft])).set_index(["metric", "input"]).value
+    found = quantities.over_lengths(pd.DataFrame([*lengths, soft])).set_index(["metric", "input"]).value
     assert found["ns", 0] == pytest.approx(0.3) and np.isnan(found["ns", 1])
     assert found["soft_ns", 0] == 0.7
 
@@ -207,7 +211,7 @@ def test_a_hard_score_is_the_mean_over_lengths_and_undefined_where_one_is() -> N
 def test_outside_is_what_limiting_moves() -> None:
     values = pd.Series([-3.0, -1e-9, 0.0, 0.5, 1.0, 1.0 + 1e-9, np.nan], index=list("abcdefg"))
     moved = (values.clip(0, 1) != values).astype(float).where(values.notna())
-    pd.testing.assert_series_equal(compare.outside_unit(values), moved)
+    pd.testing.assert_series_equal(quantities.outside_unit(values), moved)
 
 
 def test_kept_shares_are_the_mean_importance_that_masks_give() -> None:
@@ -222,7 +226,7 @@ def test_kept_shares_are_the_mean_importance_that_masks_give() -> None:
             for score in row[0].tolist()
         ]
     )
-    found = compare.kept_shares(frame)
+    found = quantities.kept_shares(frame)
     # A long text counts no more than a short one.
     means = [masks.normalise(raw["a", i], "minmax").mean().item() for i in range(3)]
     assert found.estimate["a"] == pytest.approx(np.mean(means))
@@ -238,19 +242,19 @@ def test_wins_are_strict_and_undefined_pairs_stay_undefined() -> None:
             "value": [0.7, 0.5, 0.2, np.nan, 0.5, 0.5, 0.5, 0.5],
         }
     )
-    pairs = compare.against_random(frame, on=["input"])
+    pairs = quantities.against_random(frame, on=["input"])
     assert pairs.win.tolist()[:3] == [1, 0, 0] and np.isnan(pairs.win[3])
     assert pairs.tie.tolist()[:3] == [0, 1, 0] and np.isnan(pairs.tie[3])
     assert pairs.gap.tolist()[:3] == pytest.approx([0.2, 0, -0.3])
     with pytest.raises(InputError, match="several rows"):
-        compare.against_random(pd.concat([frame, frame]), on=["input"])
+        quantities.against_random(pd.concat([frame, frame]), on=["input"])
 
 
 def test_an_attribution_that_is_random_itself_wins_half_of_the_time() -> None:
     generator = np.random.default_rng(0)
     frame = pd.DataFrame({"input": [*range(2000)] * 2, "method": ["a"] * 2000 + ["random"] * 2000})
     frame["value"] = generator.normal(size=4000)
-    assert compare.mean_interval(compare.against_random(frame, on=["input"]).win).contains(0.5)
+    assert resampling.mean_interval(quantities.against_random(frame, on=["input"]).win).contains(0.5)
 
 
 def test_by_default_random_is_that_of_the_same_input_seed_and_metric() -> None:
@@ -266,7 +270,7 @@ def test_by_default_random_is_that_of_the_same_input_seed_and_metric() -> None:
             )
         ]
     )
-    assert compare.against_random(frame).gap.tolist() == [1] * 8
+    assert quantities.against_random(frame).gap.tolist() == [1] * 8
 
 
 # ------------------------------------------------------------------------------------------------------------- tests
@@ -274,11 +278,11 @@ def test_by_default_random_is_that_of_the_same_input_seed_and_metric() -> None:
 def test_rank_sum_is_scipys_with_cliffs_delta(seed: int) -> None:
     generator = np.random.default_rng(seed)
     a, b = generator.integers(0, 9, size=15) / 10, generator.integers(2, 9, size=11) / 10
-    found = compare.rank_sum([*a, np.nan], b)
+    found = rank_tests.rank_sum([*a, np.nan], b)
     assert found.effect == pytest.approx(np.mean([np.sign(x - y) for x in a for y in b]))
     assert found.p == pytest.approx(scipy.stats.mannwhitneyu(a, b).pvalue)
     assert found.n == (15, 11)
-    turned = compare.rank_sum(b, a)
+    turned = rank_tests.rank_sum(b, a)
     assert (turned.effect, turned.p) == (pytest.approx(-found.effect), pytest.approx(found.p))
 
 
@@ -286,7 +290,7 @@ def test_rank_sum_is_scipys_with_cliffs_delta(seed: int) -> None:
 def test_signed_rank_is_scipys_with_the_rank_biserial_correlation(seed: int) -> None:
     generator = np.random.default_rng(seed)
     a, b = generator.normal(0.5, 1, size=14), generator.normal(size=14)
-    found = compare.signed_rank([*a, 1.0, np.nan], [*b, 1.0, 0.0])
+    found = rank_tests.signed_rank([*a, 1.0, np.nan], [*b, 1.0, 0.0])
     ranks = scipy.stats.rankdata(np.abs(a - b))
     assert found.effect == pytest.approx((ranks[a > b].sum() - ranks[a < b].sum()) / ranks.sum())
     assert found.p == pytest.approx(scipy.stats.wilcoxon(a, b).pvalue)
@@ -294,10 +298,10 @@ def test_signed_rank_is_scipys_with_the_rank_biserial_correlation(seed: int) -> 
 
 
 def test_rank_tests_at_the_edges() -> None:
-    assert compare.signed_rank([1, 2], [1, 2]) == compare.RankTest(1.0, 0.0, (2, 2))
-    assert compare.rank_sum([1, 1], [0, 0]).effect == 1
+    assert rank_tests.signed_rank([1, 2], [1, 2]) == rank_tests.RankTest(1.0, 0.0, (2, 2))
+    assert rank_tests.rank_sum([1, 1], [0, 0]).effect == 1
     with pytest.raises(InputError, match="without values"):
-        compare.rank_sum([np.nan], [1.0])
+        rank_tests.rank_sum([np.nan], [1.0])
 
 
 # ---------------------------------------------------------------------------------------------------------- verdicts
@@ -313,19 +317,19 @@ def test_rank_tests_at_the_edges() -> None:
     ],
 )
 def test_a_claim_is_decided_by_the_whole_interval(low: float, high: float, verdict: str) -> None:
-    assert compare.claim(Interval((low + high) / 2, low, high, 9)) == verdict
-    assert compare.claim(Interval((low + high) / 2 + 1, low + 1, high + 1, 9), above=1) == verdict
+    assert claims.verdict(Interval((low + high) / 2, low, high, 9)) == verdict
+    assert claims.verdict(Interval((low + high) / 2 + 1, low + 1, high + 1, 9), above=1) == verdict
 
 
 def test_few_inputs_decide_nothing_and_a_stable_count_of_many_does() -> None:
-    assert compare.claim(Interval(0.3, 0.1, 0.5, 40, units=compare.FEWEST_UNITS - 1)) == "inconclusive"
-    assert compare.claim(Interval(0.3, 0.1, 0.5, 40, units=compare.FEWEST_UNITS)) == "holds"
-    assert compare.claim(Interval(1, 1, 1, 40)) == "inconclusive"
-    assert compare.claim(Interval(1, 1, 1, 40, units=40)) == "holds"
+    assert claims.verdict(Interval(0.3, 0.1, 0.5, 40, units=claims.FEWEST_UNITS - 1)) == "inconclusive"
+    assert claims.verdict(Interval(0.3, 0.1, 0.5, 40, units=claims.FEWEST_UNITS)) == "holds"
+    assert claims.verdict(Interval(1, 1, 1, 40)) == "inconclusive"
+    assert claims.verdict(Interval(1, 1, 1, 40, units=40)) == "holds"
     for size, verdict in ((3, "inconclusive"), (30, "holds")):
         frame = scores(sizes=(size,)).assign(value=lambda f: f.input + 100.0 * (f.method == "a"))
         first = resampled(frame).interval(lambda cells: -cells.rank(axis=1, ascending=False).iloc[:, 0])
-        assert compare.claim(first, above=-1.5) == verdict
+        assert claims.verdict(first, above=-1.5) == verdict
 
 
 @pytest.mark.parametrize(
@@ -339,8 +343,8 @@ def test_few_inputs_decide_nothing_and_a_stable_count_of_many_does() -> None:
     ],
 )
 def test_a_claim_of_several_parts_needs_them_all(parts: list[str], verdict: str) -> None:
-    assert compare.every(parts) == verdict
-    assert compare.every(iter(parts)) == verdict
+    assert claims.every(parts) == verdict
+    assert claims.every(iter(parts)) == verdict
 
 
 @pytest.mark.parametrize(
@@ -355,60 +359,60 @@ def test_a_claim_of_several_parts_needs_them_all(parts: list[str], verdict: str)
     ],
 )
 def test_a_part_that_asks_for_at_least_level_holds_unless_it_is_clearly_below(interval, at_least, verdict) -> None:
-    row = compare.part("c", "a less b", interval, at_least=at_least)
+    row = claims.part("c", "a less b", interval, at_least=at_least)
     assert row == {"claim": "c", "part": "a less b"} | interval.ends | {"verdict": verdict}
 
 
 def test_parts_are_told_by_the_lowest_of_their_claim() -> None:
     rows = [
-        compare.part("c", "one", Interval(0.5, 0.4, 0.6, 50, 50)),
-        compare.part("c", "two", Interval(0.1, -0.1, 0.2, 50, 50)),
-        compare.part("d", "three", Interval(-1.0, -2.0, -0.5, 50, 50)),
+        claims.part("c", "one", Interval(0.5, 0.4, 0.6, 50, 50)),
+        claims.part("c", "two", Interval(0.1, -0.1, 0.2, 50, 50)),
+        claims.part("d", "three", Interval(-1.0, -2.0, -0.5, 50, 50)),
     ]
-    told = compare.parts_told(pd.DataFrame(rows), "c")
+    told = claims.parts_told(pd.DataFrame(rows), "c")
     assert told == "1 of 2 parts hold; lowest: two, 0.100 [-0.100, 0.200]"
-    assert "nothing" in compare.parts_told(pd.DataFrame(rows), "e")
+    assert "nothing" in claims.parts_told(pd.DataFrame(rows), "e")
 
 
 def test_match_is_within_the_tolerance() -> None:
-    assert compare.match(0.394, 0.3945, tolerance=0.0005 + 1e-12) == "match"
-    assert compare.match(0.394, 0.3951, tolerance=0.0005) == "fails"
+    assert claims.match(0.394, 0.3945, tolerance=0.0005 + 1e-12) == "match"
+    assert claims.match(0.394, 0.3951, tolerance=0.0005) == "fails"
     with pytest.raises(InputError, match="missing number"):
-        compare.match(float("nan"), 0.4, tolerance=1)
+        claims.match(float("nan"), 0.4, tolerance=1)
 
 
 # --------------------------------------------------------------------------------------------------- the papers' index
 def test_published_tables_and_indices_are_read() -> None:
-    table = compare.published("soft_table2")
+    table = published.table("soft_table2")
     assert table.value.between(0, 1).all() and table.spread.notna().sum() == 4
-    assert set(compare.index("claims").paper) <= set(compare.PAPERS)
-    assert set(compare.index("claims", STUDY).paper) == {STUDY}
+    assert set(published.index("claims").paper) <= set(published.PAPERS)
+    assert set(published.index("claims", STUDY).paper) == {STUDY}
     with pytest.raises(UnknownNameError, match="soft_table2"):
-        compare.published("soft_tabel2")
+        published.table("soft_tabel2")
     with pytest.raises(UnknownNameError, match="figures"):
-        compare.index("figure")
-    assert set(compare.STAND_INS.values()) == set(compare.published("soft_table6").dataset)
+        published.index("figure")
+    assert set(STAND_INS.values()) == set(published.table("soft_table6").dataset)
 
 
 # -------------------------------------------------------------------------------------------------------- scoreboard
 def known(paper: str) -> list[str]:
-    return [name for kind in compare.KINDS for name in compare.index(kind, paper).id]
+    return [name for kind in published.KINDS for name in published.index(kind, paper).id]
 
 
 def all_known() -> list[str]:
-    return [name for paper in (*compare.PAPERS, compare.OUR_OWN) for name in known(paper)]
+    return [name for paper in (*published.PAPERS, published.OUR_OWN) for name in known(paper)]
 
 
 def verdicts(*ids: str) -> pd.DataFrame:
-    return compare.entries(Entry(name, compare.HOLDS, "executed/page", 4) for name in ids)
+    return scoreboard.entries(Entry(name, claims.HOLDS, "executed/page", 4) for name in ids)
 
 
 def test_the_scoreboard_lists_everything_with_its_paper() -> None:
-    board = compare.scoreboard(verdicts(*reversed(all_known())))
+    board = scoreboard.board(verdicts(*reversed(all_known())))
     assert list(board.id) != list(reversed(all_known()))
     assert sorted(board.id) == sorted(all_known())
     assert sorted(board[board.paper == STUDY].id) == sorted(known(STUDY))
-    assert (board.verdict == compare.HOLDS).all()
+    assert (board.verdict == claims.HOLDS).all()
     assert list(board.columns) == ["id", "paper", "kind", "verdict", "n", "page", "note"]
     assert set(board.kind) == {"table", "figure", "claim", "question"}
 
@@ -418,22 +422,22 @@ def test_a_report_saves_its_verdicts_with_its_own_page() -> None:
     run = SimpleNamespace(
         job=SimpleNamespace(notebook="soft_tables"), save=lambda frame, name: saved.update({name: frame})
     )
-    compare.save_verdicts(run, ("soft_c01", compare.HOLDS, 4, "note"), ("soft_table5", compare.MATCH, None, ""))  # type: ignore[arg-type]
+    scoreboard.save_verdicts(run, ("soft_c01", claims.HOLDS, 4, "note"), ("soft_table5", claims.MATCH, None, ""))  # type: ignore[arg-type]
     expected = [
-        Entry("soft_c01", compare.HOLDS, "executed/soft_tables", 4, "note"),
-        Entry("soft_table5", compare.MATCH, "executed/soft_tables"),
+        Entry("soft_c01", claims.HOLDS, "executed/soft_tables", 4, "note"),
+        Entry("soft_table5", claims.MATCH, "executed/soft_tables"),
     ]
-    pd.testing.assert_frame_equal(saved["verdicts"], compare.entries(expected))
+    pd.testing.assert_frame_equal(saved["verdicts"], scoreboard.entries(expected))
 
 
 def test_an_incomplete_scoreboard_is_an_error() -> None:
     ids = all_known()
     with pytest.raises(DataError, match=f"no verdict on: {ids[0]}$"):
-        compare.scoreboard(verdicts(*ids[1:]))
+        scoreboard.board(verdicts(*ids[1:]))
     with pytest.raises(DataError, match=f"more than one verdict on: {ids[0]}$"):
-        compare.scoreboard(verdicts(*ids, ids[0]))
+        scoreboard.board(verdicts(*ids, ids[0]))
     with pytest.raises(DataError, match="unknown ids: soft_table99"):
-        compare.scoreboard(verdicts(*ids, "soft_table99"))
+        scoreboard.board(verdicts(*ids, "soft_table99"))
 
 
 def test_an_unknown_verdict_is_refused() -> None:

@@ -11,7 +11,8 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 
-from faithbook.results import compare, figures
+from faithbook.results import claims, figures, page, tables
+from faithbook.results.labels import label
 from faithlib.errors import InputError
 
 ALT = "A line that rises from zero at the left to one at the right."
@@ -141,7 +142,7 @@ def test_rows_by_output_stand_in_the_order_given_with_floors_below(folder):
 # ------------------------------------------------------------------------------------------------------------ tables
 def test_a_table_is_shown_rounded_and_downloaded_in_full_precision(folder):
     frame = pd.DataFrame({"name": ["a", "b"], "n": [3, 4], "share": [1 / 3, float("nan")]})
-    shown = figures.table(frame, folder, "shares", caption="Shares", digits=2).data
+    shown = tables.table(frame, folder, "shares", caption="Shares", digits=2).data
     full = pd.read_csv(folder.path("shares.csv"))
     assert full.share[0] == 1 / 3
     rounded = folder.path("shares_shown.csv").read_text(encoding="utf-8").splitlines()
@@ -156,7 +157,7 @@ def test_a_methods_aggregation_is_shown_with_its_name_and_kept_in_the_data(folde
     frame = pd.DataFrame(
         {"method": ["saliency", "lime"], "aggregation": ["l2", "none"], "output": ["top_prediction", "loss"]}
     )
-    figures.table(frame, folder, "rows", caption="Rows")
+    tables.table(frame, folder, "rows", caption="Rows")
     pd.testing.assert_frame_equal(pd.read_csv(folder.path("rows.csv"), keep_default_na=False), frame)
     shown = folder.path("rows_shown.csv").read_text(encoding="utf-8").splitlines()
     assert shown == ["method,output", "saliency (L2),TP", "LIME,loss"]
@@ -164,25 +165,25 @@ def test_a_methods_aggregation_is_shown_with_its_name_and_kept_in_the_data(folde
 
 def test_a_caption_may_have_code_in_it(folder):
     """After a fence of backticks no backtick may follow: such a table would be shown as text."""
-    shown = figures.table(pd.DataFrame({"a": [1]}), folder, "coded", caption="What `model` says").data
+    shown = tables.table(pd.DataFrame({"a": [1]}), folder, "coded", caption="What `model` says").data
     assert shown.startswith(":::{csv-table} What `model` says\n") and "```" not in shown
 
 
 def test_a_table_can_be_offered_without_being_shown(folder):
-    shown = figures.table(pd.DataFrame({"a": [0.5]}), folder, "hidden", caption="", shown=False).data
+    shown = tables.table(pd.DataFrame({"a": [0.5]}), folder, "hidden", caption="", shown=False).data
     assert shown == "Download: {download}`csv <page/hidden.csv>`"
     assert [p.name for p in folder.folder.iterdir()] == ["hidden.csv"]
 
 
 def test_a_table_without_rows_is_refused(folder):
     with pytest.raises(InputError, match="table nothing has no rows"):
-        figures.table(pd.DataFrame({"a": []}), folder, "nothing", caption="Nothing")
+        tables.table(pd.DataFrame({"a": []}), folder, "nothing", caption="Nothing")
 
 
 def test_a_cell_that_is_interrupted_leaves_no_half_written_file(folder, monkeypatch):
     monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
-        figures.table(pd.DataFrame({"a": [1]}), folder, "t", caption="T")
+        tables.table(pd.DataFrame({"a": [1]}), folder, "t", caption="T")
     assert not folder.path("t.csv").exists()
 
 
@@ -241,19 +242,19 @@ def test_tokens_scores_and_rationale_must_agree(tokens, scores, rationale):
 
 
 # ---------------------------------------------------------------------------------------------------------- verdicts
-@pytest.mark.parametrize("verdict", compare.VERDICTS)
+@pytest.mark.parametrize("verdict", claims.VERDICTS)
 def test_a_badge_says_its_verdict_in_words(verdict):
-    made = figures.badge(verdict)
+    made = page.badge(verdict)
     assert made == f'<span class="verdict verdict-{verdict.replace(" ", "-")}">{verdict}</span>'
-    assert made in figures.verdict_line(verdict, "because").data
+    assert made in page.verdict_line(verdict, "because").data
 
 
 def test_every_verdict_has_a_style():
     css = (Path(__file__).parents[1] / "book" / "_static" / "book.css").read_text(encoding="utf-8")
-    for verdict in compare.VERDICTS:
+    for verdict in claims.VERDICTS:
         assert f".verdict-{verdict.replace(' ', '-')}" in css
 
 
 def test_labels_fall_back_to_the_name():
-    assert figures.label("soft_nc") == "Soft-NC"
-    assert figures.label("something else") == "something else"
+    assert label("soft_nc") == "Soft-NC"
+    assert label("something else") == "something else"

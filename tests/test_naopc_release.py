@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from faithbook.papers import edin as release
-from faithbook.results.compare import published
+from faithbook.results import published
 from faithbook.sources.data import is_here
 from faithlib.bounds import Bounds, beam_bounds, exact_bounds
 from faithlib.perturb import SetFunction
@@ -57,7 +57,7 @@ def test_words_agree_counts_words():
 
 
 def test_models_and_methods_have_the_published_tables_names():
-    scores = published("naopc_released_scores")
+    scores = published.table("naopc_released_scores")
     assert set(release.MODELS) == set(scores.model) - {"all"}
     assert set(release.METHODS.values()) <= set(scores.method)
 

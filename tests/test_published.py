@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from faithbook.engine.study import root
-from faithbook.results import compare
+from faithbook.results import published
 from faithlib.errors import UnknownNameError
 
 PUBLISHED = root() / "data" / "published"
@@ -85,14 +85,14 @@ def test_the_checker_notices_a_change(copy, file, old, new):
 
 
 def test_every_listed_table_is_there_with_its_rows():
-    for row in compare.index("tables").itertuples():
+    for row in published.index("tables").itertuples():
         with (PUBLISHED / row.file).open(newline="", encoding="utf-8") as stream:
             assert len(list(csv.reader(stream))) - 1 == int(row.rows), row.id
 
 
 def test_every_table_can_be_read_and_keeps_its_numbers():
-    for name in compare.index("tables").id:
-        table = compare.published(name)
+    for name in published.index("tables").id:
+        table = published.table(name)
         with (PUBLISHED / f"{name}.csv").open(newline="", encoding="utf-8") as stream:
             printed = list(csv.DictReader(stream))
         for column in ("value", "spread"):
@@ -102,18 +102,18 @@ def test_every_table_can_be_read_and_keeps_its_numbers():
 
 
 def test_ids_are_unique_over_tables_figures_and_claims():
-    ids = [name for kind in compare.KINDS for name in compare.index(kind).id]
+    ids = [name for kind in published.KINDS for name in published.index(kind).id]
     assert len(ids) == len(set(ids))
 
 
 def test_numbers_are_numbers_and_the_rest_is_as_printed():
-    table = compare.published("soft_table1")
+    table = published.table("soft_table1")
     size = table[(table.dataset == "sst") & (table.split == "train")]
     assert size.value.item() == 6920
     assert table.starred.isin(["true", "false"]).all()
-    assert set(compare.index("claims").paper) == set(compare.PAPERS)
-    assert len(compare.index("claims", "zhao_aletras_2023")) == 11
+    assert set(published.index("claims").paper) == set(published.PAPERS)
+    assert len(published.index("claims", "zhao_aletras_2023")) == 11
     with pytest.raises(UnknownNameError, match="soft_table1"):
-        compare.published("soft_table")
+        published.table("soft_table")
     with pytest.raises(UnknownNameError, match="did you mean 'claims'"):
-        compare.index("claim")
+        published.index("claim")

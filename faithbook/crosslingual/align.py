@@ -30,7 +30,7 @@ import torch
 from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
-from faithbook.results.compare import Interval, resample_means
+from faithbook.results.resampling import Interval, resample_means
 from faithbook.sources.data import data_folder, fetch, read_member, stable_hash
 from faithbook.sources.zhao_aletras_sets import read_text
 from faithlib.errors import DataError, FaithlibError, InputError, unknown

@@ -19,7 +19,8 @@ from torch import Tensor
 
 from faithbook.models.load import Classifier
 from faithbook.own.bring import Brought
-from faithbook.results import compare, figures
+from faithbook.results import claims, figures, resampling
+from faithbook.results.labels import label
 from faithlib.attribution import Row, attribute, attribute_rows
 from faithlib.catalogue import FAITHFULNESS, HIGHER, METRICS
 from faithlib.errors import FaithlibError, InputError
@@ -96,10 +97,10 @@ def undefined(means: pd.DataFrame) -> str:
     """In words, how many values of which metric and method a summary leaves out as undefined."""
     told = []
     for metric, rows in means[means["dropped"] > 0].groupby("metric", sort=False):
-        each = [f"{figures.label(name)} {n}" for name, n in zip(rows["method"], rows["dropped"], strict=True)]
+        each = [f"{label(name)} {n}" for name, n in zip(rows["method"], rows["dropped"], strict=True)]
         alike = len(rows) == means["method"].nunique() and rows["dropped"].nunique() == 1
         counts = f"{rows['dropped'].iloc[0]} for every method" if alike else ", ".join(each)
-        told.append(f"{figures.label(str(metric))}: {counts}")
+        told.append(f"{label(str(metric))}: {counts}")
     return f"Left out as undefined: {'; '.join(told)}." if told else "Every value is defined."
 
 
@@ -113,7 +114,7 @@ def side_by_side(means: pd.DataFrame, digits: int = 2) -> pd.DataFrame:
     wide = means.assign(cell=cells).pivot(index=["metric", "direction"], columns="method", values="cell")
     wide = wide.reindex(pd.MultiIndex.from_frame(means[["metric", "direction"]].drop_duplicates()))
     methods = list(dict.fromkeys(means["method"]))
-    return wide[methods].rename(columns=figures.label).reset_index().rename(columns={"direction": "better"})
+    return wide[methods].rename(columns=label).reset_index().rename(columns={"direction": "better"})
 
 
 def ranks(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -149,8 +150,8 @@ def against_floor(table: pd.DataFrame, floor: str = FLOOR) -> pd.DataFrame:
             pair = [{"metric": metric, "method": name} for name in (method, floor)]
             pair = pair if METRICS[metric] == HIGHER else pair[::-1]
             defined = min(resampled.n[name, metric] for name in (method, floor)) > 0
-            verdicts.append(compare.claim(resampled.difference(*pair)) if defined else compare.INCONCLUSIVE)
-        counts = {"better": compare.HOLDS, "worse": compare.FAILS, "undecided": compare.INCONCLUSIVE}
+            verdicts.append(claims.verdict(resampled.difference(*pair)) if defined else claims.INCONCLUSIVE)
+        counts = {"better": claims.HOLDS, "worse": claims.FAILS, "undecided": claims.INCONCLUSIVE}
         rows.append({"method": method} | {name: verdicts.count(verdict) for name, verdict in counts.items()})
     return pd.DataFrame(rows)
 
@@ -159,15 +160,15 @@ def verdict(means: pd.DataFrame, chance: pd.DataFrame, n: int) -> str:
     """The two tables of `ranks` and `against_floor` in a sentence each, for `n` inputs."""
     told = ""
     if len(means):
-        name, ends = figures.label(means["method"].iloc[0]), means[["estimate", "low", "high"]].iloc[0]
+        name, ends = label(means["method"].iloc[0]), means[["estimate", "low", "high"]].iloc[0]
         told = (
             "{} comes first on average over the metrics of faithfulness: mean rank {:.1f}, interval {:.1f} to {:.1f}. "
         )
         told = told.format(name, *ends)
-    if n < compare.FEWEST_UNITS:
-        return f"{told}With {n} inputs nothing can be said about random scores: give {compare.FEWEST_UNITS} or more."
+    if n < claims.FEWEST_UNITS:
+        return f"{told}With {n} inputs nothing can be said about random scores: give {claims.FEWEST_UNITS} or more."
     sure = chance[chance["better"] > chance["worse"] + chance["undecided"]]["method"]
-    names = ", ".join(map(figures.label, sure)) or "none"
+    names = ", ".join(map(label, sure)) or "none"
     return f"{told}Surely better than random scores under more than half of these metrics: {names}."
 
 
@@ -185,14 +186,14 @@ def rank_figure(own: pd.DataFrame, means: pd.DataFrame) -> tuple[Any, str]:
     for y, x in np.ndindex(*cells.shape):
         text = "–" if np.isnan(cells[y, x]) else f"{cells[y, x]:g}"
         left.text(x, y, text, ha="center", va="center", fontsize=9, color="black")
-    left.set_xticks(range(own.shape[1]), [figures.label(name) for name in own.columns], rotation=60, ha="right")
-    left.set_yticks(range(len(own)), [figures.label(name) for name in own.index])
+    left.set_xticks(range(own.shape[1]), [label(name) for name in own.columns], rotation=60, ha="right")
+    left.set_yticks(range(len(own)), [label(name) for name in own.index])
     left.grid(visible=False)
     figures.dots(right, means, range(len(means)))
     right.set_xlabel("mean rank, 95 % interval")
     right.set_visible(len(means) > 0)
     numbers = zip(means["method"], means["estimate"], means["low"], means["high"], strict=True)
-    best = "; ".join(f"{figures.label(name)} {mean:.1f} ({low:.1f} to {high:.1f})" for name, mean, low, high in numbers)
+    best = "; ".join(f"{label(name)} {mean:.1f} ({low:.1f} to {high:.1f})" for name, mean, low, high in numbers)
     return fig, f"A grid of ranks, {len(own)} methods by {own.shape[1]} metrics. Mean ranks with intervals: {best}."
 
 
@@ -206,8 +207,8 @@ def refusal(attempt: Callable[[], object], hidden: str = "") -> str:
     raise InputError("the attempt succeeded: expected it to be refused")
 
 
-def _resampled(table: pd.DataFrame) -> compare.Resampled:
-    return compare.resample_means(table, value="value", unit="input", cells=["method", "metric"])
+def _resampled(table: pd.DataFrame) -> resampling.Resampled:
+    return resampling.resample_means(table, value="value", unit="input", cells=["method", "metric"])
 
 
 def _ranked(frame: pd.DataFrame) -> pd.DataFrame:

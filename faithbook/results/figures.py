@@ -1,18 +1,15 @@
-"""How results look: one theme, figures with alt text, numbered tables, token heat maps, verdict badges.
+"""How figures look: one theme, alt text, token heat maps, dot plots of published values against ours.
 
-What a cell of a report shows is MyST text (the book renders it), so that figures and tables are numbered, can be
-referred to, carry alternative text, and offer their data for download.
+What a cell of a report shows is MyST text (the book renders it), so that figures are numbered, can be referred to,
+carry alternative text, and offer their data for download.
 """
 
 from __future__ import annotations
 
 import html
 import io
-import math
-import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -20,97 +17,14 @@ import pandas as pd
 import seaborn as sns
 from IPython.display import Markdown
 
+from faithbook.results.labels import row_label
+from faithbook.results.page import Folder, downloads, write
 from faithlib.errors import InputError
 
 # Okabe and Ito's colours are told apart with every common form of colour blindness.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 PUBLISHED, OURS, REFERENCE = "#D55E00", "#0072B2", "#999999"
-LABELS = {
-    "attention": "α (attention)",
-    "scaled_attention": "α∇α (scaled attention)",
-    "input_x_gradient": "x∇x (input × gradient)",
-    "integrated_gradients": "IG (integrated gradients)",
-    "deeplift": "DeepLIFT",
-    "random": "random",
-    "average": "average",
-    "ns": "NS",
-    "nc": "NC",
-    "soft_ns": "Soft-NS",
-    "soft_nc": "Soft-NC",
-    "sst": "SST",
-    "ag": "AG News",
-    "evinf": "Evidence Inference",
-    "multirc": "MultiRC",
-    "movie": "movie (for SST)",
-    "bbc": "bbc (for AG)",
-    "section": "section (for Ev.Inf.)",
-    "pair": "pair (for MultiRC)",
-    "top_prediction": "TP",
-    "saliency": "saliency",
-    "guided_backprop": "guided backprop",
-    "guided_backprop_released": "guided backprop, as released",
-    "activation": "activation",
-    "uniform": "uniform",
-    "middle": "closeness to the middle",
-    "occlusion": "occlusion",
-    "lime": "LIME",
-    "shapley_sampling": "Shapley sampling",
-    "aopc_morf": "AOPC, MoRF",
-    "aopc_lerf": "AOPC, LeRF",
-    "naopc_morf": "NAOPC, MoRF",
-    "naopc_lerf": "NAOPC, LeRF",
-    "comprehensiveness_eraser": "comprehensiveness (ERASER)",
-    "sufficiency_eraser": "sufficiency (ERASER)",
-    "n_auc": "N-AUC",
-    "autpc": "AUTPC",
-    "iou_f1": "IOU-F1",
-    "token_f1": "token-F1",
-    "auprc": "AUPRC",
-    "average_precision": "average precision",
-    "grad_cam": "Grad-CAM",
-    "lrp": "LRP",
-    "partial_lrp": "Partial LRP",
-    "transformer_attribution": "Transformer Attribution",
-    "conservative_lrp": "Conservative LRP",
-    "raw_attention": "Raw Attention",
-    "rollout": "Rollout",
-    "transformer_mm": "Transformer-MM",
-    "attcat": "ATTCAT",
-    "last_layer_attention_with_gradient": "last block, with gradient",
-    "saco": "SaCo",
-    "auc": "AUC",
-    "log_odds": "LOdds",
-    "fashion": "fashion (for CIFAR-10)",
-    "mnist": "mnist (for CIFAR-100)",
-    "animals": "animals (for ImageNet)",
-    "cifar10": "CIFAR-10",
-    "cifar100": "CIFAR-100",
-    "imagenet": "ImageNet",
-}
 _SHORTEST_ALT = 40
-
-
-class Folder(Protocol):
-    """Where a report writes its public files: `faithbook.engine.study.Run`."""
-
-    def path(self, name: str) -> Path:
-        """The place of a file."""
-        ...
-
-    def link(self, name: str) -> str:
-        """How the report's page refers to it."""
-        ...
-
-
-def label(name: str) -> str:
-    """A method's, metric's or data set's name for people."""
-    return LABELS.get(name, name)
-
-
-def row_label(method: str, aggregation: str) -> str:
-    """A method's short name with what was made of the embedding's dimensions: "IG (L2)", "LIME"."""
-    short = {"none": "", "mean": " (μ)", "l2": " (L2)"}
-    return label(method).split(" (")[0] + short.get(aggregation, f" ({aggregation})")
 
 
 def theme() -> None:
@@ -146,70 +60,12 @@ def save(fig: Any, run: Folder, name: str, *, alt: str, caption: str) -> Markdow
     for ending, metadata in (("svg", {"Date": None}), ("png", None)):
         buffer = io.BytesIO()
         fig.savefig(buffer, format=ending, metadata=metadata, dpi=200)
-        _write(run.path(f"{name}.{ending}"), buffer.getvalue())
+        write(run.path(f"{name}.{ending}"), buffer.getvalue())
     plt.close(fig)
     alt_line = " ".join(alt.split())
     return Markdown(
         f"```{{figure}} {run.link(f'{name}.svg')}\n:name: {name.replace('_', '-')}\n:alt: {alt_line}\n:width: 100%\n\n"
-        f"{caption}\n```\n\n{_downloads(run, f'{name}.svg', f'{name}.png')}"
-    )
-
-
-def table(
-    frame: pd.DataFrame, run: Folder, name: str, *, caption: str, digits: int = 3, shown: bool = True
-) -> Markdown:
-    """Write a table as CSV in full precision and show it rounded and numbered, with a download.
-
-    The data keep the names of data sets, methods and metrics as code has them; what is shown has those for people, a
-    method's aggregation with its name. `shown=False` writes the data and shows only the download.
-    """
-    if frame.empty:
-        raise InputError(f"table {name} has no rows")
-    _write(run.path(f"{name}.csv"), frame.to_csv(index=False, lineterminator="\n").encode())
-    link = _downloads(run, f"{name}.csv")
-    if not shown:
-        return Markdown(link)
-    rounded = frame.copy()
-    if {"method", "aggregation"} <= set(frame.columns):
-        rounded["method"] = [row_label(*row) for row in frame[["method", "aggregation"]].itertuples(index=False)]
-        rounded = rounded.drop(columns="aggregation")
-    for column in [known for known in ("dataset", "method", "metric", "output") if known in rounded.columns]:
-        rounded[column] = [label(cell) if isinstance(cell, str) else cell for cell in rounded[column]]
-    for column in rounded.select_dtypes(["float"]).columns.astype(str):
-        rounded[column] = [_rounded(x, digits) for x in rounded[column]]
-    _write(run.path(f"{name}_shown.csv"), rounded.to_csv(index=False, lineterminator="\n").encode())
-    # Colons, because a fence of backticks allows none in what follows it, and captions may have code.
-    return Markdown(
-        f":::{{csv-table}} {caption}\n:file: {run.link(f'{name}_shown.csv')}\n:header-rows: 1\n"
-        f":name: {name.replace('_', '-')}\n:::\n\n{link}"
-    )
-
-
-def _rounded(x: float, digits: int) -> str:
-    if math.isnan(x):
-        return "–"
-    return f"{x:.0f}" if abs(x) >= 2 and float(x).is_integer() else f"{x:.{digits}f}"
-
-
-def badge(verdict: str) -> str:
-    """A verdict as a coloured word (colour is never the only sign: the word is there)."""
-    return f'<span class="verdict verdict-{verdict.replace(" ", "-")}">{html.escape(verdict)}</span>'
-
-
-def verdict_line(verdict: str, reason: str) -> Markdown:
-    """A section's verdict with its reason, as a paragraph."""
-    return Markdown(f"**Verdict:** {badge(verdict)} {reason}")
-
-
-def verdict_list(verdicts: Mapping[str, tuple[str, int | None, str]], statements: Mapping[str, str]) -> str:
-    """Verdicts by id, each (verdict, n, note) as a report saves it, as a list with what each is about.
-
-    >>> print(verdict_list({"together_q1": ("holds", 12, "2 of 2 parts hold")}, {"together_q1": "All agree."}))
-    - q1 <span class="verdict verdict-holds">holds</span> All agree. 2 of 2 parts hold.
-    """
-    return "\n".join(
-        f"- {name.rpartition('_')[2]} {badge(verdict)} {statements[name]} {note}."
-        for name, (verdict, _, note) in verdicts.items()
+        f"{caption}\n```\n\n{downloads(run, f'{name}.svg', f'{name}.png')}"
     )
 
 
@@ -338,13 +194,3 @@ def published_against_ours(
     ax.set_xlabel(x_label)
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize="small")
     return fig
-
-
-def _downloads(run: Folder, *names: str) -> str:
-    return "Download: " + ", ".join(f"{{download}}`{Path(name).suffix[1:]} <{run.link(name)}>`" for name in names)
-
-
-def _write(path: Path, content: bytes) -> None:
-    part = path.with_suffix(path.suffix + ".part")
-    part.write_bytes(content)
-    os.replace(part, path)

@@ -26,8 +26,8 @@ from faithbook.crosslingual.align import Pair, copied_words, encoder_links, spli
 from faithbook.engine import study
 from faithbook.models.encoders import load_encoder
 from faithbook.models.load import load_model
-from faithbook.papers.zaman_belinkov import thirteen_rows
-from faithbook.results.compare import PAPER_LANGUAGES
+from faithbook.papers.zaman_belinkov import PAPER_LANGUAGES
+from faithbook.papers.zaman_belinkov_rows import thirteen_rows
 from faithbook.sources.data import load_dataset, load_parallel
 from faithlib.attribution import Row, attribute_rows
 from faithlib.backends import EmbeddedTwice

@@ -22,7 +22,7 @@ from tqdm.auto import tqdm
 
 from faithbook.engine import study
 from faithbook.models.load import load_model
-from faithbook.papers.zaman_belinkov import thirteen_rows
+from faithbook.papers.zaman_belinkov_rows import thirteen_rows
 from faithbook.sources.data import load_dataset
 from faithbook.sources.excerpts import gold_of, marked_excerpts
 from faithlib.attribution import attribute_rows

@@ -24,7 +24,7 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine import study
-from faithbook.results import compare, figures
+from faithbook.results import claims, figures, page, reference, resampling, scoreboard, tables
 from faithbook.results.figures import PALETTE
 from faithbook.sources.data import sources
 
@@ -72,7 +72,7 @@ def got(name):
     """What to do about a gold set whose files are absent."""
     source = sources()[name]
     return (
-        f"- `{name}`, {GOLD[name]}: {figures.badge(compare.NOT_RUN)} {source.what}. Get them by hand: {source.where}; "
+        f"- `{name}`, {GOLD[name]}: {page.badge(claims.NOT_RUN)} {source.what}. Get them by hand: {source.where}; "
         f"put them into the folder `{name}` of FAITHLIB_DATA (`data/raw` if it is not set), the sentences as "
         f"`{source.file}`. Licence: {source.licence}."
     )
@@ -113,8 +113,10 @@ shown_layers = {
 }
 kept = [row.layer in shown_layers[row.gold][row.aligner] for row in everything.itertuples()]
 ON = ["gold", "aligner", "layer"]
-figures.table(
-    compare.with_reference(everything[kept], "crosslingual_aligner_scores", on=ON).rename(columns={"estimate": "aer"}),
+tables.table(
+    reference.with_reference(everything[kept], "crosslingual_aligner_scores", on=ON).rename(
+        columns={"estimate": "aer"}
+    ),
     run,
     "crosslingual_aligner_brief",
     caption=f"Word links against people's, 95 % intervals over n sentences: ours at layer {LAYER} and at its best "
@@ -122,8 +124,8 @@ figures.table(
 )
 
 # %%
-figures.table(
-    compare.with_reference(everything, "crosslingual_aligner_scores", on=ON),
+tables.table(
+    reference.with_reference(everything, "crosslingual_aligner_scores", on=ON),
     run,
     "crosslingual_aligner_scores",
     caption="Every layer and aligner (estimate: AER)",
@@ -205,7 +207,7 @@ def drawn_layers(gold):
     rows = counts[(counts.gold == gold) & (counts.aligner == OURS_BY)]
     values = ["found", "sure", "found_sure", "found_possible"]
     long = rows.melt(["layer", "input"], values, "count", "value")
-    return compare.resample_means(long, value="value", unit="input", cells=["layer", "count"])
+    return resampling.resample_means(long, value="value", unit="input", cells=["layer", "count"])
 
 
 def aer_of(layer):
@@ -231,8 +233,8 @@ for gold in here:
             | {"high": gap.high, "best in share of draws": (best == i).mean(), "n": gap.units}
         )
 layers = pd.DataFrame(rows)
-figures.table(
-    compare.with_reference(layers, "crosslingual_aligner_choice", on=["gold", "layer"]),
+tables.table(
+    reference.with_reference(layers, "crosslingual_aligner_choice", on=["gold", "layer"]),
     run,
     "crosslingual_aligner_choice",
     caption=f"Layers of our aligner: AER, and AER less that of layer {LAYER} (estimate), 95 % intervals, n sentences",
@@ -248,7 +250,7 @@ else:
     clear = "and the interval is wholly below zero" if row.high < 0 else "but the interval does not exclude zero"
     advice = (
         "The setting `align_layer` of notebooks/profiles.yaml should be looked at again."
-        if row.high < 0 and n_sentences >= compare.FEWEST_UNITS
+        if row.high < 0 and n_sentences >= claims.FEWEST_UNITS
         else "So few sentences cannot tell the two layers apart; the full profile has more."
     )
     said = (
@@ -276,8 +278,8 @@ Markdown(said + (f"\n\nBest layer on the other gold sets: {elsewhere}." if elsew
 agreement = study.load("crosslingual_agreement", profile).drop(columns="n").rename(columns={"units": "n"})
 agreement = agreement.sort_values("estimate", ascending=False, ignore_index=True)
 agreement = agreement[["language", "estimate", "low", "high", "n", "learnt_from"]]
-figures.table(
-    compare.with_reference(agreement, "crosslingual_agreement_f1", on=["language"]),
+tables.table(
+    reference.with_reference(agreement, "crosslingual_agreement_f1", on=["language"]),
     run,
     "crosslingual_agreement_f1",
     caption=f"F1 between the links of our aligner (layer {LAYER}) and of fast_align, 95 % intervals over n messages; "
@@ -345,7 +347,7 @@ def resampled(hits, *, n_resamples=2000):
     wide = hits.pivot_table(index=["seed", "batch"], columns=["model", "language"], values="hit")
     even = np.full(len(wide), 1 / len(wide))
     weights = np.random.default_rng(0).multinomial(n_batches, even, size=n_resamples) / n_batches
-    return compare.Resampled(
+    return resampling.Resampled(
         wide.mean(),
         pd.DataFrame(weights @ wide.to_numpy(), columns=wide.columns),
         pd.Series(n_batches, index=wide.columns),
@@ -371,8 +373,8 @@ figure6 = pd.DataFrame(
         for found in [accuracy(model, language)]
     ]
 )
-figures.table(
-    compare.with_reference(figure6, "crosslingual_figure6", on=["model", "language"]),
+tables.table(
+    reference.with_reference(figure6, "crosslingual_figure6", on=["model", "language"]),
     run,
     "crosslingual_figure6",
     caption=f"How often CKA finds the translations among {CANDIDATES} batches of eight: mean over random orders "
@@ -416,7 +418,7 @@ figures.save(
 # %%
 def part(says, found, *, decides, above=0.0):
     """A comparison with its verdict on "larger than"."""
-    return {"part": says} | found.ends | {"decides": decides, "verdict": compare.claim(found, above=above)}
+    return {"part": says} | found.ends | {"decides": decides, "verdict": claims.verdict(found, above=above)}
 
 
 FROZEN = multilingual[0]
@@ -431,21 +433,21 @@ parts += [
 ]
 parts += [part(f"{ENGLISH}, accuracy (above chance?)", accuracy(ENGLISH), decides=False, above=CHANCE)]
 parts = pd.DataFrame(parts)
-figures.table(
-    compare.with_reference(parts, "crosslingual_figure6_parts", on=["part"]),
+tables.table(
+    reference.with_reference(parts, "crosslingual_figure6_parts", on=["part"]),
     run,
     "crosslingual_figure6_parts",
     caption=f"Comparisons over {len(languages)} languages with 95 % intervals; chance is {CHANCE:.3f}",
 )
 
 # %%
-verdict = compare.every(parts.verdict[parts.decides])
+verdict = claims.every(parts.verdict[parts.decides])
 note = (
     "on stand-ins, mean over languages: "
     + "; ".join(f"{model} {accuracy(model)}" for model in models)
     + f"; chance {CHANCE:.3f}; n: batches of eight messages"
 )
-figures.verdict_line(verdict, f"Figure 6, {note}.")
+page.verdict_line(verdict, f"Figure 6, {note}.")
 
 # %% [markdown]
 # **What differs and why.** Messages of a few words in place of pairs of sentences; the state of the first position, as
@@ -458,7 +460,7 @@ figures.verdict_line(verdict, f"Figure 6, {note}.")
 # {doc}`page of floors <crosslingual_floors>`.
 
 # %%
-compare.save_verdicts(run, ("crosslingual_figure6", verdict, n_batches, note))
+scoreboard.save_verdicts(run, ("crosslingual_figure6", verdict, n_batches, note))
 run.provenance(
     n=f"{n_sentences} sentences with people's links, {n_batches} batches of eight messages",
     note=f"layer {LAYER}; languages: {', '.join(languages)}",

@@ -24,9 +24,10 @@ import torch
 from IPython.display import Markdown, display
 
 from faithbook.engine import study
-from faithbook.results import compare, figures
-from faithbook.results.compare import AGGREGATED, ERASING, PAPER_LANGUAGES
-from faithbook.results.figures import PALETTE, row_label
+from faithbook.papers.zaman_belinkov import AGGREGATED, ERASING, PAPER_LANGUAGES
+from faithbook.results import claims, figures, published, reference, resampling, tables
+from faithbook.results.figures import PALETTE
+from faithbook.results.labels import row_label
 from faithlib.metrics import erasure_rationales, first_batch_fault
 from faithlib.metrics.crosslingual import ERASURE_BINS
 
@@ -51,7 +52,7 @@ n_messages, n_erased = rho.input.nunique(), erasure.input.nunique()
 
 # %%
 CELLS = ["model", "language", "choice", "method", "aggregation"]
-changed = compare.resample_means(released, value="rho", unit="input", cells=CELLS)
+changed = resampling.resample_means(released, value="rho", unit="input", cells=CELLS)
 POINTS = {
     "embedded twice": "E2 embedded twice",
     "probability": "E4 probability",
@@ -71,7 +72,7 @@ for choice, point in POINTS.items():
         )
 # E3: three rows of the main run, of which the first two are meant to differ.
 whole = rho[rho.setting == "main"]
-power = compare.resample_means(
+power = resampling.resample_means(
     whole, value="rho", unit="input", cells=["model", "language", "output", "method", "aggregation"]
 )
 for aggregation in ("l2", "mean"):
@@ -84,8 +85,8 @@ for aggregation in ("l2", "mean"):
         | {"estimate": found.estimate, "low": found.low, "high": found.high}
     )
 effects = pd.DataFrame(rows)
-figures.table(
-    compare.with_reference(effects, "crosslingual_deviations_effects", on=["choice", "method", "aggregation"]),
+tables.table(
+    reference.with_reference(effects, "crosslingual_deviations_effects", on=["choice", "method", "aggregation"]),
     run,
     "crosslingual_deviations_effects",
     caption="Every effect on rho of the top prediction: other choice less ours, 95 % intervals over n messages",
@@ -122,7 +123,7 @@ figures.save(
 def shown(name, caption, point):
     """The effects of one point as a table."""
     part = effects[effects.point == point].drop(columns=["point", "choice"])
-    display(figures.table(part, run, name, caption=caption))
+    display(tables.table(part, run, name, caption=caption))
 
 
 # %% [markdown]
@@ -160,7 +161,7 @@ COLUMNS = ["comprehensiveness", "sufficiency"]
 COLUMNS += [f"{name}_first_batch" for name in COLUMNS]
 rated = erasure[~erasure.method.isin(["uniform", "random", "guided_backprop_released"])]
 long = rated.melt(["input", "model", *ROW], COLUMNS, "metric", "value")
-over_texts = compare.resample_means(long, value="value", unit="input", cells=["metric", "model", *ROW])
+over_texts = resampling.resample_means(long, value="value", unit="input", cells=["metric", "model", *ROW])
 
 
 def spread(metric):
@@ -183,8 +184,8 @@ spreads = pd.DataFrame(
 )
 # Texts that share a window are no separate texts: an interval for the faulty numbers would be too narrow.
 spreads.loc[spreads.answers == "first batch", ["low", "high"]] = np.nan
-figures.table(
-    compare.with_reference(spreads, "crosslingual_deviations_e1", on=["metric", "answers"]),
+tables.table(
+    reference.with_reference(spreads, "crosslingual_deviations_e1", on=["metric", "answers"]),
     run,
     "crosslingual_deviations_e1",
     caption="E1: standard deviation over rows of the mean score, with right answers and with those of the first batch",
@@ -225,7 +226,7 @@ shown("crosslingual_deviations_e2", "E2: rho of the function that embeds twice, 
 # - *Here:* `guided_backprop` does at GELU what its paper does at ReLU; the row `guided_backprop_released` is captum's.
 
 # %%
-printed = compare.published("crosslingual_table1").set_index(["method", "aggregation", "output"]).value
+printed = published.table("crosslingual_table1").set_index(["method", "aggregation", "output"]).value
 apart = [abs(printed["guided_backprop", "l2", o] - printed["saliency", "l2", o]) for o in ("top_prediction", "loss")]
 both = {"aggregation": "l2", "output": ["top_prediction", "loss"]}
 gap = power.difference(both | {"method": "guided_backprop_released"}, both | {"method": "saliency"})
@@ -263,7 +264,7 @@ shown("crosslingual_deviations_e4", "E4: rho of the probability, less that of th
 METHODS = [*AGGREGATED, *ERASING]
 E5 = ["mean of pieces", "mean of links", "means of both", "unaligned left out", "no copied words"]
 E5 += ["means, aligned, no copied words"]
-settings = compare.resample_means(
+settings = resampling.resample_means(
     rho[rho.method.isin([*METHODS, "uniform"])],
     value="rho",
     unit="input",
@@ -278,8 +279,8 @@ for setting in E5:
         | {"estimate": found.estimate, "low": found.low, "high": found.high}
     )
 e5 = pd.DataFrame(rows)
-figures.table(
-    compare.with_reference(e5, "crosslingual_deviations_e5", on=["setting"]),
+tables.table(
+    reference.with_reference(e5, "crosslingual_deviations_e5", on=["setting"]),
     run,
     "crosslingual_deviations_e5",
     caption="E5: change of rho, mean over the thirteen rows and both outputs",
@@ -294,7 +295,7 @@ figures.table(
 # - *Here:* the four of the text where they are averaged over. What the printed accuracies themselves say:
 
 # %%
-accuracies = compare.published("crosslingual_table7")
+accuracies = published.table("crosslingual_table7")
 TOP = 5
 first = {
     model: set(part[part.language != "en"].nlargest(TOP, "value", keep="all").language)
@@ -317,7 +318,7 @@ Markdown(
 # - *Here:* the mean over five. `empty_bin=True` divides by six.
 
 # %%
-table3 = compare.published("crosslingual_table3").groupby("metric").value.mean()
+table3 = published.table("crosslingual_table3").groupby("metric").value.mean()
 fraction = len(ERASURE_BINS) / (len(ERASURE_BINS) + 1)
 Markdown(
     "Means over the rows of Table 3: "
@@ -345,8 +346,8 @@ def bin_sizes(n, rounding):
 
 
 differs = {n: (bin_sizes(n, "up") != bin_sizes(n, "nearest")).double().mean().item() for n in set(lengths)}
-found = compare.mean_interval(lengths.map(differs))
-single = compare.mean_interval(
+found = resampling.mean_interval(lengths.map(differs))
+single = resampling.mean_interval(
     lengths.map({n: len(set(bin_sizes(n, "nearest").tolist())) for n in set(lengths)}).astype(float)
 )
 Markdown(
@@ -421,7 +422,7 @@ shown("crosslingual_deviations_e14", "E14: rho of LIME with a lasso, less a ridg
 # ## In one sentence each
 
 # %%
-clear = effects[(effects.low > 0) | (effects.high < 0)] if n_messages >= compare.FEWEST_UNITS else effects[:0]
+clear = effects[(effects.low > 0) | (effects.high < 0)] if n_messages >= claims.FEWEST_UNITS else effects[:0]
 lines = [
     f"- {point}: "
     + (

@@ -35,21 +35,13 @@ import torch
 from IPython.display import Markdown
 
 from faithbook.engine import study
-from faithbook.results import compare, figures
-from faithbook.results.compare import (
-    AGGREGATED,
-    ERASING,
-    OUTPUT_NAMES,
-    PAPER_LANGUAGES,
-    THIRTEEN,
-    Interval,
-    highest,
-    less,
-    lowest,
-    part,
-    row_means,
-)
-from faithbook.results.figures import OURS, PALETTE, PUBLISHED, row_label
+from faithbook.papers.zaman_belinkov import AGGREGATED, ERASING, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
+from faithbook.results import claims, figures, page, published, reference, resampling, scoreboard, tables
+from faithbook.results.claims import part
+from faithbook.results.figures import OURS, PALETTE, PUBLISHED
+from faithbook.results.labels import row_label
+from faithbook.results.quantities import row_means
+from faithbook.results.resampling import Interval, highest, less, lowest
 from faithlib.metrics import ERASURE_BINS, first_batch_fault
 
 run = study.start("crosslingual_erasure", profile=profile)
@@ -72,11 +64,11 @@ n_both = min(n_erased, n_rho)
 long = erased.melt(
     ["input", "model", "seed", "method", "aggregation", "output"], list(METRICS), var_name="metric", value_name="value"
 )
-power = compare.resample_means(
+power = resampling.resample_means(
     long, value="value", unit="input", cells=["metric", "model", "method", "aggregation", "output"]
 )
 # Messages of rho are other messages than those of erasure: they are drawn by themselves.
-power_rho = compare.resample_means(
+power_rho = resampling.resample_means(
     rho, value="rho", unit="input", cells=["model", "language", "method", "aggregation", "output"], seed=1
 )
 
@@ -129,7 +121,7 @@ def tau_with(printed, metric, output, **how):
 # without ReLU modules, plain saliency.
 
 # %%
-theirs = compare.published("crosslingual_table3").set_index(["metric", "method", "aggregation", "output"]).value
+theirs = published.table("crosslingual_table3").set_index(["metric", "method", "aggregation", "output"]).value
 ROW = ["metric", "method", "aggregation", "output"]
 table3 = pd.DataFrame(
     [
@@ -142,8 +134,8 @@ table3 = pd.DataFrame(
     ]
 ).assign(n=n_erased)
 table3.insert(len(ROW) + 1, "published × 6/5", table3.published * SIX_FIFTHS)
-table3 = compare.with_reference(table3, "crosslingual_table3", on=ROW)
-figures.table(
+table3 = reference.with_reference(table3, "crosslingual_table3", on=ROW)
+tables.table(
     table3,
     run,
     "crosslingual_table3",
@@ -229,7 +221,7 @@ over_seeds = of_seeds.groupby(level=["model", *ROW]).std()  # NaN for one seed
 
 def by_architecture(metric):
     """Rows of Table 9 or 10: each model alone, and the spread over seeds."""
-    printed = compare.published(TABLE_OF[metric]).set_index(["model", "method", "aggregation", "output"])
+    printed = published.table(TABLE_OF[metric]).set_index(["model", "method", "aggregation", "output"])
     rows = []
     for model in models:
         for output in OUTPUT_NAMES:
@@ -247,18 +239,18 @@ def by_architecture(metric):
     return pd.DataFrame(rows).assign(n=n_erased)
 
 
-tables = {metric: by_architecture(metric) for metric in METRICS}
+frames = {metric: by_architecture(metric) for metric in METRICS}
 KEYS = ["model", "method", "aggregation", "output"]
-figures.table(
-    compare.with_reference(tables["comprehensiveness"], TABLE_OF["comprehensiveness"], on=KEYS),
+tables.table(
+    reference.with_reference(frames["comprehensiveness"], TABLE_OF["comprehensiveness"], on=KEYS),
     run,
     TABLE_OF["comprehensiveness"],
     caption="Comprehensiveness of each architecture, with 95 % interval over n messages and spread over seeds",
 )
 
 # %%
-figures.table(
-    compare.with_reference(tables["sufficiency"], TABLE_OF["sufficiency"], on=KEYS),
+tables.table(
+    reference.with_reference(frames["sufficiency"], TABLE_OF["sufficiency"], on=KEYS),
     run,
     TABLE_OF["sufficiency"],
     caption="Sufficiency of each architecture, with 95 % interval over n messages and spread over seeds",
@@ -280,7 +272,7 @@ def beside(frame, column):
 
 def printed_beside(table):
     """A printed table with one row an explanation, one column an architecture; activation once, as it has one value."""
-    wide = compare.published(table).pivot_table(
+    wide = published.table(table).pivot_table(
         index=["method", "aggregation", "output"], columns="model", values="value", sort=False
     )[["mbert", "xlm_r_base"]]
     names = wide.index
@@ -297,7 +289,7 @@ fig, axes = plt.subplots(1, 2, figsize=(9.5, 4.4))
 spoken = []
 for ax, metric in zip(axes, METRICS, strict=True):
     printed = printed_beside(TABLE_OF[metric]) * SIX_FIFTHS
-    frame = tables[metric]
+    frame = frames[metric]
     frame = frame[~((frame.method == "activation") & (frame.output == "loss"))]
     ours = beside(frame, "estimate")
     low, high = (beside(frame, end) for end in ("low", "high"))
@@ -342,13 +334,13 @@ PRINTED = {"rho": ("crosslingual_table8", "crosslingual_table1"), "comprehensive
 
 def printed_means(metric):
     """The 26 printed means of a metric, activation twice as printed."""
-    frame = compare.published(PRINTED[metric][1])
+    frame = published.table(PRINTED[metric][1])
     return frame[frame.metric == metric].value.to_numpy()
 
 
 def own_account(metric):
     """What a metric's printed tables say about noise: spread over seeds and over rows, agreement of architectures."""
-    frame = compare.published(PRINTED[metric][0])
+    frame = published.table(PRINTED[metric][0])
     pairs = printed_beside(PRINTED[metric][0])
     noise = math.sqrt((frame.spread**2).mean() / (pairs.shape[1] * PRINTED_SEEDS))
     spread = printed_means(metric).std()
@@ -362,7 +354,7 @@ def own_account(metric):
 
 
 accounts = pd.DataFrame([own_account(metric) for metric in PRINTED])
-figures.table(
+tables.table(
     accounts,
     run,
     "crosslingual_erasure_printed",
@@ -400,7 +392,7 @@ def windows_read(inputs):
 
 read = pd.DataFrame([{"whose": name} | windows_read(n) for name, n in (("paper", PAPER_INPUTS), ("ours", n_erased))])
 theirs_read, ours_read = read.to_dict("records")
-figures.table(
+tables.table(
     read,
     run,
     "crosslingual_erasure_windows",
@@ -443,7 +435,7 @@ for metric in METRICS:
         | {"tau, fault": kendall(right.mean(axis=0), wrong.mean(axis=0))}
     )
 fault = pd.DataFrame(rows).assign(n=n_erased, few=ours_read["inputs read"])
-figures.table(
+tables.table(
     fault,
     run,
     "crosslingual_erasure_fault",
@@ -606,8 +598,8 @@ for metric in METRICS:
     rows.append(spread_row(metric, spreads[metric], "messages", deviation, SIX_FIFTHS))
     rows.append(spread_row(f"{metric}, fault", faulty_spreads[metric], "windows", deviation, SIX_FIFTHS))
 spread_table = pd.DataFrame(rows)
-figures.table(
-    compare.with_reference(spread_table, "crosslingual_erasure_spread", on=["metric"]),
+tables.table(
+    reference.with_reference(spread_table, "crosslingual_erasure_spread", on=["metric"]),
     run,
     "crosslingual_erasure_spread",
     digits=4,
@@ -644,8 +636,8 @@ signal = pd.DataFrame(
         for name, found in shares.items()
     ]
 )
-figures.table(
-    compare.with_reference(signal, "crosslingual_erasure_signal", on=["metric"]),
+tables.table(
+    reference.with_reference(signal, "crosslingual_erasure_signal", on=["metric"]),
     run,
     "crosslingual_erasure_signal",
     caption=f"Share of signal (estimate) with 95 % interval, F, messages needed to tell two typical methods apart, and "
@@ -738,8 +730,8 @@ for name, pairs in gaps.items():
             | {"pairs": pairs.shape[1]}
         )
 curve = pd.DataFrame(rows)
-figures.table(
-    compare.with_reference(curve, "crosslingual_erasure_curve", on=["metric", "messages"]),
+tables.table(
+    reference.with_reference(curve, "crosslingual_erasure_curve", on=["metric", "messages"]),
     run,
     "crosslingual_erasure_curve",
     caption="Share of pairs of explanations told apart, by number of messages",
@@ -787,7 +779,7 @@ def repeated(values, size, seed=0):
     taus = []
     for _ in range(SUBSETS):
         drawn = generator.permutation(len(values))[: 2 * size]
-        first, second = (values[part].mean(axis=0) for part in (drawn[:size], drawn[size:]))
+        first, second = (values[half].mean(axis=0) for half in (drawn[:size], drawn[size:]))
         taus.append((np.sign(first[LEFT] - first[RIGHT]) * np.sign(second[LEFT] - second[RIGHT])).mean())
     return np.array(taus)
 
@@ -806,8 +798,8 @@ for name, pairs in gaps.items():
         | {"own": len(pairs), "told apart, own": told_apart(pairs)}
     )
 equal = pd.DataFrame(rows)
-figures.table(
-    compare.with_reference(equal, "crosslingual_erasure_equal", on=["metric"]),
+tables.table(
+    reference.with_reference(equal, "crosslingual_erasure_equal", on=["metric"]),
     run,
     "crosslingual_erasure_equal",
     caption="Share of pairs told apart with equally many messages: all that every metric has, half of them (estimate, "
@@ -828,8 +820,8 @@ def against(frame, value, floor, sign):
     """How many of the explanations are clearly better, and how many clearly worse, than a floor."""
     values = matrix(frame, value, [*KEYS24, (floor, "none", "none")])
     gains = sign * (values[:, :-1] - values[:, -1:])
-    found = [compare.mean_interval(column) for column in gains.T]
-    clear = len(values) >= compare.FEWEST_UNITS  # the bootstrap of a handful sees too little
+    found = [resampling.mean_interval(column) for column in gains.T]
+    clear = len(values) >= claims.FEWEST_UNITS  # the bootstrap of a handful sees too little
     better = sum(one.low > 0 for one in found)
     worse = sum(one.high < 0 for one in found)
     return {"floor": floor, "n": len(values), "explanations": len(found), "better": better, "worse": worse} | {
@@ -845,7 +837,7 @@ floors = pd.DataFrame(
         for floor in ("random", "uniform")
     ]
 )
-figures.table(
+tables.table(
     floors,
     run,
     "crosslingual_erasure_floors",
@@ -908,7 +900,7 @@ spent = spent.reset_index().rename(columns=lambda name: name.replace("_", " ") i
 spent["hours, paper's texts"] = spent.seconds * PAPER_TEXTS / 3600
 spent["paper"] = spent.method.map(SAID)
 spent["n"] = texts
-figures.table(
+tables.table(
     spent,
     run,
     "crosslingual_erasure_costs",
@@ -1047,8 +1039,8 @@ for row in THIRTEEN:
         gain = power.interval(less(*both), metric="sufficiency")
         parts.append(part("figure4, output", f"loss better than top prediction, {row_label(*row)}", gain))
 parts = pd.DataFrame(parts)
-figures.table(
-    compare.with_reference(parts, "crosslingual_erasure_parts", on=["claim", "part"]),
+tables.table(
+    reference.with_reference(parts, "crosslingual_erasure_parts", on=["claim", "part"]),
     run,
     "crosslingual_erasure_parts",
     caption="Parts of the claims with 95 % intervals",
@@ -1063,32 +1055,32 @@ def verdicts_of(name):
 
 def no_winner(verdicts):
     """Verdict on "neither side wins throughout": clear differences both ways."""
-    if {compare.HOLDS, compare.FAILS} <= set(verdicts):
-        return compare.HOLDS
-    return compare.FAILS if len(set(verdicts)) == 1 and compare.INCONCLUSIVE not in verdicts else compare.INCONCLUSIVE
+    if {claims.HOLDS, claims.FAILS} <= set(verdicts):
+        return claims.HOLDS
+    return claims.FAILS if len(set(verdicts)) == 1 and claims.INCONCLUSIVE not in verdicts else claims.INCONCLUSIVE
 
 
 def counted(name):
     """Which way the parts of "neither side wins" point."""
     found = verdicts_of(name)
-    return f"{found.count(compare.HOLDS)} of {len(found)} clearly for, {found.count(compare.FAILS)} clearly against"
+    return f"{found.count(claims.HOLDS)} of {len(found)} clearly for, {found.count(claims.FAILS)} clearly against"
 
 
 def told(name):
     """A claim's parts in words."""
-    return f"{where}: {compare.parts_told(parts, name)}"
+    return f"{where}: {claims.parts_told(parts, name)}"
 
 
-known = compare.index("claims", "zaman_belinkov_2022").set_index("id")
+known = published.index("claims", "zaman_belinkov_2022").set_index("id")
 CLAIMS = ["xl_c07", "xl_c08", "xl_c09", "xl_c10"]
-by_claim = {name: compare.every(verdicts_of(name)) for name in CLAIMS}
+by_claim = {name: claims.every(verdicts_of(name)) for name in CLAIMS}
 claim_notes = {name: told(name) for name in CLAIMS}
 claim_notes["xl_c09"] += f"; pairs told apart with {smallest} messages: {apart_words}"
 claim_n = dict.fromkeys(CLAIMS, n_erased) | {"xl_c09": n_both, "xl_c10": n_both}
 
 of_models = {}
 for metric in METRICS:
-    printed = compare.published(TABLE_OF[metric]).set_index(["model", "method", "aggregation", "output"]).value
+    printed = published.table(TABLE_OF[metric]).set_index(["model", "method", "aggregation", "output"]).value
     of_models[metric] = [
         power.interval(
             tau_with(printed_rows(printed, ARCHITECTURES[model], output), metric, output, model=model), metric=metric
@@ -1099,10 +1091,10 @@ for metric in METRICS:
     ]
 lowest_tau = {metric: min(found, key=lambda one: one.estimate) for metric, found in of_models.items()}
 table_verdicts = {
-    "crosslingual_table3": compare.every(compare.claim(found) for found in ranked.values()),
-    **{TABLE_OF[metric]: compare.every(map(compare.claim, found)) for metric, found in of_models.items()},
-    "crosslingual_figure3": compare.every(verdicts_of("xl_c08") + verdicts_of("figure3")),
-    "crosslingual_figure4": compare.every(
+    "crosslingual_table3": claims.every(claims.verdict(found) for found in ranked.values()),
+    **{TABLE_OF[metric]: claims.every(map(claims.verdict, found)) for metric, found in of_models.items()},
+    "crosslingual_figure3": claims.every(verdicts_of("xl_c08") + verdicts_of("figure3")),
+    "crosslingual_figure4": claims.every(
         no_winner(verdicts_of(f"figure4, {what}")) for what in ("aggregation", "output")
     ),
 }
@@ -1114,12 +1106,11 @@ table_notes = {
     f"prediction {counted('figure4, output')}",
 }
 lines = [
-    f"- {name[-3:]} {figures.badge(verdict)} {known.claim[name]}. {claim_notes[name]}."
+    f"- {name[-3:]} {page.badge(verdict)} {known.claim[name]}. {claim_notes[name]}."
     for name, verdict in by_claim.items()
 ]
 lines += [
-    f"- {name.removeprefix('crosslingual_')} {figures.badge(v)} {table_notes[name]}."
-    for name, v in table_verdicts.items()
+    f"- {name.removeprefix('crosslingual_')} {page.badge(v)} {table_notes[name]}." for name, v in table_verdicts.items()
 ]
 Markdown("\n".join(lines))
 
@@ -1152,7 +1143,7 @@ Markdown(
 )
 
 # %%
-compare.save_verdicts(
+scoreboard.save_verdicts(
     run,
     *((name, verdict, n_erased, table_notes[name]) for name, verdict in table_verdicts.items()),
     *((name, verdict, claim_n[name], claim_notes[name]) for name, verdict in by_claim.items()),

@@ -23,8 +23,9 @@ import torch
 from IPython.display import Markdown
 
 from faithbook.engine import study
-from faithbook.results import compare, figures
-from faithbook.results.figures import OURS, PALETTE, PUBLISHED, label
+from faithbook.results import claims, figures, page, scoreboard, tables
+from faithbook.results.figures import OURS, PALETTE, PUBLISHED
+from faithbook.results.labels import label
 from faithlib.metrics import aligned_scores, crosslingual_rho
 
 run = study.start("crosslingual_example", profile=profile)
@@ -101,7 +102,7 @@ value = correlation(english, other)
 saved = rho[(rho.language == LANGUAGE) & (rho.input == message) & (rho.setting == "main")]
 saved = saved.set_index(["method", "aggregation", "output"]).rho
 # The page computes anew what the study has computed: they have to be the same number.
-check = compare.match(value, saved[SHOWN], tolerance=1e-4)
+check = claims.match(value, saved[SHOWN], tolerance=1e-4)
 
 # %% [markdown]
 # ### Steps a to c in one picture
@@ -191,7 +192,7 @@ def ranked(here, there):
 
 
 steps = ranked(english, other)
-figures.table(
+tables.table(
     steps,
     run,
     "crosslingual_example_steps",
@@ -218,8 +219,8 @@ figures.save(
 )
 
 # %%
-figures.verdict_line(
-    compare.NOT_RECOMPUTABLE,
+page.verdict_line(
+    claims.NOT_RECOMPUTABLE,
     f"Figure 1 is an illustration. On our pair rho is {value:.3f}; from the ranks of the table {by_hand:.3f}; as the study "
     f"saved it {saved[SHOWN]:.3f} ({check}).",
 )
@@ -233,7 +234,7 @@ figures.verdict_line(
 
 # %%
 floor = ranked(scores_of("en", message, FLOOR), scores_of(LANGUAGE, message, FLOOR))
-figures.table(
+tables.table(
     floor.drop(columns="pieces"),
     run,
     "crosslingual_example_floor",
@@ -252,7 +253,7 @@ everywhere = pd.DataFrame(
         for method, aggregation, output in ROWS
     ]
 )
-figures.table(
+tables.table(
     everywhere,
     run,
     "crosslingual_example_languages",
@@ -294,8 +295,8 @@ figures.save(
 # may link a word to several, so step (c) seldom adds up anything here.
 
 # %%
-compare.save_verdicts(
-    run, ("crosslingual_figure1", compare.NOT_RECOMPUTABLE, 1, "an illustration; one of ours is drawn in its place")
+scoreboard.save_verdicts(
+    run, ("crosslingual_figure1", claims.NOT_RECOMPUTABLE, 1, "an illustration; one of ours is drawn in its place")
 )
 Markdown(f"rho of the pair drawn above: {value:.3f} ({len(english)} words, {len(pairs)} links).")
 

@@ -33,9 +33,11 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine import study
-from faithbook.results import compare, figures
-from faithbook.results.compare import PAPER_LANGUAGES, THIRTEEN, Interval, highest, less
-from faithbook.results.figures import OURS, PALETTE, row_label
+from faithbook.papers.zaman_belinkov import PAPER_LANGUAGES, THIRTEEN
+from faithbook.results import claims, figures, reference, resampling, tables
+from faithbook.results.figures import OURS, PALETTE
+from faithbook.results.labels import row_label
+from faithbook.results.resampling import Interval, highest, less
 
 run = study.start("crosslingual_floors", profile=profile)
 figures.theme()
@@ -79,10 +81,10 @@ links["more links"] = (links.links - links.linked_words) / links.linked_words.wh
 links["copied"] = links.copied_words / links.words
 SHARES = ["pieces a word", "pieces a word there", "linked", "more links", "copied"]
 counted = links.melt(["language", "input"], SHARES, "quantity", "value")
-drawn = compare.resample_means(counted, value="value", unit="input", cells=["language", "quantity"])
+drawn = resampling.resample_means(counted, value="value", unit="input", cells=["language", "quantity"])
 shares = drawn.table().drop(columns="dropped")
-figures.table(
-    compare.with_reference(shares, "crosslingual_floors_texts", on=["language", "quantity"]),
+tables.table(
+    reference.with_reference(shares, "crosslingual_floors_texts", on=["language", "quantity"]),
     run,
     "crosslingual_floors_texts",
     caption="Words, pieces and links of each language with intervals",
@@ -92,7 +94,7 @@ figures.table(
 # %%
 brief = shares.pivot(index="language", columns="quantity", values="estimate")[SHARES].reset_index()
 brief.insert(1, "n", n_messages)
-figures.table(brief, run, "crosslingual_floors_texts_brief", caption="Words, pieces and links: means over n messages")
+tables.table(brief, run, "crosslingual_floors_texts_brief", caption="Words, pieces and links: means over n messages")
 
 # %%
 mean_share = brief.set_index("language")[SHARES].mean()
@@ -118,10 +120,10 @@ Markdown(
 # %%
 def over_languages(chosen):
     """Cells of setting and row: means over models and languages, as in Table 1, and their draws."""
-    power = compare.resample_means(
+    power = resampling.resample_means(
         rho[rho.language.isin(chosen)], value="rho", unit="input", cells=["model", "language", *KEYS]
     )
-    return compare.Resampled(
+    return resampling.Resampled(
         power.estimate.groupby(level=KEYS).mean(),
         power.draws.T.groupby(level=KEYS).mean().T,
         power.n.groupby(level=KEYS).min(),
@@ -166,8 +168,8 @@ table = pd.DataFrame(
         for method, aggregation in ROWS
     ]
 )
-figures.table(
-    compare.with_reference(table, "crosslingual_floors", on=KEYS),
+tables.table(
+    reference.with_reference(table, "crosslingual_floors", on=KEYS),
     run,
     "crosslingual_floors",
     caption="Every row in every setting, with 95 % intervals over n messages",
@@ -178,7 +180,7 @@ figures.table(
 wide = table[table.output == "loss"].pivot(index=["method", "aggregation"], columns="setting", values="estimate")
 wide = wide.reindex(index=ROWS, columns=list(SETTINGS)).rename(columns=SETTINGS).reset_index()
 wide.insert(2, "kind", ["floor" if row in FLOORS else "" for row in ROWS])
-figures.table(
+tables.table(
     wide,
     run,
     "crosslingual_floors_brief",
@@ -260,14 +262,14 @@ for setting in SETTINGS:
         for row in METHODS:
             here = interval(*lead(setting, row, output, floors_in(setting)))
             entry = dict(zip(KEYS, cell(setting, row, output), strict=True))
-            entry |= numbers(here) | {"verdict": compare.claim(here)}
+            entry |= numbers(here) | {"verdict": claims.verdict(here)}
             if ("uniform", "none") in floors_in(setting):
                 over = interval(*lead(setting, row, output, [("uniform", "none")]))
                 entry |= {"over uniform": over.estimate, "uniform low": over.low, "uniform high": over.high}
             found.append(entry)
 leads = pd.DataFrame(found)
-figures.table(
-    compare.with_reference(leads, "crosslingual_floors_leads", on=KEYS),
+tables.table(
+    reference.with_reference(leads, "crosslingual_floors_leads", on=KEYS),
     run,
     "crosslingual_floors_leads",
     caption="Every method's lead over the highest floor (estimate) and over uniform scores",
@@ -276,8 +278,8 @@ figures.table(
 
 # %%
 COUNTED = {
-    "above all floors": lambda verdicts: (verdicts == compare.HOLDS).sum(),
-    "below the highest": lambda verdicts: (verdicts == compare.FAILS).sum(),
+    "above all floors": lambda verdicts: (verdicts == claims.HOLDS).sum(),
+    "below the highest": lambda verdicts: (verdicts == claims.FAILS).sum(),
     "methods": "size",
 }
 above = leads.groupby(["output", "setting"], sort=False).verdict.agg(**COUNTED).reset_index()
@@ -287,8 +289,8 @@ above["best method"] = [row_label(one.method, one.aggregation) for one in at]
 for name in ("estimate", "low", "high", "n"):
     above[name] = [one[name] for one in at]
 above["setting"] = above.setting.map(SETTINGS)
-figures.table(
-    compare.with_reference(above, "crosslingual_floors_above", on=["output", "setting"]),
+tables.table(
+    reference.with_reference(above, "crosslingual_floors_above", on=["output", "setting"]),
     run,
     "crosslingual_floors_above",
     caption="Methods whose lead over the highest floor has an interval above zero, or below; and the best method's lead",
@@ -322,8 +324,8 @@ for output, row in leaders.items():
             | {"change": change.estimate, "change low": change.low, "change high": change.high}
         )
 left = pd.DataFrame(left)
-figures.table(
-    compare.with_reference(left, "crosslingual_floors_left", on=["output", "setting"]),
+tables.table(
+    reference.with_reference(left, "crosslingual_floors_left", on=["output", "setting"]),
     run,
     "crosslingual_floors_left",
     caption="The leader's lead over a floor in each setting (estimate), and its change from the published setting",
@@ -356,8 +358,8 @@ taus = pd.DataFrame(
         if setting != "main"
     ]
 )  # fmt: skip
-figures.table(
-    compare.with_reference(taus, "crosslingual_floors_taus", on=["output", "setting"]),
+tables.table(
+    reference.with_reference(taus, "crosslingual_floors_taus", on=["output", "setting"]),
     run,
     "crosslingual_floors_taus",
     digits=2,
@@ -377,7 +379,7 @@ def value(setting, row, output="loss"):
 def remaining(setting, output):
     """Names of the methods above all floors, and how many there are of how many."""
     part = leads[(leads.setting == setting) & (leads.output == output)]
-    holding = part[part.verdict == compare.HOLDS]
+    holding = part[part.verdict == claims.HOLDS]
     return ", ".join(row_label(r.method, r.aggregation) for r in holding.itertuples()) or "none"
 
 
@@ -406,7 +408,7 @@ lines.append(
     + "; ".join(f"{OUTPUTS[o]} {r.estimate:.2f} [{r.low:.2f}, {r.high:.2f}]" for o, r in same.iterrows())
     + "."
 )
-if n_messages < compare.FEWEST_UNITS:
+if n_messages < claims.FEWEST_UNITS:
     lines.append(f"- With {n_messages} messages (profile `{profile}`) nothing here decides anything.")
 Markdown("\n".join(lines))
 

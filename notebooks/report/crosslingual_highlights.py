@@ -26,20 +26,13 @@ import torch
 from IPython.display import Markdown
 
 from faithbook.engine import study
-from faithbook.results import compare, figures
-from faithbook.results.compare import (
-    AGGREGATED,
-    ERASING,
-    OUTPUT_NAMES,
-    PAPER_LANGUAGES,
-    THIRTEEN,
-    Interval,
-    highest,
-    less,
-    part,
-    row_means,
-)
-from faithbook.results.figures import PALETTE, PUBLISHED, row_label
+from faithbook.papers.zaman_belinkov import AGGREGATED, ERASING, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
+from faithbook.results import claims, figures, page, published, reference, resampling, scoreboard, tables
+from faithbook.results.claims import part
+from faithbook.results.figures import PALETTE, PUBLISHED
+from faithbook.results.labels import row_label
+from faithbook.results.quantities import row_means
+from faithbook.results.resampling import Interval, highest, less
 from faithlib.metrics import average_precision, project_rationale
 
 run = study.start("crosslingual_highlights", profile=profile)
@@ -72,12 +65,12 @@ def at(row, output):
 
 # %%
 plausible = study.load("crosslingual_plausibility", profile)
-power = compare.resample_means(plausible, value="average_precision", unit="input", cells=CELLS)
+power = resampling.resample_means(plausible, value="average_precision", unit="input", cells=CELLS)
 excerpts = plausible.drop_duplicates("input")
 n_excerpts = len(excerpts)
-share = compare.mean_interval(excerpts.marked / excerpts.words)
+share = resampling.mean_interval(excerpts.marked / excerpts.words)
 by_seed = plausible.groupby([*CELLS, "seed"]).average_precision.mean().groupby(CELLS).std()
-theirs = compare.published("crosslingual_table4").set_index(CELLS).value
+theirs = published.table("crosslingual_table4").set_index(CELLS).value
 
 
 def spread(row, output):
@@ -95,8 +88,8 @@ table4 = pd.DataFrame(
         for row in [*THIRTEEN, ("guided_backprop_released", "l2"), *FLOORS]
     ]
 ).assign(n=n_excerpts)
-figures.table(
-    compare.with_reference(table4, "crosslingual_table4", on=CELLS),
+tables.table(
+    reference.with_reference(table4, "crosslingual_table4", on=CELLS),
     run,
     "crosslingual_table4",
     caption="MAP: the paper's on e-SNLI, ours on excerpts of papers with 95 % interval over n excerpts, seeds averaged",
@@ -192,9 +185,9 @@ Markdown("; ".join(f"{OUTPUT_NAMES[output]}: {found}" for output, found in ranke
 rho = study.load("crosslingual_rho", profile)
 rho = rho[(rho.setting == "main") & rho.language.isin(PAPER_LANGUAGES) & rho.method.isin([*AGGREGATED, *ERASING])]
 # Another seed than for MAP: the two draw from different texts, and their draws are to be independent.
-rho_power = compare.resample_means(rho, value="rho", unit="input", cells=["model", "language", *CELLS], seed=1)
+rho_power = resampling.resample_means(rho, value="rho", unit="input", cells=["model", "language", *CELLS], seed=1)
 n_messages = rho.input.nunique()
-printed_rho = compare.published("crosslingual_table1").set_index(CELLS).value
+printed_rho = published.table("crosslingual_table1").set_index(CELLS).value
 MARKERS = dict(zip([*AGGREGATED, *ERASING], "osD^vPX*", strict=True))
 COLOURS = {"mean": PALETTE[1], "l2": PALETTE[0], "none": PALETTE[2]}
 
@@ -265,8 +258,8 @@ for output in OUTPUT_NAMES:
         | {"lead in rho": gain_rho.estimate, "lead in rho low": gain_rho.low, "lead in rho high": gain_rho.high}
     )
 winners = pd.DataFrame(rows)
-figures.table(
-    compare.with_reference(winners, "crosslingual_winners", on=["source", "output"]),
+tables.table(
+    reference.with_reference(winners, "crosslingual_winners", on=["source", "output"]),
     run,
     "crosslingual_winners",
     digits=2,
@@ -349,8 +342,8 @@ table = pd.DataFrame(
         }
     ]
 )
-figures.table(
-    compare.with_reference(table, "crosslingual_thresholds", on=["threshold of"]),
+tables.table(
+    reference.with_reference(table, "crosslingual_thresholds", on=["threshold of"]),
     run,
     "crosslingual_thresholds",
     caption="Thresholds, the F1 they reach with people's marks on n texts, and how large they are beside an even "
@@ -407,7 +400,7 @@ measured = pd.DataFrame(
         for quantity, value in replayed(key, rule).items()
     ]
 )
-five = compare.resample_means(
+five = resampling.resample_means(
     measured, value="value", unit="input", cells=["model", "language", "highlights", "quantity"]
 )
 models = list(dict.fromkeys(words.model))
@@ -416,7 +409,7 @@ n_highlighted = words.input.nunique()
 MAIN_RULE = next(iter(HIGHLIGHTS))
 
 # %%
-printed5 = compare.published("crosslingual_table5").set_index("language").value
+printed5 = published.table("crosslingual_table5").set_index("language").value
 
 
 def row_of(language, rule, chosen):
@@ -447,8 +440,8 @@ def table5_of(rule):
 
 
 by_rule = {rule: table5_of(rule) for rule in HIGHLIGHTS}
-figures.table(
-    compare.with_reference(by_rule[MAIN_RULE], "crosslingual_table5", on=["language", "model"]),
+tables.table(
+    reference.with_reference(by_rule[MAIN_RULE], "crosslingual_table5", on=["language", "model"]),
     run,
     "crosslingual_table5",
     caption="MAP of saliency (L2, loss) against projected marks, our threshold: the paper's on XNLI, ours on n "
@@ -457,8 +450,8 @@ figures.table(
 
 # %%
 every_rule = pd.concat(by_rule.values())
-figures.table(
-    compare.with_reference(every_rule, "crosslingual_table5_rules", on=["language", "model", "highlights"]),
+tables.table(
+    reference.with_reference(every_rule, "crosslingual_table5_rules", on=["language", "model", "highlights"]),
     run,
     "crosslingual_table5_rules",
     caption="The same with every way to mark",
@@ -485,10 +478,10 @@ lifts = {
     for rule in HIGHLIGHTS
 }
 brief["languages above random"] = [
-    sum(compare.claim(found) == compare.HOLDS for found in lifts[rule].values()) for rule in HIGHLIGHTS
+    sum(claims.verdict(found) == claims.HOLDS for found in lifts[rule].values()) for rule in HIGHLIGHTS
 ]
-figures.table(
-    compare.with_reference(brief.drop(columns=["without marks"]), "crosslingual_highlight_rules", on=["highlights"]),
+tables.table(
+    reference.with_reference(brief.drop(columns=["without marks"]), "crosslingual_highlight_rules", on=["highlights"]),
     run,
     "crosslingual_highlight_rules",
     caption=f"Three ways to mark, mean over {len(others)} languages and {len(models)} models: MAP with 95 % interval, "
@@ -561,16 +554,16 @@ Markdown(
 # recall, and the printed ones fit, or not, within rounding.
 
 # %%
-printed6 = compare.published("crosslingual_table6").pivot_table(index="language", columns="metric", values="value")
+printed6 = published.table("crosslingual_table6").pivot_table(index="language", columns="metric", values="value")
 table6 = printed6[["precision", "recall", "f1"]].add_prefix("published ").reset_index()
 table6["F1 of the two"] = 2 / (1 / table6["published precision"] + 1 / table6["published recall"])
 # Both printed parts and the printed F1 are rounded to two digits: together .01 at most.
 table6["arithmetic"] = [
-    compare.match(ours, theirs, tolerance=0.01)
+    claims.match(ours, theirs, tolerance=0.01)
     for ours, theirs in zip(table6["F1 of the two"], table6["published f1"], strict=True)
 ]
-table6["verdict"] = compare.NOT_RECOMPUTABLE
-figures.table(
+table6["verdict"] = claims.NOT_RECOMPUTABLE
+tables.table(
     table6,
     run,
     "crosslingual_table6",
@@ -625,7 +618,7 @@ for language, precision in printed6.precision.items():
             "half width": 1.96 * np.sqrt(precision * (1 - precision) / to_judge),
         }
     )
-figures.table(
+tables.table(
     pd.DataFrame(rows),
     run,
     "crosslingual_annotation",
@@ -671,8 +664,8 @@ for row in THIRTEEN:
 for language, found in lifts[MAIN_RULE].items():
     parts.append(part("crosslingual_table5", f"MAP less random, {language}", found))
 parts = pd.DataFrame(parts)
-figures.table(
-    compare.with_reference(parts, "crosslingual_highlights_parts", on=["claim", "part"]),
+tables.table(
+    reference.with_reference(parts, "crosslingual_highlights_parts", on=["claim", "part"]),
     run,
     "crosslingual_highlights_parts",
     caption="Parts of the claims with 95 % intervals",
@@ -682,15 +675,15 @@ figures.table(
 # %%
 def told(name):
     """A claim's parts in words."""
-    return f"{where}: {compare.parts_told(parts, name)}"
+    return f"{where}: {claims.parts_told(parts, name)}"
 
 
-by_claim = {name: compare.every(group.verdict) for name, group in parts.groupby("claim")}
+by_claim = {name: claims.every(group.verdict) for name, group in parts.groupby("claim")}
 above = brief.set_index("highlights")["languages above random"]
 marked_en = brief.set_index("highlights")["English marked"]
 verdicts = {
     "crosslingual_table4": (
-        compare.every(compare.claim(found) for found in ranked.values()),
+        claims.every(claims.verdict(found) for found in ranked.values()),
         n_excerpts,
         f"{where}, Kendall's tau with the printed order of rows: "
         + "; ".join(f"{OUTPUT_NAMES[output]} {found}" for output, found in ranked.items()),
@@ -708,18 +701,18 @@ verdicts = {
         f"{above['above an even spread']} of {len(others)} languages",
     ),
     "crosslingual_table6": (
-        compare.NOT_RECOMPUTABLE,
+        claims.NOT_RECOMPUTABLE,
         None,
         "human annotation; F1 follows from the printed precision and recall in "
-        f"{int((table6.arithmetic == compare.MATCH).sum())} of {len(table6)} languages",
+        f"{int((table6.arithmetic == claims.MATCH).sum())} of {len(table6)} languages",
     ),
     "xl_c11": (by_claim["xl_c11"], n_excerpts, told("xl_c11")),
     "xl_c12": (by_claim["xl_c12"], n_excerpts, told("xl_c12")),
 }
-known = compare.index("claims", "zaman_belinkov_2022").set_index("id").claim
+known = published.index("claims", "zaman_belinkov_2022").set_index("id").claim
 Markdown(
     "\n".join(
-        f"- {name.removeprefix('crosslingual_').removeprefix('xl_')} {figures.badge(verdict)} "
+        f"- {name.removeprefix('crosslingual_').removeprefix('xl_')} {page.badge(verdict)} "
         f"{known[name] + '. ' if name in known else ''}{note}."
         for name, (verdict, _, note) in verdicts.items()
     )
@@ -738,7 +731,7 @@ Markdown(
 # Intervals cover the choice of texts, not that of models, seeds or languages.
 
 # %%
-compare.save_verdicts(run, *((name, *line) for name, line in verdicts.items()))
+scoreboard.save_verdicts(run, *((name, *line) for name, line in verdicts.items()))
 run.provenance(
     n=f"{n_excerpts} excerpts, {n_messages} messages",
     note=f"models: {', '.join(models)}; languages: {', '.join(others)}",

@@ -26,18 +26,11 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine import study
-from faithbook.results import compare, figures
-from faithbook.results.compare import (
-    AGGREGATED,
-    ERASING,
-    OUTPUT_NAMES,
-    PAPER_LANGUAGES,
-    THIRTEEN,
-    Interval,
-    highest,
-    less,
-)
-from faithbook.results.figures import OURS, PALETTE, PUBLISHED, row_label
+from faithbook.papers.zaman_belinkov import AGGREGATED, ERASING, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
+from faithbook.results import claims, figures, page, published, quantities, reference, resampling, scoreboard, tables
+from faithbook.results.figures import OURS, PALETTE, PUBLISHED
+from faithbook.results.labels import row_label
+from faithbook.results.resampling import Interval, highest, less
 
 run = study.start("crosslingual_tables", profile=profile)
 figures.theme()
@@ -50,13 +43,13 @@ languages = list(dict.fromkeys(rho.language))
 main_languages = [language for language in languages if language in PAPER_LANGUAGES]
 others = [language for language in languages if language not in PAPER_LANGUAGES]
 n_messages = rho.input.nunique()
-power = compare.resample_means(rho, value="rho", unit="input", cells=CELLS)
+power = resampling.resample_means(rho, value="rho", unit="input", cells=CELLS)
 
 
 # %%
 def mean_of(rows, *, setting="main", languages=None, **labels):
     """The mean rho of rows (method, aggregation), a function of the cells: over languages, models and rows alike."""
-    return compare.row_means(rows, setting=setting, language=languages or main_languages, **labels)
+    return quantities.row_means(rows, setting=setting, language=languages or main_languages, **labels)
 
 
 def of_methods(function, *settings):
@@ -84,10 +77,10 @@ def numbers(function):
 # anew. That activation with L2 ignores the prediction, too, the paper does not say.
 
 # %%
-theirs = compare.published("crosslingual_table1").set_index(["method", "aggregation", "output"]).value
+theirs = published.table("crosslingual_table1").set_index(["method", "aggregation", "output"]).value
 
 
-def published(table, method, aggregation, output):
+def printed_value(table, method, aggregation, output):
     """The printed value, NaN where none is."""
     return table.get((method, aggregation, output), np.nan)
 
@@ -99,7 +92,7 @@ table1 = pd.DataFrame(
             "method": method,
             "aggregation": aggregation,
             "output": output,
-            "published": published(theirs, method, aggregation, output),
+            "published": printed_value(theirs, method, aggregation, output),
         }
         | numbers(mean_of([(method, aggregation)], output=output))
         for output in OUTPUT_NAMES
@@ -107,8 +100,8 @@ table1 = pd.DataFrame(
     ]
 )
 table1["n"] = n_messages
-table1 = compare.with_reference(table1, "crosslingual_table1", on=["method", "aggregation", "output"])
-figures.table(
+table1 = reference.with_reference(table1, "crosslingual_table1", on=["method", "aggregation", "output"])
+tables.table(
     table1,
     run,
     "crosslingual_table1",
@@ -151,7 +144,7 @@ def tau_with(printed, output, **how):
 
 def printed_rows(table, output):
     """The printed values of the thirteen rows."""
-    return np.array([published(table, *row, output) for row in THIRTEEN])
+    return np.array([printed_value(table, *row, output) for row in THIRTEEN])
 
 
 ranked = {output: of_methods(tau_with(printed_rows(theirs, output), output)) for output in OUTPUT_NAMES}
@@ -171,7 +164,7 @@ ARCHITECTURES = dict(zip(models, ["mbert", "xlm_r_base"], strict=False))
 
 def by_architecture(table, languages, name):
     """Rows of Tables 8 and 11 to 17: each model alone, over some languages."""
-    printed = compare.published(table).set_index(["model", "method", "aggregation", "output"]).value
+    printed = published.table(table).set_index(["model", "method", "aggregation", "output"]).value
     return pd.DataFrame(
         [
             {
@@ -193,8 +186,8 @@ def by_architecture(table, languages, name):
 
 table8 = by_architecture("crosslingual_table8", main_languages, "mean")
 keys = ["model", "method", "aggregation", "output"]
-figures.table(
-    compare.with_reference(table8, "crosslingual_table8", on=keys),
+tables.table(
+    reference.with_reference(table8, "crosslingual_table8", on=keys),
     run,
     "crosslingual_table8",
     caption="Rho of each architecture, mean over bg, de, es, fr and seeds",
@@ -212,7 +205,7 @@ figures.table(
 # %%
 predictions = study.load("crosslingual_predictions", profile)
 predictions["accuracy"] = (predictions.label == predictions.predicted).astype(float)
-reading = compare.resample_means(predictions, value="accuracy", unit="input", cells=["model", "language"])
+reading = resampling.resample_means(predictions, value="accuracy", unit="input", cells=["model", "language"])
 
 
 def accuracy_in(language, models=None):
@@ -240,7 +233,7 @@ by_language = {
 for number, frame in by_language.items():
     frame.insert(0, "table", number)
     frame.insert(1, "printed for", PRINTED[number])
-figures.table(
+tables.table(
     pd.concat(by_language.values()),
     run,
     "crosslingual_tables11to17",
@@ -272,8 +265,8 @@ for number, frame in by_language.items():
                 }
             )
 taus = pd.DataFrame(summary)
-figures.table(
-    compare.with_reference(taus.drop(columns="units"), "crosslingual_taus", on=["table", "model", "output"]),
+tables.table(
+    reference.with_reference(taus.drop(columns="units"), "crosslingual_taus", on=["table", "model", "output"]),
     run,
     "crosslingual_taus",
     digits=2,
@@ -291,8 +284,8 @@ figures.table(
 # rho averaged over the same thirteen rows and two outputs.
 
 # %%
-there2 = compare.published("crosslingual_table2").pivot_table(index="language", columns="metric", values="value")
-there7 = compare.published("crosslingual_table7").groupby("language").value.mean()
+there2 = published.table("crosslingual_table2").pivot_table(index="language", columns="metric", values="value")
+there7 = published.table("crosslingual_table7").groupby("language").value.mean()
 order = [*main_languages, *others]
 
 
@@ -310,8 +303,8 @@ table2 = pd.DataFrame(
         for language in order
     ]
 )  # fmt: skip
-figures.table(
-    compare.with_reference(table2, "crosslingual_table2", on=["language"]),
+tables.table(
+    reference.with_reference(table2, "crosslingual_table2", on=["language"]),
     run,
     "crosslingual_table2",
     caption="Rho by language, mean over all rows, and accuracy: the paper's on XNLI, ours with 95 % intervals",
@@ -327,12 +320,12 @@ table7 = pd.DataFrame(
         for found in [reading.interval(accuracy_in(language, [model]))]
     ]
 )
-printed7 = compare.published("crosslingual_table7").set_index(["model", "language"]).value
+printed7 = published.table("crosslingual_table7").set_index(["model", "language"]).value
 table7.insert(
     2, "published", [printed7.get((ARCHITECTURES.get(r.model), r.language), np.nan) for r in table7.itertuples()]
 )
-figures.table(
-    compare.with_reference(table7, "crosslingual_table7", on=["model", "language"]),
+tables.table(
+    reference.with_reference(table7, "crosslingual_table7", on=["model", "language"]),
     run,
     "crosslingual_table7",
     caption="Accuracy of each model in each language; published: multilingual BERT and XLM-R on XNLI",
@@ -407,8 +400,8 @@ figure7 = pd.DataFrame(
         for method, aggregation in [*THIRTEEN, ("uniform", "none")]
     ]
 ).assign(n=n_messages)
-figures.table(
-    compare.with_reference(figure7, "crosslingual_figure7", on=["links", "method", "aggregation"]),
+tables.table(
+    reference.with_reference(figure7, "crosslingual_figure7", on=["links", "method", "aggregation"]),
     run,
     "crosslingual_figure7",
     caption="Rho with the aligner's links and with random ones (loss), 95 % intervals over n messages",
@@ -453,7 +446,7 @@ figures.save(
 # %%
 def part(claim_id, says, function, **how):
     """A tested part of a claim on rho."""
-    return compare.part(claim_id, says, of_methods(function), **how)
+    return claims.part(claim_id, says, of_methods(function), **how)
 
 
 LEADER = ("input_x_gradient", "l2")
@@ -480,34 +473,34 @@ parts.append(part("xl_c05", "correlation of rho and accuracy over languages", pe
 for language in main_languages:
     for other in WORST:
         gap = reading.interval(less(accuracy_in(language), accuracy_in(other)))
-        parts.append(compare.part("xl_c06", f"accuracy in {language} less {other}", gap))
+        parts.append(claims.part("xl_c06", f"accuracy in {language} less {other}", gap))
 parts = pd.DataFrame(parts)
-figures.table(
-    compare.with_reference(parts, "crosslingual_tables_parts", on=["claim", "part"]),
+tables.table(
+    reference.with_reference(parts, "crosslingual_tables_parts", on=["claim", "part"]),
     run,
     "crosslingual_tables_parts",
     caption="Parts of the claims with 95 % intervals",
 )
 
 # %%
-known = compare.index("claims", "zaman_belinkov_2022").set_index("id")
+known = published.index("claims", "zaman_belinkov_2022").set_index("id")
 CLAIMS = [f"xl_c0{number}" for number in range(1, 7)]
-by_claim = {name: compare.every(parts.verdict[parts.claim == name]) for name in CLAIMS}
+by_claim = {name: claims.every(parts.verdict[parts.claim == name]) for name in CLAIMS}
 
 
 def told(name):
     """A claim's parts in words."""
-    return f"{where}: {compare.parts_told(parts, name)}"
+    return f"{where}: {claims.parts_told(parts, name)}"
 
 
 tau_words = "; ".join(f"{OUTPUT_NAMES[output]} {found}" for output, found in ranked.items())
 table_verdicts = {
-    "crosslingual_table1": compare.every(compare.claim(found) for found in ranked.values()),
+    "crosslingual_table1": claims.every(claims.verdict(found) for found in ranked.values()),
     "crosslingual_figure2": by_claim["xl_c02"],
     "crosslingual_table2": by_claim["xl_c05"],
     "crosslingual_table7": by_claim["xl_c06"],
-    "crosslingual_figure7": compare.every(
-        [compare.claim(of_methods(less(mean_of(THIRTEEN, output="loss"), mean_of(THIRTEEN, output="loss", setting=s)), s))
+    "crosslingual_figure7": claims.every(
+        [claims.verdict(of_methods(less(mean_of(THIRTEEN, output="loss"), mean_of(THIRTEEN, output="loss", setting=s)), s))
          for s in list(SETTINGS)[1:]]
     ),
 }  # fmt: skip
@@ -520,30 +513,29 @@ table_notes = {
 }
 of_models = []
 for model in models:
-    printed = compare.published("crosslingual_table8").set_index(["model", "method", "aggregation", "output"]).value
+    printed = published.table("crosslingual_table8").set_index(["model", "method", "aggregation", "output"]).value
     for output in OUTPUT_NAMES:
         values = np.array([printed.get((ARCHITECTURES.get(model), *row, output), np.nan) for row in THIRTEEN])
         of_models.append(of_methods(tau_with(values, output, model=model)))
-table_verdicts["crosslingual_table8"] = compare.every(compare.claim(found) for found in of_models)
+table_verdicts["crosslingual_table8"] = claims.every(claims.verdict(found) for found in of_models)
 table_notes["crosslingual_table8"] = (
     f"{where}, lowest tau with the printed order: {min(of_models, key=lambda f: f.estimate)}"
 )
 for number in PRINTED:
     name, group = f"crosslingual_table{number}", taus[taus.table == f"Table {number}"]
     if group.empty:
-        table_verdicts[name], table_notes[name] = compare.NOT_RUN, "this profile has no such language"
+        table_verdicts[name], table_notes[name] = claims.NOT_RUN, "this profile has no such language"
         continue
     found = [Interval(r.estimate, r.low, r.high, n_messages, r.units) for r in group.itertuples()]
-    table_verdicts[name] = compare.every(compare.claim(one) for one in found)
+    table_verdicts[name] = claims.every(claims.verdict(one) for one in found)
     stands = "" if group.ours.iloc[0] == PRINTED[number] else f" ({group.ours.iloc[0]} for {PRINTED[number]})"
     lowest = min(found, key=lambda one: one.estimate)
     table_notes[name] = f"{where}{stands}, lowest tau with the printed order: {lowest}"
 lines = [
-    f"- {name[-3:]} {figures.badge(verdict)} {known.claim[name]}. {told(name)}." for name, verdict in by_claim.items()
+    f"- {name[-3:]} {page.badge(verdict)} {known.claim[name]}. {told(name)}." for name, verdict in by_claim.items()
 ]
 lines += [
-    f"- {name.removeprefix('crosslingual_')} {figures.badge(v)} {table_notes[name]}."
-    for name, v in table_verdicts.items()
+    f"- {name.removeprefix('crosslingual_')} {page.badge(v)} {table_notes[name]}." for name, v in table_verdicts.items()
 ]
 Markdown("\n".join(lines))
 
@@ -557,7 +549,7 @@ Markdown("\n".join(lines))
 # Intervals cover the choice of messages, not that of models, seeds or languages.
 
 # %%
-compare.save_verdicts(
+scoreboard.save_verdicts(
     run,
     *((name, verdict, n_messages, table_notes[name]) for name, verdict in table_verdicts.items()),
     *((name, verdict, n_messages, told(name)) for name, verdict in by_claim.items()),

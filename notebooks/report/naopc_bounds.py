@@ -29,8 +29,9 @@ import pandas as pd
 from scipy.stats import kendalltau
 
 from faithbook.engine import study
-from faithbook.results import compare, figures
-from faithbook.results.figures import PALETTE, label
+from faithbook.results import claims, figures, page, published, reference, resampling, scoreboard, tables
+from faithbook.results.figures import PALETTE
+from faithbook.results.labels import label
 
 run = study.start("naopc_bounds", profile=profile)
 figures.theme()
@@ -47,7 +48,7 @@ n_inputs = len(best.drop_duplicates(UNIT))
 
 
 def over(frame, value, cells):
-    return compare.resample_means(frame, value=value, unit=UNIT, cells=cells, stratum="dataset")
+    return resampling.resample_means(frame, value=value, unit=UNIT, cells=cells, stratum="dataset")
 
 
 # %% [markdown]
@@ -68,8 +69,8 @@ table = pd.concat(
     ignore_index=True,
 )
 columns = ["dataset", "length", "classifier", "bound", "estimate", "low", "high", "n"]
-figures.table(
-    compare.with_reference(table[columns], "naopc_bounds_models", on=columns[:4]),
+tables.table(
+    reference.with_reference(table[columns], "naopc_bounds_models", on=columns[:4]),
     run,
     "naopc_bounds_models",
     caption="Mean bounds of AOPC and their range, with 95 % bootstrap intervals over inputs. Short texts: exact. "
@@ -106,8 +107,8 @@ figures.save(
 uppers = over(best, "upper", ["classifier"])  # the same texts for every classifier
 order = widest.reindex(classifiers).sort_values()
 spread = uppers.difference({"classifier": order.index[-1]}, {"classifier": order.index[0]})
-c01 = compare.claim(spread)
-figures.verdict_line(
+c01 = claims.verdict(spread)
+page.verdict_line(
     c01,
     f"the mean upper bound of `{order.index[-1]}` lies {spread} above that of `{order.index[0]}`: the two ends of what "
     f"{len(classifiers)} classifiers allow on the same texts. The choice of the two extremes favours the claim: this is a "
@@ -162,7 +163,7 @@ for dataset in datasets:
                     | {"n": best[(best.dataset == dataset) & (best.length == length)].input.nunique()}
                 )
 ranks = pd.DataFrame(rows)
-figures.table(
+tables.table(
     ranks,
     run,
     "naopc_rankings",
@@ -171,7 +172,7 @@ figures.table(
 )
 
 # %%
-theirs = compare.published("naopc_released_taus")
+theirs = published.table("naopc_released_taus")
 flips = theirs[theirs.statistic == "share_of_pairs_flipped_by_normalisation"]
 ours = ranks[ranks.ranking == "models"].groupby(["length", "metric"]).flipped.mean()
 published_flips = flips.groupby(["length", "metric"]).value.mean()
@@ -186,7 +187,7 @@ summary = pd.DataFrame(
         "estimate": ours.to_numpy(),
     }
 )
-figures.table(
+tables.table(
     summary,
     run,
     "naopc_flips",
@@ -203,11 +204,11 @@ for metric in ("aopc_morf", "aopc_lerf"):
         for one, other in combinations(classifiers, 2):
             sides = [{"metric": metric, "method": method, "classifier": classifier} for classifier in (one, other)]
             aopc, naopc = (pooled[value].difference(*sides) for value in ("aopc", "naopc"))
-            signs = {compare.claim(aopc), compare.claim(naopc)}
-            certain += signs == {compare.HOLDS, compare.FAILS}
+            signs = {claims.verdict(aopc), claims.verdict(naopc)}
+            certain += signs == {claims.HOLDS, claims.FAILS}
             tested += 1
-c02 = compare.HOLDS if certain else compare.INCONCLUSIVE
-figures.verdict_line(
+c02 = claims.HOLDS if certain else claims.INCONCLUSIVE
+page.verdict_line(
     c02,
     f"models change places in {ranks[ranks.ranking == 'models'].flipped.mean():.0%} of pairs on average over data sets, "
     f"lengths and both orders (methods: {ranks[ranks.ranking == 'methods'].flipped.mean():.0%}); over all texts together "
@@ -222,15 +223,15 @@ figures.verdict_line(
 # the worst direction; first, that this worked.
 
 # %%
-attack = compare.resample_means(
+attack = resampling.resample_means(
     robustness.assign(right=robustness.right.astype(float)),
     value="right",
     unit=["dataset", "input"],
     cells=["dataset", "classifier", "radius"],
     stratum="dataset",
 )
-figures.table(
-    compare.with_reference(attack.table(), "naopc_robustness", on=["dataset", "classifier", "radius"]),
+tables.table(
+    reference.with_reference(attack.table(), "naopc_robustness", on=["dataset", "classifier", "radius"]),
     run,
     "naopc_robustness",
     caption="Accuracy when every token's embedding may move by a radius, given as a share of the mean length of a token's "
@@ -277,15 +278,15 @@ if {"robust", "l6"} <= set(classifiers):
             rows.append({"length": length or "both", "score": value, "difference": pair[value].estimate})
             rows[-1] |= {"low": pair[value].low, "high": pair[value].high, "n": pair[value].units}
         if length is None:
-            below = compare.Interval(
+            below = resampling.Interval(
                 -pair["naopc"].estimate, -pair["naopc"].high, -pair["naopc"].low, pair["naopc"].n, pair["naopc"].units
             )
-            verdicts = [compare.claim(pair["aopc"]), compare.claim(below)]
-    c06 = compare.every(verdicts)
+            verdicts = [claims.verdict(pair["aopc"]), claims.verdict(below)]
+    c06 = claims.every(verdicts)
 else:
-    c06 = compare.INCONCLUSIVE
+    c06 = claims.INCONCLUSIVE
     rows.append({"length": "none", "score": "none", "difference": float("nan"), "low": np.nan, "high": np.nan, "n": 0})
-figures.table(
+tables.table(
     pd.DataFrame(rows),
     run,
     "naopc_adversarial",
@@ -294,7 +295,7 @@ figures.table(
 )
 
 # %%
-figures.verdict_line(
+page.verdict_line(
     c06,
     "the claim needs both: an adversarially trained model ahead under AOPC "
     f"({verdicts[0] if verdicts else 'not tested at this profile'}) and behind under NAOPC "
@@ -309,8 +310,8 @@ figures.verdict_line(
 
 # %%
 by_method = pd.concat([means[value].table().assign(score=value) for value in ("aopc", "naopc")], ignore_index=True)
-figures.table(
-    compare.with_reference(
+tables.table(
+    reference.with_reference(
         by_method, "naopc_methods", on=["dataset", "length", "metric", "method", "classifier", "score"]
     ),
     run,
@@ -345,13 +346,13 @@ figures.save(
 )
 
 # %%
-c05_below = compare.claim(random_floor)
-c05 = {compare.HOLDS: compare.FAILS, compare.FAILS: compare.HOLDS}.get(c05_below, compare.INCONCLUSIVE)
+c05_below = claims.verdict(random_floor)
+c05 = {claims.HOLDS: claims.FAILS, claims.FAILS: claims.HOLDS}.get(c05_below, claims.INCONCLUSIVE)
 outside = (
     scores.drop_duplicates(["dataset", "classifier", "length", "method", "metric"]).groupby("length").outside.sum()
 )
 total = scores.groupby("length").size()
-figures.verdict_line(
+page.verdict_line(
     c05,
     f"the claim that 0 means as bad as a random order: random orders get {random_floor}. Values outside the bounds before "
     + "widening: "
@@ -372,7 +373,8 @@ conventions = study.load("naopc_conventions", profile)
 rows = []
 for (dataset, classifier, length), group in conventions.groupby(["dataset", "classifier", "length"], sort=False):
     both = {
-        name: compare.resample_means(group, value=name, unit=UNIT, cells=["method"]) for name in ("eraser", "ascending")
+        name: resampling.resample_means(group, value=name, unit=UNIT, cells=["method"])
+        for name in ("eraser", "ascending")
     }
     tau = kendalltau(both["eraser"].estimate, both["ascending"].estimate).statistic
     again = [
@@ -383,7 +385,7 @@ for (dataset, classifier, length), group in conventions.groupby(["dataset", "cla
     rows.append({"dataset": dataset, "classifier": classifier, "length": length})
     rows[-1] |= {"eraser": group.eraser.mean(), "ascending": group.ascending.mean()}
     rows[-1] |= {"tau": tau, "low": low, "high": high, "n": group.input.nunique()}
-figures.table(
+tables.table(
     pd.DataFrame(rows),
     run,
     "naopc_conventions",
@@ -407,7 +409,7 @@ rows = []
 for (search, width), group in beams.groupby(["search", "width"], sort=False):
     entry = {"search": search, "width": int(width)}
     for end in ("upper", "lower"):
-        interval = compare.mean_interval(group[f"{end}_error"])
+        interval = resampling.mean_interval(group[f"{end}_error"])
         entry |= {f"{end}_error": interval.estimate, f"{end}_low": interval.low, f"{end}_high": interval.high}
         entry[f"{end}_pearson"] = float(np.corrcoef(group[end], group[f"{end}_exact"])[0, 1])
     entry |= {"rows": group.rows.mean(), "rows_exact": group.rows_exact.mean(), "n": len(group)}
@@ -417,7 +419,7 @@ if study.has_reference("naopc_beams"):
     ends = {"upper_error": "upper_reference", "lower_error": "lower_reference"}
     earlier = study.load("naopc_beams", profile, reference=True)[["search", "width", *ends]]
     errors = errors.merge(earlier.rename(columns=ends), on=["search", "width"], how="left")
-figures.table(
+tables.table(
     errors,
     run,
     "naopc_beams",
@@ -434,17 +436,17 @@ inside = beams.assign(
 )
 widths = pd.concat(
     [
-        compare.resample_means(
+        resampling.resample_means(
             long.assign(width=long.certified_upper - long.upper, end="upper"),
             value="width", unit=UNIT, cells=["dataset", "classifier", "end"],
         ).table(),
-        compare.resample_means(
+        resampling.resample_means(
             long.assign(width=long.lower - long.certified_lower, end="lower"),
             value="width", unit=UNIT, cells=["dataset", "classifier", "end"],
         ).table(),
     ]
 )  # fmt: skip
-figures.table(
+tables.table(
     widths,
     run,
     "naopc_certificates",
@@ -454,7 +456,7 @@ figures.table(
 )
 
 # %%
-compare.save_verdicts(
+scoreboard.save_verdicts(
     run,
     ("naopc_c06", c06, n_inputs, "ours: adversarially trained less standard, MoRF, both lengths"),
 )

@@ -30,9 +30,9 @@ import torch
 from IPython.display import Markdown, display
 
 from faithbook.engine import study
-from faithbook.results import compare, figures
-from faithbook.results.compare import Interval
+from faithbook.results import claims, figures, page, published, resampling, scoreboard, tables
 from faithbook.results.figures import OURS, PALETTE, PUBLISHED
+from faithbook.results.resampling import Interval
 from faithlib.bounds import naopc_faults
 
 run = study.start("naopc_released_outputs", profile=profile)
@@ -53,38 +53,38 @@ METRICS = ["comprehensiveness", "sufficiency"]
 PRINTED = 1e-4  # the last digit of most published values; the tolerance of every match below
 EXACT = 1e-9  # differences of float64 sums stay below this
 
-known = [name for kind in compare.KINDS for name in compare.index(kind, "edin_2025").id]
+known = [name for kind in published.KINDS for name in published.index(kind, "edin_2025").id]
 why = "the released files are not on this machine" if not here else f"this profile reads {facts.models} of 6 models"
-verdicts = {name: (compare.NOT_RUN, None, why) for name in known if name not in ("naopc_figure_toy", "naopc_c06")}
+verdicts = {name: (claims.NOT_RUN, None, why) for name in known if name not in ("naopc_figure_toy", "naopc_c06")}
 
 
 def judge(name, verdict, n, note):
     """Keep a verdict for the scoreboard and show it."""
     verdicts[name] = (verdict, n, note)
-    display(figures.verdict_line(verdict, f"(`{name}`) {note[0].upper() + note[1:]}."))
+    display(page.verdict_line(verdict, f"(`{name}`) {note[0].upper() + note[1:]}."))
 
 
 def agree(frame):
     """One verdict over rows that each have one: match where all of them match."""
-    return compare.MATCH if (frame.verdict == compare.MATCH).all() else compare.FAILS
+    return claims.MATCH if (frame.verdict == claims.MATCH).all() else claims.FAILS
 
 
 def matched(ours, theirs, *, tolerance=PRINTED):
-    return [compare.match(a, b, tolerance=tolerance) for a, b in zip(ours, theirs, strict=True)]
+    return [claims.match(a, b, tolerance=tolerance) for a, b in zip(ours, theirs, strict=True)]
 
 
 def from_reference(name, caption):
     """Without the files: the table as the committed run of the full profile has it, where there is one."""
     if study.has_reference(name):
         display(
-            figures.table(study.load(name, reference=True), run, f"{name}_reference", caption=f"{caption} (reference)")
+            tables.table(study.load(name, reference=True), run, f"{name}_reference", caption=f"{caption} (reference)")
         )
     else:
         display(Markdown("*Not run here, and there is no reference run of this table.*"))
 
 
-def published(name, **where):
-    frame = compare.published(name)
+def printed(name, **where):
+    frame = published.table(name)
     for column, value in where.items():
         frame = frame[frame[column] == value]
     return frame.reset_index(drop=True)
@@ -129,7 +129,7 @@ else:
 # use the SST-2 files.)
 
 # %%
-said = published("naopc_released_bounds", dataset="sst2", search="exact", statistic="features_per_input_mean")
+said = printed("naopc_released_bounds", dataset="sst2", search="exact", statistic="features_per_input_mean")
 if here:
     grouped = exact.groupby("model")
     released = pd.DataFrame(
@@ -144,7 +144,7 @@ if here:
         }
     ).reindex(models)
     display(
-        figures.table(
+        tables.table(
             released.reset_index(),
             run,
             "naopc_released_material",
@@ -154,7 +154,7 @@ if here:
     )
 else:
     display(
-        figures.table(
+        tables.table(
             said[["model", "n", "value"]].rename(columns={"value": "words, mean"}),
             run,
             "naopc_released_material_published",
@@ -197,7 +197,7 @@ if here:
         )
     )
     display(
-        figures.table(
+        tables.table(
             found_by_beam[
                 ["model", "id", "n_features", "p_full", "upper", "upper_released", "upper_beam", "excess"]
             ].rename(columns={"upper": "ours", "upper_released": "released, exact", "upper_beam": "released, beam"}),
@@ -221,7 +221,7 @@ else:
 # nowhere else.
 
 # %%
-their_means = published("naopc_released_bounds", dataset="sst2", length="short", search="exact")
+their_means = printed("naopc_released_bounds", dataset="sst2", length="short", search="exact")
 their_means = their_means[their_means.statistic.isin(["lower_bound_mean", "upper_bound_mean", "range_mean"])]
 if here:
     measured = exact.assign(range=exact.upper - exact.lower).melt(
@@ -230,7 +230,7 @@ if here:
     measured = pd.concat(
         [measured.assign(subset="all"), measured[measured.p_full > 0.5].assign(subset="probability_above_0.5")]
     )
-    by_model = compare.resample_means(measured, value="value", unit="id", cells=["subset", "model", "bound"])
+    by_model = resampling.resample_means(measured, value="value", unit="id", cells=["subset", "model", "bound"])
     filed = their_bounds[their_bounds.search == "exact"].merge(exact[["model", "id", "p_full"]], on=["model", "id"])
     filed = filed.assign(range=filed.upper - filed.lower)
     filed = pd.concat([filed.assign(subset="all"), filed[filed.p_full > 0.5].assign(subset="probability_above_0.5")])
@@ -244,7 +244,7 @@ if here:
     means["verdict"] = matched(means.estimate, means.published)
     means["verdict, files"] = matched(means["files"], means.published)
     display(
-        figures.table(
+        tables.table(
             means,
             run,
             "naopc_released_means",
@@ -252,13 +252,13 @@ if here:
             digits=4,
         )
     )
-    off = means[means.verdict != compare.MATCH]
+    off = means[means.verdict != claims.MATCH]
     bounds_note = (
         f"{len(means) - len(off)} of {len(means)} mean bounds (SST-2 short) agree within {PRINTED:g}; "
         + (
             f"{len(off)} are published too high, by up to {(off.published - off.estimate).abs().max():.4f}, because of "
             f"{len(too_high)} of {len(both)} upper bounds that no order reaches; the released files give the published "
-            f"value in {int((means['verdict, files'] == compare.MATCH).sum())} of {len(means)}; "
+            f"value in {int((means['verdict, files'] == claims.MATCH).sum())} of {len(means)}; "
             if len(off)
             else ""
         )
@@ -267,7 +267,7 @@ if here:
     judge("naopc_released_bounds", agree(means), n_sentences, bounds_note)
 else:
     display(
-        figures.table(
+        tables.table(
             their_means[["model", "subset", "statistic", "value", "n"]],
             run,
             "naopc_released_means_published",
@@ -312,11 +312,11 @@ if here and len(models) > 1:
             a, b, gap = b, a, Interval(-gap.estimate, -gap.high, -gap.low, gap.n, gap.units)
         gaps.append(
             {"higher": MODELS[a], "lower": MODELS[b], "n": gap.n, "estimate": gap.estimate, "low": gap.low}
-            | {"high": gap.high, "differ": compare.claim(gap)}
+            | {"high": gap.high, "differ": claims.verdict(gap)}
         )
     gaps = pd.DataFrame(gaps).sort_values("estimate", ascending=False)
     display(
-        figures.table(
+        tables.table(
             gaps, run, "naopc_released_model_gaps", caption="Difference of the mean upper bound between two models"
         )
     )
@@ -328,7 +328,7 @@ if here and len(models) > 1:
         n_sentences,
         f"mean upper bounds on the same {n_sentences} sentences range from {tops.min():.2f} to {tops.max():.2f}, ratio "
         f"{tops.max() / tops.min():.2f}; the widest gap is {widest.estimate:.3f} [{widest.low:.3f}, {widest.high:.3f}], "
-        f"and {int((gaps.differ == compare.HOLDS).sum())} of {len(gaps)} pairs differ by more than resampling explains",
+        f"and {int((gaps.differ == claims.HOLDS).sum())} of {len(gaps)} pairs differ by more than resampling explains",
     )
 
 # %%
@@ -355,7 +355,7 @@ if here:
     tally["sentences left out"] = cells[~comparable].groupby("model").id.nunique()
     tally = tally.fillna({"sentences left out": 0}).astype({"sentences left out": int}).reindex(models)
     display(
-        figures.table(
+        tables.table(
             tally.rename(columns={"largest_gap": "largest gap, millionths"})
             .assign(**{"largest gap, millionths": tally.largest_gap * 1e6})
             .reset_index(),
@@ -380,7 +380,7 @@ if here:
 # is clipped; on cells that can be compared nothing would have to be (the last section counts).
 
 # %%
-pub = published("naopc_released_scores", dataset="sst2", length="short")
+pub = printed("naopc_released_scores", dataset="sst2", length="short")
 pub = pub[~pub.metric.str.startswith("share")]
 if here:
     cells["filled"] = cells.aopc.fillna(cells.aopc_released)
@@ -393,7 +393,7 @@ if here:
             cells.assign(metric="naopc_" + cells.metric, value=cells.naopc),
         ]
     )
-    by_method = compare.resample_means(long, value="value", unit="id", cells=["model", "method", "metric"])
+    by_method = resampling.resample_means(long, value="value", unit="id", cells=["model", "method", "metric"])
     against = (
         pub[["model", "method", "metric", "value"]]
         .rename(columns={"value": "published"})
@@ -412,15 +412,15 @@ if here:
     )
     against = against.merge(as_released, on=["model", "method", "metric"], how="left")
     with_theirs = against.dropna(subset="released bounds")
-    with_theirs = matched(with_theirs["released bounds"], with_theirs.published).count(compare.MATCH)
+    with_theirs = matched(with_theirs["released bounds"], with_theirs.published).count(claims.MATCH)
     display(
-        figures.table(against, run, "naopc_released_scores", caption="Every mean score", shown=False),
-        figures.table(
+        tables.table(against, run, "naopc_released_scores", caption="Every mean score", shown=False),
+        tables.table(
             against.assign(gap=(against.estimate - against.published).abs())
             .groupby("metric", sort=False)
             .agg(
                 means=("gap", "size"),
-                match=("verdict", lambda v: int((v == compare.MATCH).sum())),
+                match=("verdict", lambda v: int((v == claims.MATCH).sum())),
                 largest_gap=("gap", "max"),
             )
             .reset_index(),
@@ -431,14 +431,14 @@ if here:
             digits=4,
         ),
     )
-    moved = against[against.verdict != compare.MATCH]
+    moved = against[against.verdict != claims.MATCH]
     judge(
         "naopc_released_scores",
         agree(against),
         n_sentences,
         f"{len(against) - len(moved)} of {len(against)} mean scores (SST-2 short) agree within {PRINTED:g}: "
         + " and ".join(
-            f"{int((part.verdict == compare.MATCH).sum())} of {len(part)} of {kind.upper()}"
+            f"{int((part.verdict == claims.MATCH).sum())} of {len(part)} of {kind.upper()}"
             for kind, part in against.groupby(against.metric.str.split("_").str[0])
         )
         + (
@@ -451,7 +451,7 @@ if here:
         + "; long inputs are checked below, other data sets are not",
     )
 else:
-    display(figures.table(pub, run, "naopc_released_scores_published", caption="Mean scores as published", shown=False))
+    display(tables.table(pub, run, "naopc_released_scores_published", caption="Mean scores as published", shown=False))
     from_reference("naopc_released_scores_summary", "How many mean scores match")
 
 # %%
@@ -506,14 +506,14 @@ run.provenance(n=int(facts.sentences))
 
 # %%
 variants = {"released": "authors", "merged": "set_deduplicated_plus_dynamic_programming"}
-pub_variants = published("naopc_released_beam", comparison="beam_variants")
+pub_variants = printed("naopc_released_beam", comparison="beam_variants")
 if here:
     measured = beams.assign(upper_error=beams.exact_upper - beams.upper, lower_error=beams.lower - beams.exact_lower)
     for bound in ("upper", "lower"):
         measured[f"{bound}_exact"] = (measured[f"{bound}_error"] < EXACT).astype(float)
     kinds = ["upper_error", "lower_error", "upper_exact", "lower_exact", "rows"]
     long = measured.melt(id_vars=["id", "model", "variant", "width"], value_vars=kinds, var_name="kind")
-    by_beam = compare.resample_means(long, value="value", unit="id", cells=["variant", "width", "kind"])
+    by_beam = resampling.resample_means(long, value="value", unit="id", cells=["variant", "width", "kind"])
     beam_table = by_beam.table().drop(columns=["dropped"]).assign(n=n_cells)
     theirs = pub_variants.assign(
         width=pub_variants.beam_size.astype(int),
@@ -534,7 +534,7 @@ if here:
         shown = chosen.drop(columns="kind").set_index(["variant", "width"])
         shown = shown.assign(**{"share exact": exactly.estimate, "published share": exactly.published})
         display(
-            figures.table(
+            tables.table(
                 shown.reset_index().sort_values(["width", "variant"]),
                 run,
                 f"naopc_released_beam_{bound}",
@@ -544,7 +544,7 @@ if here:
             )
         )
     display(
-        figures.table(
+        tables.table(
             beam_table[beam_table.kind == "rows"].drop(columns="kind").sort_values(["width", "variant"]),
             run,
             "naopc_released_beam_rows",
@@ -554,7 +554,7 @@ if here:
     )
 else:
     display(
-        figures.table(
+        tables.table(
             pub_variants.assign(quantity=pub_variants.bound + " " + pub_variants.statistic)
             .pivot_table(index=["search_variant", "beam_size", "n"], columns="quantity", values="value", sort=False)
             .reset_index(),
@@ -624,18 +624,16 @@ if here:
             gain = by_beam.difference({**cell, "variant": "released"}, {**cell, "variant": "merged"})
             gains.append(
                 {"width": width, "bound": bound, "n": n_cells, "estimate": gain.estimate, "low": gain.low}
-                | {"high": gain.high, "merged is closer": compare.claim(gain)}
+                | {"high": gain.high, "merged is closer": claims.verdict(gain)}
             )
     gains = pd.DataFrame(gains)
     display(
-        figures.table(
-            gains, run, "naopc_released_beam_gain", caption="Error of released less error of merged", digits=4
-        )
+        tables.table(gains, run, "naopc_released_beam_gain", caption="Error of released less error of merged", digits=4)
     )
-    closer = int((gains["merged is closer"] == compare.HOLDS).sum())
+    closer = int((gains["merged is closer"] == claims.HOLDS).sum())
     judge(
         "naopc_released_beam",
-        compare.every(gains["merged is closer"]),
+        claims.every(gains["merged is closer"]),
         n_sentences,
         f"at the same width merging equal sets lowers the error, as published: so in {closer} of {len(gains)} "
         f"comparisons (SST-2 short, {len(models)} models); the published means include Yelp, so they are shown beside and "
@@ -648,7 +646,7 @@ if here:
 # precision. Against our exact bounds, and against the same search in float64:
 
 # %%
-pub_beam = published("naopc_released_beam", comparison="beam_vs_exact", beam_size="5")
+pub_beam = printed("naopc_released_beam", comparison="beam_vs_exact", beam_size="5")
 if here:
     filed = their_bounds[(their_bounds.search == "beam") & (their_bounds.length == "short")]
     filed = exact.merge(filed[["model", "id", "lower", "upper"]], on=["model", "id"], suffixes=("", "_beam"))
@@ -662,7 +660,7 @@ if here:
                 for name, value in (("x", x), ("y", y), ("xx", x * x), ("yy", y * y), ("xy", x * y))
             ]
         )
-        drawn = compare.resample_means(moments, value="value", unit="id", cells=["moment"])
+        drawn = resampling.resample_means(moments, value="value", unit="id", cells=["moment"])
         pearson[bound] = drawn.interval(lambda m: (m.xy - m.x * m.y) / np.sqrt((m.xx - m.x**2) * (m.yy - m.y**2)))
         gap = (x - y).abs()
         beyond = (y - x if bound == "upper" else x - y) > 1e-6
@@ -686,7 +684,7 @@ if here:
                 {"bound": bound, "quantity": "our search: largest difference", "ours": again.max()},
             ]
     display(
-        figures.table(
+        tables.table(
             pd.DataFrame(rows).assign(n=len(filed)),
             run,
             "naopc_released_beam_files",
@@ -697,7 +695,7 @@ if here:
     )
 else:
     display(
-        figures.table(
+        tables.table(
             pub_beam[["bound", "statistic", "value", "n"]],
             run,
             "naopc_released_beam_files_published",
@@ -710,7 +708,7 @@ else:
 if here:
     judge(
         "naopc_c03",
-        compare.every(compare.claim(pearson[bound], above=0.99) for bound in pearson),
+        claims.every(claims.verdict(pearson[bound], above=0.99) for bound in pearson),
         n_sentences,
         f"Pearson's r of released beam and exact bounds is {pearson['upper']} (upper) and {pearson['lower']} (lower), "
         "against .99 as the claim has it; a correlation hides single inputs, of which the worst is off by "
@@ -735,11 +733,11 @@ if here:
     certified["closed"] = ((certified.upper_width < PRINTED) & (certified.lower_width < PRINTED)).astype(float)
     kinds = ["inside", "upper_width", "lower_width", "closed"]
     long = certified.melt(id_vars=["id", "model", "variant", "width"], value_vars=kinds, var_name="kind")
-    by_width = compare.resample_means(long, value="value", unit="id", cells=["variant", "width", "kind"]).table()
+    by_width = resampling.resample_means(long, value="value", unit="id", cells=["variant", "width", "kind"]).table()
     by_width = by_width.drop(columns="dropped").assign(n=n_cells)
-    display(figures.table(by_width, run, "naopc_released_certificate_cells", caption="Every cell", shown=False))
+    display(tables.table(by_width, run, "naopc_released_certificate_cells", caption="Every cell", shown=False))
     display(
-        figures.table(
+        tables.table(
             by_width.pivot_table(index=["variant", "width"], columns="kind", values="estimate")[kinds].reset_index(),
             run,
             "naopc_released_certificate",
@@ -802,7 +800,7 @@ def resampled(length, bounds):
     )
     frame["naopc"] = (frame.aopc - frame.lower) / (frame.upper - frame.lower)  # as released: not clipped
     frame = frame.melt(id_vars=["id", "metric", "model", "method"], value_vars=["aopc", "naopc"], var_name="score")
-    return compare.resample_means(frame, value="value", unit="id", cells=["metric", "score", "model", "method"])
+    return resampling.resample_means(frame, value="value", unit="id", cells=["metric", "score", "model", "method"])
 
 
 RANKED = {
@@ -810,7 +808,7 @@ RANKED = {
     "methods_within_model": "methods",
     "model_pairs_within_method": "flipped",
 }
-pub_taus = published("naopc_released_taus", dataset="sst2")
+pub_taus = printed("naopc_released_taus", dataset="sst2")
 if here and whole:
     beam5 = their_bounds[their_bounds.search == "beam"]
     sources = {
@@ -832,7 +830,7 @@ if here and whole:
                 "estimate": released.estimate,
                 "low": released.low,
                 "high": released.high,
-                "verdict": compare.match(released.estimate, line.value, tolerance=PRINTED),
+                "verdict": claims.match(released.estimate, line.value, tolerance=PRINTED),
             }
         )
         if line.length == "short":
@@ -840,7 +838,7 @@ if here and whole:
             rows[-1] |= {"exact": mine.estimate, "exact, low": mine.low, "exact, high": mine.high}
     taus = pd.DataFrame(rows)
     display(
-        figures.table(
+        tables.table(
             taus,
             run,
             "naopc_released_taus",
@@ -852,13 +850,13 @@ if here and whole:
         "naopc_released_taus",
         agree(taus),
         int(taus.n.max()),
-        f"{int((taus.verdict == compare.MATCH).sum())} of {len(taus)} SST-2 values agree within {PRINTED:g}; exact bounds "
+        f"{int((taus.verdict == claims.MATCH).sum())} of {len(taus)} SST-2 values agree within {PRINTED:g}; exact bounds "
         f"in place of the beam's move the short ones by up to {(taus.exact - taus.estimate).abs().max():.3f}; "
         "Yelp and IMDB are not computed",
     )
 else:
     display(
-        figures.table(
+        tables.table(
             pub_taus[["length", "ranking", "metric", "statistic", "value", "spread", "n"]],
             run,
             "naopc_released_taus_published",
@@ -880,7 +878,7 @@ if here and whole:
             fig,
             run,
             "naopc_released_taus_plot",
-            alt=f"Dot plot of {len(taus)} agreement statistics with intervals; {int((taus.verdict == compare.MATCH).sum())} published values lie on ours. The "
+            alt=f"Dot plot of {len(taus)} agreement statistics with intervals; {int((taus.verdict == claims.MATCH).sum())} published values lie on ours. The "
             f"lowest tau is {low_tau.estimate:.2f}, for {low_tau.ranking.replace('_', ' ')} by {low_tau.metric} on "
             f"{low_tau.length} inputs.",
             caption="Agreement of rankings before and after normalising. Tau: 1 where nothing changes; flipped pairs: 0 "
@@ -920,7 +918,7 @@ if here and whole:
                 )
     flips = pd.DataFrame(rows)
     display(
-        figures.table(
+        tables.table(
             flips,
             run,
             "naopc_released_flips",
@@ -930,7 +928,7 @@ if here and whole:
     certain, all_pairs = int(flips["flipped, certain"].sum()), int(flips.pairs.sum())
     judge(
         "naopc_c02",
-        compare.HOLDS if certain else compare.INCONCLUSIVE,
+        claims.HOLDS if certain else claims.INCONCLUSIVE,
         int(flips.n.max()),
         f"{int(flips.flipped.sum())} of {all_pairs} model pairs change order, {certain} of them beyond resampling noise: "
         + "; ".join(
@@ -987,7 +985,7 @@ if here:
         gap = (both[bound] - both[f"{bound}_released"]).abs()
         judge(
             f"naopc_figure_{bound}_limit",
-            compare.match(gap.max(), 0, tolerance=EXACT),
+            claims.match(gap.max(), 0, tolerance=EXACT),
             n_sentences,
             f"{int((gap <= EXACT).sum())} of {len(gap)} {bound} bounds are the released ones (SST-2 short)"
             + (
@@ -1060,11 +1058,11 @@ if here:
                 caption=f"Ranks of model and method pairs by mean {metric}; sentences with p > 0.5.",
             )
         )
-        display(figures.table(ours.reset_index(), run, f"{name}_ranks", caption="Every rank", shown=False))
+        display(tables.table(ours.reset_index(), run, f"{name}_ranks", caption="Every rank", shown=False))
         apart = np.abs(ours.to_numpy() - released.to_numpy())
         judge(
             name,
-            compare.match(apart.max(), 0, tolerance=0),
+            claims.match(apart.max(), 0, tolerance=0),
             n_sentences,
             f"{int((apart == 0).sum())} of {apart.size} ranks by {metric} are those of the released scores and bounds; "
             f"normalising moves {moved} of {len(ours)} pairs",
@@ -1077,7 +1075,7 @@ if here:
 # search.
 
 # %%
-pub_long = compare.published("naopc_released_scores")
+pub_long = published.table("naopc_released_scores")
 pub_long = pub_long[(pub_long.length == "long") & ~pub_long.metric.str.startswith("share")]
 all_models = list(MODELS)
 fig, axes = plt.subplots(2, 3, figsize=(8, 7.5), sharey=True)
@@ -1131,15 +1129,13 @@ if here:
     long_means = pub_long[pub_long.dataset == "sst2"][["model", "method", "metric", "value"]].merge(ours)
     long_means = long_means.rename(columns={"value": "published"})
     long_means["verdict"] = matched(long_means["files"], long_means.published)
-    display(
-        figures.table(long_means, run, "naopc_released_long", caption="Every mean of the SST-2 panels", shown=False)
-    )
+    display(tables.table(long_means, run, "naopc_released_long", caption="Every mean of the SST-2 panels", shown=False))
     panel = {metric: ranks(long, ["aopc", "naopc"], metric) for metric in METRICS}
     judge(
         "naopc_figure_ranking_long",
         agree(long_means),
         int(long.id.nunique()),
-        f"SST-2 panels: {int((long_means.verdict == compare.MATCH).sum())} of {len(long_means)} means made again from the "
+        f"SST-2 panels: {int((long_means.verdict == claims.MATCH).sum())} of {len(long_means)} means made again from the "
         "released scores and bounds of each input agree with the published ones; restricted to p > 0.5 as in the figure, "
         + " and ".join(
             f"{int((frame.aopc != frame.naopc).sum())} of {len(frame)} pairs change rank by {metric}"
@@ -1157,7 +1153,7 @@ if here:
 # models can be drawn; note that they come from an older script than the bounds of width 5 above.
 
 # %%
-pub_grow = published("naopc_released_beam", comparison="increasing_beams")
+pub_grow = printed("naopc_released_beam", comparison="increasing_beams")
 pub_grow = pub_grow[pub_grow.statistic == "bound_mean"].assign(beam=lambda f: f.beam_size.astype(int))
 fig, axes = plt.subplots(1, 3, figsize=(8, 3), sharey=True)
 growth = {}
@@ -1195,7 +1191,7 @@ for name, note in {
     "naopc_figure_ranking_comprehensiveness_older": "no script for this plot in the snapshot: what it ranks is not known",
     "naopc_figure_ranking_sufficiency_older": "no script for this plot in the snapshot: what it ranks is not known",
 }.items():
-    judge(name, compare.NOT_RUN, None, note)
+    judge(name, claims.NOT_RUN, None, note)
 
 # %%
 if here:
@@ -1219,7 +1215,7 @@ if here:
     )
     judge(
         "naopc_figure_lengths",
-        compare.NOT_RUN,
+        claims.NOT_RUN,
         len(one),
         f"only the SST-2 panel is drawn (mean {one.mean():.1f} words); {elsewhere}",
     )
@@ -1237,7 +1233,7 @@ run.provenance(n=int(facts.sentences))
 # %%
 if here:
     rows = []
-    pub_shares = compare.published("naopc_released_scores")
+    pub_shares = published.table("naopc_released_scores")
     pub_shares = pub_shares[(pub_shares.dataset == "sst2") & pub_shares.metric.str.startswith("share")]
     for line in pub_shares.itertuples():
         metric = line.metric.rsplit("_", 1)[1]
@@ -1248,7 +1244,7 @@ if here:
         value = (part.aopc - part.lower) / (part.upper - part.lower)
         beyond = (-value).clip(lower=0) + (value - 1).clip(lower=0)
         part = part.assign(outside=(beyond > 1e-6).astype(float))
-        share = compare.resample_means(part, value="outside", unit="id", cells=["model", "method"]).interval()
+        share = resampling.resample_means(part, value="outside", unit="id", cells=["model", "method"]).interval()
         rows.append(
             {"length": line.length, "metric": metric, "bounds": f"released, {search}", "n": len(part)}
             | {"published": line.value, "estimate": share.estimate, "low": share.low, "high": share.high}
@@ -1263,7 +1259,7 @@ if here:
         )
     outside = pd.DataFrame(rows)
     display(
-        figures.table(
+        tables.table(
             outside,
             run,
             "naopc_released_outside",
@@ -1273,13 +1269,13 @@ if here:
         )
     )
     parts = [
-        compare.claim(Interval(-r.estimate, -r.high, -r.low, r.n, r.n))
+        claims.verdict(Interval(-r.estimate, -r.high, -r.low, r.n, r.n))
         for r in outside[outside.bounds != "ours, exact"].itertuples()
     ]
     mine = outside[outside.bounds == "ours, exact"]
     judge(
         "naopc_c04",
-        compare.every(parts),
+        claims.every(parts),
         n_sentences,
         f"of the released values {outside.estimate[: len(parts)].min():.2%} to {outside.estimate[: len(parts)].max():.2%} "
         f"lie outside; with exact bounds and scores from the same answers {int(mine['cells outside'].sum())} "
@@ -1302,11 +1298,11 @@ if here:
             chance.append(
                 {"model": model, "metric": metric, "n": value.n, "published": float(theirs.iloc[0])}
                 | {"estimate": value.estimate, "low": value.low, "high": value.high}
-                | {"above 0.01": compare.claim(value, above=0.01)}
+                | {"above 0.01": claims.verdict(value, above=0.01)}
             )
     chance = pd.DataFrame(chance)
     display(
-        figures.table(
+        tables.table(
             chance, run, "naopc_released_random", caption="Mean NAOPC of the random attribution, with our bounds"
         )
     )
@@ -1322,7 +1318,7 @@ if here:
             run,
             "naopc_released_random_plot",
             alt=f"Dot plot of the mean NAOPC of random attributions for {len(models)} models, published beside ours; "
-            f"{int((chance['above 0.01'] == compare.HOLDS).sum())} of {len(chance)} intervals lie above the dotted line at 0. "
+            f"{int((chance['above 0.01'] == claims.HOLDS).sum())} of {len(chance)} intervals lie above the dotted line at 0. "
             f"Comprehensiveness {comp.estimate.min():.2f} to {comp.estimate.max():.2f}.",
             caption="What a random explanation gets. Dotted: 0, where the claim puts it.",
         )
@@ -1330,8 +1326,8 @@ if here:
     judge(
         "naopc_c05",
         # The claim fails where random attributions are above the margin.
-        {compare.HOLDS: compare.FAILS, compare.FAILS: compare.HOLDS}.get(
-            compare.every(comp["above 0.01"]), compare.INCONCLUSIVE
+        {claims.HOLDS: claims.FAILS, claims.FAILS: claims.HOLDS}.get(
+            claims.every(comp["above 0.01"]), claims.INCONCLUSIVE
         ),
         n_sentences,
         f"random attributions have a mean NAOPC of {comp.estimate.min():.2f} to {comp.estimate.max():.2f} "
@@ -1347,19 +1343,19 @@ if here:
 
 # %%
 verdicts["naopc_review"] = (
-    compare.NOT_RUN,
+    claims.NOT_RUN,
     None,
     "a reviewer's approximation of the paper, no target for a match; tested claim by claim (naopc_c01 to naopc_c06)",
 )
-told = compare.index("claims", "edin_2025")[["id", "claim"]]
+told = published.index("claims", "edin_2025")[["id", "claim"]]
 told = told[told.id.isin(list(verdicts))].assign(
     verdict=[verdicts[name][0] for name in told.id if name in verdicts],
     why=[verdicts[name][2] for name in told.id if name in verdicts],
 )
-figures.table(told, run, "naopc_released_claims", caption="The claims of this page")
+tables.table(told, run, "naopc_released_claims", caption="The claims of this page")
 
 # %%
-compare.save_verdicts(run, *((name, *told) for name, told in verdicts.items()))
+scoreboard.save_verdicts(run, *((name, *told) for name, told in verdicts.items()))
 run.provenance(n=int(facts.sentences))
 
 # %%

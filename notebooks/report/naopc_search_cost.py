@@ -30,7 +30,7 @@ import pandas as pd
 from matplotlib.ticker import FuncFormatter, LogLocator
 
 from faithbook.engine import study
-from faithbook.results import compare, figures
+from faithbook.results import claims, figures, page, reference, resampling, scoreboard, tables
 from faithbook.results.figures import PALETTE
 
 run = study.start("naopc_search_cost", profile=profile)
@@ -52,7 +52,7 @@ n_texts = len(best)
 
 # %%
 cells = ["classifier", "words", "search"]
-error = compare.resample_means(found, value="error", unit=TEXT, cells=cells).table()
+error = resampling.resample_means(found, value="error", unit=TEXT, cells=cells).table()
 others = found.groupby(cells, sort=False).agg(
     rows=("rows", "mean"),
     unsure=("unsure", "mean"),
@@ -64,8 +64,8 @@ published_rows = table[table.search == "released, width 5"].set_index(["classifi
 table["times_fewer"] = [
     published_rows.get((row.classifier, row.words), np.nan) / row.rows for row in table.itertuples()
 ]
-figures.table(
-    compare.with_reference(
+tables.table(
+    reference.with_reference(
         table[[*cells, "rows", "times_fewer", "estimate", "low", "high", "unsure", "bookkeeping", "n"]],
         "naopc_search_cost",
         on=cells,
@@ -141,7 +141,7 @@ for (classifier, words), group in long.groupby(["classifier", "words"]):
 if rows:
     aims = pd.DataFrame(rows)
     aims["reached"] = (aims.times_fewer >= 5) & (aims.mean_short_of <= 0.005)
-    shown = figures.table(
+    shown = tables.table(
         aims,
         run,
         "naopc_aim",
@@ -150,7 +150,7 @@ if rows:
         digits=4,
     )
 elif study.has_reference("naopc_aim"):
-    shown = figures.table(
+    shown = tables.table(
         study.load("naopc_aim", profile, reference=True),
         run,
         "naopc_aim",
@@ -173,9 +173,9 @@ if rows:
         f"{best_one.times_fewer:.0f} times fewer rows, bounds {best_one.mean_short_of:.4f} short of the published ones on "
         f"average and {best_one.largest_short_of:.4f} at most ({best_one.n} texts)."
     )
-    few = aims.n.max() < compare.FEWEST_UNITS  # a handful of texts decides nothing, whatever they say
-    verdict = compare.INCONCLUSIVE if few else compare.HOLDS if len(reached) else compare.FAILS
-    line = figures.verdict_line(verdict, text)
+    few = aims.n.max() < claims.FEWEST_UNITS  # a handful of texts decides nothing, whatever they say
+    verdict = claims.INCONCLUSIVE if few else claims.HOLDS if len(reached) else claims.FAILS
+    line = page.verdict_line(verdict, text)
 else:
     line = study.Markdown("**Not run** at this profile: 80 words take a beam of width 5 some 30,000 rows a text.")
 line
@@ -191,7 +191,7 @@ line
 
 # %%
 compare_width = found[found.kind != "exact"].groupby(["classifier", "words"]).unsure.agg(["min", "max"]).reset_index()
-figures.table(
+tables.table(
     compare_width,
     run,
     "naopc_unsure",
@@ -199,7 +199,7 @@ figures.table(
 )
 
 # %%
-compare.save_verdicts(run)
+scoreboard.save_verdicts(run)
 run.provenance(n=n_texts)
 
 # %%

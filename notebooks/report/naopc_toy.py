@@ -28,9 +28,9 @@ from IPython.display import Markdown
 
 from faithbook.engine import study
 from faithbook.papers.edin import aopc
-from faithbook.results import compare, figures
-from faithbook.results.compare import Interval
+from faithbook.results import claims, figures, page, scoreboard, tables
 from faithbook.results.figures import PALETTE
+from faithbook.results.resampling import Interval
 from faithlib.bounds import exact_bounds, naopc
 from faithlib.perturb import SetFunction
 
@@ -305,7 +305,7 @@ for name, (score, lower, upper) in toys.items():
         }
     )
 table = pd.DataFrame(rows)
-figures.table(
+tables.table(
     table,
     run,
     "naopc_toy_bounds",
@@ -319,12 +319,12 @@ gaps = {
     (a.model, b.model): max(abs(a.low - b.low), abs(a.up - b.up)) for a, b in combinations(described.itertuples(), 2)
 }
 closest, gap = min(gaps.items(), key=lambda item: item[1])
-figure_toy = compare.claim(Interval(gap, gap, gap, len(ORDERS), units=len(ORDERS)))
+figure_toy = claims.verdict(Interval(gap, gap, gap, len(ORDERS), units=len(ORDERS)))
 figure_note = (
     f"two lines and two gates of our own, all {len(ORDERS)} orders tried: bounds of any two models differ, by "
     f"{gap:.2f} or more (exact, nothing sampled)"
 )
-figures.verdict_line(
+page.verdict_line(
     figure_toy,
     f"*The bounds of AOPC differ between simple functions:* {figure_note}. The closest two are {closest[0]} and "
     f"{closest[1]}. Our source describes the figure (two linear functions, two logic gates) and gives no values, so "
@@ -374,7 +374,7 @@ figures.save(
 )
 
 # %%
-figures.table(
+tables.table(
     pd.DataFrame(
         [
             {"model": name, "order": " ".join(map(str, order + 1)), "naopc": value}
@@ -409,7 +409,7 @@ Markdown(
 )
 
 # %%
-compare.save_verdicts(run, ("naopc_figure_toy", figure_toy, len(ORDERS), figure_note))
+scoreboard.save_verdicts(run, ("naopc_figure_toy", figure_toy, len(ORDERS), figure_note))
 run.provenance(n=len(ORDERS))
 
 # %%

@@ -48,8 +48,8 @@ from faithbook.own import pages
 from faithbook.own.bring import load_texts, open_model
 from faithbook.own.cost import amount, estimate, fitting_methods
 from faithbook.own.pages import FLOOR, listed
-from faithbook.results import compare, figures
-from faithbook.results.figures import label
+from faithbook.results import figures, resampling, tables
+from faithbook.results.labels import label
 from faithlib.catalogue import FAMILIES
 from faithlib.evaluation import DEFAULT_METHODS, evaluate
 
@@ -79,7 +79,7 @@ classifier = open_model(model, attention=attention)
 classifier.model.to("cuda" if torch.cuda.is_available() else "cpu")
 brought = load_texts(data, classifier, n=n, seed=seed)
 said = pages.predictions(classifier, brought)
-figures.table(
+tables.table(
     said.drop(columns="correct", errors="ignore"),
     run,
     "own_text_predictions",
@@ -90,7 +90,7 @@ figures.table(
 # %%
 told = f"{len(brought)} of {brought.total} texts, classes {', '.join(classifier.label_names)}."
 if brought.labels is not None:
-    told += f" Accuracy {compare.mean_interval(said.correct)} (95 % interval)."
+    told += f" Accuracy {resampling.mean_interval(said.correct)} (95 % interval)."
 if brought.unused:
     told += f" Columns that nobody reads: {', '.join(brought.unused)}."
 Markdown(told)
@@ -153,10 +153,10 @@ Markdown(
 # %%
 table = evaluate(classifier, brought.inputs, methods=scores, metrics=wanted, gold=brought.gold, erase=erased, **options)
 means = pages.summary(table)
-figures.table(means, run, "own_text_means", caption="Means over texts", shown=False)
+tables.table(means, run, "own_text_means", caption="Means over texts", shown=False)
 
 # %%
-figures.table(
+tables.table(
     pages.side_by_side(means),
     run,
     "own_text_metrics",
@@ -181,7 +181,7 @@ figures.save(
 
 # %%
 chance = pages.against_floor(table)
-figures.table(
+tables.table(
     chance,
     run,
     "own_text_against_random",
@@ -193,7 +193,7 @@ figures.table(
 # ## What it cost
 
 # %%
-figures.table(
+tables.table(
     spent,
     run,
     "own_text_costs",
@@ -202,7 +202,7 @@ figures.table(
 )
 
 # %%
-figures.table(
+tables.table(
     pd.DataFrame(
         [
             {"metrics": ", ".join(map(label, FAMILIES[family].directions)), "erased rows, at most": rows}

@@ -50,8 +50,8 @@ from faithbook.own import pages
 from faithbook.own.bring import load_folder, open_model
 from faithbook.own.cost import amount, estimate, fitting_methods
 from faithbook.own.pages import FLOOR, listed
-from faithbook.results import compare, figures
-from faithbook.results.figures import label
+from faithbook.results import figures, resampling, tables
+from faithbook.results.labels import label
 from faithlib.catalogue import FAMILIES
 from faithlib.evaluation import DEFAULT_METHODS, evaluate
 
@@ -81,7 +81,7 @@ classifier = open_model(model)
 classifier.model.to("cuda" if torch.cuda.is_available() else "cpu")
 brought = load_folder(data, classifier, n=n, seed=seed, patch=patch)
 said = pages.predictions(classifier, brought)
-figures.table(
+tables.table(
     said.drop(columns="correct", errors="ignore"),
     run,
     "own_vision_predictions",
@@ -97,7 +97,7 @@ told = (
 )
 told += f"{len(classifier.label_names)} classes."
 if brought.labels is not None:
-    told += f" Accuracy {compare.mean_interval(said.correct)} (95 % interval)."
+    told += f" Accuracy {resampling.mean_interval(said.correct)} (95 % interval)."
 Markdown(told)
 
 # %% [markdown]
@@ -187,10 +187,10 @@ figures.save(
 erased = None if erase == "default" else erase
 table = evaluate(classifier, brought.inputs, methods=scores, metrics=wanted, erase=erased, **options)
 means = pages.summary(table)
-figures.table(means, run, "own_vision_means", caption="Means over pictures", shown=False)
+tables.table(means, run, "own_vision_means", caption="Means over pictures", shown=False)
 
 # %%
-figures.table(
+tables.table(
     pages.side_by_side(means),
     run,
     "own_vision_metrics",
@@ -214,7 +214,7 @@ figures.save(
 
 # %%
 chance = pages.against_floor(table)
-figures.table(
+tables.table(
     chance,
     run,
     "own_vision_against_random",
@@ -226,10 +226,10 @@ figures.table(
 # ## What it cost
 
 # %%
-figures.table(spent, run, "own_vision_costs", digits=2, caption="Explaining: seconds for all pictures")
+tables.table(spent, run, "own_vision_costs", digits=2, caption="Explaining: seconds for all pictures")
 
 # %%
-figures.table(
+tables.table(
     pd.DataFrame(
         [
             {"metrics": ", ".join(map(label, FAMILIES[family].directions)), "erased rows, at most": rows}

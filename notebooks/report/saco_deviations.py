@@ -27,8 +27,9 @@ import torch
 from IPython.display import Markdown, display
 
 from faithbook.engine import study
-from faithbook.results import compare, figures
-from faithbook.results.figures import PALETTE, label
+from faithbook.results import claims, figures, reference, resampling, tables
+from faithbook.results.figures import PALETTE
+from faithbook.results.labels import label
 from faithlib.metrics import saco
 
 run = study.start("saco_deviations", profile=profile)
@@ -90,7 +91,7 @@ counts = counts.assign(setting=[f"{k} groups" for k in counts.k], metric="saco",
 KEYS = ["dataset", "input", "method", "draw", "setting", "metric", "value"]
 long = varied.melt(["dataset", "input", "method", "draw", "setting"], METRICS, "metric", "value")
 long = pd.concat([long[KEYS], counts[KEYS]], ignore_index=True)
-power = compare.over_inputs(long, value="value", cells=["dataset", "setting", "metric", "method"])
+power = resampling.over_inputs(long, value="value", cells=["dataset", "setting", "metric", "method"])
 asked = [name for name in NAMES if name in set(long.setting)]
 FIRST, SECOND = np.triu_indices(len(METHODS), 1)
 
@@ -183,8 +184,8 @@ Markdown(
 
 # %%
 ON = ["setting", "metric"]
-figures.table(
-    compare.with_reference(effects, "saco_deviations_effects", on=ON),
+tables.table(
+    reference.with_reference(effects, "saco_deviations_effects", on=ON),
     run,
     "saco_deviations_effects",
     caption="Every effect: change of the mean over ten methods, and tau",
@@ -192,8 +193,8 @@ figures.table(
 )
 
 # %%
-figures.table(
-    compare.with_reference(by_method, "saco_deviations_methods", on=[*ON, "method"]),
+tables.table(
+    reference.with_reference(by_method, "saco_deviations_methods", on=[*ON, "method"]),
     run,
     "saco_deviations_methods",
     caption="Every effect by method",
@@ -208,11 +209,11 @@ def shown(name, caption, *settings):
     if chosen.empty:
         display(Markdown("*Not measured in this profile.*"))
         return
-    display(figures.table(chosen, run, name, caption=caption))
+    display(tables.table(chosen, run, name, caption=caption))
     lines = []
     for setting in settings:
         part = by_method[(by_method.setting == setting) & (by_method.metric == "saco")]
-        clear = part[((part.low > 0) | (part.high < 0)) & (n_pictures >= compare.FEWEST_UNITS)]
+        clear = part[((part.low > 0) | (part.high < 0)) & (n_pictures >= claims.FEWEST_UNITS)]
         said = ", ".join(f"{label(r.method)} {r.estimate:+.3f}" for r in clear.itertuples()) or "none"
         lines.append(f"- {NAMES[setting]}: {said}")
     display(Markdown("Methods whose SaCo moves by an interval without zero:\n\n" + "\n".join(lines)))
@@ -323,7 +324,7 @@ tied = pd.DataFrame(
 tied["change"] = tied.half - tied.satisfied
 rows = []
 for what in ("ties", "satisfied", "half", "change"):
-    found = compare.over_inputs(tied, value=what, cells=["dataset"])
+    found = resampling.over_inputs(tied, value=what, cells=["dataset"])
     rows += [
         {"dataset": name, "quantity": what, "n": int(found.n[name])}
         | dict(zip(("estimate", "low", "high"), (i.estimate, i.low, i.high), strict=True))
@@ -331,8 +332,8 @@ for what in ("ties", "satisfied", "half", "change"):
         for i in [found.interval(dataset=name)]
     ]
 equal = pd.DataFrame(rows)
-figures.table(
-    compare.with_reference(equal, "saco_s6", on=["dataset", "quantity"]),
+tables.table(
+    reference.with_reference(equal, "saco_s6", on=["dataset", "quantity"]),
     run,
     "saco_s6",
     caption="S6, equal drops: share of pairs of groups whose drops are equal to the last bit, SaCo as published and with "
@@ -355,7 +356,7 @@ lost = (
 )
 lost = lost.reset_index()
 worst = lost[lost.constant > 0].sort_values("constant", ascending=False)
-figures.table(lost, run, "saco_s7", caption="S7, constant maps, over all models", shown=len(worst) > 0)
+tables.table(lost, run, "saco_s7", caption="S7, constant maps, over all models", shown=len(worst) > 0)
 
 # %%
 said = "; ".join(f"{label(r.method)} on {label(r.dataset)} {r.constant} of {r.maps}" for r in worst.itertuples())
@@ -390,7 +391,7 @@ clamped, _ = by_groups(in_groups, "clamped")
 per_map["clamped"] = pd.Series((saco(clamped, alone_drop) - saco(by_score, alone_drop)).numpy(), index=order)
 signs = []
 for what in ("below", "mass", "clamped"):
-    found = compare.over_inputs(per_map.reset_index(), value=what, cells=["method"]).table().set_index("method")
+    found = resampling.over_inputs(per_map.reset_index(), value=what, cells=["method"]).table().set_index("method")
     signs.append(found[["estimate", "low", "high"]].add_prefix(f"{what} "))
 signs = pd.concat(signs, axis=1)
 signs.insert(0, "n", found.n)
@@ -398,7 +399,7 @@ signs = signs.reindex([*METHODS, "last_layer_attention_with_gradient", "random"]
 signs.columns = [name.replace(" estimate", "").replace("below", "below zero").replace("mass", "negative mass")
                  for name in signs.columns]  # fmt: skip
 brief = ["method", "n", "below zero", "negative mass", "clamped", "clamped low", "clamped high"]
-figures.table(
+tables.table(
     signs[brief],
     run,
     "saco_s8",
@@ -427,7 +428,7 @@ Markdown(
 # %%
 drawn = pd.concat([scores[scores.method == "random"], groups[groups.method == "random"]])
 drawn = pd.concat([drawn.assign(value=drawn.saco, moment="mean"), drawn.assign(value=drawn.saco**2, moment="square")])
-moments = compare.over_inputs(drawn, value="value", cells=["k", "dataset", "moment"])
+moments = resampling.over_inputs(drawn, value="value", cells=["k", "dataset", "moment"])
 
 
 def of_moment(name):
@@ -450,8 +451,8 @@ for k in sorted(set(drawn.k)):
     rows[-1] |= {"expected deviation": 1 / math.sqrt(k - 1)}
     rows[-1] |= {"pictures for .02": math.ceil((1.96 * spread.estimate / HALF_WIDTH) ** 2)}
 spreads = pd.DataFrame(rows)
-figures.table(
-    compare.with_reference(spreads, "saco_s9", on=["k"]),
+tables.table(
+    reference.with_reference(spreads, "saco_s9", on=["k"]),
     run,
     "saco_s9",
     caption="S9, random scores: mean SaCo, standard deviation of a single picture (all models and drawings) with 95 % "
@@ -491,12 +492,12 @@ alike.columns.name = "other"
 pairs = alike.stack().rename("value").reset_index()
 at = {name: i for i, name in enumerate(wide.columns)}
 pairs = pairs[pairs.one.map(at) < pairs.other.map(at)]
-closest = compare.over_inputs(pairs, value="value", cells=["one", "other"]).table()
+closest = resampling.over_inputs(pairs, value="value", cells=["one", "other"]).table()
 closest = closest.sort_values("estimate", ascending=False, ignore_index=True)
 trap = closest[(closest.one == "lrp") & (closest.other == "transformer_attribution")]
 picked = pd.concat([closest.head(5), trap]).drop_duplicates()
 picked = picked.assign(one=picked.one.map(label), other=picked.other.map(label))
-figures.table(
+tables.table(
     picked[["one", "other", "estimate", "low", "high", "n"]],
     run,
     "saco_s11",

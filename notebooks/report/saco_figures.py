@@ -32,9 +32,10 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine import study
-from faithbook.results import compare, figures
-from faithbook.results.compare import Interval
-from faithbook.results.figures import OURS, PALETTE, PUBLISHED, label
+from faithbook.results import claims, figures, page, published, reference, resampling, scoreboard, tables
+from faithbook.results.figures import OURS, PALETTE, PUBLISHED
+from faithbook.results.labels import label
+from faithbook.results.resampling import Interval
 
 run = study.start("saco_figures", profile=profile)
 figures.theme()
@@ -44,7 +45,7 @@ SIGN = {"saco": 1, "auc": -1, "aopc_morf": 1, "log_odds": -1, "aopc_lerf": -1}
 EXISTING = tuple(name for name in SIGN if name != "saco")
 datasets = list(dict.fromkeys(scores.dataset))
 models = list(dict.fromkeys(scores.model))
-paper_methods = [name for name in dict.fromkeys(compare.published("saco_table2").method) if name in set(scores.method)]
+paper_methods = [name for name in dict.fromkeys(published.table("saco_table2").method) if name in set(scores.method)]
 shown_methods = [*paper_methods, "random"]
 n_pictures = len(scores[["dataset", "input"]].drop_duplicates())
 kind = "stand-ins" if {"fashion", "mnist", "animals"} & set(datasets) else "the paper's data sets"
@@ -58,7 +59,7 @@ long = scores.melt(
 long["turned"] = long.value * long.metric.map(SIGN)
 
 
-def counted(verdicts, wanted=compare.HOLDS):
+def counted(verdicts, wanted=claims.HOLDS):
     """How many of the verdicts are of one kind."""
     return sum(verdict == wanted for verdict in verdicts)
 
@@ -170,8 +171,8 @@ figures.save(
 )
 
 # %%
-figures.verdict_line(
-    compare.NOT_RECOMPUTABLE,
+page.verdict_line(
+    claims.NOT_RECOMPUTABLE,
     f"Figure 1 is an illustration. On ours the probability goes from {first.p_full:.2f} to "
     f"{first.p_full - answers.together[3]:.2f} after the first three groups together; erased alone, each of the ten "
     f"leaves between {first.p_full - answers.alone.max():.2f} and {first.p_full - answers.alone.min():.2f}.",
@@ -277,12 +278,12 @@ for name, of_pairs in bars.items():
                 | {"kendall": kendall.estimate, "kendall low": kendall.low, "kendall high": kendall.high}
                 | {"n": n_pictures, "cells": int(in_paper.sum()), "cells dropped": constant})  # fmt: skip
 correlations = pd.DataFrame(rows)
-text = compare.published("saco_text").set_index(["item", "statistic"]).value
+text = published.table("saco_text").set_index(["item", "statistic"]).value
 low, high = (text["rank_correlation_saco_vs_each_existing_metric", end] for end in ("lowest", "highest"))
 others = text["rank_correlation_among_existing_metrics", "mean"]
 correlations.insert(1, "published", [*[f"{low:.2f} to {high:.2f}"] * len(with_saco), f"{others:.4f}"])
-figures.table(
-    compare.with_reference(correlations, "saco_figure2", on=["metric"]),
+tables.table(
+    reference.with_reference(correlations, "saco_figure2", on=["metric"]),
     run,
     "saco_figure2",
     caption="Rank correlation over pictures of SaCo with each existing metric, and the mean among those: Spearman's "
@@ -338,10 +339,10 @@ for name, flipped in CONVENTIONS.items():
     singles = [mean_of((rho * sign)[:, [i]], in_paper)[0] for i in with_saco]
     rows.append({"convention": name, "with SaCo, lowest": min(singles), "with SaCo, highest": max(singles)}
                 | {"estimate": interval.estimate, "low": interval.low, "high": interval.high}
-                | {"more than with SaCo": compare.claim(gaps[name]), "n": n_pictures})  # fmt: skip
+                | {"more than with SaCo": claims.verdict(gaps[name]), "n": n_pictures})  # fmt: skip
 rows.append({"convention": "published", "with SaCo, lowest": low, "with SaCo, highest": high, "estimate": others})
-figures.table(
-    compare.with_reference(pd.DataFrame(rows).astype({"n": "Int64"}), "saco_figure2_conventions", on=["convention"]),
+tables.table(
+    reference.with_reference(pd.DataFrame(rows).astype({"n": "Int64"}), "saco_figure2_conventions", on=["convention"]),
     run,
     "saco_figure2_conventions",
     caption="Spearman's rank correlation of SaCo with the four existing metrics (range of the four means) and the mean "
@@ -358,10 +359,10 @@ figures.table(
 # %%
 mean_with = mean_of(rho[:, with_saco], in_paper)
 gap, unturned = gaps["all turned (ours)"], gaps["AOPC, LeRF as it is"]
-c02 = compare.claim(gap)
+c02 = claims.verdict(gap)
 c02_note = (
     f"mean among the four less mean with SaCo {gap} ({kind}; published .4764 against .18 to .22); with AOPC, LeRF left "
-    f"as it is {unturned}, which would be: {compare.claim(unturned)}"
+    f"as it is {unturned}, which would be: {claims.verdict(unturned)}"
 )
 parts = {}
 for i in with_saco:
@@ -370,27 +371,27 @@ for i in with_saco:
     for part, interval in (("below .5", as_interval(0.5 - draws_of[name], smallest)),
                            ("above -.5", as_interval(0.5 + draws_of[name], smallest)),
                            ("below the others", below)):  # fmt: skip
-        parts[name, part] = compare.claim(interval)
-c01 = compare.every(parts.values())
+        parts[name, part] = claims.verdict(interval)
+c01 = claims.every(parts.values())
 values = [value for i in with_saco if np.isfinite(value := intervals[pairs[i][1]].estimate)] or [np.nan]
 c01_note = (
     f"SaCo's correlations run from {min(values):.2f} to {max(values):.2f}; {counted(parts.values())} of {len(parts)} "
-    f"parts hold, {counted(parts.values(), compare.FAILS)} fail ({kind})"
+    f"parts hold, {counted(parts.values(), claims.FAILS)} fail ({kind})"
 )
-figures.verdict_line(c01, f"SaCo ranks pictures differently from existing metrics: {c01_note}.")
+page.verdict_line(c01, f"SaCo ranks pictures differently from existing metrics: {c01_note}.")
 
 # %%
-figures.verdict_line(c02, f"Existing metrics agree with one another more than with SaCo: {c02_note}.")
+page.verdict_line(c02, f"Existing metrics agree with one another more than with SaCo: {c02_note}.")
 
 # %%
-positive = {pairs[i][1]: compare.claim(intervals[pairs[i][1]]) for i in with_saco}
-figure2 = compare.every([c01, c02, *positive.values()])
+positive = {pairs[i][1]: claims.verdict(intervals[pairs[i][1]]) for i in with_saco}
+figure2 = claims.every([c01, c02, *positive.values()])
 in_range = sum(low <= value <= high for value in values)
 figure2_note = (
     f"low (c01: {c01}), below the mean among the others (c02: {c02}), and above zero in {counted(positive.values())} "
     f"of {len(positive)}; {in_range} of {len(values)} estimates lie in the published range"
 )
-figures.verdict_line(figure2, f"Figure 2 shows four low bars above zero and a higher fifth. On ours: {figure2_note}.")
+page.verdict_line(figure2, f"Figure 2 shows four low bars above zero and a higher fifth. On ours: {figure2_note}.")
 
 # %% [markdown]
 # **Which pairs make the mean.** Two of the existing metrics can agree because they measure the same thing on the same
@@ -405,8 +406,8 @@ for i, pair in enumerate(pairs):
                 | {"low": spearman.low, "high": spearman.high, "kendall": kendall.estimate, "n": n_pictures}
                 | {"cells dropped": int(np.isnan(rho[in_paper][:, i, 0]).sum())})  # fmt: skip
 by_pair = pd.DataFrame(rows)
-figures.table(
-    compare.with_reference(by_pair, "saco_figure2_pairs", on=["first", "second"]),
+tables.table(
+    reference.with_reference(by_pair, "saco_figure2_pairs", on=["first", "second"]),
     run,
     "saco_figure2_pairs",
     caption="Every pair of metrics: Spearman's rank correlation over pictures, mean over cells, with 95 % interval, "
@@ -428,8 +429,8 @@ for method in sorted(set(cells.method), key=lambda name: [*paper_methods, name].
                     | {"high": interval.high, "n": n_pictures}
                     | {"undefined": int(cells[here].undefined.sum())})  # fmt: skip
 by_method = pd.DataFrame(rows)
-figures.table(
-    compare.with_reference(by_method, "saco_figure2_methods", on=["method", "pairs"]),
+tables.table(
+    reference.with_reference(by_method, "saco_figure2_methods", on=["method", "pairs"]),
     run,
     "saco_figure2_methods",
     caption="Spearman's rank correlation over pictures by method, mean over data sets, models and pairs of metrics; "
@@ -570,10 +571,10 @@ stacked = pd.concat(
         for (metric, what), value in values.items()
     ]
 )
-found = compare.over_inputs(stacked, value="value", cells=["metric", "quantity"])
+found = resampling.over_inputs(stacked, value="value", cells=["metric", "quantity"])
 often = found.table().set_index(["metric", "quantity"]).reindex(list(values)).reset_index()
-figures.table(
-    compare.with_reference(often, "saco_figure3_all", on=["metric", "quantity"]),
+tables.table(
+    reference.with_reference(often, "saco_figure3_all", on=["metric", "quantity"]),
     run,
     "saco_figure3_all",
     caption="The case study on all pictures, models and drawings of random scores, with 95 % bootstrap intervals over "
@@ -590,13 +591,13 @@ stay = int((after_three.smallest > 0.9).sum())
 ordered = found.interval(metric="saco less aopc_morf", quantity="share in the paper's order")
 separates = [found.interval(metric="saco", quantity=what) for what in (
     "Transformer Attribution less Raw Attention", "Raw Attention less random")]  # fmt: skip
-figure3 = compare.every(compare.claim(interval) for interval in (*separates, ordered))
+figure3 = claims.every(claims.verdict(interval) for interval in (*separates, ordered))
 high_aopc = found.interval(metric="aopc_morf", quantity="share with all three at .70 or more")
 figure3_note = (
     f"mean SaCo of Transformer Attribution less Raw Attention {separates[0]}, of that less random {separates[1]}; the "
     f"paper's order is more frequent under SaCo than under AOPC by {ordered} ({kind})"
 )
-figures.verdict_line(
+page.verdict_line(
     figure3,
     "What the case study illustrates, asked of all pictures: SaCo separates the three, and does so more often than "
     f"AOPC. {figure3_note}.",
@@ -634,13 +635,13 @@ run.provenance(n=n_pictures)
 
 # %%
 in_figure = long[long.method.isin(shown_methods)]
-means = compare.over_inputs(in_figure, value="turned", cells=["dataset", "metric", "method"])
+means = resampling.over_inputs(in_figure, value="turned", cells=["dataset", "metric", "method"])
 # Undo the turning where values are shown, with the ends of the interval changed over.
 table = means.table()
 negative = table.metric.map(SIGN) < 0
 table.loc[negative, ["estimate", "low", "high"]] = -table.loc[negative, ["estimate", "high", "low"]].to_numpy()
-figures.table(
-    compare.with_reference(table, "saco_figure4", on=["dataset", "metric", "method"]),
+tables.table(
+    reference.with_reference(table, "saco_figure4", on=["dataset", "metric", "method"]),
     run,
     "saco_figure4",
     caption="Mean score of every method under every metric, over models, with 95 % bootstrap intervals over pictures",
@@ -712,7 +713,7 @@ figures.save(
 )
 
 # %%
-theirs = compare.published("saco_table2")
+theirs = published.table("saco_table2")
 theirs = theirs[theirs.k == "10"].set_index("method").value
 fig, axes = plt.subplots(2, 3, figsize=(8, 9.2), sharey=True)
 panels = axes.ravel()
@@ -767,12 +768,12 @@ HALF_WIDTH = 0.05
 groups = study.load("saco_group_counts", profile)
 at_random = pd.concat([scores[["dataset", "model", "k", "input", "method", "draw", "saco"]], groups])
 at_random = at_random[at_random.method == "random"]
-floor = compare.over_inputs(at_random, value="saco", cells=["dataset", "k"])
+floor = resampling.over_inputs(at_random, value="saco", cells=["dataset", "k"])
 ks = sorted(at_random.k.unique())
 rows = [{"dataset": "all", "k": k} | vars(floor.interval(k=int(k))) for k in ks]
 rows = pd.concat([floor.table(), pd.DataFrame(rows).drop(columns="units")], ignore_index=True)
-figures.table(
-    compare.with_reference(
+tables.table(
+    reference.with_reference(
         rows[["dataset", "k", "estimate", "low", "high", "n"]], "saco_random_mean", on=["dataset", "k"]
     ),
     run,
@@ -784,16 +785,16 @@ figures.table(
 # %%
 zero = floor.interval(k=10)
 half = (zero.high - zero.low) / 2
-if zero.units < compare.FEWEST_UNITS or (zero.contains(0) and half > HALF_WIDTH):
-    c05 = compare.INCONCLUSIVE
+if zero.units < claims.FEWEST_UNITS or (zero.contains(0) and half > HALF_WIDTH):
+    c05 = claims.INCONCLUSIVE
 else:
-    c05 = compare.HOLDS if zero.contains(0) else compare.FAILS
+    c05 = claims.HOLDS if zero.contains(0) else claims.FAILS
 c05_note = f"mean SaCo of random scores {zero}, half-width {half:.3f} ({kind})"
-figures.verdict_line(c05, f"Random scores get a SaCo of zero in expectation: {c05_note}.")
+page.verdict_line(c05, f"Random scores get a SaCo of zero in expectation: {c05_note}.")
 
 # %%
 above = {
-    dataset: [compare.claim(means.interval(dataset=dataset, metric="saco", method=name)) for name in paper_methods]
+    dataset: [claims.verdict(means.interval(dataset=dataset, metric="saco", method=name)) for name in paper_methods]
     for dataset in datasets
 }
 
@@ -801,13 +802,13 @@ above = {
 def most(verdicts):
     """Holds where more than half hold, fails where at least half fail."""
     if counted(verdicts) > len(verdicts) / 2:
-        return compare.HOLDS
-    return compare.FAILS if counted(verdicts, compare.FAILS) >= len(verdicts) / 2 else compare.INCONCLUSIVE
+        return claims.HOLDS
+    return claims.FAILS if counted(verdicts, claims.FAILS) >= len(verdicts) / 2 else claims.INCONCLUSIVE
 
 
-most_positive = compare.every(most(found) for found in above.values())
+most_positive = claims.every(most(found) for found in above.values())
 most_note = ", ".join(f"{counted(found)} of {len(found)} on {label(dataset)}" for dataset, found in above.items())
-figures.verdict_line(most_positive, f"Most methods get a SaCo above zero: {most_note}, each by its interval.")
+page.verdict_line(most_positive, f"Most methods get a SaCo above zero: {most_note}, each by its interval.")
 
 # %% [markdown]
 # ### Do random scores compete under the existing metrics?
@@ -825,15 +826,15 @@ for method in named:
     for metric in (*EXISTING, "saco"):
         lead = means.difference({"metric": metric, "method": "random"}, {"metric": metric, "method": method})
         rows.append({"method": method, "metric": metric, "estimate": lead.estimate, "low": lead.low, "high": lead.high}
-                    | {"n": n_pictures, "random ahead": compare.claim(lead)})  # fmt: skip
+                    | {"n": n_pictures, "random ahead": claims.verdict(lead)})  # fmt: skip
     found = [row["random ahead"] for row in rows if row["method"] == method and row["metric"] != "saco"]
     if counted(found) >= 2:
-        per_method[method] = compare.HOLDS
+        per_method[method] = claims.HOLDS
     else:
-        per_method[method] = compare.FAILS if counted(found, compare.FAILS) >= 3 else compare.INCONCLUSIVE
+        per_method[method] = claims.FAILS if counted(found, claims.FAILS) >= 3 else claims.INCONCLUSIVE
 competes = pd.DataFrame(rows)
-figures.table(
-    compare.with_reference(competes, "saco_random_competes", on=["method", "metric"]),
+tables.table(
+    reference.with_reference(competes, "saco_random_competes", on=["method", "metric"]),
     run,
     "saco_random_competes",
     caption="Random scores less method, turned so that above zero means that random does better; mean over data sets "
@@ -841,15 +842,15 @@ figures.table(
 )
 
 # %%
-c06 = compare.every(per_method.values())
+c06 = claims.every(per_method.values())
 existing = competes[competes.metric != "saco"]
 c06_note = (
     f"random ahead in {counted(existing['random ahead'])}, behind in "
-    f"{counted(existing['random ahead'], compare.FAILS)} of {len(existing)} comparisons; by method: "
+    f"{counted(existing['random ahead'], claims.FAILS)} of {len(existing)} comparisons; by method: "
     + ", ".join(f"{label(name)} {verdict}" for name, verdict in per_method.items())
     + f" ({kind})"
 )
-figures.verdict_line(c06, f"Random scores compete under the existing metrics: {c06_note}.")
+page.verdict_line(c06, f"Random scores compete under the existing metrics: {c06_note}.")
 
 # %% [markdown]
 # ### Integrated Gradients and the order of removal
@@ -868,7 +869,7 @@ for dataset in datasets:
             if other != "integrated_gradients" and "integrated_gradients" in paper_methods:
                 cell = {"dataset": dataset, "metric": metric}
                 sides = ({**cell, "method": "integrated_gradients"}, {**cell, "method": other})
-                verdicts.append(compare.claim(means.difference(*sides[::wanted])))
+                verdicts.append(claims.verdict(means.difference(*sides[::wanted])))
         against += verdicts
         here = means.draws.loc[:, (dataset, metric)][paper_methods].rank(axis=1, ascending=False)
         rank = means.estimate[dataset, metric][paper_methods].rank(ascending=False)
@@ -881,11 +882,11 @@ for dataset in datasets:
                 "high": own.quantile(0.975),
             }
             | {"n": scores[scores.dataset == dataset].input.nunique(), "methods": len(paper_methods)}
-            | {"as asked": counted(verdicts), "the other way": counted(verdicts, compare.FAILS)}
+            | {"as asked": counted(verdicts), "the other way": counted(verdicts, claims.FAILS)}
         )
 ranks = pd.DataFrame(rows)
-figures.table(
-    compare.with_reference(ranks, "saco_ig_ranks", on=["dataset", "metric"]),
+tables.table(
+    reference.with_reference(ranks, "saco_ig_ranks", on=["dataset", "metric"]),
     run,
     "saco_ig_ranks",
     caption="Rank of Integrated Gradients among the ten methods (1 is best), with 95 % bootstrap interval over "
@@ -893,24 +894,22 @@ figures.table(
 )
 
 # %%
-c07 = compare.every(against)
+c07 = claims.every(against)
 c07_note = (
-    f"{counted(against)} of {len(against)} comparisons as asked, {counted(against, compare.FAILS)} the other way; mean "
+    f"{counted(against)} of {len(against)} comparisons as asked, {counted(against, claims.FAILS)} the other way; mean "
     "rank "
     + ", ".join(f"{label(m)} {r:.1f}" for m, r in ranks.groupby("metric", sort=False).estimate.mean().items())
     + f" of {len(paper_methods)} ({kind})"
 )
-figures.verdict_line(
-    c07, f"Integrated Gradients lead most-relevant-first and come last least-relevant-first: {c07_note}."
-)
+page.verdict_line(c07, f"Integrated Gradients lead most-relevant-first and come last least-relevant-first: {c07_note}.")
 
 # %%
-figure4 = compare.every([c05, most_positive, c06, c07])
+figure4 = claims.every([c05, most_positive, c06, c07])
 figure4_note = (
     f"random near zero under SaCo: {c05}; most methods above zero: {most_positive}; random competes: {c06}; Integrated "
     f"Gradients: {c07} ({kind})"
 )
-figures.verdict_line(figure4, f"What the paper reads off Figure 4, all of it: {figure4_note}.")
+page.verdict_line(figure4, f"What the paper reads off Figure 4, all of it: {figure4_note}.")
 
 # %% [markdown]
 # **What differs and why.** Stand-ins for data and models. Grey pictures of 28 x 28 pixels have large even grounds:
@@ -920,9 +919,9 @@ figures.verdict_line(figure4, f"What the paper reads off Figure 4, all of it: {f
 # they would differ by more than the intervals say, because intervals are over pictures only.
 
 # %%
-compare.save_verdicts(
+scoreboard.save_verdicts(
     run,
-    ("saco_figure1", compare.NOT_RECOMPUTABLE, 1, "an illustration; one of ours is drawn in its place"),
+    ("saco_figure1", claims.NOT_RECOMPUTABLE, 1, "an illustration; one of ours is drawn in its place"),
     ("saco_figure2", figure2, n_pictures, figure2_note),
     ("saco_figure3", figure3, n_pictures, figure3_note),
     ("saco_figure4", figure4, n_pictures, figure4_note),

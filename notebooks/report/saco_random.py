@@ -27,8 +27,9 @@ import scipy.stats
 from IPython.display import Markdown
 
 from faithbook.engine import study
-from faithbook.results import compare, figures
-from faithbook.results.figures import OURS, PALETTE, label
+from faithbook.results import claims, figures, quantities, reference, resampling, tables
+from faithbook.results.figures import OURS, PALETTE
+from faithbook.results.labels import label
 
 run = study.start("saco_random", profile=profile)
 figures.theme()
@@ -56,8 +57,8 @@ real = scores[scores.method != "random"].drop(columns="draw").merge(pd.DataFrame
 both = pd.concat([real, scores[scores.method == "random"]], ignore_index=True)
 long = both.melt(id_vars=[*keys, "method", "draw"], value_vars=list(SIGN), var_name="metric", value_name="value")
 long["value"] *= long.metric.map(SIGN)
-beside = compare.against_random(long, on=[*keys, "metric", "draw"])
-wins, gaps, ties = (compare.over_inputs(beside, value=value, cells=CELL) for value in ("win", "gap", "tie"))
+beside = quantities.against_random(long, on=[*keys, "metric", "draw"])
+wins, gaps, ties = (resampling.over_inputs(beside, value=value, cells=CELL) for value in ("win", "gap", "tie"))
 in_order = pd.MultiIndex.from_product([SIGN, methods], names=CELL)
 shares, gap_table = (found.table().set_index(CELL).reindex(in_order) for found in (wins, gaps))
 table = pd.DataFrame(
@@ -74,10 +75,10 @@ table = pd.DataFrame(
     }
 ).reset_index()
 table["above random"] = [
-    compare.claim(gaps.interval(metric=a, method=b)) for a, b in zip(table.metric, table.method, strict=True)
+    claims.verdict(gaps.interval(metric=a, method=b)) for a, b in zip(table.metric, table.method, strict=True)
 ]
-figures.table(
-    compare.with_reference(table, "saco_random_wins", on=CELL),
+tables.table(
+    reference.with_reference(table, "saco_random_wins", on=CELL),
     run,
     "saco_random_wins",
     caption="Every metric and method against random scores on the same picture: share of strict wins (estimate), share "
@@ -118,8 +119,8 @@ figures.save(
 )
 
 # %%
-separated = by_metric["above random"].agg(lambda found: (found == compare.HOLDS).sum())
-reversed_ = by_metric["above random"].agg(lambda found: (found == compare.FAILS).sum())
+separated = by_metric["above random"].agg(lambda found: (found == claims.HOLDS).sum())
+reversed_ = by_metric["above random"].agg(lambda found: (found == claims.FAILS).sum())
 Markdown(
     f"Of {len(methods)} methods, by the interval of the gap: "
     + "; ".join(f"{label(m)} puts {separated[m]} above random scores and {reversed_[m]} below" for m in SIGN)
@@ -152,7 +153,7 @@ NEEDED = Z + scipy.stats.norm.ppf(POWER)
 SIZES = np.array([5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000])
 STUDIES = 1000
 moments = {
-    power: compare.over_inputs(beside.assign(gap=beside.gap**power), value="gap", cells=CELL) for power in (1, 2)
+    power: resampling.over_inputs(beside.assign(gap=beside.gap**power), value="gap", cells=CELL) for power in (1, 2)
 }
 
 
@@ -195,8 +196,8 @@ needed = pd.DataFrame(rows)
 shown = needed.copy()
 for column in ("estimate", "low", "high", "sign test"):  # whole pictures
     shown[column] = np.ceil(shown[column])
-figures.table(
-    compare.with_reference(shown, "saco_random_needed", on=CELL),
+tables.table(
+    reference.with_reference(shown, "saco_random_needed", on=CELL),
     run,
     "saco_random_needed",
     caption="Pictures needed to tell a method from random scores with power .8 (paired t-test, normal approximation), "
@@ -211,7 +212,7 @@ figures.table(
 
 # %%
 alone = beside[(beside.metric == "saco") & (beside.draw == draws[0])]
-alone = {p: compare.over_inputs(alone.assign(value=alone.value**p), value="value", cells=["method"]) for p in (1, 2)}
+alone = {p: resampling.over_inputs(alone.assign(value=alone.value**p), value="value", cells=["method"]) for p in (1, 2)}
 own = effect(alone[1].estimate, alone[2].estimate).reindex(methods)
 own_draws = effect(alone[1].draws, alone[2].draws).reindex(columns=methods).quantile([0.025, 0.975])
 against_zero = pd.DataFrame(
@@ -229,8 +230,8 @@ against_zero = pd.DataFrame(
 )
 rounded = ["against a random map", "estimate", "low", "high"]
 against_zero[rounded] = np.ceil(against_zero[rounded])
-figures.table(
-    compare.with_reference(against_zero, "saco_random_zero", on=["method"]),
+tables.table(
+    reference.with_reference(against_zero, "saco_random_zero", on=["method"]),
     run,
     "saco_random_zero",
     caption="SaCo: pictures needed for power .8 against a random map of the same picture (as above) and against zero "
@@ -263,7 +264,7 @@ for cell in in_order:
         measured = resampled_power(chosen, int(n)) if len(chosen) and n <= largest else np.nan
         rows.append(dict(zip(CELL, cell, strict=True)) | {"pictures": int(n), "resampled": measured, "normal": normal})
 power = pd.DataFrame(rows)
-figures.table(
+tables.table(
     power,
     run,
     "saco_random_power",
@@ -365,12 +366,12 @@ for dataset, part in beside.groupby("dataset", sort=False):
                     | {"effect": delta, "estimate": float(pictures_needed(np.array([delta]))[0])}
                     | {"n": group.input.nunique()})  # fmt: skip
 by_set = pd.DataFrame(rows)
-figures.table(by_set, run, "saco_random_needed_datasets", caption="By data set", shown=False)
+tables.table(by_set, run, "saco_random_needed_datasets", caption="By data set", shown=False)
 
 # %%
 summary = by_set.groupby(["dataset", "metric"], sort=False).estimate.median().unstack("metric")[list(SIGN)]
 summary.columns = [label(name) for name in summary.columns]
-figures.table(
+tables.table(
     np.ceil(summary).reset_index(),
     run,
     "saco_random_needed_summary",
@@ -390,7 +391,9 @@ figures.table(
 groups = study.load("saco_group_counts", profile)
 columns = ["dataset", "model", "k", "input", "draw", "saco"]
 at_random = pd.concat([frame.loc[frame.method == "random", columns] for frame in (scores, groups)], ignore_index=True)
-parts = {p: compare.over_inputs(at_random.assign(power=at_random.saco**p), value="power", cells=["k"]) for p in (1, 2)}
+parts = {
+    p: resampling.over_inputs(at_random.assign(power=at_random.saco**p), value="power", cells=["k"]) for p in (1, 2)
+}
 rows = []
 for k in sorted(at_random.k.unique()):
     spread = np.sqrt((parts[2].draws[k] - parts[1].draws[k] ** 2).clip(lower=0))
@@ -400,8 +403,8 @@ for k in sorted(at_random.k.unique()):
                 | {"values": int(at_random[at_random.k == k].saco.notna().sum()), "mean": parts[1].estimate[k]}
                 | {"pictures for .02": np.ceil((Z * own / 0.02) ** 2)})  # fmt: skip
 noise = pd.DataFrame(rows)
-figures.table(
-    compare.with_reference(noise, "saco_random_noise", on=["k"]),
+tables.table(
+    reference.with_reference(noise, "saco_random_noise", on=["k"]),
     run,
     "saco_random_noise",
     caption="Standard deviation of SaCo of random scores over pictures, models and drawings, with 95 % bootstrap "
@@ -470,7 +473,7 @@ Markdown(
     + ", ".join(f"{reached[m]} of {len(methods)} methods by {label(m)}" for m in SIGN)
     + f". Seen by SaCo only: {', '.join(saco_alone) or 'none'}. Seen by others but not by SaCo: "
     f"{', '.join(others_only) or 'none'} (by the interval of the effect)."
-    + (" At this size the numbers mean nothing." if n_pictures < compare.FEWEST_UNITS * len(datasets) else "")
+    + (" At this size the numbers mean nothing." if n_pictures < claims.FEWEST_UNITS * len(datasets) else "")
 )
 
 # %% [markdown]

@@ -32,9 +32,10 @@ from IPython.display import Markdown
 
 from faithbook.engine import study
 from faithbook.models.load import cards
-from faithbook.results import compare, figures
-from faithbook.results.compare import Interval, highest, less, lowest
-from faithbook.results.figures import OURS, PUBLISHED, label
+from faithbook.results import claims, figures, page, published, reference, resampling, scoreboard, tables
+from faithbook.results.figures import OURS, PUBLISHED
+from faithbook.results.labels import label
+from faithbook.results.resampling import Interval, highest, less, lowest
 from faithlib.metrics import saco
 
 run = study.start("saco_tables", profile=profile)
@@ -59,7 +60,7 @@ own_data = "imagenet" in datasets  # the paper's own pictures: then its tables a
 tested = ["imagenet"] if own_data else datasets
 where = "on ImageNet" if own_data else "on stand-ins"
 n_pictures = len(main[main.dataset.isin(tested)][["dataset", "input"]].drop_duplicates())
-power = compare.over_inputs(scores, value="saco", cells=CELLS)
+power = resampling.over_inputs(scores, value="saco", cells=CELLS)
 
 
 # %%
@@ -103,7 +104,7 @@ def row(method, k=MID, chosen=None):
     return {"estimate": found.estimate, "low": found.low, "high": found.high} | counted([method], [k], chosen)
 
 
-def count(verdicts, wanted=compare.HOLDS):
+def count(verdicts, wanted=claims.HOLDS):
     """How many of the verdicts are of one kind."""
     return sum(verdict == wanted for verdict in verdicts)
 
@@ -124,7 +125,7 @@ if len(facts):
     facts = facts[facts.dataset.isin(datasets)]
 if len(facts):
     facts = facts[["dataset", "classifier", "parameters", "train_size", "test_size", "accuracy"]]
-    shown = figures.table(
+    shown = tables.table(
         facts.rename(columns={"classifier": "model"}),
         run,
         "saco_models",
@@ -146,7 +147,7 @@ shown
 # **Our run.** The same four, averaged over models, by data set and over all.
 
 # %%
-theirs = compare.published("saco_table1")
+theirs = published.table("saco_table1")
 there1 = theirs.set_index("method_inferred").value
 table1 = pd.DataFrame(
     [
@@ -162,8 +163,8 @@ table1 = pd.DataFrame(
         for method in VARIANTS
     ]
 )
-table1 = compare.with_reference(table1, "saco_table1", on=["dataset", "method"])
-figures.table(
+table1 = reference.with_reference(table1, "saco_table1", on=["dataset", "method"])
+tables.table(
     table1,
     run,
     "saco_table1",
@@ -230,8 +231,8 @@ for name, chosen in places.items():
         entry |= {"percent high": share.high if share else float("nan")}
         rows.append(entry | {"n": counted([more, base], chosen=chosen)["n"]})
 gains = pd.DataFrame(rows)
-figures.table(
-    compare.with_reference(gains, "saco_table1_gains", on=["dataset", "added", "with"]),
+tables.table(
+    reference.with_reference(gains, "saco_table1_gains", on=["dataset", "added", "with"]),
     run,
     "saco_table1_gains",
     digits=2,
@@ -250,13 +251,13 @@ figures.table(
 # three columns are three measurements of one and the same map.
 
 # %%
-theirs = compare.published("saco_table2").astype({"k": int})
+theirs = published.table("saco_table2").astype({"k": int})
 there2 = theirs.set_index(["k", "method"]).value
 table2 = pd.DataFrame(
     [{"method": method, "k": k, "published": there2[k, method]} | row(method, k) for method in METHODS for k in KS]
 )
-table2 = compare.with_reference(table2, "saco_table2", on=["method", "k"])
-figures.table(
+table2 = reference.with_reference(table2, "saco_table2", on=["method", "k"])
+tables.table(
     table2,
     run,
     "saco_table2",
@@ -350,8 +351,8 @@ for name, chosen in places.items():
         rows[-1] |= {"first three, ours": leaders(ours), "first three, published": leaders(printed)}
 taus = pd.DataFrame(rows)
 shown = taus.drop(columns=["dropped", "units"])
-figures.table(
-    compare.with_reference(shown, "saco_table2_taus", on=["dataset", "k"]),
+tables.table(
+    reference.with_reference(shown, "saco_table2_taus", on=["dataset", "k"]),
     run,
     "saco_table2_taus",
     caption="Kendall's tau between the published and our ranking of the ten methods, with 95 % interval over n pictures",
@@ -363,7 +364,7 @@ figures.table(
 # %%
 cells = power.table()
 cells = cells[cells.method.isin([*METHODS, LAST, "random"])].reset_index(drop=True)
-figures.table(cells, run, "saco_table2_cells", caption="SaCo of every data set, model, method and k", shown=False)
+tables.table(cells, run, "saco_table2_cells", caption="SaCo of every data set, model, method and k", shown=False)
 
 # %%
 by_set = pd.DataFrame(
@@ -374,8 +375,8 @@ by_set = pd.DataFrame(
         for k in KS
     ]
 )
-by_set = compare.with_reference(by_set, "saco_table2_datasets", on=["dataset", "method", "k"])
-shown = figures.table(
+by_set = reference.with_reference(by_set, "saco_table2_datasets", on=["dataset", "method", "k"])
+shown = tables.table(
     by_set,
     run,
     "saco_table2_datasets",
@@ -393,9 +394,7 @@ lost = pd.DataFrame({"maps": power.n + power.dropped, "constant": power.dropped}
 lost = lost[names.get_level_values("k") == MID].groupby("method").sum().reindex([*METHODS, LAST]).reset_index()
 lost["share"] = lost.constant / lost["maps"]
 constant = lost[lost.constant > 0]
-figures.table(
-    lost, run, "saco_constant", caption="Constant maps (one map a picture and model)", shown=constant.size > 0
-)
+tables.table(lost, run, "saco_constant", caption="Constant maps (one map a picture and model)", shown=constant.size > 0)
 
 # %%
 said = "; ".join(f"{label(r.method)} {r.constant} of {r.maps}" for r in constant.itertuples()) or "none"
@@ -463,8 +462,8 @@ def part(claim_id, says, function, methods, ks=(MID,), *, above=0.0):
         "low": found.low,
         "high": found.high,
         "above": above,
-        "in_tables": compare.HOLDS if in_paper > above else compare.FAILS,
-        "verdict": compare.claim(found, above=above),
+        "in_tables": claims.HOLDS if in_paper > above else claims.FAILS,
+        "verdict": claims.verdict(found, above=above),
     }
 
 
@@ -533,8 +532,8 @@ parts = pd.DataFrame(
         ),
     ]
 )
-figures.table(
-    compare.with_reference(parts, "saco_tables_parts", on=["claim", "part"]),
+tables.table(
+    reference.with_reference(parts, "saco_tables_parts", on=["claim", "part"]),
     run,
     "saco_tables_parts",
     caption="Parts of the claims: the quantity must exceed the column above; published value, ours with 95 % interval",
@@ -556,7 +555,7 @@ figures.save(
     "saco_tables_claims_plot",
     alt=f"Dot plot of the differences of SaCo behind claims c03, c04, c09 and c11, published and ours with intervals. "
     f"{spoken}. In ours {count(drawn.verdict)} of {len(drawn)} lie wholly right of zero and "
-    f"{count(drawn.verdict, compare.FAILS)} wholly left.",
+    f"{count(drawn.verdict, claims.FAILS)} wholly left.",
     caption="The differences behind four claims; each needs its own right of zero. Claims that count methods or compare "
     "relative changes are in the table above.",
 )
@@ -568,10 +567,10 @@ figures.save(
 # `data/published` say of them.
 
 # %%
-known = compare.index("claims", "wu_2024").set_index("id")
-again = parts.groupby("claim").in_tables.apply(compare.every).rename("in the tables").reset_index()
+known = published.index("claims", "wu_2024").set_index("id")
+again = parts.groupby("claim").in_tables.apply(claims.every).rename("in the tables").reset_index()
 again["noted"] = [known.note[name] for name in again.claim]
-figures.table(again, run, "saco_tables_published", caption="The claims on the published tables")
+tables.table(again, run, "saco_tables_published", caption="The claims on the published tables")
 
 # %%
 theirs_lost = {m: there2[KS[0], m] - there2[KS[-1], m] for m in METHODS}
@@ -623,16 +622,16 @@ again = {
     "models_compared": (float(len(paper["saco"]["models"])), SET_UP),
     "attention_variants_in_ablation": (float(len(set(VARIANTS) & set(main.method))), "our run"),
 }
-text = compare.published("saco_text").rename(columns={"value": "published"})
+text = published.table("saco_text").rename(columns={"value": "published"})
 rows = []
 for r in text.itertuples():
     found, how = again.get((r.item, r.statistic)) or again.get(r.item) or (math.nan, "measured on the paper's models")
     tolerance = 0.5 if how == ARITHMETIC else 1e-9
-    verdict = compare.NOT_RUN if math.isnan(found) else compare.match(found, r.published, tolerance=tolerance)
+    verdict = claims.NOT_RUN if math.isnan(found) else claims.match(found, r.published, tolerance=tolerance)
     rows.append({"number": r.item.replace("_", " "), "which": r.statistic.replace("_", " "), "unit": r.unit})
     rows[-1] |= {"published": r.published, "estimate": found, "how": how, "verdict": verdict}
 prose = pd.DataFrame(rows)
-figures.table(
+tables.table(
     prose,
     run,
     "saco_text",
@@ -641,13 +640,13 @@ figures.table(
 )
 
 # %%
-redone = prose[prose.verdict != compare.NOT_RUN]
-text_verdict = compare.MATCH if set(redone.verdict) == {compare.MATCH} else compare.FAILS
+redone = prose[prose.verdict != claims.NOT_RUN]
+text_verdict = claims.MATCH if set(redone.verdict) == {claims.MATCH} else claims.FAILS
 text_note = (
-    f"{count(redone.verdict, compare.MATCH)} of the {len(redone)} numbers that can be worked out again agree; "
+    f"{count(redone.verdict, claims.MATCH)} of the {len(redone)} numbers that can be worked out again agree; "
     f"{len(prose) - len(redone)} are measurements on the paper's models"
 )
-figures.verdict_line(text_verdict, f"Numbers in prose: {text_note}.")
+page.verdict_line(text_verdict, f"Numbers in prose: {text_note}.")
 
 # %% [markdown]
 # ## Verdicts
@@ -663,9 +662,9 @@ TOLERANCE = 0.02
 def table_verdict(frame, statement):
     """Match where the pictures are the paper's and every cell is within tolerance; else the verdict on the statement."""
     if own_data:
-        cells = [compare.match(r.estimate, r.published, tolerance=TOLERANCE) for r in frame.itertuples()]
-        if set(cells) == {compare.MATCH}:
-            return compare.MATCH
+        cells = [claims.match(r.estimate, r.published, tolerance=TOLERANCE) for r in frame.itertuples()]
+        if set(cells) == {claims.MATCH}:
+            return claims.MATCH
     return statement
 
 
@@ -677,7 +676,7 @@ def spoken_gain(added, given):
     return f"{added} added ({given}): {Interval(r.estimate, r.low, r.high, r.n)}, {share}"
 
 
-by_claim = {name: compare.every(group.verdict) for name, group in parts.groupby("claim")}
+by_claim = {name: claims.every(group.verdict) for name, group in parts.groupby("claim")}
 words = {
     "saco_c03": "Gradients about double SaCo, for the last layer and for all layers",
     "saco_c04": "Looking at all layers raises SaCo too, by less than gradients",
@@ -699,37 +698,37 @@ for name, group in parts.groupby("claim"):
     group = group[~group.part.str.startswith("gain from") | group.part.str.contains("less")]  # gains: said with percent
     said = [f"{r.part}: {Interval(r.estimate, r.low, r.high, 0)}" for r in group.itertuples()]
     told[name] = "; ".join(filter(None, [gain_words.get(name), *said]))
-claims = pd.DataFrame(
+judged = pd.DataFrame(
     [
         {
             "id": name,
             "claim": words[name],
-            "in_tables": compare.every(parts[parts.claim == name].in_tables),
+            "in_tables": claims.every(parts[parts.claim == name].in_tables),
             "ours": told[name],
             "verdict": by_claim[name],
         }
         for name in words
     ]
 )
-figures.table(
-    claims, run, "saco_tables_claims", caption=f"The claims and how they fare ({where}, {n_pictures} pictures)"
+tables.table(
+    judged, run, "saco_tables_claims", caption=f"The claims and how they fare ({where}, {n_pictures} pictures)"
 )
 
 # %%
-table1_verdict = table_verdict(pooled, compare.every([by_claim["saco_c03"], by_claim["saco_c04"]]))
+table1_verdict = table_verdict(pooled, claims.every([by_claim["saco_c03"], by_claim["saco_c04"]]))
 table1_note = f"{where}, {gain_words['saco_c03']}; {gain_words['saco_c04']}"
 pooled_taus = taus[taus.dataset == WHOLE]
-ranked = [compare.claim(Interval(r.estimate, r.low, r.high, r.n, r.units)) for r in pooled_taus.itertuples()]
-table2_verdict = table_verdict(table2, compare.every(ranked))
+ranked = [claims.verdict(Interval(r.estimate, r.low, r.high, r.n, r.units)) for r in pooled_taus.itertuples()]
+table2_verdict = table_verdict(table2, claims.every(ranked))
 table2_note = f"{where}, Kendall's tau with the published ranking: " + "; ".join(
     f"{r.k} groups {Interval(r.estimate, r.low, r.high, r.n)}" for r in pooled_taus.itertuples()
 )
-tally = ", ".join(f"{number} {word}" for word, number in claims.verdict.value_counts().items())
+tally = ", ".join(f"{number} {word}" for word, number in judged.verdict.value_counts().items())
 Markdown(
     f"**Verdicts on the claims:** {tally}.\n\n"
-    + "\n".join(f"- {r.id[-3:]} {figures.badge(r.verdict)} {r.claim}." for r in claims.itertuples())
-    + f"\n- Table 1 {figures.badge(table1_verdict)} {table1_note}."
-    + f"\n- Table 2 {figures.badge(table2_verdict)} {table2_note}."
+    + "\n".join(f"- {r.id[-3:]} {page.badge(r.verdict)} {r.claim}." for r in judged.itertuples())
+    + f"\n- Table 1 {page.badge(table1_verdict)} {table1_note}."
+    + f"\n- Table 2 {page.badge(table2_verdict)} {table2_note}."
 )
 
 # %% [markdown]
@@ -747,12 +746,12 @@ Markdown(
 # would with more.
 
 # %%
-compare.save_verdicts(
+scoreboard.save_verdicts(
     run,
     ("saco_table1", table1_verdict, n_pictures, table1_note),
     ("saco_table2", table2_verdict, n_pictures, table2_note),
     ("saco_text", text_verdict, None, text_note),
-    *((r.id, r.verdict, n_pictures, r.ours) for r in claims.itertuples()),
+    *((r.id, r.verdict, n_pictures, r.ours) for r in judged.itertuples()),
 )
 run.provenance(n=n_pictures, note=f"models: {', '.join(models)}; n counts pictures of {', '.join(tested)}")
 

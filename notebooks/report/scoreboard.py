@@ -21,7 +21,7 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine import study
-from faithbook.results import compare, figures
+from faithbook.results import claims, figures, page, published, scoreboard
 
 run = study.start("scoreboard", profile=profile)
 figures.theme()
@@ -30,42 +30,42 @@ PAPERS = {
     "wu_2024": "Wu et al. 2024 (SaCo)",
     "zaman_belinkov_2022": "Zaman & Belinkov 2022 (cross-lingual)",
     "edin_2025": "Edin et al. 2025 (NAOPC)",
-    compare.OUR_OWN: "Our own questions (all together)",
+    published.OUR_OWN: "Our own questions (all together)",
 }
 COLOURS = {
-    compare.MATCH: "#009E73",
-    compare.HOLDS: "#56B4E9",
-    compare.FAILS: "#D55E00",
-    compare.INCONCLUSIVE: "#F0E442",
-    compare.NOT_RUN: "#CCCCCC",
-    compare.NOT_RECOMPUTABLE: "#888888",
+    claims.MATCH: "#009E73",
+    claims.HOLDS: "#56B4E9",
+    claims.FAILS: "#D55E00",
+    claims.INCONCLUSIVE: "#F0E442",
+    claims.NOT_RUN: "#CCCCCC",
+    claims.NOT_RECOMPUTABLE: "#888888",
 }
-board = compare.scoreboard(study.load("verdicts", profile))
+board = scoreboard.board(study.load("verdicts", profile))
 run.save(board, "scoreboard", format="csv")
 reference = {}
 if study.has_reference("scoreboard"):
     reference = study.load("scoreboard", reference=True).set_index("id").verdict
 counts = board.groupby(["paper", "verdict"]).size().unstack(fill_value=0)
-counts = counts.reindex(index=list(PAPERS), columns=compare.VERDICTS, fill_value=0)
+counts = counts.reindex(index=list(PAPERS), columns=claims.VERDICTS, fill_value=0)
 
 # %%
-words = ", ".join(f"{figures.badge(word)} {number}" for word, number in board.verdict.value_counts().items())
+words = ", ".join(f"{page.badge(word)} {number}" for word, number in board.verdict.value_counts().items())
 summary = (
     f"Profile `{profile}`: {study.profile(profile).about}\n\n"
     f"Of {len(board)} tables, figures and claims of the four papers and questions of our own: {words}."
 )
 # The landing page includes this file: the same words, and how each claim fared.
-told = board[board.kind == "claim"].merge(compare.index("claims")[["id", "claim"]], on="id")
-lines = [f"| {row.claim} | {figures.badge(row.verdict)} |" for row in told.itertuples()]
-claims = "\n".join(["| what the paper says | in this run |", "| --- | --- |", *lines])
-run.path("summary.md").write_text(f"{summary}\n\n{claims}\n", encoding="utf-8")
+told = board[board.kind == "claim"].merge(published.index("claims")[["id", "claim"]], on="id")
+lines = [f"| {row.claim} | {page.badge(row.verdict)} |" for row in told.itertuples()]
+fared = "\n".join(["| what the paper says | in this run |", "| --- | --- |", *lines])
+run.path("summary.md").write_text(f"{summary}\n\n{fared}\n", encoding="utf-8")
 Markdown(summary)
 
 # %%
 fig, ax = plt.subplots(figsize=(8, 0.7 * len(counts) + 1.3))
 left = 0 * counts.sum(axis=1)
 places = range(len(counts))[::-1]
-for verdict in compare.VERDICTS:
+for verdict in claims.VERDICTS:
     if counts[verdict].any():
         bars = ax.barh(places, counts[verdict], left=left, color=COLOURS[verdict], edgecolor="white", label=verdict)
         ax.bar_label(bars, [str(n) if n else "" for n in counts[verdict]], label_type="center", color="black")
@@ -91,13 +91,13 @@ figures.save(
 def listing(rows):
     """The verdicts of one paper as a table with links to the pages (text of a MyST table: no bar may stay bare)."""
     lines = ["| what | verdict | n | why | reference | page |", "| --- | --- | --- | --- | --- | --- |"]
-    titles = {kind: compare.index(kind).set_index("id") for kind in compare.KINDS}
+    titles = {kind: published.index(kind).set_index("id") for kind in published.KINDS}
     for r in rows.itertuples():
         known = titles[f"{r.kind}s"].loc[r.id]
         title = known[{"table": "title", "figure": "shows", "claim": "claim", "question": "question"}[r.kind]]
-        page = f"{{doc}}`see <{r.page.removeprefix('executed/')}>`" if r.page else ""
-        n, earlier = "" if pd.isna(r.n) else str(r.n), figures.badge(reference[r.id]) if r.id in reference else ""
-        cells = (f"`{r.id}` {title}", figures.badge(r.verdict), n, r.note, earlier, page)
+        seen = f"{{doc}}`see <{r.page.removeprefix('executed/')}>`" if r.page else ""
+        n, earlier = "" if pd.isna(r.n) else str(r.n), page.badge(reference[r.id]) if r.id in reference else ""
+        cells = (f"`{r.id}` {title}", page.badge(r.verdict), n, r.note, earlier, seen)
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines)
 

@@ -19,8 +19,9 @@ import numpy as np
 import pandas as pd
 
 from faithbook.engine import study
-from faithbook.results import compare, figures
-from faithbook.results.figures import PALETTE, label
+from faithbook.results import claims, figures, page, quantities, reference, resampling, tables
+from faithbook.results.figures import PALETTE
+from faithbook.results.labels import label
 
 run = study.start("soft_appendix", profile=profile)
 figures.theme()
@@ -58,13 +59,13 @@ NAMES = {
 # diagnosticity, so that is judged, and the mean score is shown beside it.
 
 # %%
-wins = compare.against_random(table, on=["dataset", "model_seed", "input", "metric", "setting"])
-power = compare.over_inputs(wins, value="win", cells=["metric", "setting"])
+wins = quantities.against_random(table, on=["dataset", "model_seed", "input", "metric", "setting"])
+power = resampling.over_inputs(wins, value="win", cells=["metric", "setting"])
 # Limited to [0, 1]: a few inputs with a tiny denominator would be all that a mean shows.
 real = table[table.method != "random"].assign(
-    limited=lambda rows: rows.value.clip(0, 1), outside=lambda rows: compare.outside_unit(rows.value)
+    limited=lambda rows: rows.value.clip(0, 1), outside=lambda rows: quantities.outside_unit(rows.value)
 )
-means = compare.over_inputs(real, value="limited", cells=["metric", "setting"])
+means = resampling.over_inputs(real, value="limited", cells=["metric", "setting"])
 outside = real.groupby(["metric", "setting"]).outside.mean()
 both = pd.concat(
     [
@@ -122,8 +123,8 @@ out = both.assign(perturbation=both.perturbation.map(NAMES))[
     ["shows", "metric", "perturbation", "variance", "n", "dropped", "estimate", "low", "high", "outside"]
 ]
 keyed = ["shows", "metric", "perturbation", "variance"]
-figures.table(
-    compare.with_reference(out, "soft_appendix_values", on=keyed),
+tables.table(
+    reference.with_reference(out, "soft_appendix_values", on=keyed),
     run,
     "soft_appendix_values",
     caption="Every point of the figure",
@@ -155,13 +156,13 @@ for metric in METRICS:
                 "high": gap.high,
                 "spread of scores": mine.limited.std(),
                 "outside": outside[metric, setting],
-                "dropout ahead": compare.claim(gap),
+                "dropout ahead": claims.verdict(gap),
             }
         )
 gaps = pd.DataFrame(rows)
 of_dropout = ", ".join(f"{label(metric)} {outside[metric, 'dropout']:.3f}" for metric in METRICS)
-figures.table(
-    compare.with_reference(gaps, "soft_appendix_gaps", on=["metric", "perturbation", "variance"]),
+tables.table(
+    reference.with_reference(gaps, "soft_appendix_gaps", on=["metric", "perturbation", "variance"]),
     run,
     "soft_appendix_gaps",
     caption="Diagnosticity of dropout less that of each alternative, same inputs (estimate with 95 % "
@@ -183,8 +184,8 @@ shown = [
     for s in alternatives
 ]
 axes[0].set_yticks(place, shown, fontsize="small")
-ahead = (gaps["dropout ahead"] == compare.HOLDS).sum()
-behind = (gaps["dropout ahead"] == compare.FAILS).sum()
+ahead = (gaps["dropout ahead"] == claims.HOLDS).sum()
+behind = (gaps["dropout ahead"] == claims.FAILS).sum()
 figures.save(
     fig,
     run,
@@ -208,13 +209,13 @@ for metric in METRICS:
         ),
         metric=metric,
     )
-    parts[metric] = compare.claim(lead)
+    parts[metric] = claims.verdict(lead)
     best = max(alternatives, key=lambda setting, metric=metric: power.estimate[metric, setting])
     said.append(f"{label(metric)}: {lead}, best alternative {NAMES[settings.perturbation[best]]}")
     if not pd.isna(settings.variance[best]):
         said[-1] += f" with variance {settings.variance[best]:g}"
-figures.verdict_line(
-    compare.every(parts.values()),
+page.verdict_line(
+    claims.every(parts.values()),
     f"Dropout is more diagnostic than every alternative (lead over the best one; n = {n_inputs}): {'; '.join(said)}.",
 )
 

@@ -27,8 +27,9 @@ import torch
 from IPython.display import Markdown, display
 
 from faithbook.engine import study
-from faithbook.results import compare, figures
-from faithbook.results.figures import OURS, PALETTE, PUBLISHED, label
+from faithbook.results import claims, figures, page, published, quantities, reference, resampling, tables
+from faithbook.results.figures import OURS, PALETTE, PUBLISHED
+from faithbook.results.labels import label
 from faithlib.metrics import soft_nc, soft_ns
 
 run = study.start("soft_deviations", profile=profile)
@@ -82,8 +83,8 @@ everything = pd.concat(
     ]
 )
 soft = scores[scores.metric.isin(SOFT)]
-beside = compare.against_random(pd.concat([everything, soft]))
-share = compare.over_inputs(beside, value="win", cells=["dataset", "metric", "method"])
+beside = quantities.against_random(pd.concat([everything, soft]))
+share = resampling.over_inputs(beside, value="win", cells=["dataset", "metric", "method"])
 rows = []
 for metric in SOFT:
     mine = beside[(beside.metric == metric) & (beside.method == "everything")]
@@ -92,8 +93,8 @@ for metric in SOFT:
         {"metric": metric, "lowest score": mine.value.min(), "highest score": mine.value.max(), "n": found.n}
         | {"estimate": found.estimate, "low": found.low, "high": found.high, "ties": mine.tie.mean()}
     )
-figures.table(
-    compare.with_reference(pd.DataFrame(rows), "soft_amounts_everything", on=["metric"]),
+tables.table(
+    reference.with_reference(pd.DataFrame(rows), "soft_amounts_everything", on=["metric"]),
     run,
     "soft_amounts_everything",
     caption="An attribution of 1 for every token: its scores over all inputs, and its diagnosticity (share of strict "
@@ -120,7 +121,7 @@ Markdown(f"An attribution of 1 for every token (mean over data sets, n = {n_defi
 
 # %%
 examples = study.load("soft_examples", profile)
-kept = compare.kept_shares(examples).table()
+kept = quantities.kept_shares(examples).table()
 n_examples = len(examples[UNIT].drop_duplicates())
 real_kept = kept[kept.method != "random"].sort_values("estimate")
 least, most = real_kept.iloc[0], real_kept.iloc[-1]
@@ -141,12 +142,12 @@ Markdown(
 # %%
 MINMAX, RANKS = "paper", "normaliser=rank"
 scales = variants[variants.variant.isin([MINMAX, RANKS]) & variants.metric.isin(SOFT)]
-scales = compare.against_random(scales, on=[*SAME, "variant"])
+scales = quantities.against_random(scales, on=[*SAME, "variant"])
 scales["half"] = scales.win + scales.tie / 2
 by_scale = ["variant", "metric", "method"]
-power = compare.over_inputs(scales, value="win", cells=by_scale)
+power = resampling.over_inputs(scales, value="win", cells=by_scale)
 # Which side of one half a value is on is asked with ties as half a win, or few ties would pass for a preference.
-fair = compare.over_inputs(scales, value="half", cells=by_scale).table().set_index(by_scale)
+fair = resampling.over_inputs(scales, value="half", cells=by_scale).table().set_index(by_scale)
 ties = scales.groupby(by_scale).tie.mean()
 # From the most peaked attribution to the flattest.
 methods = [name for name in real_kept.method if name in set(scales.method)]
@@ -164,12 +165,12 @@ for metric in SOFT:
             | {"ranks": after.estimate, "ranks low": after.low, "ranks high": after.high}
             | {"estimate": gain.estimate, "low": gain.low, "high": gain.high}
             | {"min-max ties": shared[MINMAX].mean(), "ranks ties": shared[RANKS].mean()}
-            | {"higher with ranks": compare.claim(gain)}
+            | {"higher with ranks": claims.verdict(gain)}
         )
 orders = pd.DataFrame(rows)
 brief = ["metric", "method", "n", "min-max", "ranks", "estimate", "low", "high", "higher with ranks"]
-figures.table(
-    compare.with_reference(orders[brief], "soft_amounts_orders", on=["metric", "method"]),
+tables.table(
+    reference.with_reference(orders[brief], "soft_amounts_orders", on=["metric", "method"]),
     run,
     "soft_amounts_orders",
     caption="Diagnosticity against random with amounts as min-max scaling gives them and with equal amounts (ranks), "
@@ -177,7 +178,7 @@ figures.table(
 )
 
 # %%
-figures.table(
+tables.table(
     orders,
     run,
     "soft_amounts_orders_all",
@@ -228,8 +229,8 @@ figures.save(
 # %%
 alone = variants[((variants.variant == RANKS) & (variants.method != "random"))
                  | ((variants.variant == MINMAX) & (variants.method == "random"))]  # fmt: skip
-alone = compare.against_random(alone[alone.metric.isin(SOFT)]).assign(variant="real alone")
-held = compare.over_inputs(pd.concat([alone, scales[scales.variant == MINMAX]]), value="win", cells=by_scale)
+alone = quantities.against_random(alone[alone.metric.isin(SOFT)]).assign(variant="real alone")
+held = resampling.over_inputs(pd.concat([alone, scales[scales.variant == MINMAX]]), value="win", cells=by_scale)
 said = []
 for metric in SOFT:
     gain = held.difference({"variant": "real alone", "metric": metric}, {"variant": MINMAX, "metric": metric})
@@ -242,13 +243,13 @@ gains = {metric: power.difference({"variant": RANKS, "metric": metric}, {"varian
 lost = fair.loc[MINMAX][fair.loc[MINMAX].high < 0.5].index
 turned = fair.loc[RANKS].loc[lost]
 clear = of_methods["higher with ranks"].value_counts()
-figures.verdict_line(
-    compare.every(compare.claim(gain) for gain in gains.values()),
+page.verdict_line(
+    claims.every(claims.verdict(gain) for gain in gains.values()),
     "Amounts count: with equal amounts, soft metrics prefer real attributions to random ones more often than with "
     "min-max amounts. Change of diagnosticity, mean over methods: "
     + "; ".join(f"{label(m)} {gain} (n = {gain.units})" for m, gain in gains.items())
-    + f". By method the interval lies above zero in {clear.get(compare.HOLDS, 0)} and below in "
-    f"{clear.get(compare.FAILS, 0)} of {len(of_methods)} rows. Min-max amounts put {len(lost)} rows wholly below one "
+    + f". By method the interval lies above zero in {clear.get(claims.HOLDS, 0)} and below in "
+    f"{clear.get(claims.FAILS, 0)} of {len(of_methods)} rows. Min-max amounts put {len(lost)} rows wholly below one "
     f"half, ties counted as half a win; with equal amounts, of these, still wholly below: "
     f"{int((turned.high < 0.5).sum())}, wholly above: {int((turned.low > 0.5).sum())}.",
 )
@@ -288,15 +289,15 @@ def measured(variant: str) -> pd.DataFrame:
     other = variants[variants.variant == variant]
     if "random" not in set(other.method):  # a variant of one method: random scores are what they were
         other = pd.concat([other, base[(base.method == "random") & base.metric.isin(other.metric)]])
-    both = compare.against_random(other).merge(
-        compare.against_random(base), on=[*SAME, "method"], suffixes=("", "_base")
+    both = quantities.against_random(other).merge(
+        quantities.against_random(base), on=[*SAME, "method"], suffixes=("", "_base")
     )
     return both.assign(
         variant=variant,
         # Clipping is itself what the one variant changes.
         score=both.value - both.value_base if "clip" in variant else both.value.clip(0, 1) - both.value_base.clip(0, 1),
-        outside=compare.outside_unit(both.value),
-        outside_base=compare.outside_unit(both.value_base),
+        outside=quantities.outside_unit(both.value),
+        outside_base=quantities.outside_unit(both.value_base),
         power=both.win - both.win_base,
         flips=(both.win != both.win_base).astype(float).where(both.win.notna() & both.win_base.notna()),
     )
@@ -307,7 +308,7 @@ asked += sorted(set(variants.variant) - set(NAMES) - {"paper", "dtype=float32"})
 moved = pd.concat([measured(name) for name in asked], ignore_index=True)
 parts = {}
 for what in ("score", "outside", "outside_base", "power", "flips", "win", "win_base"):
-    cells = compare.over_inputs(moved, value=what, cells=["variant", "metric"])
+    cells = resampling.over_inputs(moved, value=what, cells=["variant", "metric"])
     parts[what] = cells.table().set_index(["variant", "metric"])
 effects = pd.DataFrame(
     {
@@ -338,7 +339,7 @@ def shown(name: str, caption: str, *chosen: str) -> None:
     if part.empty:
         display(Markdown("*Not measured in this profile.*"))
         return
-    display(figures.table(part, run, name, caption=caption))
+    display(tables.table(part, run, name, caption=caption))
     clear = part[(part.low > 0) | (part.high < 0)]
     lines = [f"{label(r.metric)} ({NAMES.get(r.variant, r.variant)}) {r.change:+.3f}" for r in clear.itertuples()]
     said = "; ".join(lines) if lines else "none"
@@ -386,7 +387,7 @@ figures.save(
 )
 
 # %%
-figures.table(
+tables.table(
     effects, run, "soft_deviations_effects", caption="Every effect, with all columns of the tables below", shown=False
 )
 
@@ -487,16 +488,16 @@ shown("soft_d6", "D6, scaled attention: effect on that method alone", "scaled_at
 #   tie as half a win and as a whole one.
 
 # %%
-wins = compare.against_random(compare.over_lengths(scores))
-strict = compare.over_inputs(wins, value="win", cells=["dataset", "metric"]).table()
+wins = quantities.against_random(quantities.over_lengths(scores))
+strict = resampling.over_inputs(wins, value="win", cells=["dataset", "metric"]).table()
 tied = wins.groupby(["dataset", "metric"]).tie.mean()
 strict["ties"] = [tied[d, m] for d, m in zip(strict.dataset, strict.metric, strict=True)]
 strict["half"] = strict.estimate + strict.ties / 2
 strict["released"] = strict.estimate + strict.ties
 rank = {name: i for i, name in enumerate((*datasets, *METRICS))}
 strict = strict.sort_values(["dataset", "metric"], key=lambda c: c.map(rank), ignore_index=True)
-figures.table(
-    compare.with_reference(
+tables.table(
+    reference.with_reference(
         strict[["dataset", "metric", "n", "estimate", "low", "high", "ties", "half", "released"]],
         "soft_d8",
         on=["dataset", "metric"],
@@ -551,20 +552,20 @@ shown("soft_clip", "Clipping and precision: effect on all metrics", "clip=releas
 
 # %%
 draws = study.settings("soft_metrics", profile)["draws"]
-many = compare.against_random(soft)
-once = compare.against_random(soft.assign(value=soft.value_one_draw))
+many = quantities.against_random(soft)
+once = quantities.against_random(soft.assign(value=soft.value_one_draw))
 paired = many.merge(once[[*SAME, "method", "win"]], on=[*SAME, "method"], suffixes=("", "_once"))
 paired["change"] = paired.win_once - paired.win
 paired["flip"] = paired.change.abs()
-change = compare.over_inputs(paired, value="change", cells=["dataset", "metric"])
-flips = compare.over_inputs(paired, value="flip", cells=["dataset", "metric"])
+change = resampling.over_inputs(paired, value="change", cells=["dataset", "metric"])
+flips = resampling.over_inputs(paired, value="flip", cells=["dataset", "metric"])
 noise = (
     soft[soft.method != "random"]
     .groupby(["dataset", "metric"])
     .agg(
         error=("mc_error", "median"),
         spread=("value", lambda v: v.clip(0, 1).std()),
-        outside=("value", lambda v: compare.outside_unit(v).mean()),
+        outside=("value", lambda v: quantities.outside_unit(v).mean()),
     )
 )
 rows = []
@@ -587,7 +588,7 @@ for (dataset, metric), row in noise.iterrows():
         }
     )
 single = pd.DataFrame(rows).sort_values(["dataset", "metric"], key=lambda c: c.map(rank), ignore_index=True)
-figures.table(
+tables.table(
     single,
     run,
     "soft_one_draw",
@@ -611,7 +612,7 @@ Markdown(
 # *more often than not*. Several of the paper's averages lie there:
 
 # %%
-table3 = compare.published("soft_table3")
+table3 = published.table("soft_table3")
 overall = table3[table3.dataset == "average"].set_index("metric").value
 under = [f"{label(metric)} {value:.3f}" for metric, value in overall.items() if value < 0.5]
 Markdown(f"Published averages below one half: {', '.join(under) if under else 'none'}.")
@@ -632,7 +633,7 @@ below = strict.assign(
 below["reading"] = np.select(
     [below.half_high < 0.5, below.half_low > 0.5], ["random preferred", "attribution preferred"], "cannot be told"
 )
-figures.table(
+tables.table(
     below[["dataset", "metric", "n", "estimate", "ties", "half", "half_low", "half_high", "reading"]],
     run,
     "soft_below_half",
@@ -683,7 +684,7 @@ figures.save(
 
 # %%
 kept["method"] = kept.method.map(label)
-figures.table(
+tables.table(
     kept[["method", "n", "estimate", "low", "high"]],
     run,
     "soft_amount",

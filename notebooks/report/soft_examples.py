@@ -23,9 +23,11 @@ from IPython.display import Markdown, display
 
 from faithbook.engine import study
 from faithbook.models.load import load_model
-from faithbook.results import compare, figures
-from faithbook.results.compare import Interval
-from faithbook.results.figures import OURS, PUBLISHED, label
+from faithbook.papers.zhao_aletras import STAND_INS
+from faithbook.results import claims, figures, page, published, quantities, reference, resampling, scoreboard, tables
+from faithbook.results.figures import OURS, PUBLISHED
+from faithbook.results.labels import label
+from faithbook.results.resampling import Interval
 from faithbook.sources.data import load_dataset
 from faithlib.attribution import attribute
 from faithlib.inputs import TextInputs
@@ -94,7 +96,7 @@ rows, checks = [], []
 for metric in ("ns", "nc"):
     both = [hard[name][metric][0] for name in "AB"]
     same = bool(torch.equal(*both))
-    checks.append(compare.HOLDS if same else compare.FAILS)
+    checks.append(claims.HOLDS if same else claims.FAILS)
     rows.append(
         {"metric": label(metric), "A": both[0][0].item(), "B": both[1][0].item(), "low": np.nan, "high": np.nan}
     )
@@ -104,7 +106,7 @@ for metric in ("soft_ns", "soft_nc"):
     error = ((one - other).std() / DRAWS**0.5).item()
     gap = (one - other).mean().item()
     away = Interval(abs(gap), abs(gap) - 1.96 * error, abs(gap) + 1.96 * error, DRAWS)
-    checks.append(compare.claim(away))
+    checks.append(claims.verdict(away))
     rows.append(
         {
             "metric": label(metric),
@@ -118,7 +120,7 @@ toy = pd.DataFrame(rows)
 toy.insert(3, "A less B", toy.A - toy.B)
 
 # %%
-figure1 = compare.every(checks)
+figure1 = claims.every(checks)
 fig, (left, right) = plt.subplots(1, 2, figsize=(8, 0.28 * n_tokens + 1.6), width_ratios=(3, 2))
 place = np.arange(n_tokens)[::-1]
 for shift, (name, colour) in zip((0.2, -0.2), (("A", OURS), ("B", PUBLISHED)), strict=True):
@@ -152,7 +154,7 @@ figures.save(
 )
 
 # %%
-figures.table(
+tables.table(
     toy,
     run,
     "soft_figure1_scores",
@@ -161,11 +163,11 @@ figures.table(
 )
 
 # %%
-figures.verdict_line(
+page.verdict_line(
     figure1,
-    f"Hard scores of A and B are {'equal' if checks[:2] == [compare.HOLDS] * 2 else 'not equal'} at all {len(sizes)} "
+    f"Hard scores of A and B are {'equal' if checks[:2] == [claims.HOLDS] * 2 else 'not equal'} at all {len(sizes)} "
     f"rationale lengths from two tokens on; soft scores differ beyond their Monte-Carlo error in "
-    f"{checks[2:].count(compare.HOLDS)} of 2 metrics.",
+    f"{checks[2:].count(claims.HOLDS)} of 2 metrics.",
 )
 
 # %% [markdown]
@@ -195,15 +197,15 @@ EXCERPT = 60
 examples = study.load("soft_examples", profile)
 scores = study.load("soft_scores", profile)
 datasets = [name for name in run.settings["models"] if name in set(scores.dataset)]
-example_source = compare.published("soft_table4_examples")
+example_source = published.table("soft_table4_examples")
 paper_method = example_source[example_source.method != "random"].groupby("dataset", sort=False).method.first()
 METRICS = ("nc", "soft_nc", "ns", "soft_ns")
 
-values = compare.over_lengths(scores)
+values = quantities.over_lengths(scores)
 
 shown = []
 for number, (source, method) in enumerate(paper_method.items(), start=1):
-    dataset = next((name for name in datasets if compare.STAND_INS.get(name, name) == source), None)
+    dataset = next((name for name in datasets if STAND_INS.get(name, name) == source), None)
     if dataset is None:
         continue
     of_task = examples[(examples.dataset == dataset) & (examples.model_seed == examples.model_seed.min())]
@@ -235,7 +237,7 @@ for number, (source, method) in enumerate(paper_method.items(), start=1):
         )
 
 # %%
-figures.table(
+tables.table(
     pd.DataFrame(shown),
     run,
     "soft_table4_ours",
@@ -249,7 +251,7 @@ figures.table(
 # comes from the prose.
 
 # %%
-figures.table(
+tables.table(
     example_source.rename(columns={"example_id": "example", "method_label_in_row": "row label"})[
         ["example", "dataset", "method", "row label", "metric_label", "value", "source"]
     ],
@@ -265,7 +267,7 @@ figures.table(
 # soft metric loses and the hard one gets. Shares are the mean over data sets and methods; intervals draw inputs.
 
 # %%
-wins = compare.against_random(values)
+wins = quantities.against_random(values)
 pairs = []
 for metric in ("nc", "ns"):
     hard_wins = wins[wins.metric == metric].set_index(["dataset", "model_seed", "input", "method"])
@@ -281,7 +283,7 @@ for metric in ("nc", "ns"):
 pairs = pd.concat(pairs, ignore_index=True)
 if pairs.empty:
     raise ValueError("no input has all four scores defined: nothing to compare")
-shares = compare.over_inputs(pairs, value="value", cells=["what", "metric", "dataset", "part"])
+shares = resampling.over_inputs(pairs, value="value", cells=["what", "metric", "dataset", "part"])
 
 
 def share(frame: pd.DataFrame) -> pd.Series:
@@ -306,10 +308,10 @@ for what in pairs.what.unique():
                 | {"estimate": found.estimate, "low": found.low, "high": found.high}
             )
             if dataset == "all" and what == "soft where hard fails":
-                verdicts[metric] = compare.claim(found, above=0.5)
+                verdicts[metric] = claims.verdict(found, above=0.5)
 counted = pd.DataFrame(rows)
-figures.table(
-    compare.with_reference(counted, "soft_table4_shares", on=["question", "metric", "dataset"]),
+tables.table(
+    reference.with_reference(counted, "soft_table4_shares", on=["question", "metric", "dataset"]),
     run,
     "soft_table4_shares",
     caption="Which metric sets the real attribution above the random one where the other does not (share with 95 % "
@@ -341,7 +343,7 @@ figures.save(
 )
 
 # %%
-table4 = compare.every(verdicts.values())
+table4 = claims.every(verdicts.values())
 first = counted[(counted.dataset == "all") & (counted.question == "soft where hard fails")].set_index("metric")
 table4_note = "; ".join(
     f"{label('soft_' + m)} prefers the real attribution in {row.estimate:.2f} [{row.low:.2f}, {row.high:.2f}] "
@@ -349,9 +351,7 @@ table4_note = "; ".join(
     f"that {label(m)} loses"
     for m, row in first.iterrows()
 )
-figures.verdict_line(
-    table4, f"Soft scores separate where hard ones do not: {table4_note} (one half would be guessing)."
-)
+page.verdict_line(table4, f"Soft scores separate where hard ones do not: {table4_note} (one half would be guessing).")
 
 # %% [markdown]
 # **What differs and why.** Our texts are stand-ins, and the first inputs were taken where the paper chose telling ones.
@@ -360,7 +360,7 @@ figures.verdict_line(
 # the advantage is one-sided. A larger gap is no merit in itself: the two kinds of score have different spreads.
 
 # %%
-compare.save_verdicts(
+scoreboard.save_verdicts(
     run,
     ("soft_figure1", figure1, 1, "one sentence, two constructed attributions"),
     ("soft_table4_examples", table4, n_inputs, table4_note),

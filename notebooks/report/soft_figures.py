@@ -21,19 +21,21 @@ import numpy as np
 import pandas as pd
 
 from faithbook.engine import study
-from faithbook.results import compare, figures
-from faithbook.results.compare import Interval
-from faithbook.results.figures import PALETTE, label
+from faithbook.papers.zhao_aletras import STAND_INS
+from faithbook.results import claims, figures, page, published, quantities, reference, resampling, scoreboard, tables
+from faithbook.results.figures import PALETTE
+from faithbook.results.labels import LABELS, label
+from faithbook.results.resampling import Interval
 
 run = study.start("soft_figures", profile=profile)
 figures.theme()
 scores = study.load("soft_scores", profile)
 datasets = [name for name in run.settings["models"] if name in set(scores.dataset)]
-methods = [name for name in figures.LABELS if name in set(scores.method)]
+methods = [name for name in LABELS if name in set(scores.method)]
 hard = scores[scores.metric.isin(["ns", "nc"])]
 n_inputs = len(scores[["dataset", "input"]].drop_duplicates())
 # Our stand-ins for the paper's two tasks with long inputs, and those tasks themselves in the paper profile.
-long_tasks = [name for name in datasets if compare.STAND_INS.get(name, name) in ("evinf", "multirc")]
+long_tasks = [name for name in datasets if STAND_INS.get(name, name) in ("evinf", "multirc")]
 
 
 def percent_axis(ax, ratios):
@@ -64,8 +66,8 @@ def grid(rows, columns, *, height=2.4):
 # An input whose probability hardly falls when everything is erased divides by almost nothing; a few such scores would
 # be all that a mean shows. As in the released code, the means of this figure are over scores limited to [0, 1].
 limited = hard.assign(value=hard.value.clip(0, 1))
-share_limited = compare.outside_unit(hard.value).mean()
-by_length = compare.over_inputs(limited, value="value", cells=["dataset", "metric", "method", "ratio"])
+share_limited = quantities.outside_unit(hard.value).mean()
+by_length = resampling.over_inputs(limited, value="value", cells=["dataset", "metric", "method", "ratio"])
 curves = by_length.table()
 ratios = sorted(curves.ratio.unique())
 
@@ -103,8 +105,8 @@ figures.save(
 )
 
 # %%
-figures.table(
-    compare.with_reference(curves, "soft_figure2_curves", on=["dataset", "metric", "method", "ratio"]),
+tables.table(
+    reference.with_reference(curves, "soft_figure2_curves", on=["dataset", "metric", "method", "ratio"]),
     run,
     "soft_figure2_curves",
     caption="Every point of the figure",
@@ -134,7 +136,7 @@ for dataset in datasets:
         cells = {"dataset": dataset, "metric": metric, "method": real}
         doubling = by_length.interval(lambda frame: slope(frame, log=True), **cells)
         linear = by_length.interval(lambda frame: slope(frame, log=False), **cells)
-        verdicts[dataset, metric] = compare.claim(doubling)
+        verdicts[dataset, metric] = claims.verdict(doubling)
         rows.append(
             {
                 "dataset": dataset,
@@ -145,12 +147,12 @@ for dataset in datasets:
                 "high": doubling.high,
                 "linear": linear.estimate,
                 "rises": verdicts[dataset, metric],
-                "rises, linear": compare.claim(linear),
+                "rises, linear": claims.verdict(linear),
             }
         )
 slopes = pd.DataFrame(rows)
-figures.table(
-    compare.with_reference(slopes, "soft_figure2_slopes", on=["dataset", "metric"]),
+tables.table(
+    reference.with_reference(slopes, "soft_figure2_slopes", on=["dataset", "metric"]),
     run,
     "soft_figure2_slopes",
     caption="Change of the mean hard score per doubling of the rationale (estimate with 95 % interval) and on "
@@ -171,22 +173,22 @@ ax.set_yticks(
 )
 ax.set_xlabel("change of the score per doubling of the rationale")
 ax.legend(loc="best", fontsize="small")
-rising = int((slopes.rises == compare.HOLDS).sum())
+rising = int((slopes.rises == claims.HOLDS).sum())
 figures.save(
     fig,
     run,
     "soft_figure2_slopes_plot",
     alt="Dot plot with intervals: slope of NS and NC over the doubling of the rationale for each data set. "
     f"{rising} of "
-    f"{len(slopes)} intervals lie wholly above zero, {int((slopes.rises == compare.FAILS).sum())} wholly below.",
+    f"{len(slopes)} intervals lie wholly above zero, {int((slopes.rises == claims.FAILS).sum())} wholly below.",
     caption="Slope of the mean score over the logarithm of the length. Right of the dotted line: scores rise with "
     "length, as the paper reports. The paper prints no slopes to set beside these.",
 )
 
 # %%
-c10 = compare.every(verdicts.values())
+c10 = claims.every(verdicts.values())
 c10_note = f"slope per doubling above zero in {rising} of {len(slopes)} panels (stand-ins)"
-figures.verdict_line(c10, f"Hard scores rise with rationale length: {c10_note}; the claim needs every panel.")
+page.verdict_line(c10, f"Hard scores rise with rationale length: {c10_note}; the claim needs every panel.")
 
 # %% [markdown]
 # The figure says one thing more, that on Evidence Inference NC follows the length less than NS does. On its stand-in:
@@ -195,7 +197,7 @@ figures.verdict_line(c10, f"Hard scores rise with rationale length: {c10_note}; 
 parts = dict(verdicts)
 said = []
 for dataset in long_tasks:
-    if compare.STAND_INS.get(dataset, dataset) == "evinf":
+    if STAND_INS.get(dataset, dataset) == "evinf":
         drawn = {
             metric: by_length.draws.loc[
                 :, [c[:2] == (dataset, metric) and c[2] in real for c in by_length.draws.columns]
@@ -207,11 +209,11 @@ for dataset in long_tasks:
         low, high = less.quantile([0.025, 0.975])
         n = scores[scores.dataset == dataset].input.nunique()
         gap = Interval(point["ns"] - point["nc"], low, high, n, units=n)
-        parts[dataset, "nc less than ns"] = compare.claim(gap)
+        parts[dataset, "nc less than ns"] = claims.verdict(gap)
         said.append(f"On {label(dataset)} the slope of NS exceeds that of NC by {gap} (n = {gap.n}).")
-figure2 = compare.every(parts.values())
-figure2_note = f"{sum(v == compare.HOLDS for v in parts.values())} of {len(parts)} statements read off the figure hold"
-figures.verdict_line(figure2, f"Figure 2 on our stand-ins: {figure2_note}. {' '.join(said)}")
+figure2 = claims.every(parts.values())
+figure2_note = f"{sum(v == claims.HOLDS for v in parts.values())} of {len(parts)} statements read off the figure hold"
+page.verdict_line(figure2, f"Figure 2 on our stand-ins: {figure2_note}. {' '.join(said)}")
 
 # %% [markdown]
 # **What differs and why.** Movie snippets stand in for SST, BBC news for AG News, sections of ACL papers for Evidence
@@ -237,7 +239,7 @@ lost = (
     .reindex(datasets)
     .reset_index()
 )
-figures.table(
+tables.table(
     lost, run, "soft_figures_inputs", caption="Inputs, runs (inputs times model seeds), undefined and truncated ones"
 )
 
@@ -255,11 +257,11 @@ run.provenance(n=n_inputs)
 # **Our run.** Each method's value is compared with the random attribution's on the same input, model seed and length.
 
 # %%
-wins = compare.against_random(scores, on=["dataset", "model_seed", "input", "metric", "ratio"])
-power = compare.over_inputs(wins[wins.metric.isin(["ns", "nc"])], value="win", cells=["dataset", "metric", "ratio"])
+wins = quantities.against_random(scores, on=["dataset", "model_seed", "input", "metric", "ratio"])
+power = resampling.over_inputs(wins[wins.metric.isin(["ns", "nc"])], value="win", cells=["dataset", "metric", "ratio"])
 # The level of a hard metric is that of the paper's AOPC: compared after averaging over the lengths.
-whole_wins = compare.against_random(compare.over_lengths(scores))
-whole = compare.over_inputs(whole_wins, value="win", cells=["dataset", "metric"])
+whole_wins = quantities.against_random(quantities.over_lengths(scores))
+whole = resampling.over_inputs(whole_wins, value="win", cells=["dataset", "metric"])
 points, levels = power.table(), whole.table()
 ties = wins.groupby(["dataset", "metric", "ratio"]).tie.mean().rename("ties").reset_index()
 points = points.merge(ties, on=["dataset", "metric", "ratio"], how="left")
@@ -305,8 +307,8 @@ figures.save(
 )
 
 # %%
-figures.table(
-    compare.with_reference(points, "soft_figure3_curves", on=["dataset", "metric", "ratio"]),
+tables.table(
+    reference.with_reference(points, "soft_figure3_curves", on=["dataset", "metric", "ratio"]),
     run,
     "soft_figure3_curves",
     caption="Every point of the figure",
@@ -321,7 +323,7 @@ figures.table(
 # %%
 tie_table = points.pivot_table(index=["dataset", "metric"], columns="ratio", values="ties").reindex(datasets, level=0)
 tie_table.columns = [f"{ratio:.0%}" for ratio in tie_table.columns]
-figures.table(
+tables.table(
     tie_table.reset_index(),
     run,
     "soft_figure3_ties",
@@ -334,10 +336,10 @@ figures.table(
 # both sides.
 
 # %%
-table3 = compare.published("soft_table3").set_index(["metric", "dataset"]).value
+table3 = published.table("soft_table3").set_index(["metric", "dataset"]).value
 rows = []
 for dataset in datasets:
-    source = compare.STAND_INS.get(dataset, dataset)
+    source = STAND_INS.get(dataset, dataset)
     for metric in ("ns", "nc"):
         ours = whole.difference(
             {"dataset": dataset, "metric": f"soft_{metric}"}, {"dataset": dataset, "metric": metric}
@@ -352,11 +354,11 @@ for dataset in datasets:
                 "low": ours.low,
                 "high": ours.high,
                 "published": table3[f"soft_{metric}", source] - table3[metric, source],
-                "soft above hard": compare.claim(ours),
+                "soft above hard": claims.verdict(ours),
             }
         )
-gains = compare.with_reference(pd.DataFrame(rows), "soft_figure3_gains", on=["dataset", "metric"])
-figures.table(gains, run, "soft_figure3_gains", caption="Diagnosticity of the soft metric less that of the hard one")
+gains = reference.with_reference(pd.DataFrame(rows), "soft_figure3_gains", on=["dataset", "metric"])
+tables.table(gains, run, "soft_figure3_gains", caption="Diagnosticity of the soft metric less that of the hard one")
 
 # %%
 fig = figures.published_against_ours(
@@ -364,7 +366,7 @@ fig = figures.published_against_ours(
     x_label="difference of diagnosticity, soft less hard",
     chance=0.0,
 )
-above = int((gains["soft above hard"] == compare.HOLDS).sum())
+above = int((gains["soft above hard"] == claims.HOLDS).sum())
 figures.save(
     fig,
     run,
@@ -378,14 +380,14 @@ figures.save(
 
 # %%
 long_rows = gains[gains.dataset.isin(long_tasks)]
-c11 = compare.every(long_rows["soft above hard"])
+c11 = claims.every(long_rows["soft above hard"])
 n_long = scores[scores.dataset.isin(long_tasks)].input.nunique()
 c11_note = (
-    f"soft above hard in {int((long_rows['soft above hard'] == compare.HOLDS).sum())}, below in "
-    f"{int((long_rows['soft above hard'] == compare.FAILS).sum())} of {len(long_rows)} comparisons on the long "
+    f"soft above hard in {int((long_rows['soft above hard'] == claims.HOLDS).sum())}, below in "
+    f"{int((long_rows['soft above hard'] == claims.FAILS).sum())} of {len(long_rows)} comparisons on the long "
     "stand-ins"
 )
-figures.verdict_line(c11, f"On long texts the soft metrics are more diagnostic: {c11_note} (n = {n_long}).")
+page.verdict_line(c11, f"On long texts the soft metrics are more diagnostic: {c11_note} (n = {n_long}).")
 
 # %% [markdown]
 # The figure's second statement is that diagnosticity tends to fall as rationales get longer. As a slope, mean over the
@@ -396,20 +398,20 @@ parts = {("long", i): verdict for i, verdict in enumerate(long_rows["soft above 
 said = []
 for metric in ("ns", "nc"):
     trend = power.interval(lambda frame: slope(-frame, log=True), metric=metric)
-    parts["falls", metric] = compare.claim(trend)
+    parts["falls", metric] = claims.verdict(trend)
     said.append(
         f"{label(metric)} changes by {Interval(-trend.estimate, -trend.high, -trend.low, n_inputs)} per doubling."
     )
-figure3 = compare.every(parts.values())
-figure3_note = f"{sum(v == compare.HOLDS for v in parts.values())} of {len(parts)} statements read off the figure hold"
-figures.verdict_line(figure3, f"Figure 3 on our stand-ins: {figure3_note}. Diagnosticity of {' '.join(said)}")
+figure3 = claims.every(parts.values())
+figure3_note = f"{sum(v == claims.HOLDS for v in parts.values())} of {len(parts)} statements read off the figure hold"
+page.verdict_line(figure3, f"Figure 3 on our stand-ins: {figure3_note}. Diagnosticity of {' '.join(said)}")
 
 # %% [markdown]
 # **What differs and why.** Data, models and text lengths as for Figure 2. Our soft scores average several draws and the
 # paper draws once; that makes ours less noisy, which favours them a little (the deviations page measures it).
 
 # %%
-compare.save_verdicts(
+scoreboard.save_verdicts(
     run,
     ("soft_figure2", figure2, n_inputs, figure2_note),
     ("soft_figure3", figure3, n_inputs, figure3_note),

@@ -22,9 +22,22 @@ from IPython.display import Markdown
 
 from faithbook.engine import study
 from faithbook.models.load import cards
-from faithbook.results import compare, figures
-from faithbook.results.compare import Interval, less
-from faithbook.results.figures import OURS, PALETTE, PUBLISHED, label
+from faithbook.papers.zhao_aletras import STAND_INS
+from faithbook.results import (
+    claims,
+    figures,
+    page,
+    published,
+    quantities,
+    rank_tests,
+    reference,
+    resampling,
+    scoreboard,
+    tables,
+)
+from faithbook.results.figures import OURS, PALETTE, PUBLISHED
+from faithbook.results.labels import LABELS, label
+from faithbook.results.resampling import Interval, less
 from faithbook.sources.data import load_dataset
 from faithlib.errors import DataError
 
@@ -35,15 +48,15 @@ METRICS = ["nc", "soft_nc", "ns", "soft_ns"]
 PAIRS = {"nc": "soft_nc", "ns": "soft_ns"}
 scores = study.load("soft_scores", profile)
 datasets = [name for name in run.settings["models"] if name in set(scores.dataset)]
-source = {name: compare.STAND_INS.get(name, name) for name in datasets}  # the paper's data set that ours stands in for
+source = {name: STAND_INS.get(name, name) for name in datasets}  # the paper's data set that ours stands in for
 own_data = all(name == of for name, of in source.items())
-methods = [name for name in figures.LABELS if name in set(scores.method) and name != "random"]
+methods = [name for name in LABELS if name in set(scores.method) and name != "random"]
 n_inputs = len(scores[UNIT].drop_duplicates())
 
-wins = compare.against_random(compare.over_lengths(scores))
+wins = quantities.against_random(quantities.over_lengths(scores))
 wins["credit"] = wins.win + wins.tie / 2
 CELLS = ["dataset", "method", "metric"]
-power = compare.over_inputs(wins, value="win", cells=CELLS)
+power = resampling.over_inputs(wins, value="win", cells=CELLS)
 
 
 def inputs_under(**cells):
@@ -64,11 +77,11 @@ def row(interval, **cells):
 
 def beside_published(frame, name, on):
     """The paper's value (of the data set that ours stands in for) before our columns, the reference run after them."""
-    theirs = compare.published(name)
+    theirs = published.table(name)
     theirs = theirs.set_index([theirs[column] for column in on]).value
     keys_there = [tuple(source.get(part, part) for part in key) for key in frame[on].itertuples(index=False)]
     frame.insert(len(on), "published", [theirs.get(key) for key in keys_there])
-    return compare.with_reference(frame, name, on=on)
+    return reference.with_reference(frame, name, on=on)
 
 
 def contrast(soft, hard, **cells):
@@ -76,7 +89,7 @@ def contrast(soft, hard, **cells):
     return power.difference({"metric": soft, **cells}, {"metric": hard, **cells})
 
 
-def count(verdicts, wanted=compare.HOLDS):
+def count(verdicts, wanted=claims.HOLDS):
     """How many of the verdicts are of one kind."""
     return sum(verdict == wanted for verdict in verdicts)
 
@@ -128,7 +141,7 @@ for name, group in shipped.groupby("dataset", sort=False):
         table1.loc[table1.index[-1], ["spread", "n"]] = [percent.std(ddof=0), len(percent)]
 for column in ("spread", "n"):
     table1[column] = pd.to_numeric(table1.get(column))
-theirs = compare.published("soft_table1").rename(columns={"value": "published", "spread": "published_spread"})
+theirs = published.table("soft_table1").rename(columns={"value": "published", "spread": "published_spread"})
 table1 = table1.assign(of=table1.dataset.map(source)).merge(
     theirs.drop(columns="starred").rename(columns={"dataset": "of"}), on=["of", "metric", "split"], how="left"
 )
@@ -136,8 +149,8 @@ table1["order"] = table1.dataset.map(datasets.index)
 table1 = table1.sort_values("order", kind="stable")
 columns = ["dataset", "metric", "split", "published", "published_spread", "estimate", "spread", "n"]
 table1["n"] = table1.n.astype("Int64")
-figures.table(
-    compare.with_reference(table1[columns], "soft_table1", on=["dataset", "metric", "split"]),
+tables.table(
+    reference.with_reference(table1[columns], "soft_table1", on=["dataset", "metric", "split"]),
     run,
     "soft_table1",
     digits=2,
@@ -172,14 +185,14 @@ picture
 # %%
 sizes = table1[(table1.metric == "size") & table1.published.notna()]
 if own_data and sizes.estimate.notna().all():
-    parts = [compare.match(r.estimate, r.published, tolerance=0) for r in sizes.itertuples()]
-    table1_verdict = compare.MATCH if set(parts) == {compare.MATCH} else compare.FAILS
-    table1_note = f"{count(parts, compare.MATCH)} of {len(parts)} split sizes equal the published ones"
+    parts = [claims.match(r.estimate, r.published, tolerance=0) for r in sizes.itertuples()]
+    table1_verdict = claims.MATCH if set(parts) == {claims.MATCH} else claims.FAILS
+    table1_note = f"{count(parts, claims.MATCH)} of {len(parts)} split sizes equal the published ones"
 else:
-    table1_verdict = compare.NOT_RUN
+    table1_verdict = claims.NOT_RUN
     missing = "files of the paper's data are not here" if own_data else "this profile runs on stand-ins"
     table1_note = f"the paper's own data and classifiers: {missing}; `make paper` runs them"
-figures.verdict_line(table1_verdict, f"Table 1: {table1_note}.")
+page.verdict_line(table1_verdict, f"Table 1: {table1_note}.")
 
 # %% [markdown]
 # **What differs and why.** The authors published neither fine-tuned checkpoints nor copies of the data, and this book
@@ -211,7 +224,7 @@ table2 = table2.sort_values(
     ["metric", "method"], key=lambda c: c.map(METRICS.index if c.name == "metric" else order), ignore_index=True
 )
 table2 = beside_published(table2, "soft_table2", ["metric", "method"])
-figures.table(
+tables.table(
     table2,
     run,
     "soft_table2",
@@ -243,7 +256,7 @@ against(table2, "soft_table2_plot", "method", "method")
 
 # %%
 gains = {hard: contrast(soft, hard) for hard, soft in PAIRS.items()}
-overall = compare.every(compare.claim(gain) for gain in gains.values())
+overall = claims.every(claims.verdict(gain) for gain in gains.values())
 gain_words = "; ".join(f"{label(PAIRS[hard])} less {label(hard)}: {gain}" for hard, gain in gains.items())
 by_method = {(hard, m): contrast(soft, hard, method=m) for hard, soft in PAIRS.items() for m in methods}
 by_task = {(hard, d): contrast(soft, hard, dataset=d) for hard, soft in PAIRS.items() for d in datasets}
@@ -252,12 +265,12 @@ where = "on the paper's data" if own_data else "on stand-ins"
 
 def tally(contrasts):
     """How many contrasts lie wholly above and wholly below zero, in words."""
-    found = [compare.claim(gain) for gain in contrasts]
-    return f"soft above hard in {count(found)}, below in {count(found, compare.FAILS)} of {len(found)} rows"
+    found = [claims.verdict(gain) for gain in contrasts]
+    return f"soft above hard in {count(found)}, below in {count(found, claims.FAILS)} of {len(found)} rows"
 
 
 table2_note = f"{where}, {gain_words}; {tally(by_method.values())}"
-figures.verdict_line(overall, f"The table's statement, soft above hard on average for both kinds: {table2_note}.")
+page.verdict_line(overall, f"The table's statement, soft above hard on average for both kinds: {table2_note}.")
 
 # %% [markdown]
 # **What differs and why.** Other texts and a smaller model, so the values themselves need not agree and the verdict is
@@ -268,13 +281,13 @@ figures.verdict_line(overall, f"The table's statement, soft above hard on averag
 seeds = sorted(wins.model_seed.unique())
 apart = []
 for seed in seeds:
-    one = compare.over_inputs(wins[wins.model_seed == seed], value="win", cells=CELLS)
+    one = resampling.over_inputs(wins[wins.model_seed == seed], value="win", cells=CELLS)
     for metric in METRICS:
         found = one.interval(metric=metric)
         apart.append(
             {"metric": metric, "model_seed": seed, "estimate": found.estimate, "low": found.low, "high": found.high}
         )
-figures.table(
+tables.table(
     pd.DataFrame(apart).sort_values("metric", key=lambda c: c.map(METRICS.index), kind="stable"),
     run,
     "soft_table2_seeds",
@@ -303,7 +316,7 @@ rows = [
 ]
 table3 = pd.DataFrame(rows)[["metric", "dataset", "estimate", "low", "high", "n", "ties"]]
 table3 = beside_published(table3, "soft_table3", ["metric", "dataset"])
-figures.table(
+tables.table(
     table3,
     run,
     "soft_table3",
@@ -315,7 +328,7 @@ against(table3, "soft_table3_plot", "task", "dataset")
 
 # %%
 table3_note = f"{where}, {gain_words}; {tally(by_task.values())}"
-figures.verdict_line(overall, f"The table's statement, soft above hard on average for both kinds: {table3_note}.")
+page.verdict_line(overall, f"The table's statement, soft above hard on average for both kinds: {table3_note}.")
 
 # %% [markdown]
 # **What differs and why.** A stand-in is another data set of the same kind of task, not a sample of the paper's, so
@@ -339,7 +352,7 @@ table6 = table6.merge(ties, on=["dataset", "method", "metric"])
 ranks = {name: i for names in (datasets, methods, METRICS) for i, name in enumerate(names)}
 table6 = table6.sort_values(["dataset", "method", "metric"], key=lambda c: c.map(ranks), ignore_index=True)
 table6 = beside_published(table6, "soft_table6", ["dataset", "method", "metric"])
-shown = figures.table(
+shown = tables.table(
     table6,
     run,
     "soft_table6",
@@ -379,7 +392,7 @@ figures.save(
 # %%
 by_cell = [contrast(soft, hard, dataset=d, method=m) for hard, soft in PAIRS.items() for d in datasets for m in methods]
 table6_note = f"{where}, {tally(by_cell)}; rank correlation with the published cells {agree:.2f}"
-figures.verdict_line(overall, f"Soft above hard on average for both kinds, {gain_words}: {table6_note}.")
+page.verdict_line(overall, f"Soft above hard on average for both kinds, {gain_words}: {table6_note}.")
 
 # %% [markdown]
 # **What differs and why.** Besides data and models: a cell whose inputs all win, or all lose, has an interval without
@@ -401,14 +414,14 @@ run.provenance(n=n_inputs)
 # counted as half a win.
 
 # %%
-fair = compare.over_inputs(wins, value="credit", cells=CELLS).table()
+fair = resampling.over_inputs(wins, value="credit", cells=CELLS).table()
 SIDES = ["below", "not told apart", "above"]
 fair["side"] = SIDES[1]
 fair.loc[fair.high < 0.5, "side"] = SIDES[0]
 fair.loc[fair.low > 0.5, "side"] = SIDES[2]
 sides = pd.crosstab(fair.metric, fair.side).reindex(index=METRICS, columns=SIDES, fill_value=0)
 below = fair[fair.side == SIDES[0]].sort_values("estimate")
-figures.table(
+tables.table(
     sides.reset_index(),
     run,
     "soft_tables_sides",
@@ -424,7 +437,7 @@ else:
         for r in below.head(5).itertuples()
     )
     words = f"{len(below)} of {len(fair)} cells lie wholly below one half; the lowest: {low_cells}."
-figures.table(fair, run, "soft_tables_fair", caption="Every cell with ties as half", shown=False)
+tables.table(fair, run, "soft_tables_fair", caption="Every cell with ties as half", shown=False)
 Markdown(words)
 
 # %% [markdown]
@@ -435,11 +448,11 @@ Markdown(words)
 
 # %%
 examples = study.load("soft_examples", profile)
-shares = compare.kept_shares(examples).table()
-shares = shares.sort_values("method", key=lambda c: c.map(list(figures.LABELS).index), ignore_index=True)
+shares = quantities.kept_shares(examples).table()
+shares = shares.sort_values("method", key=lambda c: c.map(list(LABELS).index), ignore_index=True)
 soft_share = fair[fair.metric.isin(PAIRS.values())].pivot_table(index="method", columns="metric", values="estimate")
 shares = shares.merge(soft_share.add_prefix("diagnosticity_").reset_index(), on="method", how="left")
-figures.table(
+tables.table(
     shares.drop(columns="dropped"),
     run,
     "soft_tables_kept",
@@ -459,19 +472,19 @@ run.provenance(n=n_inputs)
 # **Our run.** The training settings of this profile, and those of the `paper` profile, which should be the paper's.
 
 # %%
-table5 = compare.published("soft_table5").rename(columns={"value": "published"})
+table5 = published.table("soft_table5").rename(columns={"value": "published"})
 theirs = study.profile("paper").settings["soft"]["training"]
 ours = {source[name]: block for name, block in run.settings["training"].items() if name in source}
 stands_in = {of: name for name, of in source.items()}
 table5["paper_profile"] = [float(theirs[r.dataset][r.setting]) for r in table5.itertuples()]
 table5["estimate"] = [ours.get(r.dataset, {}).get(r.setting, float("nan")) for r in table5.itertuples()]
-table5["equal"] = [compare.match(r.paper_profile, r.published, tolerance=1e-12) for r in table5.itertuples()]
+table5["equal"] = [claims.match(r.paper_profile, r.published, tolerance=1e-12) for r in table5.itertuples()]
 # The hub prefixes a model with its owner; the paper prints the bare name.
 names_equal = [theirs[d]["model"].rpartition("/")[2] == m for d, m in zip(table5.dataset, table5.model, strict=True)]
 table5["our_model"] = [ours.get(d, {}).get("model", "") for d in table5.dataset]
 table5["trained_for"] = [stands_in.get(d, "") for d in table5.dataset]
 columns = ["dataset", "setting", "model", "published", "paper_profile", "equal", "trained_for", "our_model", "estimate"]
-figures.table(
+tables.table(
     table5[columns],
     run,
     "soft_table5",
@@ -502,13 +515,13 @@ figures.save(
 )
 
 # %%
-equal = [*table5.equal, *(compare.MATCH if same else compare.FAILS for same in names_equal)]
-table5_verdict = compare.MATCH if set(equal) == {compare.MATCH} else compare.FAILS
+equal = [*table5.equal, *(claims.MATCH if same else claims.FAILS for same in names_equal)]
+table5_verdict = claims.MATCH if set(equal) == {claims.MATCH} else claims.FAILS
 table5_note = (
-    f"the paper profile has {count(table5.equal, compare.MATCH)} of {len(table5)} published settings and the model of "
+    f"the paper profile has {count(table5.equal, claims.MATCH)} of {len(table5)} published settings and the model of "
     f"{sum(names_equal)} of {len(names_equal)} rows"
 )
-figures.verdict_line(table5_verdict, f"Table 5: {table5_note}; the training of this profile has {same_here}.")
+page.verdict_line(table5_verdict, f"Table 5: {table5_note}; the training of this profile has {same_here}.")
 
 # %% [markdown]
 # **What differs and why.** The classifiers of the other profiles are low-rank adapters on a small encoder, which need
@@ -527,7 +540,7 @@ run.provenance(n=len(table5), note="n counts settings.")
 # length are on the page of the figures.
 
 # %%
-published6 = compare.published("soft_table6").set_index(["dataset", "method", "metric"]).value
+published6 = published.table("soft_table6").set_index(["dataset", "method", "metric"]).value
 there = published6.to_frame().T  # one row of cells: the shape that the functions below take
 published_tasks = list(dict.fromkeys(published6.index.get_level_values("dataset")))
 AG, MULTIRC = "ag", "multirc"
@@ -598,8 +611,8 @@ def part(claim_id, says, function, *, above=0.0, theirs=None, shown=None):
         "low": interval.low,
         "high": interval.high,
         "above": above,
-        "in_tables": compare.HOLDS if in_paper > above else compare.FAILS,
-        "verdict": compare.claim(interval, above=above),
+        "in_tables": claims.HOLDS if in_paper > above else claims.FAILS,
+        "verdict": claims.verdict(interval, above=above),
     }
 
 
@@ -608,7 +621,7 @@ parts = []
 for hard, soft in PAIRS.items():
     average = less(mean_of(soft), mean_of(hard))
     parts.append(part("soft_c01", f"{label(soft)} less {label(hard)}, mean over methods and tasks", average))
-at_least = compare.index("claims").set_index("id").published_value["soft_c02"].split(";")
+at_least = published.index("claims").set_index("id").published_value["soft_c02"].split(";")
 expected = int(at_least[0])
 parts.append(
     part(
@@ -662,7 +675,7 @@ parts = pd.DataFrame(parts)
 # independent, so either p-value is optimistic; the interval of claim c01, which draws inputs, is the better guide.
 
 # %%
-LEVEL = float(compare.index("claims").set_index("id").published_value["soft_c09"])
+LEVEL = float(published.index("claims").set_index("id").published_value["soft_c09"])
 
 
 def significance(cells, kind, smallest):
@@ -670,11 +683,11 @@ def significance(cells, kind, smallest):
     wide = cells.unstack("metric")
     rows = []
     for hard, soft in PAIRS.items():
-        for name, test in (("rank-sum", compare.rank_sum), ("signed-rank", compare.signed_rank)):
+        for name, test in (("rank-sum", rank_tests.rank_sum), ("signed-rank", rank_tests.signed_rank)):
             found = test(wide[soft], wide[hard])
-            verdict = compare.INCONCLUSIVE
-            if found.p < LEVEL and smallest >= compare.FEWEST_UNITS:
-                verdict = compare.HOLDS if found.effect > 0 else compare.FAILS
+            verdict = claims.INCONCLUSIVE
+            if found.p < LEVEL and smallest >= claims.FEWEST_UNITS:
+                verdict = claims.HOLDS if found.effect > 0 else claims.FAILS
             rows.append({"cells": kind, "pair": f"{label(soft)} against {label(hard)}", "test": name, "p": found.p,
                          "effect": found.effect, "n": min(found.n), "verdict": verdict})  # fmt: skip
     return rows
@@ -683,12 +696,12 @@ def significance(cells, kind, smallest):
 tests = pd.DataFrame(
     [
         *significance(
-            published6, "published", int(compare.published("soft_table1").query("split == 'test'").value.min())
+            published6, "published", int(published.table("soft_table1").query("split == 'test'").value.min())
         ),
         *significance(power.estimate, "ours", int(power.n.min())),
     ]
 )
-figures.table(
+tables.table(
     tests,
     run,
     "soft_tables_tests",
@@ -721,7 +734,7 @@ figures.save(
 # since nothing more is printed.
 
 # %%
-figures.table(
+tables.table(
     parts,
     run,
     "soft_tables_parts",
@@ -759,29 +772,29 @@ def spoken_parts(group):
     """The tested quantities of a claim with their intervals, or how many of many lie on which side."""
     if len(group) <= 2:
         return "; ".join(f"{r.part}: {Interval(r.estimate, r.low, r.high, n_inputs)}" for r in group.itertuples())
-    return f"{count(group.verdict)} parts hold, {count(group.verdict, compare.FAILS)} fail, of {len(group)}"
+    return f"{count(group.verdict)} parts hold, {count(group.verdict, claims.FAILS)} fail, of {len(group)}"
 
 
-claims = []
+judged = []
 for claim_id, words in own_words.items():
     if claim_id == "soft_c09":
         rank = tests[tests.test == "rank-sum"]
-        verdict = compare.every(rank[rank.cells == "ours"].verdict)
-        in_tables = compare.every(rank[rank.cells == "published"].verdict)
+        verdict = claims.every(rank[rank.cells == "ours"].verdict)
+        in_tables = claims.every(rank[rank.cells == "published"].verdict)
         told = {k: "; ".join(f"{r.pair}: p = {r.p:.3g}, effect {r.effect:.2f}" for r in g.itertuples())
                 for k, g in rank.groupby("cells")}  # fmt: skip
         printed, note = told["published"], told["ours"]
     else:
         group = parts[parts.claim == claim_id]
-        verdict = compare.every(group.verdict) if len(group) else compare.NOT_RUN
-        in_tables = compare.every(group.in_tables)
+        verdict = claims.every(group.verdict) if len(group) else claims.NOT_RUN
+        in_tables = claims.every(group.in_tables)
         printed = "; ".join(f"{value:.3f}" for value in group.published) if len(group) <= 2 else (
             f"{count(group.in_tables)} of {len(group)} parts hold")  # fmt: skip
         note = "; ".join(filter(None, [spoken_parts(group), extra.get(claim_id)]))
-    claims.append({"id": claim_id, "claim": words, "published": printed, "in_tables": in_tables, "ours": note,
+    judged.append({"id": claim_id, "claim": words, "published": printed, "in_tables": in_tables, "ours": note,
                    "verdict": verdict})  # fmt: skip
-claims = pd.DataFrame(claims)
-figures.table(claims, run, "soft_tables_claims", caption=f"The claims and how they fare ({where}, {n_inputs} inputs)")
+judged = pd.DataFrame(judged)
+tables.table(judged, run, "soft_tables_claims", caption=f"The claims and how they fare ({where}, {n_inputs} inputs)")
 
 # %%
 drawn = parts[parts.claim.isin(["soft_c01", "soft_c04", "soft_c06", "soft_c07"])]
@@ -796,16 +809,16 @@ figures.save(
     run,
     "soft_tables_claims_plot",
     alt=f"Dot plot of the contrasts behind claims c01, c04, c06 and c07, published and ours with intervals. In ours "
-    f"{count(drawn.verdict)} of {len(drawn)} lie wholly right of zero and {count(drawn.verdict, compare.FAILS)} wholly "
+    f"{count(drawn.verdict)} of {len(drawn)} lie wholly right of zero and {count(drawn.verdict, claims.FAILS)} wholly "
     f"left; of the published values {count(drawn.in_tables)} are right of zero.",
     caption="Contrasts behind the claims that are differences; a claim needs its own right of zero. Claims on counts and ranks are in the table above.",
 )
 
 # %%
-tally_words = ", ".join(f"{number} {word}" for word, number in claims.verdict.value_counts().items())
+tally_words = ", ".join(f"{number} {word}" for word, number in judged.verdict.value_counts().items())
 Markdown(
     f"**Verdicts:** {tally_words}.\n\n"
-    + "\n".join(f"- {r.id[-3:]} {figures.badge(r.verdict)} {r.claim}." for r in claims.itertuples())
+    + "\n".join(f"- {r.id[-3:]} {page.badge(r.verdict)} {r.claim}." for r in judged.itertuples())
 )
 
 # %% [markdown]
@@ -817,14 +830,14 @@ Markdown(
 # intervals cover the choice of inputs, not the choice of data sets, models or methods.
 
 # %%
-compare.save_verdicts(
+scoreboard.save_verdicts(
     run,
     ("soft_table1", table1_verdict, n_inputs, table1_note),
     ("soft_table2", overall, n_inputs, table2_note),
     ("soft_table3", overall, n_inputs, table3_note),
     ("soft_table6", overall, n_inputs, table6_note),
     ("soft_table5", table5_verdict, None, table5_note),
-    *((r.id, r.verdict, n_inputs, r.ours) for r in claims.itertuples()),
+    *((r.id, r.verdict, n_inputs, r.ours) for r in judged.itertuples()),
 )
 run.provenance(n=n_inputs)
 

@@ -17,7 +17,7 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine import study
-from faithbook.results import figures
+from faithbook.results import tables
 
 run = study.start("status", profile=profile)
 manifests = study.manifests(profile)
@@ -62,7 +62,7 @@ for title in ("n", "truncated", "undefined", "rows asked", "rows run"):
     shown[title] = pd.to_numeric(shown[title], errors="coerce").astype("Int64")
 shown["seconds"] = shown.seconds.round(1)
 shown["peak MiB"] = (pd.to_numeric(shown["peak MiB"], errors="coerce") / 2**20).round().astype("Int64")
-figures.table(shown, run, "status_compute", digits=1, caption="Every computation of this profile")
+tables.table(shown, run, "status_compute", digits=1, caption="Every computation of this profile")
 
 # %% [markdown]
 # ## Pages
@@ -71,7 +71,7 @@ figures.table(shown, run, "status_compute", digits=1, caption="Every computation
 pages = manifests[manifests.kind == "report"]
 shown = pd.DataFrame({title: column(pages, name) for name, title in (("notebook", "notebook"), ("seconds", "seconds"))})
 shown["started"] = column(pages, "started")
-figures.table(shown, run, "status_pages", digits=1, caption="Every page made from a notebook")
+tables.table(shown, run, "status_pages", digits=1, caption="Every page made from a notebook")
 
 # %% [markdown]
 # ## Environment
@@ -87,7 +87,7 @@ environment = [
     ("precision", several(column(computed, "dtype"))),
     *((name, several(packages[name])) for name in packages),
 ]
-figures.table(
+tables.table(
     pd.DataFrame(environment, columns=["what", "value"]),
     run,
     "status_environment",

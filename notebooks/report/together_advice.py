@@ -30,8 +30,8 @@ import seaborn as sns
 from IPython.display import Markdown
 
 from faithbook.engine import study
-from faithbook.results import compare, figures
-from faithbook.results.figures import label
+from faithbook.results import claims, figures, resampling, tables
+from faithbook.results.labels import label
 from faithlib.catalogue import FAITHFULNESS, FAMILIES
 
 run = study.start("together_advice", profile=profile)
@@ -41,14 +41,14 @@ preferred = study.load("truth_preferred", profile).set_index(["modality", "model
 tracking = study.load("truth_tracked", profile).set_index(["modality", "model", "metric"])
 lost = study.load("truth_lost", profile).set_index(["modality", "metric"])
 modalities = list(dict.fromkeys(telling.index.get_level_values("modality")))
-ANSWERS = {compare.HOLDS: "yes", compare.FAILS: "no", compare.INCONCLUSIVE: "unsure"}
+ANSWERS = {claims.HOLDS: "yes", claims.FAILS: "no", claims.INCONCLUSIVE: "unsure"}
 OF = {name: family for family, one in FAMILIES.items() for name in one.directions}
 
 
 def answer(row):
     """Whether a share is above one half."""
-    found = compare.Interval(row.estimate - 0.5, row.low - 0.5, row.high - 0.5, int(row.n), int(row.n))
-    return ANSWERS[compare.claim(found)]
+    found = resampling.Interval(row.estimate - 0.5, row.low - 0.5, row.high - 0.5, int(row.n), int(row.n))
+    return ANSWERS[claims.verdict(found)]
 
 
 LITTLE = 0.1
@@ -56,7 +56,7 @@ LITTLE = 0.1
 
 def fooled(row):
     """Whether a metric loses little on the misled model."""
-    if row.n < compare.FEWEST_UNITS:
+    if row.n < claims.FEWEST_UNITS:
         return "unsure"
     return "no" if row.low > 0 else "yes" if row.high < LITTLE else "unsure"
 
@@ -80,7 +80,7 @@ advice = pd.DataFrame(
 QUESTIONS = ["tells", "is right", "hard to fool"]
 advice["yes"] = (advice[QUESTIONS] == "yes").sum(axis=1)
 advice = advice.sort_values(["modality", "yes", "follows the truth"], ascending=[True, False, False], ignore_index=True)
-figures.table(
+tables.table(
     advice.drop(columns="yes"),
     run,
     "together_advice",

@@ -30,9 +30,10 @@ from scipy.spatial.distance import squareform
 from scipy.stats import rankdata
 
 from faithbook.engine import study
-from faithbook.results import compare, figures
-from faithbook.results.compare import less, lowest
-from faithbook.results.figures import PALETTE, label
+from faithbook.results import claims, figures, page, published, reference, resampling, scoreboard, tables
+from faithbook.results.figures import PALETTE
+from faithbook.results.labels import label
+from faithbook.results.resampling import less, lowest
 from faithlib.catalogue import FAITHFULNESS, FAMILIES
 
 run = study.start("together_agreement", profile=profile)
@@ -54,10 +55,10 @@ EVERYWHERE = [*MODEL_ASKING, *FAMILIES["simplicity"].directions]
 # outside 0 to 1, and a few such inputs move a mean. Ranks, which the rest of the page uses, do not move.
 
 # %%
-power = compare.over_inputs(values, value="value", cells=["modality", "dataset", "method", "metric"])
+power = resampling.over_inputs(values, value="value", cells=["modality", "dataset", "method", "metric"])
 matrix = power.table().dropna(subset=["estimate"])
-figures.table(
-    compare.with_reference(matrix, "together_matrix", on=["modality", "dataset", "method", "metric"]),
+tables.table(
+    reference.with_reference(matrix, "together_matrix", on=["modality", "dataset", "method", "metric"]),
     run,
     "together_matrix",
     caption="Every metric of every method on every data set, with 95 % intervals over n inputs",
@@ -78,7 +79,7 @@ def means_of(modality):
     return wide.reset_index()
 
 
-figures.table(
+tables.table(
     means_of("text"),
     run,
     "together_means_text",
@@ -87,7 +88,7 @@ figures.table(
 )
 
 # %%
-figures.table(
+tables.table(
     means_of("vision"),
     run,
     "together_means_vision",
@@ -116,10 +117,10 @@ pairs = pd.concat(
     ignore_index=True,
 )
 pairs = pairs[pairs["first"] != pairs["second"]]
-agreement = compare.over_inputs(pairs, value="rho", cells=["modality", "first", "second"])
+agreement = resampling.over_inputs(pairs, value="rho", cells=["modality", "first", "second"])
 table = agreement.table()
-figures.table(
-    compare.with_reference(table, "together_agreement", on=["modality", "first", "second"]),
+tables.table(
+    reference.with_reference(table, "together_agreement", on=["modality", "first", "second"]),
     run,
     "together_agreement",
     caption="Agreement of every pair of metrics, with 95 % intervals over n inputs (dropped: undefined)",
@@ -277,8 +278,8 @@ of_means = pd.concat(
     ]
 )
 rest = rest.merge(of_means.rename_axis("metric").reset_index(), on=["modality", "metric"], validate="one_to_one")
-rest = compare.with_reference(rest, "together_rest", on=["modality", "metric"])
-figures.table(
+rest = reference.with_reference(rest, "together_rest", on=["modality", "metric"])
+tables.table(
     rest,
     run,
     "together_rest",
@@ -355,35 +356,35 @@ for modality in modalities:
         less(between(modality, same=True), between(modality, same=False)), modality=modality, first=MODEL_ASKING,
         second=MODEL_ASKING,
     )  # fmt: skip
-    parts.append(compare.part("together_q1", f"within less between families, {modality}", inside))
+    parts.append(claims.part("together_q1", f"within less between families, {modality}", inside))
     directed = agreement.interval(
         less(by_direction(modality, same=True), by_direction(modality, same=False)), modality=modality,
         first=MODEL_ASKING, second=MODEL_ASKING,
     )  # fmt: skip
-    parts.append(compare.part("together_q10", f"within less between directions, {modality}", directed))
+    parts.append(claims.part("together_q10", f"within less between directions, {modality}", directed))
     others = [with_the_rest(name, modality) for name in MODEL_ASKING if name != "saco"]
     apart = agreement.interval(
         less(lowest(others), with_the_rest("saco", modality)), modality=modality, first=MODEL_ASKING,
         second=MODEL_ASKING,
     )  # fmt: skip
-    parts.append(compare.part("together_q2", f"lowest other metric less SaCo, {modality}", apart))
+    parts.append(claims.part("together_q2", f"lowest other metric less SaCo, {modality}", apart))
     of_means = power.interval(lambda frame: lowest_less_saco(rankings_agree(frame)), modality=modality)
-    parts.append(compare.part("together_q2", f"the same of rankings by means, {modality}", of_means))
+    parts.append(claims.part("together_q2", f"the same of rankings by means, {modality}", of_means))
 parts = pd.DataFrame(parts)
-figures.table(
-    compare.with_reference(parts, "together_agreement_parts", on=["claim", "part"]),
+tables.table(
+    reference.with_reference(parts, "together_agreement_parts", on=["claim", "part"]),
     run,
     "together_agreement_parts",
     caption="Parts of the answers with 95 % intervals",
 )
 
 # %%
-questions = compare.index("questions").set_index("id").question
+questions = published.index("questions").set_index("id").question
 verdicts = {
-    name: (compare.every(parts.verdict[parts.claim == name]), int(n_inputs.min()), compare.parts_told(parts, name))
+    name: (claims.every(parts.verdict[parts.claim == name]), int(n_inputs.min()), claims.parts_told(parts, name))
     for name in ("together_q1", "together_q2", "together_q10")
 }
-Markdown(figures.verdict_list(verdicts, questions))
+Markdown(page.verdict_list(verdicts, questions))
 
 # %% [markdown]
 # **What differs and why.** Wu et al. correlate the ranking of methods by their means, over thousands of pictures and one
@@ -394,7 +395,7 @@ Markdown(figures.verdict_list(verdicts, questions))
 # Intervals cover the choice of inputs, not that of data sets, models or methods.
 
 # %%
-compare.save_verdicts(run, *((name, *line) for name, line in verdicts.items()))
+scoreboard.save_verdicts(run, *((name, *line) for name, line in verdicts.items()))
 run.provenance(n=", ".join(f"{n} {modality}" for modality, n in n_inputs.items()))
 
 # %%

@@ -26,8 +26,9 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine import study
-from faithbook.results import compare, figures
-from faithbook.results.figures import PALETTE, label
+from faithbook.results import claims, figures, page, published, quantities, reference, resampling, scoreboard, tables
+from faithbook.results.figures import PALETTE
+from faithbook.results.labels import label
 from faithlib.catalogue import FAITHFULNESS, FAMILIES
 
 run = study.start("together_diagnosticity", profile=profile)
@@ -48,10 +49,10 @@ EVERYWHERE = [*FAITHFULNESS, *FAMILIES["simplicity"].directions]
 # input; intervals draw inputs again, with all their methods.
 
 # %%
-wins = compare.against_random(values, on=["modality", "dataset", "input", "metric"], value="good")
+wins = quantities.against_random(values, on=["modality", "dataset", "input", "metric"], value="good")
 wins["prefers"] = wins.win + wins.tie / 2
-power = compare.over_inputs(wins, value="prefers", cells=["modality", "method", "metric"])
-ties = compare.over_inputs(wins, value="tie", cells=["modality", "method", "metric"])
+power = resampling.over_inputs(wins, value="prefers", cells=["modality", "method", "metric"])
+ties = resampling.over_inputs(wins, value="tie", cells=["modality", "method", "metric"])
 of_input = wins.groupby(["modality", "metric", "dataset", "input"]).prefers.mean()
 POWERED = 1.96 + 0.84  # standard errors from chance that a 95 % interval leaves out four times in five
 
@@ -79,8 +80,8 @@ table = pd.DataFrame(
     ]
 ).sort_values(["modality", "estimate"], ascending=[True, False], ignore_index=True)
 run.save(table, "diagnosticity_of_metrics")
-table = compare.with_reference(table, "together_diagnosticity", on=["modality", "metric"])
-figures.table(
+table = reference.with_reference(table, "together_diagnosticity", on=["modality", "metric"])
+tables.table(
     table,
     run,
     "together_diagnosticity",
@@ -165,7 +166,7 @@ costs = pd.DataFrame(
         "outside the model": 1 - whole.seconds_model / whole.seconds_core,
     }
 )
-figures.table(
+tables.table(
     costs,
     run,
     "together_matrix_costs",
@@ -193,14 +194,14 @@ own = drawn[drawn.method != "random"].assign(of=lambda frame: frame.method)
 elsewhere = controls[(controls.control == "shuffled") & (controls.method != "random")]
 itself = pd.concat([own, elsewhere.assign(of=elsewhere.method, method="random")])  # the stand-in for random scores
 AGAINST = {
-    "random scores": compare.against_random(drawn, on=ON),
-    "itself shuffled": compare.against_random(itself, on=[*ON, "of"]),
-    "random scores, both as ranks": compare.against_random(controls[controls.control == "ranks"], on=ON),
+    "random scores": quantities.against_random(drawn, on=ON),
+    "itself shuffled": quantities.against_random(itself, on=[*ON, "of"]),
+    "random scores, both as ranks": quantities.against_random(controls[controls.control == "ranks"], on=ON),
 }
 freed = pd.concat([frame.assign(against=name) for name, frame in AGAINST.items()], ignore_index=True)
 freed["prefers"] = freed.win + freed.tie / 2
 n_freed = freed.dropna(subset=["prefers"]).groupby(["modality", "metric", "against"]).input.nunique()
-freed_means = compare.over_inputs(freed, value="prefers", cells=["modality", "method", "metric", "against"])
+freed_means = resampling.over_inputs(freed, value="prefers", cells=["modality", "method", "metric", "against"])
 freed_table = pd.DataFrame(
     [
         {"modality": modality, "metric": metric, "against": against}
@@ -211,8 +212,8 @@ freed_table = pd.DataFrame(
         for against in AGAINST
     ]
 )
-figures.table(
-    compare.with_reference(freed_table, "together_density", on=["modality", "metric", "against"]),
+tables.table(
+    reference.with_reference(freed_table, "together_density", on=["modality", "metric", "against"]),
     run,
     "together_density",
     digits=2,
@@ -221,7 +222,7 @@ figures.table(
 )
 
 # %%
-density = compare.over_inputs(
+density = resampling.over_inputs(
     controls[(controls.control == "shuffled") & (controls.metric == SOFT[0])],
     value="density",
     cells=["modality", "method"],
@@ -267,9 +268,9 @@ figures.save(
 
 # %%
 mirrored = study.load("together_mirrored", profile)
-rho = compare.over_inputs(mirrored, value="rho", cells=["method"])
-over_noise = compare.over_inputs(
-    compare.against_random(mirrored.assign(metric="rho"), on=["dataset", "input"], value="rho"),
+rho = resampling.over_inputs(mirrored, value="rho", cells=["method"])
+over_noise = resampling.over_inputs(
+    quantities.against_random(mirrored.assign(metric="rho"), on=["dataset", "input"], value="rho"),
     value="win",
     cells=["method"],
 )
@@ -282,8 +283,8 @@ rho_table = pd.DataFrame(
         for name in dict.fromkeys(mirrored.method)
     ]
 ).sort_values("estimate", ascending=False, ignore_index=True)
-figures.table(
-    compare.with_reference(rho_table, "together_mirrored_rho", on=["method"]),
+tables.table(
+    reference.with_reference(rho_table, "together_mirrored_rho", on=["method"]),
     run,
     "together_mirrored_rho",
     digits=2,
@@ -301,37 +302,37 @@ parts = []
 for modality in modalities:
     for metric in FAITHFULNESS:
         found = power.interval(lambda frame: frame.mean(axis=1) - 0.5, modality=modality, metric=metric)
-        parts.append(compare.part("together_q3", f"{label(metric)} above chance, {modality}", found))
+        parts.append(claims.part("together_q3", f"{label(metric)} above chance, {modality}", found))
     for soft, hard in HARD_OF.items():
         found = power.difference({"modality": modality, "metric": soft}, {"modality": modality, "metric": hard})
-        parts.append(compare.part("together_q4", f"{label(soft)} less {label(hard)}, {modality}", found))
+        parts.append(claims.part("together_q4", f"{label(soft)} less {label(hard)}, {modality}", found))
 for modality in modalities:
     for metric in SOFT:
         for against in [name for name in AGAINST if name != "random scores"]:
             found = freed_means.interval(
                 lambda frame: frame.mean(axis=1) - 0.5, modality=modality, metric=metric, against=against
             )
-            parts.append(compare.part("together_q8", f"{label(metric)} against {against}, {modality}", found))
+            parts.append(claims.part("together_q8", f"{label(metric)} against {against}, {modality}", found))
 for name in dict.fromkeys(mirrored.method):
     if name not in ("random", "middle"):
         found = rho.difference({"method": name}, {"method": "random"})
-        parts.append(compare.part("together_q9", f"{label(name)} less random", found))
+        parts.append(claims.part("together_q9", f"{label(name)} less random", found))
 parts = pd.DataFrame(parts)
-figures.table(
-    compare.with_reference(parts, "together_diagnosticity_parts", on=["claim", "part"]),
+tables.table(
+    reference.with_reference(parts, "together_diagnosticity_parts", on=["claim", "part"]),
     run,
     "together_diagnosticity_parts",
     caption="Parts of the answers with 95 % intervals",
 )
 
 # %%
-questions = compare.index("questions").set_index("id").question
+questions = published.index("questions").set_index("id").question
 asked = {"together_q3": n_inputs, "together_q4": n_inputs, "together_q8": n_freed, "together_q9": rho.n}
 verdicts = {
-    name: (compare.every(parts.verdict[parts.claim == name]), int(n.min()), compare.parts_told(parts, name))
+    name: (claims.every(parts.verdict[parts.claim == name]), int(n.min()), claims.parts_told(parts, name))
     for name, n in asked.items()
 }
-Markdown(figures.verdict_list(verdicts, questions))
+Markdown(page.verdict_list(verdicts, questions))
 
 # %% [markdown]
 # **What differs and why.** Zhao & Aletras average over five rationale lengths and whole texts; here texts are ten
@@ -342,7 +343,7 @@ Markdown(figures.verdict_list(verdicts, questions))
 # Intervals cover the choice of inputs, not that of data sets, models, methods or random draws.
 
 # %%
-compare.save_verdicts(run, *((name, *line) for name, line in verdicts.items()))
+scoreboard.save_verdicts(run, *((name, *line) for name, line in verdicts.items()))
 run.provenance(n=", ".join(f"{n} {modality}" for modality, n in n_inputs.items()))
 
 # %%

@@ -47,8 +47,9 @@ from sklearn.metrics import precision_recall_curve
 
 from faithbook.engine import study
 from faithbook.models.load import load_model
-from faithbook.results import compare, figures
-from faithbook.results.figures import OURS, PALETTE, PUBLISHED, label
+from faithbook.results import figures, resampling, tables
+from faithbook.results.figures import OURS, PALETTE, PUBLISHED
+from faithbook.results.labels import label
 from faithbook.sources.data import load_dataset
 from faithbook.sources.excerpts import marked_excerpts
 from faithlib import counter_rng, evaluate, metrics
@@ -182,7 +183,7 @@ display(
         figures.heatmap(words, s.tolist(), rationale=marks.tolist(), title="The example: occlusion, and people's marks")
     )
 )
-figures.table(
+tables.table(
     pd.DataFrame({"word": words, "marked": np.where(marks, "yes", ""), "p without it": p_without, "score": s}),
     run,
     "together_metrics_example",
@@ -252,7 +253,7 @@ drop_kept, drop_removed = np.maximum(0, p_full - p_kept), np.maximum(0, p_full -
 ns, nc = (room - drop_kept) / room, drop_removed / room
 by_hand |= {"soft_ns": ns.mean(), "soft_nc": nc.mean()}
 display(
-    figures.table(
+    tables.table(
         pd.DataFrame({"word": words, "score": a, "importance a": importance, "1 - a": 1 - importance}),
         run,
         "together_metrics_importance",
@@ -260,7 +261,7 @@ display(
         digits=4,
     )
 )
-figures.table(
+tables.table(
     pd.DataFrame(
         {
             "draw": np.arange(1, DRAWS + 1),
@@ -347,8 +348,8 @@ def trapezia(y, width):
 fad, whole = along(FAD_SHARES), along(ALL_SHARES)
 y_fad, y_all = fad.y.to_numpy(float), whole.y.to_numpy(float)
 by_hand |= {"n_auc": trapezia(y_fad, 0.05) / (0.2 * y_fad.max()), "autpc": trapezia(y_all, 0.1)}
-display(figures.table(fad, run, "together_metrics_fad", caption="The first fifth of the example's words: N-AUC"))
-figures.table(whole, run, "together_metrics_autpc", caption="All of the example's words: AUTPC")
+display(tables.table(fad, run, "together_metrics_fad", caption="The first fifth of the example's words: N-AUC"))
+tables.table(whole, run, "together_metrics_autpc", caption="All of the example's words: AUTPC")
 
 # %%
 curve_table = evaluate(
@@ -389,7 +390,7 @@ fig, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True)
 points = []
 for ax, (title, shares) in zip(axes, panels.items(), strict=True):
     for c, name in enumerate(scores):
-        means = [compare.mean_interval(curves[name, title][1:, k].numpy()) for k in range(len(shares))]
+        means = [resampling.mean_interval(curves[name, title][1:, k].numpy()) for k in range(len(shares))]
         middle, low, high = (np.array([getattr(m, end) for m in means]) for end in ("estimate", "low", "high"))
         beside = np.array(shares) + (c - 0.5) * shares[-1] / 100  # so that no interval hides another
         ax.errorbar(beside, middle, (middle - low, high - middle), fmt="none", color=PALETTE[c], lw=1.1, capsize=2)
@@ -425,7 +426,7 @@ display(
         "explanation."
     )
 )
-figures.table(
+tables.table(
     pd.DataFrame(points), run, "together_metrics_curve_points", caption="The points of the curves", shown=False
 )
 
@@ -484,7 +485,7 @@ ranked["in P"] = np.where(predicted[order], "yes", "")
 ranked["in G"] = np.where(marks[order], "yes", "")
 ranked["precision so far"] = marks[order].cumsum() / ranked["rank"]
 ranked["recall so far"] = marks[order].cumsum() / marks.sum()
-figures.table(
+tables.table(
     ranked,
     run,
     "together_metrics_ranked",
@@ -568,7 +569,7 @@ shares = pd.DataFrame(
 )
 shares["f (n-k+½)/n"] = weighted
 total = {"k": "sum", "word": "", "f": f.sum(), "-f ln f": entropy.sum(), "f (n-k+½)/n": weighted.sum()}
-figures.table(
+tables.table(
     pd.concat([shares.astype({"k": object}), pd.DataFrame([total])], ignore_index=True),
     run,
     "together_metrics_shares",
@@ -623,7 +624,7 @@ figures.save(
 check = pd.DataFrame([{"metric": NAMES[m], "by hand": by_hand[m], "by faithlib": by_faithlib[m]} for m in NAMES])
 check["difference"] = [f"{gap:.1e}" for gap in check["by hand"] - check["by faithlib"]]
 display(
-    figures.table(check, run, "together_metrics_check", caption="The example under all nine metrics, twice", digits=6)
+    tables.table(check, run, "together_metrics_check", caption="The example under all nine metrics, twice", digits=6)
 )
 Markdown(
     f"Largest difference: {(check['by hand'] - check['by faithlib']).abs().max():.1e}. Probabilities are float32, "
@@ -642,10 +643,10 @@ for metric, name in NAMES.items():
     for method in scores:
         own = {"n_auc": n_auc, "autpc": autpc}.get(metric)
         values = (evaluated[method][metric].to_numpy() if own is None else own[method])[1:]
-        found = compare.mean_interval(values)
+        found = resampling.mean_interval(values)
         rows.append({"metric": name, "method": method} | found.ends | {"n": found.n, "no value": EXCERPTS - found.n})
 set_means = pd.DataFrame(rows)
-figures.table(
+tables.table(
     set_means,
     run,
     "together_metrics_set",
@@ -655,7 +656,7 @@ figures.table(
 # %%
 own = [scores["occlusion"][b, :size].numpy().astype(float) for b, size in enumerate(sizes)]
 people = [gold[b, :size].numpy() for b, size in enumerate(sizes)]
-eraser = compare.mean_interval([span_f1(rationale(own[b], K), people[b]) for b in range(1, EXCERPTS + 1)])
+eraser = resampling.mean_interval([span_f1(rationale(own[b], K), people[b]) for b in range(1, EXCERPTS + 1)])
 mine = set_means[(set_means.metric == "IOU-F1") & (set_means.method == "occlusion")].iloc[0]
 Markdown(
     f"ERASER's IOU-F1, text by text, is {eraser} for occlusion, where the share of matches is "
@@ -712,7 +713,7 @@ fixed = pd.DataFrame(
     [{"metric": m, "case": case, "must be": float(value), "is": found.item()} for m, case, found, value in ends]
 )
 agree = np.isclose(fixed["must be"], fixed["is"], atol=1e-6, equal_nan=True)
-display(figures.table(fixed, run, "together_metrics_ends", caption="Ends that the definitions fix; – is NaN"))
+display(tables.table(fixed, run, "together_metrics_ends", caption="Ends that the definitions fix; – is NaN"))
 Markdown(f"{agree.sum()} of {len(fixed)} lines agree.")
 
 # %% [markdown]
@@ -728,7 +729,7 @@ of_one = evaluate(
     network, single, methods={"occlusion": attribute("occlusion", network, single)}, metrics=list(NAMES),
     gold=torch.ones(single.feature_mask.shape, dtype=torch.bool), draws=DRAWS,
 ).set_index("metric").value  # fmt: skip
-figures.table(
+tables.table(
     pd.DataFrame([{NAMES[m]: of_one[m] for m in NAMES}]),
     run,
     "together_metrics_one_word",
@@ -782,7 +783,7 @@ PARTS = [
         "the formula",
     ),
 ]
-figures.table(
+tables.table(
     pd.DataFrame(PARTS, columns=["metric", "on the page", "here"]),
     run,
     "together_metrics_page",
@@ -939,7 +940,7 @@ below = classifier.tokenizer.convert_ids_to_tokens(list(range(D)))
 are_words = [token for token in below if not (token.startswith("[") and token.endswith("]"))]
 replaced = [released_soft(b, DRAWS if b else REPLAY_DRAWS) for b in range(len(inputs))]
 display(
-    figures.table(
+    tables.table(
         pd.DataFrame(
             {
                 "token": ["[CLS]", *words, "[SEP]"],
@@ -1056,14 +1057,14 @@ for metric, what, values in replays:
     theirs = np.asarray(values, dtype=float)
     line = {"metric": NAMES[metric], "done otherwise": what, "example, here": ours[metric][0], "example, so": theirs[0]}
     if len(theirs) > 1:
-        means = {"set, here": compare.mean_interval(ours[metric][1:]).estimate}
-        means |= {"set, so": compare.mean_interval(theirs[1:]).estimate}
-        change = compare.mean_interval(theirs[1:] - ours[metric][1:])
+        means = {"set, here": resampling.mean_interval(ours[metric][1:]).estimate}
+        means |= {"set, so": resampling.mean_interval(theirs[1:]).estimate}
+        change = resampling.mean_interval(theirs[1:] - ours[metric][1:])
         # Rounded behind what is shown, so that no zero comes out as -0.000.
         line |= means | {end: round(value, 6) + 0.0 for end, value in change.ends.items()} | {"n": float(change.n)}
     rows.append(line)
 released = pd.DataFrame(rows).rename(columns={"estimate": "change"})
-figures.table(
+tables.table(
     released,
     run,
     "together_metrics_released",
@@ -1101,7 +1102,7 @@ Markdown(
 
 # %%
 sizes_shown = (2, 5, 10, 20, 100)
-figures.table(
+tables.table(
     pd.DataFrame(
         [
             {"n": m, "equal scores": gini(np.ones(m)), "equal, ranks from 0": gini(np.ones(m), shift=1), "-2/n": -2 / m}

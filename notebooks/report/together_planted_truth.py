@@ -36,8 +36,9 @@ import seaborn as sns
 from IPython.display import Markdown
 
 from faithbook.engine import study
-from faithbook.results import compare, figures
-from faithbook.results.figures import PALETTE, label
+from faithbook.results import claims, figures, page, published, reference, resampling, scoreboard, tables
+from faithbook.results.figures import PALETTE
+from faithbook.results.labels import label
 from faithlib.catalogue import FAITHFULNESS, FAMILIES
 
 run = study.start("together_planted_truth", profile=profile)
@@ -63,7 +64,7 @@ n_least = int(values.groupby(["modality", "model"]).input.nunique().min())
 
 # %%
 reasons = study.load("together_reasons", profile)
-figures.table(
+tables.table(
     reasons.drop(columns="run_id").set_index("modality").reset_index(),
     run,
     "together_reasons",
@@ -102,11 +103,11 @@ preferred = pd.concat(
         for rung in RUNGS
     ]
 ).reset_index()  # fmt: skip
-power = compare.resample_means(preferred, value="prefers", unit=["modality", "input"], cells=[*CELLS, "rung"],
+power = resampling.resample_means(preferred, value="prefers", unit=["modality", "input"], cells=[*CELLS, "rung"],
                                stratum="modality")  # fmt: skip
 table = power.table()
-figures.table(
-    compare.with_reference(table, "together_preferred", on=[*CELLS, "rung"]),
+tables.table(
+    reference.with_reference(table, "together_preferred", on=[*CELLS, "rung"]),
     run,
     "together_preferred",
     caption="How often each metric prefers the truth to each rung, with 95 % intervals over n inputs",
@@ -189,7 +190,7 @@ everywhere = table[
 groups = everywhere.groupby(["modality", "model", "erase"], sort=False).estimate
 by_erase = groups.agg(["mean", "min"]).reset_index()
 by_erase["lowest metric"] = everywhere.metric[groups.idxmin()].map(label).to_numpy()
-figures.table(
+tables.table(
     by_erase.rename(columns={"mean": "mean over metrics", "min": "lowest"}),
     run,
     "together_by_erasure",
@@ -217,7 +218,7 @@ ahead = against.melt(
 ).dropna(subset=["truth", "other"])
 ahead["lead"] = ahead.truth - ahead.other
 ahead["prefers"] = ((ahead.lead > TRIFLE) + 1.0 - (ahead.lead < -TRIFLE)) / 2
-of_methods = compare.resample_means(
+of_methods = resampling.resample_means(
     ahead, value="prefers", unit=["modality", "input"], cells=["modality", "model", "metric", "method"],
     stratum="modality",
 )  # fmt: skip
@@ -233,11 +234,11 @@ for modality in modalities:
             rows.append({**cell, "best method": label(best), "median lead": median} | found.ends | {"n": found.units})
 leads = pd.DataFrame(rows)
 leads["verdict"] = [
-    compare.part("", "", compare.Interval(r.estimate, r.low, r.high, r.n, r.n), at_least=True)["verdict"]
+    claims.part("", "", resampling.Interval(r.estimate, r.low, r.high, r.n, r.n), at_least=True)["verdict"]
     for r in leads.itertuples()
 ]
-figures.table(
-    compare.with_reference(leads, "together_leads", on=["modality", "model", "metric"]),
+tables.table(
+    reference.with_reference(leads, "together_leads", on=["modality", "model", "metric"]),
     run,
     "together_leads",
     digits=2,
@@ -247,12 +248,12 @@ figures.table(
 
 # %%
 plausible = truth_of[(truth_of.metric == "auprc") & truth_of.model.isin(TRAINED)]
-how_true = compare.resample_means(
+how_true = resampling.resample_means(
     plausible, value="value", unit=["modality", "input"], cells=["modality", "model", "method"], stratum="modality"
 ).table()
 how_true = how_true.sort_values(["modality", "model", "estimate"], ascending=[True, True, False])
-figures.table(
-    compare.with_reference(how_true, "together_how_true", on=["modality", "model", "method"]),
+tables.table(
+    reference.with_reference(how_true, "together_how_true", on=["modality", "model", "method"]),
     run,
     "together_how_true",
     digits=2,
@@ -281,13 +282,13 @@ tracking = pd.concat(
     ],
     ignore_index=True,
 )
-tracked = compare.resample_means(
+tracked = resampling.resample_means(
     tracking, value="rho", unit=["modality", "input"], cells=["modality", "model", "metric"], stratum="modality"
 )
 track = tracked.table()
 run.save(track, "truth_tracked")
-figures.table(
-    compare.with_reference(track, "together_tracking", on=["modality", "model", "metric"]),
+tables.table(
+    reference.with_reference(track, "together_tracking", on=["modality", "model", "metric"]),
     run,
     "together_tracking",
     digits=2,
@@ -343,8 +344,8 @@ lost = pd.DataFrame(
     ]
 )
 run.save(lost, "truth_lost")
-figures.table(
-    compare.with_reference(lost, "together_lost", on=["modality", "metric"]),
+tables.table(
+    reference.with_reference(lost, "together_lost", on=["modality", "metric"]),
     run,
     "together_lost",
     digits=2,
@@ -365,17 +366,17 @@ for modality in modalities:
                     lambda frame: frame.mean(axis=1) - 0.5, modality=modality, model=model, metric=metric, rung=rung
                 )
                 says = f"{label(metric)}, {modality}, {model}, truth against {rung}: share above one half"
-                parts.append(compare.part("together_q5", says, found))
+                parts.append(claims.part("together_q5", says, found))
 for r in lost.itertuples():
-    found = compare.Interval(r.estimate, r.low, r.high, r.n, r.n)
-    parts.append(compare.part("together_q7", f"{label(r.metric)}, {r.modality}: trained less misled", found))
+    found = resampling.Interval(r.estimate, r.low, r.high, r.n, r.n)
+    parts.append(claims.part("together_q7", f"{label(r.metric)}, {r.modality}: trained less misled", found))
 for r in leads.itertuples():
-    found = compare.Interval(r.estimate, r.low, r.high, r.n, r.n)
+    found = resampling.Interval(r.estimate, r.low, r.high, r.n, r.n)
     says = f"{label(r.metric)}, {r.modality}, {r.model}: truth against {r._4}, share less one half"
-    parts.append(compare.part("together_q6", says, found, at_least=True))
+    parts.append(claims.part("together_q6", says, found, at_least=True))
 parts = pd.DataFrame(parts)
-figures.table(
-    compare.with_reference(parts, "together_planted_parts", on=["claim", "part"]),
+tables.table(
+    reference.with_reference(parts, "together_planted_parts", on=["claim", "part"]),
     run,
     "together_planted_parts",
     caption="Parts of the answers with 95 % intervals",
@@ -383,9 +384,9 @@ figures.table(
 )
 
 # %%
-questions = compare.index("questions").set_index("id").question
+questions = published.index("questions").set_index("id").question
 verdicts = {
-    name: (compare.every(parts.verdict[parts.claim == name]), n_least, compare.parts_told(parts, name))
+    name: (claims.every(parts.verdict[parts.claim == name]), n_least, claims.parts_told(parts, name))
     for name in ("together_q5", "together_q6", "together_q7")
 }
 
@@ -401,10 +402,10 @@ def told(frame, verdict):
 
 lost["verdict"] = list(parts.verdict[parts.claim == "together_q7"])
 Markdown(
-    figures.verdict_list(verdicts, questions)
-    + f"\n\nClearly led astray by the misled model: {told(lost, compare.HOLDS)}.\n\nA method clearly beats the truth on "
-    f"the model trained as usual: {told(leads[leads.model == 'trained'], compare.FAILS)}; on the misled one: "
-    f"{told(leads[leads.model == 'misled by erasure'], compare.FAILS)}."
+    page.verdict_list(verdicts, questions)
+    + f"\n\nClearly led astray by the misled model: {told(lost, claims.HOLDS)}.\n\nA method clearly beats the truth on "
+    f"the model trained as usual: {told(leads[leads.model == 'trained'], claims.FAILS)}; on the misled one: "
+    f"{told(leads[leads.model == 'misled by erasure'], claims.FAILS)}."
 )
 
 # %% [markdown]
@@ -419,7 +420,7 @@ Markdown(
 # Intervals cover the choice of inputs, not that of models, seeds or what was planted.
 
 # %%
-compare.save_verdicts(run, *((name, *line) for name, line in verdicts.items()))
+scoreboard.save_verdicts(run, *((name, *line) for name, line in verdicts.items()))
 run.provenance(n=", ".join(f"{n} {modality}" for modality, n in n_inputs.items()))
 
 # %%

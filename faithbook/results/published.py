@@ -1,0 +1,32 @@
+"""The papers' numbers as printed, and what there is to judge: their tables, figures and claims, and our questions."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from faithbook.engine.study import root
+from faithlib.errors import unknown
+
+PAPERS = ("zhao_aletras_2023", "wu_2024", "zaman_belinkov_2022", "edin_2025")
+OUR_OWN = "this_book"
+KINDS = ("tables", "figures", "claims", "questions")
+
+
+def table(name: str) -> pd.DataFrame:
+    """A table of `data/published`, values and spreads as numbers, everything else as printed."""
+    folder = root() / "data" / "published"
+    path = folder / f"{name}.csv"
+    if not path.is_file():
+        raise unknown("published table", name, [p.stem for p in folder.glob("*.csv")])
+    frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+    for column in {"value", "spread"} & set(frame.columns):
+        frame[column] = pd.to_numeric(frame[column], errors="coerce")
+    return frame
+
+
+def index(kind: str, paper: str | None = None) -> pd.DataFrame:
+    """The papers' "tables", "figures" or "claims", of one paper or all; or the "questions" of our own."""
+    if kind not in KINDS:
+        raise unknown("index", kind, KINDS)
+    frame = pd.read_csv(root() / "data" / "questions.csv") if kind == "questions" else table(kind)
+    return frame if paper is None else frame[frame.paper == paper].reset_index(drop=True)

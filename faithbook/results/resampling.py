@@ -1,0 +1,211 @@
+"""Intervals by resampling: inputs are drawn again, with everything that was measured on them.
+
+Uncertainty is over inputs. `resample_means` draws inputs with replacement, the same draw for every method, metric and
+model seed that scored them, so that contrasts between cells keep their pairing. Model seeds are never resampled: three
+are too few to estimate a spread from, so reports show them apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from faithlib.errors import InputError, unknown
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An estimate with its 95 % interval and the number of values under it.
+
+    `units`: inputs in the smallest cell that the estimate rests on, where that is known.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    n: int
+    units: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.estimate:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+    @property
+    def ends(self) -> dict[str, float]:
+        """Estimate, low and high by these names, as the columns of a table."""
+        return {"estimate": self.estimate, "low": self.low, "high": self.high}
+
+    def contains(self, value: float) -> bool:
+        """Whether `value` lies within the interval."""
+        return self.low <= value <= self.high
+
+
+@dataclass(frozen=True)
+class Resampled:
+    """Cell means and what they become when inputs are drawn again.
+
+    `estimate`: one mean a cell (Series, indexed by the cell's labels); `draws`: one row a resample, one column a cell;
+    `n`: inputs in each cell; `dropped`: undefined values in each cell.
+    """
+
+    estimate: pd.Series
+    draws: pd.DataFrame
+    n: pd.Series
+    dropped: pd.Series
+
+    def interval(self, function: Callable[[pd.DataFrame], pd.Series] | None = None, **cells: object) -> Interval:
+        """The 95 % percentile interval of a function of the cell means, or of the mean over the chosen `cells`.
+
+        `function` maps a frame with one row a resample and one column a cell to one number a row.
+
+        >>> frame = pd.DataFrame({"m": ["a"] * 4, "i": list("wxyz"), "v": [0.0, 0.0, 1.0, 1.0]})
+        >>> resample_means(frame, value="v", unit="i", cells=["m"]).interval(m="a").estimate
+        0.5
+        """
+        chosen = self._columns(cells)
+        apply = function or (lambda frame: frame.mean(axis=1))
+        estimate = apply(self.estimate[chosen].to_frame().T)
+        draws = apply(self.draws.loc[:, chosen])
+        low, high = np.nanquantile(draws, [0.025, 0.975])
+        n = self.n[chosen]
+        return Interval(float(estimate.iloc[0]), float(low), float(high), int(n.sum()), int(n.min()))
+
+    def difference(self, plus: dict[str, object], minus: dict[str, object]) -> Interval:
+        """The interval of the mean over the cells `plus` less the mean over the cells `minus`, drawn together.
+
+        `n` is the smaller number of values on either side.
+
+        >>> frame = pd.DataFrame({"m": list("aabb"), "i": list("xyxy"), "v": [1.0, 3.0, 0.0, 2.0]})
+        >>> str(resample_means(frame, value="v", unit="i", cells=["m"]).difference({"m": "a"}, {"m": "b"}))
+        '1.000 [1.000, 1.000]'
+        """
+        a, b = self._columns(plus), self._columns(minus)
+        draws = self.draws.loc[:, a].mean(axis=1) - self.draws.loc[:, b].mean(axis=1)
+        low, high = np.nanquantile(draws, [0.025, 0.975])
+        estimate = self.estimate[a].mean() - self.estimate[b].mean()
+        n = min(self.n[a].sum(), self.n[b].sum())
+        return Interval(float(estimate), float(low), float(high), int(n), int(self.n[a | b].min()))
+
+    def table(self) -> pd.DataFrame:
+        """Every cell with estimate, low, high, n and dropped."""
+        low, high = self.draws.quantile(0.025), self.draws.quantile(0.975)
+        parts = {"estimate": self.estimate, "low": low, "high": high, "n": self.n, "dropped": self.dropped}
+        return pd.DataFrame(parts).reset_index()
+
+    def _columns(self, cells: dict[str, object]) -> NDArray[np.bool_]:
+        chosen = np.ones(len(self.estimate), dtype=bool)
+        for level, wanted in cells.items():
+            if level not in self.estimate.index.names:
+                raise unknown("cell label", level, [str(name) for name in self.estimate.index.names])
+            values = [wanted] if isinstance(wanted, str | int | float) else list(wanted)  # type: ignore[call-overload]
+            chosen &= self.estimate.index.get_level_values(level).isin(values)
+        if not chosen.any():
+            raise InputError(f"no cell has {cells}: there are {self.estimate.index.to_list()[:5]} …")
+        return chosen
+
+
+Cells = Callable[[pd.DataFrame], pd.Series]
+"""A function of cell means, as `Resampled.interval` takes it: one row a resample, one column a cell -> one number."""
+
+
+def less(first: Cells, second: Cells) -> Cells:
+    """The difference of two functions of the cells.
+
+    >>> frame = pd.DataFrame({"a": [3.0], "b": [1.0]})
+    >>> less(lambda cells: cells["a"], lambda cells: cells["b"])(frame).tolist()
+    [2.0]
+    """
+    return lambda frame: first(frame) - second(frame)
+
+
+def lowest(functions: Sequence[Cells]) -> Cells:
+    """The smallest of several functions of the cells, in each resample anew."""
+    return lambda frame: pd.concat([function(frame) for function in functions], axis=1).min(axis=1)
+
+
+def highest(functions: Sequence[Cells]) -> Cells:
+    """The largest of several functions of the cells, in each resample anew."""
+    return lambda frame: pd.concat([function(frame) for function in functions], axis=1).max(axis=1)
+
+
+def resample_means(
+    frame: pd.DataFrame,
+    *,
+    value: str,
+    unit: str | Sequence[str],
+    cells: Sequence[str],
+    stratum: str | None = None,
+    n_resamples: int = 2000,
+    seed: int = 0,
+) -> Resampled:
+    """Means of `value` in every combination of the columns `cells`, and their bootstrap over units.
+
+    A unit (one input, named by the columns `unit`) is drawn with everything that was measured on it; with `stratum`
+    (say, the data set) the number of units from each stays fixed. NaN values are left out of the means and counted.
+    Weights of a resample are multinomial counts, so that no resampled table is ever built.
+    """
+    units = [unit] if isinstance(unit, str) else list(unit)
+    if missing := {value, *units, *cells} - set(frame.columns):
+        raise InputError(f"the frame lacks the columns {sorted(missing)}: it has {sorted(frame.columns)}")
+    if frame.empty:
+        raise InputError("the frame has no rows: nothing to resample")
+    # A unit's number stands for its columns, which may be cell labels as well (every cell of one data set, say).
+    frame = frame.assign(_n=1, _unit=frame.groupby(units, sort=True, dropna=False).ngroup())
+    wide = frame.pivot_table(
+        index="_unit", columns=list(cells), values=value, aggfunc="mean", dropna=False, observed=True
+    )
+    asked = frame.pivot_table(index="_unit", columns=list(cells), values="_n", aggfunc="sum", observed=True)
+    # Crossing the levels of several unit or cell columns made rows and columns that nobody measured.
+    wide = wide.reindex(index=asked.index, columns=asked.columns)
+    strata = frame.drop_duplicates("_unit").set_index("_unit")[stratum].reindex(wide.index) if stratum else None
+    weights = _weights(np.zeros(len(wide)) if strata is None else strata.to_numpy(dtype=object), n_resamples, seed)
+    values = wide.to_numpy(dtype=float)
+    there = ~np.isnan(values)
+    filled = np.where(there, values, 0.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        estimate = filled.sum(0) / there.sum(0)
+        draws = (weights @ filled) / (weights @ there)
+    columns = wide.columns
+    return Resampled(
+        pd.Series(estimate, index=columns),
+        pd.DataFrame(draws, columns=columns),
+        pd.Series(there.sum(0), index=columns),
+        pd.Series((asked.reindex(wide.index).notna().to_numpy() & ~there).sum(0), index=columns),
+    )
+
+
+def over_inputs(frame: pd.DataFrame, *, value: str, cells: Sequence[str]) -> Resampled:
+    """`resample_means` as every report draws: inputs within their data set, and all seeds and methods of an input with
+    it.
+
+    >>> frame = pd.DataFrame({"dataset": "d", "input": [1, 2], "method": "m", "value": [0.2, 0.4]})
+    >>> round(float(over_inputs(frame, value="value", cells=["method"]).estimate["m"]), 3)
+    0.3
+    """
+    return resample_means(frame, value=value, unit=["dataset", "input"], cells=cells, stratum="dataset")
+
+
+def _weights(strata: NDArray[Any], n_resamples: int, seed: int) -> NDArray[np.float64]:
+    generator = np.random.default_rng(seed)
+    weights = np.zeros((n_resamples, len(strata)))
+    for stratum in pd.unique(strata):
+        members = np.flatnonzero(strata == stratum)
+        weights[:, members] = generator.multinomial(
+            len(members), np.full(len(members), 1 / len(members)), size=n_resamples
+        )
+    return weights
+
+
+def mean_interval(values: ArrayLike, *, n_resamples: int = 2000, seed: int = 0) -> Interval:
+    """The mean of independent values with its percentile bootstrap interval; NaN are left out."""
+    kept = np.asarray(values, dtype=float)
+    kept = kept[~np.isnan(kept)]
+    if not len(kept):
+        raise InputError("all values are NaN or there are none: no mean")
+    draws = _weights(np.zeros(len(kept)), n_resamples, seed) @ kept / len(kept)
+    low, high = np.quantile(draws, [0.025, 0.975])
+    return Interval(float(kept.mean()), float(low), float(high), len(kept), len(kept))

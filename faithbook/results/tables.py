@@ -1,0 +1,48 @@
+"""Numbered tables with a download: data in full precision, what is shown rounded and with names for people."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+from IPython.display import Markdown
+
+from faithbook.results.labels import label, row_label
+from faithbook.results.page import Folder, downloads, write
+from faithlib.errors import InputError
+
+
+def table(
+    frame: pd.DataFrame, run: Folder, name: str, *, caption: str, digits: int = 3, shown: bool = True
+) -> Markdown:
+    """Write a table as CSV in full precision and show it rounded and numbered, with a download.
+
+    The data keep the names of data sets, methods and metrics as code has them; what is shown has those for people, a
+    method's aggregation with its name. `shown=False` writes the data and shows only the download.
+    """
+    if frame.empty:
+        raise InputError(f"table {name} has no rows")
+    write(run.path(f"{name}.csv"), frame.to_csv(index=False, lineterminator="\n").encode())
+    link = downloads(run, f"{name}.csv")
+    if not shown:
+        return Markdown(link)
+    rounded = frame.copy()
+    if {"method", "aggregation"} <= set(frame.columns):
+        rounded["method"] = [row_label(*row) for row in frame[["method", "aggregation"]].itertuples(index=False)]
+        rounded = rounded.drop(columns="aggregation")
+    for column in [known for known in ("dataset", "method", "metric", "output") if known in rounded.columns]:
+        rounded[column] = [label(cell) if isinstance(cell, str) else cell for cell in rounded[column]]
+    for column in rounded.select_dtypes(["float"]).columns.astype(str):
+        rounded[column] = [_rounded(x, digits) for x in rounded[column]]
+    write(run.path(f"{name}_shown.csv"), rounded.to_csv(index=False, lineterminator="\n").encode())
+    # Colons, because a fence of backticks allows none in what follows it, and captions may have code.
+    return Markdown(
+        f":::{{csv-table}} {caption}\n:file: {run.link(f'{name}_shown.csv')}\n:header-rows: 1\n"
+        f":name: {name.replace('_', '-')}\n:::\n\n{link}"
+    )
+
+
+def _rounded(x: float, digits: int) -> str:
+    if math.isnan(x):
+        return "–"
+    return f"{x:.0f}" if abs(x) >= 2 and float(x).is_integer() else f"{x:.{digits}f}"
