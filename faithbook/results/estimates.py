@@ -1,0 +1,352 @@
+"""Quantities: expressions over cell means that know their units, their draws and how uncertain they are.
+
+    cells = Cells.of(units, over=["metric", "method"], unit=["dataset", "id"], cluster="cluster", stratum="dataset")
+    gain = cells.mean(metric="soft_nc") - cells.mean(metric="nc")
+    gain.point, gain.interval(), gain.p_above(0.0)
+
+*What is drawn.* A unit is an input with all that was measured on it. Units that share a source (a paper, an
+integration, a document) form a cluster and are drawn together, within their stratum (the data set). Every cell sees the
+same draw, so that contrasts keep their pairing.
+
+*Intervals.* Percentiles of the draws, each end moved outward by f = t(n - 1) / z * sqrt(n / (n - 1)), n the clusters in
+the smallest cell: a plain percentile interval covers 88 to 91 of 100 at n = 10.
+
+*p-values*, one-sided. The larger of two: Student's t of the quantity over its standard error, and the studentised
+bootstrap. The first reaches the small values that a claim of many parts asks for, the second sees skew.
+
+Shape letters: U units, C cells, K clusters, R draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+import scipy.stats
+from numpy.typing import NDArray
+
+from faithlib.errors import InputError, unknown
+
+Array = NDArray[np.float64]
+
+FEWEST_CLUSTERS = 10
+"""Fewer in a cell: no decision from a bootstrap."""
+
+_LEVEL = 0.975
+_Z = float(scipy.stats.norm.ppf(_LEVEL))
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Which clusters each resample holds: `counts` [R, K], and the stratum [K] that each cluster is drawn within."""
+
+    counts: Array
+    stratum: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, stratum: NDArray[np.int64], *, n_resamples: int, seed: int) -> Self:
+        """Clusters drawn with replacement, from each stratum as many as it has."""
+        generator = np.random.default_rng(seed)
+        counts = np.zeros((n_resamples, len(stratum)))
+        for one in np.unique(stratum):
+            members = np.flatnonzero(stratum == one)
+            equally = np.full(len(members), 1 / len(members))
+            counts[:, members] = generator.multinomial(len(members), equally, size=n_resamples)
+        return cls(counts, stratum)
+
+    def variance(self, influence: Array) -> float:
+        """The variance of a sum over clusters, from what each adds to it [K]: strata apart, n / (n - 1) in each."""
+        return sum(
+            len(own) / (len(own) - 1) * float(((own - own.mean()) ** 2).sum())
+            for one in np.unique(self.stratum)
+            if len(own := influence[self.stratum == one]) > 1
+        )
+
+    def variances(self, influence: Array) -> Array:
+        """The same of every draw, [R]."""
+        found = np.zeros(len(self.counts))
+        for one in np.unique(self.stratum):
+            own = self.stratum == one
+            n, counts, values = own.sum(), self.counts[:, own], influence[own]
+            if n > 1:
+                spread = counts @ values**2 - (counts @ values) ** 2 / n
+                found += n / (n - 1) * np.maximum(spread, 0.0)
+        return found
+
+
+@dataclass(frozen=True)
+class Interval95:
+    """A 95 % interval: low <= estimate <= high, in the units of its quantity."""
+
+    estimate: float
+    low: float
+    high: float
+
+    def inside(self, margin: float) -> bool:
+        """Whether all of it lies within `margin` of zero."""
+        return -margin <= self.low and self.high <= margin
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number made of cell means, with what is needed to say how uncertain it is.
+
+    - `point`: its value on the units that were measured; `draws` [R]: on every resample.
+    - `influence` [K]: what each cluster adds to its deviation, to first order; they sum to about zero.
+    - `clusters`, `n`: clusters and units in the smallest cell it rests on; `bounds`: the range it cannot leave.
+
+    Sums, differences, products, ratios and absolute values of quantities of the same `Cells` are quantities.
+    """
+
+    point: float
+    draws: Array
+    influence: Array
+    drawn: Drawn
+    clusters: int
+    n: int
+    bounds: tuple[float, float] = (-np.inf, np.inf)
+
+    # ------------------------------------------------------------------------------------------------- arithmetic
+    def _with(self, other: Quantity | float, do: Callable[[Any, Any], Any], slopes: tuple[float, float]) -> Quantity:
+        """`do` of both, whose derivatives with respect to either are `slopes`."""
+        if not isinstance(other, Quantity):
+            return replace(
+                self,
+                point=do(self.point, other),
+                draws=do(self.draws, other),
+                influence=slopes[0] * self.influence,
+                bounds=(-np.inf, np.inf),
+            )
+        if other.drawn is not self.drawn:
+            raise InputError("quantities of different cells have no common draws: make both from one Cells")
+        with np.errstate(divide="ignore", invalid="ignore"):
+            draws = do(self.draws, other.draws)
+        return Quantity(
+            do(self.point, other.point),
+            draws,
+            slopes[0] * self.influence + slopes[1] * other.influence,
+            self.drawn,
+            min(self.clusters, other.clusters),
+            min(self.n, other.n),
+        )
+
+    def __add__(self, other: Quantity | float) -> Quantity:
+        return self._with(other, lambda a, b: a + b, (1.0, 1.0))
+
+    def __sub__(self, other: Quantity | float) -> Quantity:
+        return self._with(other, lambda a, b: a - b, (1.0, -1.0))
+
+    def __mul__(self, other: Quantity | float) -> Quantity:
+        by = other.point if isinstance(other, Quantity) else other
+        return self._with(other, lambda a, b: a * b, (by, self.point))
+
+    def __truediv__(self, other: Quantity | float) -> Quantity:
+        by = other.point if isinstance(other, Quantity) else float(other)
+        if by == 0:
+            raise InputError("a ratio to a quantity that is zero: there is no such number")
+        return self._with(other, lambda a, b: a / b, (1 / by, -self.point / by**2))
+
+    def __abs__(self) -> Quantity:
+        return replace(
+            self,
+            point=abs(self.point),
+            draws=np.abs(self.draws),
+            influence=np.sign(self.point) * self.influence,
+            bounds=(0.0, np.inf),
+        )
+
+    def __neg__(self) -> Quantity:
+        low, high = self.bounds
+        return replace(self, point=-self.point, draws=-self.draws, influence=-self.influence, bounds=(-high, -low))
+
+    # ------------------------------------------------------------------------------------------------ uncertainty
+    @property
+    def standard_error(self) -> float:
+        """Of the quantity, from the clusters' influences."""
+        return float(np.sqrt(self.drawn.variance(self.influence)))
+
+    def interval(self) -> Interval95:
+        """The 95 % percentile interval, its ends moved outward and cut to the range."""
+        low, high = np.nanquantile(self.draws, [1 - _LEVEL, _LEVEL])
+        widen = outward(self.clusters)
+        return Interval95(
+            self.point,
+            max(self.bounds[0], self.point - widen * max(0.0, self.point - low)),
+            min(self.bounds[1], self.point + widen * max(0.0, high - self.point)),
+        )
+
+    def p_above(self, threshold: float = 0.0) -> float:
+        """One-sided p-value of "not above the threshold": small where the quantity is clearly above it, in (0, 1].
+
+        Where every cluster says the same there is no spread to test with; then the p-value is the binomial one of so
+        many on one side, 2^-n.
+        """
+        distance, error = self.point - threshold, self.standard_error
+        nothing = 1e-12 * max(1.0, abs(self.point))
+        if error <= nothing:
+            return 0.5**self.clusters if distance > nothing else 1.0
+        statistic = distance / error
+        by_t = float(scipy.stats.t.sf(statistic, self.clusters - 1)) if self.clusters > 1 else 1.0
+        return max(by_t, self._studentised(statistic))
+
+    def p_below(self, threshold: float = 0.0) -> float:
+        """One-sided p-value of "not below the threshold", in (0, 1]."""
+        return (-self).p_above(-threshold)
+
+    def p_sign_flip(self, threshold: float = 0.0, *, n_resamples: int = 9999, seed: int = 0) -> float:
+        """`p_above` for strongly skewed values: how often clusters whose deviations change sign at random do as well.
+
+        Exact for deviations that are symmetric about the threshold; in (0, 1].
+        """
+        deviations = self.influence + (self.point - threshold) / len(self.influence)
+        signs = np.random.default_rng(seed).choice([-1.0, 1.0], size=(n_resamples, len(deviations)))
+        reached = signs @ deviations >= deviations.sum() - 1e-12
+        return float((1 + reached.sum()) / (1 + n_resamples))
+
+    def _studentised(self, statistic: float) -> float:
+        """How often the quantity's own draws lie as far above it, in standard errors of the draw."""
+        errors = np.sqrt(self.drawn.variances(self.influence))
+        away = self.draws - self.point
+        with np.errstate(divide="ignore", invalid="ignore"):
+            drawn = np.where(errors > 0, away / errors, np.where(away > 0, np.inf, np.where(away < 0, -np.inf, 0.0)))
+        drawn = drawn[~np.isnan(drawn)]
+        return float((1 + (drawn >= statistic).sum()) / (1 + len(drawn)))
+
+
+def outward(clusters: int) -> float:
+    """How much wider than its percentiles an interval of n clusters has to be: t(n - 1) / z * sqrt(n / (n - 1)).
+
+    >>> round(outward(10), 3), round(outward(1000), 3)
+    (1.217, 1.002)
+    """
+    if clusters < 2:
+        return np.inf
+    return float(scipy.stats.t.ppf(_LEVEL, clusters - 1) / _Z * np.sqrt(clusters / (clusters - 1)))
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Values of units in cells, ready to be averaged and drawn: `values` [U, C] with NaN where undefined or not
+    measured, the cluster [U] of each unit, and the draws that all quantities share."""
+
+    values: pd.DataFrame
+    cluster: NDArray[np.int64]
+    drawn: Drawn
+    bounds: tuple[float, float]
+
+    @classmethod
+    def of(
+        cls,
+        frame: pd.DataFrame,
+        *,
+        over: Sequence[str],
+        unit: str | Sequence[str],
+        value: str = "value",
+        cluster: str | None = None,
+        stratum: str | None = None,
+        bounds: tuple[float, float] = (-np.inf, np.inf),
+        n_resamples: int = 9999,
+        seed: int = 0,
+    ) -> Cells:
+        """Cells of a long frame: one for every combination of the columns `over` that was measured.
+
+        `unit`: the columns that name an input; `cluster`: the column of what it shares a source by (default: itself);
+        `stratum`: the column within which clusters are drawn. `bounds`: the range of a value. Several values of a unit
+        in one cell (seeds, say) count by their mean. Raises InputError for a missing column or an empty frame.
+        """
+        units = [unit] if isinstance(unit, str) else list(unit)
+        wanted = {value, *units, *over, *(name for name in (cluster, stratum) if name)}
+        if missing := sorted(wanted - set(frame.columns)):
+            raise InputError(f"the frame lacks the columns {missing}: it has {sorted(frame.columns)}")
+        if frame.empty:
+            raise InputError("the frame has no rows: there is nothing to average")
+        frame = frame.assign(_unit=frame.groupby(units, sort=True, dropna=False).ngroup())
+        wide = frame.groupby(["_unit", *over], observed=True, dropna=False)[value].mean().unstack(list(over))
+        first = frame.drop_duplicates("_unit").set_index("_unit").reindex(wide.index)
+        strata = pd.factorize(first[stratum])[0] if stratum else np.zeros(len(first), dtype=np.int64)
+        shared = first[cluster].to_numpy() if cluster else first.index.to_numpy()
+        number, keys = pd.factorize(pd.MultiIndex.from_arrays([strata, shared]))
+        own = np.array([key[0] for key in keys], dtype=np.int64)
+        return cls(wide, number, Drawn.of(own, n_resamples=n_resamples, seed=seed), bounds)
+
+    def mean(self, **labels: object) -> Quantity:
+        """The mean over the cells that have these labels (each one or several) of each cell's mean over its units.
+
+        Raises UnknownNameError for a level that the cells do not have, InputError where no cell has the labels.
+        """
+        columns = self.values.columns
+        chosen = np.ones(len(columns), dtype=bool)
+        for level, wanted in labels.items():
+            if level not in columns.names:
+                raise unknown("cell label", level, [str(name) for name in columns.names])
+            accepted = [wanted] if isinstance(wanted, str | int | float) else list(wanted)  # type: ignore[call-overload]
+            chosen &= columns.get_level_values(level).isin(accepted)
+        if not chosen.any():
+            raise InputError(f"no cell has {labels}: there are {columns.to_list()[:5]} …")
+        return self._quantity(self.values.to_numpy(dtype=float)[:, chosen])
+
+    def _quantity(self, values: Array) -> Quantity:
+        there = ~np.isnan(values)
+        if not there.any(axis=0).all():
+            raise InputError("a cell has no defined value: there is no mean of it")
+        count, total = self._by_cluster(there.astype(float)), self._by_cluster(np.where(there, values, 0.0))
+        means = total.sum(0) / count.sum(0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            draws = ((self.drawn.counts @ total) / (self.drawn.counts @ count)).mean(axis=1)
+        influence = ((total - count * means) / count.sum(0)).mean(axis=1)
+        clusters, n = int((count > 0).sum(0).min()), int(there.sum(0).min())
+        return Quantity(float(means.mean()), draws, influence, self.drawn, clusters, n, self.bounds)
+
+    def _by_cluster(self, values: Array) -> Array:
+        """Sums over the units of each cluster, [K, C]."""
+        sums = np.zeros((len(self.drawn.stratum), values.shape[1]))
+        np.add.at(sums, self.cluster, values)
+        return sums
+
+
+def wilson(successes: int, n: int, *, effective: float | None = None) -> Interval95:
+    """Wilson's 95 % interval of one share, for `effective` independent values where the n are clustered.
+
+    >>> shown = wilson(10, 10)
+    >>> round(shown.low, 3), round(shown.high, 3)
+    (0.722, 1.0)
+    """
+    if not 0 <= successes <= n or n < 1:
+        raise InputError(f"{successes} of {n}: expected 0 <= successes <= n, n at least 1")
+    size, share = n if effective is None else min(effective, n), successes / n
+    middle = (share + _Z**2 / (2 * size)) / (1 + _Z**2 / size)
+    half = _Z / (1 + _Z**2 / size) * np.sqrt(share * (1 - share) / size + _Z**2 / (4 * size**2))
+    return Interval95(share, max(0.0, float(middle - half)), min(1.0, float(middle + half)))
+
+
+def effective_n(values: Sequence[float], cluster: Sequence[object]) -> float:
+    """As how many independent values clustered 0/1 values count: p (1 - p) over the variance of their mean; at most
+    the number of clusters, and that number where all values are equal.
+
+    >>> effective_n([0, 1, 0, 1], ["a", "a", "b", "b"])
+    2.0
+    """
+    frame = pd.DataFrame({"value": np.asarray(values, dtype=float), "cluster": list(cluster)})
+    share, groups = frame["value"].mean(), frame.groupby("cluster", sort=False)["value"]
+    deviations = (groups.sum() - share * groups.size()).to_numpy() / len(frame)
+    k = len(deviations)
+    variance = float((deviations**2).sum()) * k / (k - 1) if k > 1 else 0.0
+    return float(k) if variance == 0 else float(min(k, share * (1 - share) / variance))
+
+
+def p_paired_shares(first: Sequence[bool], second: Sequence[bool]) -> float:
+    """One-sided p-value of "the first share is not larger", exact, from the pairs in which the two differ.
+
+    >>> p_paired_shares([True] * 6, [False] * 6)
+    0.015625
+    """
+    a, b = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
+    if a.shape != b.shape:
+        raise InputError(f"{len(a)} and {len(b)} values: expected pairs")
+    wins, losses = int((a & ~b).sum()), int((b & ~a).sum())
+    if wins + losses == 0:
+        return 1.0
+    return float(scipy.stats.binomtest(wins, wins + losses, alternative="greater").pvalue)

@@ -1,0 +1,295 @@
+"""The rules by which claims are judged: each takes quantities, and answers yes, no, or why neither.
+
+Every rule promises its errors (measured by `faithbook.results.calibration`): at equality it says no in at most 5 of 100
+on either side, and yes as seldom. A claim of several parts is judged by *partial conjunction* (Benjamini & Heller
+2008): at least k of m parts are true if (m - k + 1) * p_(k) <= .025, the p-values sorted upward; that fewer are is said
+by the p-values of the other side.
+
+Margins are the smallest effects of interest: .05 on shares, correlations and coefficients, .02 on probabilities, unless
+the paper names one.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.stats
+from numpy.typing import ArrayLike, NDArray
+
+from faithbook.results.estimates import FEWEST_CLUSTERS, Array, Interval95, Quantity, outward
+from faithlib.errors import InputError, unknown
+
+YES, NO, INCONCLUSIVE = "yes", "no", "inconclusive"
+LEVEL, PARTLY, UNTESTABLE = "level", "partly", "not testable"
+NO_ORDER = "no order to reproduce"
+
+ALPHA = 0.025
+FEWEST_FOR_SEVERAL_NO = 24
+"""Clusters that a "no" from several parts needs."""
+FEWEST_TREND_UNITS = 5
+FEWEST_PERMUTATIONS = 40
+_ENUMERATED = 10_000
+
+TestOf = Callable[[Quantity, float], float]
+"""A one-sided p-value of "not above the threshold"."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a rule says: its answer, how many of its parts say yes on their own (p <= .025), and the p-values of both
+    sides after the correction for parts."""
+
+    answer: str
+    passed: int
+    parts: int
+    p_yes: float = math.nan
+    p_no: float = math.nan
+    why: str = ""
+
+    def __str__(self) -> str:
+        told = f"{self.answer} ({self.passed} of {self.parts})" if self.parts > 1 else self.answer
+        return f"{told}: {self.why}" if self.why else told
+
+
+def by_t(quantity: Quantity, threshold: float) -> float:
+    """The usual test of a part: `Quantity.p_above`."""
+    return quantity.p_above(threshold)
+
+
+def by_sign_flip(quantity: Quantity, threshold: float) -> float:
+    """The test of a part whose values are strongly skewed: `Quantity.p_sign_flip`."""
+    return quantity.p_sign_flip(threshold)
+
+
+# --------------------------------------------------------------------------------------------------- above a threshold
+def above(quantity: Quantity, d: float = 0.0, *, margin: float | None = None, test: TestOf = by_t) -> Decision:
+    """Is the quantity above `d`? Within `margin` of d on its whole interval it is level, even where that excludes d."""
+    return k_of([quantity], 1, d, margin=margin, test=test)
+
+
+def k_of(
+    parts: Sequence[Quantity], k: int | str, d: float = 0.0, *, margin: float | None = None, test: TestOf = by_t
+) -> Decision:
+    """Are at least `k` of the parts above `d`? `k`: a number, "all", or "most" (more than half).
+
+    Yes: (m - k + 1) * p_(k) <= .025. No: k * p'_(m - k + 1) <= .025 with p' of "below d", from 24 clusters on where
+    there are several parts. Partly: neither, but after correction for all parts one is above and one below.
+
+    Raises InputError for no part or a k that is not among 1 to m.
+    """
+    m = len(parts)
+    if not m:
+        raise InputError("a claim without parts: nothing to judge")
+    needed = _how_many(k, m)
+    fewest = min(part.clusters for part in parts)
+    if fewest < FEWEST_CLUSTERS:
+        return Decision(UNTESTABLE, 0, m, why=f"{fewest} independent inputs, fewer than {FEWEST_CLUSTERS}")
+    up = np.sort([test(part, d) for part in parts])
+    down = np.sort([test(-part, -d) for part in parts])
+    p_yes = min(1.0, float((m - needed + 1) * up[needed - 1]))
+    p_no = min(1.0, float(needed * down[m - needed]))
+    passed = int((up <= ALPHA).sum())
+    if margin is not None and all(_around(part.interval(), d).inside(margin) for part in parts):
+        return Decision(LEVEL, passed, m, p_yes, p_no, f"every interval lies within {margin:g} of {d:g}")
+    if p_yes <= ALPHA:
+        return Decision(YES, passed, m, p_yes, p_no)
+    if p_no <= ALPHA and (m == 1 or fewest >= FEWEST_FOR_SEVERAL_NO):
+        return Decision(NO, passed, m, p_yes, p_no)
+    if m * up[0] <= ALPHA and m * down[0] <= ALPHA:
+        return Decision(PARTLY, passed, m, p_yes, p_no, "some parts are clearly above and others clearly below")
+    return Decision(INCONCLUSIVE, passed, m, p_yes, p_no)
+
+
+def _how_many(k: int | str, m: int) -> int:
+    if isinstance(k, str):
+        named = {"all": m, "most": m // 2 + 1}
+        if k not in named:
+            raise unknown("number of parts", k, [*named, "a number"])
+        return named[k]
+    if not 1 <= k <= m:
+        raise InputError(f"{k} of {m} parts: expected 1 to {m}")
+    return k
+
+
+def _around(interval: Interval95, d: float) -> Interval95:
+    return Interval95(interval.estimate - d, interval.low - d, interval.high - d)
+
+
+def at_least(quantity: Quantity, margin: float, *, test: TestOf = by_t) -> Decision:
+    """Is the quantity not worse than zero by more than `margin` (non-inferiority)? Fewer inputs give fewer yes."""
+    return above(quantity, -_positive(margin), test=test)
+
+
+def equal(quantity: Quantity, margin: float, *, test: TestOf = by_t) -> Decision:
+    """Is the quantity within `margin` of zero (two one-sided tests)? No where its interval lies outside."""
+    margin = _positive(margin)
+    if quantity.clusters < FEWEST_CLUSTERS:
+        return Decision(UNTESTABLE, 0, 1, why=f"{quantity.clusters} independent inputs, fewer than {FEWEST_CLUSTERS}")
+    p_yes = max(test(quantity, -margin), test(-quantity, -margin))
+    p_no = min(1.0, 2 * min(test(quantity, margin), test(-quantity, margin)))
+    interval = quantity.interval()
+    outside = interval.low > margin or interval.high < -margin
+    answer = YES if p_yes <= ALPHA else NO if outside else INCONCLUSIVE
+    return Decision(answer, int(p_yes <= ALPHA), 1, p_yes, p_no, f"margin {margin:g}")
+
+
+def _positive(margin: float) -> float:
+    if not margin > 0:
+        raise InputError(f"margin {margin}: expected a number above 0, the smallest effect of interest")
+    return margin
+
+
+# --------------------------------------------------------------------------------------------------- orders and trends
+def leader(items: Mapping[str, Quantity], item: str, *, margin: float | None = None, test: TestOf = by_t) -> Decision:
+    """Is `item` above every other? No: some rival is clearly ahead, after the correction for all of them."""
+    if item not in items:
+        raise unknown("item", item, items)
+    return k_of([items[item] - other for name, other in items.items() if name != item], "all", margin=margin, test=test)
+
+
+def order(
+    items: Sequence[Quantity],
+    published: ArrayLike,
+    blocks: Sequence[object] | None = None,
+    *,
+    repeats_agree: bool | None = None,
+    seed: int = 0,
+) -> Decision:
+    """Is the order of the items the published one? By Kendall's tau-b with the published values.
+
+    Yes: the permutation p-value is at most .025 and the lower end of tau's interval is above zero; no: the same the
+    other way round. `blocks` [I]: items of one name change places together, and only with blocks of the same size
+    (aggregations of one method); at least 40 distinct permutations are needed. `repeats_agree`: whether the paper's own
+    repeats of the order agree with one another; where they do not, there is no order to reproduce.
+    """
+    theirs = np.asarray(published, dtype=float)
+    if len(theirs) != len(items):
+        raise InputError(f"{len(items)} items and {len(theirs)} published values: expected as many")
+    if repeats_agree is False:
+        return Decision(NO_ORDER, 0, 1, why="the paper's own repeats of it do not agree")
+    clusters = min(item.clusters for item in items)
+    if clusters < FEWEST_CLUSTERS:
+        return Decision(UNTESTABLE, 0, 1, why=f"{clusters} independent inputs, fewer than {FEWEST_CLUSTERS}")
+    places = _permutations(list(range(len(items))) if blocks is None else list(blocks), seed)
+    if len(places) < FEWEST_PERMUTATIONS:
+        return Decision(UNTESTABLE, 0, 1, why=f"{len(places)} permutations, fewer than {FEWEST_PERMUTATIONS}")
+    ours = np.array([item.point for item in items])
+    tau = float(kendall(ours[None], theirs)[0])
+    by_chance = kendall(ours[places], theirs)
+    p_yes, p_no = float((by_chance >= tau - 1e-12).mean()), float((by_chance <= tau + 1e-12).mean())
+    drawn = kendall(np.stack([item.draws for item in items], axis=1), theirs)
+    low, high = np.nanquantile(drawn, [ALPHA, 1 - ALPHA])
+    widen = outward(clusters)
+    low, high = tau - widen * max(0.0, tau - low), tau + widen * max(0.0, high - tau)
+    answer = YES if p_yes <= ALPHA and low > 0 else NO if p_no <= ALPHA and high < 0 else INCONCLUSIVE
+    ceiling = "" if repeats_agree else "; how well the paper's own repeats agree is unknown"
+    why = f"tau {tau:.2f} [{max(-1.0, low):.2f}, {min(1.0, high):.2f}], {len(places)} permutations{ceiling}"
+    return Decision(answer, int(answer == YES), 1, p_yes, p_no, why)
+
+
+def _permutations(blocks: list[object], seed: int) -> NDArray[np.int64]:
+    """Ways [P, I] in which blocks of equal size change places, the identity first: all, or a random 10,000."""
+    members: dict[object, list[int]] = {}
+    for place, block in enumerate(blocks):
+        members.setdefault(block, []).append(place)
+    sizes: dict[int, list[list[int]]] = {}
+    for own in members.values():
+        sizes.setdefault(len(own), []).append(own)
+    number = math.prod(math.factorial(len(group)) for group in sizes.values())
+    ways: Iterable[tuple[Sequence[list[int]], ...]]
+    if number <= _ENUMERATED:
+        ways = itertools.product(*(itertools.permutations(group) for group in sizes.values()))
+    else:
+        generator = np.random.default_rng(seed)
+        drawn = (
+            [[group[i] for i in generator.permutation(len(group))] for group in sizes.values()]
+            for _ in itertools.count()
+        )
+        ways = (tuple(sizes.values()), *(tuple(way) for way in itertools.islice(drawn, _ENUMERATED - 1)))
+    found = np.tile(np.arange(len(blocks)), (min(number, _ENUMERATED), 1))
+    for place, way in zip(found, ways, strict=True):
+        for group, moved in zip(sizes.values(), way, strict=True):
+            for own, other in zip(group, moved, strict=True):
+                place[own] = other
+    return found
+
+
+def kendall(values: Array, reference: Array) -> Array:
+    """Kendall's tau-b of each row of `values` [R, I] with `reference` [I]; NaN where either is constant."""
+    i, j = np.triu_indices(values.shape[1], k=1)
+    ours, theirs = np.sign(values[:, i] - values[:, j]), np.sign(reference[i] - reference[j])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found: Array = (ours @ theirs) / np.sqrt(np.abs(ours).sum(1) * np.abs(theirs).sum())
+    return found
+
+
+def trend(x: ArrayLike, y: ArrayLike, *, rising: bool = True, seed: int = 0) -> Decision:
+    """Does y rise (fall) with x over the units that the claim names? By Pearson's r and a permutation test, exact where
+    there are at most 10,000 permutations; not testable with fewer than five units."""
+    a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    if a.shape != b.shape or a.ndim != 1:
+        raise InputError(f"x has shape {a.shape} and y {b.shape}: expected one value of each a unit")
+    if len(a) < FEWEST_TREND_UNITS:
+        return Decision(UNTESTABLE, 0, 1, why=f"{len(a)} units, fewer than {FEWEST_TREND_UNITS}")
+    a, b = a - a.mean(), b - b.mean()
+    if not a.any() or not b.any():
+        return Decision(UNTESTABLE, 0, 1, why="one side is the same for all units")
+    along = (b if rising else -b)[_permutations(list(range(len(b))), seed)] @ a
+    seen = float((b if rising else -b) @ a)
+    tolerance = 1e-12 * float(np.abs(along).max())
+    p_yes, p_no = float((along >= seen - tolerance).mean()), float((along <= seen + tolerance).mean())
+    r = float(a @ b / np.sqrt(a @ a * (b @ b)))
+    answer = YES if p_yes <= ALPHA else NO if p_no <= ALPHA else INCONCLUSIVE
+    return Decision(answer, int(answer == YES), 1, p_yes, p_no, f"r {r:.2f} over {len(a)} units")
+
+
+# ----------------------------------------------------------------------------------------------------- the same number
+def same(ours: ArrayLike, published: Sequence[str], *, tolerance: float | None = None) -> Decision:
+    """Is every cell the published one? Within half a unit of its last printed digit, or within `tolerance`.
+
+    >>> str(same([0.8249, 0.31], ["0.82", "0.30"]))
+    'no (1 of 2)'
+    """
+    found = np.asarray(ours, dtype=float)
+    if len(found) != len(published) or not len(found):
+        raise InputError(f"{len(found)} values and {len(published)} published ones: expected as many, at least one")
+    allowed = [half_digit(text) if tolerance is None else tolerance for text in published]
+    close = np.abs(found - [float(text) for text in published]) <= np.array(allowed) * (1 + 1e-9)
+    return Decision(YES if close.all() else NO, int(close.sum()), len(close))
+
+
+def half_digit(text: str) -> float:
+    """Half a unit of the last printed digit.
+
+    >>> half_digit("0.82"), half_digit("12")
+    (0.005, 0.5)
+    """
+    digits = text.strip().partition(".")[2]
+    return 0.5 * 10.0 ** -len(digits)
+
+
+# ----------------------------------------------------------------------------------------------- what would decide it
+def smallest_detectable(quantity: Quantity, *, power: float = 0.8) -> float:
+    """The effect that an above-zero test on as many clusters finds with this power: (t(.975) + t(power)) * SE."""
+    freedom = quantity.clusters - 1
+    if freedom < 1:
+        return math.inf
+    quantiles = scipy.stats.t.ppf(1 - ALPHA, freedom) + scipy.stats.t.ppf(power, freedom)
+    return float(quantiles * quantity.standard_error)
+
+
+def how_many(quantity: Quantity, effect: float | None = None, *, power: float = 0.8) -> int:
+    """Clusters that would decide whether the quantity is above zero, were its true value `effect` (default: its point).
+
+    By the normal approximation from the present spread; 0 where nothing spreads. Raises InputError for no effect.
+    """
+    size = abs(quantity.point if effect is None else effect)
+    if not size > 0:
+        raise InputError("an effect of zero: no number of inputs shows it")
+    quantiles = scipy.stats.norm.ppf(1 - ALPHA) + scipy.stats.norm.ppf(power)
+    spread = quantity.standard_error * math.sqrt(quantity.clusters)
+    return math.ceil((quantiles * spread / size) ** 2)

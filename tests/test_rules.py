@@ -1,0 +1,315 @@
+"""Quantities and rules against scipy, against enumeration, and in worlds in which the answer is known."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from faithbook.results import rules
+from faithbook.results.estimates import Cells, Quantity, effective_n, outward, p_paired_shares, wilson
+from faithlib.errors import InputError, UnknownNameError
+
+RESAMPLES = 1999
+
+
+def world(values: dict[str, np.ndarray], **columns: object) -> Cells:
+    """Cells of one method each, the same inputs under all."""
+    frame = pd.concat(
+        pd.DataFrame({"id": range(len(own)), "method": name, "value": own, **columns}) for name, own in values.items()
+    )
+    given = {name: name for name in ("cluster", "stratum") if name in columns}
+    return Cells.of(frame, over=["method"], unit="id", n_resamples=RESAMPLES, **given)
+
+
+def noise(n: int, mean: float = 0.0, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).normal(mean, 1.0, n)
+
+
+def one(values: np.ndarray, **columns: object) -> Quantity:
+    return world({"a": values}, **columns).mean()
+
+
+# --- quantities ------------------------------------------------------------------------------------------------------
+
+
+def test_a_mean_has_the_standard_error_and_the_p_value_of_the_t_test() -> None:
+    values = noise(30, 0.4)
+    quantity = one(values)
+    assert quantity.standard_error == pytest.approx(scipy.stats.sem(values))
+    expected = scipy.stats.ttest_1samp(values, 0.1, alternative="greater").pvalue
+    assert quantity.p_above(0.1) >= expected - 1e-12
+    assert quantity.p_above(0.1) == pytest.approx(expected, abs=0.02)
+    assert quantity.p_below(0.1) == pytest.approx(1 - expected, abs=0.02)
+
+
+def test_a_difference_is_paired() -> None:
+    base = noise(40, seed=1)
+    values = {"a": base + 0.1 * noise(40, seed=2) + 0.1, "b": base}
+    cells = world(values)
+    gap = cells.mean(method="a") - cells.mean(method="b")
+    assert gap.standard_error == pytest.approx(scipy.stats.sem(values["a"] - values["b"]))
+    assert gap.point == pytest.approx((values["a"] - values["b"]).mean())
+
+
+def test_a_cluster_counts_once() -> None:
+    values = noise(12, 1.0)
+    doubled = np.concatenate([values, values])
+    frame = pd.DataFrame({"id": range(24), "cluster": [*range(12)] * 2, "m": "a", "value": doubled})
+    clustered = Cells.of(frame, over=["m"], unit="id", cluster="cluster", n_resamples=RESAMPLES).mean()
+    alone = one(values)
+    assert clustered.clusters == alone.clusters == 12
+    assert clustered.n == 24
+    assert clustered.standard_error == pytest.approx(alone.standard_error)
+    assert clustered.interval().low == pytest.approx(alone.interval().low)
+
+
+def test_strata_keep_their_sizes_and_their_difference_is_no_noise() -> None:
+    values = np.concatenate([np.zeros(10), np.ones(10)]) + 1e-3 * noise(20)
+    apart = one(values, stratum=["x"] * 10 + ["y"] * 10)
+    assert apart.standard_error < 1e-3 < one(values).standard_error
+    assert set(apart.drawn.counts[:, :10].sum(1)) == {10.0}
+
+
+@settings(deadline=None)
+@given(st.integers(0, 1000))
+def test_slopes_of_arithmetic_are_right(seed: int) -> None:
+    """Influences of expressions against those of the same expression with one cluster's weight moved a little."""
+    generator = np.random.default_rng(seed)
+    values = {name: generator.uniform(0.5, 2.0, 8) for name in "ab"}
+    cells = world(values)
+    a, b = cells.mean(method="a"), cells.mean(method="b")
+    made = abs(a * b - a / b) + 2.0 * 0.5 - b
+    step = 1e-6
+    for k in range(8):
+        weight = np.ones(8)
+        weight[k] += step
+        ma, mb = (float(np.average(values[name], weights=weight)) for name in "ab")
+        moved = abs(ma * mb - ma / mb) + 1.0 - mb
+        assert (moved - made.point) / step == pytest.approx(made.influence[k], abs=1e-4)
+
+
+def test_undefined_values_stay_out_and_cells_keep_their_own_n() -> None:
+    values = noise(20)
+    holed = values.copy()
+    holed[:5] = np.nan
+    cells = world({"a": values, "b": holed})
+    assert cells.mean(method="b").n == 15
+    assert cells.mean(method="b").point == pytest.approx(values[5:].mean())
+    assert cells.mean().n == 15
+
+
+def test_intervals_are_wider_than_percentiles_and_stay_in_their_range() -> None:
+    values = (noise(12) > -1).astype(float)
+    frame = pd.DataFrame({"id": range(12), "m": "a", "value": values})
+    share = Cells.of(frame, over=["m"], unit="id", bounds=(0, 1), n_resamples=RESAMPLES).mean()
+    low, high = np.quantile(share.draws, [0.025, 0.975])
+    assert share.interval().low < low
+    assert share.interval().high == 1.0 >= high
+    assert outward(12) > 1.15
+
+
+def test_what_every_input_says_is_tested_by_counting() -> None:
+    same = one(np.full(10, 0.3))
+    assert same.p_above(0) == 0.5**10
+    assert same.p_above(0.3) == same.p_below(0.3) == 1.0
+    assert same.p_below(0) == 1.0
+
+
+def test_bad_frames_and_labels_are_refused() -> None:
+    frame = pd.DataFrame({"id": [1, 2], "m": ["a", "a"], "value": [1.0, np.nan]})
+    with pytest.raises(InputError, match="lacks the columns"):
+        Cells.of(frame, over=["metric"], unit="id")
+    with pytest.raises(InputError, match="no rows"):
+        Cells.of(frame[:0], over=["m"], unit="id")
+    cells = Cells.of(frame, over=["m"], unit="id", n_resamples=9)
+    with pytest.raises(UnknownNameError, match="cell label"):
+        cells.mean(method="a")
+    with pytest.raises(InputError, match="no cell has"):
+        cells.mean(m="b")
+    other = Cells.of(frame, over=["m"], unit="id", n_resamples=9)
+    with pytest.raises(InputError, match="different cells"):
+        _ = cells.mean() - other.mean()
+    with pytest.raises(InputError, match="ratio to a quantity that is zero"):
+        _ = cells.mean() / 0.0
+
+
+@pytest.mark.parametrize("n", [5, 10, 40])
+def test_wilson_is_statsmodels_interval_by_hand(n: int) -> None:
+    for successes in range(n + 1):
+        expected = scipy.stats.binomtest(successes, n).proportion_ci(method="wilson")
+        assert wilson(successes, n).low == pytest.approx(expected.low, abs=1e-12)
+        assert wilson(successes, n).high == pytest.approx(expected.high, abs=1e-12)
+    assert wilson(n, n, effective=n / 2).low < wilson(n, n).low
+
+
+def test_effective_n_of_clusters() -> None:
+    assert effective_n([0, 0, 1, 1], ["a", "a", "b", "b"]) == pytest.approx(1.0)
+    assert effective_n([1, 1, 1, 1], ["a", "a", "b", "b"]) == 2.0
+    independent = np.arange(100) % 2
+    assert effective_n(independent, range(100)) == pytest.approx(99)
+
+
+def test_paired_shares_are_mcnemars_exact_test() -> None:
+    a, b = [True] * 9 + [False] * 3 + [True] * 20, [False] * 9 + [True] * 3 + [True] * 20
+    assert p_paired_shares(a, b) == pytest.approx(scipy.stats.binom.sf(8, 12, 0.5))
+    assert p_paired_shares(a, a) == 1.0
+
+
+# --- rules: each says yes and no where that is so --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("test", [rules.by_t, rules.by_sign_flip])
+def test_above(test: rules.TestOf) -> None:
+    assert rules.above(one(noise(40, 1.0)), test=test).answer == rules.YES
+    assert rules.above(one(noise(40, -1.0)), test=test).answer == rules.NO
+    assert rules.above(one(noise(40)), test=test).answer == rules.INCONCLUSIVE
+    assert rules.above(one(noise(9, 5.0)), test=test).answer == rules.UNTESTABLE
+
+
+def test_what_is_within_the_margin_is_level_even_if_it_is_clearly_above() -> None:
+    small = one(0.02 + 0.001 * noise(40))
+    assert small.p_above() < 1e-3
+    assert rules.above(small, margin=0.05).answer == rules.LEVEL
+    assert rules.above(small, margin=0.01).answer == rules.YES
+
+
+def parts(*means: float, n: int = 40) -> list[Quantity]:
+    cells = world({f"m{i}": noise(n, mean, seed=i) for i, mean in enumerate(means)})
+    return [cells.mean(method=f"m{i}") for i in range(len(means))]
+
+
+def test_claims_of_several_parts() -> None:
+    assert rules.k_of(parts(1, 1, 1), "all").answer == rules.YES
+    assert rules.k_of(parts(1, 1, -1), "all").answer == rules.NO
+    assert rules.k_of(parts(1, 1, -1), "most").answer == rules.YES
+    assert rules.k_of(parts(1, -1, -1), "most").answer == rules.NO
+    assert rules.k_of(parts(1, 0, -1), 2).answer == rules.PARTLY
+    assert rules.k_of(parts(0, 0, 0), "all").answer == rules.INCONCLUSIVE
+    decision = rules.k_of(parts(1, 1, 0), 2)
+    assert (decision.answer, decision.passed, decision.parts) == (rules.YES, 2, 3)
+    assert str(decision) == "yes (2 of 3)"
+    assert rules.k_of(parts(1, -1, n=20), "all").answer != rules.NO  # several parts: 24 inputs before a no
+
+
+def test_partial_conjunction_by_hand() -> None:
+    chosen = parts(0.5, 0.4, 0.3, 0.0)
+    p = sorted(part.p_above() for part in chosen)
+    below = sorted(part.p_below() for part in chosen)
+    for k in range(1, 5):
+        decision = rules.k_of(chosen, k)
+        assert decision.p_yes == pytest.approx(min(1.0, (4 - k + 1) * p[k - 1]))
+        assert decision.p_no == pytest.approx(min(1.0, k * below[4 - k]))
+
+
+def test_refusals() -> None:
+    with pytest.raises(InputError, match="without parts"):
+        rules.k_of([], "all")
+    with pytest.raises(UnknownNameError, match="number of parts"):
+        rules.k_of(parts(1), "mostly")
+    with pytest.raises(InputError, match="3 of 1 parts"):
+        rules.k_of(parts(1), 3)
+    with pytest.raises(InputError, match="margin"):
+        rules.at_least(parts(1)[0], 0.0)
+
+
+def test_at_least_and_equal() -> None:
+    near, worse, better = (one(0.1 * noise(60) + mean) for mean in (0.0, -0.3, 0.3))
+    assert rules.at_least(near, 0.05).answer == rules.YES
+    assert rules.at_least(worse, 0.05).answer == rules.NO
+    assert rules.equal(near, 0.05).answer == rules.YES
+    assert rules.equal(worse, 0.05).answer == rules.equal(better, 0.05).answer == rules.NO
+    assert rules.equal(one(noise(20)), 0.05).answer == rules.INCONCLUSIVE
+    assert rules.equal(one(noise(5)), 0.05).answer == rules.UNTESTABLE
+
+
+def test_less_data_does_not_say_yes_more_often() -> None:
+    """A true deficit of .3 standard deviations is not "at least as good", however few inputs there are."""
+    answers = {
+        n: [rules.at_least(one(noise(n, -0.3, seed)), 0.05).answer == rules.YES for seed in range(40)] for n in (12, 96)
+    }
+    assert all(np.mean(found) <= 0.05 for found in answers.values())
+
+
+def items(values: list[float], n: int = 40) -> dict[str, Quantity]:
+    names = [f"m{i}" for i in range(len(values))]
+    cells = world(
+        {name: 0.3 * noise(n, seed=i) + mean for i, (name, mean) in enumerate(zip(names, values, strict=True))}
+    )
+    return {name: cells.mean(method=name) for name in names}
+
+
+def test_leader() -> None:
+    found = items([1.0, 0.2, 0.1, 0.0])
+    assert rules.leader(found, "m0").answer == rules.YES
+    assert rules.leader(found, "m3").answer == rules.NO
+    assert rules.leader(items([0.0, 0.0, 0.0]), "m0").answer == rules.INCONCLUSIVE
+    with pytest.raises(UnknownNameError, match="item"):
+        rules.leader(found, "m9")
+
+
+def test_order() -> None:
+    published = [5.0, 4.0, 3.0, 2.0, 1.0]
+    ours = list(items([2.5, 2.0, 1.5, 1.0, 0.5]).values())
+    assert rules.order(ours, published).answer == rules.YES
+    assert rules.order(ours[::-1], published).answer == rules.NO
+    assert rules.order(ours, [3.0, 1.0, 5.0, 2.0, 4.0]).answer == rules.INCONCLUSIVE
+    assert rules.order(ours, published, repeats_agree=False).answer == rules.NO_ORDER
+    assert rules.order(ours, published, ["a", "a", "b", "b", "c"]).answer == rules.UNTESTABLE
+    assert "unknown" in rules.order(ours, published).why
+    with pytest.raises(InputError, match="as many"):
+        rules.order(ours, published[:3])
+
+
+def test_permutations_move_blocks_of_equal_size_only() -> None:
+    found = rules._permutations(["a", "a", "b", "b", "c"], 0)
+    assert sorted(map(tuple, found)) == [(0, 1, 2, 3, 4), (2, 3, 0, 1, 4)]
+    everything = rules._permutations(list(range(5)), 0)
+    assert sorted(map(tuple, everything)) == sorted(itertools.permutations(range(5)))
+    many = rules._permutations(list(range(9)), 0)
+    assert len(many) == 10_000
+    assert many[0].tolist() == list(range(9))
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 4), min_size=5, max_size=9), st.integers(0, 99))
+def test_tau_is_scipys(values: list[int], seed: int) -> None:
+    other = np.random.default_rng(seed).integers(0, 4, len(values)).astype(float)
+    found = rules.kendall(np.array([values], dtype=float), other)[0]
+    expected = scipy.stats.kendalltau(values, other).statistic
+    assert found == pytest.approx(expected, nan_ok=True)
+
+
+def test_trend() -> None:
+    x = np.arange(6.0)
+    assert rules.trend(x, x**2).answer == rules.YES
+    assert rules.trend(x, -(x**2)).answer == rules.NO
+    assert rules.trend(x, -(x**2), rising=False).answer == rules.YES
+    assert rules.trend(x, [0, 1, 0, 1, 0, 1]).answer == rules.INCONCLUSIVE
+    assert rules.trend(x[:4], x[:4]).answer == rules.UNTESTABLE
+    assert rules.trend(x, x * 0).answer == rules.UNTESTABLE
+    exact = rules.trend(x[:5], x[:5] ** 2)
+    assert exact.p_yes == pytest.approx(1 / 120)
+
+
+def test_same() -> None:
+    assert rules.same([0.8249, 0.3], ["0.82", "0.30"]).answer == rules.YES
+    assert rules.same([0.8249, 0.306], ["0.82", "0.30"]).answer == rules.NO
+    assert rules.same([0.8249, 0.306], ["0.82", "0.30"], tolerance=0.01).answer == rules.YES
+    with pytest.raises(InputError, match="as many"):
+        rules.same([0.1], [])
+
+
+def test_how_many_inputs_would_decide() -> None:
+    quantity = one(noise(100, 0.25))
+    needed = rules.how_many(quantity, 0.25)
+    decided = [rules.above(one(noise(needed, 0.25, seed))).answer == rules.YES for seed in range(1, 101)]
+    assert 0.65 <= np.mean(decided) <= 0.92
+    assert rules.smallest_detectable(quantity) == pytest.approx(2.8 * quantity.standard_error, rel=0.03)
+    with pytest.raises(InputError, match="effect of zero"):
+        rules.how_many(quantity, 0.0)
