@@ -81,12 +81,6 @@ class _Asked:
             return exact_bounds(self.perturber)
         return beam_bounds(self.perturber, width=self.options.beam)
 
-    @cached_property
-    def nothing_kept(self) -> Tensor:
-        """p(target | every element of every feature dropped), [B]: the empty input of soft metrics, whatever `erase`
-        puts in a feature's place."""
-        return self.perturber.soft(torch.zeros(self.present.shape, device=self.perturber.device)[:, None])[:, 0, 0]
-
     def still_predicted(self, scores: Tensor, shares: Sequence[float]) -> Tensor:
         """1 where the predicted class stays the predicted one while these shares of the features go, [B, K]."""
         kept = ~top_ratio(scores, shares, self.present)
@@ -101,9 +95,7 @@ def _hard(asked: _Asked, scores: Tensor) -> Values:
 
 
 def _soft(asked: _Asked, scores: Tensor) -> Values:
-    drawn = soft_scores(
-        asked.perturber, scores, draws=asked.options.draws, seed=asked.options.seed, empty=asked.nothing_kept
-    )
+    drawn = soft_scores(asked.perturber, scores, draws=asked.options.draws, seed=asked.options.seed)
     return {name: values.mean(dim=1) for name, values in drawn.items()}
 
 

@@ -16,6 +16,7 @@ import time
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -200,6 +201,15 @@ class Perturber:
     def empty(self) -> Tensor:
         """p(target | every feature erased), [B]; protected positions stay."""
         return self.keep(torch.zeros_like(self._present)[:, None, :])[:, 0]
+
+    @cached_property
+    def soft_empty(self) -> Tensor:
+        """p(target | every element of every feature's embedding dropped), [B]; protected positions stay.
+
+        What soft perturbations fall to, and so the floor of soft metrics, whatever `erase` puts in a feature's place
+        in `keep`. For texts with erase="zero" it is `empty`, and the same row.
+        """
+        return self.soft(torch.zeros(self._present.shape, device=self.device)[:, None])[:, 0, 0]
 
     def keep(self, keep: Tensor) -> Tensor:
         """p(target | features where `keep` is True), [B, S], for bool masks [B, S, F]. Places beyond an input's

@@ -60,15 +60,17 @@ def soft_scores(
     """Soft-NS and Soft-NC of attributions [B, F], one value a draw: {"soft_ns": [B, draws], "soft_nc": [B, draws]};
     higher is better.
 
-    `normaliser`: one for both metrics, or (for Soft-NS, for Soft-NC). `empty` [B] overrides the answer to the erased
-    input.
+    Both divide by how much the probability falls when every embedding element is dropped (`Perturber.soft_empty`),
+    whatever `erase` is: that is the input which soft perturbations approach. `empty` [B] overrides the answer to it,
+    for released code that reads another. `normaliser`: one for both metrics, or (for Soft-NS, for Soft-NC). NaN where
+    dropping everything does not lower the probability.
     """
     for_ns, for_nc = (normaliser, normaliser) if isinstance(normaliser, str) else normaliser
     mask = perturber.inputs.feature_mask
     retained = soft_keep(scores, verb="sufficiency", normaliser=for_ns, variant=variant, feature_mask=mask)
     removed = soft_keep(scores, verb="comprehensiveness", normaliser=for_nc, variant=variant, feature_mask=mask)
     full = perturber.full[:, None]
-    floor = (perturber.empty if empty is None else empty)[:, None]
+    floor = (perturber.soft_empty if empty is None else empty)[:, None]
     return {
         "soft_ns": soft_ns(full, perturber.soft(retained[:, None], draws=draws, seed=seed)[:, 0], floor, clip=clip),
         "soft_nc": soft_nc(full, perturber.soft(removed[:, None], draws=draws, seed=seed)[:, 0], floor, clip=clip),
@@ -88,17 +90,18 @@ def gaussian_scores(
     """Soft-NS and Soft-NC with Gaussian noise in place of dropout (Zhao & Aletras 2023, Appendix C), values as
     `soft_scores`.
 
-    Sufficiency disturbs a feature in proportion to 1 - a, comprehensiveness in proportion to a.
+    Sufficiency disturbs a feature in proportion to 1 - a, comprehensiveness in proportion to a. Divided as
+    `soft_scores`.
     """
     importance = normalise(scores, normaliser, perturber.inputs.feature_mask)
-    full, empty = perturber.full[:, None], perturber.empty[:, None]
+    full, floor = perturber.full[:, None], perturber.soft_empty[:, None]
 
     def noisy(scale: Tensor) -> Tensor:
         return perturber.gaussian(scale[:, None], variance=variance, equation=equation, draws=draws, seed=seed)[:, 0]
 
     return {
-        "soft_ns": soft_ns(full, noisy(1 - importance), empty),
-        "soft_nc": soft_nc(full, noisy(importance), empty),
+        "soft_ns": soft_ns(full, noisy(1 - importance), floor),
+        "soft_nc": soft_nc(full, noisy(importance), floor),
     }
 
 
@@ -106,12 +109,13 @@ def attention_mask_scores(perturber: Perturber, scores: Tensor, *, normaliser: s
     """Soft-NS and Soft-NC with a continuous attention mask in place of dropout (Appendix C): {"soft_ns": [B, 1], ...}.
 
     Sufficiency weighs attention to a feature by a, comprehensiveness by 1 - a. Nothing is random.
+    Divided as `soft_scores`.
     """
     importance = normalise(scores, normaliser, perturber.inputs.feature_mask)
-    full, empty = perturber.full[:, None], perturber.empty[:, None]
+    full, floor = perturber.full[:, None], perturber.soft_empty[:, None]
     return {
-        "soft_ns": soft_ns(full, perturber.attention_mask(importance[:, None]), empty),
-        "soft_nc": soft_nc(full, perturber.attention_mask(1 - importance[:, None]), empty),
+        "soft_ns": soft_ns(full, perturber.attention_mask(importance[:, None]), floor),
+        "soft_nc": soft_nc(full, perturber.attention_mask(1 - importance[:, None]), floor),
     }
 
 

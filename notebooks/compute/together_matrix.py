@@ -181,7 +181,6 @@ run.save(pd.concat(found, ignore_index=True).assign(dataset=dataset, modality=mo
 controlled = everyone[: settings["controlled"][dataset]]
 part = inputs[controlled]
 perturber = Perturber(network, part)
-empty = perturber.soft(torch.zeros(part.feature_mask.shape, device=device)[:, None])[:, 0, 0]
 controls = []
 for method, scores in explain(network, part, METHODS[modality]).items():
     density = normalise(scores, "minmax", part.feature_mask).sum(dim=1) / part.feature_mask.sum(dim=1)
@@ -189,7 +188,7 @@ for method, scores in explain(network, part, METHODS[modality]).items():
         ("shuffled", shuffled(scores, part), "minmax"),
         ("ranks", scores, "rank"),
     ):
-        drawn = soft_scores(perturber, given, normaliser=normaliser, draws=settings["draws"], empty=empty)
+        drawn = soft_scores(perturber, given, normaliser=normaliser, draws=settings["draws"])
         own = {"input": [ids[i] for i in controlled], "method": method, "control": control, "density": density.cpu()}
         controls += [pd.DataFrame(own | {"metric": name, "value": v.mean(dim=1).cpu()}) for name, v in drawn.items()]
 costs.append({"what": "controls", "inputs": len(part), "methods": len(METHODS[modality]), **costs_of(perturber)})
