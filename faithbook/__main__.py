@@ -1,7 +1,97 @@
-"""`python -m faithbook run|build|book|plan|train|reference`."""
+"""`python -m faithbook run|build|book|plan|train|reference`: run the notebooks and build the book.
 
+`run` executes one notebook into a hidden folder and renames it when whole; `build` lets Snakemake run all notebooks
+of a profile that are not there yet; `book` puts the executed reports beside the prose and makes the pages;
+`reference` copies a profile's tables to where they are committed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
 import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
-from faithbook.engine.runner import main
+import yaml
 
-sys.exit(main())
+from faithbook.engine.build import build, run_job
+from faithbook.engine.pages import READER_PROFILE, book
+from faithbook.engine.plan import Job, make_job, plan, trainings
+from faithbook.engine.profiles import find_profile
+from faithlib.errors import FaithlibError, InputError
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m faithbook", description="Run the notebooks and build the book.")
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    for verb, text in {
+        "run": "execute one notebook",
+        "build": "execute every notebook of a profile that is not done",
+        "book": "build, then make the pages",
+        "plan": "list the notebooks of a profile and which are done",
+        "train": "execute every training notebook, which replaces the checkpoints",
+        "reference": "copy a profile's tables to data/reference/full",
+    }.items():
+        sub = verbs.add_parser(verb, help=text, description=text)
+        sub.add_argument("--profile", default=READER_PROFILE)
+        if verb == "run":
+            sub.add_argument("notebook", type=Path)
+            sub.add_argument("-p", dest="parameters", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"))
+            sub.add_argument("--quiet", action="store_true", help="say nothing but errors")
+        if verb == "reference":
+            sub.add_argument("--study", help="only this study; what the folder holds of others stays")
+        if verb in ("build", "book"):
+            sub.add_argument("--cores", type=int, help="notebooks at a time (default: the cores of this machine)")
+            sub.add_argument("extra", nargs="*", help="after `--`: options for Snakemake, such as --executor slurm")
+    return parser
+
+
+def _run_command(options: argparse.Namespace) -> None:
+    given: dict[str, Any] = {name: yaml.safe_load(value) for name, value in options.parameters}
+    if "profile" in given:
+        raise InputError("give the profile as --profile NAME, not as -p profile NAME")
+    job = make_job(options.notebook.resolve(), options.profile, given)
+    if options.quiet:
+        run_job(job)
+    else:
+        _report(job)
+
+
+def _report(job: Job) -> None:
+    began = time.time()
+    print(f"{job.label}: {f'{time.time() - began:.1f} s' if run_job(job) else 'was done before'}, {job.folder}")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line; errors of faithlib end it with their message and status 1."""
+    options = _parser().parse_args(arguments)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as an exception, so that children are told to stop too
+    try:
+        find_profile(options.profile)
+        if options.verb == "run":
+            _run_command(options)
+        elif options.verb == "build":
+            build(options.profile, cores=options.cores, extra=options.extra)
+        elif options.verb == "book":
+            print(f"open {book(options.profile, cores=options.cores, extra=options.extra)}")
+        elif options.verb == "train":
+            for job in trainings(options.profile):
+                _report(job)
+        elif options.verb == "plan":
+            for job in plan(options.profile):
+                print(f"{'done' if job.done else 'to do'}  {job.run_id}  {job.label}")
+        else:
+            from faithbook.results.reference import reference  # slow to import, and no other verb needs it
+
+            print(f"reference results are in {reference(options.profile, options.study)}")
+    except FaithlibError as error:
+        print(f"faithlib: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -21,3 +21,18 @@ def checked_root() -> Path:
             f"{here} is no clone of the book's repository (no notebooks/profiles.yaml): set FAITHLIB_HOME to one"
         )
     return here
+
+
+def results_dir(profile: str) -> Path:
+    """Where everything made at a profile lies: `data/results/<profile>`."""
+    return root() / "data" / "results" / profile
+
+
+def reference_dir() -> Path:
+    """The committed results of the full profile."""
+    return root() / "data" / "reference" / "full"
+
+
+def checkpoints_dir() -> Path:
+    """The checkpoints that come with the repository, and where `make train` puts them."""
+    return checked_root() / "data" / "checkpoints"

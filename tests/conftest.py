@@ -47,7 +47,7 @@ def html() -> Path:
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A small study of its own, which `faithbook.engine.study` takes for the repository."""
+    """A small study of its own, which the engine takes for the repository."""
     from tiny import make_home
 
     monkeypatch.setenv("FAITHLIB_HOME", str(tmp_path))

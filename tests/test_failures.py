@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import tiny
 
-from faithbook.engine import study
+from faithbook.engine.plan import plan
 
 # One worker for all: they share one undisturbed book.
 pytestmark = pytest.mark.slow
@@ -74,7 +74,7 @@ def test_killed_half_way_and_started_again_gives_the_same_book(home: Path, undis
     # One computation is done and the other in the middle when everything dies at once, as in a power cut.
     (home / "wait-bbc").touch()
     process = start(home, "book", "--profile", "smoke", "--cores", "2")
-    movie, bbc, _ = study.plan("smoke")
+    movie, bbc, _ = plan("smoke")
     until(lambda: movie.done and "begin bbc" in calls(home))
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
@@ -111,7 +111,7 @@ def test_only_the_runner_is_killed_and_its_orphan_does_not_clash(home: Path) -> 
     first.wait()
     (home / "wait-movie").unlink()
     assert tiny.call(home, *words).returncode == 0
-    assert study.plan("smoke")[0].done
+    assert plan("smoke")[0].done
     assert "was done before" in tiny.call(home, *words).stdout
 
 
@@ -124,17 +124,17 @@ def test_two_builds_at_once_run_each_notebook_once(home: Path) -> None:
 
 def test_a_notebook_that_raises_fails_the_build_and_costs_nothing_else(built: Path) -> None:
     home = built
-    good, book = [job.folder for job in study.plan("smoke")], pages(home)
+    good, book = [job.folder for job in plan("smoke")], pages(home)
     assert all((folder / "manifest.json").is_file() for folder in good)
     source = home / "notebooks" / "report" / "report.py"
     text = source.read_text()
-    source.write_text(text.replace('counts = study.load("counts", profile)', 'raise ValueError("no such luck")'))
+    source.write_text(text.replace('counts = load("counts", profile)', 'raise ValueError("no such luck")'))
 
     broken = tiny.call(home, "book", "--profile", "smoke")
     assert broken.returncode == 1
     assert "report raised ValueError: no such luck" in broken.stderr
     assert "FAILED report" in broken.stdout
-    failed = study.plan("smoke")[-1].failed
+    failed = plan("smoke")[-1].failed
     assert str(failed) in broken.stderr
     assert "no such luck" in failed.read_text()
     assert all((folder / "manifest.json").is_file() for folder in good)
@@ -208,7 +208,7 @@ def test_plain_papermill_runs_a_notebook_and_refuses_a_slip(home: Path) -> None:
 
 
 def test_a_folder_that_lost_its_manifest_is_made_again(built: Path) -> None:
-    job = next(job for job in study.plan("smoke") if job.kind == "compute")
+    job = next(job for job in plan("smoke") if job.kind == "compute")
     job.manifest.unlink()
     done = tiny.call(built, "build", "--profile", "smoke")
     assert done.returncode == 0, done.stderr

@@ -17,6 +17,7 @@ from toy_models import FAMILIES, text_model, tokenizer
 
 from faithbook.models import encoders
 from faithbook.models import load as models
+from faithbook.paths import checkpoints_dir
 from faithbook.sources.data import Dataset, fetch, load_dataset
 from faithlib.errors import DataError, InputError, ModelError, UnknownNameError
 from faithlib.inputs import ImageInputs, TextInputs
@@ -58,20 +59,20 @@ def test_no_class_is_given_up():
 
 def test_nothing_of_this_machine_is_in_a_checkpoint():
     for name in ADAPTERS:
-        files = {path.name for path in (models.CHECKPOINTS / name).iterdir()}
+        files = {path.name for path in (checkpoints_dir() / name).iterdir()}
         if "-lstm-" in name:
             assert files == {"model.safetensors", "card.json"}
             continue
-        config = json.loads((models.CHECKPOINTS / name / "adapter_config.json").read_text())
-        card = json.loads((models.CHECKPOINTS / name / "card.json").read_text())
+        config = json.loads((checkpoints_dir() / name / "adapter_config.json").read_text())
+        card = json.loads((checkpoints_dir() / name / "card.json").read_text())
         assert config["base_model_name_or_path"] == card["encoder"] in ("minilm", "minilm-l3", "e5", "e5-six")
         assert files == {"adapter_config.json", "adapter_model.safetensors", "card.json"}
 
 
 def test_the_summary_is_that_of_the_cards(tmp_path, monkeypatch):
-    shipped = (models.CHECKPOINTS / "text" / "CARDS.md").read_text()
-    shutil.copytree(models.CHECKPOINTS / "text", tmp_path / "text", ignore=shutil.ignore_patterns("*.md"))
-    monkeypatch.setattr(models, "CHECKPOINTS", tmp_path)
+    shipped = (checkpoints_dir() / "text" / "CARDS.md").read_text()
+    shutil.copytree(checkpoints_dir() / "text", tmp_path / "text", ignore=shutil.ignore_patterns("*.md"))
+    monkeypatch.setattr(models, "checkpoints_dir", lambda: tmp_path)
     models.main(["cards"])
     assert (tmp_path / "text" / "CARDS.md").read_text() == shipped
 
@@ -88,7 +89,7 @@ def test_two_may_unpack_the_encoder_at_once(tmp_path, monkeypatch):
 
 
 def test_merging_changes_nothing():
-    folder = models.CHECKPOINTS / "text" / "movie-seed0"
+    folder = checkpoints_dir() / "text" / "movie-seed0"
     base = transformers.AutoModelForSequenceClassification.from_pretrained(
         encoders.encoder_folder("minilm"), num_labels=2
     )

@@ -18,7 +18,8 @@ from bag_model import Bag
 from PIL import Image
 from toy_models import image_inputs, text_inputs, text_model, tokenizer, vision_model
 
-from faithbook.engine import study
+from faithbook.engine.plan import find_notebook, make_job, notebook_parameters
+from faithbook.engine.run import papermill_line
 from faithbook.models.load import Classifier
 from faithbook.models.lstm import LstmClassifier
 from faithbook.own import pages
@@ -35,7 +36,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def defaults(notebook: str) -> dict[str, object]:
-    return study.notebook_parameters(ROOT / "notebooks" / "report" / f"{notebook}.py")
+    return notebook_parameters(ROOT / "notebooks" / "report" / f"{notebook}.py")
 
 
 @pytest.fixture(scope="module")
@@ -517,7 +518,7 @@ def test_an_attempt_that_is_not_refused_is_an_error():
 def test_the_command_under_a_page_names_every_parameter(notebook):
     """An empty default would leave a hole in that line."""
     values = defaults(notebook)
-    line = study.papermill_line(study.make_job(study.find(notebook), "smoke", {}))
+    line = papermill_line(make_job(find_notebook(notebook), "smoke", {}))
     assert re.findall(r"-p (\S+) (\S+)", line) == [
         (key, str(value).replace("laptop", "smoke")) for key, value in values.items()
     ]

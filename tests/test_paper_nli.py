@@ -13,7 +13,7 @@ import transformers
 from toy_models import text_model
 
 from faithbook.crosslingual.align import Pair, encoder_links, split_words
-from faithbook.engine import study
+from faithbook.engine.profiles import find_profile
 from faithbook.models import load as models
 from faithbook.models.encoders import load_encoder
 from faithbook.sources import data, nli_sets
@@ -348,8 +348,8 @@ def saved(family, tokenizer, folder):
 )
 def test_the_paper_profile_leads_from_files_to_rho(name, family, tokenizer, folder, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setattr(models, "ROOT", folder)
-    settings = study.profile("paper").settings["crosslingual"]
+    settings = find_profile("paper").settings["crosslingual"]
+    monkeypatch.setattr(models, "root", lambda: folder)
     spec = settings["models"][name].format(seed=0)
     saved(family, tokenizer, folder / spec.removeprefix("hf:"))
     for language, rows in (("en", ENGLISH), ("de", GERMAN)):
@@ -375,7 +375,7 @@ def test_the_paper_profile_leads_from_files_to_rho(name, family, tokenizer, fold
 
 
 def test_the_paper_profile_names_the_classes_of_its_highlights_model(folder, monkeypatch):
-    settings = study.profile("paper").settings["crosslingual"]
+    settings = find_profile("paper").settings["crosslingual"]
     assert settings["highlighted_classes"] == list(CLASSES)
     saved("bert", mbert_tokenizer, folder / "snli")
     classifier = models.load_model(f"hf:{folder / 'snli'}")

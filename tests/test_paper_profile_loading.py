@@ -9,15 +9,16 @@ import pytest
 import torch
 from toy_models import text_model, tokenizer
 
-from faithbook.engine import study
+from faithbook.engine.profiles import find_profile
 from faithbook.models import load as models
+from faithbook.paths import root
 from faithbook.sources import data
 from faithlib.inputs import TextInputs
 from faithlib.perturb import Perturber
 from faithlib.scoring import hard_scores
 
 SETS = {"sst": ("bert", 2), "ag": ("bert", 4), "evinf": ("bert", 3), "multirc": ("roberta", 2)}
-SHARED = study.root().parent / "shared" / "data"
+SHARED = root().parent / "shared" / "data"
 TEXTS = ("a fine film , not bad at all", "unfunny film . who is it")
 
 
@@ -57,11 +58,11 @@ def files(request, tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", SETS)
 def test_from_the_papers_files_to_scores(name, files, tmp_path, monkeypatch):
     family, classes = SETS[name]
-    spec = study.profile("paper").settings["soft"]["models"][name].format(seed=0)
+    spec = find_profile("paper").settings["soft"]["models"][name].format(seed=0)
     folder = tmp_path / spec.removeprefix("hf:")
     text_model(family, classes=classes).save_pretrained(folder)
     tokenizer().save_pretrained(folder)
-    monkeypatch.setattr(models, "ROOT", tmp_path)
+    monkeypatch.setattr(models, "root", lambda: tmp_path)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     classifier = models.load_model(spec)
     dev = data.load_dataset(name, "dev", n=1 if name == "ag" else 4)

@@ -16,16 +16,16 @@ import timm
 import torch
 from PIL import Image
 
-from faithbook.engine import study
 from faithbook.models.load import cards, load_model, local_checkpoints
+from faithbook.paths import root
 from faithbook.sources import data, images
-from faithbook.sources.images import SHIPPED, as_inputs, load_pictures
+from faithbook.sources.images import as_inputs, load_pictures, shipped_pictures
 from faithlib.attribution import attribute
 from faithlib.errors import DataError, InputError, UnknownNameError
 from faithlib.perturb import Perturber
 from faithlib.scoring import saco_scores
 
-SHARED = study.root().parent / "shared" / "data"
+SHARED = root().parent / "shared" / "data"
 VISION = [name for name in local_checkpoints() if name.startswith("vision/")]
 
 
@@ -34,7 +34,7 @@ def test_the_shipped_fashion_pictures_are_balanced_and_fixed():
     assert len(test) == 1000
     assert np.bincount(test.labels).tolist() == [100] * 10
     assert test.digest == "c8b7ff2206c2a3fe"
-    assert SHIPPED.with_name("LICENSE-fashion-mnist").exists()
+    assert shipped_pictures().with_name("LICENSE-fashion-mnist").exists()
 
 
 @pytest.mark.parametrize(("name", "sizes"), [("mnist", (3600, 400, 1000)), ("animals", (8016, 700, 1000))])
@@ -165,7 +165,7 @@ def test_shipped_vision_transformers_reach_their_cards_accuracy(name):
     assert loaded.label_names == test.label_names
     # Four standard deviations of a share of 200.
     assert abs(accuracy - loaded.card["accuracy"]) < 4 * (0.25 / 200) ** 0.5
-    weights = study.root() / "data" / "checkpoints" / name / "model.safetensors"
+    weights = root() / "data" / "checkpoints" / name / "model.safetensors"
     assert weights.stat().st_size < 3.25e6
 
 
@@ -187,7 +187,7 @@ def test_the_base_model_of_fashion_is_good_enough():
 @pytest.mark.slow
 def test_training_can_be_stopped_and_leaves_a_model_that_loads(tmp_path):
     notebook = tmp_path / "train.ipynb"
-    jupytext.write(jupytext.read(study.root() / "notebooks" / "train" / "vision_classifiers.py"), notebook)
+    jupytext.write(jupytext.read(root() / "notebooks" / "train" / "vision_classifiers.py"), notebook)
     given = {"dataset": "mnist", "model": "deit", "limit": 40, "folder": str(tmp_path / "made")}
     papermill.execute_notebook(notebook, tmp_path / "done.ipynb", given, progress_bar=False)
     card = json.loads((tmp_path / "made" / "card.json").read_text())

@@ -122,7 +122,7 @@ def test_every_notebook_has_a_kernel_and_an_end() -> None:
         text = path.read_text()
         assert "name: python3" in text.split("# ---", 2)[1], path
         if path.parent.name != "train":
-            assert re.search(rf'study\.start\(\s*"{path.stem}"', text), path
+            assert re.search(rf'start_run\(\s*"{path.stem}"', text), path
             assert text.rstrip().endswith("run.finish()"), path
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from faithbook.engine.study import root
+from faithbook.paths import root
 from faithbook.results import published
 from faithlib.errors import UnknownNameError
 

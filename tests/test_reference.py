@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from scipy.stats import fisher_exact
 
-from faithbook.engine.study import results_dir, root
+from faithbook.paths import reference_dir, results_dir
 
-REFERENCE = root() / "data" / "reference" / "full"
+REFERENCE = reference_dir()
 CELL = ["dataset", "method", "metric"]
 needs_reference = pytest.mark.skipif(
     not REFERENCE.is_dir(), reason="the full profile has no committed results yet: make full, then study reference"

@@ -8,7 +8,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from faithbook.engine import runner, study
+from faithbook.engine import digests
+from faithbook.engine.digests import code_digest, tree_digest
+from faithbook.engine.pages import stage
+from faithbook.engine.plan import Job, _brought, _checkpoints, make_job, notebook_parameters, plan
+from faithbook.engine.profiles import find_profile, settings_of, table
+from faithbook.engine.run import load, load_manifests, start_run
+from faithbook.paths import root
+from faithbook.results.reference import judged_again, reference
 from faithlib.errors import DataError, InputError, UnknownNameError
 
 
@@ -19,10 +26,10 @@ def edit(path: Path, old: str, new: str) -> None:
 
 
 def ids(profile: str = "smoke") -> dict[str, str]:
-    return {job.label: job.run_id for job in study.plan(profile)}
+    return {job.label: job.run_id for job in plan(profile)}
 
 
-def finish(job: study.Job, **results: pd.DataFrame) -> None:
+def finish(job: Job, **results: pd.DataFrame) -> None:
     """Put a whole run where the runner would."""
     job.folder.mkdir(parents=True)
     for name, frame in results.items():
@@ -35,9 +42,9 @@ def finish(job: study.Job, **results: pd.DataFrame) -> None:
 
 
 def test_the_profiles_of_the_repository_are_valid() -> None:
-    assert {"smoke", "laptop", "full", "paper"} <= set(study.table().profiles)
-    for name in study.table().profiles:
-        assert study.settings("soft_metrics", name)["inputs"]
+    assert {"smoke", "laptop", "full", "paper"} <= set(table().profiles)
+    for name in table().profiles:
+        assert settings_of("soft_metrics", name)["inputs"]
 
 
 # --- profiles and settings -------------------------------------------------------------------------------------------
@@ -45,12 +52,12 @@ def test_the_profiles_of_the_repository_are_valid() -> None:
 
 def test_unknown_profile_names_the_known_ones(home: Path) -> None:
     with pytest.raises(UnknownNameError, match=r"unknown profile 'smok': did you mean 'smoke'\? known: laptop, smoke"):
-        study.profile("smok")
+        find_profile("smok")
 
 
 def test_unknown_setting_names_the_known_ones(home: Path) -> None:
     with pytest.raises(UnknownNameError, match=r"unknown setting 'input': did you mean 'inputs'"):
-        study.settings("count", "smoke")["input"]
+        settings_of("count", "smoke")["input"]
 
 
 def test_settings_of_a_notebook_lie_over_those_of_its_study(home: Path) -> None:
@@ -58,8 +65,8 @@ def test_settings_of_a_notebook_lie_over_those_of_its_study(home: Path) -> None:
     path.write_text(
         path.read_text().replace("      count: {d", "      tiny: {inputs: 1, resamples: 9}\n      count: {d")
     )
-    assert study.settings("count", "smoke") == {"inputs": 3, "resamples": 9, "datasets": ["movie", "bbc"], "seeds": [0]}
-    assert study.settings("report", "smoke") == {"inputs": 1, "resamples": 9}
+    assert settings_of("count", "smoke") == {"inputs": 3, "resamples": 9, "datasets": ["movie", "bbc"], "seeds": [0]}
+    assert settings_of("report", "smoke") == {"inputs": 1, "resamples": 9}
 
 
 @pytest.mark.parametrize(
@@ -75,7 +82,7 @@ def test_settings_of_a_notebook_lie_over_those_of_its_study(home: Path) -> None:
 def test_a_table_that_cannot_work_is_refused(home: Path, old: str, new: str, message: str) -> None:
     edit(home / "notebooks" / "profiles.yaml", old, new)
     with pytest.raises(InputError, match=message):
-        study.table()
+        table()
 
 
 # --- parameters ------------------------------------------------------------------------------------------------------
@@ -83,25 +90,25 @@ def test_a_table_that_cannot_work_is_refused(home: Path, old: str, new: str, mes
 
 def test_parameters_are_those_of_the_notebook(home: Path) -> None:
     source = home / "notebooks" / "compute" / "count.py"
-    assert study.notebook_parameters(source) == {"profile": "laptop", "dataset": "movie", "seed": 0}
+    assert notebook_parameters(source) == {"profile": "laptop", "dataset": "movie", "seed": 0}
     with pytest.raises(UnknownNameError, match=r"unknown parameter of count.py 'datset': did you mean 'dataset'"):
-        study.make_job(source, "smoke", {"datset": "bbc"})
+        make_job(source, "smoke", {"datset": "bbc"})
     with pytest.raises(InputError, match=r"the parameter seed is a int \(default 0\), but 'one' is a str"):
-        study.make_job(source, "smoke", {"seed": "one"})
+        make_job(source, "smoke", {"seed": "one"})
 
 
 def test_a_computed_parameter_is_refused(home: Path) -> None:
     source = home / "notebooks" / "compute" / "count.py"
     edit(source, "seed = 0\n", "seed = 1 + int(2)\n")
     with pytest.raises(InputError, match="plain literal"):
-        study.notebook_parameters(source)
+        notebook_parameters(source)
 
 
 # --- plan and run ids ------------------------------------------------------------------------------------------------
 
 
 def test_plan_is_the_grid_in_an_order_that_can_run(home: Path) -> None:
-    jobs = study.plan("laptop")
+    jobs = plan("laptop")
     assert [job.label for job in jobs] == ["count movie 0", "count movie 1", "count bbc 0", "count bbc 1", "report"]
     assert jobs[-1].upstream == jobs[:4]
     assert len({job.folder for job in jobs}) == 5
@@ -110,7 +117,7 @@ def test_plan_is_the_grid_in_an_order_that_can_run(home: Path) -> None:
 def test_star_reads_everything_without_a_star(home: Path) -> None:
     (home / "notebooks" / "report" / "last.py").write_text((home / "notebooks" / "report" / "report.py").read_text())
     edit(home / "notebooks" / "profiles.yaml", "reads: [count]}", 'reads: [count]}\n      last: {reads: ["*"]}')
-    last = study.plan("smoke")[-1]
+    last = plan("smoke")[-1]
     assert [job.label for job in last.upstream] == ["count movie 0", "count bbc 0", "report"]
 
 
@@ -188,59 +195,59 @@ def test_code_digest_follows_imports_and_ignores_comments(tmp_path: Path, monkey
     }
     for name, text in files.items():
         (package / f"{name}.py").write_text(text)
-    monkeypatch.setattr(study, "_PACKAGES", tmp_path)
+    monkeypatch.setattr(digests, "_PACKAGES", tmp_path)
     code = "from faithlib.masks import top\n"
-    before = study.code_digest(code)
+    before = code_digest(code)
     (package / "figures.py").write_text("x = 2\n")
     (package / "ties.py").write_text('"""What."""\n# why\nrank  =  1\n')
-    study.code_digest.cache_clear()
-    assert study.code_digest(code) == before
+    code_digest.cache_clear()
+    assert code_digest(code) == before
     (package / "ties.py").write_text("rank = 2\n")
-    study.code_digest.cache_clear()
-    assert study.code_digest(code) != before
+    code_digest.cache_clear()
+    assert code_digest(code) != before
 
 
 # --- inside a notebook -----------------------------------------------------------------------------------------------
 
 
 def test_run_by_hand_leaves_the_books_runs_alone(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = study.start("count", profile="smoke", dataset="movie", seed=0)
+    run = start_run("count", profile="smoke", dataset="movie", seed=0)
     run.save(pd.DataFrame({"value": [1.0]}), "counts")
     run.save(pd.DataFrame({"value": [1 / 3]}), "shown", format="csv")
     run.note(n=1)
     run.finish()
     assert "by-hand" in capsys.readouterr().out
-    assert not any(job.done for job in study.plan("smoke"))
-    assert study.load("counts", "smoke")["value"].tolist() == [1.0]
-    assert study.load("shown", "smoke")["value"].tolist() == [0.333333]
-    facts = study.manifests("smoke").iloc[0]
+    assert not any(job.done for job in plan("smoke"))
+    assert load("counts", "smoke")["value"].tolist() == [1.0]
+    assert load("shown", "smoke")["value"].tolist() == [0.333333]
+    facts = load_manifests("smoke").iloc[0]
     assert (facts["dataset"], facts["n"], facts["device"]) == ("movie", 1, "cpu")
     assert facts["run_id"] == ids()["count movie 0"]
 
 
 def test_start_must_name_all_parameters(home: Path) -> None:
-    with pytest.raises(InputError, match=r"must be study.start\('count', dataset, profile, seed\)"):
-        study.start("count", profile="smoke", dataset="movie")
+    with pytest.raises(InputError, match=r"must be start_run\('count', dataset, profile, seed\)"):
+        start_run("count", profile="smoke", dataset="movie")
 
 
 @pytest.mark.parametrize("name", ["a/b.csv", "manifest.json", "notebook.ipynb"])
 def test_file_names_that_would_break_a_run_are_refused(home: Path, name: str) -> None:
-    run = study.start("count", profile="smoke", dataset="movie", seed=0)
+    run = start_run("count", profile="smoke", dataset="movie", seed=0)
     with pytest.raises(InputError, match="plain file name"):
         run.path(name)
 
 
 def test_an_announced_file_must_be_written(home: Path) -> None:
-    run = study.start("count", profile="smoke", dataset="movie", seed=0)
+    run = start_run("count", profile="smoke", dataset="movie", seed=0)
     run.path("figure.svg")
     with pytest.raises(DataError, match=r"figure.svg was announced"):
         run.finish()
 
 
 def test_provenance_tells_how_to_run_the_page_again(home: Path) -> None:
-    for job in study.plan("smoke")[:2]:
+    for job in plan("smoke")[:2]:
         finish(job, counts=pd.DataFrame({"value": [1]}))
-    run = study.start("report", profile="smoke")
+    run = start_run("report", profile="smoke")
     run.save(pd.DataFrame({"value": [1]}), "table", format="csv")
     text = str(run.provenance(n=12, note="A stand-in."))
     line = "jupytext --to ipynb -o - notebooks/report/report.py | papermill - report.ipynb -k python3 -p profile smoke"
@@ -254,55 +261,55 @@ def test_provenance_tells_how_to_run_the_page_again(home: Path) -> None:
 
 
 def test_load_reads_whole_runs_of_the_plan_only(home: Path) -> None:
-    movie, bbc, _ = study.plan("smoke")
+    movie, bbc, _ = plan("smoke")
     finish(movie, counts=pd.DataFrame({"value": [1]}))
     half = bbc.folder.with_name(f".{bbc.folder.name}.abc.tmp")
     half.mkdir(parents=True)
     pd.DataFrame({"value": [2]}).to_parquet(half / "counts.parquet")
-    frame = study.load("counts", "smoke")
+    frame = load("counts", "smoke")
     assert frame["value"].tolist() == [1]
     assert frame["run_id"].tolist() == [movie.run_id]
 
 
 def test_load_takes_the_newest_run_of_each_set_of_parameters(home: Path) -> None:
-    old = study.plan("smoke")[0]
+    old = plan("smoke")[0]
     finish(old, counts=pd.DataFrame({"value": [1]}))
     edit(home / "notebooks" / "profiles.yaml", "inputs: 3", "inputs: 4")
-    new = study.plan("smoke")[0]
+    new = plan("smoke")[0]
     assert new.folder != old.folder
-    assert study.load("counts", "smoke")["value"].tolist() == [1]  # better an older one than none, by hand
+    assert load("counts", "smoke")["value"].tolist() == [1]  # better an older one than none, by hand
     finish(new, counts=pd.DataFrame({"value": [2]}))
-    assert study.load("counts", "smoke")["value"].tolist() == [2]
+    assert load("counts", "smoke")["value"].tolist() == [2]
 
 
 def test_load_by_hand_prefers_what_was_computed_to_a_page_s_table_of_that_name(home: Path) -> None:
-    movie, _, page = study.plan("smoke")
+    movie, _, page = plan("smoke")
     finish(page, counts=pd.DataFrame({"value": [2]}))
-    assert study.load("counts", "smoke")["value"].tolist() == [2]
+    assert load("counts", "smoke")["value"].tolist() == [2]
     finish(movie, counts=pd.DataFrame({"value": [1]}))
-    assert study.load("counts", "smoke")["value"].tolist() == [1]
+    assert load("counts", "smoke")["value"].tolist() == [1]
 
 
 def test_load_says_what_there_is(home: Path) -> None:
-    finish(study.plan("smoke")[0], counts=pd.DataFrame({"value": [1]}))
+    finish(plan("smoke")[0], counts=pd.DataFrame({"value": [1]}))
     with pytest.raises(DataError, match=r"no whole run holds 'cuonts' .* they hold counts.* make book PROFILE=smoke"):
-        study.load("cuonts", "smoke")
+        load("cuonts", "smoke")
     with pytest.raises(DataError, match=r"no reference results 'counts'.*there are none"):
-        study.load("counts", reference=True)
+        load("counts", reference=True)
 
 
 # --- laying out the book ---------------------------------------------------------------------------------------------
 
 
 def test_book_of_another_profile_is_laid_out_beside_its_results(home: Path) -> None:
-    jobs = study.plan("smoke")
+    jobs = plan("smoke")
     for job in jobs:
         finish(job)
         (job.folder / "notebook.ipynb").write_text(
             json.dumps({"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
         )
     (jobs[-1].folder / "table.csv").write_text("a\n1\n")
-    source = runner.stage("smoke", jobs)
+    source = stage("smoke", jobs)
     assert source == home / "data" / "results" / "smoke" / "book"
     assert (source / "executed" / "report" / "table.csv").read_text() == "a\n1\n"
     assert (source / "executed" / "compute" / "count-movie_0.ipynb").is_file()
@@ -311,14 +318,14 @@ def test_book_of_another_profile_is_laid_out_beside_its_results(home: Path) -> N
 
     kept = (source / "executed" / "report.ipynb").stat().st_mtime_ns
     (source / "executed" / "gone.ipynb").write_text("{}")
-    runner.stage("smoke", jobs)
+    stage("smoke", jobs)
     assert not (source / "executed" / "gone.ipynb").exists()
     assert (source / "executed" / "report.ipynb").stat().st_mtime_ns == kept
 
 
 def test_reference_needs_a_whole_profile(home: Path) -> None:
     with pytest.raises(DataError, match="lacks count movie 0, count bbc 0, report"):
-        runner.reference("smoke")
+        reference("smoke")
 
 
 def test_the_reference_of_one_study_keeps_what_others_have(home: Path) -> None:
@@ -326,18 +333,18 @@ def test_the_reference_of_one_study_keeps_what_others_have(home: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "other.csv").write_text("b\n2\n")
     (folder / "manifest.json").write_text(json.dumps({"profile": "full", "runs": [{"study": "other", "n": 3}]}))
-    jobs = study.plan("smoke")
+    jobs = plan("smoke")
     for job in jobs:
         finish(job)
     (jobs[-1].folder / "table.csv").write_text("a\n1\n")
-    runner.reference("smoke", str(jobs[-1].study))
+    reference("smoke", str(jobs[-1].study))
     assert (folder / "other.csv").read_text() == "b\n2\n"
     assert (folder / "table.csv").read_text() == "a\n1\n"
     runs = json.loads((folder / "manifest.json").read_text())["runs"]
     assert {"study": "other", "n": 3} in runs
     assert len(runs) == 1 + len(jobs)
     with pytest.raises(UnknownNameError, match="study 'none'"):
-        runner.reference("smoke", "none")
+        reference("smoke", "none")
 
 
 def test_new_verdicts_take_the_places_of_old_ones_on_the_scoreboard_or_new_ones() -> None:
@@ -345,26 +352,26 @@ def test_new_verdicts_take_the_places_of_old_ones_on_the_scoreboard_or_new_ones(
     told = {"verdict": "fails", "n": 3, "page": "r", "note": "z"}
     new = pd.DataFrame([{"id": "a", **told}, {"id": "c", **told}])
     places = pd.DataFrame([{"id": name, "paper": "o", "kind": "question"} for name in "abcd"])
-    assert runner.judged_again(board, new, places) == (
+    assert judged_again(board, new, places) == (
         b'id,paper,kind,verdict,n,page,note\na,p,claim,fails,3,r,z\nb,p,claim,holds,7,q,"x, y"\n'
         b"c,o,question,fails,3,r,z\n"
     )
 
 
 def test_a_run_depends_on_the_files_that_its_parameters_name(tmp_path, monkeypatch):
-    texts = study.root() / "data" / "examples" / "texts.csv"
-    named = study._brought({"profile": "smoke", "data": "data/examples/texts.csv", "n": 3})
-    assert named == [study.tree_digest(texts)]
+    texts = root() / "data" / "examples" / "texts.csv"
+    named = _brought({"profile": "smoke", "data": "data/examples/texts.csv", "n": 3})
+    assert named == [tree_digest(texts)]
     own = tmp_path / "own.csv"
     own.write_text("text\none\n")
-    first = study._brought({"data": str(own)})
+    first = _brought({"data": str(own)})
     own.write_text("text\ntwo\n")
-    assert study._brought({"data": str(own)}) != first
-    assert study._brought({"model": "local:text/movie-seed0", "dataset": "movie", "n": 3}) == []
+    assert _brought({"data": str(own)}) != first
+    assert _brought({"model": "local:text/movie-seed0", "dataset": "movie", "n": 3}) == []
 
 
 def test_checkpoints_of_a_notebook_are_found_in_settings_of_any_depth():
     block = {"models": {"text": {"a": "local:text/x-seed{seed}", "b": "hf:somewhere"}, "vision": {"a": "local:v"}}}
-    folder = study.root() / "data" / "checkpoints"
-    assert study._checkpoints(block, {"modality": "text", "seed": 1}) == [folder / "text/x-seed1", folder]
-    assert len(study._checkpoints(block, {})) == 3
+    folder = root() / "data" / "checkpoints"
+    assert _checkpoints(block, {"modality": "text", "seed": 1}) == [folder / "text/x-seed1", folder]
+    assert len(_checkpoints(block, {})) == 3

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from faithbook.engine import study
+from faithbook.engine.profiles import settings_of
+from faithbook.engine.run import load
 from faithlib.catalogue import FAITHFULNESS, METRICS
 
 pytestmark = pytest.mark.book
@@ -24,13 +25,13 @@ WHERE = ["modality", "dataset", "input", "method", "metric"]
 )
 def test_every_value_belongs_to_one_input(html: Path, name: str, keys: list[str]) -> None:
     """Inputs are evaluated in parts; each part must keep its own names."""
-    found = study.load(name, "smoke")
+    found = load(name, "smoke")
     assert not found.duplicated(keys).any()
 
 
 def test_the_matrix_is_whole(html: Path) -> None:
-    values = study.load("together_values", "smoke")
-    settings = study.settings("together_matrix", "smoke")
+    values = load("together_values", "smoke")
+    settings = settings_of("together_matrix", "smoke")
     for dataset, part in values.groupby("dataset"):
         assert part.input.nunique() == settings["inputs"][dataset]
         bounded = part[part.metric.isin(["naopc_morf", "naopc_lerf"])].input.nunique()
@@ -43,17 +44,17 @@ def test_the_matrix_is_whole(html: Path) -> None:
 
 
 def test_controls_ask_about_other_scores_than_the_matrix(html: Path) -> None:
-    controls = study.load("together_controls", "smoke")
-    settings = study.settings("together_matrix", "smoke")
+    controls = load("together_controls", "smoke")
+    settings = settings_of("together_matrix", "smoke")
     assert controls.groupby("dataset").input.nunique().to_dict() == settings["controlled"]
     assert controls.density.between(0, 1).all() and controls.density.nunique() > 10
-    both = controls.merge(study.load("together_values", "smoke"), on=WHERE, suffixes=("", "_matrix"), validate="m:1")
+    both = controls.merge(load("together_values", "smoke"), on=WHERE, suffixes=("", "_matrix"), validate="m:1")
     assert len(both) == len(controls)
     changed = (both.value - both.value_matrix).abs() > 1e-6
     assert changed.groupby(both.control).mean().min() > 0.5
 
 
 def test_a_symmetric_map_is_its_own_mirror_image_and_random_scores_are_not(html: Path) -> None:
-    rho = study.load("together_mirrored", "smoke").groupby("method").rho.mean()
+    rho = load("together_mirrored", "smoke").groupby("method").rho.mean()
     assert rho["middle"] == pytest.approx(1)
     assert rho["random"] < 0.5

@@ -9,8 +9,8 @@ import papermill
 import pytest
 from toy_models import text_model, tokenizer
 
-from faithbook.engine.study import root
 from faithbook.models.load import load_model
+from faithbook.paths import root
 
 
 @pytest.mark.slow

@@ -33,15 +33,16 @@ from pathlib import Path
 
 import pandas as pd
 
-from faithbook.engine import study
+from faithbook.engine.run import start_run
+from faithbook.paths import root
 
-run = study.start("count", profile=profile, dataset=dataset, seed=seed)
+run = start_run("count", profile=profile, dataset=dataset, seed=seed)
 
 # %%
-calls = study.root() / "calls"
+calls = root() / "calls"
 with calls.open("a") as stream:
     stream.write(f"begin {dataset}\\n")
-gate = study.root() / f"wait-{dataset}"
+gate = root() / f"wait-{dataset}"
 while gate.exists():
     time.sleep(0.05)
 
@@ -66,12 +67,12 @@ profile = "laptop"
 # %%
 from IPython.display import Markdown
 
-from faithbook.engine import study
+from faithbook.engine.run import load, start_run
 
-run = study.start("report", profile=profile)
+run = start_run("report", profile=profile)
 
 # %%
-counts = study.load("counts", profile)
+counts = load("counts", profile)
 run.save(counts[["dataset", "value"]].groupby("dataset", as_index=False).sum(), "table", format="csv")
 run.save(counts[["dataset", "value"]], "scoreboard", format="csv")
 Markdown(f'''

@@ -24,10 +24,9 @@ from peft import PeftModel
 
 from faithbook.models.encoders import encoder_folder, no_load_report, word_embeddings
 from faithbook.models.lstm import LstmClassifier
-from faithbook.sources.data import ROOT, Dataset
+from faithbook.paths import checkpoints_dir, root
+from faithbook.sources.data import Dataset
 from faithlib.errors import DataError, InputError, ModelError, unknown
-
-CHECKPOINTS = ROOT / "data" / "checkpoints"
 
 
 @dataclass(frozen=True)
@@ -78,11 +77,12 @@ def load_model(spec: str, *, revision: str | None = None, attention: str = "sdpa
 
 def local_checkpoints() -> list[str]:
     """Names that `local:` knows."""
-    return sorted(str(p.parent.relative_to(CHECKPOINTS)) for p in CHECKPOINTS.glob("*/*[0-9]/card.json"))
+    folder = checkpoints_dir()
+    return sorted(str(p.parent.relative_to(folder)) for p in folder.glob("*/*[0-9]/card.json"))
 
 
 def _local(name: str, revision: str | None, attention: str) -> Classifier:
-    folder = CHECKPOINTS / name
+    folder = checkpoints_dir() / name
     if not (folder / "card.json").exists():
         raise unknown("local model", name, local_checkpoints())
     card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
@@ -111,7 +111,7 @@ def _lstm(folder: Path, card: dict[str, Any]) -> LstmClassifier:
 
 def _hf(name: str, revision: str | None, attention: str) -> Classifier:
     # Notebooks run in folders of their own, so a relative folder may be meant from the repository's root.
-    folder = next((place for place in (Path(name), ROOT / name) if place.is_dir()), None)
+    folder = next((place for place in (Path(name), root() / name) if place.is_dir()), None)
     if folder and not list(folder.glob("*.safetensors")):
         raise DataError(f"{folder} has no *.safetensors file: pickled weights are not loaded; convert them first")
     place = str(folder or name)
@@ -137,7 +137,7 @@ def _classifier(name: str, attention: str, **options: Any) -> Any:
 def _timm(name: str, revision: str | None, attention: str) -> Classifier:
     name, _, how = name.partition("?")
     # Notebooks run in folders of their own, so a relative folder may be meant from the repository's root.
-    folder = next((place for place in (Path(name), ROOT / name) if place.is_dir()), None)
+    folder = next((place for place in (Path(name), root() / name) if place.is_dir()), None)
     if folder:
         model, labels = _timm_folder(folder)
     elif timm.is_model(name):
@@ -191,7 +191,7 @@ _LOADERS = {"local": _local, "hf": _hf, "timm": _timm}
 def cards(kind: str = "text") -> pd.DataFrame:
     """What every shipped checkpoint of a kind ("text", "vision") reached on its test split, a row each; a text
     `classifier` is "" for the task's own."""
-    files = [CHECKPOINTS / name / "card.json" for name in local_checkpoints() if name.startswith(f"{kind}/")]
+    files = [checkpoints_dir() / name / "card.json" for name in local_checkpoints() if name.startswith(f"{kind}/")]
     return pd.DataFrame([{"classifier": "", **json.loads(file.read_text(encoding="utf-8"))} for file in files])
 
 
@@ -216,7 +216,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             f"| {first.majority_macro_f1:.3f} | {first.train_size} / {first.dev_size} / {first.test_size} "
             f"| {rows.wall_seconds.mean() / 60:.0f} |"
         )
-    (CHECKPOINTS / "text" / "CARDS.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (checkpoints_dir() / "text" / "CARDS.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def _over_seeds(values: pd.Series) -> str:

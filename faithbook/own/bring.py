@@ -33,7 +33,8 @@ from timm.models.vision_transformer import VisionTransformer
 from torch import Tensor
 
 from faithbook.models.load import Classifier, load_model
-from faithbook.sources.data import ROOT, stable_hash
+from faithbook.paths import root
+from faithbook.sources.data import stable_hash
 from faithbook.sources.images import Pictures, as_inputs
 from faithlib.backends import TextBackend
 from faithlib.errors import DataError, FaithlibError, InputError, ModelError, UnknownNameError
@@ -302,7 +303,7 @@ def _opened(file: Path, mode: str | None = None) -> Image.Image:
 # ---------------------------------------------------------------------------------------------------- what both share
 def _place(path: str | Path) -> Path:
     """A path as given, or from the repository's root: notebooks run in folders of their own."""
-    return next((place for place in (Path(path), ROOT / path) if place.exists()), Path(path))
+    return next((place for place in (Path(path), root() / path) if place.exists()), Path(path))
 
 
 def _table(path: Path, required: Sequence[str]) -> tuple[list[str], list[dict[str, str]]]:

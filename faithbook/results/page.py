@@ -12,7 +12,7 @@ from IPython.display import Markdown
 
 
 class Folder(Protocol):
-    """Where a report writes its public files: `faithbook.engine.study.Run`."""
+    """Where a report writes its public files: `faithbook.engine.run.Run`."""
 
     def path(self, name: str) -> Path:
         """The place of a file."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from faithbook.engine.study import root
+from faithbook.paths import root
 from faithlib.errors import unknown
 
 PAPERS = ("zhao_aletras_2023", "wu_2024", "zaman_belinkov_2022", "edin_2025")

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 
 import pandas as pd
 
-from faithbook.engine.study import Run
+from faithbook.engine.run import Run
 from faithbook.results.claims import VERDICTS
 from faithbook.results.published import KINDS, index
 from faithlib.errors import DataError, unknown

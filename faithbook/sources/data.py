@@ -35,11 +35,10 @@ import numpy as np
 import pooch
 from tqdm.auto import tqdm
 
-from faithbook.paths import root
+from faithbook.paths import checked_root
 from faithbook.sources import home_assistant, nli_sets, planted, zhao_aletras_sets
 from faithlib.errors import DataError, DigestError, InputError, unknown
 
-ROOT = root()
 SPLITS = ("train", "dev", "test")
 Span = tuple[int, int]
 
@@ -73,13 +72,17 @@ class Source:
 
 def data_folder() -> Path:
     """The folder of fetched files: `FAITHLIB_DATA`, or `data/raw`."""
-    return Path(os.environ.get("FAITHLIB_DATA") or ROOT / "data" / "raw")
+    return Path(os.environ.get("FAITHLIB_DATA") or checked_root() / "data" / "raw")
+
+
+def sources() -> dict[str, Source]:
+    """All sources by id."""
+    return _sources(checked_root() / "data" / "sources.toml")
 
 
 @cache
-def sources() -> dict[str, Source]:
-    """All sources by id."""
-    table = tomllib.loads((ROOT / "data" / "sources.toml").read_text(encoding="utf-8"))
+def _sources(listed: Path) -> dict[str, Source]:
+    table = tomllib.loads(listed.read_text(encoding="utf-8"))
     found = {}
     for name, entry in table.items():
         entry["cite"] = tuple(entry["cite"])

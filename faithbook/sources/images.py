@@ -34,16 +34,21 @@ from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 from torch import nn
 
+from faithbook.paths import checked_root
 from faithbook.sources import planted
-from faithbook.sources.data import ROOT, data_folder, fetch, read_member, seeded, stable_hash
+from faithbook.sources.data import data_folder, fetch, read_member, seeded, stable_hash
 from faithlib.errors import DataError, InputError, unknown
 from faithlib.inputs import ImageInputs
 
 SPLITS = ("train", "dev", "test", "held_out")
-SHIPPED = ROOT / "data" / "pictures" / "fashion_mnist_test1000.npz"
 
 Pixels = NDArray[np.uint8]
 Labels = NDArray[np.integer[Any]]
+
+
+def shipped_pictures() -> Path:
+    """The test pictures of Fashion-MNIST that come with the repository."""
+    return checked_root() / "data" / "pictures" / "fashion_mnist_test1000.npz"
 
 
 @dataclass(frozen=True)
@@ -122,7 +127,7 @@ _ANIMALS = ("bear", "bird", "cat", "cow", "dog", "elephant", "giraffe", "horse",
 
 def _fashion(split: str) -> Pictures:
     if split == "test":
-        with np.load(SHIPPED, allow_pickle=False) as shipped:
+        with np.load(shipped_pictures(), allow_pickle=False) as shipped:
             return _made("fashion", split, shipped["pixels"], shipped["labels"], _FASHION)
     part = "t10k" if split == "held_out" else "train"
     pixels, labels = (_idx(f"{part}-{what}-ubyte.gz") for what in ("images-idx3", "labels-idx1"))

@@ -28,13 +28,13 @@ from faithbook.crosslingual.align import (
     score_intervals,
     softmax_links,
 )
-from faithbook.engine import study
+from faithbook.engine.run import start_run
 from faithbook.models.encoders import load_encoder
 from faithbook.models.load import load_model
 from faithbook.sources.data import is_here, load_parallel
 from faithlib.metrics import cka_accuracy
 
-run = study.start("crosslingual_alignment", profile=profile)
+run = start_run("crosslingual_alignment", profile=profile)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 

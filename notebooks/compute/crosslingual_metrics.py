@@ -23,7 +23,7 @@ import torch
 from tqdm.auto import tqdm
 
 from faithbook.crosslingual.align import Pair, copied_words, encoder_links, split_words
-from faithbook.engine import study
+from faithbook.engine.run import start_run
 from faithbook.models.encoders import load_encoder
 from faithbook.models.load import load_model
 from faithbook.papers.zaman_belinkov import PAPER_LANGUAGES
@@ -43,7 +43,7 @@ from faithlib.metrics import (
 )
 from faithlib.perturb import Perturber, costs
 
-run = study.start("crosslingual_metrics", profile=profile, model=model, seed=seed)
+run = start_run("crosslingual_metrics", profile=profile, model=model, seed=seed)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 classifier = load_model(settings["models"][model].format(seed=seed))

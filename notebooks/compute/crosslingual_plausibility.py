@@ -20,7 +20,7 @@ import pandas as pd
 import torch
 from tqdm.auto import tqdm
 
-from faithbook.engine import study
+from faithbook.engine.run import start_run
 from faithbook.models.load import load_model
 from faithbook.papers.zaman_belinkov_rows import thirteen_rows
 from faithbook.sources.data import load_dataset
@@ -29,7 +29,7 @@ from faithlib.attribution import attribute_rows
 from faithlib.inputs import TextInputs
 from faithlib.metrics import average_precision, best_f1_threshold
 
-run = study.start("crosslingual_plausibility", profile=profile, seed=seed)
+run = start_run("crosslingual_plausibility", profile=profile, seed=seed)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 classifier = load_model(settings["highlighted"].format(seed=seed))

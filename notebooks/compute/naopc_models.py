@@ -22,7 +22,7 @@ import time
 import pandas as pd
 import torch
 
-from faithbook.engine import study
+from faithbook.engine.run import start_run
 from faithbook.models.adversarial import worst_shift
 from faithbook.models.load import load_model
 from faithbook.sources.data import load_dataset
@@ -34,7 +34,7 @@ from faithlib.masks import top_ratio
 from faithlib.perturb import Perturber, costs
 from faithlib.scoring import PAPER_RATIOS, aopc_scores
 
-run = study.start("naopc_models", profile=profile, dataset=dataset, classifier=classifier)
+run = start_run("naopc_models", profile=profile, dataset=dataset, classifier=classifier)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 loaded = load_model(settings["models"][classifier].format(dataset=dataset))

@@ -17,13 +17,13 @@ profile = "laptop"
 # %%
 import pandas as pd
 
-from faithbook.engine import study
+from faithbook.engine.run import start_run
 from faithbook.papers import edin as release
 from faithbook.sources.data import is_here
 from faithlib.bounds import beam_bounds, exact_bounds
 from faithlib.perturb import SetFunction
 
-run = study.start("naopc_released", profile=profile)
+run = start_run("naopc_released", profile=profile)
 here = is_here("naopc")
 models = list(release.MODELS)[: run.settings["models_read"]] if here else []
 

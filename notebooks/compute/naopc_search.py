@@ -21,14 +21,14 @@ import time
 import pandas as pd
 import torch
 
-from faithbook.engine import study
+from faithbook.engine.run import start_run
 from faithbook.models.load import load_model
 from faithbook.sources.data import load_dataset
 from faithlib.bounds import beam_bounds, exact_bounds
 from faithlib.inputs import TextInputs
 from faithlib.perturb import Perturber, costs
 
-run = study.start("naopc_search", profile=profile, classifier=classifier)
+run = start_run("naopc_search", profile=profile, classifier=classifier)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 dataset = settings["dataset"]

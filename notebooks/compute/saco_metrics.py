@@ -20,7 +20,7 @@ import pandas as pd
 import torch
 from tqdm.auto import tqdm
 
-from faithbook.engine import study
+from faithbook.engine.run import start_run
 from faithbook.models.load import load_model
 from faithbook.sources.images import as_inputs, load_pictures
 from faithlib.attribution import attribute
@@ -28,7 +28,7 @@ from faithlib.masks import salience_groups
 from faithlib.perturb import Perturber, costs
 from faithlib.scoring import saco_of_groups, saco_scores, saco_steps
 
-run = study.start("saco_metrics", profile=profile, dataset=dataset)
+run = start_run("saco_metrics", profile=profile, dataset=dataset)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 pictures = load_pictures(dataset, "test", n=settings["pictures"])

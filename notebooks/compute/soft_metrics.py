@@ -20,7 +20,7 @@ seed = 0
 import pandas as pd
 import torch
 
-from faithbook.engine import study
+from faithbook.engine.run import start_run
 from faithbook.models.load import load_model
 from faithbook.sources.data import load_dataset
 from faithlib.attribution import attribute
@@ -28,7 +28,7 @@ from faithlib.inputs import TextInputs
 from faithlib.perturb import Perturber, costs
 from faithlib.scoring import hard_scores, soft_scores
 
-run = study.start("soft_metrics", profile=profile, dataset=dataset, seed=seed)
+run = start_run("soft_metrics", profile=profile, dataset=dataset, seed=seed)
 settings = run.settings
 
 # %% [markdown]

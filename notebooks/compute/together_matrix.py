@@ -21,7 +21,7 @@ import pandas as pd
 import torch
 
 from faithbook.crosslingual.align import split_words
-from faithbook.engine import study
+from faithbook.engine.run import start_run
 from faithbook.models.load import load_model
 from faithbook.sources.data import load_dataset
 from faithbook.sources.excerpts import gold_of, marked_excerpts
@@ -35,7 +35,7 @@ from faithlib.perturb import Perturber
 from faithlib.perturb import costs as costs_of
 from faithlib.scoring import soft_scores
 
-run = study.start("together_matrix", profile=profile, dataset=dataset)
+run = start_run("together_matrix", profile=profile, dataset=dataset)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 # Attention methods need attention maps.

@@ -20,7 +20,7 @@ from dataclasses import replace
 import pandas as pd
 import torch
 
-from faithbook.engine import study
+from faithbook.engine.run import start_run
 from faithbook.models.load import load_model
 from faithbook.sources.images import as_inputs, load_pictures
 from faithlib.attribution import Row, methods
@@ -28,7 +28,7 @@ from faithlib.evaluation import explain
 from faithlib.metrics import crosslingual_rho
 from faithlib.perturb import Perturber
 
-run = study.start("together_mirrored", profile=profile, dataset=dataset)
+run = start_run("together_mirrored", profile=profile, dataset=dataset)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 # Attention methods need attention maps.

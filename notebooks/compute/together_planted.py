@@ -24,7 +24,7 @@ import torch
 from tqdm.auto import tqdm
 
 from faithbook.crosslingual.align import split_words
-from faithbook.engine import study
+from faithbook.engine.run import start_run
 from faithbook.models import closed_form
 from faithbook.models.load import load_model
 from faithbook.sources import planted
@@ -36,7 +36,7 @@ from faithlib.evaluation import average_marked, evaluate, shuffled
 from faithlib.inputs import TextInputs
 from faithlib.perturb import Perturber
 
-run = study.start("together_planted", profile=profile, modality=modality)
+run = start_run("together_planted", profile=profile, modality=modality)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 trained = {name: load_model(spec) for name, spec in settings["models"][modality].items()}

@@ -23,14 +23,15 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-from faithbook.engine import study
+from faithbook.engine.profiles import settings_of
+from faithbook.engine.run import load, start_run
 from faithbook.results import claims, figures, page, reference, resampling, scoreboard, tables
 from faithbook.results.figures import PALETTE
 from faithbook.sources.data import sources
 
-run = study.start("crosslingual_aligner", profile=profile)
+run = start_run("crosslingual_aligner", profile=profile)
 figures.theme()
-settings = study.settings("crosslingual_alignment", profile)
+settings = settings_of("crosslingual_alignment", profile)
 LAYER = settings["align_layer"]  # whose links every other page uses
 CHOSEN_ON = "bible"  # the gold that comes with the package registries
 OURS_BY, OTHER, STATISTICAL = "mutual argmax", "softmax", "fast_align"
@@ -41,8 +42,8 @@ GOLD = {
 }
 SCORES = ["precision", "recall", "f1", "aer"]
 
-scores = study.load("crosslingual_aligners", profile)
-counts = study.load("crosslingual_alignment_counts", profile)
+scores = load("crosslingual_aligners", profile)
+counts = load("crosslingual_alignment_counts", profile)
 here = list(dict.fromkeys(scores.gold))
 
 # %% [markdown]
@@ -275,7 +276,7 @@ Markdown(said + (f"\n\nBest layer on the other gold sets: {elsewhere}." if elsew
 # will rarely make the same mistake. F1 between their links, with the number of messages that `fast_align` learns from:
 
 # %%
-agreement = study.load("crosslingual_agreement", profile).drop(columns="n").rename(columns={"units": "n"})
+agreement = load("crosslingual_agreement", profile).drop(columns="n").rename(columns={"units": "n"})
 agreement = agreement.sort_values("estimate", ascending=False, ignore_index=True)
 agreement = agreement[["language", "estimate", "low", "high", "n", "learnt_from"]]
 tables.table(
@@ -336,7 +337,7 @@ Markdown(
 CANDIDATES = 11  # the translations themselves and ten random batches, as in the paper
 CHANCE = 1 / CANDIDATES
 ENGLISH = "English, frozen"
-hits = study.load("crosslingual_cka", profile)
+hits = load("crosslingual_cka", profile)
 models, languages = list(dict.fromkeys(hits.model)), list(dict.fromkeys(hits.language))
 multilingual = [name for name in models if name != ENGLISH]
 n_batches, n_orders = hits.batch.nunique(), hits.seed.nunique()

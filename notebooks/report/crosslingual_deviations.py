@@ -23,7 +23,7 @@ import pandas as pd
 import torch
 from IPython.display import Markdown, display
 
-from faithbook.engine import study
+from faithbook.engine.run import load, start_run
 from faithbook.papers.zaman_belinkov import AGGREGATED, ERASING, PAPER_LANGUAGES
 from faithbook.results import claims, figures, published, reference, resampling, tables
 from faithbook.results.figures import PALETTE
@@ -31,14 +31,14 @@ from faithbook.results.labels import row_label
 from faithlib.metrics import erasure_rationales, first_batch_fault
 from faithlib.metrics.crosslingual import ERASURE_BINS
 
-run = study.start("crosslingual_deviations", profile=profile)
+run = start_run("crosslingual_deviations", profile=profile)
 figures.theme()
-rho = study.load("crosslingual_rho", profile)
+rho = load("crosslingual_rho", profile)
 languages = [language for language in dict.fromkeys(rho.language) if language in PAPER_LANGUAGES]
 rho = rho[rho.language.isin(languages)]
-released = study.load("crosslingual_released", profile)
+released = load("crosslingual_released", profile)
 released = released[released.language.isin(languages)]
-erasure = study.load("crosslingual_erasure", profile)
+erasure = load("crosslingual_erasure", profile)
 models = list(dict.fromkeys(rho.model))
 n_messages, n_erased = rho.input.nunique(), erasure.input.nunique()
 

@@ -34,7 +34,7 @@ import scipy.stats
 import torch
 from IPython.display import Markdown
 
-from faithbook.engine import study
+from faithbook.engine.run import load, start_run
 from faithbook.papers.zaman_belinkov import AGGREGATED, ERASING, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
 from faithbook.results import claims, figures, page, published, reference, resampling, scoreboard, tables
 from faithbook.results.claims import part
@@ -44,7 +44,7 @@ from faithbook.results.quantities import row_means
 from faithbook.results.resampling import Interval, highest, less, lowest
 from faithlib.metrics import ERASURE_BINS, first_batch_fault
 
-run = study.start("crosslingual_erasure", profile=profile)
+run = start_run("crosslingual_erasure", profile=profile)
 figures.theme()
 where = "on the paper's data" if profile == "paper" else "on stand-ins"
 RELEASED = ("guided_backprop_released", "l2")
@@ -53,8 +53,8 @@ METRICS = {"comprehensiveness": "comprehensiveness (higher is better)", "suffici
 FAULT = "_first_batch"
 SIX_FIFTHS = (len(ERASURE_BINS) + 1) / len(ERASURE_BINS)  # the released code divides the sum over five bins by six
 
-erased = study.load("crosslingual_erasure", profile)
-all_rho = study.load("crosslingual_rho", profile)
+erased = load("crosslingual_erasure", profile)
+all_rho = load("crosslingual_rho", profile)
 rho = all_rho[(all_rho.setting == "main") & all_rho.language.isin(PAPER_LANGUAGES)]
 models = list(dict.fromkeys(erased.model))
 ARCHITECTURES = dict(zip(models, ["mbert", "xlm_r_base"], strict=False))
@@ -886,7 +886,7 @@ Markdown(
 # split in five languages, with these small models on this machine: a rule of three, not a measurement.
 
 # %%
-costs = study.load("crosslingual_costs", profile)
+costs = load("crosslingual_costs", profile)
 SAID = dict.fromkeys(AGGREGATED, "5 minutes to 1 hour") | dict.fromkeys(ERASING, "several hours")
 SAID["shapley_sampling"] = "a few days"
 PAPER_TEXTS = PAPER_INPUTS * (1 + len(PAPER_LANGUAGES))

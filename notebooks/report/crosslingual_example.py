@@ -22,18 +22,18 @@ import pandas as pd
 import torch
 from IPython.display import Markdown
 
-from faithbook.engine import study
+from faithbook.engine.run import load, start_run
 from faithbook.results import claims, figures, page, scoreboard, tables
 from faithbook.results.figures import OURS, PALETTE, PUBLISHED
 from faithbook.results.labels import label
 from faithlib.metrics import aligned_scores, crosslingual_rho
 
-run = study.start("crosslingual_example", profile=profile)
+run = start_run("crosslingual_example", profile=profile)
 figures.theme()
 LANGUAGE, NAME = "de", "German"
-examples = study.load("crosslingual_examples", profile)
-links = study.load("crosslingual_word_links", profile)
-rho = study.load("crosslingual_rho", profile)
+examples = load("crosslingual_examples", profile)
+links = load("crosslingual_word_links", profile)
+rho = load("crosslingual_rho", profile)
 first = examples.iloc[0]
 MODEL, SEED = first.model, int(first.seed)
 SHOWN = ("input_x_gradient", "l2", "loss")  # the paper's leader

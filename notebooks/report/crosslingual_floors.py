@@ -32,14 +32,14 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-from faithbook.engine import study
+from faithbook.engine.run import load, start_run
 from faithbook.papers.zaman_belinkov import PAPER_LANGUAGES, THIRTEEN
 from faithbook.results import claims, figures, reference, resampling, tables
 from faithbook.results.figures import OURS, PALETTE
 from faithbook.results.labels import row_label
 from faithbook.results.resampling import Interval, highest, less
 
-run = study.start("crosslingual_floors", profile=profile)
+run = start_run("crosslingual_floors", profile=profile)
 figures.theme()
 where = "on the paper's data" if profile == "paper" else "on stand-ins"
 OUTPUTS = {"top_prediction": "top prediction", "loss": "loss"}
@@ -60,8 +60,8 @@ SETTINGS = {
 TREATED = "means, aligned, no copied words"
 KEYS = ["setting", "method", "aggregation", "output"]
 
-rho = study.load("crosslingual_rho", profile)
-links = study.load("crosslingual_links", profile).drop_duplicates(["language", "input"])
+rho = load("crosslingual_rho", profile)
+links = load("crosslingual_links", profile).drop_duplicates(["language", "input"])
 models = list(dict.fromkeys(rho.model))
 languages = [language for language in dict.fromkeys(rho.language) if language in PAPER_LANGUAGES]
 n_messages = rho.input.nunique()

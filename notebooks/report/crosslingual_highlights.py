@@ -25,7 +25,7 @@ import pandas as pd
 import torch
 from IPython.display import Markdown
 
-from faithbook.engine import study
+from faithbook.engine.run import load, start_run
 from faithbook.papers.zaman_belinkov import AGGREGATED, ERASING, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
 from faithbook.results import claims, figures, page, published, reference, resampling, scoreboard, tables
 from faithbook.results.claims import part
@@ -35,7 +35,7 @@ from faithbook.results.quantities import row_means
 from faithbook.results.resampling import Interval, highest, less
 from faithlib.metrics import average_precision, project_rationale
 
-run = study.start("crosslingual_highlights", profile=profile)
+run = start_run("crosslingual_highlights", profile=profile)
 figures.theme()
 where = "on the paper's data" if profile == "paper" else "on stand-ins"
 FLOORS = [("uniform", "none"), ("random", "none")]
@@ -64,7 +64,7 @@ def at(row, output):
 # something only where it lies above them.
 
 # %%
-plausible = study.load("crosslingual_plausibility", profile)
+plausible = load("crosslingual_plausibility", profile)
 power = resampling.resample_means(plausible, value="average_precision", unit="input", cells=CELLS)
 excerpts = plausible.drop_duplicates("input")
 n_excerpts = len(excerpts)
@@ -182,7 +182,7 @@ Markdown("; ".join(f"{OUTPUT_NAMES[output]}: {found}" for output, found in ranke
 # floors of its own: {doc}`crosslingual_floors`.
 
 # %%
-rho = study.load("crosslingual_rho", profile)
+rho = load("crosslingual_rho", profile)
 rho = rho[(rho.setting == "main") & rho.language.isin(PAPER_LANGUAGES) & rho.method.isin([*AGGREGATED, *ERASING])]
 # Another seed than for MAP: the two draw from different texts, and their draws are to be independent.
 rho_power = resampling.resample_means(rho, value="rho", unit="input", cells=["model", "language", *CELLS], seed=1)
@@ -316,8 +316,8 @@ Markdown(
 
 # %%
 PRINTED_THRESHOLD = 0.167  # Section 4.3, from e-SNLI
-words = study.load("crosslingual_words", profile)
-thresholds = study.load("crosslingual_threshold", profile).sort_values("seed", ignore_index=True)
+words = load("crosslingual_words", profile)
+thresholds = load("crosslingual_threshold", profile).sort_values("seed", ignore_index=True)
 OWN_THRESHOLD = float(thresholds.threshold[0])  # of one classifier, as in the paper
 lengths = words[words.language == "en"].groupby(["model", "seed", "input"]).size()
 even = float((lengths**-0.5).mean())
@@ -364,7 +364,7 @@ KEY = ["model", "seed", "input", "language"]
 scores = {key: torch.tensor(group.score.to_numpy()) for key, group in words.sort_values("word").groupby(KEY)}
 links = {
     key: list(zip(group.word, group.word_there, strict=True))
-    for key, group in study.load("crosslingual_word_links", profile).groupby(KEY)
+    for key, group in load("crosslingual_word_links", profile).groupby(KEY)
 }
 
 
@@ -598,7 +598,7 @@ figures.save(
 
 # %%
 TEXTS_PER_CLASS = 10
-classes = study.load("crosslingual_predictions", profile).label.nunique()
+classes = load("crosslingual_predictions", profile).label.nunique()
 texts = TEXTS_PER_CLASS * classes
 rows = []
 for language, precision in printed6.precision.items():

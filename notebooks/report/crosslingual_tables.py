@@ -25,19 +25,19 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-from faithbook.engine import study
+from faithbook.engine.run import load, start_run
 from faithbook.papers.zaman_belinkov import AGGREGATED, ERASING, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
 from faithbook.results import claims, figures, page, published, quantities, reference, resampling, scoreboard, tables
 from faithbook.results.figures import OURS, PALETTE, PUBLISHED
 from faithbook.results.labels import row_label
 from faithbook.results.resampling import Interval, highest, less
 
-run = study.start("crosslingual_tables", profile=profile)
+run = start_run("crosslingual_tables", profile=profile)
 figures.theme()
 where = "on the paper's data" if profile == "paper" else "on stand-ins"
 CELLS = ["setting", "model", "language", "method", "aggregation", "output"]
 
-rho = study.load("crosslingual_rho", profile)
+rho = load("crosslingual_rho", profile)
 models = list(dict.fromkeys(rho.model))
 languages = list(dict.fromkeys(rho.language))
 main_languages = [language for language in languages if language in PAPER_LANGUAGES]
@@ -203,7 +203,7 @@ tables.table(
 # than the paper's four that our models read worst; they are named in the table. Full rows are in the download.
 
 # %%
-predictions = study.load("crosslingual_predictions", profile)
+predictions = load("crosslingual_predictions", profile)
 predictions["accuracy"] = (predictions.label == predictions.predicted).astype(float)
 reading = resampling.resample_means(predictions, value="accuracy", unit="input", cells=["model", "language"])
 

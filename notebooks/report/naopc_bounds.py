@@ -28,16 +28,16 @@ import numpy as np
 import pandas as pd
 from scipy.stats import kendalltau
 
-from faithbook.engine import study
+from faithbook.engine.run import has_reference, load, start_run
 from faithbook.results import claims, figures, page, published, reference, resampling, scoreboard, tables
 from faithbook.results.figures import PALETTE
 from faithbook.results.labels import label
 
-run = study.start("naopc_bounds", profile=profile)
+run = start_run("naopc_bounds", profile=profile)
 figures.theme()
-bounds = study.load("naopc_model_bounds", profile)
-scores = study.load("naopc_model_scores", profile)
-robustness = study.load("naopc_robustness", profile)
+bounds = load("naopc_model_bounds", profile)
+scores = load("naopc_model_scores", profile)
+robustness = load("naopc_robustness", profile)
 classifiers = [name for name in run.settings["models"] if name in set(bounds.classifier)]
 datasets = list(dict.fromkeys(bounds.dataset))
 best = bounds[((bounds.length == "short") & (bounds.search == "exact")) | (bounds.length == "long")].assign(
@@ -369,7 +369,7 @@ page.verdict_line(
 # rank methods alike?
 
 # %%
-conventions = study.load("naopc_conventions", profile)
+conventions = load("naopc_conventions", profile)
 rows = []
 for (dataset, classifier, length), group in conventions.groupby(["dataset", "classifier", "length"], sort=False):
     both = {
@@ -415,9 +415,9 @@ for (search, width), group in beams.groupby(["search", "width"], sort=False):
     entry |= {"rows": group.rows.mean(), "rows_exact": group.rows_exact.mean(), "n": len(group)}
     rows.append(entry)
 errors = pd.DataFrame(rows)
-if study.has_reference("naopc_beams"):
+if has_reference("naopc_beams"):
     ends = {"upper_error": "upper_reference", "lower_error": "lower_reference"}
-    earlier = study.load("naopc_beams", profile, reference=True)[["search", "width", *ends]]
+    earlier = load("naopc_beams", profile, reference=True)[["search", "width", *ends]]
     errors = errors.merge(earlier.rename(columns=ends), on=["search", "width"], how="left")
 tables.table(
     errors,

@@ -29,15 +29,15 @@ import pandas as pd
 import torch
 from IPython.display import Markdown, display
 
-from faithbook.engine import study
+from faithbook.engine.run import has_reference, load, start_run
 from faithbook.results import claims, figures, page, published, resampling, scoreboard, tables
 from faithbook.results.figures import OURS, PALETTE, PUBLISHED
 from faithbook.results.resampling import Interval
 from faithlib.bounds import naopc_faults
 
-run = study.start("naopc_released_outputs", profile=profile)
+run = start_run("naopc_released_outputs", profile=profile)
 figures.theme()
-facts = study.load("naopc_released_facts", profile).iloc[0]
+facts = load("naopc_released_facts", profile).iloc[0]
 here = bool(facts.here)
 whole = bool(facts.models == 6)
 
@@ -75,10 +75,8 @@ def matched(ours, theirs, *, tolerance=PRINTED):
 
 def from_reference(name, caption):
     """Without the files: the table as the committed run of the full profile has it, where there is one."""
-    if study.has_reference(name):
-        display(
-            tables.table(study.load(name, reference=True), run, f"{name}_reference", caption=f"{caption} (reference)")
-        )
+    if has_reference(name):
+        display(tables.table(load(name, reference=True), run, f"{name}_reference", caption=f"{caption} (reference)"))
     else:
         display(Markdown("*Not run here, and there is no reference run of this table.*"))
 
@@ -93,8 +91,7 @@ def printed(name, **where):
 # %%
 if here:
     exact, scores, beams, files = (
-        study.load(f"naopc_released_{name}", profile).drop(columns="run_id")
-        for name in ("exact", "aopc", "beams", "files")
+        load(f"naopc_released_{name}", profile).drop(columns="run_id") for name in ("exact", "aopc", "beams", "files")
     )
     models = [name for name in MODELS if name in set(exact.model)]
     n_sentences, n_cells = exact.id.nunique(), len(exact)

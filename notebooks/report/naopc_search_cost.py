@@ -27,15 +27,16 @@ profile = "laptop"
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from IPython.display import Markdown
 from matplotlib.ticker import FuncFormatter, LogLocator
 
-from faithbook.engine import study
+from faithbook.engine.run import has_reference, load, start_run
 from faithbook.results import claims, figures, page, reference, resampling, scoreboard, tables
 from faithbook.results.figures import PALETTE
 
-run = study.start("naopc_search_cost", profile=profile)
+run = start_run("naopc_search_cost", profile=profile)
 figures.theme()
-found = study.load("naopc_search", profile)
+found = load("naopc_search", profile)
 TEXT = ["classifier", "words", "input"]
 best = found.groupby(TEXT).agg(best_upper=("upper", "max"), best_lower=("lower", "min"))
 found = found.join(best, on=TEXT)
@@ -149,9 +150,9 @@ if rows:
         "short of the published search's (negative: they are better)",
         digits=4,
     )
-elif study.has_reference("naopc_aim"):
+elif has_reference("naopc_aim"):
     shown = tables.table(
-        study.load("naopc_aim", profile, reference=True),
+        load("naopc_aim", profile, reference=True),
         run,
         "naopc_aim",
         caption=f"The reference run's answer (the profile `{profile}` has no text of 80 words): pruned searches beside the "
@@ -159,7 +160,7 @@ elif study.has_reference("naopc_aim"):
         digits=4,
     )
 else:
-    shown = study.Markdown("This profile has no text of 80 words, and there is no reference run.")
+    shown = Markdown("This profile has no text of 80 words, and there is no reference run.")
 shown
 
 # %%
@@ -177,7 +178,7 @@ if rows:
     verdict = claims.INCONCLUSIVE if few else claims.HOLDS if len(reached) else claims.FAILS
     line = page.verdict_line(verdict, text)
 else:
-    line = study.Markdown("**Not run** at this profile: 80 words take a beam of width 5 some 30,000 rows a text.")
+    line = Markdown("**Not run** at this profile: 80 words take a beam of width 5 some 30,000 rows a text.")
 line
 
 # %% [markdown]

@@ -26,7 +26,7 @@ import pandas as pd
 import torch
 from IPython.display import Markdown
 
-from faithbook.engine import study
+from faithbook.engine.run import start_run
 from faithbook.papers.edin import aopc
 from faithbook.results import claims, figures, page, scoreboard, tables
 from faithbook.results.figures import PALETTE
@@ -34,7 +34,7 @@ from faithbook.results.resampling import Interval
 from faithlib.bounds import exact_bounds, naopc
 from faithlib.perturb import SetFunction
 
-run = study.start("naopc_toy", profile=profile)
+run = start_run("naopc_toy", profile=profile)
 figures.theme()
 N = 4
 

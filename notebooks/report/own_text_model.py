@@ -43,7 +43,7 @@ import pandas as pd
 import torch
 from IPython.display import Markdown
 
-from faithbook.engine import study
+from faithbook.engine.run import start_run
 from faithbook.own import pages
 from faithbook.own.bring import load_texts, open_model
 from faithbook.own.cost import amount, estimate, fitting_methods
@@ -53,7 +53,7 @@ from faithbook.results.labels import label
 from faithlib.catalogue import FAMILIES
 from faithlib.evaluation import DEFAULT_METHODS, evaluate
 
-run = study.start(
+run = start_run(
     "own_text_model",
     profile=profile,
     model=model,

@@ -45,7 +45,7 @@ import torch
 from IPython.display import Markdown
 from PIL import Image
 
-from faithbook.engine import study
+from faithbook.engine.run import start_run
 from faithbook.own import pages
 from faithbook.own.bring import load_folder, open_model
 from faithbook.own.cost import amount, estimate, fitting_methods
@@ -55,7 +55,7 @@ from faithbook.results.labels import label
 from faithlib.catalogue import FAMILIES
 from faithlib.evaluation import DEFAULT_METHODS, evaluate
 
-run = study.start(
+run = start_run(
     "own_vision_model",
     profile=profile,
     model=model,

@@ -26,17 +26,17 @@ import pandas as pd
 import torch
 from IPython.display import Markdown, display
 
-from faithbook.engine import study
+from faithbook.engine.run import load, start_run
 from faithbook.results import claims, figures, reference, resampling, tables
 from faithbook.results.figures import PALETTE
 from faithbook.results.labels import label
 from faithlib.metrics import saco
 
-run = study.start("saco_deviations", profile=profile)
+run = start_run("saco_deviations", profile=profile)
 figures.theme()
-varied = study.load("saco_settings", profile)
-scores = study.load("saco_scores", profile)
-groups = study.load("saco_group_counts", profile)
+varied = load("saco_settings", profile)
+scores = load("saco_scores", profile)
+groups = load("saco_group_counts", profile)
 METRICS = ["saco", "auc", "aopc_morf", "log_odds", "aopc_lerf"]
 METHODS = [
     "integrated_gradients",
@@ -300,7 +300,7 @@ shown("saco_s5", "S5, number of groups: other number less ten", "5 groups", "20 
 #   stored, a few of each data set.
 
 # %%
-steps = study.load("saco_steps", profile)
+steps = load("saco_steps", profile)
 UNIT = ["dataset", "input"]
 
 
@@ -379,7 +379,7 @@ Markdown(f"Constant maps, all models and pictures of this run: {said or 'none'}.
 # SaCo when negative scores are set to zero and the groups stay as they are.
 
 # %%
-maps = study.load("saco_maps", profile)
+maps = load("saco_maps", profile)
 maps = maps.assign(below=(maps.score < 0).astype(float), negative=maps.score.clip(upper=0).abs(), size=maps.score.abs())
 per_map = maps.groupby([*UNIT, "method"], sort=False).agg(
     below=("below", "mean"), negative=("negative", "sum"), size=("size", "sum")

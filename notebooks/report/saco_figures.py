@@ -31,15 +31,15 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-from faithbook.engine import study
+from faithbook.engine.run import load, start_run
 from faithbook.results import claims, figures, page, published, reference, resampling, scoreboard, tables
 from faithbook.results.figures import OURS, PALETTE, PUBLISHED
 from faithbook.results.labels import label
 from faithbook.results.resampling import Interval
 
-run = study.start("saco_figures", profile=profile)
+run = start_run("saco_figures", profile=profile)
 figures.theme()
-scores = study.load("saco_scores", profile)
+scores = load("saco_scores", profile)
 # Which way each metric is better: times its sign, higher is better everywhere.
 SIGN = {"saco": 1, "auc": -1, "aopc_morf": 1, "log_odds": -1, "aopc_lerf": -1}
 EXISTING = tuple(name for name in SIGN if name != "saco")
@@ -76,7 +76,7 @@ def counted(verdicts, wanted=claims.HOLDS):
 # mean of its picture.
 
 # %%
-pictures, maps, steps = (study.load(f"saco_{name}", profile) for name in ("pictures", "maps", "steps"))
+pictures, maps, steps = (load(f"saco_{name}", profile) for name in ("pictures", "maps", "steps"))
 first = pictures.iloc[0]
 
 
@@ -765,7 +765,7 @@ figures.save(
 
 # %%
 HALF_WIDTH = 0.05
-groups = study.load("saco_group_counts", profile)
+groups = load("saco_group_counts", profile)
 at_random = pd.concat([scores[["dataset", "model", "k", "input", "method", "draw", "saco"]], groups])
 at_random = at_random[at_random.method == "random"]
 floor = resampling.over_inputs(at_random, value="saco", cells=["dataset", "k"])

@@ -26,14 +26,14 @@ import pandas as pd
 import scipy.stats
 from IPython.display import Markdown
 
-from faithbook.engine import study
+from faithbook.engine.run import load, start_run
 from faithbook.results import claims, figures, quantities, reference, resampling, tables
 from faithbook.results.figures import OURS, PALETTE
 from faithbook.results.labels import label
 
-run = study.start("saco_random", profile=profile)
+run = start_run("saco_random", profile=profile)
 figures.theme()
-scores = study.load("saco_scores", profile)
+scores = load("saco_scores", profile)
 # Which way each metric is better: times its sign, higher is better everywhere.
 SIGN = {"saco": 1, "auc": -1, "aopc_morf": 1, "log_odds": -1, "aopc_lerf": -1}
 CELL = ["metric", "method"]
@@ -388,7 +388,7 @@ tables.table(
 # the mean to within .02 of zero (95 %), with one random map and one model to a picture.
 
 # %%
-groups = study.load("saco_group_counts", profile)
+groups = load("saco_group_counts", profile)
 columns = ["dataset", "model", "k", "input", "draw", "saco"]
 at_random = pd.concat([frame.loc[frame.method == "random", columns] for frame in (scores, groups)], ignore_index=True)
 parts = {

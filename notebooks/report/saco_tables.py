@@ -30,7 +30,8 @@ import pandas as pd
 import torch
 from IPython.display import Markdown
 
-from faithbook.engine import study
+from faithbook.engine.profiles import find_profile
+from faithbook.engine.run import load, start_run
 from faithbook.models.load import cards
 from faithbook.results import claims, figures, page, published, reference, resampling, scoreboard, tables
 from faithbook.results.figures import OURS, PUBLISHED
@@ -38,7 +39,7 @@ from faithbook.results.labels import label
 from faithbook.results.resampling import Interval, highest, less, lowest
 from faithlib.metrics import saco
 
-run = study.start("saco_tables", profile=profile)
+run = start_run("saco_tables", profile=profile)
 figures.theme()
 FAMILIES = {
     "gradient": ["integrated_gradients", "grad_cam"],
@@ -50,8 +51,8 @@ RAW, ROLLOUT, LAST, ALL = "raw_attention", "rollout", "last_layer_attention_with
 VARIANTS = [RAW, ROLLOUT, LAST, ALL]
 KS, MID = [5, 10, 20], 10
 
-main = study.load("saco_scores", profile)
-groups = study.load("saco_group_counts", profile)
+main = load("saco_scores", profile)
+groups = load("saco_group_counts", profile)
 CELLS = ["dataset", "model", "method", "k"]
 scores = pd.concat([main[[*CELLS, "input", "draw", "saco"]], groups[[*CELLS, "input", "draw", "saco"]]])
 datasets = list(dict.fromkeys(scores.dataset))
@@ -604,7 +605,7 @@ evenly = torch.arange(5, 0, -1, dtype=torch.double).expand(len(orders), -1)
 values = saco(evenly, orders)
 upper, lower = torch.triu_indices(5, 5, offset=1)
 obeyed = (orders[:, upper] > orders[:, lower]).double().mean().item()
-paper = study.profile("paper").settings
+paper = find_profile("paper").settings
 patch = {int(re.search(r"patch(\d+)", a["name"])[1]) for a in paper["vision_classifiers"]["architectures"].values()}
 ARITHMETIC, ORDERS, SET_UP = "from Table 1", "all orders of five drops", "paper profile"
 again = {

@@ -20,10 +20,11 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from IPython.display import Markdown
 
-from faithbook.engine import study
+from faithbook.engine.profiles import find_profile
+from faithbook.engine.run import has_reference, load, start_run
 from faithbook.results import claims, figures, page, published, scoreboard
 
-run = study.start("scoreboard", profile=profile)
+run = start_run("scoreboard", profile=profile)
 figures.theme()
 PAPERS = {
     "zhao_aletras_2023": "Zhao & Aletras 2023 (Soft-NS, Soft-NC)",
@@ -40,18 +41,18 @@ COLOURS = {
     claims.NOT_RUN: "#CCCCCC",
     claims.NOT_RECOMPUTABLE: "#888888",
 }
-board = scoreboard.board(study.load("verdicts", profile))
+board = scoreboard.board(load("verdicts", profile))
 run.save(board, "scoreboard", format="csv")
 reference = {}
-if study.has_reference("scoreboard"):
-    reference = study.load("scoreboard", reference=True).set_index("id").verdict
+if has_reference("scoreboard"):
+    reference = load("scoreboard", reference=True).set_index("id").verdict
 counts = board.groupby(["paper", "verdict"]).size().unstack(fill_value=0)
 counts = counts.reindex(index=list(PAPERS), columns=claims.VERDICTS, fill_value=0)
 
 # %%
 words = ", ".join(f"{page.badge(word)} {number}" for word, number in board.verdict.value_counts().items())
 summary = (
-    f"Profile `{profile}`: {study.profile(profile).about}\n\n"
+    f"Profile `{profile}`: {find_profile(profile).about}\n\n"
     f"Of {len(board)} tables, figures and claims of the four papers and questions of our own: {words}."
 )
 # The landing page includes this file: the same words, and how each claim fared.

@@ -18,14 +18,14 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from faithbook.engine import study
+from faithbook.engine.run import load, start_run
 from faithbook.results import claims, figures, page, quantities, reference, resampling, tables
 from faithbook.results.figures import PALETTE
 from faithbook.results.labels import label
 
-run = study.start("soft_appendix", profile=profile)
+run = start_run("soft_appendix", profile=profile)
 figures.theme()
-table = study.load("soft_appendix", profile)
+table = load("soft_appendix", profile)
 # One name per setting: perturbation and, where it has one, variance.
 table["setting"] = [
     name if pd.isna(variance) else f"{name} {variance:g}"

@@ -26,16 +26,17 @@ import pandas as pd
 import torch
 from IPython.display import Markdown, display
 
-from faithbook.engine import study
+from faithbook.engine.profiles import settings_of
+from faithbook.engine.run import load, start_run
 from faithbook.results import claims, figures, page, published, quantities, reference, resampling, tables
 from faithbook.results.figures import OURS, PALETTE, PUBLISHED
 from faithbook.results.labels import label
 from faithlib.metrics import soft_nc, soft_ns
 
-run = study.start("soft_deviations", profile=profile)
+run = start_run("soft_deviations", profile=profile)
 figures.theme()
-scores = study.load("soft_scores", profile)
-variants = study.load("soft_variants", profile)
+scores = load("soft_scores", profile)
+variants = load("soft_variants", profile)
 UNIT = ["dataset", "input"]
 SAME = ["dataset", "model_seed", "input", "metric"]
 METRICS = ("ns", "nc", "soft_ns", "soft_nc")
@@ -120,7 +121,7 @@ Markdown(f"An attribution of 1 for every token (mean over data sets, n = {n_defi
 # random scores do, and both metrics count that against it, whichever tokens it chose.
 
 # %%
-examples = study.load("soft_examples", profile)
+examples = load("soft_examples", profile)
 kept = quantities.kept_shares(examples).table()
 n_examples = len(examples[UNIT].drop_duplicates())
 real_kept = kept[kept.method != "random"].sort_values("estimate")
@@ -551,7 +552,7 @@ shown("soft_clip", "Clipping and precision: effect on all metrics", "clip=releas
 # attribution share their random numbers, which already makes the single draw steadier than independent ones would be.
 
 # %%
-draws = study.settings("soft_metrics", profile)["draws"]
+draws = settings_of("soft_metrics", profile)["draws"]
 many = quantities.against_random(soft)
 once = quantities.against_random(soft.assign(value=soft.value_one_draw))
 paired = many.merge(once[[*SAME, "method", "win"]], on=[*SAME, "method"], suffixes=("", "_once"))

@@ -21,7 +21,7 @@ import pandas as pd
 import torch
 from IPython.display import Markdown, display
 
-from faithbook.engine import study
+from faithbook.engine.run import load, start_run
 from faithbook.models.load import load_model
 from faithbook.papers.zhao_aletras import STAND_INS
 from faithbook.results import claims, figures, page, published, quantities, reference, resampling, scoreboard, tables
@@ -35,7 +35,7 @@ from faithlib.masks import position_in_rank
 from faithlib.perturb import Perturber
 from faithlib.scoring import hard_scores, soft_scores
 
-run = study.start("soft_examples", profile=profile)
+run = start_run("soft_examples", profile=profile)
 figures.theme()
 first_task = next(iter(run.settings["models"]))
 
@@ -194,8 +194,8 @@ run.provenance(n=1, note="one sentence; the soft intervals are over random draws
 
 # %%
 EXCERPT = 60
-examples = study.load("soft_examples", profile)
-scores = study.load("soft_scores", profile)
+examples = load("soft_examples", profile)
+scores = load("soft_scores", profile)
 datasets = [name for name in run.settings["models"] if name in set(scores.dataset)]
 example_source = published.table("soft_table4_examples")
 paper_method = example_source[example_source.method != "random"].groupby("dataset", sort=False).method.first()

@@ -20,16 +20,16 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from faithbook.engine import study
+from faithbook.engine.run import load, start_run
 from faithbook.papers.zhao_aletras import STAND_INS
 from faithbook.results import claims, figures, page, published, quantities, reference, resampling, scoreboard, tables
 from faithbook.results.figures import PALETTE
 from faithbook.results.labels import LABELS, label
 from faithbook.results.resampling import Interval
 
-run = study.start("soft_figures", profile=profile)
+run = start_run("soft_figures", profile=profile)
 figures.theme()
-scores = study.load("soft_scores", profile)
+scores = load("soft_scores", profile)
 datasets = [name for name in run.settings["models"] if name in set(scores.dataset)]
 methods = [name for name in LABELS if name in set(scores.method)]
 hard = scores[scores.metric.isin(["ns", "nc"])]

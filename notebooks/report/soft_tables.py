@@ -20,7 +20,8 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from IPython.display import Markdown
 
-from faithbook.engine import study
+from faithbook.engine.profiles import find_profile
+from faithbook.engine.run import load, start_run
 from faithbook.models.load import cards
 from faithbook.papers.zhao_aletras import STAND_INS
 from faithbook.results import (
@@ -41,12 +42,12 @@ from faithbook.results.resampling import Interval, less
 from faithbook.sources.data import load_dataset
 from faithlib.errors import DataError
 
-run = study.start("soft_tables", profile=profile)
+run = start_run("soft_tables", profile=profile)
 figures.theme()
 UNIT = ["dataset", "input"]
 METRICS = ["nc", "soft_nc", "ns", "soft_ns"]
 PAIRS = {"nc": "soft_nc", "ns": "soft_ns"}
-scores = study.load("soft_scores", profile)
+scores = load("soft_scores", profile)
 datasets = [name for name in run.settings["models"] if name in set(scores.dataset)]
 source = {name: STAND_INS.get(name, name) for name in datasets}  # the paper's data set that ours stands in for
 own_data = all(name == of for name, of in source.items())
@@ -447,7 +448,7 @@ Markdown(words)
 # less than they do under Soft-NC: either counts against it, whichever tokens it chose.
 
 # %%
-examples = study.load("soft_examples", profile)
+examples = load("soft_examples", profile)
 shares = quantities.kept_shares(examples).table()
 shares = shares.sort_values("method", key=lambda c: c.map(list(LABELS).index), ignore_index=True)
 soft_share = fair[fair.metric.isin(PAIRS.values())].pivot_table(index="method", columns="metric", values="estimate")
@@ -473,7 +474,7 @@ run.provenance(n=n_inputs)
 
 # %%
 table5 = published.table("soft_table5").rename(columns={"value": "published"})
-theirs = study.profile("paper").settings["soft"]["training"]
+theirs = find_profile("paper").settings["soft"]["training"]
 ours = {source[name]: block for name, block in run.settings["training"].items() if name in source}
 stands_in = {of: name for name, of in source.items()}
 table5["paper_profile"] = [float(theirs[r.dataset][r.setting]) for r in table5.itertuples()]

@@ -16,11 +16,12 @@ profile = "laptop"
 import pandas as pd
 from IPython.display import Markdown
 
-from faithbook.engine import study
+from faithbook.engine.profiles import find_profile
+from faithbook.engine.run import load_manifests, start_run
 from faithbook.results import tables
 
-run = study.start("status", profile=profile)
-manifests = study.manifests(profile)
+run = start_run("status", profile=profile)
+manifests = load_manifests(profile)
 computed = manifests[manifests.kind == "compute"]
 
 
@@ -37,7 +38,7 @@ def several(values):
 # %%
 hours, minutes = divmod(round(manifests.seconds.sum() / 60), 60)
 Markdown(
-    f"Profile `{profile}`: {study.profile(profile).about}\n\n"
+    f"Profile `{profile}`: {find_profile(profile).about}\n\n"
     f"{len(manifests)} runs ({len(computed)} of them computations) took {hours} h {minutes} min of notebook time "
     f"in all (several may run at once); the core was asked for {column(computed, 'rows_asked').sum():,.0f} model rows and ran "
     f"{column(computed, 'rows_run').sum():,.0f}."

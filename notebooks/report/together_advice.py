@@ -29,17 +29,17 @@ import pandas as pd
 import seaborn as sns
 from IPython.display import Markdown
 
-from faithbook.engine import study
+from faithbook.engine.run import load, start_run
 from faithbook.results import claims, figures, resampling, tables
 from faithbook.results.labels import label
 from faithlib.catalogue import FAITHFULNESS, FAMILIES
 
-run = study.start("together_advice", profile=profile)
+run = start_run("together_advice", profile=profile)
 figures.theme()
-telling = study.load("diagnosticity_of_metrics", profile).set_index(["modality", "metric"])
-preferred = study.load("truth_preferred", profile).set_index(["modality", "model", "metric"])
-tracking = study.load("truth_tracked", profile).set_index(["modality", "model", "metric"])
-lost = study.load("truth_lost", profile).set_index(["modality", "metric"])
+telling = load("diagnosticity_of_metrics", profile).set_index(["modality", "metric"])
+preferred = load("truth_preferred", profile).set_index(["modality", "model", "metric"])
+tracking = load("truth_tracked", profile).set_index(["modality", "model", "metric"])
+lost = load("truth_lost", profile).set_index(["modality", "metric"])
 modalities = list(dict.fromkeys(telling.index.get_level_values("modality")))
 ANSWERS = {claims.HOLDS: "yes", claims.FAILS: "no", claims.INCONCLUSIVE: "unsure"}
 OF = {name: family for family, one in FAMILIES.items() for name in one.directions}

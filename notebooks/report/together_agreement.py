@@ -29,16 +29,16 @@ from scipy.cluster.hierarchy import average, fcluster, leaves_list
 from scipy.spatial.distance import squareform
 from scipy.stats import rankdata
 
-from faithbook.engine import study
+from faithbook.engine.run import load, start_run
 from faithbook.results import claims, figures, page, published, reference, resampling, scoreboard, tables
 from faithbook.results.figures import PALETTE
 from faithbook.results.labels import label
 from faithbook.results.resampling import less, lowest
 from faithlib.catalogue import FAITHFULNESS, FAMILIES
 
-run = study.start("together_agreement", profile=profile)
+run = start_run("together_agreement", profile=profile)
 figures.theme()
-values = study.load("together_values", profile)
+values = load("together_values", profile)
 values["good"] = values.value.where(values.direction == "higher", -values.value)
 modalities = list(dict.fromkeys(values.modality))
 n_inputs = values.groupby("modality").apply(lambda part: len(part[["dataset", "input"]].drop_duplicates()))

@@ -25,15 +25,15 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-from faithbook.engine import study
+from faithbook.engine.run import load, start_run
 from faithbook.results import claims, figures, page, published, quantities, reference, resampling, scoreboard, tables
 from faithbook.results.figures import PALETTE
 from faithbook.results.labels import label
 from faithlib.catalogue import FAITHFULNESS, FAMILIES
 
-run = study.start("together_diagnosticity", profile=profile)
+run = start_run("together_diagnosticity", profile=profile)
 figures.theme()
-values = study.load("together_values", profile)
+values = load("together_values", profile)
 values["good"] = values.value.where(values.direction == "higher", -values.value)
 modalities = list(dict.fromkeys(values.modality))
 n_inputs = values.groupby("modality").apply(lambda part: len(part[["dataset", "input"]].drop_duplicates()))
@@ -64,7 +64,7 @@ def inputs_needed(modality, metric):
     return np.ceil((POWERED * shares.std() / gain) ** 2) if gain > 0 and len(shares) > 1 else np.nan
 
 
-prices = study.load("together_costs", profile)
+prices = load("together_costs", profile)
 WHOLE = ["every metric", "all but NAOPC"]
 alone = prices[prices.what.isin(FAMILIES)]
 rows_of = (alone.rows_run / alone.inputs).groupby([alone.modality, alone.what]).mean()
@@ -188,7 +188,7 @@ tables.table(
 # %%
 SOFT = list(FAMILIES["soft"].directions)
 ON = ["modality", "dataset", "input", "metric"]
-controls = study.load("together_controls", profile)
+controls = load("together_controls", profile)
 drawn = values[values.metric.isin(SOFT)].merge(controls[[*ON, "method"]].drop_duplicates(), on=[*ON, "method"])
 own = drawn[drawn.method != "random"].assign(of=lambda frame: frame.method)
 elsewhere = controls[(controls.control == "shuffled") & (controls.method != "random")]
@@ -267,7 +267,7 @@ figures.save(
 # good on texts. Agreement with a second input tells noise from attributions, and does not tell reasons from habits.
 
 # %%
-mirrored = study.load("together_mirrored", profile)
+mirrored = load("together_mirrored", profile)
 rho = resampling.over_inputs(mirrored, value="rho", cells=["method"])
 over_noise = resampling.over_inputs(
     quantities.against_random(mirrored.assign(metric="rho"), on=["dataset", "input"], value="rho"),

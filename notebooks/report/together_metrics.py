@@ -45,7 +45,7 @@ from IPython.display import Markdown, display
 from sklearn.metrics import auc as area
 from sklearn.metrics import precision_recall_curve
 
-from faithbook.engine import study
+from faithbook.engine.run import start_run
 from faithbook.models.load import load_model
 from faithbook.results import figures, resampling, tables
 from faithbook.results.figures import OURS, PALETTE, PUBLISHED
@@ -60,7 +60,7 @@ from faithlib.inputs import TextInputs
 from faithlib.masks import top_ratio
 from faithlib.perturb import Perturber, costs
 
-run = study.start("together_metrics", profile=profile)
+run = start_run("together_metrics", profile=profile)
 figures.theme()
 EXAMPLE = "pair-D10-1038-approach-abstract-yes"
 # Words of an excerpt, excerpts, draws of a soft metric (and of its replay on the example): the same in every profile.

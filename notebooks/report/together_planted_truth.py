@@ -35,15 +35,15 @@ import pandas as pd
 import seaborn as sns
 from IPython.display import Markdown
 
-from faithbook.engine import study
+from faithbook.engine.run import load, start_run
 from faithbook.results import claims, figures, page, published, reference, resampling, scoreboard, tables
 from faithbook.results.figures import PALETTE
 from faithbook.results.labels import label
 from faithlib.catalogue import FAITHFULNESS, FAMILIES
 
-run = study.start("together_planted_truth", profile=profile)
+run = start_run("together_planted_truth", profile=profile)
 figures.theme()
-values = study.load("together_planted_values", profile)
+values = load("together_planted_values", profile)
 values["good"] = values.value.where(values.direction == "higher", -values.value)
 modalities = list(dict.fromkeys(values.modality))
 models = list(dict.fromkeys(values.model))
@@ -63,7 +63,7 @@ n_least = int(values.groupby(["modality", "model"]).input.nunique().min())
 # randomly erased copies.
 
 # %%
-reasons = study.load("together_reasons", profile)
+reasons = load("together_reasons", profile)
 tables.table(
     reasons.drop(columns="run_id").set_index("modality").reset_index(),
     run,

@@ -43,17 +43,18 @@ import transformers
 from sklearn.metrics import balanced_accuracy_score, f1_score
 from tqdm.auto import tqdm
 
-from faithbook.engine import study
+from faithbook.engine.profiles import find_profile
 from faithbook.models.adversarial import worst_shift
 from faithbook.models.encoders import encoder_folder, word_embeddings
-from faithbook.models.load import CHECKPOINTS, load_model
+from faithbook.models.load import load_model
 from faithbook.models.lstm import LstmClassifier
+from faithbook.paths import checkpoints_dir
 from faithbook.sources import home_assistant
 from faithbook.sources.data import load_dataset, load_parallel
 
 started = time.time()
 torch.manual_seed(seed)
-settings = study.profile(profile).settings
+settings = find_profile(profile).settings
 
 
 def gathered(key):
@@ -70,7 +71,7 @@ training = gathered("training")[dataset] | (gathered("training_of")[classifier] 
 epochs, batch_size, rank, hidden = (training.get(key, 0) for key in ("epochs", "batch_size", "rank", "hidden"))
 kind = "text" if rank or hidden else "paper"
 name = "-".join(part for part in (dataset, classifier, f"seed{seed}") if part)
-target = Path(folder) if folder else CHECKPOINTS / kind / name
+target = Path(folder) if folder else checkpoints_dir() / kind / name
 train, dev = (load_dataset(dataset, split, n=limit or None) for split in ("train", "dev"))
 test = load_dataset(MEASURED_ON.get(dataset, dataset), "test", n=limit or None)
 named = encoder or training["model"]

@@ -42,18 +42,19 @@ from timm.data.random_erasing import RandomErasing
 from torch.nn import functional
 from tqdm.auto import tqdm
 
-from faithbook.engine import study
-from faithbook.models.load import CHECKPOINTS, load_model
+from faithbook.engine.profiles import settings_of
+from faithbook.models.load import load_model
+from faithbook.paths import checkpoints_dir
 from faithbook.sources.images import as_inputs, load_pictures
 
 started = time.time()
 torch.manual_seed(seed)
-settings = study.settings("vision_classifiers", profile)
+settings = settings_of("vision_classifiers", profile)
 kind = settings["kind"]
 architecture = settings["architectures"][model]
 training = settings["training"][dataset] | architecture.get("training", {})
 epochs = training["epochs"][model] if isinstance(training["epochs"], dict) else training["epochs"]
-target = Path(folder) if folder else CHECKPOINTS / kind / f"{dataset}-{model}-seed{seed}"
+target = Path(folder) if folder else checkpoints_dir() / kind / f"{dataset}-{model}-seed{seed}"
 train, dev, held_out = (load_pictures(dataset, split, n=limit or None) for split in ("train", "dev", "held_out"))
 
 # %% [markdown]
@@ -86,7 +87,7 @@ network = timm.create_model(
     **model_args,
 )
 if training["start_from"]:
-    earlier = CHECKPOINTS / kind / f"{training['start_from']}-{model}-seed{seed}" / "model.safetensors"
+    earlier = checkpoints_dir() / kind / f"{training['start_from']}-{model}-seed{seed}" / "model.safetensors"
     learned = {k: v for k, v in safetensors.torch.load_file(earlier).items() if not k.startswith("head.")}
     network.load_state_dict(learned, strict=False)  # all but the head, which has other classes
 device = "cuda" if torch.cuda.is_available() else "cpu"

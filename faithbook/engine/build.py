@@ -1,0 +1,230 @@
+"""Running notebooks: one into a folder of its own, or through Snakemake all of a profile that are not there yet.
+
+Everything can be killed at any moment and started again: a lock that dies with its process, and one atomic rename a
+run, are all the state there is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from faithbook.engine.digests import code_digest
+from faithbook.engine.plan import MANIFEST, NOTEBOOK, Job, plan
+from faithbook.engine.run import RUN_VARIABLE
+from faithbook.paths import results_dir, root
+from faithlib.errors import DataError, FaithlibError
+
+
+class RunError(FaithlibError):
+    """A notebook that raised, or a book that would not build."""
+
+
+def run_job(job: Job) -> bool:
+    """Execute a notebook unless its run is whole already; returns whether anything ran.
+
+    A notebook that raises leaves its partial copy at `job.failed`, and nothing at `job.folder`.
+    """
+    if job.done:
+        return False
+    for earlier in job.upstream:
+        if not earlier.done:
+            raise DataError(
+                f"{job.label} reads {earlier.label}, which has not run; make book PROFILE={job.profile} does"
+            )
+    parent = job.folder.parent
+    parent.mkdir(parents=True, exist_ok=True)
+    with locked(parent / f".{job.folder.name}.lock"):
+        if job.manifest.is_file():  # another process made it while this one waited
+            return False
+        for left in _unfinished(job):  # by a process that was killed: the lock says it is not alive
+            shutil.rmtree(left, ignore_errors=True)
+        folder = Path(tempfile.mkdtemp(prefix=f".{job.folder.name}.", suffix=".tmp", dir=parent))
+        try:
+            _execute(job, folder)
+            folder.chmod(0o755)
+            shutil.rmtree(job.folder, ignore_errors=True)  # without its manifest it is no run: somebody took that away
+            folder.rename(job.folder)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    for left in parent.glob(f"{job.slug}-*.failed.ipynb"):
+        left.unlink()
+    return True
+
+
+def _unfinished(job: Job) -> list[Path]:
+    return list(job.folder.parent.glob(f".{job.folder.name}.*.tmp"))
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold a lock that the operating system gives up with the process, however that ends."""
+    with path.open("w") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        yield
+
+
+def _execute(job: Job, folder: Path) -> None:
+    import jupytext
+    import papermill
+
+    notebook = jupytext.read(job.source)
+    notebook["metadata"]["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    upstream = [str(earlier.folder) for earlier in job.upstream]
+    told = json.dumps({"source": str(job.source), "folder": str(folder), "run_id": job.run_id, "upstream": upstream})
+    executed = folder / NOTEBOOK
+    with _environment({RUN_VARIABLE: told, **_threads()}):
+        try:
+            papermill.execute_notebook(
+                notebook,
+                executed,
+                dict(job.parameters),
+                kernel_name="python3",
+                progress_bar=False,
+                cwd=str(root()),
+            )
+        except papermill.PapermillExecutionError as error:
+            executed.replace(job.failed)
+            raise RunError(
+                f"{job.label} raised {error.ename}: {error.evalue}\n{_cause(error.traceback)}\n"
+                f"its partial notebook is {job.failed}"
+            ) from None
+    if job.kind == "train":  # leaves checkpoints with cards of their own, not results
+        (folder / MANIFEST).write_text(json.dumps({"run_id": job.run_id, "parameters": dict(job.parameters)}) + "\n")
+    if not (folder / MANIFEST).is_file():
+        executed.replace(job.failed)
+        raise RunError(
+            f"{job.label} came to its end without `run.finish()`, which must be its last cell; see {job.failed}"
+        )
+
+
+def _cause(traceback: Sequence[str]) -> str:
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(traceback))
+    return "\n".join(f"  | {line}" for line in plain.splitlines()[-12:])
+
+
+def _threads() -> dict[str, str]:
+    """Two notebooks at one thread each are faster on two cores than one after the other at two threads."""
+    number = os.environ.get("FAITHLIB_THREADS", "1")
+    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+    return {**dict.fromkeys(names, number), "TOKENIZERS_PARALLELISM": "false"}
+
+
+@contextlib.contextmanager
+def _environment(values: Mapping[str, str]) -> Iterator[None]:
+    before = dict(os.environ)
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def build(profile: str, *, cores: int | None = None, extra: Sequence[str] = ()) -> tuple[Job, ...]:
+    """Run every notebook of the plan that is not there yet, showing a line for each; returns the plan.
+
+    A second build of the profile waits for the first: Snakemake plans once, and would do again what the other has done
+    since.
+    """
+    folder = results_dir(profile)
+    folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder / "build.lock"):
+        return _build(profile, cores, extra)
+
+
+def _build(profile: str, cores: int | None, extra: Sequence[str]) -> tuple[Job, ...]:
+    began = time.time()
+    jobs = plan(profile)
+    todo = [job for job in jobs if not job.done]
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(f"profile {profile}: {len(jobs)} notebooks, {len(jobs) - len(todo)} of them done before")
+    if not todo:
+        return jobs
+    folder = results_dir(profile)
+    log = folder / "snakemake.log"
+    with log.open("wb") as stream:
+        process = subprocess.Popen(
+            _snakemake(profile, cores, extra), stdout=stream, stderr=subprocess.STDOUT, cwd=folder
+        )
+        try:
+            _watch(process, todo, began, console)
+        finally:
+            if process.poll() is None:  # told to stop: Snakemake stops its notebooks and ends
+                process.terminate()
+                process.wait(timeout=60)
+    if process.returncode or not all(job.done for job in todo):
+        raise RunError(_why(todo, log))
+    console.print(f"{len(todo)} notebooks in {minutes(time.time() - began)}")
+    return jobs
+
+
+def _snakemake(profile: str, cores: int | None, extra: Sequence[str]) -> list[str]:
+    number = cores or (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    return [
+        *(sys.executable, "-m", "snakemake", "--snakefile", str(root() / "notebooks" / "Snakefile")),
+        *("--cores", str(number), "--config", f"profile={profile}", "--keep-going", "--quiet", "all"),
+        # A run that is there is whole and belongs to exactly these inputs: Snakemake need remember nothing of its own.
+        *("--nolock", "--ignore-incomplete", "--drop-metadata", "--rerun-triggers", "mtime"),
+        *extra,
+    ]
+
+
+def _watch(process: subprocess.Popen[bytes], todo: Sequence[Job], began: float, console: Console) -> None:
+    """A line for each notebook as it ends; on a terminal also what runs now, and for how long."""
+    waiting, since = list(todo), dict[str, float]()
+    with console.status("starting") as status:
+        while True:
+            ended = process.poll() is not None
+            for job in list(waiting):
+                if job.done or _has_failed(job, began):
+                    waiting.remove(job)
+                    seconds = time.time() - since.get(job.label, began)
+                    word = "done  " if job.done else "FAILED"
+                    console.print(
+                        f"[{len(todo) - len(waiting):>3}/{len(todo)}] {word} {job.label:<36} {seconds:6.1f} s",
+                        markup=False,
+                    )
+                elif _unfinished(job):
+                    since.setdefault(job.label, time.time())
+            running = [f"{job.label} {time.time() - since[job.label]:.0f} s" for job in waiting if job.label in since]
+            status.update(f"{minutes(time.time() - began)}: {', '.join(running) or 'scheduling'}")
+            if ended:
+                return
+            time.sleep(0.3)
+
+
+def _has_failed(job: Job, began: float) -> bool:
+    return job.failed.is_file() and job.failed.stat().st_mtime >= began
+
+
+def _why(todo: Sequence[Job], log: Path) -> str:
+    missing = [job for job in todo if not job.done]
+    code_digest.cache_clear()
+    if {job.folder for job in missing} - {job.folder for job in plan(todo[0].profile)}:
+        return "notebooks, library, settings or data changed during the build: run the same command again"
+    broken = [job for job in missing if job.failed.is_file()]
+    text = log.read_text(encoding="utf-8", errors="replace")
+    told = re.findall(r"^faithlib: .*(?:\n(?!faithlib: |Error|\[).*)*", text, flags=re.MULTILINE)
+    lines = [f"{len(missing)} of {len(todo)} notebooks did not end ({len(broken)} raised, the others wait for them)"]
+    lines += told or [f"the end of {log}:", *text.splitlines()[-25:]]
+    lines.append(
+        "earlier results are untouched; mend the cause and run the same command again: finished notebooks stay done"
+    )
+    return "\n".join(lines)
+
+
+def minutes(seconds: float) -> str:
+    return f"{int(seconds // 60)} min {int(seconds % 60):02d} s"

@@ -1,0 +1,57 @@
+"""Facts about the machine and the code, for manifests and the status page."""
+
+from __future__ import annotations
+
+import functools
+import importlib.metadata
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+from faithbook.paths import root
+
+_SHOWN_VERSIONS = ("faithlib", "torch", "transformers", "peft", "captum", "numpy", "scipy", "pandas")
+
+
+@functools.cache
+def commit() -> str:
+    """The commit the repository stands at, with a mark where files differ from it; "unknown" outside git."""
+
+    def git(*words: str) -> str:
+        return subprocess.run(
+            ["git", "-C", str(root()), *words], capture_output=True, text=True, check=True, timeout=20
+        ).stdout
+
+    try:
+        changed = " with changes" if git("status", "--porcelain", "--untracked-files=no").strip() else ""
+        return git("rev-parse", "--short=12", "HEAD").strip() + changed
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the packages whose numbers the results depend on."""
+    found = {"python": platform.python_version()}
+    for name in _SHOWN_VERSIONS:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def device() -> str:
+    """The name of the accelerator a notebook could use, or "cpu"; does not import torch for the sake of the answer."""
+    torch = sys.modules.get("torch")
+    return str(torch.cuda.get_device_name(0)) if torch is not None and torch.cuda.is_available() else "cpu"
+
+
+@functools.cache
+def processor() -> str:
+    """The name of the processor, as the operating system gives it."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()

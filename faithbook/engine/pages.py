@@ -1,0 +1,159 @@
+"""The book: executed reports beside the prose, and the pages made of both."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from faithbook.engine.build import RunError, build, locked, minutes
+from faithbook.engine.plan import MANIFEST, NOTEBOOK, Job
+from faithbook.paths import results_dir, root
+
+READER_PROFILE = "laptop"  # its book is built in place, in book/; the books of other profiles under their results
+_TABLES = "tables"
+BOARD = Path("scoreboard.csv")
+_JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"  # its command need not be on the PATH
+
+
+def book(profile: str, *, cores: int | None = None, extra: Sequence[str] = ()) -> Path:
+    """Run what is missing and build the book; returns its first page. Nothing changed: nothing is built."""
+    began = time.time()
+    jobs = build(profile, cores=cores, extra=extra)
+    with locked(results_dir(profile) / "book.lock"):  # a second build waits, and then finds the pages there
+        source = stage(profile, jobs)
+        html = source / "_build" / "html"
+        stamp = source / "_build" / "made-from"
+        content = _source_digest(source)
+        if stamp.is_file() and stamp.read_text() == content and (html / "index.html").is_file():
+            return html / "index.html"
+        stamp.unlink(missing_ok=True)
+        _pages(source)
+        stamp.write_text(content)
+    print(f"the book took {minutes(time.time() - began)}")
+    return html / "index.html"
+
+
+def stage(profile: str, jobs: Sequence[Job]) -> Path:
+    """Lay executed reports, their files and the downloads beside the prose; returns what the book is built from."""
+    prose = root() / "book"
+    source = prose if profile == READER_PROFILE else results_dir(profile) / "book"
+    if source != prose:
+        mirror(
+            {path.relative_to(prose): path.read_bytes() for path in _prose(prose)}, source, keep=("_build", "executed")
+        )
+    files: dict[Path, bytes] = {}
+    for job in jobs:
+        if job.kind == "report":
+            files[Path(f"{job.notebook}.ipynb")] = page(job)
+            for path in public_files(job):
+                files[Path(job.notebook, path.name)] = path.read_bytes()
+        else:
+            files[Path("compute", f"{job.notebook}-{job.slug}.ipynb")] = (job.folder / NOTEBOOK).read_bytes()
+    mirror(files, source / "executed")
+    tables = {
+        Path(path.name): path.read_bytes()
+        for job in jobs
+        if job.kind == "report"
+        for path in public_files(job)
+        if path.suffix == ".csv"
+    }
+    mirror(tables, results_dir(profile) / _TABLES)
+    if (board := tables.get(BOARD)) is not None:
+        _write(results_dir(profile) / BOARD, board)
+    return source
+
+
+def _prose(folder: Path) -> list[Path]:
+    skip = ("_build", "executed")
+    return [path for path in folder.rglob("*") if path.is_file() and path.relative_to(folder).parts[0] not in skip]
+
+
+def public_files(job: Job) -> list[Path]:
+    return sorted(
+        path for path in job.folder.iterdir() if path.suffix not in (".parquet", ".ipynb") and path.name != MANIFEST
+    )
+
+
+def mirror(files: Mapping[Path, bytes], folder: Path, *, keep: Sequence[str] = ()) -> None:
+    """Make a folder hold exactly these files; those that are the same already keep their time."""
+    for path in folder.rglob("*") if folder.is_dir() else ():
+        name = path.relative_to(folder)
+        if path.is_file() and name not in files and name.parts[0] not in keep:
+            path.unlink()
+    for name, content in files.items():
+        _write(folder / name, content)
+
+
+def _write(path: Path, content: bytes) -> None:
+    if path.is_file() and path.read_bytes() == content:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+
+
+def page(job: Job) -> bytes:
+    """The executed notebook as the book takes it: code folded, parameters out of sight, no times and random ids."""
+    import nbformat
+
+    notebook = nbformat.read(job.folder / NOTEBOOK, as_version=4)
+    notebook.metadata.pop("papermill", None)
+    for number, cell in enumerate(notebook.cells):
+        cell.id = f"cell-{number}"
+        tags = cell.metadata.get("tags", [])
+        cell.metadata = {key: value for key, value in cell.metadata.items() if key not in ("papermill", "execution")}
+        if cell.cell_type != "code":
+            continue
+        cell.execution_count = None
+        if {"parameters", "injected-parameters"} & set(tags):
+            tags = [*tags, "remove-cell"]
+        elif not any(tag.startswith(("hide-", "remove-", "show-input")) for tag in tags):
+            bare = cell.source.startswith("run.") and "\n" not in cell.source  # bookkeeping, of no use to a reader
+            tags = [*tags, ("remove-input" if bare else "hide-input") if cell.outputs else "remove-cell"]
+        cell.metadata["tags"] = tags
+        for output in cell.outputs:
+            if "execution_count" in output:
+                output.execution_count = None
+    return (nbformat.writes(notebook) + "\n").encode()
+
+
+def _source_digest(source: Path) -> str:
+    total = hashlib.sha256()
+    for path in sorted([*_prose(source), *(source / "executed").rglob("*"), root() / "_config.yml"]):
+        if path.is_file():
+            total.update(f"{path.relative_to(root())}\0".encode())
+            total.update(path.read_bytes())
+    return total.hexdigest()
+
+
+def _pages(source: Path) -> None:
+    """Sphinx on everything anew, for an incremental build would not repeat the warnings of pages it leaves alone.
+
+    The pages are made beside the earlier ones and take their place when all are there.
+    """
+    began = time.time()
+    built, html, new = source / "_build", source / "_build" / "html", source / "_build" / "new"
+    shutil.rmtree(new, ignore_errors=True)
+    new.mkdir(parents=True)
+    log = built / "sphinx.log"
+    command = [
+        *(sys.executable, "-c", _JUPYTER_BOOK, "build", str(source), "--config", str(root() / "_config.yml")),
+        *("--path-output", str(new), "--all", "-n", "-W", "--keep-going"),
+    ]
+    with log.open("wb") as stream:
+        code = subprocess.run(command, stdout=stream, stderr=subprocess.STDOUT, cwd=root(), check=False).returncode
+    made = new / "_build" / "html"
+    if code or not (made / "index.html").is_file():
+        text = re.sub(r"\x1b\[[0-9;]*m", "", log.read_text(encoding="utf-8", errors="replace"))
+        told = [line for line in text.splitlines() if re.search(r"WARNING|ERROR|Error", line)]
+        lines = ["the book does not build:", *(told[:40] or text.splitlines()[-30:]), f"all of it is in {log}"]
+        raise RunError("\n".join(lines))
+    shutil.rmtree(html, ignore_errors=True)
+    made.rename(html)
+    shutil.rmtree(new)
+    print(f"pages in {minutes(time.time() - began)}")

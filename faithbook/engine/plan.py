@@ -1,0 +1,230 @@
+"""The jobs of a profile: every notebook with every set of its parameters, each after those it reads.
+
+**How a run is named.** `run_id` is a digest of everything the result depends on: the notebook, its parameters, the
+settings of its profile, the modules of both packages it imports, the pins, the sources and checkpoints, and the ids of
+the runs it reads. A run lives in `data/results/<profile>/runs/<notebook>/<parameters>-<run_id>/`; it is made under
+another name and renamed when whole, so that a folder of that name is always a finished run, whatever was killed and
+when.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from faithbook.engine.digests import code_digest, digest, tree_digest
+from faithbook.engine.profiles import NotebookEntry, Settings, find_profile, place_of, settings_of, table
+from faithbook.paths import results_dir, root
+from faithlib.errors import DataError, InputError, unknown
+
+MANIFEST = "manifest.json"
+NOTEBOOK = "notebook.ipynb"
+
+
+@dataclass(frozen=True)
+class Job:
+    """One notebook with one set of parameters at one profile."""
+
+    notebook: str
+    kind: str
+    study: str | None
+    source: Path
+    profile: str
+    parameters: Mapping[str, Any]
+    run_id: str
+    upstream: tuple[Job, ...] = ()
+
+    @property
+    def slug(self) -> str:
+        """The parameters in a form fit for a file name."""
+        values = [f"{value}" for key, value in self.parameters.items() if key != "profile"]
+        # The run id behind it tells apart what is cut off here: file names have a limit.
+        return re.sub(r"[^\w.]+", "_", "-".join(values))[:80] or "all"
+
+    @property
+    def folder(self) -> Path:
+        return results_dir(self.profile) / "runs" / self.notebook / f"{self.slug}-{self.run_id}"
+
+    @property
+    def manifest(self) -> Path:
+        return self.folder / MANIFEST
+
+    @property
+    def failed(self) -> Path:
+        """Where the partial notebook of a failed run is kept for reading."""
+        return self.folder.with_name(f"{self.folder.name}.failed.ipynb")
+
+    @property
+    def done(self) -> bool:
+        return self.manifest.is_file()
+
+    @property
+    def label(self) -> str:
+        values = " ".join(f"{value}" for key, value in self.parameters.items() if key != "profile")
+        return f"{self.notebook} {values}".strip()
+
+
+def notebook_parameters(source: Path) -> dict[str, Any]:
+    """The parameters of a notebook and their defaults: the assignments in its cell tagged `parameters`."""
+    return dict(parsed(source, source.read_text(encoding="utf-8"))[0])
+
+
+@functools.lru_cache(maxsize=256)
+def parsed(source: Path, text: str) -> tuple[dict[str, Any], str]:
+    """(parameters, code of all code cells) of a notebook."""
+    import jupytext
+
+    cells = [cell for cell in jupytext.reads(text, fmt="py:percent")["cells"] if cell["cell_type"] == "code"]
+    found: dict[str, Any] = {}
+    for cell in cells:
+        if "parameters" not in cell["metadata"].get("tags", ()):
+            continue
+        for node in ast.parse(cell["source"]).body:
+            if not (isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)):
+                raise InputError(
+                    f"{source}: the parameters cell may hold only `name = literal` lines, not {ast.unparse(node)!r}"
+                )
+            try:
+                found[node.targets[0].id] = ast.literal_eval(node.value)
+            except ValueError as error:
+                raise InputError(f"{source}: the parameter {node.targets[0].id} must be a plain literal") from error
+    code = "\n".join(line for cell in cells for line in cell["source"].splitlines() if not line.startswith(("%", "!")))
+    return found, code
+
+
+def checked_parameters(source: Path, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The notebook's parameters with the given ones put in; an unknown name or another type is an error."""
+    merged = notebook_parameters(source)
+    for name, value in given.items():
+        if name not in merged:
+            raise unknown(f"parameter of {source.name}", name, merged)
+        default = merged[name]
+        if default is not None and not isinstance(value, type(default)):
+            raise InputError(
+                f"{source.name}: the parameter {name} is a {type(default).__name__} (default {default!r}), "
+                f"but {value!r} is a {type(value).__name__}"
+            )
+        merged[name] = value
+    return merged
+
+
+def find_notebook(notebook: str) -> Path:
+    """The source of a notebook, by the name it has in the table."""
+    for folder in ("compute", "report", "train"):
+        path = root() / "notebooks" / folder / f"{notebook}.py"
+        if path.is_file():
+            return path
+    raise DataError(f"there is no notebooks/*/{notebook}.py in {root()}")
+
+
+def make_job(source: Path, profile_name: str, given: Mapping[str, Any]) -> Job:
+    """The job that runs a notebook with parameters; the run id covers all that its results depend on."""
+    if not source.is_file():
+        raise DataError(f"there is no notebook {source}")
+    kind = source.resolve().parent.name
+    study, entry = place_of(source.stem)
+    block = settings_of(source.stem, profile_name)
+    if "profile" in notebook_parameters(source):
+        given = {"profile": profile_name, **given}
+    parameters = checked_parameters(source, given)
+    upstream = tuple(job for name in _reads(source.stem, entry) for job in _grid(name, profile_name))
+    data = root() / "data"
+    parts: dict[str, Any] = {
+        "notebook": tree_digest(source),
+        "parameters": parameters,
+        "settings": _own_settings(block, entry, parameters),
+        "code": code_digest(parsed(source, source.read_text(encoding="utf-8"))[1]),
+        "pins": tree_digest(root() / "requirements.lock"),
+        "sources": tree_digest(data / "sources.toml"),
+        "upstream": [job.run_id for job in upstream],
+    }
+    if entry.needs:
+        from faithbook.sources.data import is_here  # slow to import, and few notebooks need it
+
+        parts["here"] = [name for name in entry.needs if is_here(name)]
+    if kind != "train":
+        parts["checkpoints"] = [tree_digest(path) for path in _checkpoints(block, parameters)]
+    if brought := _brought(parameters):
+        parts["brought"] = brought
+    if kind == "report":
+        parts["published"] = tree_digest(data / "published")
+        parts["reference"] = tree_digest(data / "reference")
+    return Job(source.stem, kind, study, source, profile_name, parameters, digest(parts), upstream)
+
+
+def _own_settings(block: Settings, entry: NotebookEntry, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that one point of a grid depends on: not the grid's lists, and of values per data set its own.
+
+    So a further seed, or another size for another data set, does not redo the runs that are there.
+    """
+    own = parameters.get("dataset")
+    rest = {key: value for key, value in block.items() if key not in entry.over.values()}
+    return {key: value[own] if isinstance(value, dict) and own in value else value for key, value in rest.items()}
+
+
+def _checkpoints(block: Settings, parameters: Mapping[str, Any]) -> list[Path]:
+    """The checkpoints a computation loads: the one that its settings name for a parameter's value, or all that they
+    name; the folder of all where they name none.
+
+    A checkpoint of another seed or task, made later, must not make a run that never looks at it out of date.
+    """
+    folder = root() / "data" / "checkpoints"
+    models = block.get("models", {})
+    named = next((models[value] for value in map(str, parameters.values()) if value in models), models)
+    specs = [spec.format_map(defaultdict(str, parameters)).partition(":") for spec in _leaves(named)]
+    return [folder / name if kind == "local" else folder for kind, _, name in specs] or [folder]
+
+
+def _leaves(value: Any) -> list[str]:
+    """The strings in a mapping of mappings."""
+    return [leaf for part in value.values() for leaf in _leaves(part)] if isinstance(value, dict) else [value]
+
+
+def _brought(parameters: Mapping[str, Any]) -> list[str]:
+    """Digests of the files and folders that parameters name (a table of texts, say, or `hf:` and a folder)."""
+    named = [value.rpartition(":")[2] for value in parameters.values() if isinstance(value, str)]
+    return [tree_digest(root() / name) for name in named if "/" in name and (root() / name).exists()]
+
+
+def _reads(notebook: str, entry: NotebookEntry) -> list[str]:
+    if "*" not in entry.reads:
+        return list(entry.reads)
+    return [name for _, _, name, other in table().entries() if name != notebook and "*" not in other.reads]
+
+
+def _grid(notebook: str, profile_name: str) -> list[Job]:
+    entry, block = place_of(notebook)[1], settings_of(notebook, profile_name)
+    points = product(*(block[setting] for setting in entry.over.values()))
+    return [
+        make_job(find_notebook(notebook), profile_name, dict(zip(entry.over, point, strict=True))) for point in points
+    ]
+
+
+def plan(profile_name: str) -> tuple[Job, ...]:
+    """Every job of a profile, each after those it reads."""
+    find_profile(profile_name)
+    jobs: dict[Path, Job] = {}
+
+    def add(job: Job) -> None:
+        for earlier in job.upstream:
+            add(earlier)
+        jobs.setdefault(job.folder, job)
+
+    for _, _, name, _ in table().entries():
+        for job in _grid(name, profile_name):
+            add(job)
+    return tuple(jobs.values())
+
+
+def trainings(profile_name: str) -> tuple[Job, ...]:
+    """The jobs that make every shipped checkpoint again; they belong to no book and run only when asked for."""
+    studies = table().studies.values()
+    points = [(name, point) for entry in studies for name, grid in entry.train.items() for point in grid]
+    return tuple(make_job(find_notebook(name), profile_name, point) for name, point in points)

@@ -1,0 +1,146 @@
+"""`notebooks/profiles.yaml`: how large a run is, which notebooks there are, and what they read."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from faithbook.paths import checked_root
+from faithlib.errors import InputError, unknown
+
+
+class Settings(dict[str, Any]):
+    """A block of settings in which a missing key is an error that names the known ones.
+
+    >>> Settings(inputs=8)["inptus"]
+    Traceback (most recent call last):
+    faithlib.errors.UnknownNameError: unknown setting 'inptus': did you mean 'inputs'? known: inputs
+    """
+
+    def __missing__(self, key: str) -> Any:
+        raise unknown("setting", key, self)
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Profile(_Strict):
+    """How large a run is: blocks of settings, each for a study or one notebook; the same keys in every profile."""
+
+    about: str
+    settings: dict[str, dict[str, Any]]
+
+
+class NotebookEntry(_Strict):
+    """One notebook of a study: the grid it runs over (parameter: setting that lists its values) and what it reads.
+
+    `needs` names optional sources it uses where they are there: fetched later, it runs again. `shareable: false` keeps
+    its tables out of the committed reference: they quote texts that are not ours, or are about what a reader brings.
+    """
+
+    over: dict[str, str] = {}
+    reads: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
+    shareable: bool = True
+
+
+class StudyEntry(_Strict):
+    """The notebooks of one paper."""
+
+    train: dict[str, list[dict[str, Any]]] = {}  # notebook: parameters of each checkpoint it makes
+    compute: dict[str, NotebookEntry] = {}
+    report: dict[str, NotebookEntry] = {}
+
+
+class Table(_Strict):
+    """The whole of `notebooks/profiles.yaml`."""
+
+    profiles: dict[str, Profile]
+    studies: dict[str, StudyEntry]
+
+    def entries(self) -> Iterator[tuple[str, str, str, NotebookEntry]]:
+        """(study, kind, notebook, entry) of every notebook, computations first."""
+        for kind in ("compute", "report"):
+            for study, block in self.studies.items():
+                for name, entry in getattr(block, kind).items():
+                    yield study, kind, name, entry
+
+
+def table() -> Table:
+    """`notebooks/profiles.yaml`, checked; InputError says what is wrong in it and where."""
+    path = checked_root() / "notebooks" / "profiles.yaml"
+    return _table(path, path.read_text(encoding="utf-8"))
+
+
+@functools.lru_cache(maxsize=4)
+def _table(path: Path, text: str) -> Table:
+    try:
+        made = Table.model_validate(yaml.safe_load(text))
+    except ValidationError as error:
+        raise InputError(f"{path} cannot be used:\n{error}") from error
+    _check_same_settings(made, path)
+    names = [name for _, _, name, _ in made.entries()]
+    for study, _, name, entry in made.entries():
+        for read in entry.reads:
+            if read != "*" and read not in names:
+                raise unknown(f"notebook that {name} reads", read, names)
+        for profile_name, profile_entry in made.profiles.items():
+            for setting in entry.over.values():
+                values = _block(profile_entry, study, name)[setting]
+                if not isinstance(values, list) or not values:
+                    raise InputError(
+                        f"{path}: {name} runs over {setting}, which must be a non-empty list, "
+                        f"but the profile {profile_name} has {values!r}"
+                    )
+    return made
+
+
+def _check_same_settings(made: Table, path: Path) -> None:
+    """A setting that one profile lacks would fail in the middle of a long run: refuse it at once."""
+    keys = {
+        name: {(of, key) for of, block in profile.settings.items() for key in block}
+        for name, profile in made.profiles.items()
+    }
+    training = {name for study in made.studies.values() for name in study.train}
+    owners = {*made.studies, *training, *(name for _, _, name, _ in made.entries())}
+    for of in sorted({of for have in keys.values() for of, _ in have} - owners):
+        raise unknown(f"study or notebook with settings in {path.name},", of, owners)
+    every = set().union(*keys.values())
+    for name, have in keys.items():
+        if missing := sorted(".".join(pair) for pair in every - have):
+            raise InputError(f"{path}: the profile {name} lacks the settings {', '.join(missing)}, which others have")
+
+
+def find_profile(name: str) -> Profile:
+    """The profile of that name (UnknownNameError names the known ones)."""
+    profiles = table().profiles
+    if name not in profiles:
+        raise unknown("profile", name, profiles)
+    return profiles[name]
+
+
+def settings_of(notebook: str, profile_name: str) -> Settings:
+    """The settings of one notebook: its study's block of the profile, then its own."""
+    return _block(find_profile(profile_name), place_of(notebook)[0] or "", notebook)
+
+
+def _block(profile: Profile, study: str, notebook: str) -> Settings:
+    return Settings({**profile.settings.get(study, {}), **profile.settings.get(notebook, {})})
+
+
+def place_of(notebook: str) -> tuple[str | None, NotebookEntry]:
+    """(study, entry) of a notebook; (None, an empty entry) for one that no study names, such as a training notebook."""
+    return next(
+        ((study, entry) for study, _, name, entry in table().entries() if name == notebook), (None, NotebookEntry())
+    )
+
+
+def shareable(notebook: str) -> bool:
+    """Whether the tables of a notebook may be committed."""
+    return place_of(notebook)[1].shareable

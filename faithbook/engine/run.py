@@ -1,0 +1,337 @@
+"""What a notebook talks to: its own run, and the results of others.
+
+Every notebook is a jupytext py:percent file with one cell tagged `parameters` that assigns plain literals:
+
+    # %% tags=["parameters"]
+    profile = "laptop"
+    dataset = "movie"
+    seed = 0
+
+    # %%
+    from faithbook.engine.run import start_run
+    run = start_run("soft_metrics", profile=profile, dataset=dataset, seed=seed)     # its name, then every parameter
+    run.settings["inputs"]                       # this notebook's block of the profile; an unknown key is an error
+    run.save(frame, "soft_scores")               # soft_scores.parquet in the run's folder
+    run.save(table, "soft_table2", format="csv") # a file that the page offers for download
+    run.note(n=120, rows_run=5_310)              # facts for the manifest and the status page
+    run.path("figure.svg"), run.link("figure.svg")   # where to write a public file; how its page refers to it
+    run.provenance(n=120)                        # what ran where, and the line that runs it again, as MyST
+    # %%
+    run.finish()                                 # always the last cell
+
+Reports read with `load("soft_scores", profile)`: all whole runs that the plan names, one below the other.
+
+`python -m faithbook` runs notebooks (`faithbook.engine.build`). A notebook opened in Jupyter or run by plain papermill
+works too: its results then go to `data/results/<profile>/by-hand/`, and the book's stay untouched.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import shlex
+import shutil
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from faithbook.engine.digests import code_digest
+from faithbook.engine.machine import commit, device, processor, versions
+from faithbook.engine.plan import (
+    MANIFEST,
+    NOTEBOOK,
+    Job,
+    find_notebook,
+    make_job,
+    notebook_parameters,
+    parsed,
+    plan,
+)
+from faithbook.engine.profiles import Settings, place_of, settings_of
+from faithbook.paths import reference_dir, results_dir, root
+from faithlib.errors import DataError, InputError, unknown
+
+if TYPE_CHECKING:
+    import pandas as pd  # a second to import, which the many short processes of a build do not need
+
+RUN_VARIABLE = "FAITHLIB_RUN"  # how a build tells the kernel which run it is
+
+
+@dataclass
+class Run:
+    """What a notebook holds of its own run (see the module's text for its use)."""
+
+    job: Job
+    folder: Path
+    settings: Settings
+    inside_runner: bool
+    upstream: tuple[Path, ...]
+    notes: dict[str, Any] = field(default_factory=dict)
+    files: dict[str, int | None] = field(default_factory=dict)
+    _clock: float = field(default_factory=time.perf_counter)
+    _started: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+
+    def path(self, name: str) -> Path:
+        """Where to write a public file of this run (svg, png, csv …)."""
+        if "/" in name or name in (MANIFEST, NOTEBOOK):
+            raise InputError(
+                f"{name!r} cannot be the name of a result: give a plain file name other than {MANIFEST}, {NOTEBOOK}"
+            )
+        self.files.setdefault(name, None)
+        return self.folder / name
+
+    def link(self, name: str) -> str:
+        """How this notebook's page refers to a public file of the run."""
+        return f"{self.job.notebook}/{name}"
+
+    def save(self, frame: pd.DataFrame, name: str, *, format: Literal["parquet", "csv"] = "parquet") -> Path:
+        """Write a table of results; `load(name, profile)` finds it once the run is whole."""
+        if format not in ("parquet", "csv"):
+            raise unknown("format", format, ("parquet", "csv"))
+        path = self.path(f"{name}.{format}")
+        if format == "parquet":
+            frame.to_parquet(path, index=False, compression="zstd")
+        else:
+            frame.to_csv(path, index=False, float_format="%.6g", lineterminator="\n")
+        self.files[path.name] = len(frame)
+        return path
+
+    def note(self, **facts: str | float | bool | None) -> None:
+        """Put facts (numbers of inputs and rows, device, precision …) into the manifest and onto the status page."""
+        self.notes.update(facts)
+
+    def facts(self) -> dict[str, Any]:
+        """The manifest: what ran, on what, with what, and how long it has taken so far."""
+        return {
+            "notebook": self.job.notebook,
+            "kind": self.job.kind,
+            "study": self.job.study,
+            "profile": self.job.profile,
+            "parameters": dict(self.job.parameters),
+            "settings": dict(self.settings),
+            "run_id": self.job.run_id,
+            "upstream": [folder.name for folder in self.upstream],
+            "commit": commit(),
+            "code": code_digest(parsed(self.job.source, self.job.source.read_text(encoding="utf-8"))[1]),
+            "versions": versions(),
+            "device": device(),
+            "processor": processor(),
+            "cores": os.cpu_count(),
+            "threads": int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1),
+            "started": self._started,
+            "seconds": round(time.perf_counter() - self._clock, 2),
+            "files": dict(sorted(self.files.items())),
+            "notes": self.notes,
+        }
+
+    def provenance(self, *, n: int | str | None = None, note: str = "") -> Markdown:
+        """What stands under a table or figure: what ran, where, how long, how to run it again, the downloads."""
+        return Markdown(_provenance(self, n, note))
+
+    def finish(self) -> None:
+        """Write the manifest; without it a run does not count as whole."""
+        for name in self.files:
+            if not (self.folder / name).is_file():
+                raise DataError(f"{self.job.label}: {name} was announced by run.path() and never written")
+        (self.folder / MANIFEST).write_text(json.dumps(self.facts(), indent=1, default=str) + "\n", encoding="utf-8")
+        if not self.inside_runner:
+            final = results_dir(self.job.profile) / "by-hand" / self.job.notebook / self.job.slug
+            shutil.rmtree(final, ignore_errors=True)
+            self.folder = self.folder.rename(final)
+            print(f"results are in {final}")
+
+
+@dataclass(frozen=True)
+class Markdown:
+    """Text that Jupyter shows as Markdown and the book reads as MyST."""
+
+    text: str
+
+    def _repr_markdown_(self) -> str:
+        return self.text
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def start_run(notebook: str, *, profile: str, **parameters: Any) -> Run:
+    """Begin the run of a notebook, from inside it: its name, then every one of its parameters by name."""
+    told = json.loads(os.environ.get(RUN_VARIABLE, "{}"))
+    given = {"profile": profile, **parameters}
+    source = Path(told["source"]) if told else find_notebook(notebook)
+    expected = notebook_parameters(source)
+    if source.stem != notebook or set(given) != set(expected):
+        raise InputError(
+            f"start_run({notebook!r}, {', '.join(sorted(given))}) in {source.name}, "
+            f"which must be start_run({source.stem!r}, {', '.join(sorted(expected))})"
+        )
+    _refuse_injected_strangers(expected)
+    block = settings_of(notebook, profile)
+    if told:  # the runner has worked out what this run depends on
+        study = place_of(notebook)[0]
+        job = Job(notebook, source.resolve().parent.name, study, source, profile, given, told["run_id"])
+        return Run(job, Path(told["folder"]), block, True, tuple(Path(folder) for folder in told["upstream"]))
+    job = make_job(source, profile, given)
+    folder = results_dir(profile) / "by-hand" / notebook / f".{job.slug}.{os.getpid()}"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return Run(job, folder, block, False, tuple(_folders_by_hand(job.upstream)))
+
+
+def _refuse_injected_strangers(expected: Iterable[str]) -> None:
+    """Papermill only warns of a parameter that the notebook does not know, and a slip would run the default."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    for cell in shell.user_ns.get("In", ()) if shell else ():
+        if cell.startswith("# Parameters\n"):
+            for node in ast.parse(cell).body:
+                if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                    name = node.targets[0].id
+                    if name not in expected:
+                        raise unknown("parameter", name, expected)
+
+
+def load(name: str, profile: str = "laptop", *, reference: bool = False) -> pd.DataFrame:
+    """The results saved under `name` by the whole runs of a profile, one below the other, with the column `run_id`.
+
+    Inside the book's build these are the runs that the notebook declares to read; by hand they are the newest of each
+    set of parameters in the plan. `reference=True` reads the committed results of the full profile instead.
+    """
+    import pandas as pd
+
+    if reference:
+        return _read_reference(name)
+    told = json.loads(os.environ.get(RUN_VARIABLE, "{}"))
+    # By hand a report may have made a table of the same name from what was computed.
+    groups = (
+        [[Path(folder) for folder in told["upstream"]]]
+        if told
+        else [list(_folders_by_hand(j for j in plan(profile) if j.kind == kind)) for kind in ("compute", "report")]
+    )
+    frames = next((found for folders in groups if (found := _frames(folders, name))), [])
+    if not frames:
+        folders = [folder for group in groups for folder in group]
+        known = sorted(
+            {file.stem for folder in folders for file in folder.glob("*.*") if file.suffix in (".parquet", ".csv")}
+        )
+        raise DataError(
+            f"no whole run holds {name!r} at the profile {profile}: they hold {', '.join(known) or 'nothing'}. "
+            + (
+                "Name its notebook under `reads` in notebooks/profiles.yaml"
+                if told
+                else f"Make them: make book PROFILE={profile}"
+            )
+        )
+    return pd.concat(frames, ignore_index=True)
+
+
+def _frames(folders: Iterable[Path], name: str) -> list[pd.DataFrame]:
+    """What these runs saved under a name, each with its run id."""
+    files = {folder: file for folder in folders if (file := _result(folder, name)) is not None}
+    ids = {folder: json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["run_id"] for folder in files}
+    return [_read(file).assign(run_id=ids[folder]) for folder, file in files.items()]
+
+
+def _result(folder: Path, name: str) -> Path | None:
+    return next((folder / f"{name}{end}" for end in (".parquet", ".csv") if (folder / f"{name}{end}").is_file()), None)
+
+
+def _read(file: Path) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.read_parquet(file) if file.suffix == ".parquet" else pd.read_csv(file)
+
+
+def has_reference(name: str) -> bool:
+    """Whether `data/reference/full/` holds results of that name."""
+    return _result(reference_dir(), name) is not None
+
+
+def _read_reference(name: str) -> pd.DataFrame:
+    folder = reference_dir()
+    file = _result(folder, name)
+    if file is None:
+        known = sorted(path.stem for path in folder.glob("*.*") if path.suffix in (".parquet", ".csv"))
+        raise DataError(
+            f"no reference results {name!r} in {folder}: there are {', '.join(known) or 'none'}; `make full` makes them"
+        )
+    return _read(file)
+
+
+def _folders_by_hand(jobs: Iterable[Job]) -> Iterator[Path]:
+    """The newest whole run of each job, made by hand or by the book; a job never run is left out."""
+    for job in jobs:
+        by_hand = results_dir(job.profile) / "by-hand" / job.notebook / job.slug
+        older = [
+            path
+            for path in job.folder.parent.glob(f"{job.slug}-*")
+            if re.fullmatch(r"[0-9a-f]{12}", path.name[len(job.slug) + 1 :])
+        ]
+        found = [path for path in (by_hand, job.folder, *older) if (path / MANIFEST).is_file()]
+        if found:
+            yield max(found, key=lambda path: (path / MANIFEST).stat().st_mtime_ns)
+
+
+def load_manifests(profile: str) -> pd.DataFrame:
+    """One row per whole run that `load` would read: the manifest, with parameters and notes as columns of their own."""
+    import pandas as pd
+
+    told = json.loads(os.environ.get(RUN_VARIABLE, "{}"))
+    folders = [Path(folder) for folder in told["upstream"]] if told else list(_folders_by_hand(plan(profile)))
+    rows = []
+    for folder in folders:
+        facts = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        notes, parameters = facts.pop("notes"), facts.pop("parameters")
+        rows.append({**facts, **{key: value for key, value in parameters.items() if key != "profile"}, **notes})
+    return pd.DataFrame(rows)
+
+
+def papermill_line(job: Job) -> str:
+    """The command that runs one notebook alone, without anything of ours around it."""
+    values = " ".join(f"-p {key} {shlex.quote(str(value))}" for key, value in job.parameters.items())
+    source = job.source.relative_to(root()) if job.source.is_relative_to(root()) else job.source
+    return f"jupytext --to ipynb -o - {source} | papermill - {job.notebook}.ipynb -k python3 {values}".strip()
+
+
+def _provenance(run: Run, n: int | str | None, note: str) -> str:
+    facts = run.facts()
+    ran = [json.loads((folder / MANIFEST).read_text(encoding="utf-8")) for folder in run.upstream]
+    computed = [row for row in ran if row["kind"] == "compute"]
+    devices = sorted({row["device"] for row in computed} or {facts["device"]})
+    rows = {
+        "Notebook": f"`notebooks/{run.job.kind}/{run.job.notebook}.py` (run `{run.job.run_id}`)",
+        "Parameters": ", ".join(f"{key} = {value}" for key, value in run.job.parameters.items()),
+        "Inputs": "" if n is None else f"{n}",
+        "Commit": facts["commit"],
+        "Machine": f"{', '.join(devices)}; {facts['processor']}, {facts['cores']} cores, threads: {facts['threads']}",
+        "Versions": ", ".join(f"{name} {version}" for name, version in facts["versions"].items()),
+        "Time": f"{facts['seconds']:.0f} s for this page"
+        + (
+            f", {sum(row['seconds'] for row in computed):.0f} s for {_count(len(computed), 'computation')} it reads"
+            if computed
+            else ""
+        ),
+        "Note": note,
+        "Downloads": ", ".join(
+            [f"{{download}}`{run.job.notebook}.ipynb <{run.job.notebook}.ipynb>`"]
+            + [
+                f"{{download}}`{name} <{run.link(name)}>`"
+                for name in sorted(run.files)
+                if name.endswith(".csv") and not name.endswith("_shown.csv")
+            ]
+        ),
+    }
+    lines = [f"- **{key}:** {value}" for key, value in rows.items() if value]
+    again = ["Run this page again, alone:", "", "```bash", papermill_line(run.job), "```"]
+    names = sorted({f"`notebooks/compute/{row['notebook']}.py`" for row in computed})
+    below = ["", f"It reads {', '.join(names)}; each of them runs alone in the same way."] if names else []
+    return "\n".join([":::{admonition} Provenance", ":class: dropdown note", "", *lines, "", *again, *below, ":::", ""])
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
