@@ -41,7 +41,7 @@ format: $(ENVIRONMENT) ## put the code into the house style
 	$(BIN)/ruff format .
 
 fetch: $(ENVIRONMENT) ## fetch and verify every source in data/sources.toml
-	@$(BIN)/python -c "from faithbook.sources.data import fetch_all; fetch_all()"
+	@$(BIN)/python -m faithbook.sources.files fetch
 
 train: $(ENVIRONMENT) fetch ## make every shipped checkpoint again (hours)
 	@$(STUDY) train

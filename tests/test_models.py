@@ -18,7 +18,8 @@ from toy_models import FAMILIES, text_model, tokenizer
 from faithbook.models import encoders
 from faithbook.models import load as models
 from faithbook.paths import checkpoints_dir
-from faithbook.sources.data import Dataset, fetch, load_dataset
+from faithbook.sources.datasets import Dataset, load_dataset
+from faithbook.sources.files import fetch
 from faithlib.errors import DataError, InputError, ModelError, UnknownNameError
 from faithlib.inputs import ImageInputs, TextInputs
 from faithlib.perturb import Perturber

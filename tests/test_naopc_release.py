@@ -13,7 +13,7 @@ import torch
 
 from faithbook.papers import edin as release
 from faithbook.results import published
-from faithbook.sources.data import is_here
+from faithbook.sources.files import is_here
 from faithlib.bounds import Bounds, beam_bounds, exact_bounds
 from faithlib.perturb import SetFunction
 

@@ -12,11 +12,13 @@ import torch
 import transformers
 from toy_models import text_model
 
-from faithbook.crosslingual.align import Pair, encoder_links, split_words
+from faithbook.crosslingual.links import encoder_links
 from faithbook.engine.profiles import find_profile
 from faithbook.models import load as models
 from faithbook.models.encoders import load_encoder
-from faithbook.sources import data, nli_sets
+from faithbook.sources import datasets, nli_sets
+from faithbook.sources.datasets import Dataset
+from faithbook.sources.words import Pair, split_words
 from faithlib.attribution import Row, attribute_rows
 from faithlib.errors import DataError, InputError, UnknownNameError
 from faithlib.inputs import TextInputs
@@ -70,29 +72,29 @@ def write_mnli(folder, name):
 @pytest.mark.parametrize("name", ["multinli_1.0_dev_matched.jsonl", "multinli_1.0_dev_matched.txt", "dev_matched.tsv"])
 def test_mnli_is_read_in_every_layout(folder, name):
     write_mnli(folder / "mnli", name)
-    mnli = data.load_dataset("mnli", "dev")
+    mnli = datasets.load_dataset("mnli", "dev")
     assert mnli.texts == ('He said "no', 'yes"')
     assert mnli.pairs == ("a\u2028b", "yes")
     assert mnli.ids == ("mnli-7n", "mnli-9e")
     assert [mnli.label_names[label] for label in mnli.labels] == ["neutral", "entailment"]
     assert (mnli.queries, mnli.rationales) == (None, None)
     (folder / "mnli" / name).rename(folder / "mnli" / name.replace("dev_matched", "train"))
-    assert data.load_dataset("mnli", "train").texts == mnli.texts
+    assert datasets.load_dataset("mnli", "train").texts == mnli.texts
 
 
 def test_a_sample_takes_both_sentences(folder):
     rows = [{"gold_label": "neutral", "sentence1": f"p{i}", "sentence2": f"h{i}", "pairID": str(i)} for i in range(9)]
     (folder / "mnli" / "multinli_1.0_train.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    few = data.load_dataset("mnli", "train", n=4)
+    few = datasets.load_dataset("mnli", "train", n=4)
     assert [text.replace("p", "h") for text in few.texts] == list(few.pairs)
     assert len(few) == 4
 
 
 def test_what_mnli_cannot_give_is_a_clear_error(folder):
     with pytest.raises(DataError, match="not public; use dev"):
-        data.load_dataset("mnli", "test")
+        datasets.load_dataset("mnli", "test")
     with pytest.raises(DataError, match=r"multinli_1\.0_train\.jsonl.*is missing"):
-        data.load_dataset("mnli", "train")
+        datasets.load_dataset("mnli", "train")
     place = folder / "mnli" / "multinli_1.0_train.jsonl"
     for text, message in (
         ('{"gold_label": "neu', "damaged"),
@@ -101,14 +103,14 @@ def test_what_mnli_cannot_give_is_a_clear_error(folder):
     ):
         place.write_text(text)
         with pytest.raises(DataError, match=message):
-            data.load_dataset("mnli", "train")
+            datasets.load_dataset("mnli", "train")
     place.unlink()
     (folder / "mnli" / "train.tsv").write_text("")
     with pytest.raises(DataError, match=r"train\.tsv is empty or damaged"):
-        data.load_dataset("mnli", "train")
+        datasets.load_dataset("mnli", "train")
     (folder / "mnli" / "train.tsv").write_text("pairID\tsentence1\tsentence2\tgold_label\n1\ta\n")
     with pytest.raises(DataError, match="lacks gold_label, sentence2"):
-        data.load_dataset("mnli", "train")
+        datasets.load_dataset("mnli", "train")
 
 
 # --- XNLI ------------------------------------------------------------------------------------------------------------
@@ -137,44 +139,44 @@ def test_xnli_is_parallel_by_position_in_both_layouts(folder, layout):
             write_lines(folder / "xnli" / f"test-{language}.tsv.gz", rows)
     else:
         write_official(folder / "xnli" / "xnli.test.tsv")
-    both = data.paper_parallel(("en", "de"), "test")
+    both = datasets.paper_parallel(("en", "de"), "test")
     assert list(both) == ["en", "de"]
     for language, rows in (("en", ENGLISH), ("de", GERMAN)):
         assert both[language].texts == tuple(row[0] for row in rows)
         assert both[language].pairs == tuple(row[1] for row in rows)
     assert both["en"].ids == both["de"].ids == ("xnli-test-0", "xnli-test-1")
     assert both["en"].labels == both["de"].labels == (0, 2)
-    assert data.load_dataset("xnli") == both["en"]
-    assert data.load_parallel("xnli", ("en", "de"), "test") == both
-    one = data.paper_parallel(("en", "de"), "test", n=1)
+    assert datasets.load_dataset("xnli") == both["en"]
+    assert datasets.load_parallel("xnli", ("en", "de"), "test") == both
+    one = datasets.paper_parallel(("en", "de"), "test", n=1)
     assert one["en"].ids == one["de"].ids
     assert set(one["de"].texts) <= set(both["de"].texts)
 
 
 def test_what_xnli_cannot_give_is_a_clear_error(folder):
     with pytest.raises(DataError, match="trained on mnli"):
-        data.load_dataset("xnli", "train")
+        datasets.load_dataset("xnli", "train")
     with pytest.raises(DataError, match=r"test-en\.tsv.*is missing"):
-        data.load_dataset("xnli")
+        datasets.load_dataset("xnli")
     with pytest.raises(UnknownNameError, match="language 'gr'"):
-        data.paper_parallel(("gr", "en"))
+        datasets.paper_parallel(("gr", "en"))
     with pytest.raises(UnknownNameError, match="split 'validation'"):
-        data.paper_parallel(("en", "de"), "validation")
+        datasets.paper_parallel(("en", "de"), "validation")
     with pytest.raises(UnknownNameError, match="parallel data set 'mnli'"):
-        data.paper_parallel(("en", "de"), name="mnli")
+        datasets.paper_parallel(("en", "de"), name="mnli")
     for none in ((), "en"):
         with pytest.raises(InputError, match="expected at least one"):
-            data.paper_parallel(none)
+            datasets.paper_parallel(none)
     write_lines(folder / "xnli" / "test-en.tsv.gz", ENGLISH)
     write_lines(folder / "xnli" / "test-de.tsv.gz", GERMAN[::-1])
     with pytest.raises(DataError, match="in en and de differ"):
-        data.paper_parallel(("en", "de"))
+        datasets.paper_parallel(("en", "de"))
     write_lines(folder / "xnli" / "test-de.tsv.gz", [("a", "b")])
     with pytest.raises(DataError, match="is not premise, hypothesis, label"):
-        data.paper_parallel(("de",))
+        datasets.paper_parallel(("de",))
     write_official(folder / "xnli" / "xnli.dev.tsv", last=1)
     with pytest.raises(DataError, match="1 pairs are not in both English and de"):
-        data.paper_parallel(("de",), "dev")
+        datasets.paper_parallel(("de",), "dev")
 
 
 # --- highlights ------------------------------------------------------------------------------------------------------
@@ -200,7 +202,7 @@ def marked(dataset):
 
 def test_esnli_takes_the_first_annotator_or_a_vote(folder):
     write_esnli(folder / "esnli" / "esnli_dev.csv", STARS)
-    dev = data.load_dataset("esnli", "dev")
+    dev = datasets.load_dataset("esnli", "dev")
     assert (dev.texts, dev.pairs) == (("A man sleeps.",), ("He rests.",))
     assert (dev.ids, dev.labels) == (("esnli-1.jpg#0r1e",), (0,))
     assert marked(dev) == [["man", "rests."]]
@@ -208,15 +210,15 @@ def test_esnli_takes_the_first_annotator_or_a_vote(folder):
         ("majority", ["man", "rests."]),
         ("any", ["A", "man", "sleeps.", "He", "rests."]),
     ):
-        assert marked(data.Dataset("esnli", "dev", **nli_sets.esnli(folder / "esnli", "dev", gold=gold))) == [expected]
-    sampled = data.load_dataset("esnli", "dev", n=1)
+        assert marked(Dataset("esnli", "dev", **nli_sets.esnli(folder / "esnli", "dev", gold=gold))) == [expected]
+    sampled = datasets.load_dataset("esnli", "dev", n=1)
     assert sampled == dev
 
 
 def test_esnli_training_files_are_put_together_and_have_one_annotator(folder):
     for part in (1, 2):
         write_esnli(folder / "esnli" / f"esnli_train_{part}.csv", STARS[:1])
-    assert marked(data.load_dataset("esnli", "train")) == [["man", "rests."]] * 2
+    assert marked(datasets.load_dataset("esnli", "train")) == [["man", "rests."]] * 2
     with pytest.raises(DataError, match="gold='first' needs only the first"):
         nli_sets.esnli(folder / "esnli", "train", gold="majority")
     with pytest.raises(UnknownNameError, match="gold 'last'"):
@@ -225,14 +227,14 @@ def test_esnli_training_files_are_put_together_and_have_one_annotator(folder):
 
 def test_annotators_of_different_texts_have_no_vote(folder):
     write_esnli(folder / "esnli" / "esnli_test.csv", [STARS[0], ["A *man*", "He rests."], STARS[2]])
-    assert marked(data.load_dataset("esnli")) == [["man", "rests."]]
+    assert marked(datasets.load_dataset("esnli")) == [["man", "rests."]]
     with pytest.raises(DataError, match=r"texts of \[3, 2, 3\] words"):
         nli_sets.esnli(folder / "esnli", "test", gold="any")
 
 
 def test_a_star_that_is_a_word_marks_nothing(folder):
     write_esnli(folder / "esnli" / "esnli_dev.csv", [["A * ** *man* sleeps.", "He *re*sts."]], sentence="A * ** man")
-    assert marked(data.load_dataset("esnli", "dev")) == [["man"]]
+    assert marked(datasets.load_dataset("esnli", "dev")) == [["man"]]
 
 
 def test_exnli_has_the_published_words(folder):
@@ -242,17 +244,17 @@ def test_exnli_has_the_published_words(folder):
         ["en", "neutral", "It rains.", "No.", "It *rains* .", "*No* ."],
     ]
     table(folder / "exnli" / "exnli.csv", header, rows, sep=",")
-    both = data.paper_parallel(("en", "de"), name="exnli")
+    both = datasets.paper_parallel(("en", "de"), name="exnli")
     assert both["de"].texts == ("Es regnet .",)
     assert marked(both["de"]) == [["regnet", "."]]
-    assert marked(data.load_dataset("exnli")) == marked(both["en"]) == [["rains", "No"]]
+    assert marked(datasets.load_dataset("exnli")) == marked(both["en"]) == [["rains", "No"]]
     with pytest.raises(DataError, match="only test was published"):
-        data.load_dataset("exnli", "dev")
+        datasets.load_dataset("exnli", "dev")
     with pytest.raises(UnknownNameError, match="language"):
-        data.paper_parallel(("xx",), name="exnli")
+        datasets.paper_parallel(("xx",), name="exnli")
     table(folder / "exnli" / "exnli.csv", header[:-1], [row[:-1] for row in rows], sep=",")
     with pytest.raises(DataError, match="lacks the columns hypothesis_highlighted"):
-        data.load_dataset("exnli")
+        datasets.load_dataset("exnli")
 
 
 # --- the real files --------------------------------------------------------------------------------------------------
@@ -262,13 +264,13 @@ def test_exnli_has_the_published_words(folder):
 def test_real_xnli_is_parallel_and_has_the_published_size(tmp_path, monkeypatch):
     monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
     (tmp_path / "xnli").symlink_to(SHARED / "xnli")
-    rows = data.paper_parallel(("en", "bg", "de", "es", "fr"), "test")
+    rows = datasets.paper_parallel(("en", "bg", "de", "es", "fr"), "test")
     assert [len(one) for one in rows.values()] == [5010] * 5
     assert all(one.labels.count(label) == 1670 for one in rows.values() for label in range(3))
     assert all(text.strip() for one in rows.values() for text in (*one.texts, *one.pairs))
     # Each premise comes with one hypothesis of every label.
     assert all(len(set(rows["fr"].texts[i : i + 3])) == 1 for i in range(0, 5010, 3))
-    dev = data.load_dataset("xnli", "dev")
+    dev = datasets.load_dataset("xnli", "dev")
     assert len(dev) == 2490
     assert dev.texts[0] == "And he said, Mama, I'm home."
     assert dev.label_names[dev.labels[0]] == "neutral"
@@ -280,7 +282,7 @@ def test_real_highlights_say_what_their_index_columns_say(tmp_path, monkeypatch)
     (tmp_path / "esnli").mkdir()
     source = SHARED / "esnli" / "esnli_dev_12rows.csv"
     (tmp_path / "esnli" / "esnli_dev.csv").symlink_to(source)
-    dev = data.load_dataset("esnli", "dev")
+    dev = datasets.load_dataset("esnli", "dev")
     assert len(dev) == 12
     with source.open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
@@ -355,7 +357,7 @@ def test_the_paper_profile_leads_from_files_to_rho(name, family, tokenizer, fold
     for language, rows in (("en", ENGLISH), ("de", GERMAN)):
         write_lines(folder / "xnli" / f"test-{language}.tsv.gz", rows)
     classifier = models.load_model(spec)
-    texts = data.load_parallel(settings["dataset"], ("en", "de"), "test")
+    texts = datasets.load_parallel(settings["dataset"], ("en", "de"), "test")
     scores = {}
     for language, pairs in texts.items():
         assert classifier.labels_of(pairs) == (1, 0)
@@ -380,7 +382,7 @@ def test_the_paper_profile_names_the_classes_of_its_highlights_model(folder, mon
     saved("bert", mbert_tokenizer, folder / "snli")
     classifier = models.load_model(f"hf:{folder / 'snli'}")
     write_esnli(folder / "esnli" / "esnli_dev.csv", STARS)
-    highlights = data.load_dataset(settings["highlights"], "dev")
+    highlights = datasets.load_dataset(settings["highlights"], "dev")
     labels = classifier.labels_of(highlights, names=settings["highlighted_classes"])
     assert [CLASSES[label] for label in labels] == [highlights.label_names[label] for label in highlights.labels]
     assert marked(highlights) == [["man", "rests."]]

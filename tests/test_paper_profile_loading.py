@@ -12,7 +12,9 @@ from toy_models import text_model, tokenizer
 from faithbook.engine.profiles import find_profile
 from faithbook.models import load as models
 from faithbook.paths import root
-from faithbook.sources import data
+from faithbook.sources import datasets
+from faithbook.sources import files as fetching
+from faithlib.errors import DataError
 from faithlib.inputs import TextInputs
 from faithlib.perturb import Perturber
 from faithlib.scoring import hard_scores
@@ -37,7 +39,7 @@ def files(request, tmp_path, monkeypatch):
         for name in ("val.jsonl.gz", "docs.tar.gz"):
             (tmp_path / "multirc" / name).symlink_to(SHARED / "multirc" / name)
         return
-    monkeypatch.setattr(data, "verify", lambda source, path: None)  # these are not the files that the digests name
+    monkeypatch.setattr(fetching, "verify", lambda source, path: None)  # these are not the files that the digests name
     rows = list(enumerate(TEXTS * 4))
     (tmp_path / "sst-dev" / "dev.tsv").write_text("".join(f"{text}\t{i % 2}\n" for i, text in rows))
     (tmp_path / "ag" / "train.csv").write_text("".join(f'"{1 + i % 4}","who is it","{text}"\n' for i, text in rows))
@@ -65,7 +67,7 @@ def test_from_the_papers_files_to_scores(name, files, tmp_path, monkeypatch):
     monkeypatch.setattr(models, "root", lambda: tmp_path)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     classifier = models.load_model(spec)
-    dev = data.load_dataset(name, "dev", n=1 if name == "ag" else 4)
+    dev = datasets.load_dataset(name, "dev", n=1 if name == "ag" else 4)
     assert set(dev.labels) <= set(range(len(dev.label_names)))
     assert len(dev.label_names) == len(classifier.label_names) == classes
     # The tiny encoder has room for 60 wordpieces, and one query of MultiRC alone may take more.
@@ -81,5 +83,5 @@ def test_from_the_papers_files_to_scores(name, files, tmp_path, monkeypatch):
 
 def test_a_checkpoint_that_was_never_trained_is_a_clear_error(monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    with pytest.raises(data.DataError, match="cannot load data/checkpoints/paper/sst-seed7"):
+    with pytest.raises(DataError, match="cannot load data/checkpoints/paper/sst-seed7"):
         models.load_model("hf:data/checkpoints/paper/sst-seed7")

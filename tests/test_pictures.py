@@ -18,7 +18,7 @@ from PIL import Image
 
 from faithbook.models.load import cards, load_model, local_checkpoints
 from faithbook.paths import root
-from faithbook.sources import data, images
+from faithbook.sources import files, images
 from faithbook.sources.images import as_inputs, load_pictures, shipped_pictures
 from faithlib.attribution import attribute
 from faithlib.errors import DataError, InputError, UnknownNameError
@@ -80,7 +80,7 @@ def test_debian_package_without_apt_says_where_to_put_the_file(tmp_path, monkeyp
     monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(DataError, match=r"dataset-fashion-mnist.*copy"):
-        data.fetch("fashion")
+        files.fetch("fashion")
 
 
 def _tar(path, files):

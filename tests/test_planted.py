@@ -13,7 +13,7 @@ from faithbook.models import closed_form
 from faithbook.models.encoders import encoder_folder
 from faithbook.models.load import load_model
 from faithbook.sources import planted
-from faithbook.sources.data import Dataset, load_dataset
+from faithbook.sources.datasets import Dataset, load_dataset
 from faithbook.sources.excerpts import gold_of, marked_excerpts
 from faithbook.sources.images import as_inputs, load_pictures
 from faithlib.attribution import attribute

@@ -146,7 +146,7 @@ def make_job(source: Path, profile_name: str, given: Mapping[str, Any]) -> Job:
         "upstream": [job.run_id for job in upstream],
     }
     if entry.needs:
-        from faithbook.sources.data import is_here  # slow to import, and few notebooks need it
+        from faithbook.sources.files import is_here  # slow to import, and few notebooks need it
 
         parts["here"] = [name for name in entry.needs if is_here(name)]
     if kind != "train":

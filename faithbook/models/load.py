@@ -25,7 +25,7 @@ from peft import PeftModel
 from faithbook.models.encoders import encoder_folder, no_load_report, word_embeddings
 from faithbook.models.lstm import LstmClassifier
 from faithbook.paths import checkpoints_dir, root
-from faithbook.sources.data import Dataset
+from faithbook.sources.datasets import Dataset
 from faithlib.errors import DataError, InputError, ModelError, unknown
 
 

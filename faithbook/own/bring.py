@@ -34,8 +34,8 @@ from torch import Tensor
 
 from faithbook.models.load import Classifier, load_model
 from faithbook.paths import root
-from faithbook.sources.data import stable_hash
 from faithbook.sources.images import Pictures, as_inputs
+from faithbook.sources.splits import stable_hash
 from faithlib.backends import TextBackend
 from faithlib.errors import DataError, FaithlibError, InputError, ModelError, UnknownNameError
 from faithlib.inputs import Inputs, Span, TextInputs

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from faithbook.sources.data import fetch
+from faithbook.sources.files import fetch
 from faithlib.errors import DataError
 from faithlib.perturb import SetFunction
 

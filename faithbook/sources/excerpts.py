@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from faithbook.crosslingual.align import split_words
-from faithbook.sources.data import Dataset, Span, stable_hash
+from faithbook.sources.datasets import Dataset
+from faithbook.sources.splits import Span, stable_hash
+from faithbook.sources.words import split_words
 from faithlib.errors import InputError
 from faithlib.inputs import TextInputs
 

@@ -36,7 +36,8 @@ from torch import nn
 
 from faithbook.paths import checked_root
 from faithbook.sources import planted
-from faithbook.sources.data import data_folder, fetch, read_member, seeded, stable_hash
+from faithbook.sources.files import data_folder, fetch, read_member
+from faithbook.sources.splits import seeded, stable_hash
 from faithlib.errors import DataError, InputError, unknown
 from faithlib.inputs import ImageInputs
 

@@ -19,19 +19,14 @@ import pandas as pd
 import torch
 from tqdm.auto import tqdm
 
-from faithbook.crosslingual.align import (
-    Pair,
-    encoder_links,
-    fast_align,
-    load_gold,
-    mutual_argmax,
-    score_intervals,
-    softmax_links,
-)
+from faithbook.crosslingual.gold import load_gold, score_intervals
+from faithbook.crosslingual.links import encoder_links, fast_align, mutual_argmax, softmax_links
 from faithbook.engine.run import start_run
 from faithbook.models.encoders import load_encoder
 from faithbook.models.load import load_model
-from faithbook.sources.data import is_here, load_parallel
+from faithbook.sources.datasets import load_parallel
+from faithbook.sources.files import is_here
+from faithbook.sources.words import Pair
 from faithlib.metrics import cka_accuracy
 
 run = start_run("crosslingual_alignment", profile=profile)

@@ -22,13 +22,14 @@ import pandas as pd
 import torch
 from tqdm.auto import tqdm
 
-from faithbook.crosslingual.align import Pair, copied_words, encoder_links, split_words
+from faithbook.crosslingual.links import encoder_links
 from faithbook.engine.run import start_run
 from faithbook.models.encoders import load_encoder
 from faithbook.models.load import load_model
 from faithbook.papers.zaman_belinkov import PAPER_LANGUAGES
 from faithbook.papers.zaman_belinkov_rows import thirteen_rows
-from faithbook.sources.data import load_dataset, load_parallel
+from faithbook.sources.datasets import load_dataset, load_parallel
+from faithbook.sources.words import Pair, copied_words, split_words
 from faithlib.attribution import Row, attribute_rows
 from faithlib.backends import EmbeddedTwice
 from faithlib.inputs import TextInputs

@@ -23,7 +23,7 @@ from tqdm.auto import tqdm
 from faithbook.engine.run import start_run
 from faithbook.models.load import load_model
 from faithbook.papers.zaman_belinkov_rows import thirteen_rows
-from faithbook.sources.data import load_dataset
+from faithbook.sources.datasets import load_dataset
 from faithbook.sources.excerpts import gold_of, marked_excerpts
 from faithlib.attribution import attribute_rows
 from faithlib.inputs import TextInputs

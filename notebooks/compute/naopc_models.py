@@ -25,7 +25,7 @@ import torch
 from faithbook.engine.run import start_run
 from faithbook.models.adversarial import worst_shift
 from faithbook.models.load import load_model
-from faithbook.sources.data import load_dataset
+from faithbook.sources.datasets import load_dataset
 from faithlib.attribution import attribute
 from faithlib.backends import TextBackend
 from faithlib.bounds import beam_bounds, exact_bounds, naopc, naopc_faults

@@ -19,7 +19,7 @@ import pandas as pd
 
 from faithbook.engine.run import start_run
 from faithbook.papers import edin as release
-from faithbook.sources.data import is_here
+from faithbook.sources.files import is_here
 from faithlib.bounds import beam_bounds, exact_bounds
 from faithlib.perturb import SetFunction
 

@@ -23,7 +23,7 @@ import torch
 
 from faithbook.engine.run import start_run
 from faithbook.models.load import load_model
-from faithbook.sources.data import load_dataset
+from faithbook.sources.datasets import load_dataset
 from faithlib.bounds import beam_bounds, exact_bounds
 from faithlib.inputs import TextInputs
 from faithlib.perturb import Perturber, costs

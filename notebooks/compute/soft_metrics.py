@@ -22,7 +22,7 @@ import torch
 
 from faithbook.engine.run import start_run
 from faithbook.models.load import load_model
-from faithbook.sources.data import load_dataset
+from faithbook.sources.datasets import load_dataset
 from faithlib.attribution import attribute
 from faithlib.inputs import TextInputs
 from faithlib.perturb import Perturber, costs

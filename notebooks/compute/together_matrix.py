@@ -20,12 +20,12 @@ import time
 import pandas as pd
 import torch
 
-from faithbook.crosslingual.align import split_words
 from faithbook.engine.run import start_run
 from faithbook.models.load import load_model
-from faithbook.sources.data import load_dataset
+from faithbook.sources.datasets import load_dataset
 from faithbook.sources.excerpts import gold_of, marked_excerpts
 from faithbook.sources.images import as_inputs, load_pictures
+from faithbook.sources.words import split_words
 from faithlib.attribution import Row
 from faithlib.catalogue import FAMILIES
 from faithlib.evaluation import average_marked, evaluate, explain, shuffled

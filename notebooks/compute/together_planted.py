@@ -23,13 +23,13 @@ import pandas as pd
 import torch
 from tqdm.auto import tqdm
 
-from faithbook.crosslingual.align import split_words
 from faithbook.engine.run import start_run
 from faithbook.models import closed_form
 from faithbook.models.load import load_model
 from faithbook.sources import planted
-from faithbook.sources.data import load_dataset
+from faithbook.sources.datasets import load_dataset
 from faithbook.sources.images import as_inputs, load_pictures
+from faithbook.sources.words import split_words
 from faithlib.attribution import Row
 from faithlib.catalogue import FAITHFULNESS, FAMILIES
 from faithlib.evaluation import average_marked, evaluate, shuffled

@@ -27,7 +27,7 @@ from faithbook.engine.profiles import settings_of
 from faithbook.engine.run import load, start_run
 from faithbook.results import claims, figures, page, reference, resampling, scoreboard, tables
 from faithbook.results.figures import PALETTE
-from faithbook.sources.data import sources
+from faithbook.sources.files import sources
 
 run = start_run("crosslingual_aligner", profile=profile)
 figures.theme()

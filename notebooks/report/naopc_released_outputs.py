@@ -110,7 +110,7 @@ else:
             "**Not run.** The released files are not on this machine. `make fetch` gets them where the network allows "
             "it; where not, copy them from a machine that has them to `<FAITHLIB_DATA>/naopc/` (the list with digests "
             "is in `data/sources.toml`; "
-            "`python -m faithbook.sources.data verify` says what is missing). Then `make book` makes this page again. Until then "
+            "`python -m faithbook.sources.files verify` says what is missing). Then `make book` makes this page again. Until then "
             "it shows what was published and, where there is one, the reference run."
         )
     )

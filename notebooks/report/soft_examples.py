@@ -28,7 +28,7 @@ from faithbook.results import claims, figures, page, published, quantities, refe
 from faithbook.results.figures import OURS, PUBLISHED
 from faithbook.results.labels import label
 from faithbook.results.resampling import Interval
-from faithbook.sources.data import load_dataset
+from faithbook.sources.datasets import load_dataset
 from faithlib.attribution import attribute
 from faithlib.inputs import TextInputs
 from faithlib.masks import position_in_rank

@@ -39,7 +39,7 @@ from faithbook.results import (
 from faithbook.results.figures import OURS, PALETTE, PUBLISHED
 from faithbook.results.labels import LABELS, label
 from faithbook.results.resampling import Interval, less
-from faithbook.sources.data import load_dataset
+from faithbook.sources.datasets import load_dataset
 from faithlib.errors import DataError
 
 run = start_run("soft_tables", profile=profile)

@@ -50,7 +50,7 @@ from faithbook.models.load import load_model
 from faithbook.results import figures, resampling, tables
 from faithbook.results.figures import OURS, PALETTE, PUBLISHED
 from faithbook.results.labels import label
-from faithbook.sources.data import load_dataset
+from faithbook.sources.datasets import load_dataset
 from faithbook.sources.excerpts import marked_excerpts
 from faithlib import counter_rng, evaluate, metrics
 from faithlib.attribution import attribute

@@ -50,7 +50,7 @@ from faithbook.models.load import load_model
 from faithbook.models.lstm import LstmClassifier
 from faithbook.paths import checkpoints_dir
 from faithbook.sources import home_assistant
-from faithbook.sources.data import load_dataset, load_parallel
+from faithbook.sources.datasets import load_dataset, load_parallel
 
 started = time.time()
 torch.manual_seed(seed)

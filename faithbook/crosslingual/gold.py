@@ -1,0 +1,283 @@
+"""Word alignments made by people, and how well links found agree with them.
+
+They say how good an aligner is and which layer of an encoder to take: the layer is chosen by them and never by the
+results of a study.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from faithbook.results.resampling import Interval, resample_means
+from faithbook.sources.files import data_folder, fetch, read_member
+from faithbook.sources.splits import Span, stable_hash
+from faithbook.sources.words import Pair
+from faithbook.sources.zhao_aletras_sets import read_text
+from faithlib.errors import DataError, InputError, unknown
+
+Link = tuple[int, int]
+Links = frozenset[Link]
+
+
+# --------------------------------------------------------------------------------------------------------------- scores
+@dataclass(frozen=True)
+class AlignmentScores:
+    """Agreement with links made by people, each in [0, 1]; `precision`, `recall`, `f1`: higher is better, `aer`: lower.
+
+    NaN where a denominator is zero.
+    """
+
+    precision: float
+    recall: float
+    f1: float
+    aer: float
+
+
+def alignment_scores(
+    found: Sequence[Links], sure: Sequence[Links], possible: Sequence[Links] | None = None
+) -> AlignmentScores:
+    """Scores of a corpus (Och & Ney 2003, Section 5), one set of links a sentence pair, counts summed over all pairs.
+
+    With A the links `found`, S the `sure` and P the `possible` ones (S lies in P; None: P = S):
+    precision = |A & P| / |A|, recall = |A & S| / |S|, AER = 1 - (|A & S| + |A & P|) / (|A| + |S|), and F1 is the
+    harmonic mean of precision and recall (1 - AER where P = S; 0 where one of the two is).
+
+    Raises InputError for numbers of sentences that differ, none, or a sure link that is not possible.
+
+    >>> alignment_scores([{(0, 0), (1, 1)}], [{(0, 0), (1, 2)}])
+    AlignmentScores(precision=0.5, recall=0.5, f1=0.5, aer=0.5)
+    """
+    total = {name: float(values.sum()) for name, values in _counts(found, sure, possible).items()}
+    return AlignmentScores(**{name: float(value) for name, value in _scores(total).items()})
+
+
+def score_intervals(
+    found: Sequence[Links],
+    sure: Sequence[Links],
+    possible: Sequence[Links] | None = None,
+    *,
+    n_resamples: int = 2000,
+    seed: int = 0,
+) -> dict[str, Interval]:
+    """`alignment_scores` by name, each with its 95 % percentile bootstrap interval over sentence pairs.
+
+    Sentences are drawn with all their counts: a score of a resample is the ratio of that resample's sums. Raises what
+    `alignment_scores` raises.
+    """
+    counts = pd.DataFrame(_counts(found, sure, possible)).rename_axis("sentence").reset_index()
+    long = counts.melt("sentence", var_name="count", value_name="value")
+    drawn = resample_means(long, value="value", unit="sentence", cells=["count"], n_resamples=n_resamples, seed=seed)
+
+    def score(name: str) -> Callable[[pd.DataFrame], pd.Series]:
+        return lambda means: pd.Series(_scores({str(column): means[column].to_numpy() for column in means})[name])
+
+    return {name: drawn.interval(score(name)) for name in AlignmentScores.__annotations__}
+
+
+def _counts(
+    found: Sequence[Links], sure: Sequence[Links], possible: Sequence[Links] | None
+) -> dict[str, np.ndarray[Any, Any]]:
+    """|A|, |S|, |A & S| and |A & P| of each sentence."""
+    possible = sure if possible is None else possible
+    if not len(found) == len(sure) == len(possible) or not len(found):
+        raise InputError(
+            f"links of {len(found)}, {len(sure)} and {len(possible)} sentences (found, sure, possible): expected one "
+            "set of links a sentence in each, and at least one"
+        )
+    if odd := [i for i, (s, p) in enumerate(zip(sure, possible, strict=True)) if not s <= p]:
+        raise InputError(f"sentence {odd[0]} has sure links that are not possible: every sure link is a possible one")
+    rows = [(len(a), len(s), len(a & s), len(a & p)) for a, s, p in zip(found, sure, possible, strict=True)]
+    return dict(zip(("found", "sure", "sure_hits", "possible_hits"), np.array(rows, dtype=float).T, strict=True))
+
+
+def _scores(count: Mapping[str, Any]) -> dict[str, Any]:
+    """The formulas, on counts or on means of counts, one number or an array of each."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        precision = np.divide(count["possible_hits"], count["found"])
+        recall = np.divide(count["sure_hits"], count["sure"])
+        f1 = np.divide(2, np.divide(1, precision) + np.divide(1, recall))
+        aer = 1 - np.divide(count["sure_hits"] + count["possible_hits"], count["found"] + count["sure"])
+    return {"precision": precision, "recall": recall, "f1": f1, "aer": aer}
+
+
+# ----------------------------------------------------------------------------------------------------------------- gold
+@dataclass(frozen=True)
+class Gold(Pair):
+    """A pair of sentences that people aligned. Every `sure` link is `possible`; where people made no difference all
+    links are sure."""
+
+    id: str
+    sure: Links
+    possible: Links
+
+
+def load_gold(name: str, n: int | None = None, *, seed: int = 0) -> tuple[Gold, ...]:
+    """Word alignments made by people, or a fixed random sample of `n` sentences of them.
+
+    - "bible": Greek-English verses of the New Testament, which need only the package registries. The Greek is ancient,
+      here in modern spelling (`monotonic`). The English marks that the annotators set aside stay in the text and are
+      no words. Verses aligned across their borders are left out.
+    - "rwth": German-English sentences of Europarl, with sure and possible links; "xlwa": English-Bulgarian sentences of
+      the XL-WA test set. Both are read from files in FAITHLIB_DATA that you get yourself (`data/sources.toml`).
+
+    A larger `n` keeps the sentences of a smaller one with the same `seed`. Raises UnknownNameError for another name,
+    InputError for n < 1, DataError where a file is missing or a row of it cannot be understood.
+    """
+    if name not in _GOLD:
+        raise unknown("gold alignment", name, _GOLD)
+    if n is not None and n < 1:
+        raise InputError(f"n {n}: expected at least one sentence")
+    gold = sorted(_GOLD[name](), key=lambda pair: stable_hash(f"gold|{seed}", pair.id)) if n else _GOLD[name]()
+    return tuple(gold)[:n]
+
+
+# Modern Greek has one accent for three, and neither breathings nor the iota below.
+_MODERN = {0x0300: 0x0301, 0x0342: 0x0301, 0x0313: None, 0x0314: None, 0x0345: None}
+
+
+def monotonic(text: str) -> str:
+    """Ancient Greek in the spelling of modern Greek, the only one that encoders have seen much of.
+
+    >>> monotonic("ἐν ἀρχῇ ἦν ὁ λόγος")
+    'εν αρχή ήν ο λόγος'
+    """
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFD", text).translate(_MODERN))
+
+
+class _Token(NamedTuple):
+    """A row of a verse: `glued` to what follows it or not, and a `word` or a mark that nobody aligned."""
+
+    id: str
+    verse: str
+    text: str
+    glued: bool
+    word: bool
+
+
+_BIBLE = "data/eng/alignments/BSB/SBLGNT-BSB-manual.json"
+_GREEK, _ENGLISH = "data/sources/SBLGNT.tsv", "data/eng/targets/BSB/nt_BSB.tsv"
+
+
+@cache
+def _bible() -> tuple[Gold, ...]:
+    archive = fetch("bible")
+    try:
+        greek = [
+            _Token(row["id"], row["id"][1:9], monotonic(row["text"]), False, True) for row in _rows(archive, _GREEK)
+        ]
+        english = [
+            _Token(row["id"], row["source_verse"], row["text"], row["skip_space_after"] == "y", row["exclude"] != "y")
+            for row in _rows(archive, _ENGLISH)
+        ]
+        records = json.loads(read_member(archive, _BIBLE))["records"]
+        return tuple(_verses(greek, english, records))
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(
+            f"{archive}: a row of {_GREEK}, {_ENGLISH} or {_BIBLE} is not as expected, {error!r}; delete the archive "
+            "and fetch it again"
+        ) from error
+
+
+def _rows(archive: Path, member: str) -> Iterator[dict[str, str]]:
+    text = read_member(archive, member).decode("utf-8")
+    for row in csv.DictReader(io.StringIO(text), delimiter="\t", quoting=csv.QUOTE_NONE):
+        if None in row or None in row.values():
+            raise ValueError(f"{row}: as many cells as columns were expected")
+        yield row
+
+
+def _verses(greek: list[_Token], english: list[_Token], records: list[dict[str, Any]]) -> Iterator[Gold]:
+    """The verses that records align, each record all its source words with all its target words."""
+    verse_of = {token.id: token.verse for token in [*greek, *english] if token.word}
+    links: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    open_ended: set[str] = set()
+    for record in records:
+        verses = {verse_of[word] for word in [*record["source"], *record["target"]]}
+        for verse in verses:
+            links[verse] += [(source, target) for source in record["source"] for target in record["target"]]
+        if len(verses) > 1:
+            open_ended |= verses
+    sources, targets = _by_verse(greek), _by_verse(english)
+    for verse in sorted(links.keys() - open_ended):
+        source, source_words, i = _joined(sources[verse])
+        target, target_words, j = _joined(targets[verse])
+        linked = frozenset((i[a], j[b]) for a, b in links[verse])
+        yield Gold(source, source_words, target, target_words, f"bible-{verse}", linked, linked)
+
+
+def _by_verse(tokens: list[_Token]) -> dict[str, list[_Token]]:
+    verses: dict[str, list[_Token]] = defaultdict(list)
+    for token in tokens:
+        verses[token.verse].append(token)
+    return verses
+
+
+def _joined(tokens: list[_Token]) -> tuple[str, tuple[Span, ...], dict[str, int]]:
+    """The text of tokens, the spans of its words, and the number of each word by its id."""
+    text, spans, number = "", list[Span](), dict[str, int]()
+    for token in tokens:
+        if token.word:
+            number[token.id] = len(spans)
+            spans.append((len(text), len(text) + len(token.text)))
+        text += token.text + ("" if token.glued else " ")
+    return text.rstrip(), tuple(spans), number
+
+
+def _rwth() -> tuple[Gold, ...]:
+    folder = data_folder() / "rwth"
+    texts, links = _lines(folder, "test.de-en"), _lines(folder, "deen.talp")
+    if len(texts) != len(links):
+        raise DataError(f"{folder}: test.de-en has {len(texts)} lines and deen.talp {len(links)}; get both again")
+    return tuple(
+        _gold(f"rwth-{i}", f"{folder}, line {i + 1}", text.split(" ||| "), marks.split(), first=1)
+        for i, (text, marks) in enumerate(zip(texts, links, strict=True))
+    )
+
+
+def _xlwa() -> tuple[Gold, ...]:
+    folder = data_folder() / "xlwa"
+    rows = [line.rstrip("\t").split("\t") for line in _lines(folder, "bg_test.tsv")]
+    return tuple(
+        _gold(f"xlwa-bg-{i}", f"{folder}, line {i + 1}", row[:2], " ".join(row[2:]).split(), first=0)
+        for i, row in enumerate(rows)
+    )
+
+
+def _lines(folder: Path, name: str) -> list[str]:
+    return read_text(folder, name).removesuffix("\n").split("\n")
+
+
+def _gold(name: str, where: str, texts: list[str], marks: list[str], *, first: int) -> Gold:
+    """A sentence pair of words between blanks and its links: i-j is sure, ipj possible, counted from `first`."""
+    if len(texts) != 2 or not all(text.strip() for text in texts):
+        raise DataError(f"{where}: {texts} is not a sentence and its translation")
+    source_words, target_words = (tuple(match.span() for match in re.finditer(r"\S+", text)) for text in texts)
+    sure, possible = set(), set()
+    for mark in marks:
+        parts = re.fullmatch(r"([0-9]+)([-p])([0-9]+)", mark)
+        i, j = (int(parts[1]) - first, int(parts[3]) - first) if parts else (-1, -1)
+        if parts is None or not (0 <= i < len(source_words) and 0 <= j < len(target_words)):
+            raise DataError(
+                f"{where}: {mark!r} is no link of {len(source_words)} and {len(target_words)} words counted from "
+                f"{first}, i-j where sure and ipj where possible"
+            )
+        possible.add((i, j))
+        if parts[2] == "-":
+            sure.add((i, j))
+    return Gold(texts[0], source_words, texts[1], target_words, name, frozenset(sure), frozenset(possible))
+
+
+_GOLD: dict[str, Callable[[], tuple[Gold, ...]]] = {"bible": _bible, "rwth": _rwth, "xlwa": _xlwa}

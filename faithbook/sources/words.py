@@ -1,0 +1,76 @@
+"""The words of a text in any of the book's languages, and pairs of a text and its translation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from faithbook.sources.splits import Span
+
+_HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+# Accents written apart from their letter, soft hyphens, joiners and variation selectors belong to what stands before.
+_MARKS = "[\u00ad\u0300-\u036f\u200b-\u200d\u2060\ufe00-\ufe0f\ufeff]*"
+_RUN = rf"(?:[^\W{_HAN}]{_MARKS})+"
+_PLACEHOLDER = r"\{[^{}\s]+\}"
+_WORD = re.compile(rf"{_PLACEHOLDER}|{_RUN}(?:['’‐‑-]{_RUN})*|\S{_MARKS}")
+
+
+def split_words(text: str) -> tuple[Span, ...]:
+    """The words of a text in any of the book's languages, as character spans (start, end) in order.
+
+    A word is a run of letters, digits and underscores with the apostrophes and hyphens inside it, or a placeholder like
+    `{name}`; every Chinese character is a word, and so is every other mark. Each character that is no white space lies
+    in exactly one word.
+
+    >>> text = "L'appareil {name} n'est-il pas prêt ? 设备"
+    >>> words_of(text, split_words(text))
+    ("L'appareil", '{name}', "n'est-il", 'pas', 'prêt', '?', '设', '备')
+    """
+    return tuple(match.span() for match in _WORD.finditer(text))
+
+
+def words_of(text: str, spans: Sequence[Span]) -> tuple[str, ...]:
+    """The strings at character spans."""
+    return tuple(text[start:end] for start, end in spans)
+
+
+def is_copied(word: str) -> bool:
+    """Whether a translation copies the word as it is: a placeholder, or a word without letters (marks, numbers).
+
+    >>> [is_copied(word) for word in ("{name}", "2024", "?", "name", "5G")]
+    [True, True, True, False, False]
+    """
+    return bool(re.fullmatch(_PLACEHOLDER, word)) or not any(character.isalpha() for character in word)
+
+
+def copied_words(words: Sequence[str], other: Sequence[str]) -> tuple[bool, ...]:
+    """For each word, whether it is copied (`is_copied`) or stands, but for case, in the other language's text too.
+
+    The latter finds names; it also finds cognates that are spelt alike ("System").
+
+    >>> copied_words(["Open", "Spotify", "!"], ["Spotify", "öffnen", "!"])
+    (False, True, True)
+    """
+    there = {word.casefold() for word in other}
+    return tuple(is_copied(word) or word.casefold() in there for word in words)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A text and its translation, each with the character spans of its words."""
+
+    source: str
+    source_words: tuple[Span, ...]
+    target: str
+    target_words: tuple[Span, ...]
+
+    @classmethod
+    def from_texts(cls, source: str, target: str) -> Pair:
+        """The pair with the words of `split_words`."""
+        return cls(source, split_words(source), target, split_words(target))
+
+    @property
+    def strings(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The words of both sides."""
+        return words_of(self.source, self.source_words), words_of(self.target, self.target_words)
