@@ -1,6 +1,6 @@
 """One call, one table: every metric of every attribution of a model's predictions, for texts and images alike.
 
-    table = evaluate(load_model("local:text/movie-seed0"), ["A warm, funny film."], methods=["saliency", "lime"])
+    table = evaluate(model, ["A warm, funny film."], tokenizer=tokenizer, methods=["saliency", "lime"])
 
 Metrics that need the same perturbed rows share them, whatever method they are about. Shape letters: B inputs, F
 features, K groups.
@@ -18,7 +18,6 @@ import torch
 from torch import Tensor, nn
 from tqdm.auto import tqdm
 
-from faithbook.models.load import Classifier
 from faithlib.attribution import Row, attribute, attribute_rows
 from faithlib.attribution.floors import generator
 from faithlib.bounds import Bounds, beam_bounds, exact_bounds, naopc
@@ -159,9 +158,10 @@ _COMPUTE: Mapping[str, Callable[[_Asked, Tensor], Values]] = {
 
 
 def evaluate(
-    model: nn.Module | Classifier,
+    model: nn.Module,
     inputs: Inputs | Sequence[str],
     *,
+    tokenizer: Any = None,
     methods: Sequence[str | Row] | Mapping[str, str | Row | Tensor] | None = None,
     metrics: Sequence[str] | None = None,
     gold: Tensor | None = None,
@@ -174,11 +174,11 @@ def evaluate(
 ) -> pd.DataFrame:
     """Metrics of attributions of the predicted class, one value a row: input, method, metric, value, direction.
 
-    - `model`, `inputs`: a classifier in `eval()` mode with `TextInputs` or `ImageInputs`; with a `Classifier` of
-      `load_model`, plain texts will do.
+    - `model`, `inputs`: a classifier in `eval()` mode with `TextInputs` or `ImageInputs`; with the model's (fast)
+      `tokenizer` plain texts will do, whose words are then the features.
     - `methods`: names of `attribution.methods`, `Row`s for more than a method's defaults, or a mapping from names of
       your choice to these, or to scores [B, F] from elsewhere. Default: DEFAULT_METHODS.
-    - `metrics`: names of `families.METRICS`. Default: all that can be computed, but for `naopc_morf` and `naopc_lerf`,
+    - `metrics`: names of `catalogue.METRICS`. Default: all that can be computed, but for `naopc_morf` and `naopc_lerf`,
       whose bounds take thousands of rows for a long input (`beam` wide; exact up to 8 features).
     - `gold`: what people marked, bool [B, F], for the metrics of plausibility. `token_f1` and `iou_f1` take `gold_size`
       features; by default as many as are marked on average over the inputs where any is.
@@ -197,7 +197,7 @@ def evaluate(
     Raises InputError, UnknownNameError or ModelError for what does not go together, before any row is run where that
     can be known.
     """
-    network, inputs = _opened(model, inputs)
+    inputs = _opened(model, inputs, tokenizer)
     named = _named(methods, inputs)
     families = _families(metrics, gold)
     mask = inputs.feature_mask
@@ -217,9 +217,9 @@ def evaluate(
     with tqdm(total=len(inputs) * len(named), unit="attribution", delay=3, leave=False, disable=None) as bar:
         for rows, own_groups in _alike(mask.sum(dim=1), groups):
             part = inputs[rows]
-            asked = _asked(Perturber(network, part, erase=erase), replace(options, groups=own_groups), gold, rows)
+            asked = _asked(Perturber(model, part, erase=erase), replace(options, groups=own_groups), gold, rows)
             asked_all.append(asked.perturber)
-            for name, scores in _scores(named, network, part, asked.perturber, rows):
+            for name, scores in _scores(named, model, part, asked.perturber, rows):
                 for family in families:
                     values = _COMPUTE[family](asked, scores)
                     found += [_tidy(rows, name, metric, values[metric]) for metric in values if metric in wanted]
@@ -237,17 +237,18 @@ def average_marked(gold: Tensor) -> int:
 
 
 def explain(
-    model: nn.Module | Classifier,
+    model: nn.Module,
     inputs: Inputs | Sequence[str],
     methods: Sequence[str | Row] | Mapping[str, str | Row | Tensor] | None = None,
     *,
+    tokenizer: Any = None,
     erase: str | None = None,
 ) -> dict[str, Tensor]:
     """The scores [B, F] that `evaluate` evaluates under each name; arguments and errors are as there."""
-    network, inputs = _opened(model, inputs)
+    inputs = _opened(model, inputs, tokenizer)
     named = _named(methods, inputs)
-    perturber = Perturber(network, inputs, erase=erase)
-    return dict(_scores(named, network, inputs, perturber, list(range(len(inputs)))))
+    perturber = Perturber(model, inputs, erase=erase)
+    return dict(_scores(named, model, inputs, perturber, list(range(len(inputs)))))
 
 
 def shuffled(scores: Tensor, inputs: Inputs, *, share: float = 1.0, seed: int = 0) -> Tensor:
@@ -266,18 +267,22 @@ def shuffled(scores: Tensor, inputs: Inputs, *, share: float = 1.0, seed: int = 
     return found
 
 
-def _opened(model: nn.Module | Classifier, inputs: Inputs | Sequence[str]) -> tuple[nn.Module, Inputs]:
-    """The network, and inputs made of plain texts."""
-    network = model.model if isinstance(model, Classifier) else model
-    if isinstance(inputs, TextInputs | ImageInputs):
-        return network, inputs.to(next(network.parameters()).device)
-    if not isinstance(model, Classifier) or model.tokenizer is None:
+def _opened(model: nn.Module, inputs: Inputs | Sequence[str], tokenizer: Any) -> Inputs:
+    """The inputs on the model's device, made of plain texts where they are such."""
+    if not isinstance(model, nn.Module):
         raise InputError(
-            f"inputs are {type(inputs).__name__}: expected TextInputs or ImageInputs; plain texts need a Classifier of "
-            "load_model, which knows its tokenizer"
+            f"model is a {type(model).__name__}: expected a torch module; of an object that holds one beside its "
+            "tokenizer give both, evaluate(it.model, texts, tokenizer=it.tokenizer)"
         )
-    made = TextInputs.from_texts(inputs, model.tokenizer, unit="word")
-    return network, made.to(next(network.parameters()).device)
+    device = next(model.parameters()).device
+    if isinstance(inputs, TextInputs | ImageInputs):
+        return inputs.to(device)
+    if tokenizer is None:
+        raise InputError(
+            f"inputs are {type(inputs).__name__}: expected TextInputs or ImageInputs; for plain texts give the model's "
+            "tokenizer as well, evaluate(model, texts, tokenizer=tokenizer)"
+        )
+    return TextInputs.from_texts(inputs, tokenizer, unit="word").to(device)
 
 
 def _named(
@@ -332,14 +337,14 @@ def _asked(perturber: Perturber, options: _Options, gold: Tensor | None, rows: l
 
 
 def _scores(
-    named: Mapping[str, Row | Tensor], network: nn.Module, part: Inputs, perturber: Perturber, rows: list[int]
+    named: Mapping[str, Row | Tensor], model: nn.Module, part: Inputs, perturber: Perturber, rows: list[int]
 ) -> Iterator[tuple[str, Tensor]]:
     """Each method's scores [B, F] of some of the inputs."""
     width = perturber.feature_mask.shape[1]
     explained: dict[str, Tensor] = {}
     asked = [what for what in named.values() if isinstance(what, Row)]
     if isinstance(part, TextInputs) and asked:
-        explained, _ = attribute_rows(asked, network, part, perturber=perturber)
+        explained, _ = attribute_rows(asked, model, part, perturber=perturber)
     for name, what in named.items():
         if isinstance(what, Tensor):
             yield name, what[rows, :width].to(perturber.device)
@@ -347,7 +352,7 @@ def _scores(
             yield name, explained[what.name]
         else:
             given: dict[str, Any] = {"output": what.output, "aggregation": what.aggregation, "pool": what.pool}
-            yield name, attribute(what.method, network, part, **given, **what.options)
+            yield name, attribute(what.method, model, part, **given, **what.options)
 
 
 def _tidy(rows: list[int], method: str, metric: str, values: Tensor) -> pd.DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -195,9 +196,10 @@ def test_shuffled_scores_are_the_same_numbers_elsewhere():
         shuffled(scores, inputs, share=0)
 
 
-def test_a_classifier_takes_plain_texts():
+def test_a_tokenizer_makes_inputs_of_plain_texts():
     texts = ["A warm, funny film.", "Two long, dull hours."]
-    table = evaluate(load_model("local:text/movie-seed0"), texts, methods=["saliency"], metrics=["soft_nc"])
+    loaded = load_model("local:text/movie-seed0")
+    table = evaluate(loaded.model, texts, tokenizer=loaded.tokenizer, methods=["saliency"], metrics=["soft_nc"])
     assert table.input.tolist() == [0, 1]
     assert table.value.between(0, 1.5).all()
 
@@ -226,8 +228,15 @@ def test_what_does_not_go_together_is_refused(bag, given, error, message):
 
 
 def test_texts_need_a_tokenizer(bag):
-    with pytest.raises(InputError, match="plain texts need a Classifier"):
+    with pytest.raises(InputError, match="plain texts give the model's tokenizer"):
         evaluate(bag[0], ["a fine film"])
+    with pytest.raises(InputError, match="model is a SimpleNamespace: expected a torch module"):
+        evaluate(SimpleNamespace(model=bag[0]), bag[1])
+
+
+def test_the_library_needs_nothing_of_the_book():
+    code = "import sys, faithlib.evaluation; assert not [name for name in sys.modules if name.startswith('faithbook')]"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_the_package_offers_it_without_importing_it_first():

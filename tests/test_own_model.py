@@ -414,8 +414,8 @@ def test_the_reports_numbers_for_texts_are_those_of_one_call(request, tmp_path, 
     names = ["saliency", "lime", "occlusion", "random"]
     options = {"metrics": ["nc", "soft_nc", "saco", "auprc"], "gold": found.gold, "erase": erase}
     scores, spent = pages.explain(names, classifier, found.inputs, erase=erase)
-    table = evaluate(classifier, found.inputs, methods=scores, **options)
-    direct = evaluate(classifier, list(found.texts), methods=names, **options)
+    table = evaluate(classifier.model, found.inputs, methods=scores, **options)
+    direct = evaluate(classifier.model, list(found.texts), tokenizer=classifier.tokenizer, methods=names, **options)
     pd.testing.assert_frame_equal(table, direct, atol=1e-5)
     assert {"saliency", "lime", "occlusion"} == set(spent.method)
     assert spent.rows.gt(0).all()
@@ -425,8 +425,9 @@ def test_the_reports_numbers_for_pictures_are_those_of_one_call(seer):
     found = load_folder(str(defaults("own_vision_model")["data"]), seer, n=2)
     names = ["grad_cam", "rollout", "random"]
     scores, spent = pages.explain(names, seer, found.inputs)
-    table = evaluate(seer, found.inputs, methods=scores, metrics=["nc", "saco"])
-    pd.testing.assert_frame_equal(table, evaluate(seer, found.inputs, methods=names, metrics=["nc", "saco"]), atol=1e-5)
+    table = evaluate(seer.model, found.inputs, methods=scores, metrics=["nc", "saco"])
+    direct = evaluate(seer.model, found.inputs, methods=names, metrics=["nc", "saco"])
+    pd.testing.assert_frame_equal(table, direct, atol=1e-5)
     assert list(spent.method) == names
     for name in names:
         assert torch.allclose(scores[name], attribute(name, seer.model, found.inputs), atol=1e-6)

@@ -2,7 +2,7 @@
 
     classifier = open_model("my-model/")  # a folder, or a name that `load_model` knows
     brought = load_texts("reviews.csv", classifier, n=20)  # or load_folder("photos/", classifier, n=20)
-    table = evaluate(classifier, brought.inputs, gold=brought.gold)
+    table = evaluate(classifier.model, brought.inputs, gold=brought.gold)
 
 **Texts** are a CSV file in UTF-8 with a header. Columns: `text`; `label`, a name of the model's classes (optional);
 `gold`, what people marked (optional): characters as `start:end`, counted from 0, `end` not included, several with

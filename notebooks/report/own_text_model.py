@@ -151,7 +151,9 @@ Markdown(
 # ## Every metric of every method
 
 # %%
-table = evaluate(classifier, brought.inputs, methods=scores, metrics=wanted, gold=brought.gold, erase=erased, **options)
+table = evaluate(
+    classifier.model, brought.inputs, methods=scores, metrics=wanted, gold=brought.gold, erase=erased, **options
+)
 means = pages.summary(table)
 tables.table(means, run, "own_text_means", caption="Means over texts", shown=False)
 

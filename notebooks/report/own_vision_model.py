@@ -185,7 +185,7 @@ figures.save(
 
 # %%
 erased = None if erase == "default" else erase
-table = evaluate(classifier, brought.inputs, methods=scores, metrics=wanted, erase=erased, **options)
+table = evaluate(classifier.model, brought.inputs, methods=scores, metrics=wanted, erase=erased, **options)
 means = pages.summary(table)
 tables.table(means, run, "own_vision_means", caption="Means over pictures", shown=False)
 
