@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from tiny import finish
 
 from faithbook.engine import digests
 from faithbook.engine.digests import code_digest, tree_digest
 from faithbook.engine.pages import stage
-from faithbook.engine.plan import Job, _brought, _checkpoints, make_job, notebook_parameters, plan
+from faithbook.engine.plan import _brought, _checkpoints, make_job, notebook_parameters, plan
 from faithbook.engine.profiles import find_profile, settings_of, table
 from faithbook.engine.run import load, load_manifests, start_run
 from faithbook.paths import root
-from faithbook.results.reference import judged_again, reference
 from faithlib.errors import DataError, InputError, UnknownNameError
 
 
@@ -27,15 +27,6 @@ def edit(path: Path, old: str, new: str) -> None:
 
 def ids(profile: str = "smoke") -> dict[str, str]:
     return {job.label: job.run_id for job in plan(profile)}
-
-
-def finish(job: Job, **results: pd.DataFrame) -> None:
-    """Put a whole run where the runner would."""
-    job.folder.mkdir(parents=True)
-    for name, frame in results.items():
-        frame.to_parquet(job.folder / f"{name}.parquet")
-    told = {"run_id": job.run_id, "notebook": job.notebook, "kind": job.kind, "seconds": 1.0, "device": "cpu"}
-    job.manifest.write_text(json.dumps({**told, "parameters": dict(job.parameters), "notes": {"n": 2}}))
 
 
 # --- the repository's own table --------------------------------------------------------------------------------------
@@ -321,41 +312,6 @@ def test_book_of_another_profile_is_laid_out_beside_its_results(home: Path) -> N
     stage("smoke", jobs)
     assert not (source / "executed" / "gone.ipynb").exists()
     assert (source / "executed" / "report.ipynb").stat().st_mtime_ns == kept
-
-
-def test_reference_needs_a_whole_profile(home: Path) -> None:
-    with pytest.raises(DataError, match="lacks count movie 0, count bbc 0, report"):
-        reference("smoke")
-
-
-def test_the_reference_of_one_study_keeps_what_others_have(home: Path) -> None:
-    folder = home / "data" / "reference" / "full"
-    folder.mkdir(parents=True)
-    (folder / "other.csv").write_text("b\n2\n")
-    (folder / "manifest.json").write_text(json.dumps({"profile": "full", "runs": [{"study": "other", "n": 3}]}))
-    jobs = plan("smoke")
-    for job in jobs:
-        finish(job)
-    (jobs[-1].folder / "table.csv").write_text("a\n1\n")
-    reference("smoke", str(jobs[-1].study))
-    assert (folder / "other.csv").read_text() == "b\n2\n"
-    assert (folder / "table.csv").read_text() == "a\n1\n"
-    runs = json.loads((folder / "manifest.json").read_text())["runs"]
-    assert {"study": "other", "n": 3} in runs
-    assert len(runs) == 1 + len(jobs)
-    with pytest.raises(UnknownNameError, match="study 'none'"):
-        reference("smoke", "none")
-
-
-def test_new_verdicts_take_the_places_of_old_ones_on_the_scoreboard_or_new_ones() -> None:
-    board = b'id,paper,kind,verdict,n,page,note\na,p,claim,not run,,,waits\nb,p,claim,holds,7,q,"x, y"\n'
-    told = {"verdict": "fails", "n": 3, "page": "r", "note": "z"}
-    new = pd.DataFrame([{"id": "a", **told}, {"id": "c", **told}])
-    places = pd.DataFrame([{"id": name, "paper": "o", "kind": "question"} for name in "abcd"])
-    assert judged_again(board, new, places) == (
-        b'id,paper,kind,verdict,n,page,note\na,p,claim,fails,3,r,z\nb,p,claim,holds,7,q,"x, y"\n'
-        b"c,o,question,fails,3,r,z\n"
-    )
 
 
 def test_a_run_depends_on_the_files_that_its_parameters_name(tmp_path, monkeypatch):

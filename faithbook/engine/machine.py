@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from faithbook.paths import root
+from faithlib.errors import DataError
 
 _SHOWN_VERSIONS = ("faithlib", "torch", "transformers", "peft", "captum", "numpy", "scipy", "pandas")
 
@@ -17,17 +18,30 @@ _SHOWN_VERSIONS = ("faithlib", "torch", "transformers", "peft", "captum", "numpy
 @functools.cache
 def commit() -> str:
     """The commit the repository stands at, with a mark where files differ from it; "unknown" outside git."""
-
-    def git(*words: str) -> str:
-        return subprocess.run(
-            ["git", "-C", str(root()), *words], capture_output=True, text=True, check=True, timeout=20
-        ).stdout
-
     try:
-        changed = " with changes" if git("status", "--porcelain", "--untracked-files=no").strip() else ""
-        return git("rev-parse", "--short=12", "HEAD").strip() + changed
+        changed = " with changes" if _git("status", "--porcelain", "--untracked-files=no").strip() else ""
+        return _git("rev-parse", "--short=12", "HEAD").strip() + changed
     except (OSError, subprocess.SubprocessError):
         return "unknown"
+
+
+def uncommitted() -> list[str]:
+    """Files of code, notebooks and data that differ from the commit, or that it lacks; the reference itself apart.
+
+    DataError outside git, where nothing can tell.
+    """
+    places = ("faithlib", "faithbook", "notebooks", "data", "requirements.lock", "pyproject.toml")
+    try:
+        told = _git("status", "--porcelain", "--", *places, ":(exclude)data/reference")
+    except (OSError, subprocess.SubprocessError) as error:
+        raise DataError(f"{root()} is no git repository, so nothing tells whether its files are committed") from error
+    return [line[3:] for line in told.splitlines()]
+
+
+def _git(*words: str) -> str:
+    return subprocess.run(
+        ["git", "-C", str(root()), *words], capture_output=True, text=True, check=True, timeout=20
+    ).stdout
 
 
 def versions() -> dict[str, str]:

@@ -13,6 +13,7 @@ Every notebook is a jupytext py:percent file with one cell tagged `parameters` t
     run.settings["inputs"]                       # this notebook's block of the profile; an unknown key is an error
     run.save(frame, "soft_scores")               # soft_scores.parquet in the run's folder
     run.save(table, "soft_table2", format="csv") # a file that the page offers for download
+    run.save_units(values)                       # one value an input, in the schema of faithbook.engine.units
     run.note(n=120, rows_run=5_310)              # facts for the manifest and the status page
     run.path("figure.svg"), run.link("figure.svg")   # where to write a public file; how its page refers to it
     run.provenance(n=120)                        # what ran where, and the line that runs it again, as MyST
@@ -54,6 +55,7 @@ from faithbook.engine.plan import (
     plan,
 )
 from faithbook.engine.profiles import Settings, place_of, settings_of
+from faithbook.engine.units import UNITS, UNITS_SCHEMA, read_units, write_units
 from faithbook.paths import reference_dir, results_dir, root
 from faithlib.errors import DataError, InputError, unknown
 
@@ -102,6 +104,16 @@ class Run:
         self.files[path.name] = len(frame)
         return path
 
+    def save_units(self, frame: pd.DataFrame, part: str = "") -> Path:
+        """Write the values of single inputs (`faithbook.engine.units` has the schema); `load_units` reads them.
+
+        `part` tells apart tables of one run that have other keys. Raises InputError for a table that breaks the schema.
+        """
+        path = self.path(_units_file(part))
+        write_units(frame, path, notebook=self.job.notebook, parameters=self.job.parameters)
+        self.files[path.name] = len(frame)
+        return path
+
     def note(self, **facts: str | float | bool | None) -> None:
         """Put facts (numbers of inputs and rows, device, precision …) into the manifest and onto the status page."""
         self.notes.update(facts)
@@ -127,6 +139,7 @@ class Run:
             "started": self._started,
             "seconds": round(time.perf_counter() - self._clock, 2),
             "files": dict(sorted(self.files.items())),
+            "units_schema": UNITS_SCHEMA,
             "notes": self.notes,
         }
 
@@ -245,6 +258,34 @@ def _read(file: Path) -> pd.DataFrame:
     import pandas as pd
 
     return pd.read_parquet(file) if file.suffix == ".parquet" else pd.read_csv(file)
+
+
+def load_units(notebook: str, profile: str = "laptop", *, part: str = "", reference: bool = False) -> pd.DataFrame:
+    """The values of single inputs that the whole runs of a notebook saved, one run below the other.
+
+    Columns: those of the schema (`faithbook.engine.units`), the further keys of the notebook, and the parameters of
+    each run. `reference=True` reads the committed values of the full profile. DataError where there are none.
+    """
+    import pandas as pd
+
+    folders = [reference_dir() / UNITS / notebook] if reference else _folders_of(notebook, profile)
+    name = f"*-{_units_file(part)}" if reference else _units_file(part)
+    files = sorted(file for folder in folders for file in folder.glob(name))
+    if not files:
+        where = "the committed reference" if reference else f"a whole run at the profile {profile}"
+        raise DataError(f"{notebook} has no {_units_file(part)} in {where}: it is made by run.save_units(...)")
+    return pd.concat([read_units(file) for file in files], ignore_index=True)
+
+
+def _units_file(part: str) -> str:
+    return f"{UNITS}_{part}.parquet" if part else f"{UNITS}.parquet"
+
+
+def _folders_of(notebook: str, profile: str) -> list[Path]:
+    """The whole runs of a notebook that may be read here: those told by the build, or the newest by hand."""
+    if told := json.loads(os.environ.get(RUN_VARIABLE, "{}")):
+        return [folder for folder in map(Path, told["upstream"]) if folder.parent.name == notebook]
+    return list(_folders_by_hand(job for job in plan(profile) if job.notebook == notebook))
 
 
 def has_reference(name: str) -> bool:

@@ -4,42 +4,49 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 
+from faithbook.engine.machine import uncommitted
 from faithbook.engine.pages import BOARD, mirror, public_files
-from faithbook.engine.plan import MANIFEST, plan
+from faithbook.engine.plan import MANIFEST, Job, plan
 from faithbook.engine.profiles import shareable, table
 from faithbook.engine.run import has_reference, load
+from faithbook.engine.units import UNITS
 from faithbook.paths import reference_dir
 from faithbook.results.scoreboard import to_judge
 from faithlib.errors import DataError, unknown
 
+LARGEST = 20_000_000  # bytes; the repository carries every version of the reference for ever
+
 
 def reference(profile: str, only: str | None = None) -> Path:
-    """Copy the tables of a profile to `data/reference/full/`, with the manifest of every run they come from.
+    """Copy the tables of a profile to `data/reference/full/`, with the values of single inputs and the manifest of
+    every run they come from.
 
-    `only` names one study: what the folder holds of others stays, on the scoreboard too.
+    `only` names one study: what the folder holds of others stays, on the scoreboard too. DataError where a run is
+    missing, where files differ from the commit (nobody could make the numbers again), and above 20 MB.
     """
     studies = table().studies
     if only is not None and only not in studies:
         raise unknown("study", only, studies)
+    if changed := uncommitted():
+        raise DataError(
+            f"the reference must come from a commit, but these differ from it: {_some(changed)}; commit them and run "
+            "python -m faithbook build again (what did not change stays done)"
+        )
     jobs = [job for job in plan(profile) if only in (None, job.study)]
     if missing := [job.label for job in jobs if not job.done]:
         raise DataError(
             f"the profile {profile} lacks {', '.join(missing)}: run python -m faithbook build --profile {profile}"
         )
-    files: dict[Path, bytes] = {}
-    for job in jobs:
-        if job.kind == "report" and shareable(job.notebook):
-            tables = [path for path in public_files(job) if path.suffix == ".csv" and not path.stem.endswith("_shown")]
-            files |= {Path(path.name): path.read_bytes() for path in tables}
+    files = {name: content for job in jobs if shareable(job.notebook) for name, content in _shared_by(job).items()}
     manifests = [json.loads(job.manifest.read_text(encoding="utf-8")) for job in jobs]
     folder = reference_dir()
     if only is not None and (folder / MANIFEST).is_file():
-        files = {Path(path.name): path.read_bytes() for path in folder.glob("*.csv")} | files
+        files = _of_others(folder, {job.notebook for job in jobs}) | files
         before = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["runs"]
         manifests = [run for run in before if run["study"] != only] + manifests
         verdicts = [path for job in jobs if (path := job.folder / "verdicts.parquet").is_file()]
@@ -47,8 +54,36 @@ def reference(profile: str, only: str | None = None) -> Path:
             found = pd.concat(map(pd.read_parquet, verdicts))
             files[BOARD] = judged_again(files[BOARD], found, to_judge())
     files[Path(MANIFEST)] = (json.dumps({"profile": profile, "runs": manifests}, indent=1) + "\n").encode()
+    _check_size(files)
     mirror(files, folder, keep=("README.md",))
     return folder
+
+
+def _shared_by(job: Job) -> dict[Path, bytes]:
+    """What a run gives to the reference: the tables of a report, the values of single inputs of a computation."""
+    if job.kind == "report":
+        tables = [path for path in public_files(job) if path.suffix == ".csv" and not path.stem.endswith("_shown")]
+        return {Path(path.name): path.read_bytes() for path in tables}
+    units = sorted(job.folder.glob(f"{UNITS}*.parquet"))
+    return {Path(UNITS, job.notebook, f"{job.slug}-{path.name}"): path.read_bytes() for path in units}
+
+
+def _of_others(folder: Path, notebooks: set[str]) -> dict[Path, bytes]:
+    """What the reference holds, the values of single inputs of these notebooks apart: they come anew."""
+    kept = [path for path in (folder / UNITS).glob("*/*.parquet") if path.parent.name not in notebooks]
+    return {path.relative_to(folder): path.read_bytes() for path in [*folder.glob("*.csv"), *kept]}
+
+
+def _check_size(files: Mapping[Path, bytes]) -> None:
+    total = sum(map(len, files.values()))
+    if total > LARGEST:
+        sizes = sorted(((len(content), str(name)) for name, content in files.items()), reverse=True)
+        told = _some([f"{name} {size / 1e6:.1f} MB" for size, name in sizes])
+        raise DataError(f"the reference would take {total / 1e6:.1f} MB, more than {LARGEST / 1e6:.0f} MB: {told}")
+
+
+def _some(names: Sequence[str], most: int = 8) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def judged_again(board: bytes, verdicts: pd.DataFrame, places: pd.DataFrame) -> bytes:

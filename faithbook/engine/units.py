@@ -1,0 +1,101 @@
+"""Values of single inputs, as every computation keeps them: one table of a stated schema, small enough to commit.
+
+    id       the input that was scored, unique within its data set
+    cluster  what is drawn as one when inputs are resampled: the paper or integration a text comes from, else the id
+    seed     of the model, an integer
+    method   the attribution method, or the row of a paper's table
+    metric   what was measured, in the names of `faithlib.catalogue`
+    value    the number; NaN where the metric is not defined for this input
+
+Further columns (data set, model, language, output ...) are keys too: no two rows may agree in all columns but `value`.
+Values are kept as float32. The parameters of the run lie in the file's metadata, and `read_units` gives them back as
+columns.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from faithlib.errors import DataError, InputError
+
+if TYPE_CHECKING:
+    import pandas as pd  # a second to import, which the many short processes of a build do not need
+
+UNITS = "units"  # begins the names of the files, and names the folder that the reference keeps them in
+UNITS_SCHEMA = 1  # one more whenever a column changes its name or its meaning
+COLUMNS = ("id", "cluster", "seed", "method", "metric", "value")
+_METADATA = b"faithbook.units"
+
+
+def write_units(frame: pd.DataFrame, path: Path, *, notebook: str, parameters: Mapping[str, Any]) -> None:
+    """Write a checked table with the version of its schema and the run that it comes from.
+
+    Raises InputError for what `checked_units` refuses.
+    """
+    import pyarrow
+    import pyarrow.parquet
+
+    table = pyarrow.Table.from_pandas(checked_units(frame), preserve_index=False)
+    about = {"schema": UNITS_SCHEMA, "notebook": notebook, "parameters": dict(parameters)}
+    table = table.replace_schema_metadata({**table.schema.metadata, _METADATA: json.dumps(about).encode()})
+    keys = [name for name in table.column_names if name != "value"]
+    pyarrow.parquet.write_table(
+        table, path, compression="zstd", compression_level=19, use_dictionary=keys, use_byte_stream_split=["value"]
+    )
+
+
+def read_units(path: Path) -> pd.DataFrame:
+    """The table of a file that `write_units` wrote, with the parameters of its run as columns where it lacks them.
+
+    Raises DataError for a file without a schema, or with another version of it.
+    """
+    import pyarrow.parquet
+
+    table = pyarrow.parquet.read_table(path)
+    about = json.loads((table.schema.metadata or {}).get(_METADATA, b"{}"))
+    if (found := about.get("schema")) != UNITS_SCHEMA:
+        raise DataError(f"{path} holds values of schema {found}, this version reads {UNITS_SCHEMA}: run it again")
+    frame = table.to_pandas()
+    keys = {name: frame[name].astype(str) for name in frame.columns if frame[name].dtype == "category"}
+    missing = {name: value for name, value in about["parameters"].items() if name not in frame.columns}
+    return frame.assign(**keys, value=frame["value"].astype("float64"), **missing)
+
+
+def checked_units(frame: pd.DataFrame) -> pd.DataFrame:
+    """The table in its stored form: texts as categories, value as float32, rows in the order of their keys.
+
+    Raises InputError for a missing column, a key that is missing, a seed that is no integer, infinite values, and rows
+    that agree in all keys.
+    """
+    import numpy as np
+    import pandas as pd
+
+    if missing := [name for name in COLUMNS if name not in frame.columns]:
+        raise InputError(
+            f"values of single inputs need the columns {', '.join(COLUMNS)}; missing: {', '.join(missing)}"
+        )
+    keys = [name for name in frame.columns if name != "value"]
+    if empty := [name for name in keys if frame[name].isna().any()]:
+        raise InputError(f"keys may not be missing, but there are missing values in {', '.join(empty)}: name them")
+    if not pd.api.types.is_integer_dtype(frame["seed"]):
+        raise InputError(f"seed must be an integer, but the column is {frame['seed'].dtype}")
+    if not pd.api.types.is_numeric_dtype(frame["value"]):
+        raise InputError(f"value must be a number, but the column is {frame['value'].dtype}")
+    with np.errstate(over="ignore"):
+        values = frame["value"].to_numpy(dtype=np.float32, na_value=np.nan)
+    if infinite := frame.loc[np.isinf(values), "metric"].unique().tolist():
+        raise InputError(
+            f"values must be finite, or NaN where a metric is not defined; infinite: {', '.join(infinite)}"
+        )
+    texts = {name for name in keys if not pd.api.types.is_numeric_dtype(frame[name])} | {"id", "cluster"}
+    found = frame[keys].astype(dict.fromkeys(texts, "str")).assign(value=values)
+    order = [name for name in keys if name not in ("id", "cluster")]
+    found = found.sort_values([*order, "cluster", "id"], ignore_index=True, kind="stable")
+    if (same := found.duplicated([*order, "id"])).any():
+        first = found.loc[same].iloc[0]
+        row = ", ".join(f"{name} = {first[name]}" for name in ["id", *order])
+        raise InputError(f"{same.sum()} rows have the keys of another, the first: {row}. Add the column that differs")
+    return found.astype(dict.fromkeys(texts, "category"))

@@ -1,0 +1,213 @@
+"""Values of single inputs: their schema, their size, and the committed reference that holds them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet
+import pytest
+from tiny import commit, finish
+
+from faithbook.engine.plan import plan
+from faithbook.engine.run import load_units, start_run
+from faithbook.engine.units import COLUMNS, UNITS_SCHEMA, checked_units, read_units, write_units
+from faithbook.results import reference as committed
+from faithbook.results.reference import judged_again, reference
+from faithlib.errors import DataError, InputError, UnknownNameError
+
+
+def units(**changed: object) -> pd.DataFrame:
+    """Four values: two inputs of one paper, two metrics, one of them not defined once."""
+    columns = {
+        "id": ["b", "b", "a", "a"],
+        "cluster": "paper 1",
+        "seed": 0,
+        "method": "lime",
+        "metric": ["nc", "ns"] * 2,
+        "value": [1 / 3, np.nan, 0.25, -2.0],
+    }
+    return pd.DataFrame({**columns, **changed})
+
+
+# --- the schema ------------------------------------------------------------------------------------------------------
+
+
+def test_units_come_back_as_they_were_saved(tmp_path: Path) -> None:
+    path = tmp_path / "units.parquet"
+    given = units(k=[5, 5, 20, 20], language="de")
+    write_units(given, path, notebook="count", parameters={"profile": "smoke", "dataset": "movie"})
+    found = read_units(path)
+    assert {*COLUMNS, "k", "language", "profile", "dataset"} == set(found.columns)
+    assert set(found["dataset"]) == {"movie"}
+    assert found["k"].dtype.kind == found["seed"].dtype.kind == "i"
+    both = given.merge(found, on=["id", "metric", "k", "language", "seed", "method", "cluster"])
+    assert len(both) == len(given) == len(found)
+    np.testing.assert_allclose(both["value_x"], both["value_y"], rtol=1e-7)
+
+
+def test_the_order_of_rows_makes_no_other_file(tmp_path: Path) -> None:
+    for name, frame in {"one": units(), "two": units().iloc[::-1]}.items():
+        write_units(frame, tmp_path / name, notebook="count", parameters={})
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_a_missing_column_is_named(name: str) -> None:
+    with pytest.raises(InputError, match=f"missing: {name}$"):
+        checked_units(units().drop(columns=name))
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"metric": "nc"}, r"2 rows have the keys of another, the first: id = a, seed = 0, method = lime, metric = nc"),
+        ({"value": [1.0, np.inf, 0.0, 0.0]}, "infinite: ns"),
+        ({"value": [1.0, 1e39, 0.0, 0.0]}, "infinite: ns"),
+        ({"value": "many"}, "value must be a number"),
+        ({"seed": "0"}, "seed must be an integer"),
+        ({"method": ["lime", None, "lime", "lime"]}, "missing values in method"),
+        ({"language": ["de", "de", None, "de"]}, "missing values in language"),
+    ],
+)
+def test_what_breaks_the_schema_is_refused(changed: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        checked_units(units(**changed))
+
+
+def test_another_schema_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "units.parquet"
+    write_units(units(), path, notebook="count", parameters={})
+    table = pyarrow.parquet.read_table(path)
+    later = {b"faithbook.units": json.dumps({"schema": UNITS_SCHEMA + 1, "parameters": {}}).encode()}
+    pyarrow.parquet.write_table(table.replace_schema_metadata(later), path)
+    with pytest.raises(DataError, match=f"schema {UNITS_SCHEMA + 1}, this version reads {UNITS_SCHEMA}"):
+        read_units(path)
+    units().to_parquet(path)
+    with pytest.raises(DataError, match="schema None"):
+        read_units(path)
+
+
+def test_a_hundred_thousand_values_take_half_a_megabyte(tmp_path: Path) -> None:
+    names = pd.MultiIndex.from_product(
+        [[f"movie-{i:05d}" for i in range(250)], [f"m{i}" for i in range(20)], [f"s{i}" for i in range(20)]],
+        names=["id", "method", "metric"],
+    )
+    frame = names.to_frame(index=False).assign(seed=0, value=np.random.default_rng(0).random(len(names)))
+    write_units(frame.assign(cluster=frame["id"]), tmp_path / "units", notebook="count", parameters={})
+    assert (tmp_path / "units").stat().st_size < 4.2 * len(frame)  # of which four bytes are the random value
+
+
+# --- in a run --------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_saves_units_and_says_so(home: Path) -> None:
+    run = start_run("count", profile="smoke", dataset="movie", seed=0)
+    run.save_units(units())
+    run.save_units(units(k=5), "k")
+    run.finish()
+    facts = json.loads((run.folder / "manifest.json").read_text())
+    assert facts["files"] == {"units.parquet": 4, "units_k.parquet": 4}
+    assert facts["units_schema"] == UNITS_SCHEMA
+    assert set(load_units("count", "smoke")["dataset"]) == {"movie"}
+    assert set(load_units("count", "smoke", part="k")["k"]) == {5}
+    with pytest.raises(DataError, match=r"report has no units.parquet in a whole run at the profile smoke"):
+        load_units("report", "smoke")
+
+
+# --- the committed reference -----------------------------------------------------------------------------------------
+
+
+def whole(home: Path, save: Callable[[int], pd.DataFrame] = lambda seed: units(seed=seed)) -> None:
+    """All runs of the smoke profile of a home that is committed."""
+    commit(home)
+    *computed, page = plan("smoke")
+    for number, job in enumerate(computed):
+        finish(job)
+        write_units(save(number), job.folder / "units.parquet", notebook="count", parameters=job.parameters)
+    finish(page)
+    (page.folder / "table.csv").write_text("a\n1\n")
+
+
+def test_the_reference_holds_tables_units_and_manifests(home: Path) -> None:
+    whole(home)
+    folder = reference("smoke")
+    assert {str(path.relative_to(folder)) for path in folder.rglob("*.*")} == {
+        "manifest.json",
+        "table.csv",
+        "units/count/movie_0-units.parquet",
+        "units/count/bbc_0-units.parquet",
+    }
+    found = load_units("count", reference=True)
+    assert set(found["dataset"]) == {"movie", "bbc"}
+    assert len(found) == 8
+
+
+def test_a_changed_file_is_refused_and_named(home: Path) -> None:
+    whole(home)
+    (home / "data" / "published").mkdir()
+    (home / "data" / "published" / "new.csv").write_text("a\n")
+    with pytest.raises(DataError, match="differ from it: data/published/"):
+        reference("smoke")
+    (home / "data" / "published" / "new.csv").unlink()
+    source = home / "notebooks" / "compute" / "count.py"
+    source.write_text(source.read_text() + "\n")
+    with pytest.raises(DataError, match=r"differ from it: notebooks/compute/count\.py"):
+        reference("smoke")
+    assert not (home / "data" / "reference").exists()
+
+
+def test_outside_git_there_is_no_reference(home: Path) -> None:
+    with pytest.raises(DataError, match="is no git repository"):
+        reference("smoke")
+
+
+def test_a_reference_that_is_too_large_is_refused_with_the_sizes(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole(home)
+    monkeypatch.setattr(committed, "LARGEST", 3000)
+    with pytest.raises(DataError, match=r"more than 0 MB: (units/count/\w+-units.parquet 0.0 MB|manifest.json)"):
+        reference("smoke")
+    assert not (home / "data" / "reference").exists()
+
+
+def test_reference_needs_a_whole_profile(home: Path) -> None:
+    commit(home)
+    with pytest.raises(DataError, match="lacks count movie 0, count bbc 0, report"):
+        reference("smoke")
+
+
+def test_the_reference_of_one_study_keeps_what_others_have(home: Path) -> None:
+    folder = home / "data" / "reference" / "full"
+    folder.mkdir(parents=True)
+    (folder / "other.csv").write_text("b\n2\n")
+    (folder / "manifest.json").write_text(json.dumps({"profile": "full", "runs": [{"study": "other", "n": 3}]}))
+    (folder / "units" / "elsewhere").mkdir(parents=True)
+    (folder / "units" / "elsewhere" / "a-units.parquet").write_bytes(b"values")
+    (folder / "units" / "count").mkdir()
+    (folder / "units" / "count" / "old-units.parquet").write_bytes(b"values")
+    whole(home)
+    jobs = plan("smoke")
+    reference("smoke", str(jobs[-1].study))
+    assert (folder / "other.csv").read_text() == "b\n2\n"
+    assert (folder / "units" / "elsewhere" / "a-units.parquet").read_bytes() == b"values"
+    assert not (folder / "units" / "count" / "old-units.parquet").exists()
+    assert (folder / "table.csv").read_text() == "a\n1\n"
+    runs = json.loads((folder / "manifest.json").read_text())["runs"]
+    assert {"study": "other", "n": 3} in runs
+    assert len(runs) == 1 + len(jobs)
+    with pytest.raises(UnknownNameError, match="study 'none'"):
+        reference("smoke", "none")
+
+
+def test_new_verdicts_take_the_places_of_old_ones_on_the_scoreboard_or_new_ones() -> None:
+    board = b'id,paper,kind,verdict,n,page,note\na,p,claim,not run,,,waits\nb,p,claim,holds,7,q,"x, y"\n'
+    told = {"verdict": "fails", "n": 3, "page": "r", "note": "z"}
+    new = pd.DataFrame([{"id": "a", **told}, {"id": "c", **told}])
+    places = pd.DataFrame([{"id": name, "paper": "o", "kind": "question"} for name in "abcd"])
+    assert judged_again(board, new, places) == (
+        b'id,paper,kind,verdict,n,page,note\na,p,claim,fails,3,r,z\nb,p,claim,holds,7,q,"x, y"\n'
+        b"c,o,question,fails,3,r,z\n"
+    )
