@@ -14,10 +14,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from timm.models.vision_transformer import VisionTransformer
 from torch import Tensor, nn
 
-from faithlib.errors import InputError, ModelError
+from faithlib.errors import InputError, ModelError, require
 from faithlib.inputs import ImageInputs, Inputs, TextInputs
 
 
@@ -137,7 +136,7 @@ class VisionBackend:
     """A timm VisionTransformer and the images it sees. Embeddings are the tokens that enter the first block."""
 
     def __init__(self, model: nn.Module, inputs: ImageInputs) -> None:
-        if not isinstance(model, VisionTransformer):
+        if not isinstance(model, require("timm.models.vision_transformer", extra="vision").VisionTransformer):
             raise ModelError(f"{type(model).__name__} is no timm VisionTransformer")
         self.model = model
         self.device = next(model.parameters()).device

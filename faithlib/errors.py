@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import importlib
 from collections.abc import Iterable
+from typing import Any
 
 
 class FaithlibError(Exception):
@@ -28,6 +30,29 @@ class DataError(FaithlibError, OSError):
 
 class DigestError(DataError):
     """A file from outside whose content is not what its digest says. Never to be passed over."""
+
+
+class MissingPackageError(FaithlibError, ImportError):
+    """A package that only some models or methods need, and that is not installed."""
+
+
+def require(module: str, *, extra: str) -> Any:
+    """The `module` of a package that is imported only where it is needed.
+
+    Raises MissingPackageError where the package is not there; the message names the `extra` of faithlib that brings it.
+
+    >>> require("no_such_package.models", extra="vision")
+    Traceback (most recent call last):
+    faithlib.errors.MissingPackageError: no_such_package is not installed: pip install 'faithlib[vision]'
+    """
+    package = module.partition(".")[0]
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != package:
+            raise
+        told = f"{package} is not installed: pip install 'faithlib[{extra}]'"
+        raise MissingPackageError(told, name=package) from None
 
 
 def unknown(kind: str, name: object, known: Iterable[str]) -> UnknownNameError:

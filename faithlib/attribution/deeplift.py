@@ -26,14 +26,13 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from captum.attr import DeepLift
 from torch import Tensor
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from faithlib.attribution.gradient import ExplainedModule
 from faithlib.attribution.target import Chunk, eager_attention
-from faithlib.errors import ModelError, unknown
+from faithlib.errors import ModelError, require, unknown
 
 RULES = ("rescale", "captum")
 
@@ -71,6 +70,7 @@ def deeplift(chunk: Chunk, *, baseline: str = "zero", keep_protected: bool = Tru
 
 
 def _captum(chunk: Chunk, reference: Tensor) -> Tensor:
+    DeepLift = require("captum.attr", extra="text").DeepLift
     module = ExplainedModule(chunk)
     before = {part: set(vars(part)) for part in module.modules()}
     target = chunk.settled_target()

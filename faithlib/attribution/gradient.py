@@ -12,13 +12,12 @@ import warnings
 from typing import Any
 
 import torch
-from captum.attr import GuidedBackprop, IntegratedGradients
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from faithlib.attribution.target import Chunk
-from faithlib.errors import InputError, ModelError, unknown
+from faithlib.errors import InputError, ModelError, require, unknown
 
 VARIANTS = ("paper", "released")
 
@@ -100,6 +99,7 @@ def integrated_gradients(
         raise InputError(f"n_steps {n_steps}: expected at least 1")
     if internal_batch_size is not None and internal_batch_size < 1:
         raise InputError(f"internal_batch_size {internal_batch_size}: expected at least 1")
+    IntegratedGradients = require("captum.attr", extra="text").IntegratedGradients
     scores = chunk.embeddings().detach()
     for place, part in chunk.alike(copies=n_steps):
         method = IntegratedGradients(part.value_of)
@@ -137,6 +137,7 @@ class ExplainedModule(nn.Module):
 
 
 def _captum_guided(chunk: Chunk) -> Tensor:
+    GuidedBackprop = require("captum.attr", extra="text").GuidedBackprop
     target = chunk.settled_target()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Setting backward hooks")

@@ -16,15 +16,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from timm.layers import Attention
-from timm.models.deit import VisionTransformerDistilled
 from torch import Tensor, nn
 from torch.nn import functional
 
 from faithlib.attribution.relevance import plain_attention
 from faithlib.attribution.target import read
 from faithlib.backends import VisionBackend
-from faithlib.errors import ModelError
+from faithlib.errors import ModelError, require
 
 UPSAMPLINGS = ("bilinear", "nearest")
 
@@ -102,7 +100,9 @@ class ImageChunk:
                 "token's attention row leads to its prediction: expected a model with global_pool='token'. Methods "
                 f"for such a model: {', '.join(WITHOUT_CLASS_TOKEN)}"
             )
-        read_from = 2 if isinstance(model, VisionTransformerDistilled) else 1
+        read_from = (
+            2 if isinstance(model, require("timm.models.deit", extra="vision").VisionTransformerDistilled) else 1
+        )
         row = maps[-1][..., :read_from, :].mean(dim=-2, keepdim=True)
         for earlier in reversed(maps[:-1]):
             row = row @ earlier
@@ -153,10 +153,11 @@ def _keep(kept: list[Tensor]) -> Any:
     return lambda module, arguments: kept.append(arguments[0])
 
 
-def _blocks(model: Any) -> Sequence[tuple[nn.Module, Attention]]:
+def _blocks(model: Any) -> Sequence[tuple[nn.Module, Any]]:
     """The blocks with their attention; ModelError where the attention is not the one that the methods are about."""
+    attention = require("timm.layers", extra="vision").Attention
     for block in model.blocks:
-        if not isinstance(getattr(block, "attn", None), Attention):
+        if not isinstance(getattr(block, "attn", None), attention):
             raise ModelError(
                 f"this {type(model).__name__} is made of {type(block).__name__}, whose attention maps cannot be read: "
                 "expected blocks with a timm.layers.Attention as `attn`; integrated_gradients explains any model"

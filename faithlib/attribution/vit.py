@@ -19,12 +19,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
-from captum.attr import IntegratedGradients
 from torch import Tensor
 
 from faithlib.attribution.relevance import conservative_rules, lrp_rules, plain_attention
 from faithlib.attribution.vision import ImageChunk, Inside
-from faithlib.errors import InputError, unknown
+from faithlib.errors import InputError, require, unknown
 from faithlib.perturb import IMAGE_ERASURES, replacement_pixels
 
 VARIANTS = ("paper", "released")
@@ -53,6 +52,7 @@ def integrated_gradients(
     if internal_batch_size is not None and internal_batch_size < 1:
         raise InputError(f"internal_batch_size {internal_batch_size}: expected at least 1")
     pixels = chunk.pixels()
+    IntegratedGradients = require("captum.attr", extra="vision").IntegratedGradients
     by_element = IntegratedGradients(chunk.value_of).attribute(
         pixels,
         baselines=replacement_pixels(pixels.detach(), baseline),

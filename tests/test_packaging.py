@@ -1,0 +1,211 @@
+"""What an installation brings is what the code imports, and no module needs more than its part of the library says."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT = PYPROJECT["project"]
+CORE = ("torch", "numpy", "pandas", "scipy", "scikit-learn", "tqdm", "psutil")
+OPTIONAL = ("transformers", "captum", "timm", "torchvision", "PIL")
+
+# Declared, but never imported by name: what uses them.
+TOOLS = {
+    "torchvision": "timm imports it",
+    "pip": "fetches sources from package indices",
+    "ipykernel": "the notebooks' kernel",
+    "snakemake": "runs as a command",
+    "jupyter-book": "runs as a command",
+    "sphinx-book-theme": "named by jupyter-book",
+    "sphinx-mathjax-offline": "named in _config.yml",
+    "hatchling": "the build backend",
+    "import-linter": "runs as a command",
+    "mypy": "runs as a command",
+    "pandas-stubs": "read by mypy",
+    "types-pyyaml": "read by mypy",
+    "pytest-timeout": "a plugin of pytest",
+    "pytest-xdist": "a plugin of pytest",
+    "ruff": "runs as a command",
+    "uv": "runs as a command",
+}
+
+
+def canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def declared(*extras: str) -> set[str]:
+    """The requirements of the library with these extras, those inside extras of its own included."""
+    found: set[str] = set()
+    for line in [
+        *PROJECT["dependencies"],
+        *(each for extra in extras for each in PROJECT["optional-dependencies"][extra]),
+    ]:
+        if own := re.fullmatch(r"faithlib\[(.*)\]", line):
+            found |= declared(*own[1].split(","))
+        else:
+            found.add(canonical(re.match(r"[\w.-]+", line)[0]))
+    return found
+
+
+def imported(*folders: str) -> dict[str, set[str]]:
+    """The distributions that the modules below `folders` import, and where."""
+    found: dict[str, set[str]] = {}
+    for folder in folders:
+        for name, where in _imported(folder).items():
+            found[name] = found.get(name, set()) | where
+    return found
+
+
+@functools.cache
+def _imported(folder: str) -> dict[str, set[str]]:
+    owners = packages_distributions()
+    found: dict[str, set[str]] = {}
+    for path in (ROOT / folder).rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        modules = {
+            name.name for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import) for name in node.names
+        }
+        modules |= {
+            node.module for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom) and node.module
+        }
+        modules |= set(re.findall(r"""\brequire\(\s*["']([\w.]+)""", text))
+        for module in {module.partition(".")[0] for module in modules}:
+            for name in owners.get(module, ()) if module not in ("faithlib", "faithbook") else ():
+                found.setdefault(canonical(name), set()).add(str(path.relative_to(ROOT)))
+    return found
+
+
+# --- what is declared is what is imported ----------------------------------------------------------------------------
+
+
+def test_the_library_alone_is_seven_packages() -> None:
+    assert tuple(PROJECT["dependencies"]) == CORE
+    assert declared("text") - set(CORE) == {"transformers", "captum"}
+    assert declared("vision") - set(CORE) == {"timm", "torchvision", "pillow", "captum"}
+
+
+@pytest.mark.parametrize(
+    ("folders", "extras"),
+    [
+        (("faithlib",), ("text", "vision")),
+        (("faithlib", "faithbook", "notebooks"), ("book",)),
+        (("faithlib", "faithbook", "notebooks", "tests"), ("dev",)),
+    ],
+    ids=["library", "book", "tests"],
+)
+def test_everything_imported_is_declared(folders: tuple[str, ...], extras: tuple[str, ...]) -> None:
+    there = declared(*extras)
+    missing = {name: sorted(where) for name, where in imported(*folders).items() if name not in there}
+    assert not missing
+
+
+def test_everything_declared_is_imported_or_run() -> None:
+    assert declared("dev", "align") - set(imported("faithlib", "faithbook", "notebooks", "tests")) == set(TOOLS)
+
+
+# --- the library with little beside it -------------------------------------------------------------------------------
+
+# Nothing finds these packages, as where they are not installed.
+FORBID = """
+import sys
+
+class Without:
+    def __init__(self, finder):
+        self.finder = finder
+
+    def find_spec(self, name, path=None, target=None):
+        return None if name.partition(".")[0] in FORBIDDEN else self.finder.find_spec(name, path, target)
+
+    def __getattr__(self, name):
+        return getattr(self.finder, name)
+
+sys.meta_path[:] = map(Without, sys.meta_path)
+"""
+
+
+def without(names: tuple[str, ...], code: str) -> subprocess.CompletedProcess[str]:
+    """`code` run by a Python in which the packages `names` cannot be imported."""
+    line = [sys.executable, "-c", f"FORBIDDEN = {set(names)!r}\n{FORBID}{code}"]
+    return subprocess.run(line, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def test_every_module_of_the_library_imports_with_its_seven_packages() -> None:
+    modules = sorted(
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        for path in (ROOT / "faithlib").rglob("*.py")
+    )
+    modules.remove("faithlib.evaluation")  # for now: it takes a classifier of the book's
+    book = tuple(sorted({"faithbook", "yaml", "matplotlib", "IPython", "papermill", "snakemake", "pydantic", "rich"}))
+    code = "import importlib\n" + "".join(f"importlib.import_module({name!r})\n" for name in modules)
+    done = without((*OPTIONAL, *book), code)
+    assert done.returncode == 0, done.stderr
+
+
+TEXTS = """
+import torch, transformers
+from faithlib.attribution import attribute, methods
+from faithlib.inputs import TextInputs
+from faithlib.perturb import Perturber
+
+size = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16, vocab_size=30)
+model = transformers.BertForSequenceClassification(transformers.BertConfig(**size)).eval()
+ids = torch.arange(2, 8)[None]
+inputs = TextInputs(
+    input_ids=ids, attention_mask=torch.ones_like(ids, dtype=torch.bool), feature_of=torch.arange(6)[None],
+    n_features=torch.tensor([6]), truncated=torch.tensor([False]), pad_id=0, mask_id=1,
+)
+assert len(Perturber(model, inputs).full) == 1
+names, shape = methods("text"), (1, 6)
+"""
+
+PICTURES = """
+import timm, torch
+from faithlib.attribution import attribute, methods
+from faithlib.inputs import ImageInputs
+from faithlib.perturb import Perturber
+
+size = dict(img_size=8, patch_size=4, embed_dim=16, depth=1, num_heads=2, num_classes=3)
+model = timm.models.VisionTransformer(**size).eval()
+inputs = ImageInputs.from_pixels(torch.randn(1, 3, 8, 8), patch=4)
+assert len(Perturber(model, inputs, erase="mean").full) == 1
+names, shape = methods("image"), (1, 4)
+"""
+
+WITHOUT_CAPTUM = """
+from faithlib.errors import MissingPackageError
+
+told = set()
+for name in names:
+    try:
+        assert attribute(name, model, inputs).shape == shape, name
+    except MissingPackageError as error:
+        told.add(str(error))
+print(*told)
+FORBIDDEN.remove("captum")
+for name in names:
+    assert attribute(name, model, inputs).shape == shape, name
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("code", "names", "extra"),
+    [(TEXTS, ("timm", "torchvision"), "text"), (PICTURES, ("transformers",), "vision")],
+    ids=["texts", "pictures"],
+)
+def test_texts_and_pictures_need_nothing_of_each_other(code: str, names: tuple[str, ...], extra: str) -> None:
+    """And methods that stand on captum name the extra that brings it."""
+    done = without((*names, "captum"), code + WITHOUT_CAPTUM)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == f"captum is not installed: pip install 'faithlib[{extra}]'"
