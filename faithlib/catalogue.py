@@ -1,6 +1,7 @@
 """Which metrics there are, in families that share their rows, and which way each is better.
 
-Names alone, without what computes them (`faithlib.evaluation`), so that pages which only read results import quickly.
+Names alone, so that pages which only read results import quickly; what computes a family is entered beside its name in
+`faithlib.evaluation.measures`.
 """
 
 from __future__ import annotations

@@ -13,25 +13,23 @@ from __future__ import annotations
 
 import copy
 import time
-import weakref
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import psutil
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
-from torch.utils._python_dispatch import TorchDispatchMode
 from tqdm.auto import tqdm
 
 from faithlib import counter_rng
 from faithlib.backends import TextBackend, VisionBackend, backend_for
 from faithlib.errors import FaithlibError, InputError, unknown
 from faithlib.inputs import Inputs, TextInputs
+from faithlib.memory import Clock, free_bytes, is_out_of_memory, with_peak_memory
 
 TEXT_ERASURES = ("zero", "pad", "mask", "delete")
 IMAGE_ERASURES = ("mean", "zero", "blur")
@@ -417,23 +415,23 @@ class Perturber:
     def _token_budget(self) -> int:
         if self._bytes_a_token is None:
             return self._max_tokens
-        return min(self._max_tokens, int(_SHARE_OF_FREE_MEMORY * _free_bytes(self.device) / self._bytes_a_token))
+        return min(self._max_tokens, int(_SHARE_OF_FREE_MEMORY * free_bytes(self.device) / self._bytes_a_token))
 
     def _measured(self, ask: _Ask, rows: NDArray[np.int64], length: int) -> Tensor:
         """Run a chunk; the first one also tells how much memory a token takes."""
         if self._bytes_a_token is not None:
             return self._forward(ask, rows, length)
-        logits, peak = _with_peak_memory(lambda: self._forward(ask, rows, length), self.device)
+        logits, peak = with_peak_memory(lambda: self._forward(ask, rows, length), self.device)
         self._bytes_a_token = max(1.0, peak / (len(rows) * length))
         return logits
 
     def _halve(self, error: BaseException, rows: int, length: int) -> None:
-        if not _is_out_of_memory(error):
+        if not is_out_of_memory(error):
             raise error
         if rows == 1:
             raise OutOfMemoryError(
                 f"one row of {length} tokens does not fit the memory of {self.device} "
-                f"({_free_bytes(self.device) / 2**20:.0f} MiB free): shorten the input or use a smaller dtype; "
+                f"({free_bytes(self.device) / 2**20:.0f} MiB free): shorten the input or use a smaller dtype; "
                 "rows already answered are kept"
             ) from error
         self._max_tokens = max(1, rows // 2) * length
@@ -603,33 +601,6 @@ class SetFunction:
         self.stats.forwards += 1
 
 
-@dataclass
-class Clock:
-    """Seconds in the model. On a GPU events are recorded and read at the end, so that timing never stops the queue."""
-
-    device: torch.device
-    _seconds: float = 0.0
-    _start: float = 0.0
-    _events: list[Any] = field(default_factory=list)
-
-    def __enter__(self) -> None:
-        if self.device.type == "cuda":
-            self._events.append([torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)])
-            self._events[-1][0].record()
-        self._start = time.perf_counter()
-
-    def __exit__(self, *_: object) -> None:
-        self._seconds += time.perf_counter() - self._start
-        if self.device.type == "cuda":
-            self._events[-1][1].record()
-
-    def seconds(self) -> float:
-        if self.device.type != "cuda":
-            return self._seconds
-        torch.cuda.synchronize()
-        return sum(start.elapsed_time(end) for start, end in self._events) / 1000
-
-
 def replacement_pixels(pixels: Tensor, erase: str) -> Tensor:
     """What an erased pixel becomes, [B, C, H, W]."""
     if erase == "zero":
@@ -643,62 +614,3 @@ def replacement_pixels(pixels: Tensor, erase: str) -> Tensor:
     for _ in range(2):
         blurred = functional.avg_pool2d(blurred, width, stride=1, padding=width // 2, count_include_pad=False)
     return blurred
-
-
-def _with_peak_memory(run: Callable[[], Tensor], device: torch.device) -> tuple[Tensor, int]:
-    """The result of `run` and the peak of the tensor memory it took, in bytes."""
-    if device.type == "cuda":
-        torch.cuda.reset_peak_memory_stats(device)
-        before = torch.cuda.memory_allocated(device)
-        result = run()
-        return result, torch.cuda.max_memory_allocated(device) - before
-    with _LiveTensors() as live:
-        result = run()
-    return result, live.peak
-
-
-class _LiveTensors(TorchDispatchMode):
-    """Counts the bytes of the tensors that are alive at once; views share their storage and count once."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.peak = 0
-        self._now = 0
-        self._holders: dict[int, int] = {}
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        result = func(*args, **(kwargs or {}))
-        for tensor in result if isinstance(result, tuple | list) else (result,):
-            if isinstance(tensor, Tensor):
-                self._hold(tensor)
-        return result
-
-    def _hold(self, tensor: Tensor) -> None:
-        storage = tensor.untyped_storage()
-        place, size = storage.data_ptr(), storage.nbytes()
-        if self._holders.setdefault(place, 0) == 0:
-            self._now += size
-            self.peak = max(self.peak, self._now)
-        self._holders[place] += 1
-        weakref.finalize(tensor, self._release, place, size)
-
-    def _release(self, place: int, size: int) -> None:
-        self._holders[place] -= 1
-        if self._holders[place] == 0:
-            self._now -= size
-
-
-def _free_bytes(device: torch.device) -> int:
-    if device.type == "cuda":
-        reserved = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-        return torch.cuda.mem_get_info(device)[0] + reserved
-    return psutil.virtual_memory().available
-
-
-def _is_out_of_memory(error: BaseException) -> bool:
-    if isinstance(error, torch.OutOfMemoryError | MemoryError):
-        return True
-    # The CPU allocator raises a plain RuntimeError.
-    return isinstance(error, RuntimeError) and any(
-        text in str(error) for text in ("can't allocate memory", "not enough memory")
-    )

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from faithlib.errors import InputError, UnknownNameError
+from faithlib.evaluation import PAPER_RATIOS
 from faithlib.masks import top_ratio
 from faithlib.metrics import (
     ERASURE_BINS,
@@ -27,7 +28,6 @@ from faithlib.metrics import (
     sufficiency_eraser,
 )
 from faithlib.metrics.crosslingual import link_matrix
-from faithlib.scoring import PAPER_RATIOS
 
 SCORE = st.integers(-4, 4).map(lambda i: i / 4)  # few values, so that ties are common
 

@@ -15,9 +15,9 @@ from faithbook.paths import root
 from faithbook.sources import datasets
 from faithbook.sources import files as fetching
 from faithlib.errors import DataError
+from faithlib.evaluation import hard_scores
 from faithlib.inputs import TextInputs
 from faithlib.perturb import Perturber
-from faithlib.scoring import hard_scores
 
 SETS = {"sst": ("bert", 2), "ag": ("bert", 4), "evinf": ("bert", 3), "multirc": ("roberta", 2)}
 SHARED = root().parent / "shared" / "data"

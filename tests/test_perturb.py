@@ -224,7 +224,7 @@ def test_chunks_follow_measured_memory(monkeypatch):
     sizes = []
     forward = perturber._forward
     monkeypatch.setattr(perturber, "_forward", lambda a, rows, n: sizes.append(len(rows)) or forward(a, rows, n))
-    monkeypatch.setattr(perturb, "_free_bytes", lambda device: int(perturber._bytes_a_token * 9 * 5 / 0.5))
+    monkeypatch.setattr(perturb, "free_bytes", lambda device: int(perturber._bytes_a_token * 9 * 5 / 0.5))
     perturber.keep(random_masks(inputs, 20))
     assert max(sizes) <= 5 * 9 // 4
 

@@ -22,8 +22,8 @@ from faithbook.sources import files, images
 from faithbook.sources.images import as_inputs, load_pictures, shipped_pictures
 from faithlib.attribution import attribute
 from faithlib.errors import DataError, InputError, UnknownNameError
+from faithlib.evaluation import saco_scores
 from faithlib.perturb import Perturber
-from faithlib.scoring import saco_scores
 
 SHARED = root().parent / "shared" / "data"
 VISION = [name for name in local_checkpoints() if name.startswith("vision/")]

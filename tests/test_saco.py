@@ -17,11 +17,11 @@ from torch import nn
 from toy_models import text_inputs, text_model, vision_model
 
 from faithlib.errors import InputError, UnknownNameError
+from faithlib.evaluation import saco_of_groups, saco_scores, saco_steps
 from faithlib.inputs import ImageInputs
 from faithlib.masks import group_salience, rank, salience_groups
 from faithlib.metrics import saco
 from faithlib.perturb import Perturber
-from faithlib.scoring import saco_of_groups, saco_scores, saco_steps
 
 # Few values, so that ties happen in salience and in drops.
 COARSE = st.sampled_from([-1.0, -0.5, 0.0, 0.25, 0.5, 2.0])

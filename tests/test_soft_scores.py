@@ -10,11 +10,11 @@ from torch import Tensor
 from toy_models import image_inputs, one_row, text_inputs, text_model, vision_model
 
 from faithlib.backends import VisionBackend
+from faithlib.evaluation import attention_mask_scores, gaussian_scores, hard_scores, soft_scores
 from faithlib.inputs import ImageInputs, TextInputs
 from faithlib.masks import normalise
 from faithlib.metrics import soft_nc, soft_ns
 from faithlib.perturb import IMAGE_ERASURES, TEXT_ERASURES, Perturber
-from faithlib.scoring import attention_mask_scores, gaussian_scores, hard_scores, soft_scores
 
 READER, SEER = text_model("bert"), vision_model()
 LENGTHS = st.lists(st.integers(4, 9), min_size=1, max_size=4).map(tuple)

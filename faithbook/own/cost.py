@@ -24,11 +24,10 @@ from faithlib.attribution.registry import IMAGE_METHODS, METHODS
 from faithlib.backends import VisionBackend
 from faithlib.catalogue import FAMILIES, METRICS
 from faithlib.errors import InputError, ModelError, unknown
-from faithlib.evaluation import ALL_SHARES, EXACT_UP_TO, FAD_SHARES
+from faithlib.evaluation import ALL_SHARES, EXACT_UP_TO, FAD_SHARES, PAPER_RATIOS
 from faithlib.inputs import Inputs, TextInputs
 from faithlib.metrics import ERASURE_BINS
 from faithlib.perturb import Perturber
-from faithlib.scoring import PAPER_RATIOS
 
 _PROBES = 8
 

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from faithlib.attribution.perturbation import Perturbers
 from faithlib.attribution.target import Chunk
-from faithlib.perturb import Clock
+from faithlib.memory import Clock
 
 
 @dataclass

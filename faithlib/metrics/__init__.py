@@ -6,20 +6,25 @@ better.
 
 from faithlib.metrics.complexity import complexity, sparseness
 from faithlib.metrics.crosslingual import (
-    ERASURE_BINS,
     aligned_scores,
     cka,
     cka_accuracy,
-    comprehensiveness_eraser,
     crosslingual_rho,
-    erasure_rationales,
     first_batch_fault,
     random_links,
-    sufficiency_eraser,
 )
 from faithlib.metrics.curves import aopc, auc, log_odds, n_auc
 from faithlib.metrics.diagnosticity import Diagnosticity, diagnosticity
-from faithlib.metrics.hard import comprehensiveness_nc, sufficiency_ns
+from faithlib.metrics.erasure import (
+    ERASURE_BINS,
+    comprehensiveness_eraser,
+    comprehensiveness_nc,
+    erasure_rationales,
+    soft_nc,
+    soft_ns,
+    sufficiency_eraser,
+    sufficiency_ns,
+)
 from faithlib.metrics.plausibility import (
     auprc,
     average_precision,
@@ -29,7 +34,6 @@ from faithlib.metrics.plausibility import (
     token_f1,
 )
 from faithlib.metrics.saco import saco
-from faithlib.metrics.soft import soft_nc, soft_ns
 
 __all__ = [
     "ERASURE_BINS",

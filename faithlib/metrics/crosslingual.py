@@ -1,10 +1,10 @@
-"""Faithfulness across languages, and the erasure metrics it is compared with (Zaman & Belinkov 2022, Section 3).
+"""Faithfulness across languages (Zaman & Belinkov 2022, Section 3).
 
 A sentence pair and its translation are two inputs that say the same. Scores of the translation are carried over to the
 English words along word alignments (`aligned_scores`) and correlated with the scores of the English words themselves
 (`crosslingual_rho`); nothing is erased, so no input is out of distribution. The rest is what the paper compares this
-with: random alignments (Figure 7), ERASER's two metrics at five rationale lengths (Tables 3, 9 and 10), and a test of
-whether translations are similar inputs to the model at all (Figure 6).
+with: random alignments (Figure 7), what its released code makes of ERASER's two metrics (`metrics.erasure`; Tables 3, 9
+and 10), and a test of whether translations are similar inputs to the model at all (Figure 6).
 
 Links are pairs (English word, word of the translation), both counted from 0; a pair that is listed twice counts once.
 Shape letters: B rows (inputs, or methods on one input), S rationale lengths, F words, R rows in one forward.
@@ -19,12 +19,9 @@ import torch
 from torch import Tensor
 
 from faithlib.errors import InputError, unknown
-from faithlib.masks import checked_mask, normalise, position_in_rank, top_ratio
-from faithlib.metrics.curves import aopc
+from faithlib.masks import normalise
 
 Links = Iterable[tuple[int, int]]
-
-ERASURE_BINS = (0.01, 0.05, 0.10, 0.20, 0.50)
 
 
 # --------------------------------------------------------------------------------------------------- along alignments
@@ -136,67 +133,7 @@ def random_links(
     return [(int(source), int(target)) for source, target in np.argwhere(drawn)]
 
 
-# ------------------------------------------------------------------------------------------------------------ erasure
-def erasure_rationales(
-    scores: Tensor,
-    feature_mask: Tensor | None = None,
-    *,
-    bins: Sequence[float] = ERASURE_BINS,
-    rounding: str = "up",
-) -> Tensor:
-    """Rationales of the erasure metrics (Section 3.1.2): bool [B, S, F], the top 1, 5, 10, 20 and 50 % of the words.
-
-    `rounding` "up" takes ceil(share * n) of an input's n words, as `masks.top_ratio` does everywhere in this library;
-    "nearest" rounds, halves to even, and takes at least one word, as the released code does (its n also counts the
-    separators between premise and hypothesis). Raises InputError as `masks.rank` does.
-
-    >>> erasure_rationales(torch.rand(1, 25)).sum(dim=2).tolist()
-    [[1, 2, 3, 5, 13]]
-    >>> erasure_rationales(torch.rand(1, 25), rounding="nearest").sum(dim=2).tolist()
-    [[1, 1, 2, 5, 12]]
-    """
-    if rounding not in ("up", "nearest"):
-        raise unknown("rounding", rounding, ("up", "nearest"))
-    up = top_ratio(scores, bins, feature_mask)
-    if rounding == "up":
-        return up
-    n = checked_mask(scores, feature_mask).sum(dim=1, keepdim=True)
-    sizes = (n * torch.tensor(bins, dtype=torch.double, device=n.device)).round().clamp(min=1)
-    # Rounding up never takes fewer words, so that its rationale also keeps absent features out.
-    return up & (position_in_rank(scores, feature_mask)[:, None, :] < sizes[:, :, None])
-
-
-def comprehensiveness_eraser(p_full: Tensor, p_removed: Tensor, *, empty_bin: bool = False) -> Tensor:
-    """AOPC comprehensiveness, [B]: mean over bins of m(x)_j - m(x without r)_j (Eq. 5; DeYoung et al. 2020).
-
-    p_full [B]: probability of the predicted class; p_removed [B, S]: of the same class without the top words of each
-    bin. In [-1, 1], higher is better. Not the "comprehensiveness" of Wu et al., who remove what is least relevant.
-
-    `empty_bin` also counts a bin of no words, whose drop is 0, so that the sum is divided by S + 1: the sum that ERASER
-    writes down, and what the released code does. With five bins this is 5/6 of the mean over bins that the paper's text
-    asks for; published scores that come from that code are as much smaller.
-
-    >>> round(comprehensiveness_eraser(torch.tensor([0.9]), torch.tensor([[0.8, 0.2]])).item(), 4)
-    0.4
-    """
-    mean = aopc(p_full, p_removed)
-    return mean * p_removed.shape[1] / (p_removed.shape[1] + 1) if empty_bin else mean
-
-
-def sufficiency_eraser(p_full: Tensor, p_kept: Tensor, *, empty_bin: bool = False) -> Tensor:
-    """AOPC sufficiency, [B]: mean over bins of m(x)_j - m(r)_j (Eq. 6; DeYoung et al. 2020).
-
-    p_kept [B, S]: probability of the predicted class on the top words of each bin alone. In [-1, 1], *lower* is better:
-    0 where the top words do as well as the text. Not the normalised `sufficiency_ns`, where higher is better. Shapes as
-    in `comprehensiveness_eraser`; `empty_bin` divides by S + 1 as there, and as the released code does, although here a
-    bin of no words would be the empty text, with a drop of its own.
-
-    >>> round(sufficiency_eraser(torch.tensor([0.9]), torch.tensor([[0.2, 0.8]])).item(), 4)
-    0.4
-    """
-    return comprehensiveness_eraser(p_full, p_kept, empty_bin=empty_bin)
-
-
+# ------------------------------------------------------------------------------------- a fault of the released code
 def first_batch_fault(values: Tensor, batch_size: int = 64, window: int = 6) -> Tensor:
     """What the released erasure code reads instead of the model's answers: [R, ...] -> [R / window, window, ...].
 

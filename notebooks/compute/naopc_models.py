@@ -29,10 +29,10 @@ from faithbook.sources.datasets import load_dataset
 from faithlib.attribution import attribute
 from faithlib.backends import TextBackend
 from faithlib.bounds import beam_bounds, exact_bounds, naopc, naopc_faults
+from faithlib.evaluation import PAPER_RATIOS, aopc_scores
 from faithlib.inputs import TextInputs
 from faithlib.masks import top_ratio
 from faithlib.perturb import Perturber, costs
-from faithlib.scoring import PAPER_RATIOS, aopc_scores
 
 run = start_run("naopc_models", profile=profile, dataset=dataset, classifier=classifier)
 settings = run.settings

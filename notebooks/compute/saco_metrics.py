@@ -24,9 +24,9 @@ from faithbook.engine.run import start_run
 from faithbook.models.load import load_model
 from faithbook.sources.images import as_inputs, load_pictures
 from faithlib.attribution import attribute
+from faithlib.evaluation import saco_of_groups, saco_scores, saco_steps
 from faithlib.masks import salience_groups
 from faithlib.perturb import Perturber, costs
-from faithlib.scoring import saco_of_groups, saco_scores, saco_steps
 
 run = start_run("saco_metrics", profile=profile, dataset=dataset)
 settings = run.settings

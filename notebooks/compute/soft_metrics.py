@@ -24,9 +24,9 @@ from faithbook.engine.run import start_run
 from faithbook.models.load import load_model
 from faithbook.sources.datasets import load_dataset
 from faithlib.attribution import attribute
+from faithlib.evaluation import hard_scores, soft_scores
 from faithlib.inputs import TextInputs
 from faithlib.perturb import Perturber, costs
-from faithlib.scoring import hard_scores, soft_scores
 
 run = start_run("soft_metrics", profile=profile, dataset=dataset, seed=seed)
 settings = run.settings

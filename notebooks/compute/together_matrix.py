@@ -28,12 +28,11 @@ from faithbook.sources.images import as_inputs, load_pictures
 from faithbook.sources.words import split_words
 from faithlib.attribution import Row
 from faithlib.catalogue import FAMILIES
-from faithlib.evaluation import average_marked, evaluate, explain, shuffled
+from faithlib.evaluation import average_marked, evaluate, explain, shuffled, soft_scores
 from faithlib.inputs import TextInputs
 from faithlib.masks import normalise
 from faithlib.perturb import Perturber
 from faithlib.perturb import costs as costs_of
-from faithlib.scoring import soft_scores
 
 run = start_run("together_matrix", profile=profile, dataset=dataset)
 settings = run.settings

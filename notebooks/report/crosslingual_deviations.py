@@ -28,8 +28,7 @@ from faithbook.papers.zaman_belinkov import AGGREGATED, ERASING, PAPER_LANGUAGES
 from faithbook.results import claims, figures, published, reference, resampling, tables
 from faithbook.results.figures import PALETTE
 from faithbook.results.labels import row_label
-from faithlib.metrics import erasure_rationales, first_batch_fault
-from faithlib.metrics.crosslingual import ERASURE_BINS
+from faithlib.metrics import ERASURE_BINS, erasure_rationales, first_batch_fault
 
 run = start_run("crosslingual_deviations", profile=profile)
 figures.theme()

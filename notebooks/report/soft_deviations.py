@@ -455,7 +455,7 @@ shown("soft_d3", "D3, baseline: padding ids in place of zero embeddings", "basel
 #
 # - *Code:* seven lengths, among them 2 % and 100 %.
 # - *Paper:* five, from 1 % to 50 %.
-# - *Here:* `RELEASED_RATIOS` of `faithlib.scoring`. At 100 % every attribution gives the same rationale, so that length
+# - *Here:* `RELEASED_RATIOS` of `faithlib.evaluation`. At 100 % every attribution gives the same rationale, so that length
 #   adds a constant to a score and nothing to a comparison.
 
 # %%

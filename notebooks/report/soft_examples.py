@@ -30,10 +30,10 @@ from faithbook.results.labels import label
 from faithbook.results.resampling import Interval
 from faithbook.sources.datasets import load_dataset
 from faithlib.attribution import attribute
+from faithlib.evaluation import hard_scores, soft_scores
 from faithlib.inputs import TextInputs
 from faithlib.masks import position_in_rank
 from faithlib.perturb import Perturber
-from faithlib.scoring import hard_scores, soft_scores
 
 run = start_run("soft_examples", profile=profile)
 figures.theme()

@@ -29,9 +29,9 @@ import torch
 from torch import Tensor, nn
 
 from faithbook.models.load import load_model
+from faithlib.evaluation import hard_scores, soft_scores
 from faithlib.inputs import TextInputs
 from faithlib.perturb import Perturber, Stats
-from faithlib.scoring import hard_scores, soft_scores
 
 TOKENS_AT_GROWTH_1 = 400
 BATCH_SIZES = {24: (16, 32, 64, 96), 64: (8, 16, 32), 256: (2, 4, 8)}

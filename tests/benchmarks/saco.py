@@ -28,9 +28,9 @@ import torch
 from timm.models.vision_transformer import VisionTransformer
 from torch import Tensor, nn
 
+from faithlib.evaluation import saco_scores
 from faithlib.inputs import ImageInputs
 from faithlib.perturb import Perturber
-from faithlib.scoring import saco_scores
 
 BATCH_SIZES = {"cpu": (8, 16, 32, 40, 64, 128), "cuda": (256, 1024, 2048, 4096)}
 Clock = Callable[[], float]

@@ -8,9 +8,8 @@ features, K groups.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -19,141 +18,16 @@ from torch import Tensor, nn
 from tqdm.auto import tqdm
 
 from faithlib.attribution import Row, attribute, attribute_rows
-from faithlib.attribution.floors import generator
-from faithlib.bounds import Bounds, beam_bounds, exact_bounds, naopc
 from faithlib.catalogue import FAMILIES, METRICS
 from faithlib.errors import InputError, unknown
+from faithlib.evaluation.measures import EXACT_UP_TO, MEASURES, Asked, Options
 from faithlib.inputs import ImageInputs, Inputs, TextInputs
-from faithlib.masks import checked_mask, top_ratio
-from faithlib.metrics import (
-    auc,
-    auprc,
-    average_precision,
-    complexity,
-    comprehensiveness_eraser,
-    erasure_rationales,
-    iou_f1,
-    n_auc,
-    sparseness,
-    sufficiency_eraser,
-    token_f1,
-)
+from faithlib.masks import checked_mask
 from faithlib.perturb import Perturber, costs
-from faithlib.scoring import aopc_scores, hard_scores, saco_scores, soft_scores
 
-FAD_SHARES = (0.0, 0.05, 0.1, 0.15, 0.2)
-EXACT_UP_TO = 8  # features, for bounds of AOPC
-ALL_SHARES = tuple(step / 10 for step in range(11))
 DEFAULT_METHODS = {
     "text": ("input_x_gradient", "integrated_gradients", "saliency", "lime", "occlusion", "random"),
     "image": ("integrated_gradients", "grad_cam", "transformer_attribution", "rollout", "random"),
-}
-
-
-@dataclass(frozen=True)
-class _Options:
-    """What metrics leave open."""
-
-    draws: int
-    seed: int
-    groups: int
-    beam: int
-    gold_size: int
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """Inputs that metrics can ask about together: one perturber, and what only depends on model and inputs."""
-
-    perturber: Perturber
-    options: _Options  # `groups` as many as these inputs have
-    gold: Tensor | None
-
-    @property
-    def present(self) -> Tensor:
-        return self.perturber.feature_mask
-
-    @cached_property
-    def bounds(self) -> Bounds:
-        """Bounds of AOPC, of no one method: searched once."""
-        if self.present.shape[1] <= EXACT_UP_TO:
-            return exact_bounds(self.perturber)
-        return beam_bounds(self.perturber, width=self.options.beam)
-
-    def still_predicted(self, scores: Tensor, shares: Sequence[float]) -> Tensor:
-        """1 where the predicted class stays the predicted one while these shares of the features go, [B, K]."""
-        kept = ~top_ratio(scores, shares, self.present)
-        return (self.perturber.logits(kept).argmax(dim=-1) == self.perturber.predicted[:, None]).float()
-
-
-Values = dict[str, Tensor]
-
-
-def _hard(asked: _Asked, scores: Tensor) -> Values:
-    return {name: values.mean(dim=1) for name, values in hard_scores(asked.perturber, scores).items()}
-
-
-def _soft(asked: _Asked, scores: Tensor) -> Values:
-    drawn = soft_scores(asked.perturber, scores, draws=asked.options.draws, seed=asked.options.seed)
-    return {name: values.mean(dim=1) for name, values in drawn.items()}
-
-
-def _eraser(asked: _Asked, scores: Tensor) -> Values:
-    rationales = erasure_rationales(scores, asked.present)
-    full, ask = asked.perturber.full, asked.perturber.keep
-    return {
-        "comprehensiveness_eraser": comprehensiveness_eraser(full, ask(asked.present[:, None] & ~rationales)),
-        "sufficiency_eraser": sufficiency_eraser(full, ask(rationales)),
-    }
-
-
-def _aopc(asked: _Asked, scores: Tensor) -> Values:
-    return aopc_scores(asked.perturber, scores)
-
-
-def _naopc(asked: _Asked, scores: Tensor) -> Values:
-    found = aopc_scores(asked.perturber, scores)
-    bounds = asked.bounds
-    return {f"n{name}": naopc(value, bounds.lower, bounds.upper) for name, value in found.items()}
-
-
-def _groups(asked: _Asked, scores: Tensor) -> Values:
-    found = saco_scores(asked.perturber, scores, k=asked.options.groups)
-    return {name: found[name] for name in ("saco", "auc", "log_odds")}
-
-
-def _curves(asked: _Asked, scores: Tensor) -> Values:
-    return {
-        "n_auc": n_auc(asked.still_predicted(scores, FAD_SHARES)),
-        "autpc": auc(asked.still_predicted(scores, ALL_SHARES)),
-    }
-
-
-def _simplicity(asked: _Asked, scores: Tensor) -> Values:
-    return {"complexity": complexity(scores, asked.present), "sparseness": sparseness(scores, asked.present)}
-
-
-def _plausibility(asked: _Asked, scores: Tensor) -> Values:
-    assert asked.gold is not None
-    given = (scores, asked.gold, asked.present)
-    return {
-        "iou_f1": iou_f1(*given, k=asked.options.gold_size),
-        "token_f1": token_f1(*given, k=asked.options.gold_size),
-        "auprc": auprc(*given),
-        "average_precision": average_precision(*given),
-    }
-
-
-_COMPUTE: Mapping[str, Callable[[_Asked, Tensor], Values]] = {
-    "hard": _hard,
-    "soft": _soft,
-    "eraser": _eraser,
-    "aopc": _aopc,
-    "naopc": _naopc,
-    "groups": _groups,
-    "curves": _curves,
-    "simplicity": _simplicity,
-    "plausibility": _plausibility,
 }
 
 
@@ -210,7 +84,7 @@ def evaluate(
         gold_size = 1 if gold is None else average_marked(gold)
     if gold_size < 1:
         raise InputError(f"gold_size {gold_size}: expected at least one feature")
-    options = _Options(draws=draws, seed=seed, groups=groups, beam=beam, gold_size=gold_size)
+    options = Options(draws=draws, seed=seed, groups=groups, beam=beam, gold_size=gold_size)
     wanted = list(METRICS) if metrics is None else list(metrics)
     found: list[pd.DataFrame] = []
     asked_all: list[Perturber] = []
@@ -221,7 +95,7 @@ def evaluate(
             asked_all.append(asked.perturber)
             for name, scores in _scores(named, model, part, asked.perturber, rows):
                 for family in families:
-                    values = _COMPUTE[family](asked, scores)
+                    values = MEASURES[family](asked, scores)
                     found += [_tidy(rows, name, metric, values[metric]) for metric in values if metric in wanted]
                 bar.update(len(rows))
     table = pd.concat(found).sort_values("input", kind="stable", ignore_index=True)
@@ -249,22 +123,6 @@ def explain(
     named = _named(methods, inputs)
     perturber = Perturber(model, inputs, erase=erase)
     return dict(_scores(named, model, inputs, perturber, list(range(len(inputs)))))
-
-
-def shuffled(scores: Tensor, inputs: Inputs, *, share: float = 1.0, seed: int = 0) -> Tensor:
-    """Scores [B, F] of which this share, at least two an input, has changed places among the features.
-
-    A control that keeps what a method's scores look like (their values, and so their density) and forgets where they
-    belong. Drawn from (seed, content of the input); a larger share moves more features, never others.
-    """
-    if not 0 < share <= 1:
-        raise InputError(f"share {share}: expected above 0, at most 1")
-    found = scores.clone()
-    for b, (key, n) in enumerate(zip(inputs.keys(), inputs.feature_mask.sum(dim=1).tolist(), strict=True)):
-        order = generator(seed, key)
-        moving = torch.randperm(n, generator=order)[: max(2, round(share * n))]
-        found[b, moving] = scores[b, moving[torch.randperm(len(moving), generator=order)]]
-    return found
 
 
 def _opened(model: nn.Module, inputs: Inputs | Sequence[str], tokenizer: Any) -> Inputs:
@@ -330,10 +188,10 @@ def _alike(n_features: Tensor, groups: int) -> Iterator[tuple[list[int], int]]:
         yield [b for b, own in enumerate(sizes) if own == size], size[0]
 
 
-def _asked(perturber: Perturber, options: _Options, gold: Tensor | None, rows: list[int]) -> _Asked:
+def _asked(perturber: Perturber, options: Options, gold: Tensor | None, rows: list[int]) -> Asked:
     if gold is not None:
         gold = gold.to(perturber.device)[rows, : perturber.feature_mask.shape[1]]
-    return _Asked(perturber, options, gold)
+    return Asked(perturber, options, gold)
 
 
 def _scores(

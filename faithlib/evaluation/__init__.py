@@ -1,0 +1,40 @@
+"""From a model, inputs and attributions to values: one metric of one `Perturber`, or all metrics in one table."""
+
+from faithlib.evaluation.controls import shuffled
+from faithlib.evaluation.measures import ALL_SHARES, EXACT_UP_TO, FAD_SHARES
+from faithlib.evaluation.scores import (
+    PAPER_RATIOS,
+    RELEASED_RATIOS,
+    SacoSteps,
+    aopc_scores,
+    attention_mask_scores,
+    gaussian_scores,
+    hard_scores,
+    saco_of_groups,
+    saco_scores,
+    saco_steps,
+    soft_scores,
+)
+from faithlib.evaluation.table import DEFAULT_METHODS, average_marked, evaluate, explain
+
+__all__ = [
+    "ALL_SHARES",
+    "DEFAULT_METHODS",
+    "EXACT_UP_TO",
+    "FAD_SHARES",
+    "PAPER_RATIOS",
+    "RELEASED_RATIOS",
+    "SacoSteps",
+    "aopc_scores",
+    "attention_mask_scores",
+    "average_marked",
+    "evaluate",
+    "explain",
+    "gaussian_scores",
+    "hard_scores",
+    "saco_of_groups",
+    "saco_scores",
+    "saco_steps",
+    "shuffled",
+    "soft_scores",
+]

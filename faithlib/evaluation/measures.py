@@ -1,0 +1,156 @@
+"""How each family of metrics is computed: what it asks of one perturber, and its formulas over the answers.
+
+The families, their metrics and directions stand in `faithlib.catalogue`; importing this module fails where one of them
+has nothing here that computes it. Shape letters: B inputs, F features, K steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from torch import Tensor
+
+from faithlib.bounds import Bounds, beam_bounds, exact_bounds, naopc
+from faithlib.catalogue import FAMILIES
+from faithlib.evaluation.scores import aopc_scores, hard_scores, saco_scores, soft_scores
+from faithlib.masks import top_ratio
+from faithlib.metrics import (
+    auc,
+    auprc,
+    average_precision,
+    complexity,
+    comprehensiveness_eraser,
+    erasure_rationales,
+    iou_f1,
+    n_auc,
+    sparseness,
+    sufficiency_eraser,
+    token_f1,
+)
+from faithlib.perturb import Perturber
+
+FAD_SHARES = (0.0, 0.05, 0.1, 0.15, 0.2)
+EXACT_UP_TO = 8  # features, for bounds of AOPC
+ALL_SHARES = tuple(step / 10 for step in range(11))
+
+
+@dataclass(frozen=True)
+class Options:
+    """What metrics leave open."""
+
+    draws: int
+    seed: int
+    groups: int
+    beam: int
+    gold_size: int
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Inputs that metrics can ask about together: one perturber, and what only depends on model and inputs."""
+
+    perturber: Perturber
+    options: Options  # `groups` as many as these inputs have
+    gold: Tensor | None
+
+    @property
+    def present(self) -> Tensor:
+        return self.perturber.feature_mask
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """Bounds of AOPC, of no one method: searched once."""
+        if self.present.shape[1] <= EXACT_UP_TO:
+            return exact_bounds(self.perturber)
+        return beam_bounds(self.perturber, width=self.options.beam)
+
+    def still_predicted(self, scores: Tensor, shares: Sequence[float]) -> Tensor:
+        """1 where the predicted class stays the predicted one while these shares of the features go, [B, K]."""
+        kept = ~top_ratio(scores, shares, self.present)
+        return (self.perturber.logits(kept).argmax(dim=-1) == self.perturber.predicted[:, None]).float()
+
+
+Values = dict[str, Tensor]
+Measure = Callable[[Asked, Tensor], Values]
+MEASURES: dict[str, Measure] = {}
+"""How each family of the catalogue is computed from inputs that can be asked about and scores [B, F]: [B] a metric."""
+
+
+def _measures(family: str) -> Callable[[Measure], Measure]:
+    """Enter what follows as the way to compute a family."""
+
+    def entered(measure: Measure) -> Measure:
+        MEASURES[family] = measure
+        return measure
+
+    return entered
+
+
+@_measures("hard")
+def _hard(asked: Asked, scores: Tensor) -> Values:
+    return {name: values.mean(dim=1) for name, values in hard_scores(asked.perturber, scores).items()}
+
+
+@_measures("soft")
+def _soft(asked: Asked, scores: Tensor) -> Values:
+    drawn = soft_scores(asked.perturber, scores, draws=asked.options.draws, seed=asked.options.seed)
+    return {name: values.mean(dim=1) for name, values in drawn.items()}
+
+
+@_measures("eraser")
+def _eraser(asked: Asked, scores: Tensor) -> Values:
+    rationales = erasure_rationales(scores, asked.present)
+    full, ask = asked.perturber.full, asked.perturber.keep
+    return {
+        "comprehensiveness_eraser": comprehensiveness_eraser(full, ask(asked.present[:, None] & ~rationales)),
+        "sufficiency_eraser": sufficiency_eraser(full, ask(rationales)),
+    }
+
+
+@_measures("aopc")
+def _aopc(asked: Asked, scores: Tensor) -> Values:
+    return aopc_scores(asked.perturber, scores)
+
+
+@_measures("naopc")
+def _naopc(asked: Asked, scores: Tensor) -> Values:
+    found = aopc_scores(asked.perturber, scores)
+    bounds = asked.bounds
+    return {f"n{name}": naopc(value, bounds.lower, bounds.upper) for name, value in found.items()}
+
+
+@_measures("groups")
+def _groups(asked: Asked, scores: Tensor) -> Values:
+    found = saco_scores(asked.perturber, scores, k=asked.options.groups)
+    return {name: found[name] for name in ("saco", "auc", "log_odds")}
+
+
+@_measures("curves")
+def _curves(asked: Asked, scores: Tensor) -> Values:
+    return {
+        "n_auc": n_auc(asked.still_predicted(scores, FAD_SHARES)),
+        "autpc": auc(asked.still_predicted(scores, ALL_SHARES)),
+    }
+
+
+@_measures("simplicity")
+def _simplicity(asked: Asked, scores: Tensor) -> Values:
+    return {"complexity": complexity(scores, asked.present), "sparseness": sparseness(scores, asked.present)}
+
+
+@_measures("plausibility")
+def _plausibility(asked: Asked, scores: Tensor) -> Values:
+    assert asked.gold is not None
+    given = (scores, asked.gold, asked.present)
+    return {
+        "iou_f1": iou_f1(*given, k=asked.options.gold_size),
+        "token_f1": token_f1(*given, k=asked.options.gold_size),
+        "auprc": auprc(*given),
+        "average_precision": average_precision(*given),
+    }
+
+
+if MEASURES.keys() != FAMILIES.keys():
+    raise ImportError(f"in the catalogue or computed, but not both: {', '.join(MEASURES.keys() ^ FAMILIES.keys())}")

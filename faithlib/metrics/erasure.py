@@ -1,0 +1,144 @@
+"""What a model answers when the words an attribution points at go, or stay alone: sufficiency and comprehensiveness.
+
+**Normalised** (Carton et al. 2020; Zhao & Aletras 2023): NS and NC with hard erasure (Eq. 1-2) and Soft-NS and Soft-NC
+(Eq. 4-5), which are the same formulas over inputs whose embedding elements were dropped with a probability that follows
+the attribution (Eq. 3; `faithlib.masks.soft_keep`, `Perturber.soft`). All divide by 1 - S(X, y, 0) = max(0, p_full -
+p_empty): how much probability the model loses when everything is erased. Where that is 0 the metric is undefined and
+the answer is NaN; callers count these inputs instead of dropping them silently.
+
+**ERASER's** (DeYoung et al. 2020; Zaman & Belinkov 2022, Section 3.1.2): the mean drop over rationales of several
+lengths, not divided by anything. Its sufficiency points the other way: lower is better.
+
+Shape letters: B inputs, S rationale lengths, F features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from faithlib.errors import unknown
+from faithlib.masks import checked_mask, position_in_rank, top_ratio
+from faithlib.metrics.curves import aopc
+
+ERASURE_BINS = (0.01, 0.05, 0.10, 0.20, 0.50)
+
+
+# --------------------------------------------------------------------------------------------------------- normalised
+def sufficiency_ns(p_full: Tensor, p_kept: Tensor, p_empty: Tensor, *, clip: bool = False) -> Tensor:
+    """NS = (S - S0) / (1 - S0) with S = 1 - max(0, p_full - p_kept) and S0 = 1 - max(0, p_full - p_empty) (Eq. 1).
+
+    p(y|X), p(y|rationale alone), p(y|everything erased): any shapes that broadcast. Higher is better; 1 when the
+    rationale alone does as well as the text, 0 when it does no better than nothing, below 0 when worse. `clip` limits
+    the value to [0, 1], as the released code does. NaN where p_empty >= p_full.
+
+    >>> round(sufficiency_ns(torch.tensor(0.9), torch.tensor(0.8), torch.tensor(0.5)).item(), 4)
+    0.75
+    """
+    room = _room(p_full, p_empty)
+    value = (room - (p_full - p_kept).clamp(min=0)) / room
+    return value.clamp(0, 1) if clip else value
+
+
+def comprehensiveness_nc(p_full: Tensor, p_removed: Tensor, p_empty: Tensor, *, clip: bool = False) -> Tensor:
+    """NC = C / (1 - S0) with C = max(0, p_full - p_removed) (Eq. 2).
+
+    p(y|X), p(y|text without the rationale), p(y|everything erased): any shapes that broadcast. Higher is better; 0 when
+    removing the rationale changes nothing (or helps), 1 when it costs as much as erasing everything, above 1 when it
+    costs more. `clip` limits the value to [0, 1], as the released code does. NaN where p_empty >= p_full.
+
+    >>> round(comprehensiveness_nc(torch.tensor(0.9), torch.tensor(0.8), torch.tensor(0.5)).item(), 4)
+    0.25
+    """
+    value = (p_full - p_removed).clamp(min=0) / _room(p_full, p_empty)
+    return value.clamp(0, 1) if clip else value
+
+
+def soft_ns(p_full: Tensor, p_soft: Tensor, p_empty: Tensor, *, clip: bool = False) -> Tensor:
+    """Soft-NS: Eq. 1 at p(y|X') where X' retains elements in proportion to importance (q = a). Higher is better (Eq.
+    4).
+
+    Shapes broadcast; average over draws *after* this function, since max(0, .) is not linear. NaN where p_empty >=
+    p_full.
+    """
+    return sufficiency_ns(p_full, p_soft, p_empty, clip=clip)
+
+
+def soft_nc(p_full: Tensor, p_soft: Tensor, p_empty: Tensor, *, clip: bool = False) -> Tensor:
+    """Soft-NC: Eq. 2 at p(y|X') where X' loses elements in proportion to importance (q = 1 - a). Higher is better (Eq.
+    5).
+
+    Shapes broadcast; average over draws *after* this function, since max(0, .) is not linear. NaN where p_empty >=
+    p_full.
+    """
+    return comprehensiveness_nc(p_full, p_soft, p_empty, clip=clip)
+
+
+def _room(p_full: Tensor, p_empty: Tensor) -> Tensor:
+    room = p_full - p_empty
+    return torch.where(room > 0, room, torch.nan)
+
+
+# ------------------------------------------------------------------------------------------------------------ ERASER's
+def erasure_rationales(
+    scores: Tensor,
+    feature_mask: Tensor | None = None,
+    *,
+    bins: Sequence[float] = ERASURE_BINS,
+    rounding: str = "up",
+) -> Tensor:
+    """Rationales of ERASER's metrics: bool [B, S, F], the top 1, 5, 10, 20 and 50 % of the words (Zaman & Belinkov
+    2022, Section 3.1.2).
+
+    `rounding` "up" takes ceil(share * n) of an input's n words, as `masks.top_ratio` does everywhere in this library;
+    "nearest" rounds, halves to even, and takes at least one word, as the released code does (its n also counts the
+    separators between premise and hypothesis). Raises InputError as `masks.rank` does.
+
+    >>> erasure_rationales(torch.rand(1, 25)).sum(dim=2).tolist()
+    [[1, 2, 3, 5, 13]]
+    >>> erasure_rationales(torch.rand(1, 25), rounding="nearest").sum(dim=2).tolist()
+    [[1, 1, 2, 5, 12]]
+    """
+    if rounding not in ("up", "nearest"):
+        raise unknown("rounding", rounding, ("up", "nearest"))
+    up = top_ratio(scores, bins, feature_mask)
+    if rounding == "up":
+        return up
+    n = checked_mask(scores, feature_mask).sum(dim=1, keepdim=True)
+    sizes = (n * torch.tensor(bins, dtype=torch.double, device=n.device)).round().clamp(min=1)
+    # Rounding up never takes fewer words, so that its rationale also keeps absent features out.
+    return up & (position_in_rank(scores, feature_mask)[:, None, :] < sizes[:, :, None])
+
+
+def comprehensiveness_eraser(p_full: Tensor, p_removed: Tensor, *, empty_bin: bool = False) -> Tensor:
+    """AOPC comprehensiveness, [B]: mean over bins of m(x)_j - m(x without r)_j (DeYoung et al. 2020; Zaman & Belinkov
+    2022, Eq. 5).
+
+    p_full [B]: probability of the predicted class; p_removed [B, S]: of the same class without the top words of each
+    bin. In [-1, 1], higher is better. Not the "comprehensiveness" of Wu et al., who remove what is least relevant.
+
+    `empty_bin` also counts a bin of no words, whose drop is 0, so that the sum is divided by S + 1: the sum that ERASER
+    writes down, and what the released code does. With five bins this is 5/6 of the mean over bins that the paper's text
+    asks for; published scores that come from that code are as much smaller.
+
+    >>> round(comprehensiveness_eraser(torch.tensor([0.9]), torch.tensor([[0.8, 0.2]])).item(), 4)
+    0.4
+    """
+    mean = aopc(p_full, p_removed)
+    return mean * p_removed.shape[1] / (p_removed.shape[1] + 1) if empty_bin else mean
+
+
+def sufficiency_eraser(p_full: Tensor, p_kept: Tensor, *, empty_bin: bool = False) -> Tensor:
+    """AOPC sufficiency, [B]: mean over bins of m(x)_j - m(r)_j (DeYoung et al. 2020; Zaman & Belinkov 2022, Eq. 6).
+
+    p_kept [B, S]: probability of the predicted class on the top words of each bin alone. In [-1, 1], *lower* is better:
+    0 where the top words do as well as the text. Not the normalised `sufficiency_ns`, where higher is better. Shapes as
+    in `comprehensiveness_eraser`; `empty_bin` divides by S + 1 as there, and as the released code does, although here a
+    bin of no words would be the empty text, with a drop of its own.
+
+    >>> round(sufficiency_eraser(torch.tensor([0.9]), torch.tensor([[0.2, 0.8]])).item(), 4)
+    0.4
+    """
+    return comprehensiveness_eraser(p_full, p_kept, empty_bin=empty_bin)
