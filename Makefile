@@ -31,10 +31,11 @@ test: $(ENVIRONMENT) fetch lint ## lint, types, all tests, the smoke book and it
 	@command -v chromium chromium-browser google-chrome >/dev/null || \
 	 echo "no Chromium on this machine: the page checks in a browser were skipped (Debian: apt-get install chromium)"
 
-lint: $(ENVIRONMENT) ## style and types
+lint: $(ENVIRONMENT) ## style, types and who may import whom
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache --no-logo
 
 format: $(ENVIRONMENT) ## put the code into the house style
 	$(BIN)/ruff check --fix .
