@@ -1,9 +1,10 @@
 """The perturbation core: ask a model about many erased copies of its inputs, pay for each distinct copy once.
 
 A faithfulness metric is a formula over answers p(target | perturbed input). What costs is the answers, so one scheduler
-stands under every way to perturb: it flattens what is asked to *rows*, drops rows already answered (the memo is shared
-by all metrics, methods, bounds and calls on one `Perturber`), sorts the rest by length, and runs chunks that fit the
-memory measured on the device; when memory runs out all the same, it halves the chunk and goes on.
+stands under every way to perturb (`faithlib.perturbations`): it flattens what is asked to *rows*, drops rows already
+answered (the memo is shared by all metrics, methods, bounds and calls on one `Perturber`), sorts the rest by length,
+and runs chunks that fit the memory measured on the device; when memory runs out all the same, it halves the chunk and
+goes on.
 
 Shape letters: B inputs, S perturbed copies of one input, F features, L tokens, D embedding size, C classes, R rows in
 one forward.
@@ -22,14 +23,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.nn import functional
 from tqdm.auto import tqdm
 
-from faithlib import counter_rng
-from faithlib.backends import TextBackend, VisionBackend, backend_for
+from faithlib.backends import TextBackend, backend_for
 from faithlib.errors import FaithlibError, InputError, unknown
 from faithlib.inputs import Inputs, TextInputs
 from faithlib.memory import Clock, free_bytes, is_out_of_memory, with_peak_memory
+from faithlib.perturbations import Dropout, GaussianNoise, Perturbation, Rows, WeightedAttention, erasure_of
 
 TEXT_ERASURES = ("zero", "pad", "mask", "delete")
 IMAGE_ERASURES = ("mean", "zero", "blur")
@@ -71,23 +71,6 @@ def costs(*asked: Perturber | SetFunction) -> dict[str, float]:
         "seconds_core": round(sum(stats.seconds_all for stats in all_stats), 2),
         "peak_bytes": max(stats.peak_bytes for stats in all_stats),
     }
-
-
-@dataclass(frozen=True)
-class _Ask:
-    """Rows of one call. `kind` names the perturbation, `index` [N] the input of each row, `payload` [M, F] the masks,
-    of which row r uses `payload[which[r]]`; `steps` and `draws` [N] number random rows, `seed` completes their key."""
-
-    kind: str
-    index: NDArray[np.int64]
-    which: NDArray[np.int64]
-    payload: Tensor
-    steps: NDArray[np.int64]
-    draws: NDArray[np.int64]
-    # `index` and `which` once more on the device, so that no chunk has to carry them over.
-    input_of: Tensor
-    mask_of: Tensor
-    seed: int = 0
 
 
 class Memo:
@@ -184,7 +167,7 @@ class Perturber:
         # Inputs with the same content share their answers: each counts as the first of its kind.
         first = {key: b for b, key in reversed(list(enumerate(self._content.tolist())))}
         self._same_as = np.array([first[key] for key in self._content.tolist()])
-        self._replacement: Tensor | None = None
+        self._erased = erasure_of(self._backend, self.erase)
         self.logits_full = self.logits(self._present[:, None, :])[:, 0]
         self.predicted = self.logits_full.argmax(dim=1)
         self.target = self._target(target)
@@ -230,19 +213,16 @@ class Perturber:
         if keep.dtype != torch.bool or list(keep.shape) != expected:
             raise InputError(f"keep is {keep.dtype} {tuple(keep.shape)}: expected bool [R, F] = {expected}")
         index = index.to(self.device)
-        owner, rows = index.cpu().numpy(), np.arange(len(index))
-        zeros = np.zeros_like(rows)
-        payload = keep.to(self.device) | ~self._present[index]
-        return self._answer(
-            _Ask("keep", owner, rows, payload, zeros, zeros, index, torch.from_numpy(rows).to(self.device))
-        )
+        masks = keep.to(self.device) | ~self._present[index]
+        rows = Rows.of(index.cpu().numpy(), np.arange(len(index)), self.device)
+        return self._answer(self._erased(masks), rows)
 
     def logits(self, keep: Tensor) -> Tensor:
         """All logits [B, S, C] for bool masks [B, S, F]; the rows are those of `keep`."""
         if keep.dtype != torch.bool:
             raise InputError(f"keep has dtype {keep.dtype}: expected torch.bool; for probabilities use soft()")
-        payload = (self._checked(keep, "keep") | ~self._present[:, None, :]).flatten(0, 1)
-        return self._answer(self._ask("keep", payload, steps=keep.shape[1])).unflatten(0, keep.shape[:2])
+        masks = self._checked(keep, "keep") | ~self._present[:, None, :]
+        return self._steps(self._erased(masks.flatten(0, 1)), keep.shape[1])[..., 0, :]
 
     def soft(self, keep_prob: Tensor, *, draws: int = 1, seed: int = 0) -> Tensor:
         """p(target | X') with each embedding element kept with its feature's probability, [B, S, draws] (Zhao & Aletras
@@ -258,7 +238,9 @@ class Perturber:
             raise InputError(
                 "keep_prob has values outside [0, 1]: normalise the scores first (faithlib.masks.normalise)"
             )
-        return self._random("soft", torch.where(self._present[:, None, :], prob, 1.0), draws, seed)
+        masks = torch.where(self._present[:, None, :], prob, 1.0).flatten(0, 1)
+        shared = self.erase == "zero" and isinstance(self._backend, TextBackend)
+        return self._drawn(Dropout(self._backend, masks, self._content, seed, shared), draws)
 
     def gaussian(self, noise_scale: Tensor, *, variance: float, equation: int, draws: int = 1, seed: int = 0) -> Tensor:
         """p(target | X') with Gaussian noise in proportion to `noise_scale` [B, S, F] >= 0, [B, S, draws] (Appendix C,
@@ -275,7 +257,8 @@ class Perturber:
         if bool((self._present[:, None, :] & (scale < 0)).any()):
             raise InputError("noise_scale has negative values: normalise the scores first (faithlib.masks.normalise)")
         deviation = (scale if equation == 7 else scale.sqrt()) * variance**0.5
-        return self._random("gaussian", torch.where(self._present[:, None, :], deviation, 0.0), draws, seed)
+        masks = torch.where(self._present[:, None, :], deviation, 0.0).flatten(0, 1)
+        return self._drawn(GaussianNoise(self._backend, masks, self._content, seed), draws)
 
     def attention_mask(self, weights: Tensor) -> Tensor:
         """p(target | X with attention to feature f multiplied by weights_f and renormalised), [B, S], for float [B, S,
@@ -291,25 +274,20 @@ class Perturber:
             )
         if bool((self._present[:, None, :] & ((weights < 0) | (weights > 1))).any()):
             raise InputError("weights has values outside [0, 1]: normalise the scores first (faithlib.masks.normalise)")
-        payload = torch.where(self._present[:, None, :], weights, 1.0).flatten(0, 1)
-        rows = self._answer(self._ask("attention", payload, steps=weights.shape[1]))
-        return self._of_target(rows.unflatten(0, weights.shape[:2]))
+        masks = torch.where(self._present[:, None, :], weights, 1.0).flatten(0, 1)
+        return self._drawn(WeightedAttention(self._backend, masks), 1)[..., 0]
 
     # -------------------------------------------------------------------------------------------------- asking, as rows
-    def _random(self, kind: str, payload: Tensor, draws: int, seed: int) -> Tensor:
+    def _drawn(self, perturbation: Perturbation, draws: int) -> Tensor:
+        """The target's output under masks [B S, F], each drawn so many times: [B, S, draws]."""
         if draws < 1:
             raise InputError(f"draws {draws}: expected at least 1")
-        shape = payload.shape[:2]
-        ask = self._ask(kind, payload.flatten(0, 1), steps=shape[1], draws=draws, seed=seed)
-        return self._of_target(self._answer(ask).unflatten(0, (*shape, draws)))
+        return self._of_target(self._steps(perturbation, len(perturbation.masks) // len(self.inputs), draws))
 
-    def _ask(self, kind: str, payload: Tensor, *, steps: int, draws: int = 1, seed: int = 0) -> _Ask:
-        masks = np.arange(len(payload))
-        which = masks.repeat(draws)
-        index = which // steps
-        input_of, mask_of = (torch.from_numpy(part).to(self.device) for part in (index, which))
-        numbers = np.tile(np.arange(draws), len(masks))
-        return _Ask(kind, index, which, payload, which % steps, numbers, input_of, mask_of, seed)
+    def _steps(self, perturbation: Perturbation, steps: int, draws: int = 1) -> Tensor:
+        """Logits [B, S, draws, C] under masks [B S, F]."""
+        rows = Rows.of_steps(len(perturbation.masks), steps, self.device, draws=draws)
+        return self._answer(perturbation, rows).unflatten(0, (len(self.inputs), steps, draws))
 
     def _checked(self, values: Tensor, name: str) -> Tensor:
         expected = tuple(self._present.shape)
@@ -345,49 +323,38 @@ class Perturber:
         return values.gather(-1, index)[..., 0]
 
     # --------------------------------------------------------------------------------------------------- the scheduler
-    def _answer(self, ask: _Ask) -> Tensor:
+    def _answer(self, perturbation: Perturbation, rows: Rows) -> Tensor:
         """Logits [N, C] of all rows asked; only rows without an answer are run."""
         start = time.perf_counter()
-        slots = self._memo.slots(self._keys(ask))
-        missing, rows = np.unique(slots, return_index=True)
-        rows = rows[~self._memo.done[missing]]
+        slots = self._memo.slots(self._keys(perturbation, rows))
+        missing, first = np.unique(slots, return_index=True)
+        first = first[~self._memo.done[missing]]
         self.stats.rows_asked += len(slots)
-        if len(rows):
-            self._run(ask, rows, slots)
+        if len(first):
+            self._run(perturbation, rows[first], slots[first])
         answers = self._memo.get(slots)
         self.stats.seconds_all += time.perf_counter() - start
         return answers
 
-    def _keys(self, ask: _Ask) -> list[bytes]:
+    def _keys(self, perturbation: Perturbation, rows: Rows) -> list[bytes]:
         """One byte string a row, equal exactly where the perturbed inputs are equal."""
-        payload = ask.payload.cpu().numpy()
-        hard: NDArray[np.bool_] = np.full(len(payload), ask.kind == "keep")
-        if ask.kind == "soft" and self.erase == "zero" and isinstance(self._backend, TextBackend):
-            hard = np.all((payload == 0) | (payload == 1), axis=1)
-        bits = np.packbits(payload.astype(bool), axis=1)
-        packed_bits = [b"keep" + row.tobytes() for row in bits] if hard.any() else []
-        packed = [] if hard.all() else [row.tobytes() for row in payload.astype(np.float32)]
-        tag = f"{ask.kind}{ask.seed}".encode()
-        index = self._same_as[ask.index].tolist()
-        return [
-            b.to_bytes(4, "little") + (packed_bits[m] if hard[m] else b"%b%b|%d|%d" % (tag, packed[m], s, d))
-            for b, m, s, d in zip(index, ask.which.tolist(), ask.steps.tolist(), ask.draws.tolist(), strict=True)
-        ]
+        owners = self._same_as[rows.index].tolist()
+        return [b.to_bytes(4, "little") + key for b, key in zip(owners, perturbation.keys(rows), strict=True)]
 
-    def _run(self, ask: _Ask, rows: NDArray[np.int64], slots: NDArray[np.int64]) -> None:
+    def _run(self, perturbation: Perturbation, rows: Rows, slots: NDArray[np.int64]) -> None:
         """Answer `rows`, longest first, and keep every chunk's answers as soon as they are there."""
-        lengths = self._lengths(ask, rows)
+        lengths = perturbation.lengths(rows)
         order = np.argsort(-lengths, kind="stable")
-        rows, lengths = rows[order], lengths[order]
+        lengths = lengths[order]
         clock = Clock(self.device)
         start = 0
         with torch.inference_mode(), tqdm(total=len(rows), unit="row", delay=3, leave=False, disable=None) as bar:
             while start < len(rows):
                 stop = start + self._chunk(lengths[start:])
-                chunk = rows[start:stop]
+                chunk = order[start:stop]
                 try:
                     with clock:
-                        logits = self._measured(ask, chunk, int(lengths[start]))
+                        logits = self._measured(perturbation, rows, chunk, int(lengths[start]))
                 except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
                     self._halve(error, len(chunk), int(lengths[start]))
                     continue
@@ -417,13 +384,17 @@ class Perturber:
             return self._max_tokens
         return min(self._max_tokens, int(_SHARE_OF_FREE_MEMORY * free_bytes(self.device) / self._bytes_a_token))
 
-    def _measured(self, ask: _Ask, rows: NDArray[np.int64], length: int) -> Tensor:
-        """Run a chunk; the first one also tells how much memory a token takes."""
+    def _measured(self, perturbation: Perturbation, rows: Rows, chunk: NDArray[np.int64], length: int) -> Tensor:
+        """Run a chunk of the rows; the first one also tells how much memory a token takes."""
         if self._bytes_a_token is not None:
-            return self._forward(ask, rows, length)
-        logits, peak = with_peak_memory(lambda: self._forward(ask, rows, length), self.device)
-        self._bytes_a_token = max(1.0, peak / (len(rows) * length))
+            return self._forward(perturbation, rows[chunk], length)
+        logits, peak = with_peak_memory(lambda: self._forward(perturbation, rows[chunk], length), self.device)
+        self._bytes_a_token = max(1.0, peak / (len(chunk) * length))
         return logits
+
+    def _forward(self, perturbation: Perturbation, rows: Rows, length: int) -> Tensor:
+        """Logits [R, C] of one chunk, whose longest row has `length` tokens."""
+        return perturbation.logits(rows, length)
 
     def _halve(self, error: BaseException, rows: int, length: int) -> None:
         if not is_out_of_memory(error):
@@ -437,103 +408,6 @@ class Perturber:
         self._max_tokens = max(1, rows // 2) * length
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
-
-    # --------------------------------------------------------------------------------------------- one chunk, perturbed
-    def _lengths(self, ask: _Ask, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        lengths: NDArray[np.int64] = self._backend.lengths.cpu().numpy()[ask.index[rows]]
-        if ask.kind == "keep" and self.erase == "delete":
-            kept = self._kept_positions(ask, torch.from_numpy(rows).to(self.device), int(lengths.max()))
-            return kept.sum(dim=1).cpu().numpy()
-        return lengths
-
-    def _forward(self, ask: _Ask, rows: NDArray[np.int64], length: int) -> Tensor:
-        """Logits [R, C] of the rows of one chunk whose longest has `length` tokens."""
-        which = torch.from_numpy(rows).to(self.device)
-        index = ask.input_of[which]
-        if ask.kind == "keep" and isinstance(self._backend, VisionBackend):
-            return self._forward_pixels(ask, which, index)
-        if ask.kind == "keep" and self.erase in ("pad", "mask"):
-            return self._forward_replaced(ask, which, index, length)
-        if ask.kind == "keep" and self.erase == "delete":
-            return self._forward_deleted(ask, which, index, length)
-        return self._forward_embeddings(ask, rows, which, index, length)
-
-    def _forward_embeddings(
-        self, ask: _Ask, rows: NDArray[np.int64], which: Tensor, index: Tensor, length: int
-    ) -> Tensor:
-        used, place = index.unique(return_inverse=True)
-        embedded = self._backend.embeddings(used, length=length)[place]
-        if ask.kind == "attention":
-            mask = self._backend.inputs.attention_mask[index, :length]
-            weights = torch.where(mask, self._on_positions(ask, which, length, protected=1.0), 0.0)
-            return self._backend.logits(embedded, index, attention_mask=weights)
-        if ask.kind == "keep":
-            embedded = torch.where(self._kept_positions(ask, which, length)[..., None], embedded, 0)
-        else:
-            embedded = self._with_noise(ask, rows, which, embedded)
-        return self._backend.logits(embedded, index)
-
-    def _with_noise(self, ask: _Ask, rows: NDArray[np.int64], which: Tensor, embedded: Tensor) -> Tensor:
-        _, length, size = embedded.shape
-        words = counter_rng.row_keys(ask.seed, self._content[ask.index[rows]], ask.steps[rows], ask.draws[rows])
-        keys = torch.from_numpy(words).to(self.device)
-        if ask.kind == "soft":
-            keep_prob = self._on_positions(ask, which, length, protected=1.0)
-            return torch.where(counter_rng.uniform(keys, length, size) < keep_prob[..., None], embedded, 0)
-        deviation = self._on_positions(ask, which, length, protected=0.0)
-        return embedded * (1 + deviation[..., None] * counter_rng.normal(keys, length, size)).to(embedded.dtype)
-
-    def _forward_replaced(self, ask: _Ask, which: Tensor, index: Tensor, length: int) -> Tensor:
-        inputs: Any = self.inputs
-        replacement = inputs.pad_id if self.erase == "pad" else inputs.mask_id
-        ids = torch.where(self._kept_positions(ask, which, length), inputs.input_ids[index, :length], replacement)
-        types = None if inputs.token_type_ids is None else inputs.token_type_ids[index, :length]
-        return self._backend.forward_ids(ids, inputs.attention_mask[index, :length], types)
-
-    def _forward_deleted(self, ask: _Ask, which: Tensor, index: Tensor, length: int) -> Tensor:
-        inputs: Any = self.inputs
-        longest = int(inputs.input_ids.shape[1])
-        kept = self._kept_positions(ask, which, longest) & inputs.attention_mask[index]
-        # A stable sort moves the kept positions to the front and leaves their order alone.
-        front = (~kept).int().argsort(dim=1, stable=True)[:, :length]
-        mask = kept.gather(1, front)
-        ids = torch.where(mask, inputs.input_ids[index].gather(1, front), inputs.pad_id)
-        types = None if inputs.token_type_ids is None else inputs.token_type_ids[index].gather(1, front)
-        return self._backend.forward_ids(ids, mask, types)
-
-    def _forward_pixels(self, ask: _Ask, which: Tensor, index: Tensor) -> Tensor:
-        inputs: Any = self.inputs
-        if self._replacement is None:
-            self._replacement = replacement_pixels(inputs.pixels, self.erase)
-        kept = ask.payload[ask.mask_of[which]][:, inputs.feature_of]
-        pixels = torch.where(kept[:, None], inputs.pixels[index], self._replacement[index])
-        return self._backend.forward_pixels(pixels.to(next(self._backend.model.parameters()).dtype))
-
-    def _kept_positions(self, ask: _Ask, which: Tensor, length: int) -> Tensor:
-        """Which positions [R, L] stay: those of kept features, and the protected ones; padding does not count as
-        kept."""
-        kept = self._on_positions(ask, which, length, protected=True)
-        index = ask.input_of[which]
-        return kept & self._backend.inputs.attention_mask[index, :length]
-
-    def _on_positions(self, ask: _Ask, which: Tensor, length: int, *, protected: float | bool) -> Tensor:
-        """A mask's values per feature, spread over positions [R, L]."""
-        masks = ask.payload[ask.mask_of[which]]
-        feature_of = self._feature_of(ask.input_of[which], length)
-        return torch.where(feature_of >= 0, masks.gather(1, feature_of.clamp(min=0)), protected)
-
-    def _feature_of(self, index: Tensor, length: int) -> Tensor:
-        if isinstance(self._backend, TextBackend):
-            return self._backend.inputs.feature_of[index, :length]
-        return self._token_features().expand(len(index), -1)
-
-    def _token_features(self) -> Tensor:
-        """Which feature each token of a ViT shows, [1, L]; class and register tokens are protected."""
-        corners = self._backend.patch_features()
-        if corners is None:
-            raise InputError("soft perturbation of a ViT needs features made of whole patches of the model")
-        prefix = corners.new_full((self._backend.model.num_prefix_tokens,), -1)
-        return torch.cat([prefix, corners])[None]
 
 
 class SetFunction:
@@ -599,18 +473,3 @@ class SetFunction:
         self._memo.put(slots, values[:, None])
         self.stats.rows_run += len(sets)
         self.stats.forwards += 1
-
-
-def replacement_pixels(pixels: Tensor, erase: str) -> Tensor:
-    """What an erased pixel becomes, [B, C, H, W]."""
-    if erase == "zero":
-        return torch.zeros_like(pixels)
-    if erase == "mean":
-        return pixels.mean(dim=(2, 3), keepdim=True).expand_as(pixels)
-    # A box filter a quarter of the image wide, applied twice, is close to a Gaussian and leaves no edge of a patch
-    # visible.
-    width = max(3, (min(pixels.shape[-2:]) // 4) | 1)
-    blurred = pixels
-    for _ in range(2):
-        blurred = functional.avg_pool2d(blurred, width, stride=1, padding=width // 2, count_include_pad=False)
-    return blurred

@@ -24,7 +24,8 @@ from faithlib.attribution.relevance import conservative_rules, lrp_rules, plain_
 from faithlib.attribution.vision import WITHOUT_CLASS_TOKEN
 from faithlib.errors import InputError, ModelError, UnknownNameError
 from faithlib.inputs import ImageInputs
-from faithlib.perturb import Perturber, replacement_pixels
+from faithlib.perturb import Perturber
+from faithlib.perturbations import replacement_pixels
 
 NAMES = methods("image")
 FAST: dict[str, dict[str, Any]] = {"integrated_gradients": {"n_steps": 6}}

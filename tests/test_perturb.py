@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from toy_models import FAMILIES, LENGTHS, image_inputs, one_row, text_inputs, text_model, vision_model
 
-from faithlib import counter_rng, perturb
+from faithlib import counter_rng, perturb, perturbations
 from faithlib.errors import InputError, ModelError, UnknownNameError
 from faithlib.perturb import OutOfMemoryError, Perturber, SetFunction
 
@@ -315,7 +315,7 @@ def test_images_equal_the_one_row_loop(erase, class_token):
             erase
         )
         if replacement is None:
-            replacement = perturb.replacement_pixels(inputs.pixels[b : b + 1], "blur")[0]
+            replacement = perturbations.replacement_pixels(inputs.pixels[b : b + 1], "blur")[0]
             assert replacement.std() < image.std()
         for s in range(4):
             pixels = image.clone()

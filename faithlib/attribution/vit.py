@@ -24,7 +24,8 @@ from torch import Tensor
 from faithlib.attribution.relevance import conservative_rules, lrp_rules, plain_attention
 from faithlib.attribution.vision import ImageChunk, Inside
 from faithlib.errors import InputError, require, unknown
-from faithlib.perturb import IMAGE_ERASURES, replacement_pixels
+from faithlib.perturb import IMAGE_ERASURES
+from faithlib.perturbations import replacement_pixels
 
 VARIANTS = ("paper", "released")
 FUSIONS: dict[str, Callable[..., Tensor]] = {"mean": torch.mean, "max": torch.amax, "min": torch.amin}

@@ -1,0 +1,321 @@
+"""The ways to perturb an input, one class each: what makes two copies the same, how long they are, the model's answers.
+
+A perturbation holds masks [M, F], one value a feature, and is asked about `Rows`: which input takes which mask. It
+answers three questions, and the scheduler of `faithlib.perturb` knows no more of it:
+
+- `keys`: what tells copies of one input apart; rows with the same key get the same answer and are run once.
+- `lengths`: how many tokens each copy has.
+- `logits`: what the model says of a chunk.
+
+Shape letters: B inputs, M masks, F features, R rows of one forward, L tokens, D embedding size, C classes.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional
+
+from faithlib import counter_rng
+from faithlib.backends import Backend, TextBackend, VisionBackend
+from faithlib.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Copies of inputs, [R] each: of which input, under which mask; `step` and `draw` number the random ones of a call.
+
+    `input_of` and `mask_of` are `index` and `mask` on the device, so that no chunk has to carry them over.
+    """
+
+    index: NDArray[np.int64]
+    mask: NDArray[np.int64]
+    step: NDArray[np.int64]
+    draw: NDArray[np.int64]
+    input_of: Tensor
+    mask_of: Tensor
+
+    @classmethod
+    def of(cls, index: NDArray[np.int64], mask: NDArray[np.int64], device: torch.device) -> Rows:
+        """Rows that nothing random numbers."""
+        input_of, mask_of = (torch.from_numpy(part).to(device) for part in (index, mask))
+        return cls(index, mask, np.zeros_like(mask), np.zeros_like(mask), input_of, mask_of)
+
+    @classmethod
+    def of_steps(cls, masks: int, steps: int, device: torch.device, *, draws: int = 1) -> Rows:
+        """`steps` copies of every input in order, each with a mask of its own, drawn `draws` times."""
+        mask = np.arange(masks).repeat(draws)
+        index = mask // steps
+        input_of, mask_of = (torch.from_numpy(part).to(device) for part in (index, mask))
+        return cls(index, mask, mask % steps, np.tile(np.arange(draws), masks), input_of, mask_of)
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def __getitem__(self, chosen: NDArray[np.int64]) -> Rows:
+        there = torch.from_numpy(chosen).to(self.input_of.device)
+        return Rows(
+            index=self.index[chosen],
+            mask=self.mask[chosen],
+            step=self.step[chosen],
+            draw=self.draw[chosen],
+            input_of=self.input_of[there],
+            mask_of=self.mask_of[there],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Perturbation(ABC):
+    """One way to perturb the inputs of a backend; `masks` [M, F] lie on its device."""
+
+    backend: Any
+    masks: Tensor
+
+    @abstractmethod
+    def keys(self, rows: Rows) -> list[bytes]:
+        """What tells these copies of one input apart: equal exactly where the perturbed inputs are equal."""
+
+    def lengths(self, rows: Rows) -> NDArray[np.int64]:
+        """Tokens of each copy, [R]."""
+        lengths: NDArray[np.int64] = self.backend.lengths.cpu().numpy()[rows.index]
+        return lengths
+
+    @abstractmethod
+    def logits(self, rows: Rows, length: int) -> Tensor:
+        """Logits [R, C] of copies, the longest of which has `length` tokens."""
+
+    def _on_positions(self, rows: Rows, length: int, *, protected: float | bool) -> Tensor:
+        """The masks' values per feature, spread over positions [R, L]."""
+        feature_of = _feature_of(self.backend, rows.input_of, length)
+        return torch.where(feature_of >= 0, self.masks[rows.mask_of].gather(1, feature_of.clamp(min=0)), protected)
+
+    def _embeddings(self, rows: Rows, length: int) -> Tensor:
+        """The unperturbed embeddings, [R, L, D]; each input is embedded once."""
+        used, place = rows.input_of.unique(return_inverse=True)
+        embedded: Tensor = self.backend.embeddings(used, length=length)[place]
+        return embedded
+
+
+# --------------------------------------------------------------------------------------------------------- hard erasure
+@dataclass(frozen=True, eq=False)
+class Erasure(Perturbation):
+    """Features stay or go: bool masks, True for what stays."""
+
+    def keys(self, rows: Rows) -> list[bytes]:
+        sets = _set_keys(self.masks.cpu().numpy())
+        return [sets[m] for m in rows.mask.tolist()]
+
+    def _kept_positions(self, rows: Rows, length: int) -> Tensor:
+        """Which positions [R, L] stay: those of kept features, and the protected ones; padding does not count as
+        kept."""
+        kept = self._on_positions(rows, length, protected=True)
+        return kept & self.backend.inputs.attention_mask[rows.input_of, :length]
+
+
+@dataclass(frozen=True, eq=False)
+class ZeroedEmbeddings(Erasure):
+    """The embedding output of what goes is 0."""
+
+    def logits(self, rows: Rows, length: int) -> Tensor:
+        embedded = self._embeddings(rows, length)
+        # Under the same name, so that the unperturbed ones are given back before the model runs.
+        embedded = torch.where(self._kept_positions(rows, length)[..., None], embedded, 0)
+        logits: Tensor = self.backend.logits(embedded, rows.input_of)
+        return logits
+
+
+@dataclass(frozen=True, eq=False)
+class ReplacedTokens(Erasure):
+    """Another token stands where something goes."""
+
+    token_id: int
+
+    def logits(self, rows: Rows, length: int) -> Tensor:
+        inputs, index = self.backend.inputs, rows.input_of
+        ids = torch.where(self._kept_positions(rows, length), inputs.input_ids[index, :length], self.token_id)
+        types = None if inputs.token_type_ids is None else inputs.token_type_ids[index, :length]
+        logits: Tensor = self.backend.forward_ids(ids, inputs.attention_mask[index, :length], types)
+        return logits
+
+
+@dataclass(frozen=True, eq=False)
+class DeletedTokens(Erasure):
+    """What goes leaves no gap: the sequence is shorter."""
+
+    def lengths(self, rows: Rows) -> NDArray[np.int64]:
+        lengths: NDArray[np.int64] = (
+            self._kept_positions(rows, int(super().lengths(rows).max())).sum(dim=1).cpu().numpy()
+        )
+        return lengths
+
+    def logits(self, rows: Rows, length: int) -> Tensor:
+        inputs, index = self.backend.inputs, rows.input_of
+        kept = self._kept_positions(rows, int(inputs.input_ids.shape[1]))
+        # A stable sort moves the kept positions to the front and leaves their order alone.
+        front = (~kept).int().argsort(dim=1, stable=True)[:, :length]
+        mask = kept.gather(1, front)
+        ids = torch.where(mask, inputs.input_ids[index].gather(1, front), inputs.pad_id)
+        types = None if inputs.token_type_ids is None else inputs.token_type_ids[index].gather(1, front)
+        logits: Tensor = self.backend.forward_ids(ids, mask, types)
+        return logits
+
+
+@dataclass(frozen=True, eq=False)
+class ReplacedPixels(Erasure):
+    """Other pixels stand where something goes."""
+
+    replacement: Replacement
+
+    def logits(self, rows: Rows, length: int) -> Tensor:
+        inputs, index = self.backend.inputs, rows.input_of
+        kept = self.masks[rows.mask_of][:, inputs.feature_of]
+        pixels = torch.where(kept[:, None], inputs.pixels[index], self.replacement.pixels[index])
+        logits: Tensor = self.backend.forward_pixels(pixels.to(next(self.backend.model.parameters()).dtype))
+        return logits
+
+
+@dataclass(frozen=True, eq=False)
+class Replacement:
+    """What erased pixels of a batch become; made when first asked for."""
+
+    original: Tensor
+    erase: str
+
+    @cached_property
+    def pixels(self) -> Tensor:
+        return replacement_pixels(self.original, self.erase)
+
+
+def erasure_of(backend: Backend, erase: str) -> Callable[[Tensor], Erasure]:
+    """The perturbation that the `erase` of a `Perturber` names, for masks [M, F]."""
+    if isinstance(backend, VisionBackend):
+        return partial(ReplacedPixels, backend, replacement=Replacement(backend.inputs.pixels, erase))
+    if erase in ("pad", "mask"):
+        return partial(ReplacedTokens, backend, token_id=getattr(backend.inputs, f"{erase}_id"))
+    return partial(DeletedTokens if erase == "delete" else ZeroedEmbeddings, backend)
+
+
+def replacement_pixels(pixels: Tensor, erase: str) -> Tensor:
+    """What an erased pixel becomes, [B, C, H, W]."""
+    if erase == "zero":
+        return torch.zeros_like(pixels)
+    if erase == "mean":
+        return pixels.mean(dim=(2, 3), keepdim=True).expand_as(pixels)
+    # A box filter a quarter of the image wide, applied twice, is close to a Gaussian and leaves no edge of a patch
+    # visible.
+    width = max(3, (min(pixels.shape[-2:]) // 4) | 1)
+    blurred = pixels
+    for _ in range(2):
+        blurred = functional.avg_pool2d(blurred, width, stride=1, padding=width // 2, count_include_pad=False)
+    return blurred
+
+
+# --------------------------------------------------------------------------------------------------------- soft erasure
+@dataclass(frozen=True, eq=False)
+class Noise(Perturbation):
+    """Embedding elements disturbed at random, with numbers that depend on (`seed`, `content` [B] of the input, step,
+    draw) and on nothing else."""
+
+    content: NDArray[np.uint64]
+    seed: int
+    name: ClassVar[bytes]
+
+    def keys(self, rows: Rows) -> list[bytes]:
+        shares = [row.tobytes() for row in self.masks.cpu().numpy().astype(np.float32)]
+        return self._numbered(shares, rows)
+
+    def _numbered(self, shares: list[bytes], rows: Rows) -> list[bytes]:
+        tag = b"%b%d" % (self.name, self.seed)
+        numbers = zip(rows.mask.tolist(), rows.step.tolist(), rows.draw.tolist(), strict=True)
+        return [b"%b%b|%d|%d" % (tag, shares[m], step, draw) for m, step, draw in numbers]
+
+    def logits(self, rows: Rows, length: int) -> Tensor:
+        embedded = self._embeddings(rows, length)
+        words = counter_rng.row_keys(self.seed, self.content[rows.index], rows.step, rows.draw)
+        keys = torch.from_numpy(words).to(embedded.device)
+        embedded = self._disturbed(embedded, keys, rows)
+        logits: Tensor = self.backend.logits(embedded, rows.input_of)
+        return logits
+
+    @abstractmethod
+    def _disturbed(self, embedded: Tensor, keys: Tensor, rows: Rows) -> Tensor:
+        """Embeddings [R, L, D] under the random numbers of `keys` [R, 2]."""
+
+
+@dataclass(frozen=True, eq=False)
+class Dropout(Noise):
+    """Every embedding element stays with its feature's probability, else it is 0 (Zhao & Aletras 2023, Eq. 3).
+
+    `shared`: the perturber's erasure is `ZeroedEmbeddings`, so that masks of zeros and ones ask what it asks: the keys
+    are the same.
+    """
+
+    shared: bool
+    name = b"soft"
+
+    def keys(self, rows: Rows) -> list[bytes]:
+        masks = self.masks.cpu().numpy()
+        hard = np.all((masks == 0) | (masks == 1), axis=1) & self.shared
+        if not hard.any():
+            return super().keys(rows)
+        sets = _set_keys(masks)
+        return [sets[m] if hard[m] else key for m, key in zip(rows.mask.tolist(), super().keys(rows), strict=True)]
+
+    def _disturbed(self, embedded: Tensor, keys: Tensor, rows: Rows) -> Tensor:
+        _, length, size = embedded.shape
+        keep_prob = self._on_positions(rows, length, protected=1.0)
+        return torch.where(counter_rng.uniform(keys, length, size) < keep_prob[..., None], embedded, 0)
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianNoise(Noise):
+    """Every embedding element is multiplied by 1 + its feature's standard deviation times a normal number."""
+
+    name = b"gaussian"
+
+    def _disturbed(self, embedded: Tensor, keys: Tensor, rows: Rows) -> Tensor:
+        _, length, size = embedded.shape
+        deviation = self._on_positions(rows, length, protected=0.0)
+        return embedded * (1 + deviation[..., None] * counter_rng.normal(keys, length, size)).to(embedded.dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedAttention(Perturbation):
+    """Attention to a feature's tokens is multiplied by its weight and renormalised; nothing is random."""
+
+    def keys(self, rows: Rows) -> list[bytes]:
+        weights = [b"attention" + row.tobytes() for row in self.masks.cpu().numpy().astype(np.float32)]
+        return [weights[m] for m in rows.mask.tolist()]
+
+    def logits(self, rows: Rows, length: int) -> Tensor:
+        embedded = self._embeddings(rows, length)
+        there = self.backend.inputs.attention_mask[rows.input_of, :length]
+        weights = torch.where(there, self._on_positions(rows, length, protected=1.0), 0.0)
+        logits: Tensor = self.backend.logits(embedded, rows.input_of, attention_mask=weights)
+        return logits
+
+
+# --------------------------------------------------------------------------------------------------- where features are
+def _set_keys(masks: NDArray[Any]) -> list[bytes]:
+    """A key a mask [M, F] that says which features stay."""
+    return [b"keep" + row.tobytes() for row in np.packbits(masks.astype(bool), axis=1)]
+
+
+def _feature_of(backend: Backend, index: Tensor, length: int) -> Tensor:
+    """The feature of every position, [R, L] (or one row for all); -1 where it is protected."""
+    if isinstance(backend, TextBackend):
+        return backend.inputs.feature_of[index, :length]
+    corners = backend.patch_features()
+    if corners is None:
+        raise InputError("soft perturbation of a ViT needs features made of whole patches of the model")
+    # Class and register tokens are protected.
+    prefix = corners.new_full((backend.model.num_prefix_tokens,), -1)
+    return torch.cat([prefix, corners])[None].expand(len(index), -1)
