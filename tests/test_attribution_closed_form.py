@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
+from typing import Any
 
 import pytest
 import torch
@@ -164,7 +165,8 @@ def test_scaled_attention_against_finite_differences() -> None:
     model = text_model("bert").double()
     inputs = text_inputs(model, (6,))
     backend = TextBackend(model, inputs)
-    module = model.bert.encoder.layer[-1].attention.self
+    running: Any = backend.model
+    module = running.bert.encoder.layer[-1].attention.self
     target = int(Perturber(model, inputs).predicted[0])
 
     def run(move: Tensor | None) -> tuple[float, Tensor]:
@@ -183,7 +185,7 @@ def test_scaled_attention_against_finite_differences() -> None:
 
         handles = [module.register_forward_pre_hook(keep, with_kwargs=True), module.register_forward_hook(hook)]
         try:
-            with eager_attention(model), torch.no_grad():
+            with eager_attention(running), torch.no_grad():
                 logits = backend.logits(backend.embeddings())
         finally:
             for handle in handles:
@@ -266,7 +268,7 @@ def test_guided_backprop_rule_on_gelu_and_the_released_one_without() -> None:
     embedded = backend.embeddings().requires_grad_()
     handles = [
         m.register_full_backward_hook(lambda _, grad_in, __: (grad_in[0].clamp(min=0),))
-        for m in model.modules()
+        for m in backend.model.modules()
         if "GELU" in type(m).__name__
     ]
     assert len(handles) == 2

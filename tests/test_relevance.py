@@ -40,7 +40,7 @@ def images(n: int = 3) -> Tensor:
 
 def propagate(model: Any, pixels: Tensor, rules: Callable[[], Any]) -> tuple[Tensor, Tensor, Tensor]:
     """Tokens that enter the first block [B, L, D], what is handed to them, and the logits [B, C]; target: the last."""
-    with undisturbed(model), plain_attention(model):
+    with undisturbed(model) as model, plain_attention(model):
         tokens = model.norm_pre(model._pos_embed(model.patch_embed(pixels))).detach().requires_grad_()
         with rules():
             logits = model.forward_head(model.norm(model.blocks(tokens)))
@@ -293,7 +293,7 @@ def test_attention_maps_have_relevance_half_of_what_the_product_got() -> None:
     maps, products = [], []
     model.blocks[0].attn.attn_drop.register_forward_hook(lambda *a: maps.append(a[2]))
     model.blocks[0].attn.norm.register_forward_hook(lambda *a: products.append(a[2]))
-    with undisturbed(model), plain_attention(model), lrp_rules():
+    with undisturbed(model) as model, plain_attention(model), lrp_rules():
         logits = model(images().requires_grad_())
     got = torch.autograd.grad(logits[:, 0].sum(), (maps[0], products[0]))
     assert got[0].shape == (3, 2, 5, 5)
@@ -323,7 +323,7 @@ def test_nan_stays_in_its_row_and_is_not_hidden(rules: Callable[[], Any]) -> Non
 
 def test_the_backward_may_run_inside() -> None:
     model = vit()
-    with undisturbed(model), plain_attention(model), lrp_rules():
+    with undisturbed(model) as model, plain_attention(model), lrp_rules():
         pixels = images().requires_grad_()
         logits = model(pixels)
         target = logits.argmax(dim=-1)

@@ -70,21 +70,13 @@ def deeplift(chunk: Chunk, *, baseline: str = "zero", keep_protected: bool = Tru
 
 
 def _captum(chunk: Chunk, reference: Tensor) -> Tensor:
-    DeepLift = require("captum.attr", extra="text").DeepLift
-    module = ExplainedModule(chunk)
-    before = {part: set(vars(part)) for part in module.modules()}
+    captum = require("captum.attr", extra="text")
     target = chunk.settled_target()
-    try:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="Setting forward, backward hooks")
-            return DeepLift(module).attribute(
-                chunk.embeddings(), baselines=reference, additional_forward_args=(chunk.rows, target)
-            )
-    finally:
-        # captum leaves what it noted on the modules behind when a run fails.
-        for part, names in before.items():
-            for name in {"input", "output"} & (set(vars(part)) - names):
-                delattr(part, name)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Setting forward, backward hooks")
+        return captum.DeepLift(ExplainedModule(chunk)).attribute(
+            chunk.embeddings(), baselines=reference, additional_forward_args=(chunk.rows, target)
+        )
 
 
 Rule = Callable[[Tensor], tuple[Tensor, ...]]

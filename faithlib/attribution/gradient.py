@@ -99,10 +99,10 @@ def integrated_gradients(
         raise InputError(f"n_steps {n_steps}: expected at least 1")
     if internal_batch_size is not None and internal_batch_size < 1:
         raise InputError(f"internal_batch_size {internal_batch_size}: expected at least 1")
-    IntegratedGradients = require("captum.attr", extra="text").IntegratedGradients
+    captum = require("captum.attr", extra="text")
     scores = chunk.embeddings().detach()
     for place, part in chunk.alike(copies=n_steps):
-        method = IntegratedGradients(part.value_of)
+        method = captum.IntegratedGradients(part.value_of)
         scores[place, : part.length] = method.attribute(
             part.embeddings(),
             baselines=part.baseline(baseline, keep_protected),
@@ -137,11 +137,11 @@ class ExplainedModule(nn.Module):
 
 
 def _captum_guided(chunk: Chunk) -> Tensor:
-    GuidedBackprop = require("captum.attr", extra="text").GuidedBackprop
+    captum = require("captum.attr", extra="text")
     target = chunk.settled_target()
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Setting backward hooks")
-        return GuidedBackprop(ExplainedModule(chunk)).attribute(
+        return captum.GuidedBackprop(ExplainedModule(chunk)).attribute(
             chunk.embeddings(), additional_forward_args=(chunk.rows, target)
         )
 

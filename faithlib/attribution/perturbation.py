@@ -11,12 +11,9 @@ Shape letters: B inputs, S erased copies of one input, F features, C classes.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import torch
-from numpy.typing import NDArray
-from sklearn.linear_model import Lasso
+from sklearn.linear_model import Lasso, Ridge
 from torch import Tensor, nn
 
 from faithlib.attribution.floors import generator
@@ -127,12 +124,12 @@ def lime(
         keep[b, 1:, :size] = torch.rand(n_samples - 1, size, generator=generator(seed, key)) < 0.5
     values = answers(keep).double().cpu().numpy()
     scores = torch.zeros(answers.present.shape)
-    fit = _ridge if surrogate == "ridge" else _lasso
+    linear = (Ridge if surrogate == "ridge" else Lasso)(alpha=penalty)
     for b, size in enumerate(sizes):
         samples = keep[b, :, :size].double().numpy()
         distance = 1 - np.sqrt(samples.mean(axis=1))
         weights = np.exp(-(distance**2) / (2 * kernel_width**2))
-        scores[b, :size] = torch.from_numpy(fit(samples, values[b], weights, penalty)).float()
+        scores[b, :size] = torch.from_numpy(linear.fit(samples, values[b], sample_weight=weights).coef_).float()
     return scores.to(answers.present.device)
 
 
@@ -164,15 +161,3 @@ def shapley_sampling(answers: Answers, *, n_samples: int = 25, seed: int = 0) ->
         values = answers(before.flatten(1, 2), own.flatten(1)).double().unflatten(1, before.shape[1:3])
         total.scatter_add_(1, some.flatten(1), values.diff(dim=2).flatten(1))
     return (total / n_samples).float()
-
-
-def _ridge(samples: NDArray[Any], values: NDArray[Any], weights: NDArray[Any], alpha: float) -> NDArray[Any]:
-    share = weights / weights.sum()
-    centred = samples - share @ samples
-    gram = centred.T @ (weights[:, None] * centred) + alpha * np.eye(samples.shape[1])
-    return np.linalg.solve(gram, centred.T @ (weights * (values - share @ values)))
-
-
-def _lasso(samples: NDArray[Any], values: NDArray[Any], weights: NDArray[Any], alpha: float) -> NDArray[Any]:
-    coefficients: NDArray[Any] = Lasso(alpha=alpha).fit(samples, values, sample_weight=weights).coef_
-    return coefficients

@@ -170,9 +170,9 @@ def attribute(
     map itself.
 
     **Both.** `max_tokens` (methods with a forward of their own): positions a forward; the scores do not depend on it,
-    nor on the other inputs in the batch, their order, or padding. The model is run in evaluation mode and left as it
-    was found: modes, `requires_grad`, attention implementation, hooks, gradients. random and uniform do not look at it
-    and accept None. Scores are on the model's device.
+    nor on the other inputs in the batch, their order, or padding. What runs is a `replica` of the model in evaluation
+    mode: modes, `requires_grad`, attention implementation, hooks and gradients of the model itself are not touched.
+    random and uniform do not look at it and accept None. Scores are on the model's device.
 
     Raises UnknownNameError for an unknown method, option, target, output, aggregation, pool or upsample; InputError for
     values that cannot be used, images of another size than the model's, and where a method answers NaN or infinity;
@@ -187,8 +187,8 @@ def attribute(
     elif model is None or method.answers == "floor":
         scores = method.run(inputs, **options)
     else:
-        with undisturbed(model):
-            scores = _from_image_chunks(method, model, inputs, classes, output, pool, options)
+        with undisturbed(model) as quiet:
+            scores = _from_image_chunks(method, quiet, inputs, classes, output, pool, options)
     device = inputs.n_features.device if model is None else next(model.parameters()).device
     return finite(name, scores.detach().to(device), inputs)
 

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from faithlib.backends import TextBackend
+from faithlib.backends import TextBackend, replica
 from faithlib.errors import InputError, unknown
 from faithlib.inputs import TextInputs
 
@@ -219,36 +219,24 @@ def _cut(lengths: Sequence[int], max_tokens: int, copies: int) -> Iterator[tuple
 
 
 @contextmanager
-def undisturbed(model: nn.Module) -> Iterator[None]:
-    """Evaluation mode and frozen weights inside; outside, after an error too, every flag as it was.
+def undisturbed(model: nn.Module) -> Iterator[Any]:
+    """The model's `replica`, to be looked into and hooked, with gradients switched on inside.
 
-    Frozen weights make `requires_grad` mean "depends on the input", and spare the graph what only they would need.
+    Its frozen weights make `requires_grad` mean "depends on the input", and spare the graph what only they would need.
     """
-    training = [(module, module.training) for module in model.modules()]
-    wanted = [(parameter, parameter.requires_grad) for parameter in model.parameters()]
-    try:
-        model.eval()
-        for parameter, _ in wanted:
-            parameter.requires_grad_(False)
-        with torch.inference_mode(False), torch.enable_grad():
-            yield
-    finally:
-        for module, flag in training:
-            module.training = flag
-        for parameter, flag in wanted:
-            parameter.requires_grad_(flag)
+    with torch.inference_mode(False), torch.enable_grad():
+        yield replica(model)
 
 
 @contextmanager
-def eager_attention(model: nn.Module) -> Iterator[None]:
-    """Attention written out in plain operations inside (fused kernels return no attention maps), as it was outside."""
-    configured: Any = model
+def eager_attention(model: Any) -> Iterator[None]:
+    """A replica's attention in plain operations inside (fused kernels return no attention maps), as it was outside."""
     before = getattr(getattr(model, "config", None), "_attn_implementation", None)
     if before in (None, "eager") or not hasattr(model, "set_attn_implementation"):
         yield
         return
-    configured.set_attn_implementation("eager")
+    model.set_attn_implementation("eager")
     try:
         yield
     finally:
-        configured.set_attn_implementation(before)
+        model.set_attn_implementation(before)

@@ -82,7 +82,7 @@ def run_jobs(
     max_tokens: int | None = None,
     costs: Costs,
 ) -> None:
-    """Does all jobs; the model is left as it was found. None where all jobs are floors.
+    """Does all jobs, on a replica of the model. None where all jobs are floors.
 
     `perturber`: the caller's, for the jobs that erase as it does.
     """
@@ -91,10 +91,10 @@ def run_jobs(
             job.found = {None: job.run(inputs, **job.options)}
     if model is None:
         return
-    perturbers = Perturbers(model, perturber)
-    with undisturbed(model):
+    with undisturbed(model) as quiet:
+        perturbers = Perturbers(quiet, perturber)
         if inside := [job for job in jobs if job.answers in ("elements", "positions")]:
-            _run_on_chunks(inside, TextBackend(model, inputs), numbers, max_tokens, costs)
+            _run_on_chunks(inside, TextBackend(quiet, inputs), numbers, max_tokens, costs)
         for job in jobs:
             if job.answers == "features":
                 with costs.of_erased(job.name, job.readers, perturbers):

@@ -100,9 +100,7 @@ class ImageChunk:
                 "token's attention row leads to its prediction: expected a model with global_pool='token'. Methods "
                 f"for such a model: {', '.join(WITHOUT_CLASS_TOKEN)}"
             )
-        read_from = (
-            2 if isinstance(model, require("timm.models.deit", extra="vision").VisionTransformerDistilled) else 1
-        )
+        read_from = 2 if getattr(model, "dist_token", None) is not None else 1
         row = maps[-1][..., :read_from, :].mean(dim=-2, keepdim=True)
         for earlier in reversed(maps[:-1]):
             row = row @ earlier
@@ -155,9 +153,9 @@ def _keep(kept: list[Tensor]) -> Any:
 
 def _blocks(model: Any) -> Sequence[tuple[nn.Module, Any]]:
     """The blocks with their attention; ModelError where the attention is not the one that the methods are about."""
-    attention = require("timm.layers", extra="vision").Attention
+    layers = require("timm.layers", extra="vision")
     for block in model.blocks:
-        if not isinstance(getattr(block, "attn", None), attention):
+        if not isinstance(getattr(block, "attn", None), layers.Attention):
             raise ModelError(
                 f"this {type(model).__name__} is made of {type(block).__name__}, whose attention maps cannot be read: "
                 "expected blocks with a timm.layers.Attention as `attn`; integrated_gradients explains any model"

@@ -52,9 +52,9 @@ def integrated_gradients(
         raise InputError(f"n_steps {n_steps}: expected at least 1")
     if internal_batch_size is not None and internal_batch_size < 1:
         raise InputError(f"internal_batch_size {internal_batch_size}: expected at least 1")
+    captum = require("captum.attr", extra="vision")
     pixels = chunk.pixels()
-    IntegratedGradients = require("captum.attr", extra="vision").IntegratedGradients
-    by_element = IntegratedGradients(chunk.value_of).attribute(
+    by_element = captum.IntegratedGradients(chunk.value_of).attribute(
         pixels,
         baselines=replacement_pixels(pixels.detach(), baseline),
         additional_forward_args=(chunk.settled_target(),),

@@ -99,7 +99,7 @@ def lengths_of_erased() -> Iterator[list[NDArray[np.int64]]]:
 
 def prices(model: nn.Module, clock: Clock) -> NDArray[np.float64]:
     """Seconds a row of each length of `PRICED`, forward alone and forward with backward: [2, lengths]."""
-    with undisturbed(model):
+    with undisturbed(model) as model:
         return np.array([[price(model, length, backward, clock) for length in PRICED] for backward in (False, True)])
 
 

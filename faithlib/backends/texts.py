@@ -1,7 +1,7 @@
-"""One face for every model family: embed a batch, and go on from (perturbed) embeddings to logits.
+"""Texts and the Hugging Face models that read them.
 
 Perturbations and attributions act on the embedding *output*: what enters the first attention layer, with positions,
-token types and LayerNorm applied once. Models are called as they are; no layer is copied or rewritten.
+token types and LayerNorm applied once. Models are called as they are; no layer is rewritten.
 
 Shape letters: R rows of one forward, L tokens, D embedding size, C classes.
 """
@@ -9,15 +9,15 @@ Shape letters: R rows of one forward, L tokens, D embedding size, C classes.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from faithlib.errors import InputError, ModelError, require
-from faithlib.inputs import ImageInputs, Inputs, TextInputs
+from faithlib.backends.replica import replica, slot_at
+from faithlib.errors import ModelError
+from faithlib.inputs import TextInputs
 
 
 class EmbeddedTwice(nn.Module):
@@ -35,28 +35,26 @@ class EmbeddedTwice(nn.Module):
 
     def __init__(self, model: nn.Module) -> None:
         super().__init__()
-        self.model = model
-        self.base: Any = _base_of(model)
-        # A name of its own, for the backend puts another module in the place of `base.embeddings` while it runs.
-        self.embeddings: Any = self.base.embeddings
-        self.config: Any = model.config
-        self._arguments = set(inspect.signature(self.embeddings.forward).parameters)
+        self.model = replica(model)
+        self.base: Any = _base_of(self.model)
+        self.config: Any = self.model.config
+        self._arguments = set(inspect.signature(self.base.embeddings.forward).parameters)
         if "inputs_embeds" not in self._arguments:
             raise ModelError(f"the embeddings of {type(model).__name__} take no `inputs_embeds`: nothing can go twice")
+        self._slot = slot_at(self.base, "embeddings")
         self.training = model.training
 
     def set_attn_implementation(self, name: str) -> None:
         """As the model's own."""
-        wrapped: Any = self.model
-        wrapped.set_attn_implementation(name)
+        self.model.set_attn_implementation(name)
 
     def forward(
         self, inputs_embeds: Tensor, attention_mask: Tensor | None = None, token_type_ids: Tensor | None = None
     ) -> Any:
         """What the model answers; `inputs_embeds` [R, L, D] is its embedding output."""
         given = {"input_ids": None, "inputs_embeds": inputs_embeds, "token_type_ids": token_type_ids}
-        again = self.embeddings(**{name: value for name, value in given.items() if name in self._arguments})
-        with _given_embeddings(self.base, again):
+        again = self._slot.own(**{name: value for name, value in given.items() if name in self._arguments})
+        with self._slot.answering(again):
             return self.model(inputs_embeds=again, attention_mask=attention_mask)
 
 
@@ -64,8 +62,10 @@ class TextBackend:
     """A Hugging Face encoder classifier (BERT, RoBERTa, DistilBERT, XLM-R, ELECTRA …) and the texts it reads."""
 
     def __init__(self, model: nn.Module, inputs: TextInputs) -> None:
-        self.model = model
-        self.base = _base_of(model)
+        self.model = replica(model)
+        self.base = _base_of(self.model)
+        # What goes twice is handed over as an argument; everything else by the answer of the module that embeds.
+        self._slot = None if isinstance(model, EmbeddedTwice) else slot_at(self.base, "embeddings")
         self.device = next(model.parameters()).device
         self.inputs = inputs.to(self.device)
         self.lengths = self.inputs.lengths
@@ -74,7 +74,7 @@ class TextBackend:
     @property
     def embedding_module(self) -> Any:
         """The module whose output is perturbed."""
-        return self.base.embeddings
+        return self.base.embeddings.own
 
     def embed(self, input_ids: Tensor, token_type_ids: Tensor | None) -> Tensor:
         """The embedding output [R, L, D] of any ids [R, L]."""
@@ -113,7 +113,7 @@ class TextBackend:
         if isinstance(self.model, EmbeddedTwice) and self.inputs.token_type_ids is not None:
             own = self.inputs.token_type_ids
             types = {"token_type_ids": own[rows, :length] if token_type_ids is None else token_type_ids}
-        with _given_embeddings(self.base, embeddings):
+        with nullcontext() if self._slot is None else self._slot.answering(embeddings):
             return self.model(
                 inputs_embeds=embeddings, attention_mask=_mask_argument(attention_mask, embeddings), **types
             ).logits
@@ -132,83 +132,6 @@ class TextBackend:
         return torch.arange(padding + 1, padding + 1 + input_ids.shape[1], device=self.device).expand_as(input_ids)
 
 
-class VisionBackend:
-    """A timm VisionTransformer and the images it sees. Embeddings are the tokens that enter the first block."""
-
-    def __init__(self, model: nn.Module, inputs: ImageInputs) -> None:
-        if not isinstance(model, require("timm.models.vision_transformer", extra="vision").VisionTransformer):
-            raise ModelError(f"{type(model).__name__} is no timm VisionTransformer")
-        self.model = model
-        self.device = next(model.parameters()).device
-        self.inputs = inputs.to(self.device)
-        self.grid = _grid(model, tuple(inputs.pixels.shape[1:]))
-        rows = self.embeddings(torch.zeros(1, dtype=torch.long, device=self.device))
-        self.lengths = torch.full((len(inputs),), rows.shape[1], device=self.device)
-
-    def embed(self, pixels: Tensor) -> Tensor:
-        """Tokens [R, L, D] that enter the first block, for pixels [R, C, H, W]."""
-        model: Any = self.model
-        return model.norm_pre(model.patch_drop(model._pos_embed(model.patch_embed(pixels))))
-
-    def embeddings(self, rows: Tensor | None = None, *, length: int | None = None) -> Tensor:
-        """Tokens [R, L, D] of the images `rows` (default: all)."""
-        pixels = self.inputs.pixels if rows is None else self.inputs.pixels[rows]
-        with torch.no_grad():
-            return self.embed(pixels.to(next(self.model.parameters()).dtype))
-
-    def logits(self, embeddings: Tensor, rows: Tensor | None = None, *, attention_mask: Tensor | None = None) -> Tensor:
-        """Logits [R, C] from tokens [R, L, D]; gradients flow. A ViT has no padding: `attention_mask` must be None."""
-        if attention_mask is not None:
-            raise ModelError("a timm VisionTransformer takes no attention mask")
-        model: Any = self.model
-        return model.forward_head(model.norm(model.blocks(embeddings)))
-
-    def forward_pixels(self, pixels: Tensor) -> Tensor:
-        """Logits [R, C] of pixels [R, C, H, W]."""
-        return self.model(pixels)
-
-    @property
-    def patch_size(self) -> tuple[int, int]:
-        """Pixels of a patch, down and across."""
-        model: Any = self.model
-        high, wide = model.patch_embed.feat_ratio(as_scalar=False)
-        return high, wide
-
-    def patch_features(self) -> Tensor | None:
-        """The feature that each of the model's patches shows [P], row by row; None where one shows several."""
-        feature_of = self.inputs.feature_of
-        (high, wide), (height, width) = self.patch_size, feature_of.shape
-        corners = feature_of[::high, ::wide]
-        spread = corners.repeat_interleave(high, 0).repeat_interleave(wide, 1)[:height, :width]
-        whole = tuple(corners.shape) == self.grid and torch.equal(spread, feature_of)
-        return corners.flatten() if whole else None
-
-
-Backend = TextBackend | VisionBackend
-
-
-def backend_for(model: nn.Module, inputs: Inputs) -> Backend:
-    """The backend that fits the kind of `inputs`; ModelError where model and inputs do not go together."""
-    return TextBackend(model, inputs) if isinstance(inputs, TextInputs) else VisionBackend(model, inputs)
-
-
-def _grid(model: Any, shape: tuple[int, ...]) -> tuple[int, int]:
-    """Patches that the model sees down and across images of `shape` [C, H, W]; InputError where it takes none such."""
-    embed, size = model.patch_embed, shape[1:]
-    fixed = getattr(embed, "strict_img_size", True)
-    padded = getattr(embed, "dynamic_img_pad", False)
-    whole = padded or not any(side % patch for side, patch in zip(size, embed.feat_ratio(as_scalar=False), strict=True))
-    if shape[0] != model.in_chans or not (size == tuple(embed.img_size) if fixed else whole):
-        patch = "x".join(map(str, embed.feat_ratio(as_scalar=False)))
-        expected = "x".join(map(str, embed.img_size)) if fixed else f"whole patches of {patch} pixels"
-        raise InputError(
-            f"images have {shape[0]} channels and {size[0]}x{size[1]} pixels: this {type(model).__name__} expects "
-            f"{model.in_chans} channels and {expected}; resize the images before they are normalised"
-        )
-    down, across = embed.grid_size if fixed else embed.dynamic_feat_size(size)
-    return down, across
-
-
 def _base_of(model: nn.Module) -> Any:
     """The encoder inside a classifier; ModelError where there is none with an embedding module."""
     base = getattr(model, getattr(model, "base_model_prefix", ""), None)
@@ -218,27 +141,6 @@ def _base_of(model: nn.Module) -> Any:
             "expected for example BertForSequenceClassification"
         )
     return base
-
-
-class _Given(nn.Module):
-    """Stands in for an embedding module and answers with a tensor made elsewhere."""
-
-    def __init__(self, embeddings: Tensor) -> None:
-        super().__init__()
-        self.embeddings = embeddings
-
-    def forward(self, *_: object, **__: object) -> Tensor:
-        return self.embeddings
-
-
-@contextmanager
-def _given_embeddings(base: nn.Module, embeddings: Tensor) -> Iterator[None]:
-    own = base.embeddings
-    base.embeddings = _Given(embeddings)
-    try:
-        yield
-    finally:
-        base.embeddings = own
 
 
 def _mask_argument(mask: Tensor, embeddings: Tensor) -> Tensor | None:

@@ -1,0 +1,91 @@
+"""Pictures and the timm models that see them.
+
+Shape letters: R rows of one forward, L tokens, P patches, D embedding size, C classes (of pixels: channels), H and W
+pixels.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from faithlib.errors import InputError, ModelError
+from faithlib.inputs import ImageInputs
+
+
+class VisionBackend:
+    """A timm VisionTransformer and the images it sees. Embeddings are the tokens that enter the first block."""
+
+    def __init__(self, model: nn.Module, inputs: ImageInputs) -> None:
+        if not is_vit(model):
+            raise ModelError(f"{type(model).__name__} is no timm VisionTransformer")
+        self.model = model
+        self.device = next(model.parameters()).device
+        self.inputs = inputs.to(self.device)
+        self.grid = _grid(model, tuple(inputs.pixels.shape[1:]))
+        rows = self.embeddings(torch.zeros(1, dtype=torch.long, device=self.device))
+        self.lengths = torch.full((len(inputs),), rows.shape[1], device=self.device)
+
+    def embed(self, pixels: Tensor) -> Tensor:
+        """Tokens [R, L, D] that enter the first block, for pixels [R, C, H, W]."""
+        model: Any = self.model
+        return model.norm_pre(model.patch_drop(model._pos_embed(model.patch_embed(pixels))))
+
+    def embeddings(self, rows: Tensor | None = None, *, length: int | None = None) -> Tensor:
+        """Tokens [R, L, D] of the images `rows` (default: all)."""
+        pixels = self.inputs.pixels if rows is None else self.inputs.pixels[rows]
+        with torch.no_grad():
+            return self.embed(pixels.to(next(self.model.parameters()).dtype))
+
+    def logits(self, embeddings: Tensor, rows: Tensor | None = None, *, attention_mask: Tensor | None = None) -> Tensor:
+        """Logits [R, C] from tokens [R, L, D]; gradients flow. A ViT has no padding: `attention_mask` must be None."""
+        if attention_mask is not None:
+            raise ModelError("a timm VisionTransformer takes no attention mask")
+        model: Any = self.model
+        return model.forward_head(model.norm(model.blocks(embeddings)))
+
+    def forward_pixels(self, pixels: Tensor) -> Tensor:
+        """Logits [R, C] of pixels [R, C, H, W]."""
+        return self.model(pixels)
+
+    @property
+    def patch_size(self) -> tuple[int, int]:
+        """Pixels of a patch, down and across."""
+        model: Any = self.model
+        high, wide = model.patch_embed.feat_ratio(as_scalar=False)
+        return high, wide
+
+    def patch_features(self) -> Tensor | None:
+        """The feature that each of the model's patches shows [P], row by row; None where one shows several."""
+        feature_of = self.inputs.feature_of
+        (high, wide), (height, width) = self.patch_size, feature_of.shape
+        corners = feature_of[::high, ::wide]
+        spread = corners.repeat_interleave(high, 0).repeat_interleave(wide, 1)[:height, :width]
+        whole = tuple(corners.shape) == self.grid and torch.equal(spread, feature_of)
+        return corners.flatten() if whole else None
+
+
+def is_vit(model: nn.Module) -> bool:
+    """Whether this is a timm VisionTransformer; without importing timm, which such a model has done."""
+    loaded = sys.modules.get("timm.models.vision_transformer")
+    return loaded is not None and isinstance(model, loaded.VisionTransformer)
+
+
+def _grid(model: Any, shape: tuple[int, ...]) -> tuple[int, int]:
+    """Patches that the model sees down and across images of `shape` [C, H, W]; InputError where it takes none such."""
+    embed, size = model.patch_embed, shape[1:]
+    fixed = getattr(embed, "strict_img_size", True)
+    padded = getattr(embed, "dynamic_img_pad", False)
+    whole = padded or not any(side % patch for side, patch in zip(size, embed.feat_ratio(as_scalar=False), strict=True))
+    if shape[0] != model.in_chans or not (size == tuple(embed.img_size) if fixed else whole):
+        patch = "x".join(map(str, embed.feat_ratio(as_scalar=False)))
+        expected = "x".join(map(str, embed.img_size)) if fixed else f"whole patches of {patch} pixels"
+        raise InputError(
+            f"images have {shape[0]} channels and {size[0]}x{size[1]} pixels: this {type(model).__name__} expects "
+            f"{model.in_chans} channels and {expected}; resize the images before they are normalised"
+        )
+    down, across = embed.grid_size if fixed else embed.dynamic_feat_size(size)
+    return down, across

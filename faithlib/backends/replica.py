@@ -1,0 +1,107 @@
+"""A model's function in modules of its own: what is set, hooked or replaced there, the model itself never sees.
+
+Perturbing what a model reads, or looking inside it, needs handles: another module in the place of the embeddings,
+hooks, written-out attention, evaluation mode, frozen weights. All of them are put on a `replica`, made once for a
+backend or an attribution: a deep copy of the structure (modules, configuration) in which every weight and buffer shares
+its memory with the model's. Threads may then ask one model at once, each through a replica or all through one: what a
+`Slot` answers is known to the thread that asks alone.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+from weakref import WeakSet
+
+import torch
+from torch import Tensor, nn
+
+from faithlib.errors import ModelError
+
+_HOOKS = (
+    "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks", "_state_dict_hooks",
+    "_state_dict_pre_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks",
+)  # fmt: skip
+_REPLICAS: WeakSet[nn.Module] = WeakSet()
+
+
+def replica(model: nn.Module) -> Any:
+    """The same function in evaluation mode, with frozen weights and modules of its own.
+
+    Weights and buffers share the memory of the model's, so that a training step, or weights loaded into the model, show
+    here too; gradients reach its inputs only. Hooks that the model has are called here as well. A replica is its own.
+    """
+    if model in _REPLICAS:
+        return model
+    shared: dict[int, Any] = {}
+    with torch.inference_mode(False):
+        for parameter in model.parameters():
+            wants = parameter.requires_grad
+            shared[id(parameter)] = nn.Parameter(parameter.detach(), requires_grad=False) if wants else parameter
+        for module in model.modules():
+            kept = [value for value in vars(module).values() if isinstance(value, Tensor)]
+            hooks = [hook for name in _HOOKS for hook in getattr(module, name).values()]
+            shared |= {id(value): value for value in (*module.buffers(recurse=False), *kept, *hooks)}
+        made = copy.deepcopy(model, shared).eval()
+    _REPLICAS.add(made)
+    return made
+
+
+class _Answer:
+    """A tensor to answer with, and whether it has been asked for."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
+        self.taken = False
+
+
+# Of each thread its own; the mapping is replaced, never changed.
+_ANSWERS: ContextVar[Mapping[nn.Module, _Answer]] = ContextVar("answers of slots", default={})  # noqa: B039
+
+
+class Slot(nn.Module):
+    """Stands in the place of the module `own` and does what it does, but answers with a given tensor inside
+    `answering`."""
+
+    def __init__(self, own: nn.Module) -> None:
+        super().__init__()
+        self.own = own
+        self.training = own.training
+
+    def forward(self, *arguments: Any, **named: Any) -> Any:
+        """The tensor given by the thread that asks, or what the module itself answers."""
+        answer = _ANSWERS.get().get(self)
+        if answer is None:
+            return self.own(*arguments, **named)
+        answer.taken = True
+        return answer.tensor
+
+    @contextmanager
+    def answering(self, tensor: Tensor) -> Iterator[None]:
+        """Inside, this thread gets `tensor`; ModelError where a forward never came by, whose answer would be that to
+        another input."""
+        answer = _Answer(tensor)
+        before = _ANSWERS.set({**_ANSWERS.get(), self: answer})
+        try:
+            yield
+        finally:
+            _ANSWERS.reset(before)
+        if not answer.taken:
+            raise ModelError(
+                f"the forward pass went around the model's own {type(self.own).__name__}: expected a model whose "
+                "modules are called where they are registered, without a forward patched in from elsewhere"
+            )
+
+
+def slot_at(parent: nn.Module, name: str) -> Slot:
+    """The slot in the place of the module that a part of a replica calls `name` (dots lead further down); put there
+    where there is none."""
+    path, _, last = name.rpartition(".")
+    holder = parent.get_submodule(path)
+    own = holder.get_submodule(last)
+    slot = own if isinstance(own, Slot) else Slot(own)
+    setattr(holder, last, slot)
+    return slot

@@ -1,0 +1,248 @@
+"""The model that is asked is never changed, not even while it runs; faithlib imports without optional packages."""
+
+from __future__ import annotations
+
+import copy
+import subprocess
+import sys
+import textwrap
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import Any
+
+import pytest
+import torch
+from bag_model import Bag
+from peft import LoraConfig, get_peft_model
+from torch import Tensor, nn
+from toy_models import image_inputs, one_row, text_inputs, text_model, vision_model
+
+from faithlib.attribution import attribute, methods
+from faithlib.attribution.registry import IMAGE_METHODS, METHODS
+from faithlib.backends import EmbeddedTwice, TextBackend, replica
+from faithlib.errors import ModelError
+from faithlib.perturb import Perturber
+
+_HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+LOOKING = [name for name in methods() if METHODS[name].answers != "floor" and name != "activation"]
+LOOKING_AT_IMAGES = [name for name in methods("image") if IMAGE_METHODS[name].answers != "floor"]
+
+
+def state(model: nn.Module) -> list[Any]:
+    """Everything that can be set on a model: modules by identity, hooks, attributes, flags, configuration."""
+    seen: list[Any] = [str(getattr(model, "config", None))]
+    for name, module in model.named_modules():
+        own = {key: id(value) for key, value in vars(module).items()}
+        inside = {
+            key: [(name, id(value)) for name, value in vars(module)[key].items()]
+            for key in ("_modules", "_parameters", "_buffers", *_HOOKS)
+        }
+        seen.append((name, own, inside, module.training))
+    return [*seen, [(p.requires_grad, p.grad is None, p._version) for p in model.parameters()]]
+
+
+class Watch:
+    """A hook of the user's own on the last layer, which compares the model with what it was before the run."""
+
+    def __init__(self, model: nn.Module, last: nn.Module) -> None:
+        last.register_forward_hook(self)
+        self.model, self.before, self.calls = model, state(model), 0
+
+    def __call__(self, *_: object) -> None:
+        self.calls += 1
+        assert state(self.model) == self.before
+
+    def done(self) -> None:
+        assert self.calls, "the user's hook was called in the run"
+        assert state(self.model) == self.before
+
+
+@pytest.mark.parametrize("name", LOOKING)
+def test_nothing_of_a_text_model_changes_while_it_is_explained(name: str) -> None:
+    model = text_model("bert").train()
+    assert model.config._attn_implementation == "sdpa"
+    watch = Watch(model, model.classifier)
+    attribute(name, model, text_inputs(model))
+    watch.done()
+
+
+@pytest.mark.parametrize("name", LOOKING_AT_IMAGES)
+def test_nothing_of_an_image_model_changes_while_it_is_explained(name: str) -> None:
+    model = vision_model().train()
+    watch = Watch(model, model.head)
+    attribute(name, model, image_inputs())
+    watch.done()
+
+
+@pytest.mark.parametrize("erase", ["zero", "pad", "delete"])
+def test_nothing_of_a_model_changes_while_it_is_perturbed(erase: str) -> None:
+    model = text_model("bert")
+    watch = Watch(model, model.classifier)
+    inputs = text_inputs(model)
+    perturber = Perturber(model, inputs, erase=erase)
+    perturber.soft(torch.full((3, 1, 7), 0.5))
+    assert torch.isfinite(perturber.empty).all()
+    watch.done()
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta", "distilbert"])
+def test_two_threads_ask_one_model(family: str) -> None:
+    model = text_model(family)
+    batches = [text_inputs(model, (9, 6, 4), seed=seed) for seed in (0, 1)]
+    masks = [torch.rand(3, 40, 7, generator=torch.Generator().manual_seed(seed)) < 0.5 for seed in (2, 3)]
+    start = Barrier(2)
+
+    def ask(which: int) -> list[Tensor]:
+        start.wait()
+        # Anew each time, and in chunks of one row, so that the forwards of both threads meet.
+        return [Perturber(model, batches[which], max_rows=1).logits(masks[which]) for _ in range(3)]
+
+    with ThreadPoolExecutor(2) as pool:
+        answers = list(pool.map(ask, range(2)))
+    for inputs, mask, found in zip(batches, masks, answers, strict=True):
+        for b in range(3):
+            for s in range(0, 40, 8):
+                expected = one_row(model, inputs, b, mask[b, s], "zero")
+                assert all(torch.allclose(logits[b, s], expected, atol=1e-5) for logits in found)
+
+
+def test_two_threads_ask_one_backend() -> None:
+    model = text_model("bert")
+    inputs = text_inputs(model)
+    backend = TextBackend(model, inputs)
+    embedded = [backend.embeddings() * scale for scale in (1.0, 0.5)]
+    with torch.no_grad():
+        alone = [backend.logits(one) for one in embedded]
+    start = Barrier(2)
+
+    def ask(which: int) -> bool:
+        start.wait()
+        with torch.no_grad():
+            return all(torch.equal(backend.logits(embedded[which]), alone[which]) for _ in range(50))
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(ask, range(2))) == [True, True]
+
+
+def test_weights_are_shared_and_only_inputs_get_gradients() -> None:
+    model = text_model("bert")
+    inputs = text_inputs(model)
+    backend = TextBackend(model, inputs)
+    embeddings = backend.embeddings().requires_grad_()
+    before = backend.logits(embeddings)
+    before.sum().backward()
+    assert embeddings.grad is not None
+    assert embeddings.grad.abs().sum() > 0
+    assert all(parameter.grad is None for parameter in model.parameters())
+    with torch.no_grad():
+        model.classifier.bias += 1
+    assert torch.allclose(backend.logits(embeddings), before + 1, atol=1e-6), "a training step shows"
+    twin = copy.deepcopy(model)
+    assert torch.equal(Perturber(twin, inputs).logits_full, Perturber(model, inputs).logits_full)
+    half = Perturber(model, inputs, dtype=torch.bfloat16).full
+    assert torch.allclose(half, Perturber(model, inputs).full, atol=0.1)
+    assert next(model.parameters()).dtype == torch.float32
+    quiet = replica(model)
+    assert replica(quiet) is quiet
+    assert quiet is not replica(model)
+
+
+def test_lora_adapters_are_perturbed_like_their_merged_weights() -> None:
+    model = text_model("bert")
+    inputs = text_inputs(model)
+    adapted = get_peft_model(model, LoraConfig(task_type="SEQ_CLS", r=2, target_modules=["query", "value"])).eval()
+    with torch.no_grad():
+        for name, parameter in adapted.named_parameters():
+            if "lora_" in name:
+                parameter.normal_(0, 0.5, generator=torch.Generator().manual_seed(0))
+    keep = torch.rand(3, 4, 7, generator=torch.Generator().manual_seed(1)) < 0.5
+    before = state(adapted)
+    found = Perturber(adapted, inputs).keep(keep)
+    scores = attribute("saliency", adapted, inputs)
+    assert state(adapted) == before
+    merged = adapted.merge_and_unload()
+    assert torch.allclose(found, Perturber(merged, inputs).keep(keep), atol=1e-5)
+    assert torch.allclose(scores, attribute("saliency", merged, inputs), atol=1e-5)
+
+
+def test_a_forward_that_goes_around_its_embeddings_is_refused() -> None:
+    model = text_model("bert")
+    inputs = text_inputs(model)
+    own = model.forward
+    model.forward = lambda **given: own(**given)  # a closure: a copy of it still calls this very model
+    with pytest.raises(ModelError, match="went around the model's own BertEmbeddings"):
+        Perturber(model, inputs)
+    with pytest.raises(ModelError, match="take no `inputs_embeds`"):
+        EmbeddedTwice(Bag())
+
+
+BLOCKED = """
+import importlib, pkgutil, sys
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {absent}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Absent())
+import faithlib.attribution, faithlib.backends, faithlib.bounds, faithlib.errors, faithlib.masks, faithlib.perturb
+"""
+
+
+def without(*absent: str, code: str = "") -> subprocess.CompletedProcess[str]:
+    """Runs code after faithlib's imports in a process without some packages."""
+    line = [sys.executable, "-c", BLOCKED.format(absent=set(absent)) + textwrap.dedent(code)]
+    return subprocess.run(line, capture_output=True, text=True, check=False)
+
+
+def test_faithlib_imports_without_optional_packages() -> None:
+    done = without("transformers", "timm", "captum", "torchvision", "PIL", "peft", "matplotlib", "yaml", "IPython")
+    assert done.returncode == 0, done.stderr
+
+
+def test_texts_work_without_timm_and_what_lacks_says_what_to_install() -> None:
+    code = """
+        sys.path.insert(0, "tests")
+        import torch
+        from bag_model import Bag
+        from faithlib.attribution import attribute
+        bag = Bag()
+        for name in ("saliency", "lime", "deeplift", "integrated_gradients"):
+            print(name, attribute(name, bag, bag.texts()).shape, flush=True)
+        """
+    # The toy models beside the bag need transformers and timm: only what it takes from there is given.
+    toys = """
+        import types
+        toys = types.ModuleType("toy_models")
+        from faithlib.inputs import TextInputs
+        def text_inputs(model, lengths):
+            import torch
+            place = torch.arange(max(lengths))[None]
+            mask = place < torch.tensor(lengths)[:, None]
+            sizes = torch.tensor(lengths)
+            owner = torch.where((place > 0) & (place < sizes[:, None] - 1), place - 1, -1)
+            ids = torch.where(mask, 5 + place, 0)
+            return TextInputs(ids, mask, owner, sizes - 2, torch.zeros(len(lengths), dtype=torch.bool), 0)
+        toys.text_inputs = text_inputs
+        sys.modules["toy_models"] = toys
+        """
+    done = without("transformers", "timm", "captum", code=textwrap.dedent(toys) + textwrap.dedent(code))
+    assert done.stdout.split("\n")[0].startswith("saliency torch.Size([3, 7])"), done.stderr
+    assert "captum is not installed: pip install 'faithlib[text]'" in done.stderr
+
+
+def test_pictures_work_without_transformers() -> None:
+    code = """
+        import timm, torch
+        from faithlib.inputs import ImageInputs
+        from faithlib.attribution import attribute
+        from faithlib.perturb import Perturber
+        model = timm.models.VisionTransformer(
+            img_size=8, patch_size=4, embed_dim=8, depth=1, num_heads=2, num_classes=3).eval()
+        inputs = ImageInputs.from_pixels(torch.randn(2, 3, 8, 8), patch=4)
+        assert Perturber(model, inputs).keep(torch.ones(2, 1, 4, dtype=torch.bool)).shape == (2, 1)
+        assert attribute("grad_cam", model, inputs).shape == (2, 4)
+        attribute("integrated_gradients", model, inputs)
+        """
+    done = without("transformers", "captum", code=code)
+    assert "captum is not installed: pip install 'faithlib[vision]'" in done.stderr, done.stderr
