@@ -407,5 +407,5 @@ def test_embedded_twice_serves_every_method_and_keeps_the_model(bert: nn.Module)
 def test_only_embeddings_that_take_embeddings_go_twice() -> None:
     with pytest.raises(ModelError, match="take no `inputs_embeds`"):
         EmbeddedTwice(Bag())
-    with pytest.raises(ModelError, match="no Hugging Face encoder classifier"):
+    with pytest.raises(ModelError, match="no Hugging Face text classifier"):
         EmbeddedTwice(nn.Linear(2, 2))

@@ -738,6 +738,7 @@ def test_blocks_without_readable_attention() -> None:
     ],
 )
 def test_the_papers_architectures(architecture: str, names: list[str]) -> None:
+    torch.manual_seed(0)
     model = timm.create_model(architecture, pretrained=False, num_classes=10)
     pixels = torch.randn(1, 3, 224, 224, generator=torch.Generator().manual_seed(0))
     for name in names:

@@ -314,11 +314,11 @@ def test_models_that_cannot_be_used_are_refused(saved, change, error, message):
         open_model(str(saved))
 
 
-def test_a_model_without_an_embedding_module_is_refused(tmp_path, toy):
-    size = {"vocab_size": 60, "n_positions": 64, "n_embd": 8, "n_layer": 1, "n_head": 1, "pad_token_id": 0}
-    decoder = transformers.GPT2ForSequenceClassification(transformers.GPT2Config(**size)).eval()
-    with pytest.raises(ModelError, match="GPT2ForSequenceClassification is no Hugging Face encoder classifier"):
-        load_texts(write(tmp_path / "own.csv", [{"text": "a film"}]), replace(toy, model=decoder))
+def test_a_model_of_no_known_family_is_refused(tmp_path, toy):
+    size = {"vocab_size": 60, "d_model": 8, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 1}
+    bart = transformers.BartForSequenceClassification(transformers.BartConfig(**size, decoder_attention_heads=1)).eval()
+    with pytest.raises(ModelError, match="BartForSequenceClassification is no Hugging Face text classifier"):
+        load_texts(write(tmp_path / "own.csv", [{"text": "a film"}]), replace(toy, model=bart))
 
 
 def test_methods_that_a_model_cannot_have_are_named(toy):

@@ -1,4 +1,6 @@
-"""Attributions from attention maps: how much the [CLS] position attends to each token.
+"""Attributions from attention maps: how much the position that the prediction is read from attends to each token.
+
+That is [CLS] in an encoder, the last token in a decoder; written [CLS] below.
 
 Each function answers [R, L]; positions that are no feature are dropped later, and what is left is not renormalised.
 Fused attention kernels return no maps, so the model's attention is written out ("eager") for the call and put back.
@@ -30,7 +32,7 @@ def attention(chunk: Chunk, *, layer: int = -1) -> Tensor:
     Raises ModelError where the model gives no attention maps, InputError where it has no such layer.
     """
     with torch.no_grad():
-        return _map(chunk, chunk.embeddings(), layer)[0][:, :, 0].mean(dim=1)
+        return _row(chunk, _map(chunk, chunk.embeddings(), layer)[0]).mean(dim=1)
 
 
 def scaled_attention(chunk: Chunk, *, layer: int = -1, variant: str = "paper") -> Tensor:
@@ -46,12 +48,18 @@ def scaled_attention(chunk: Chunk, *, layer: int = -1, variant: str = "paper") -
         return attention(chunk, layer=layer).square()
     weights, value = _map(chunk, chunk.embeddings(), layer)
     (gradient,) = torch.autograd.grad(value.sum(), weights)
-    return (weights * gradient)[:, :, 0].mean(dim=1).detach()
+    return _row(chunk, weights * gradient).mean(dim=1).detach()
+
+
+def _row(chunk: Chunk, maps: Tensor) -> Tensor:
+    """What the position that the prediction is read from has in maps [R, H, L, L]: [R, H, L]."""
+    return maps[torch.arange(len(maps)), :, chunk.backend.read_from(chunk.rows)]
 
 
 def _map(chunk: Chunk, embeddings: Tensor, layer: int) -> tuple[Tensor, Tensor]:
     """The attention map [R, H, L, L] of a layer and the explained number [R], in one forward."""
-    with eager_attention(chunk.backend.model), _attention_maps(chunk) as maps:
+    chunk.backend.read_from(chunk.rows)  # said before anything runs: there may be no such position
+    with eager_attention(chunk.backend.model), _returned(chunk.backend.model), _attention_maps(chunk) as maps:
         value = chunk.value(embeddings)
     if not maps:
         raise ModelError(
@@ -61,6 +69,20 @@ def _map(chunk: Chunk, embeddings: Tensor, layer: int) -> tuple[Tensor, Tensor]:
     if not -len(maps) <= layer < len(maps):
         raise InputError(f"layer {layer}: this model has attention layers 0 to {len(maps) - 1} (or -{len(maps)} to -1)")
     return maps[layer], value
+
+
+@contextmanager
+def _returned(model: Any) -> Iterator[None]:
+    """Inside, modules of a replica that return their maps only when asked (DeBERTa's, MPNet's) are asked."""
+    config: Any = getattr(model, "config", None)
+    before = getattr(config, "output_attentions", None)
+    if before is not None:
+        config.output_attentions = True
+    try:
+        yield
+    finally:
+        if before is not None:
+            config.output_attentions = before
 
 
 @contextmanager

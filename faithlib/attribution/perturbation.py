@@ -126,6 +126,9 @@ def lime(
     scores = torch.zeros(answers.present.shape)
     linear = (Ridge if surrogate == "ridge" else Lasso)(alpha=penalty)
     for b, size in enumerate(sizes):
+        if not np.isfinite(values[b]).all():
+            scores[b] = torch.nan  # which the registry reports with the text's words; no surrogate takes it
+            continue
         samples = keep[b, :, :size].double().numpy()
         distance = 1 - np.sqrt(samples.mean(axis=1))
         weights = np.exp(-(distance**2) / (2 * kernel_width**2))

@@ -22,7 +22,7 @@ class VisionBackend:
     def __init__(self, model: nn.Module, inputs: ImageInputs) -> None:
         if not is_vit(model):
             raise ModelError(f"{type(model).__name__} is no timm VisionTransformer")
-        self.model = model
+        self.model: Any = model
         self.device = next(model.parameters()).device
         self.inputs = inputs.to(self.device)
         self.grid = _grid(model, tuple(inputs.pixels.shape[1:]))

@@ -1,7 +1,8 @@
 """Texts and the Hugging Face models that read them.
 
 Perturbations and attributions act on the embedding *output*: what enters the first attention layer, with positions,
-token types and LayerNorm applied once. Models are called as they are; no layer is rewritten.
+token types and LayerNorm applied once (where a family has these: `families`). Models are called as they are; no layer
+is rewritten.
 
 Shape letters: R rows of one forward, L tokens, D embedding size, C classes.
 """
@@ -9,13 +10,16 @@ Shape letters: R rows of one forward, L tokens, D embedding size, C classes.
 from __future__ import annotations
 
 import inspect
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
-from faithlib.backends.replica import replica, slot_at
+from faithlib.backends.families import Family, base_of, family_of, text_config
+from faithlib.backends.replica import Slot, replica, slot_at
 from faithlib.errors import ModelError
 from faithlib.inputs import TextInputs
 
@@ -32,11 +36,14 @@ class EmbeddedTwice(nn.Module):
     """
 
     base_model_prefix = "base"
+    family = Family(
+        "", "the embedding output, which then goes through the embedding module again", weighs=True, with_types=True
+    )
 
     def __init__(self, model: nn.Module) -> None:
         super().__init__()
         self.model = replica(model)
-        self.base: Any = _base_of(self.model)
+        self.base: Any = base_of(self.model)
         self.config: Any = self.model.config
         self._arguments = set(inspect.signature(self.base.embeddings.forward).parameters)
         if "inputs_embeds" not in self._arguments:
@@ -59,29 +66,35 @@ class EmbeddedTwice(nn.Module):
 
 
 class TextBackend:
-    """A Hugging Face encoder classifier (BERT, RoBERTa, DistilBERT, XLM-R, ELECTRA …) and the texts it reads."""
+    """A Hugging Face text classifier of one of the `families`, and the texts it reads."""
 
     def __init__(self, model: nn.Module, inputs: TextInputs) -> None:
         self.model = replica(model)
-        self.base = _base_of(self.model)
-        # What goes twice is handed over as an argument; everything else by the answer of the module that embeds.
-        self._slot = None if isinstance(model, EmbeddedTwice) else slot_at(self.base, "embeddings")
+        self.base = base_of(self.model)
+        self.family = family_of(self.model)
         self.device = next(model.parameters()).device
         self.inputs = inputs.to(self.device)
         self.lengths = self.inputs.lengths
+        if self.family.prepare is not None:
+            self.family.prepare(self.model, self.inputs)
+        self._slots = [slot_at(self.base, point) for point in (self.family.point, self.family.also) if point]
         self._embedding_arguments = set(inspect.signature(self.embedding_module.forward).parameters)
 
     @property
     def embedding_module(self) -> Any:
-        """The module whose output is perturbed."""
-        return self.base.embeddings.own
+        """The module that embeds token ids."""
+        found = self.base.get_submodule(self.family.tokens or self.family.point or "embeddings")
+        return found.own if isinstance(found, Slot) else found
 
     def embed(self, input_ids: Tensor, token_type_ids: Tensor | None) -> Tensor:
         """The embedding output [R, L, D] of any ids [R, L]."""
-        given = {"input_ids": input_ids, "token_type_ids": token_type_ids, "position_ids": self._positions(input_ids)}
-        return self.embedding_module(
-            **{k: v for k, v in given.items() if k in self._embedding_arguments and v is not None}
-        )
+        given = {"token_type_ids": token_type_ids, "position_ids": self._positions(input_ids)}
+        known = {k: v for k, v in given.items() if k in self._embedding_arguments and v is not None}
+        embedded: Tensor = self.embedding_module(input_ids, **known)
+        if self.family.positions:
+            places = torch.arange(input_ids.shape[1], device=self.device)
+            embedded = embedded + self.base.get_submodule(self.family.positions)(places)
+        return embedded
 
     def embeddings(self, rows: Tensor | None = None, *, length: int | None = None) -> Tensor:
         """The embedding output [R, L, D] of the inputs `rows` (default: all), cut to `length` positions."""
@@ -102,26 +115,67 @@ class TextBackend:
 
         `rows` says which inputs these are (default: all in order), and so where padding is and what type a token has.
         `attention_mask` overrides it: bool [R, L], or float [R, L] weights w >= 0 that multiply attention (log w is
-        added to the scores before the softmax). `token_type_ids` [R, L] likewise, for a model that is `EmbeddedTwice`;
-        all others have them in the embedding output.
+        added to the scores before the softmax). `token_type_ids` [R, L] likewise, for a model that takes them beside
+        the embedding output; all others have them in it.
+
+        Raises ModelError for weights where the family's attention takes none.
         """
         length = embeddings.shape[1]
         rows = torch.arange(len(self.inputs), device=self.device) if rows is None else rows
-        if attention_mask is None:
-            attention_mask = self.inputs.attention_mask[rows, :length]
-        types: dict[str, Tensor] = {}
-        if isinstance(self.model, EmbeddedTwice) and self.inputs.token_type_ids is not None:
-            own = self.inputs.token_type_ids
-            types = {"token_type_ids": own[rows, :length] if token_type_ids is None else token_type_ids}
-        with nullcontext() if self._slot is None else self._slot.answering(embeddings):
-            return self.model(
-                inputs_embeds=embeddings, attention_mask=_mask_argument(attention_mask, embeddings), **types
-            ).logits
+        mask = self.inputs.attention_mask[rows, :length] if attention_mask is None else attention_mask
+        if mask.dtype != torch.bool and not self.family.weighs:
+            raise ModelError(f"the attention of this {type(self.model).__name__} takes no weights: use other metrics")
+        types = token_type_ids if self.family.with_types else None
+        if self.family.with_types and types is None and self.inputs.token_type_ids is not None:
+            types = self.inputs.token_type_ids[rows, :length]
+        if self.family.on_left:
+            # Rows turned so that their padding, which is at the end, comes first.
+            turned = (torch.arange(length, device=self.device) + mask.sum(dim=1, keepdim=True)) % length
+            embeddings, mask = embeddings.take_along_dim(turned[..., None], 1), mask.take_along_dim(turned, 1)
+            types = None if types is None else types.take_along_dim(turned, 1)
+        given: dict[str, Any] = {"attention_mask": _mask_argument(mask, embeddings)}
+        if types is not None:
+            given["token_type_ids"] = types
+        given |= {"input_ids": self._ids(mask)} if self.family.by_ids else {"inputs_embeds": embeddings}
+        with ExitStack() as stack:
+            for slot, answer in zip(self._slots, self._answers(embeddings), strict=False):
+                stack.enter_context(slot.answering(answer))
+            logits: Tensor = self.model(**given).logits
+        return logits
 
     def forward_ids(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None) -> Tensor:
         """Logits [R, C] of token ids [R, L], positions counted from the attention mask's left end."""
         embeddings = self.embed(input_ids, token_type_ids)
         return self.logits(embeddings, attention_mask=attention_mask, token_type_ids=token_type_ids)
+
+    def read_from(self, rows: Tensor) -> Tensor:
+        """The position [R] whose state the prediction for the inputs `rows` is read from; ModelError where no token's
+        attention row leads from the prediction to the input."""
+        if not self.family.reads:
+            raise ModelError(
+                f"no attention row of this {type(self.model).__name__} leads from its prediction to the tokens: "
+                "use a method that takes gradients or erases"
+            )
+        return self.lengths[rows] - 1 if self.family.reads == "last" else torch.zeros_like(rows)
+
+    def _answers(self, embeddings: Tensor) -> Iterator[Tensor]:
+        """What the slots answer: the embeddings, as long as the model pads them; for a decoder one place further."""
+        window = getattr(self.model.config, self.family.window) if self.family.window else 1
+        missing = -embeddings.shape[1] % (window if isinstance(window, int) else max(window))
+        yield functional.pad(embeddings, (0, 0, 0, missing)) if missing else embeddings
+        if self.family.also:
+            start = self.embedding_module(torch.tensor([self.model.config.decoder_start_token_id], device=self.device))
+            yield torch.cat([start.expand(len(embeddings), 1, -1), embeddings[:, :-1]], dim=1)
+
+    def _ids(self, mask: Tensor) -> Tensor:
+        """Ids [R, L] that say no more than where tokens, padding and the end are."""
+        config = text_config(self.model)
+        pad, end = config.pad_token_id, config.eos_token_id
+        some = next(i for i in range(9) if i != pad and i not in (end if isinstance(end, list) else [end]))
+        ids = torch.where(mask, some, pad)
+        if self.family.also:
+            ids.scatter_(1, mask.sum(dim=1, keepdim=True) - 1, end)
+        return ids
 
     def _positions(self, input_ids: Tensor) -> Tensor | None:
         # RoBERTa-like embeddings number positions by looking for the pad id, so erasing with that id would renumber the
@@ -130,17 +184,6 @@ class TextBackend:
         if padding is None:
             return None
         return torch.arange(padding + 1, padding + 1 + input_ids.shape[1], device=self.device).expand_as(input_ids)
-
-
-def _base_of(model: nn.Module) -> Any:
-    """The encoder inside a classifier; ModelError where there is none with an embedding module."""
-    base = getattr(model, getattr(model, "base_model_prefix", ""), None)
-    if not isinstance(base, nn.Module) or not isinstance(getattr(base, "embeddings", None), nn.Module):
-        raise ModelError(
-            f"{type(model).__name__} is no Hugging Face encoder classifier with an `embeddings` module: "
-            "expected for example BertForSequenceClassification"
-        )
-    return base
 
 
 def _mask_argument(mask: Tensor, embeddings: Tensor) -> Tensor | None:

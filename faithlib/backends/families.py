@@ -1,0 +1,187 @@
+"""How each family of text models is asked about embeddings of our own making: data, not classes.
+
+What "zero", soft erasure, gradients and baselines act on is the output of one part of the model, the last that belongs
+to one token alone. `acts_on(model)` says which that is:
+
+| family (`config.model_type`) | acts on |
+| --- | --- |
+| bert, roberta, xlm-roberta, distilbert, mpnet, big_bird | embedding output: words, positions, types, after LayerNorm |
+| electra, albert | the same, before its projection to the hidden size |
+| longformer | the same; what the model pads to its window is masked |
+| deberta-v2 (also v3) | embedding output after LayerNorm, before relative positions |
+| modernbert | token embeddings after LayerNorm, before rotary positions |
+| xlnet | token embeddings, before relative positions and segments |
+| gpt2 | token embeddings with positions added |
+| llama, mistral, qwen2, qwen3, gemma | token embeddings, before rotary positions |
+| t5 | token embeddings of encoder and decoder alike, before relative positions |
+
+Other models go the way of BERT where their base has an `embeddings` module, that of Llama where it has `embed_tokens`.
+Padding never shows: BERT's kind masks it, heads that read the last token find it before the padding, XLNet gets it on
+the left, T5's decoder ends at its end-of-sequence token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from torch import nn
+
+from faithlib.errors import ModelError
+from faithlib.inputs import TextInputs
+
+
+@dataclass(frozen=True)
+class Family:
+    """A way to ask a model.
+
+    - `point`: the part of the base model whose output is perturbed; "" where the model takes it as an argument.
+    - `acts_on`: what that is, in words.
+    - `tokens`, `positions`: the parts that embed ids and, added to it, places; where `point` does not make both.
+    - `also`: a part that embeds the same tokens one place further right, a decoder's.
+    - `reads`: "first" or "last", the token that the prediction is read from; "" where no token's attention row leads
+      from it to the input.
+    - `by_ids`: the model looks for padding or an end in `input_ids`, so it gets some.
+    - `on_left`: its padding stands on the left. `with_types`: token types go to the model, not into the embeddings.
+    - `weighs`: attention to a token can be given a weight.
+    - `window`: the name in its configuration of what lengths are padded to.
+    - `prepare`: what is settled on a replica first; it raises ModelError where the model cannot be asked so.
+    """
+
+    point: str
+    acts_on: str
+    tokens: str = ""
+    positions: str = ""
+    also: str = ""
+    reads: str = "first"
+    by_ids: bool = False
+    on_left: bool = False
+    with_types: bool = False
+    weighs: bool = False
+    window: str = ""
+    prepare: Callable[[Any, TextInputs], None] | None = None
+
+
+def text_config(model: Any) -> Any:
+    """The configuration of the part that reads text."""
+    config = model.config
+    return config.get_text_config() if hasattr(config, "get_text_config") else config
+
+
+def _end_before_padding(model: Any, inputs: TextInputs) -> None:
+    """The pad token is the tokenizer's; no row may end with it, for the model would read it as padding."""
+    config = text_config(model)
+    pad = inputs.pad_id if config.pad_token_id is None else config.pad_token_id
+    last = inputs.input_ids.gather(1, inputs.lengths[:, None] - 1)[:, 0]
+    if bool((last == pad).any()):
+        raise ModelError(
+            f"row {int((last == pad).nonzero()[0])} ends with token {pad}, which this {type(model).__name__} takes for "
+            "padding: expected a pad token that no text has; give the tokenizer one of its own, or no end token"
+        )
+    config.pad_token_id, config.use_cache = inputs.pad_id, False
+
+
+def _end_of_sequence(model: Any, inputs: TextInputs) -> None:
+    last = inputs.input_ids.gather(1, inputs.lengths[:, None] - 1)[:, 0]
+    if bool((last != model.config.eos_token_id).any()):
+        row = int((last != model.config.eos_token_id).nonzero()[0])
+        raise ModelError(
+            f"row {row} does not end with token {model.config.eos_token_id}, the end of a sequence that this "
+            f"{type(model).__name__} reads its prediction from: expected the model's own tokenizer"
+        )
+    model.config.use_cache = False
+
+
+def _full_attention(model: Any, inputs: TextInputs) -> None:
+    config = model.config
+    if config.attention_type != "block_sparse":
+        return
+    most = (5 + 2 * config.num_random_blocks) * config.block_size
+    if int(inputs.lengths.max()) > most:
+        raise ModelError(
+            f"texts of more than {most} tokens get this {type(model).__name__}'s block-sparse attention, whose blocks "
+            "depend on the padding: shorten them (max_length), or set config.attention_type = 'original_full'"
+        )
+    # As the model does by itself with such lengths.
+    getattr(model, model.base_model_prefix).set_attention_type("original_full")
+
+
+def _summary_of_last(model: Any, inputs: TextInputs) -> None:
+    if model.config.summary_type != "last":
+        raise ModelError(
+            f"this {type(model).__name__} has config.summary_type {model.config.summary_type!r}, which padding would "
+            "change: expected 'last'"
+        )
+
+
+_ENCODER = Family(
+    "embeddings", "the embedding output: words, positions and token types, after LayerNorm, taken once", weighs=True
+)
+_NARROW = replace(_ENCODER, acts_on=f"{_ENCODER.acts_on}, before its projection to the hidden size")
+_DECODER = Family(
+    "embed_tokens", "token embeddings, before rotary positions", reads="last", by_ids=True, prepare=_end_before_padding
+)
+_FAMILIES: dict[str, Family] = {
+    "albert": _NARROW,
+    "electra": _NARROW,
+    "big_bird": replace(_ENCODER, prepare=_full_attention),
+    "longformer": replace(_ENCODER, by_ids=True, window="attention_window", weighs=False),
+    "deberta-v2": replace(
+        _ENCODER, acts_on="the embedding output after LayerNorm, before relative positions", weighs=False
+    ),
+    "modernbert": Family("embeddings", "token embeddings after LayerNorm, before rotary positions"),
+    "xlnet": Family(
+        "", "token embeddings, before relative positions and segments",
+        tokens="word_embedding", reads="", on_left=True, with_types=True, prepare=_summary_of_last,
+    ),
+    "gpt2": replace(
+        _DECODER, point="drop", acts_on="token embeddings with positions added", tokens="wte", positions="wpe"
+    ),
+    "t5": Family(
+        "encoder.embed_tokens", "token embeddings of encoder and decoder alike, before relative positions",
+        also="decoder.embed_tokens", reads="", by_ids=True, prepare=_end_of_sequence,
+    ),
+}  # fmt: skip
+
+
+def base_of(model: Any) -> Any:
+    """The part of a classifier below its head; ModelError where there is none whose embeddings can be reached."""
+    base = getattr(model, getattr(model, "base_model_prefix", ""), None)
+    if isinstance(base, nn.Module) and _family(model, base) is not None:
+        return base
+    raise ModelError(
+        f"{type(model).__name__} is no Hugging Face text classifier whose embeddings can be reached: expected for "
+        f"example BertForSequenceClassification, or one of {', '.join(sorted(_FAMILIES))}; any other model can be "
+        "asked as a function from texts to probabilities (faithlib.inputs.WordInputs)"
+    )
+
+
+def family_of(model: Any) -> Family:
+    """How a model is asked: as it says itself (`family`), by its configuration, or by the parts it has."""
+    found = _family(model, base_of(model))
+    assert found is not None
+    if getattr(getattr(model, "config", None), "classifier_pooling", "cls") == "mean":
+        found = replace(found, reads="")
+    return found
+
+
+def acts_on(model: nn.Module) -> str:
+    """What "zero" and soft erasure, gradients and baselines act on in this text model, in words.
+
+    >>> from transformers import GPT2Config, GPT2ForSequenceClassification
+    >>> acts_on(GPT2ForSequenceClassification(GPT2Config(n_embd=4, n_layer=1, n_head=1, vocab_size=9)))
+    'token embeddings with positions added'
+    """
+    return family_of(model).acts_on
+
+
+def _family(model: Any, base: nn.Module) -> Family | None:
+    said = getattr(model, "family", None)
+    if isinstance(said, Family):
+        return said
+    kind = getattr(getattr(base, "config", None), "model_type", "")
+    if kind in _FAMILIES:
+        return _FAMILIES[kind]
+    known = ((name, family) for name, family in (("embeddings", _ENCODER), ("embed_tokens", _DECODER)))
+    return next((family for name, family in known if isinstance(getattr(base, name, None), nn.Module)), None)
