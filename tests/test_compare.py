@@ -9,12 +9,15 @@ import pandas as pd
 import pytest
 import scipy.stats
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from faithbook.papers.zhao_aletras import STAND_INS
 from faithbook.results import claims, published, quantities, rank_tests, resampling, scoreboard
 from faithbook.results.resampling import Interval
 from faithbook.results.scoreboard import Entry
 from faithlib import masks
+from faithlib.diagnosticity import diagnosticity
 from faithlib.errors import DataError, InputError, UnknownNameError
 
 STUDY = "zhao_aletras_2023"
@@ -44,7 +47,7 @@ def test_draws_equal_a_loop_that_copies_rows() -> None:
     frame.loc[[3, 20], "value"] = np.nan
     found = resampled(frame, n_resamples=30, seed=5)
     units = frame.drop_duplicates(["dataset", "input"])
-    weights = resampling._weights(units.dataset.to_numpy(dtype=object), 30, 5)
+    weights = resampling.drawn_counts(units.dataset.to_numpy(dtype=object), 30, 5)
     for draw, counts in enumerate(weights.astype(int)):
         copies = pd.concat(
             [
@@ -61,7 +64,7 @@ def test_draws_equal_a_loop_that_copies_rows() -> None:
 
 def test_every_stratum_keeps_its_size() -> None:
     strata = np.array(["x"] * 5 + ["y"] * 3, dtype=object)
-    weights = resampling._weights(strata, 200, 0)
+    weights = resampling.drawn_counts(strata, 200, 0)
     assert (weights[:, :5].sum(1) == 5).all() and (weights[:, 5:].sum(1) == 3).all()
     assert (weights >= 0).all() and weights.std(0).min() > 0
 
@@ -250,6 +253,23 @@ def test_wins_are_strict_and_undefined_pairs_stay_undefined() -> None:
         quantities.against_random(pd.concat([frame, frame]), on=["input"])
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_tables_have_the_diagnosticity_that_the_library_computes(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    values = generator.integers(0, 5, size=(2, 400)) / 4
+    values[:, :9] = np.nan
+    values[0, 9:20] = np.nan
+    frame = pd.DataFrame(
+        {"input": [*range(400)] * 2, "method": ["a"] * 400 + ["random"] * 400, "value": values.ravel()}
+    )
+    pairs = quantities.against_random(frame, on=["input"])
+    library = diagnosticity(*values, higher_is_better=True)
+    assert pairs.win.mean() == library.wins and pairs.tie.mean() == library.ties
+    assert pairs.win.isna().sum() == library.dropped == 20
+    table = resampling.mean_interval(pairs.win, n_resamples=20_000)
+    assert (table.low, table.high) == pytest.approx((library.low, library.high), abs=1 / 380)
+
+
 def test_an_attribution_that_is_random_itself_wins_half_of_the_time() -> None:
     generator = np.random.default_rng(0)
     frame = pd.DataFrame({"input": [*range(2000)] * 2, "method": ["a"] * 2000 + ["random"] * 2000})
@@ -274,6 +294,44 @@ def test_by_default_random_is_that_of_the_same_input_seed_and_metric() -> None:
 
 
 # ------------------------------------------------------------------------------------------------------------- tests
+@settings(deadline=None)
+@given(st.lists(st.integers(0, 4), min_size=2, max_size=9), st.integers(0, 99))
+def test_tau_is_scipys_tau_b(values: list[int], seed: int) -> None:
+    other = np.random.default_rng(seed).integers(0, 4, (3, len(values))).astype(float)
+    expected = [scipy.stats.kendalltau(values, one).statistic for one in other]
+    assert rank_tests.tau_b(values, other) == pytest.approx(expected, nan_ok=True)
+    assert rank_tests.tau_b(other, values) == pytest.approx(expected, nan_ok=True)
+
+
+def test_tau_is_neither_tau_a_nor_gamma_where_values_tie() -> None:
+    """The book once had four coefficients of this name: with ties they are four numbers."""
+    ours, printed = [1, 2, 3, 4, 5, 6], [0.1, 0.1, 0.3, 0.2, 0.3, 0.4]
+    agree, pairs, untied = 11, 15, 13
+    assert float(rank_tests.tau_b(ours, printed)) == pytest.approx(agree / np.sqrt(pairs * untied))
+    assert agree / pairs < float(rank_tests.tau_b(ours, printed)) < agree / untied
+
+
+def test_tau_leaves_out_what_is_not_there() -> None:
+    ours = [1.0, 2.0, np.nan, 3.0]
+    assert float(rank_tests.tau_b(ours, [1, 3, 0, 2])) == float(rank_tests.tau_b([1, 2, 3], [1, 3, 2]))
+    assert np.isnan(rank_tests.tau_b(ours, [np.nan] * 4))
+    with pytest.raises(InputError, match="as many items"):
+        rank_tests.tau_b([1, 2], [1, 2, 3])
+
+
+def test_correlations_of_drawn_samples_are_those_of_samples_written_out() -> None:
+    generator = np.random.default_rng(0)
+    values = generator.integers(0, 6, size=(12, 3)).astype(float)
+    weights = np.vstack([np.ones(12), generator.multinomial(12, np.full(12, 1 / 12), size=5)])
+    rho, tau = rank_tests.drawn_correlations(values, weights)
+    for sample, counts in enumerate(weights.astype(int)):
+        written = np.repeat(values, counts, axis=0)
+        for pair, (i, j) in enumerate([(0, 1), (0, 2), (1, 2)]):
+            x, y = written[:, i], written[:, j]
+            assert rho[pair, sample] == pytest.approx(scipy.stats.spearmanr(x, y).statistic, abs=1e-5)
+            assert tau[pair, sample] == pytest.approx(scipy.stats.kendalltau(x, y).statistic, abs=1e-5)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_rank_sum_is_scipys_with_cliffs_delta(seed: int) -> None:
     generator = np.random.default_rng(seed)

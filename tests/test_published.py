@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from faithbook.papers.zaman_belinkov import LANGUAGE_TABLES, language_tables
 from faithbook.paths import root
 from faithbook.results import published
 from faithlib.errors import UnknownNameError
@@ -117,3 +118,23 @@ def test_numbers_are_numbers_and_the_rest_is_as_printed():
         published.table("soft_table")
     with pytest.raises(UnknownNameError, match="did you mean 'claims'"):
         published.index("claim")
+
+
+@pytest.mark.parametrize(("number", "language"), LANGUAGE_TABLES.items())
+def test_a_table_of_one_language_is_set_beside_that_language_alone(number: int, language: str) -> None:
+    """They were dealt out by how well our models read a language: Thai's table could hold Swahili."""
+    assert set(published.table(f"crosslingual_table{number}").language) == {language}
+    assert language_tables([language, "en"]) == {number: language}
+    assert number not in language_tables(set(LANGUAGE_TABLES.values()) - {language})
+
+
+def test_whoever_reads_results_needs_no_torch() -> None:
+    names = [path.stem for path in (root() / "faithbook" / "results").glob("*.py")]
+    code = "\n".join(
+        [
+            *(f"import faithbook.results.{name}" for name in names if name != "__init__"),
+            "import sys, faithbook.papers.zaman_belinkov, faithbook.papers.zhao_aletras",
+            "assert 'torch' not in sys.modules, 'torch'",
+        ]
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=root())

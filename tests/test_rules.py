@@ -276,15 +276,6 @@ def test_permutations_move_blocks_of_equal_size_only() -> None:
     assert many[0].tolist() == list(range(9))
 
 
-@settings(deadline=None)
-@given(st.lists(st.integers(0, 4), min_size=5, max_size=9), st.integers(0, 99))
-def test_tau_is_scipys(values: list[int], seed: int) -> None:
-    other = np.random.default_rng(seed).integers(0, 4, len(values)).astype(float)
-    found = rules.kendall(np.array([values], dtype=float), other)[0]
-    expected = scipy.stats.kendalltau(values, other).statistic
-    assert found == pytest.approx(expected, nan_ok=True)
-
-
 def test_trend() -> None:
     x = np.arange(6.0)
     assert rules.trend(x, x**2).answer == rules.YES

@@ -28,6 +28,7 @@ import pandas as pd
 import scipy.stats
 from numpy.typing import NDArray
 
+from faithbook.results.resampling import drawn_counts
 from faithlib.errors import InputError, unknown
 
 Array = NDArray[np.float64]
@@ -49,13 +50,7 @@ class Drawn:
     @classmethod
     def of(cls, stratum: NDArray[np.int64], *, n_resamples: int, seed: int) -> Self:
         """Clusters drawn with replacement, from each stratum as many as it has."""
-        generator = np.random.default_rng(seed)
-        counts = np.zeros((n_resamples, len(stratum)))
-        for one in np.unique(stratum):
-            members = np.flatnonzero(stratum == one)
-            equally = np.full(len(members), 1 / len(members))
-            counts[:, members] = generator.multinomial(len(members), equally, size=n_resamples)
-        return cls(counts, stratum)
+        return cls(drawn_counts(stratum, n_resamples, seed), stratum)
 
     def variance(self, influence: Array) -> float:
         """The variance of a sum over clusters, from what each adds to it [K]: strata apart, n / (n - 1) in each."""

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from faithbook.results.rank_tests import tau_b
 from faithbook.results.resampling import Cells, Resampled, over_inputs
+from faithlib.diagnosticity import preferences
 from faithlib.errors import InputError
 
 
@@ -37,6 +41,26 @@ def row_means(rows: Iterable[tuple[str, str]], **labels: object) -> Cells:
         return frame.loc[:, chosen].mean(axis=1)
 
     return function
+
+
+def tau_between(first: Sequence[Cells], second: Sequence[Cells] | NDArray[np.float64]) -> Cells:
+    """Kendall's tau-b of the order of several functions of the cells with that of as many others, or of given values.
+
+    >>> frame = pd.DataFrame({"a": [1.0, 3.0], "b": [2.0, 2.0]})
+    >>> tau_between([lambda cells: cells["a"], lambda cells: cells["b"]], np.array([0.25, 0.75]))(frame).tolist()
+    [1.0, -1.0]
+    """
+
+    def function(frame: pd.DataFrame) -> pd.Series:
+        other = second if isinstance(second, np.ndarray) else together(second, frame)
+        return pd.Series(tau_b(together(first, frame), other), index=frame.index)
+
+    return function
+
+
+def together(functions: Sequence[Cells], frame: pd.DataFrame) -> NDArray[np.float64]:
+    """The values of several functions of the cells side by side, [rows of the frame, functions]."""
+    return np.stack([function(frame).to_numpy(dtype=float) for function in functions], axis=1)
 
 
 def over_lengths(scores: pd.DataFrame) -> pd.DataFrame:
@@ -92,7 +116,8 @@ def against_random(
     """The rows of every method but "random", each beside the random attribution's `value` that agrees in `on`.
 
     Adds `random` (that value), `win` (1 where the method's value is strictly higher, else 0), `tie`, and `gap` (method
-    less random); all NaN where one of the two is undefined. The mean of `win` is diagnosticity (Eq. 6).
+    less random); all NaN where one of the two is undefined. The mean of `win` is diagnosticity (Eq. 6), counted by
+    `faithlib.diagnosticity.preferences`.
 
     >>> frame = pd.DataFrame({"i": [1, 1], "method": ["a", "random"], "value": [0.7, 0.5]})
     >>> against_random(frame, on=["i"])[["method", "win", "tie"]].to_dict("records")
@@ -104,9 +129,5 @@ def against_random(
     pairs = frame[frame.method != "random"].merge(
         chance[[*on, value]].rename(columns={value: "random"}), on=list(on), how="left", validate="many_to_one"
     )
-    defined = pairs[value].notna() & pairs["random"].notna()
-    return pairs.assign(
-        win=(pairs[value] > pairs["random"]).astype(float).where(defined),
-        tie=(pairs[value] == pairs["random"]).astype(float).where(defined),
-        gap=pairs[value] - pairs["random"],
-    )
+    win, tie = preferences(pairs[value], pairs["random"])
+    return pairs.assign(win=win, tie=tie, gap=pairs[value] - pairs["random"])

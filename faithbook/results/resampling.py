@@ -7,15 +7,24 @@ are too few to estimate a spread from, so reports show them apart.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from faithlib.errors import InputError, unknown
+
+
+def ends(draws: ArrayLike, *, axis: int = 0) -> NDArray[np.float64]:
+    """The 2.5 and 97.5 % percentiles of values in resamples, along `axis`: [2, the other axes], NaN left out, NaN where
+    nothing is left."""
+    values = np.asarray(draws, dtype=float)
+    if np.isnan(values).all():
+        return np.full((2, *np.delete(values.shape, axis)), np.nan)
+    return np.asarray(np.nanquantile(values, [0.025, 0.975], axis=axis))
 
 
 @dataclass(frozen=True)
@@ -30,6 +39,16 @@ class Interval:
     high: float
     n: int
     units: int | None = None
+
+    @classmethod
+    def of(cls, estimate: float, draws: ArrayLike, n: int, units: int | None = None) -> Self:
+        """The estimate with the 95 % percentile interval of its values in resamples; undefined ones are left out.
+
+        >>> str(Interval.of(0.5, [0.4, 0.5, 0.6, float("nan")], 3))
+        '0.500 [0.405, 0.595]'
+        """
+        low, high = ends(draws)
+        return cls(float(estimate), float(low), float(high), n, units)
 
     def __str__(self) -> str:
         return f"{self.estimate:.3f} [{self.low:.3f}, {self.high:.3f}]"
@@ -70,9 +89,8 @@ class Resampled:
         apply = function or (lambda frame: frame.mean(axis=1))
         estimate = apply(self.estimate[chosen].to_frame().T)
         draws = apply(self.draws.loc[:, chosen])
-        low, high = np.nanquantile(draws, [0.025, 0.975])
         n = self.n[chosen]
-        return Interval(float(estimate.iloc[0]), float(low), float(high), int(n.sum()), int(n.min()))
+        return Interval.of(estimate.iloc[0], draws, int(n.sum()), int(n.min()))
 
     def difference(self, plus: dict[str, object], minus: dict[str, object]) -> Interval:
         """The interval of the mean over the cells `plus` less the mean over the cells `minus`, drawn together.
@@ -85,10 +103,9 @@ class Resampled:
         """
         a, b = self._columns(plus), self._columns(minus)
         draws = self.draws.loc[:, a].mean(axis=1) - self.draws.loc[:, b].mean(axis=1)
-        low, high = np.nanquantile(draws, [0.025, 0.975])
         estimate = self.estimate[a].mean() - self.estimate[b].mean()
         n = min(self.n[a].sum(), self.n[b].sum())
-        return Interval(float(estimate), float(low), float(high), int(n), int(self.n[a | b].min()))
+        return Interval.of(estimate, draws, int(n), int(self.n[a | b].min()))
 
     def table(self) -> pd.DataFrame:
         """Every cell with estimate, low, high, n and dropped."""
@@ -162,7 +179,7 @@ def resample_means(
     # Crossing the levels of several unit or cell columns made rows and columns that nobody measured.
     wide = wide.reindex(index=asked.index, columns=asked.columns)
     strata = frame.drop_duplicates("_unit").set_index("_unit")[stratum].reindex(wide.index) if stratum else None
-    weights = _weights(np.zeros(len(wide)) if strata is None else strata.to_numpy(dtype=object), n_resamples, seed)
+    weights = drawn_counts(np.zeros(len(wide)) if strata is None else strata.to_numpy(dtype=object), n_resamples, seed)
     values = wide.to_numpy(dtype=float)
     there = ~np.isnan(values)
     filled = np.where(there, values, 0.0)
@@ -189,15 +206,41 @@ def over_inputs(frame: pd.DataFrame, *, value: str, cells: Sequence[str]) -> Res
     return resample_means(frame, value=value, unit=["dataset", "input"], cells=cells, stratum="dataset")
 
 
-def _weights(strata: NDArray[Any], n_resamples: int, seed: int) -> NDArray[np.float64]:
+def drawn_counts(strata: NDArray[Any], n_resamples: int, seed: int) -> NDArray[np.float64]:
+    """How often each unit is drawn in each resample, [R, U]: within its stratum [U], with replacement, so that every
+    stratum keeps its number of units. The one bootstrap of the book; all intervals over inputs stand on these counts.
+    """
     generator = np.random.default_rng(seed)
-    weights = np.zeros((n_resamples, len(strata)))
+    counts = np.zeros((n_resamples, len(strata)))
     for stratum in pd.unique(strata):
         members = np.flatnonzero(strata == stratum)
-        weights[:, members] = generator.multinomial(
-            len(members), np.full(len(members), 1 / len(members)), size=n_resamples
-        )
-    return weights
+        equally = np.full(len(members), 1 / len(members))
+        counts[:, members] = generator.multinomial(len(members), equally, size=n_resamples)
+    return counts
+
+
+def drawn_together(units: Mapping[str, Sequence[Any]], n_resamples: int, seed: int) -> dict[str, NDArray[np.float64]]:
+    """`drawn_counts` for several quantities [R, U of each] whose `units` may overlap: a unit that two of them share is
+    drawn equally often in both.
+
+    Units are drawn within groups that belong to the same quantities, so that every quantity keeps its number of units
+    and of shared ones. Sets that share nothing are drawn independently; equal sets have equal counts.
+
+    Raises InputError where a quantity has no units or one of them twice.
+
+    >>> drawn = drawn_together({"a": ["x", "y"], "b": ["y", "x"]}, n_resamples=3, seed=0)
+    >>> bool((drawn["a"] == drawn["b"][:, ::-1]).all())
+    True
+    """
+    for name, own in units.items():
+        if not len(own) or len(set(own)) < len(own):
+            raise InputError(f"{name} has {len(own)} units, {len(set(own))} of them different: expected each once")
+    everything = sorted(set().union(*units.values()))
+    has = {name: set(own) for name, own in units.items()}
+    belongs = np.array(["".join("01"[unit in own] for own in has.values()) for unit in everything], dtype=object)
+    counts = drawn_counts(belongs, n_resamples, seed)
+    place = {unit: i for i, unit in enumerate(everything)}
+    return {name: counts[:, [place[unit] for unit in own]] for name, own in units.items()}
 
 
 def mean_interval(values: ArrayLike, *, n_resamples: int = 2000, seed: int = 0) -> Interval:
@@ -206,6 +249,16 @@ def mean_interval(values: ArrayLike, *, n_resamples: int = 2000, seed: int = 0) 
     kept = kept[~np.isnan(kept)]
     if not len(kept):
         raise InputError("all values are NaN or there are none: no mean")
-    draws = _weights(np.zeros(len(kept)), n_resamples, seed) @ kept / len(kept)
-    low, high = np.quantile(draws, [0.025, 0.975])
-    return Interval(float(kept.mean()), float(low), float(high), len(kept), len(kept))
+    draws = drawn_counts(np.zeros(len(kept)), n_resamples, seed) @ kept / len(kept)
+    return Interval.of(kept.mean(), draws, len(kept), len(kept))
+
+
+def defined_mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The mean over the first axis of what is not NaN; NaN where nothing is left.
+
+    >>> defined_mean(np.array([[1.0, np.nan], [3.0, np.nan]])).tolist()
+    [2.0, nan]
+    """
+    there = ~np.isnan(values)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.where(there, values, 0).sum(0) / there.sum(0))

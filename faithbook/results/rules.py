@@ -20,7 +20,8 @@ import numpy as np
 import scipy.stats
 from numpy.typing import ArrayLike, NDArray
 
-from faithbook.results.estimates import FEWEST_CLUSTERS, Array, Interval95, Quantity, outward
+from faithbook.results.estimates import FEWEST_CLUSTERS, Interval95, Quantity, outward
+from faithbook.results.rank_tests import tau_b
 from faithlib.errors import InputError, unknown
 
 YES, NO, INCONCLUSIVE = "yes", "no", "inconclusive"
@@ -178,10 +179,10 @@ def order(
     if len(places) < FEWEST_PERMUTATIONS:
         return Decision(UNTESTABLE, 0, 1, why=f"{len(places)} permutations, fewer than {FEWEST_PERMUTATIONS}")
     ours = np.array([item.point for item in items])
-    tau = float(kendall(ours[None], theirs)[0])
-    by_chance = kendall(ours[places], theirs)
+    tau = float(tau_b(ours, theirs))
+    by_chance = tau_b(ours[places], theirs)
     p_yes, p_no = float((by_chance >= tau - 1e-12).mean()), float((by_chance <= tau + 1e-12).mean())
-    drawn = kendall(np.stack([item.draws for item in items], axis=1), theirs)
+    drawn = tau_b(np.stack([item.draws for item in items], axis=1), theirs)
     low, high = np.nanquantile(drawn, [ALPHA, 1 - ALPHA])
     widen = outward(clusters)
     low, high = tau - widen * max(0.0, tau - low), tau + widen * max(0.0, high - tau)
@@ -215,15 +216,6 @@ def _permutations(blocks: list[object], seed: int) -> NDArray[np.int64]:
         for group, moved in zip(sizes.values(), way, strict=True):
             for own, other in zip(group, moved, strict=True):
                 place[own] = other
-    return found
-
-
-def kendall(values: Array, reference: Array) -> Array:
-    """Kendall's tau-b of each row of `values` [R, I] with `reference` [I]; NaN where either is constant."""
-    i, j = np.triu_indices(values.shape[1], k=1)
-    ours, theirs = np.sign(values[:, i] - values[:, j]), np.sign(reference[i] - reference[j])
-    with np.errstate(invalid="ignore", divide="ignore"):
-        found: Array = (ours @ theirs) / np.sqrt(np.abs(ours).sum(1) * np.abs(theirs).sum())
     return found
 
 

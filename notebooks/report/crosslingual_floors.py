@@ -37,6 +37,7 @@ from faithbook.papers.zaman_belinkov import PAPER_LANGUAGES, THIRTEEN
 from faithbook.results import claims, figures, reference, resampling, tables
 from faithbook.results.figures import OURS, PALETTE
 from faithbook.results.labels import row_label
+from faithbook.results.rank_tests import tau_b
 from faithbook.results.resampling import Interval, highest, less
 
 run = start_run("crosslingual_floors", profile=profile)
@@ -335,18 +336,15 @@ tables.table(
 # **Is the ranking the same?** Kendall's tau between the ranking of the eleven methods in the published setting and in
 # each other one: 1 where no two change places, 0 for unrelated orders.
 
+
 # %%
-FIRST, SECOND = np.triu_indices(len(METHODS), 1)
-
-
 def tau(setting, output):
     """Kendall's tau of the methods' order in a setting with the published one: a function of the cells."""
 
-    def signs(frame, one):
-        values = frame[[cell(one, row, output) for row in METHODS]].to_numpy()
-        return np.sign(values[:, FIRST] - values[:, SECOND])
+    def means(frame, one):
+        return frame[[cell(one, row, output) for row in METHODS]].to_numpy()
 
-    return lambda frame: pd.Series((signs(frame, setting) * signs(frame, "main")).mean(axis=1), index=frame.index)
+    return lambda frame: pd.Series(tau_b(means(frame, setting), means(frame, "main")), index=frame.index)
 
 
 taus = pd.DataFrame(

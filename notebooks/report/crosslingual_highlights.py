@@ -27,11 +27,12 @@ from IPython.display import Markdown
 
 from faithbook.engine.run import load, start_run
 from faithbook.papers.zaman_belinkov import AGGREGATED, ERASING, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
-from faithbook.results import claims, figures, page, published, reference, resampling, scoreboard, tables
+from faithbook.results import claims, figures, page, published, quantities, reference, resampling, scoreboard, tables
 from faithbook.results.claims import part
 from faithbook.results.figures import PALETTE, PUBLISHED
 from faithbook.results.labels import row_label
 from faithbook.results.quantities import row_means
+from faithbook.results.rank_tests import tau_b
 from faithbook.results.resampling import Interval, highest, less
 from faithlib.metrics import average_precision, project_rationale
 
@@ -131,33 +132,19 @@ figures.save(
 )
 
 # %% [markdown]
-# **Do the thirteen rank alike?** Kendall's tau between the printed and our order, over the pairs of rows that do not
-# tie: 1 for the same order, 0 for unrelated ones.
+# **Do the thirteen rank alike?** Kendall's tau between the printed and our order: 1 for the same order, 0 for unrelated
+# ones. It is tau-b throughout this book: rows that are printed equal have no order to agree with, and keep it below 1.
+
 
 # %%
-FIRST, SECOND = np.triu_indices(len(THIRTEEN), 1)
-
-
 def of_rows(frame, output):
     """Means of the thirteen rows [R, 13], one row a row of the frame of cells."""
-    return np.stack([at(row, output)(frame).to_numpy() for row in THIRTEEN], axis=1)
+    return quantities.together([at(row, output) for row in THIRTEEN], frame)
 
 
 def drawn(source, output):
     """Means of the thirteen rows, [13], and the same for every resample."""
     return of_rows(source.estimate.to_frame().T, output)[0], of_rows(source.draws, output)
-
-
-def tau(first, second):
-    """Kendall's tau of two sets of values [..., 13] over the pairs of rows that tie in neither."""
-    one, other = (np.sign(values[..., FIRST] - values[..., SECOND]) for values in (first, second))
-    return (one * other).sum(axis=-1) / (one * other != 0).sum(axis=-1)
-
-
-def with_interval(estimate, draws, units):
-    """A statistic of several means, with its 95 % percentile interval."""
-    low, high = np.nanquantile(draws, [0.025, 0.975])
-    return Interval(float(estimate), float(low), float(high), units, units)
 
 
 def printed_rows(table, output):
@@ -166,7 +153,9 @@ def printed_rows(table, output):
 
 
 ranked = {
-    output: with_interval(*(tau(means, printed_rows(theirs, output)) for means in drawn(power, output)), n_excerpts)
+    output: Interval.of(
+        *(tau_b(means, printed_rows(theirs, output)) for means in drawn(power, output)), n_excerpts, n_excerpts
+    )
     for output in OUTPUT_NAMES
 }
 Markdown("; ".join(f"{OUTPUT_NAMES[output]}: {found}" for output, found in ranked.items()))
@@ -244,7 +233,7 @@ for output in OUTPUT_NAMES:
     x, y = printed_rows(printed_rho, output), printed_rows(theirs, output)
     rows.append(
         {"source": "published", "output": output, "leads rho": spoken_rows(leaders(x))}
-        | {"leads MAP": spoken_rows(leaders(y)), "estimate": tau(x, y)}
+        | {"leads MAP": spoken_rows(leaders(y)), "estimate": tau_b(x, y)}
         | {"lead in MAP": y.max() - y[x.argmax()], "lead in rho": x.max() - x[y == y.max()].max()}
     )
     (x, x_draws), (y, y_draws) = drawn(rho_power, output), drawn(power, output)
@@ -253,7 +242,7 @@ for output in OUTPUT_NAMES:
     gain_rho = rho_power.interval(less(at(faithful, output), at(plausible_row, output)))
     rows.append(
         {"source": "ours", "output": output, "leads rho": spoken_rows(leaders(x)), "leads MAP": spoken_rows(leaders(y))}
-        | with_interval(tau(x, y), tau(x_draws, y_draws), min(n_excerpts, n_messages)).ends
+        | Interval.of(tau_b(x, y), tau_b(x_draws, y_draws), min(n_excerpts, n_messages)).ends
         | {"lead in MAP": gain_map.estimate, "lead in MAP low": gain_map.low, "lead in MAP high": gain_map.high}
         | {"lead in rho": gain_rho.estimate, "lead in rho low": gain_rho.low, "lead in rho high": gain_rho.high}
     )
@@ -521,15 +510,12 @@ def printed_order(rule):
     shared = [language for language in others if language in printed5.index]
     if len(shared) < 3:
         return None
-    first, second = np.triu_indices(len(shared), 1)
-    known = np.sign(printed5[shared].to_numpy()[first] - printed5[shared].to_numpy()[second])
 
-    def function(frame):
-        columns = [frame.loc[:, frame.columns.get_level_values("language") == language] for language in shared]
-        values = np.stack([column.mean(axis=1).to_numpy() for column in columns], axis=1)
-        return pd.Series((np.sign(values[:, first] - values[:, second]) * known).mean(axis=1), index=frame.index)
+    def mean_in(language):
+        return lambda frame: frame.loc[:, frame.columns.get_level_values("language") == language].mean(axis=1)
 
-    return five.interval(function, quantity="map", highlights=rule, language=shared)
+    alike = quantities.tau_between([mean_in(language) for language in shared], printed5[shared].to_numpy())
+    return five.interval(alike, quantity="map", highlights=rule, language=shared)
 
 
 orders = {rule: printed_order(rule) for rule in HIGHLIGHTS}

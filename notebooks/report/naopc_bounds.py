@@ -26,12 +26,12 @@ from itertools import combinations
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from scipy.stats import kendalltau
 
 from faithbook.engine.run import has_reference, load, start_run
 from faithbook.results import claims, figures, page, published, reference, resampling, scoreboard, tables
 from faithbook.results.figures import PALETTE
 from faithbook.results.labels import label
+from faithbook.results.rank_tests import tau_b
 
 run = start_run("naopc_bounds", profile=profile)
 figures.theme()
@@ -131,14 +131,10 @@ means, pooled = (
 
 def rankings(aopc, naopc, rows, columns):
     """Mean tau and share of flipped pairs over rows, of two Series with levels `rows` and `columns`."""
-    a, b = (series.unstack(columns) for series in (aopc, naopc))
-    taus, flips = [], []
-    for key in a.index:
-        x, y = a.loc[key].to_numpy(), b.loc[key].to_numpy()
-        taus.append(kendalltau(x, y).statistic)
-        i, j = np.triu_indices(len(x), 1)
-        flips += list(np.sign(x[i] - x[j]) * np.sign(y[i] - y[j]) < 0)
-    return float(np.mean(taus)), float(np.mean(flips))
+    a, b = (series.unstack(columns).to_numpy() for series in (aopc, naopc))
+    i, j = np.triu_indices(a.shape[1], 1)
+    flips = np.sign(a[:, i] - a[:, j]) * np.sign(b[:, i] - b[:, j]) < 0
+    return float(tau_b(a, b).mean()), float(flips.mean())
 
 
 rows = []
@@ -156,7 +152,7 @@ for dataset in datasets:
             for ranking, by, of in (("models", "method", "classifier"), ("methods", "classifier", "method")):
                 tau, flipped = rankings(*chosen, by, of)
                 again = [rankings(draws[0].loc[i], draws[1].loc[i], by, of) for i in draws[0].index[:200]]
-                low, high = np.nanquantile([pair[1] for pair in again], [0.025, 0.975])
+                low, high = resampling.ends([pair[1] for pair in again])
                 rows.append(
                     {"dataset": dataset, "length": length, "metric": metric, "ranking": ranking, "tau": tau}
                     | {"flipped": flipped, "flipped_low": low, "flipped_high": high}
@@ -376,12 +372,8 @@ for (dataset, classifier, length), group in conventions.groupby(["dataset", "cla
         name: resampling.resample_means(group, value=name, unit=UNIT, cells=["method"])
         for name in ("eraser", "ascending")
     }
-    tau = kendalltau(both["eraser"].estimate, both["ascending"].estimate).statistic
-    again = [
-        kendalltau(both["eraser"].draws.loc[i], both["ascending"].draws.loc[i]).statistic
-        for i in both["eraser"].draws.index[:200]
-    ]
-    low, high = np.nanquantile(again, [0.025, 0.975])
+    tau = float(tau_b(both["eraser"].estimate, both["ascending"].estimate))
+    low, high = resampling.ends(tau_b(both["eraser"].draws[:200], both["ascending"].draws[:200]))
     rows.append({"dataset": dataset, "classifier": classifier, "length": length})
     rows[-1] |= {"eraser": group.eraser.mean(), "ascending": group.ascending.mean()}
     rows[-1] |= {"tau": tau, "low": low, "high": high, "n": group.input.nunique()}

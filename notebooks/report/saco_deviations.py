@@ -30,6 +30,7 @@ from faithbook.engine.run import load, start_run
 from faithbook.results import claims, figures, reference, resampling, tables
 from faithbook.results.figures import PALETTE
 from faithbook.results.labels import label
+from faithbook.results.rank_tests import tau_b
 from faithlib.metrics import saco
 
 run = start_run("saco_deviations", profile=profile)
@@ -93,7 +94,6 @@ long = varied.melt(["dataset", "input", "method", "draw", "setting"], METRICS, "
 long = pd.concat([long[KEYS], counts[KEYS]], ignore_index=True)
 power = resampling.over_inputs(long, value="value", cells=["dataset", "setting", "metric", "method"])
 asked = [name for name in NAMES if name in set(long.setting)]
-FIRST, SECOND = np.triu_indices(len(METHODS), 1)
 
 
 def tau_with_main(setting, metric):
@@ -105,11 +105,7 @@ def tau_with_main(setting, metric):
         columns = [frame.loc[:, chosen & (names.get_level_values("method") == m)].mean(axis=1) for m in METHODS]
         return np.stack([column.to_numpy() for column in columns], axis=1)
 
-    def tau(frame):
-        one, other = (np.sign(v[:, FIRST] - v[:, SECOND]) for v in (means(frame, setting), means(frame, "main")))
-        return pd.Series(np.nanmean(one * other, axis=1), index=frame.index)
-
-    return tau
+    return lambda frame: pd.Series(tau_b(means(frame, setting), means(frame, "main")), index=frame.index)
 
 
 def effect(setting, metric, methods):

@@ -35,7 +35,8 @@ from faithbook.engine.run import load, start_run
 from faithbook.results import claims, figures, page, published, reference, resampling, scoreboard, tables
 from faithbook.results.figures import OURS, PALETTE, PUBLISHED
 from faithbook.results.labels import label
-from faithbook.results.resampling import Interval
+from faithbook.results.rank_tests import drawn_correlations
+from faithbook.results.resampling import Interval, defined_mean
 
 run = start_run("saco_figures", profile=profile)
 figures.theme()
@@ -201,56 +202,25 @@ page.verdict_line(
 
 # %%
 RESAMPLES = 500
-generator = np.random.default_rng(0)
-
-
-def order_of(values):
-    """sign(x_i - x_j) for every two pictures: all that a rank correlation knows of a metric."""
-    return np.sign(values[:, None] - values[None, :]).astype(np.float32)
-
-
-def rank_correlations(values, weights):
-    """Spearman's rho and Kendall's tau-b of every two columns of `values` [pictures, metrics], for every row of
-    `weights` (how often each picture was drawn): two arrays [pairs, rows]. NaN where one of the two is constant."""
-    orders = [order_of(column) for column in values.T]
-    ranks = [weights @ order.T for order in orders]  # twice the midrank in the sample drawn, less its mean
-    own = [((weights * rank**2).sum(1), (weights * (weights @ np.abs(order))).sum(1))
-           for rank, order in zip(ranks, orders, strict=True)]  # fmt: skip
-    rho, tau = [], []
-    with np.errstate(invalid="ignore", divide="ignore"):
-        for i, j in combinations(range(len(orders)), 2):
-            rho.append((weights * ranks[i] * ranks[j]).sum(1) / np.sqrt(own[i][0] * own[j][0]))
-            concordant = (weights * (weights @ (orders[i] * orders[j]))).sum(1)
-            tau.append(concordant / np.sqrt(own[i][1] * own[j][1]))
-    return np.array(rho, dtype=float), np.array(tau, dtype=float)
-
-
 pairs = list(combinations(SIGN, 2))
 wide = long[long.draw == 0].pivot_table(
     index=["dataset", "model", "method", "input"], columns="metric", values="turned", dropna=False
 )[list(SIGN)]
-drawn, cells, rho, tau = {}, [], [], []
+pictures = scores[scores.dataset.isin(wide.index.unique("dataset"))][["dataset", "input"]].drop_duplicates()
+pictures = pictures.sort_values(["dataset", "input"])
+again = resampling.drawn_counts(pictures.dataset.to_numpy(), RESAMPLES, seed=0)
+# The first row is the sample itself.
+weights = pd.DataFrame(np.vstack([np.ones(len(pictures)), again]), columns=pd.MultiIndex.from_frame(pictures))
+cells, rho, tau = [], [], []
 for (dataset, model, method), cell in wide.groupby(level=["dataset", "model", "method"], sort=False):
     cell = cell.droplevel(["dataset", "model", "method"])
-    if dataset not in drawn:
-        names = sorted(scores[scores.dataset == dataset].input.unique())
-        counts = generator.multinomial(len(names), np.full(len(names), 1 / len(names)), size=RESAMPLES)
-        # The first row is the sample itself.
-        drawn[dataset] = pd.DataFrame(np.vstack([np.ones(len(names)), counts]).astype(np.float32), columns=names)
     defined = cell.dropna()
-    found = rank_correlations(defined.to_numpy(), drawn[dataset][defined.index].to_numpy())
+    found = drawn_correlations(defined.to_numpy(), weights[dataset][defined.index].to_numpy())
     rho.append(found[0])
     tau.append(found[1])
     cells.append((dataset, model, method, len(defined), len(cell) - len(defined)))
 cells = pd.DataFrame(cells, columns=["dataset", "model", "method", "n", "undefined"])
 rho, tau = np.array(rho), np.array(tau)  # [cells, pairs, 1 + resamples]
-
-
-def defined_mean(values):
-    """The mean over the first axis of what is not NaN; NaN where nothing is left."""
-    there = ~np.isnan(values)
-    with np.errstate(invalid="ignore"):
-        return np.where(there, values, 0).sum(0) / there.sum(0)
 
 
 def mean_of(values, which):
@@ -259,8 +229,7 @@ def mean_of(values, which):
 
 
 def as_interval(draws, units):
-    low, high = np.nanquantile(draws[1:], [0.025, 0.975]) if np.isfinite(draws[1:]).any() else (np.nan, np.nan)
-    return Interval(float(draws[0]), float(low), float(high), n_pictures, units=units)
+    return Interval.of(draws[0], draws[1:], n_pictures, units)
 
 
 with_saco = [i for i, pair in enumerate(pairs) if "saco" in pair]

@@ -33,7 +33,7 @@ from IPython.display import Markdown
 from faithbook.engine.profiles import find_profile
 from faithbook.engine.run import load, start_run
 from faithbook.models.load import cards
-from faithbook.results import claims, figures, page, published, reference, resampling, scoreboard, tables
+from faithbook.results import claims, figures, page, published, quantities, reference, resampling, scoreboard, tables
 from faithbook.results.figures import OURS, PUBLISHED
 from faithbook.results.labels import label
 from faithbook.results.resampling import Interval, highest, less, lowest
@@ -320,20 +320,11 @@ figures.save(
 # **Do the methods rank alike?** Kendall's tau between the paper's ranking of the ten methods and ours: 1 for the same
 # order, 0 for unrelated ones, -1 for the reverse. Each resample of the pictures is ranked anew.
 
+
 # %%
-FIRST, SECOND = np.triu_indices(len(METHODS), 1)
-
-
 def tau_with(ranking, k):
-    """Kendall's tau of the ten methods' means with a given ranking: a function of the cells. Without ties."""
-    known = np.sign(ranking[FIRST] - ranking[SECOND])
-
-    def tau(frame):
-        values = np.stack([at(method, k)(frame).to_numpy() for method in METHODS], axis=1)
-        agree = np.sign(values[:, FIRST] - values[:, SECOND]) * known
-        return pd.Series(np.nanmean(agree, axis=1), index=frame.index)
-
-    return tau
+    """Kendall's tau of the ten methods' means with a given ranking: a function of the cells."""
+    return quantities.tau_between([at(method, k) for method in METHODS], ranking)
 
 
 def leaders(values):

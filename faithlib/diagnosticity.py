@@ -1,0 +1,84 @@
+"""How often a metric prefers a real attribution to a random one (Chan et al. 2022; Zhao & Aletras 2023, Eq. 6).
+
+Without torch, so that whoever only reads saved scores can count preferences as the library does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.stats
+from numpy.typing import ArrayLike, NDArray
+
+from faithlib.errors import InputError
+
+
+@dataclass(frozen=True)
+class Diagnosticity:
+    """Share of strict `wins` of the method over random with its 95 % bootstrap interval [`low`, `high`], share of
+    `ties`, `n` pairs used, and `dropped` pairs in which a value was undefined (NaN).
+
+    .5 with few ties means that the metric cannot tell the method from random; below .5, counting half of the ties as
+    wins, means that it prefers random more often than not.
+    """
+
+    wins: float
+    ties: float
+    low: float
+    high: float
+    n: int
+    dropped: int
+
+
+def preferences(
+    method: ArrayLike, random: ArrayLike, *, higher_is_better: bool = True
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Wins 1[metric(method) better than metric(random)] and ties 1[metric(method) = metric(random)], pair by pair.
+
+    `method` and `random` [N]: the metric's value for a real and a random attribution of the same input. Returns wins
+    and ties [N], each 1 or 0, NaN where one of the two values is undefined. A tie is no win. The mean of the wins is
+    diagnosticity (Eq. 6): every table of the book, and `diagnosticity`, count with this function.
+
+    Raises InputError where the two are not vectors of one length.
+
+    >>> wins, ties = preferences([0.9, 0.5, 0.1], [0.2, 0.5, float("nan")])
+    >>> wins.tolist(), ties.tolist()
+    ([1.0, 0.0, nan], [0.0, 1.0, nan])
+    """
+    ours, chance = _numbers(method), _numbers(random)
+    if ours.shape != chance.shape or ours.ndim != 1:
+        raise InputError(f"method {ours.shape} and random {chance.shape}: expected two vectors [N] of one length")
+    defined = ~(np.isnan(ours) | np.isnan(chance))
+    better = ours > chance if higher_is_better else ours < chance
+    return np.where(defined, better, np.nan), np.where(defined, ours == chance, np.nan)
+
+
+def diagnosticity(method: ArrayLike, random: ArrayLike, *, higher_is_better: bool) -> Diagnosticity:
+    """D = 1/N sum 1[metric(method) better than metric(random)], strictly (Eq. 6). In [0, 1], higher is better.
+
+    `method` and `random` [N], tensors or arrays: the metric's value for a real and a random attribution of the same
+    input. Ties are no wins and are reported apart. Pairs with NaN on either side are dropped and counted. The interval
+    is the percentile bootstrap over pairs, in the limit of endlessly many resamples: N pairs drawn with replacement
+    hold Binomial(N, D) wins.
+
+    Raises InputError where the two differ in shape or no pair is left.
+
+    >>> d = diagnosticity([0.9, 0.5, 0.1], [0.2, 0.5, 0.4], higher_is_better=True)
+    >>> round(d.wins, 3), round(d.ties, 3), d.n
+    (0.333, 0.333, 3)
+    """
+    wins, ties = preferences(method, random, higher_is_better=higher_is_better)
+    defined = ~np.isnan(wins)
+    n = int(defined.sum())
+    if n == 0:
+        raise InputError(f"none of the {len(wins)} pairs is defined on both sides: nothing to compare")
+    share = float(wins[defined].mean())
+    low, high = scipy.stats.binom.ppf([0.025, 0.975], n, share) / n
+    return Diagnosticity(share, float(ties[defined].mean()), float(low), float(high), n, len(wins) - n)
+
+
+def _numbers(values: Any) -> NDArray[np.float64]:
+    # A tensor may be on another device and have a gradient; NumPy takes neither.
+    return np.asarray(values.detach().cpu() if hasattr(values, "detach") else values, dtype=float)
