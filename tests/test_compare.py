@@ -17,8 +17,8 @@ from faithbook.results import claims, published, quantities, rank_tests, resampl
 from faithbook.results.resampling import Interval
 from faithbook.results.scoreboard import Entry
 from faithlib import masks
-from faithlib.diagnosticity import diagnosticity
 from faithlib.errors import DataError, InputError, UnknownNameError
+from faithlib.metrics import diagnosticity
 
 STUDY = "zhao_aletras_2023"
 

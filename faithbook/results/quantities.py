@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from faithbook.results.rank_tests import tau_b
 from faithbook.results.resampling import Cells, Resampled, over_inputs
-from faithlib.diagnosticity import preferences
 from faithlib.errors import InputError
+from faithlib.preferences import preferences
 
 
 def row_means(rows: Iterable[tuple[str, str]], **labels: object) -> Cells:
@@ -117,7 +117,7 @@ def against_random(
 
     Adds `random` (that value), `win` (1 where the method's value is strictly higher, else 0), `tie`, and `gap` (method
     less random); all NaN where one of the two is undefined. The mean of `win` is diagnosticity (Eq. 6), counted by
-    `faithlib.diagnosticity.preferences`.
+    `faithlib.preferences`.
 
     >>> frame = pd.DataFrame({"i": [1, 1], "method": ["a", "random"], "value": [0.7, 0.5]})
     >>> against_random(frame, on=["i"])[["method", "win", "tie"]].to_dict("records")

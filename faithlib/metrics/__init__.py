@@ -4,7 +4,6 @@ Names carry the convention, because papers use one word for opposite things; eve
 better.
 """
 
-from faithlib.diagnosticity import Diagnosticity, diagnosticity
 from faithlib.metrics.complexity import complexity, sparseness
 from faithlib.metrics.crosslingual import (
     aligned_scores,
@@ -15,6 +14,7 @@ from faithlib.metrics.crosslingual import (
     random_links,
 )
 from faithlib.metrics.curves import aopc, auc, log_odds, n_auc
+from faithlib.metrics.diagnosticity import Diagnosticity, diagnosticity
 from faithlib.metrics.erasure import (
     ERASURE_BINS,
     comprehensiveness_eraser,
