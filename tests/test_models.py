@@ -11,7 +11,7 @@ import pytest
 import timm
 import torch
 import transformers
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from scipy.stats import binomtest
 from toy_models import FAMILIES, text_model, tokenizer
 
@@ -188,6 +188,104 @@ def test_unknown_models_are_refused(tmp_path):
         models.load_model(f"hf:{tmp_path / 'nothing'}")
     with pytest.raises(ModelError, match="'sdpa' or 'eager'"):
         models.load_model("timm:vit_tiny_patch16_224?random", attention="flash")
+
+
+@pytest.fixture
+def copied(tmp_path, monkeypatch):
+    """Copies of checkpoints of every kind in a folder of their own, as `local:` finds them, and one of the hub's
+    layout."""
+    names = ("text/movie-seed0", "text/movie-lstm-seed0", "vision/mnist-deit-seed0")
+    for name in names:
+        shutil.copytree(checkpoints_dir() / name, tmp_path / name)
+    text_model().save_pretrained(tmp_path / "paper" / "own-seed0")
+    tokenizer().save_pretrained(tmp_path / "paper" / "own-seed0")
+    monkeypatch.setattr(models, "checkpoints_dir", lambda: tmp_path)
+    return tmp_path
+
+
+WEIGHTS = {
+    "local:text/movie-seed0": "text/movie-seed0/adapter_model.safetensors",
+    "local:text/movie-lstm-seed0": "text/movie-lstm-seed0/model.safetensors",
+    "local:vision/mnist-deit-seed0": "vision/mnist-deit-seed0/model.safetensors",
+    "timm:{}/vision/mnist-deit-seed0": "vision/mnist-deit-seed0/model.safetensors",
+    "hf:{}/paper/own-seed0": "paper/own-seed0/model.safetensors",
+}
+
+
+@pytest.mark.parametrize("spec", WEIGHTS)
+def test_a_damaged_checkpoint_is_refused_with_its_file_and_what_to_do(spec, copied):
+    path = copied / WEIGHTS[spec]
+    whole = path.read_bytes()
+    assert models.load_model(spec.format(copied)).label_names
+    for damaged in (whole[: len(whole) // 2], whole[:-1], whole[:5], b"", bytes(64) + whole[64:]):
+        path.write_bytes(damaged)
+        with pytest.raises(DataError, match=r"safetensors is missing, damaged or cut short.*get it again") as raised:
+            models.load_model(spec.format(copied))
+        assert str(path) in str(raised.value)
+
+
+@pytest.mark.parametrize("spec", [spec for spec in WEIGHTS if not spec.startswith("hf:")])
+def test_weights_of_another_model_are_refused(spec, copied):
+    """Whole files that lack a tensor, or have one of another shape: nothing is left at random in silence."""
+    path = copied / WEIGHTS[spec]
+    tensors = load_file(path)
+    name = min(tensors, key=lambda key: tensors[key].numel())
+    for changed in ({name: tensors[name][:1].clone()}, {name: None}):
+        save_file({k: v for k, v in (tensors | changed).items() if v is not None}, path)
+        with pytest.raises(DataError, match=r"(?s)does not hold .*get it again") as raised:
+            models.load_model(spec.format(copied))
+        assert str(path.parent) in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("spec", "file"),
+    [
+        ("local:text/movie-seed0", "card.json"),
+        ("local:text/movie-seed0", "adapter_config.json"),
+        ("local:vision/mnist-deit-seed0", "config.json"),
+    ],
+)
+def test_a_damaged_description_is_refused_by_name(spec, file, copied):
+    path = copied / spec.removeprefix("local:") / file
+    for damaged in (path.read_text()[:20], "[]"):
+        path.write_text(damaged)
+        with pytest.raises(DataError, match=f"{file} (cannot be read|holds list).*get it again"):
+            models.load_model(spec)
+
+
+def test_an_encoder_of_ones_own_that_is_damaged_is_refused(copied):
+    path = copied / WEIGHTS["hf:{}/paper/own-seed0"]
+    path.write_bytes(path.read_bytes()[:1000])
+    with pytest.raises(DataError, match=r"own-seed0/model\.safetensors is missing, damaged or cut short"):
+        encoders.load_encoder(f"hf:{path.parent}")
+
+
+def test_cards_are_found_wherever_they_lie(copied):
+    """Those of the papers' own models lie below paper/, some deeper still; what is being written is none."""
+    text = {"dataset": "sst", "seed": 0, "encoder": "bert-base-uncased", "macro_f1": 0.9}
+    for place in ("paper/own-seed0", "paper/later/sst-seed1", "text/sst-seed2.part"):
+        (copied / place).mkdir(parents=True, exist_ok=True)
+        (copied / place / "card.json").write_text(json.dumps(text))
+    vision = {"dataset": "cifar10", "classifier": "base", "parameters": 8}
+    (copied / "paper" / "cifar10-base-seed0").mkdir()
+    (copied / "paper" / "cifar10-base-seed0" / "card.json").write_text(json.dumps(vision))
+    found = models.cards()
+    assert list(found.checkpoint) == [
+        "paper/later/sst-seed1", "paper/own-seed0", "text/movie-lstm-seed0", "text/movie-seed0",
+    ]  # fmt: skip
+    assert list(found[found.dataset == "sst"].classifier) == ["", ""]
+    assert list(models.cards("vision").checkpoint) == ["paper/cifar10-base-seed0", "vision/mnist-deit-seed0"]
+    with pytest.raises(UnknownNameError, match="did you mean 'vision'"):
+        models.cards("visions")
+    assert models.load_model("local:paper/own-seed0").card["macro_f1"] == 0.9  # a model in the hub's layout
+
+
+def test_cards_of_what_is_shipped_are_all_there():
+    names = [*models.cards().checkpoint, *models.cards("vision").checkpoint]
+    assert sorted(names) == sorted(
+        str(path.parent.relative_to(checkpoints_dir())) for path in checkpoints_dir().glob("*/*/card.json")
+    )
+    assert len(names) >= 38
 
 
 def test_labels_are_those_of_the_models_own_classes(tmp_path):

@@ -39,3 +39,19 @@ def test_full_fine_tuning_makes_a_classifier_that_loads(tmp_path, monkeypatch):
     assert card["hyperparameters"]["learning_rate_linear"] == 1e-4
     assert len(card["dev_loss"]) == 3
     assert load_model(f"hf:{tmp_path / 'made'}").label_names == ("World", "Sports", "Business", "Sci/Tech")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("notebook", "given", "message"),
+    [
+        ("text_classifiers", {"dataset": "moovie"}, "unknown data set of the profile laptop 'moovie'.*'movie'"),
+        ("text_classifiers", {"classifier": "l33"}, "unknown classifier of the profile laptop 'l33'.*'l3'"),
+        ("vision_classifiers", {"dataset": "fashions"}, "unknown setting 'fashions'.*'fashion'"),
+    ],
+)
+def test_unknown_names_are_answered_with_the_known_ones(notebook, given, message, tmp_path):
+    made = tmp_path / "train.ipynb"
+    jupytext.write(jupytext.read(root() / "notebooks" / "train" / f"{notebook}.py"), made)
+    with pytest.raises(papermill.PapermillExecutionError, match=message):
+        papermill.execute_notebook(made, tmp_path / "done.ipynb", given, progress_bar=False)

@@ -15,12 +15,19 @@ from faithlib.errors import InputError, unknown
 
 
 class Settings(dict[str, Any]):
-    """A block of settings in which a missing key is an error that names the known ones.
+    """A block of settings in which a missing key is an error that names the known ones, as is one of a table in it.
 
-    >>> Settings(inputs=8)["inptus"]
+    >>> Settings(inputs={"movie": 8})["inptus"]
     Traceback (most recent call last):
     faithlib.errors.UnknownNameError: unknown setting 'inptus': did you mean 'inputs'? known: inputs
+    >>> Settings(inputs={"movie": 8})["inputs"]["moovie"]
+    Traceback (most recent call last):
+    faithlib.errors.UnknownNameError: unknown setting 'moovie': did you mean 'movie'? known: movie
     """
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.update({key: Settings(value) for key, value in self.items() if isinstance(value, dict)})
 
     def __missing__(self, key: str) -> Any:
         raise unknown("setting", key, self)

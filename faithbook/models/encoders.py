@@ -17,9 +17,11 @@ from typing import Any
 import safetensors.torch
 import torch
 import transformers
+from safetensors import SafetensorError
 from torch import Tensor
 
 from faithbook.models import e5
+from faithbook.models.weights import check_weights
 from faithbook.sources.derived import derived_folder
 from faithbook.sources.files import data_folder, fetch, read_member
 from faithlib.errors import DataError, unknown
@@ -52,11 +54,12 @@ def load_encoder(name: str) -> tuple[Any, Any]:
     Raises UnknownNameError for another name, DataError where its weights cannot be read (only safetensors are).
     """
     place = name.removeprefix("hf:") if name.startswith("hf:") else str(encoder_folder(name))
+    check_weights(Path(place))
     try:
         with no_load_report():
             model = transformers.AutoModel.from_pretrained(place, use_safetensors=True, dtype=torch.float32)
         return model.eval(), transformers.AutoTokenizer.from_pretrained(place)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, SafetensorError) as error:
         raise DataError(f"cannot load the encoder {name}: {error}") from error
 
 

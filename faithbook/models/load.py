@@ -7,7 +7,6 @@ Weights are safetensors, nothing is unpickled, and no code that comes with a mod
 from __future__ import annotations
 
 import argparse
-import json
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -15,15 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import safetensors.torch
 import timm
 import torch
 import transformers
 from huggingface_hub import hf_hub_download
 from peft import PeftModel
+from safetensors import SafetensorError
 
 from faithbook.models.encoders import encoder_folder, no_load_report, word_embeddings
 from faithbook.models.lstm import LstmClassifier
+from faithbook.models.weights import WHAT_TO_DO, check_weights, fill, read_json
 from faithbook.paths import checkpoints_dir, root
 from faithbook.sources.datasets import Dataset
 from faithlib.errors import DataError, InputError, ModelError, unknown
@@ -76,18 +76,21 @@ def load_model(spec: str, *, revision: str | None = None, attention: str = "sdpa
 
 
 def local_checkpoints() -> list[str]:
-    """Names that `local:` knows."""
+    """Names that `local:` knows: every folder of data/checkpoints with a card, at any depth."""
     folder = checkpoints_dir()
-    return sorted(str(p.parent.relative_to(folder)) for p in folder.glob("*/*[0-9]/card.json"))
+    found = sorted(card.parent.relative_to(folder).as_posix() for card in folder.rglob("card.json"))
+    return [name for name in found if not name.endswith(".part")]  # those are still being written
 
 
 def _local(name: str, revision: str | None, attention: str) -> Classifier:
     folder = checkpoints_dir() / name
     if not (folder / "card.json").exists():
         raise unknown("local model", name, local_checkpoints())
-    card = json.loads((folder / "card.json").read_text(encoding="utf-8"))
-    if (folder / "config.json").exists():  # a Vision Transformer, in timm's own layout
-        return replace(_timm(str(folder), revision, attention), spec=f"local:{name}", card=card)
+    card = read_json(folder / "card.json")
+    if (folder / "config.json").exists():  # in the layout of timm, which names an architecture, or of the hub
+        of_timm = "architecture" in read_json(folder / "config.json")
+        whole = (_timm if of_timm else _hf)(str(folder), revision, attention)
+        return replace(whole, spec=f"local:{name}", card=card)
     encoder = encoder_folder(card["encoder"])
     labels = tuple(card["label_names"])
     tokenizer = transformers.AutoTokenizer.from_pretrained(str(encoder), local_files_only=True)
@@ -96,16 +99,23 @@ def _local(name: str, revision: str | None, attention: str) -> Classifier:
 
 
 def _merged_adapter(folder: Path, encoder: Path, classes: int, attention: str) -> Any:
+    check_weights(folder)
+    read_json(folder / "adapter_config.json")
     base = _classifier(str(encoder), attention, num_labels=classes)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # peft asks transformers for a name that is about to change
-        return PeftModel.from_pretrained(base, str(folder)).float().merge_and_unload()
+        warnings.filterwarnings("error", "Found missing adapter keys")  # their layers would stay at random
+        try:
+            return PeftModel.from_pretrained(base, str(folder)).float().merge_and_unload()
+        except (OSError, ValueError, TypeError, KeyError, RuntimeError, UserWarning) as error:
+            raise DataError(
+                f"{folder} does not hold an adapter of {encoder.parent.name} ({error}): {WHAT_TO_DO}"
+            ) from error
 
 
 def _lstm(folder: Path, card: dict[str, Any]) -> LstmClassifier:
     model = LstmClassifier(word_embeddings(card["encoder"]), hidden=card["hidden"], classes=len(card["label_names"]))
-    weights = safetensors.torch.load_file(folder / "model.safetensors")
-    model.load_state_dict({name: value.float() for name, value in weights.items()})
+    fill(model, folder / "model.safetensors")
     return model
 
 
@@ -114,6 +124,8 @@ def _hf(name: str, revision: str | None, attention: str) -> Classifier:
     folder = next((place for place in (Path(name), root() / name) if place.is_dir()), None)
     if folder and not list(folder.glob("*.safetensors")):
         raise DataError(f"{folder} has no *.safetensors file: pickled weights are not loaded; convert them first")
+    if folder:
+        check_weights(folder)
     place = str(folder or name)
     model = _classifier(place, attention, revision=revision)
     try:
@@ -130,7 +142,7 @@ def _classifier(name: str, attention: str, **options: Any) -> Any:
             return transformers.AutoModelForSequenceClassification.from_pretrained(
                 name, attn_implementation=attention, use_safetensors=True, dtype=torch.float32, **options
             )
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, SafetensorError) as error:
         raise DataError(f"cannot load {name}: {error}") from error
 
 
@@ -173,15 +185,16 @@ def _timm_folder(folder: Path) -> tuple[Any, tuple[str, ...]]:
     weights = folder / "model.safetensors"
     if not weights.exists():
         raise DataError(f"{weights} is missing: pickled weights are not loaded")
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    config = read_json(folder / "config.json")
+    if "architecture" not in config:
+        raise DataError(f"{folder / 'config.json'} names no architecture of timm: is it a text model, hf:{folder}?")
     model = timm.create_model(
         config["architecture"],
         num_classes=config.get("num_classes", 1000),
         pretrained_cfg_overlay=config.get("pretrained_cfg", {}),
         **config.get("model_args", {}),
     )
-    # Checkpoints are saved in half precision; loading copies them into the model's float32.
-    model.load_state_dict(safetensors.torch.load_file(weights))
+    fill(model, weights)
     return model, tuple(config.get("label_names", ()))
 
 
@@ -189,14 +202,23 @@ _LOADERS = {"local": _local, "hf": _hf, "timm": _timm}
 
 
 def cards(kind: str = "text") -> pd.DataFrame:
-    """What every shipped checkpoint of a kind ("text", "vision") reached on its test split, a row each; a text
-    `classifier` is "" for the task's own."""
-    files = [checkpoints_dir() / name / "card.json" for name in local_checkpoints() if name.startswith(f"{kind}/")]
-    return pd.DataFrame([{"classifier": "", **json.loads(file.read_text(encoding="utf-8"))} for file in files])
+    """What every checkpoint of a kind ("text", "vision") reached on its test split, a row each, wherever it lies below
+    data/checkpoints; `checkpoint` is the name that `local:` knows, a text `classifier` is "" for the task's own.
+
+    Raises UnknownNameError for another kind, DataError for a card that cannot be read.
+    """
+    if kind not in ("text", "vision"):
+        raise unknown("kind of checkpoint", kind, ("text", "vision"))
+    rows = [
+        {"checkpoint": name, "classifier": "", **read_json(checkpoints_dir() / name / "card.json")}
+        for name in local_checkpoints()
+    ]
+    # Classifiers of texts stand on an encoder.
+    return pd.DataFrame([row for row in rows if ("encoder" in row) == (kind == "text")])
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """`python -m faithbook.models.load cards`: write data/checkpoints/text/CARDS.md from the model cards."""
+    """`python -m faithbook.models.load cards`: write data/checkpoints/text/CARDS.md from the cards of that folder."""
     parser = argparse.ArgumentParser(prog="faithbook.models.load", description=main.__doc__)
     parser.add_argument("verb", choices=("cards",))
     parser.parse_args(arguments)
@@ -207,7 +229,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "| task, classifier | seeds | accuracy | majority | macro F1 | majority | train / dev / test | minutes |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    for names, rows in cards().groupby(["dataset", "classifier"]):
+    shipped = cards()
+    shipped = shipped[shipped.checkpoint.str.startswith("text/")]
+    for names, rows in shipped.groupby(["dataset", "classifier"]):
         task = " ".join(map(str, names)).strip()
         first = rows.iloc[0]
         lines.append(

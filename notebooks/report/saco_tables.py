@@ -120,8 +120,7 @@ places = {WHOLE: tested} | {name: [name] for name in datasets if [name] != teste
 # leaves its explanations little to be faithful to; so here is what ours reached on pictures they were not trained on.
 
 # %%
-kinds = {spec.partition(":")[2].partition("/")[0] for spec in run.settings["models"].values()}
-facts = pd.concat([cards(kind) for kind in sorted(kinds)])
+facts = cards("vision")
 if len(facts):
     facts = facts[facts.dataset.isin(datasets)]
 if len(facts):

@@ -51,6 +51,7 @@ from faithbook.models.lstm import LstmClassifier
 from faithbook.paths import checkpoints_dir
 from faithbook.sources import home_assistant
 from faithbook.sources.datasets import load_dataset, load_parallel
+from faithlib.errors import unknown
 
 started = time.time()
 torch.manual_seed(seed)
@@ -67,7 +68,12 @@ def gathered(key):
 
 
 MEASURED_ON = {"mnli": "xnli"}  # the labels of MNLI's own test split are not public
-training = gathered("training")[dataset] | (gathered("training_of")[classifier] if classifier else {})
+by_dataset, by_classifier = gathered("training"), {"": {}} | gathered("training_of")
+if dataset not in by_dataset:
+    raise unknown(f"data set of the profile {profile}", dataset, by_dataset)
+if classifier not in by_classifier:
+    raise unknown(f"classifier of the profile {profile}", classifier, by_classifier)
+training = by_dataset[dataset] | by_classifier[classifier]
 epochs, batch_size, rank, hidden = (training.get(key, 0) for key in ("epochs", "batch_size", "rank", "hidden"))
 kind = "text" if rank or hidden else "paper"
 name = "-".join(part for part in (dataset, classifier, f"seed{seed}") if part)
