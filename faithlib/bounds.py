@@ -223,6 +223,18 @@ def beam_bounds(
     return search.bounds()
 
 
+def most_rows(n: int, *, width: int = 3) -> int:
+    """How many sets `beam_bounds` answers for an input of n features at most, whatever the answers are.
+
+    Of every size no more than there are, and no more than the entries of both beams have children.
+
+    >>> most_rows(3), most_rows(20, width=1)  # all but the empty set; all pairs and then two children a feature
+    (7, 381)
+    """
+    sizes = range(1, n + 1)
+    return sum(min(comb(n, k), 2 * min(width, comb(n, k - 1)) * (n - k + 1)) for k in sizes)
+
+
 class _Layer:
     """The distinct sets of one size that have been visited, for all inputs: packed bits, answers and, for each end, the
     cheapest visited path to each (`best` [2, R]) and the feature it ends with (`last` [2, R])."""

@@ -17,11 +17,13 @@ LOWER: Direction = "lower"
 
 @dataclass(frozen=True)
 class Family:
-    """Metrics that are computed from the same rows, with the direction that is better for each."""
+    """Metrics that are computed from the same rows, with the direction that is better for each, and what they need: the
+    model's answers, what people marked, bounds of AOPC, which are the same for every attribution of an input."""
 
     directions: Mapping[str, Direction]
     asks_model: bool = True
     needs_gold: bool = False
+    needs_bounds: bool = False
     is_default: bool = True
 
 
@@ -30,7 +32,7 @@ FAMILIES: Mapping[str, Family] = {
     "soft": Family({"soft_ns": HIGHER, "soft_nc": HIGHER}),
     "eraser": Family({"comprehensiveness_eraser": HIGHER, "sufficiency_eraser": LOWER}),
     "aopc": Family({"aopc_morf": HIGHER, "aopc_lerf": LOWER}),
-    "naopc": Family({"naopc_morf": HIGHER, "naopc_lerf": LOWER}, is_default=False),
+    "naopc": Family({"naopc_morf": HIGHER, "naopc_lerf": LOWER}, needs_bounds=True, is_default=False),
     "groups": Family({"saco": HIGHER, "auc": LOWER, "log_odds": LOWER}),
     "curves": Family({"n_auc": LOWER, "autpc": LOWER}),
     "simplicity": Family({"complexity": LOWER, "sparseness": HIGHER}, asks_model=False),

@@ -3,7 +3,7 @@
     methods, left_out = fitting_methods(["attention", "lime"], classifier, brought.inputs)
     print(estimate(classifier, brought, methods))  # an error where it would be too much
 
-Shape letters: B inputs, F features, K groups.
+Shape letters: B inputs, F features.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pandas as pd
 import psutil
 import torch
 
@@ -22,14 +21,14 @@ from faithbook.own.bring import Brought
 from faithlib.attribution import attribute
 from faithlib.attribution.registry import IMAGE_METHODS, METHODS
 from faithlib.backends import VisionBackend
-from faithlib.catalogue import FAMILIES, METRICS
-from faithlib.errors import InputError, ModelError, unknown
-from faithlib.evaluation import ALL_SHARES, EXACT_UP_TO, FAD_SHARES, PAPER_RATIOS
+from faithlib.errors import InputError, ModelError
+from faithlib.evaluation import count_rows
+from faithlib.evaluation.measures import families_of
 from faithlib.inputs import Inputs, TextInputs
-from faithlib.metrics import ERASURE_BINS
 from faithlib.perturb import Perturber
 
 _PROBES = 8
+_BYTES_AN_ANSWER = 200  # beside the key's one bit a feature
 
 
 def fitting_methods(
@@ -57,10 +56,11 @@ def fitting_methods(
 class Estimate:
     """What an evaluation takes, before it is run.
 
-    `alone`: erased rows that each family of metrics asks for by itself, at most; `rows`: all of them together, which
-    is less, because families share rows; `passes`: what explaining takes, in forward passes of one row, a backward pass
-    counted as two; `seconds`: both, at the pace of a few rows just run; `bytes`: the masks of the largest question, the
-    answers kept and one row of the model, of `free` bytes.
+    `alone`: rows of the model, the unperturbed inputs among them, that each family of metrics runs by itself, at most;
+    `rows`: all of them together, which is less, because families share rows (`faithlib.evaluation.count_rows` has both
+    to the row once the scores are there); `passes`: what explaining takes, in forward passes of one row, a backward
+    pass counted as two; `seconds`: both, at the pace of a few rows just run; `bytes`: the masks of the largest
+    question, the answers kept and one row of the model, of `free` bytes.
     """
 
     alone: Mapping[str, int]
@@ -77,50 +77,49 @@ def estimate(
     methods: Sequence[str],
     metrics: Sequence[str] | None = None,
     *,
+    erase: str | None = None,
     draws: int = 4,
     groups: int = 10,
     beam: int = 3,
     free: int | None = None,
 ) -> Estimate:
-    """What `evaluate` will take with these options, from the sizes of the inputs and a few rows of the longest.
+    """What `evaluate` will take with these options, from rows counted without the model and a few run of the longest.
 
     `free`: bytes that there are (default: what the machine says). The passes of a model fit themselves to the memory
     (`Perturber`), and may use half of it; the masks of what is asked, and the answers, do not.
 
-    Raises UnknownNameError for a metric that does not exist, InputError for one that these inputs do not allow and
+    Raises UnknownNameError for a metric that does not exist, InputError for one that these inputs do not allow, and
     where more than half of what is free would be needed.
     """
-    families, inputs = _families(metrics, brought.gold is not None), brought.inputs
+    families, inputs = families_of(metrics, has_gold=brought.gold is not None), brought.inputs
     _check_soft(families, classifier, inputs)
     sizes, lengths = inputs.n_features.tolist(), _lengths(inputs)
-    counts = pd.DataFrame([_rows(families, n, len(methods), draws, groups, beam) for n in sizes])
     passes = [sum(_passes(name, inputs, n) for name in methods) for n in sizes]
     one_row, pace = _probe(classifier, inputs, lengths.index(max(lengths)))
-    found = Estimate(
-        alone={name: int(counts[name].sum()) for name in families},
-        rows=int(counts["together"].sum()),
+    free = _free(classifier) if free is None else free
+
+    def fitting(needed: int) -> int:
+        if 2 * needed > free:
+            raise InputError(
+                f"too large: {len(methods)} methods and {len(families)} families of metrics on {len(sizes)} inputs of "
+                f"up to {max(sizes)} features take about {amount(needed)} of memory, and half of what is free is "
+                f"{amount(free // 2)}. Fewer features help most: a larger patch, shorter texts. Then fewer inputs (n), "
+                "methods or metrics"
+            )
+        return needed
+
+    # The masks first: to count the rows is to make them.
+    masks = fitting(one_row + _mask_bytes(families, methods, sizes, draws))
+    asked = {"metrics": metrics, "gold": brought.gold, "erase": erase, "draws": draws, "groups": groups, "beam": beam}
+    rows, alone = _most_rows(classifier.model, inputs, len(methods), **asked)
+    return Estimate(
+        alone=alone,
+        rows=sum(rows),
         passes=sum(passes),
-        seconds=pace * sum((a + b) * c for a, b, c in zip(counts["together"], passes, lengths, strict=True)),
-        bytes=one_row + _bytes(families, methods, sizes, int(counts["together"].sum()), draws),
-        free=_free(classifier) if free is None else free,
+        seconds=pace * sum((a + b) * c for a, b, c in zip(rows, passes, lengths, strict=True)),
+        bytes=fitting(masks + sum(rows) * (max(sizes) // 8 + _BYTES_AN_ANSWER)),
+        free=free,
     )
-    if 2 * found.bytes > found.free:
-        raise InputError(
-            f"too large: {len(methods)} methods and {len(families)} families of metrics on {len(sizes)} inputs of "
-            f"up to {max(sizes)} features take about {amount(found.bytes)} of memory, and half of what is free is "
-            f"{amount(found.free // 2)}. Fewer features help most: a larger patch, shorter texts. Then fewer inputs "
-            "(n), methods or metrics"
-        )
-    return found
-
-
-def _families(metrics: Sequence[str] | None, has_gold: bool) -> list[str]:
-    """The families that `evaluate` computes for these metrics."""
-    if metrics is None:
-        return [name for name, one in FAMILIES.items() if one.is_default and (has_gold or not one.needs_gold)]
-    if strange := [name for name in metrics if name not in METRICS]:
-        raise unknown("metric", strange[0], METRICS)
-    return [name for name, one in FAMILIES.items() if one.directions.keys() & set(metrics)]
 
 
 def _check_soft(families: Sequence[str], classifier: Classifier, inputs: Inputs) -> None:
@@ -135,27 +134,19 @@ def _check_soft(families: Sequence[str], classifier: Classifier, inputs: Inputs)
         )
 
 
-def _rows(families: Sequence[str], n: int, methods: int, draws: int, groups: int, beam: int) -> dict[str, int]:
-    """Erased rows of an input of n features, at most: by each family alone, and "together"."""
-    k = min(groups, n)
-    # Rows that erase a head or a tail of an attribution's ranking, of which there are 2 n, and others.
-    kinds = {
-        "hard": (2 * len(PAPER_RATIOS), 0),
-        "soft": (0, 2 * draws),
-        "eraser": (2 * len(ERASURE_BINS), 0),
-        "aopc": (2 * n, 0),
-        "naopc": (2 * n, 0),
-        "groups": (2 * k, k),
-        "curves": (len({*FAD_SHARES, *ALL_SHARES}), 0),
-        "simplicity": (0, 0),
-        "plausibility": (0, 0),
-    }
-    bounds = {"naopc": 2**n if n <= EXACT_UP_TO else beam * n * n}
-    rows = {name: methods * (min(2 * n, kinds[name][0]) + kinds[name][1]) + bounds.get(name, 0) for name in families}
-    heads = min(2 * n, sum(kinds[name][0] for name in families))
-    others = sum(kinds[name][1] for name in families)
-    together = 2 + methods * (heads + others) + sum(bounds.get(name, 0) for name in families)
-    return rows | {"together": together}
+def _most_rows(model: Any, inputs: Inputs, methods: int, **options: Any) -> tuple[list[int], dict[str, int]]:
+    """Rows that so many methods can take at most, whatever they say: of each input, and of each family alone.
+
+    Counted for made-up scores, of which no two are equal: ties only make more rows the same. One exception: two
+    features are kept whole or not at all where their scores differ, and in parts where they do not, so that inputs of
+    one or two features are counted under equal scores as well. Methods are taken to share nothing that is about them.
+    """
+    distinct = torch.rand(inputs.feature_mask.shape, generator=torch.Generator().manual_seed(0))
+    tied = torch.where(inputs.n_features[:, None] > 2, distinct, 0.0)
+    shared = count_rows(model, inputs, methods={}, **options)
+    one = count_rows(model, inputs, methods={"distinct": distinct, "tied": tied}, **options)
+    each = [own + methods * (rows - own) for own, rows in zip(shared.each, one.each, strict=True)]
+    return each, {name: own + methods * (one.alone[name] - own) for name, own in shared.alone.items()}
 
 
 def _passes(name: str, inputs: Inputs, n: int) -> int:
@@ -169,13 +160,13 @@ def _passes(name: str, inputs: Inputs, n: int) -> int:
     return 3 * own["n_steps"] + 1 if "n_steps" in own else 3
 
 
-def _bytes(families: Sequence[str], methods: Sequence[str], sizes: Sequence[int], rows: int, draws: int) -> int:
-    """Masks of the largest question, copied a few times on their way to the model, and the answers with their keys."""
+def _mask_bytes(families: Sequence[str], methods: Sequence[str], sizes: Sequence[int], draws: int) -> int:
+    """Masks of the largest question, copied a few times on their way to the model."""
     n = max(sizes)
     paths = {"aopc", "naopc"} & set(families) or "occlusion" in methods
     masks = 4 * len(sizes) * n * (n if paths else 50)
     soft = 2 * draws * len(methods) * len(sizes) * 4 * n if "soft" in families else 0
-    return masks + soft + rows * (n // 8 + 200)
+    return masks + soft
 
 
 def _probe(classifier: Classifier, inputs: Inputs, longest: int) -> tuple[int, float]:

@@ -2,6 +2,7 @@
 
 from faithlib.evaluation.controls import shuffled
 from faithlib.evaluation.measures import ALL_SHARES, EXACT_UP_TO, FAD_SHARES
+from faithlib.evaluation.rows import RowCount, RowCounter, count_rows
 from faithlib.evaluation.scores import (
     PAPER_RATIOS,
     RELEASED_RATIOS,
@@ -24,10 +25,13 @@ __all__ = [
     "FAD_SHARES",
     "PAPER_RATIOS",
     "RELEASED_RATIOS",
+    "RowCount",
+    "RowCounter",
     "SacoSteps",
     "aopc_scores",
     "attention_mask_scores",
     "average_marked",
+    "count_rows",
     "evaluate",
     "explain",
     "gaussian_scores",

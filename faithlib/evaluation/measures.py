@@ -6,16 +6,17 @@ has nothing here that computes it. Shape letters: B inputs, F features, K steps.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from torch import Tensor
 
 from faithlib.bounds import Bounds, beam_bounds, exact_bounds, naopc
-from faithlib.catalogue import FAMILIES
+from faithlib.catalogue import FAMILIES, METRICS
+from faithlib.errors import InputError, unknown
 from faithlib.evaluation.scores import aopc_scores, hard_scores, saco_scores, soft_scores
-from faithlib.masks import top_ratio
+from faithlib.masks import checked_mask, top_ratio
 from faithlib.metrics import (
     auc,
     auprc,
@@ -59,10 +60,15 @@ class Asked:
     def present(self) -> Tensor:
         return self.perturber.feature_mask
 
+    @property
+    def has_exact_bounds(self) -> bool:
+        """Whether the inputs are so short that all sets of features are asked about."""
+        return self.present.shape[1] <= EXACT_UP_TO
+
     @cached_property
     def bounds(self) -> Bounds:
         """Bounds of AOPC, of no one method: searched once."""
-        if self.present.shape[1] <= EXACT_UP_TO:
+        if self.has_exact_bounds:
             return exact_bounds(self.perturber)
         return beam_bounds(self.perturber, width=self.options.beam)
 
@@ -154,3 +160,37 @@ def _plausibility(asked: Asked, scores: Tensor) -> Values:
 
 if MEASURES.keys() != FAMILIES.keys():
     raise ImportError(f"in the catalogue or computed, but not both: {', '.join(MEASURES.keys() ^ FAMILIES.keys())}")
+
+
+# ---------------------------------------------------------------------------------------------------- what is asked for
+def families_of(metrics: Sequence[str] | None, *, has_gold: bool) -> list[str]:
+    """The families to compute: those of the metrics, or all that can be. Errors as `evaluate`."""
+    if metrics is None:
+        return [name for name, one in FAMILIES.items() if one.is_default and (has_gold or not one.needs_gold)]
+    if isinstance(metrics, str) or not metrics:
+        raise InputError(f"metrics {metrics!r}: expected at least one, as in ['soft_nc', 'saco']")
+    if strange := [name for name in metrics if name not in METRICS]:
+        raise unknown("metric", strange[0], METRICS)
+    chosen = [name for name, one in FAMILIES.items() if one.directions.keys() & set(metrics)]
+    if not has_gold and (needy := [FAMILIES[name] for name in chosen if FAMILIES[name].needs_gold]):
+        raise InputError(f"{', '.join(needy[0].directions)} compare with what people marked: give gold, bool [B, F]")
+    return chosen
+
+
+def alike(n_features: Tensor, groups: int) -> Iterator[tuple[list[int], int]]:
+    """Inputs that metrics treat alike: with the same number of groups, which is given, and the same way to bounds."""
+    if groups < 1:
+        raise InputError(f"groups {groups}: expected at least one")
+    sizes = [(min(n, groups), n <= EXACT_UP_TO) for n in n_features.tolist()]
+    for size in sorted(set(sizes)):
+        yield [b for b, own in enumerate(sizes) if own == size], size[0]
+
+
+def check_scores(name: str, scores: Tensor, mask: Tensor) -> None:
+    """InputError where scores from elsewhere do not fit inputs with the features `mask` [B, F]."""
+    if scores.shape != mask.shape:
+        raise InputError(
+            f"scores of {name!r} have shape {tuple(scores.shape)}: expected [B, F] = {list(mask.shape)}, one score a "
+            "feature and anything beyond an input's features"
+        )
+    checked_mask(scores, mask.to(scores.device))

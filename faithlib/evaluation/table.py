@@ -18,11 +18,10 @@ from torch import Tensor, nn
 from tqdm.auto import tqdm
 
 from faithlib.attribution import Row, attribute, attribute_rows
-from faithlib.catalogue import FAMILIES, METRICS
-from faithlib.errors import InputError, unknown
-from faithlib.evaluation.measures import EXACT_UP_TO, MEASURES, Asked, Options
+from faithlib.catalogue import METRICS
+from faithlib.errors import InputError
+from faithlib.evaluation.measures import MEASURES, Asked, Options, alike, check_scores, families_of
 from faithlib.inputs import ImageInputs, Inputs, TextInputs
-from faithlib.masks import checked_mask
 from faithlib.perturb import Perturber, costs
 
 DEFAULT_METHODS = {
@@ -73,11 +72,11 @@ def evaluate(
     """
     inputs = _opened(model, inputs, tokenizer)
     named = _named(methods, inputs)
-    families = _families(metrics, gold)
+    families = families_of(metrics, has_gold=gold is not None)
     mask = inputs.feature_mask
     for name, what in named.items():
         if isinstance(what, Tensor):
-            _check_scores(name, what, mask)
+            check_scores(name, what, mask)
     if gold is not None and (gold.dtype != torch.bool or gold.shape != mask.shape):
         raise InputError(f"gold is {gold.dtype} {tuple(gold.shape)}: expected bool [B, F] = {list(mask.shape)}")
     if gold_size is None:
@@ -89,7 +88,7 @@ def evaluate(
     found: list[pd.DataFrame] = []
     asked_all: list[Perturber] = []
     with tqdm(total=len(inputs) * len(named), unit="attribution", delay=3, leave=False, disable=None) as bar:
-        for rows, own_groups in _alike(mask.sum(dim=1), groups):
+        for rows, own_groups in alike(mask.sum(dim=1), groups):
             part = inputs[rows]
             asked = _asked(Perturber(model, part, erase=erase), replace(options, groups=own_groups), gold, rows)
             asked_all.append(asked.perturber)
@@ -154,38 +153,6 @@ def _named(
     if not isinstance(methods, Mapping):
         methods = {what if isinstance(what, str) else what.name: what for what in methods}
     return {name: Row(what) if isinstance(what, str) else what for name, what in methods.items()}
-
-
-def _families(metrics: Sequence[str] | None, gold: Tensor | None) -> list[str]:
-    """The families to compute: those of the metrics, or all that can be."""
-    if metrics is None:
-        return [name for name, one in FAMILIES.items() if one.is_default and (gold is not None or not one.needs_gold)]
-    if isinstance(metrics, str) or not metrics:
-        raise InputError(f"metrics {metrics!r}: expected at least one, as in ['soft_nc', 'saco']")
-    if strange := [name for name in metrics if name not in METRICS]:
-        raise unknown("metric", strange[0], METRICS)
-    chosen = [name for name, one in FAMILIES.items() if one.directions.keys() & set(metrics)]
-    if gold is None and (needy := [FAMILIES[name] for name in chosen if FAMILIES[name].needs_gold]):
-        raise InputError(f"{', '.join(needy[0].directions)} compare with what people marked: give gold, bool [B, F]")
-    return chosen
-
-
-def _check_scores(name: str, scores: Tensor, mask: Tensor) -> None:
-    if scores.shape != mask.shape:
-        raise InputError(
-            f"scores of {name!r} have shape {tuple(scores.shape)}: expected [B, F] = {list(mask.shape)}, one score a "
-            "feature and anything beyond an input's features"
-        )
-    checked_mask(scores, mask.to(scores.device))
-
-
-def _alike(n_features: Tensor, groups: int) -> Iterator[tuple[list[int], int]]:
-    """Inputs that metrics treat alike: with the same number of groups, which is given, and the same way to bounds."""
-    if groups < 1:
-        raise InputError(f"groups {groups}: expected at least one")
-    sizes = [(min(n, groups), n <= EXACT_UP_TO) for n in n_features.tolist()]
-    for size in sorted(set(sizes)):
-        yield [b for b, own in enumerate(sizes) if own == size], size[0]
 
 
 def _asked(perturber: Perturber, options: Options, gold: Tensor | None, rows: list[int]) -> Asked:

@@ -51,7 +51,7 @@ from faithbook.own.pages import FLOOR, listed
 from faithbook.results import figures, resampling, tables
 from faithbook.results.labels import label
 from faithlib.catalogue import FAMILIES
-from faithlib.evaluation import DEFAULT_METHODS, evaluate
+from faithlib.evaluation import DEFAULT_METHODS, count_rows, evaluate
 
 run = start_run(
     "own_text_model",
@@ -107,9 +107,10 @@ asked = listed(methods, DEFAULT_METHODS["text"])
 names, left_out = fitting_methods(list(dict.fromkeys([*asked, FLOOR])), classifier, brought.inputs)
 wanted = listed(metrics)
 options = {"draws": draws, "groups": groups}
-ahead = estimate(classifier, brought, names, wanted, **options)
+erased = None if erase == "default" else erase
+ahead = estimate(classifier, brought, names, wanted, erase=erased, **options)
 Markdown(
-    f"Methods: {', '.join(label(name) for name in names)}. At most {ahead.rows:,} erased rows for the metrics and "
+    f"Methods: {', '.join(label(name) for name in names)}. At most {ahead.rows:,} rows for the metrics and "
     f"{ahead.passes:,} forward passes for the explanations, about {ahead.seconds:.0f} seconds and "
     f"{amount(ahead.bytes)} of the {amount(ahead.free)} that are free."
     + "".join(f"\n- Left out: {label(name)}. {reason}" for name, reason in left_out.items())
@@ -121,7 +122,6 @@ Markdown(
 # The tint follows the score, min-max scaled in each text and method: compare patterns, not shades.
 
 # %%
-erased = None if erase == "default" else erase
 scores, spent = pages.explain(names, classifier, brought.inputs, erase=erased)
 
 
@@ -204,16 +204,20 @@ tables.table(
 )
 
 # %%
+counted = count_rows(
+    classifier.model, brought.inputs, methods=scores, metrics=wanted, gold=brought.gold, erase=erased, **options
+)
 tables.table(
     pd.DataFrame(
         [
-            {"metrics": ", ".join(map(label, FAMILIES[family].directions)), "erased rows, at most": rows}
-            for family, rows in ahead.alone.items()
+            {"metrics": ", ".join(map(label, FAMILIES[family].directions)), "rows": rows}
+            for family, rows in counted.alone.items()
         ]
     ),
     run,
     "own_text_rows",
-    caption="Measuring: rows that metrics would ask for alone, all methods and texts; one line shares its rows",
+    caption="Measuring: rows that each line's metrics would run alone, all methods and texts, unerased ones too"
+    + ("" if counted.is_exact else "; of NAOPC, whose search goes where the answers lead, at most"),
 )
 
 # %%
@@ -268,7 +272,7 @@ with TemporaryDirectory() as folder:
         path.write_text(content, encoding="utf-8")
         attempts[name] = pages.refusal(lambda path=path: load_texts(path, classifier), hidden=f"{folder}/")
 attempts["little_memory"] = pages.refusal(
-    lambda: estimate(classifier, brought, names, wanted, **options, free=ahead.bytes)
+    lambda: estimate(classifier, brought, names, wanted, erase=erased, **options, free=ahead.bytes)
 )
 what = {
     "no_text": "A file whose texts stand in another column",

@@ -1,0 +1,123 @@
+"""How many rows `evaluate` will run, counted without the model: its own scheduler, memo and keys, answers made up.
+
+Shape letters: B inputs, F features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from faithlib.bounds import Bounds, exact_bounds, most_rows
+from faithlib.catalogue import FAMILIES
+from faithlib.evaluation.measures import EXACT_UP_TO, MEASURES, Asked, Options, alike, check_scores, families_of
+from faithlib.inputs import Inputs
+from faithlib.perturb import Perturber
+from faithlib.perturbations import Perturbation, Rows
+
+
+class RowCounter(Perturber):
+    """A `Perturber` that counts: every row has its slot in the memo, and an answer that no model was asked for.
+
+    `rows` [B]: those that a `Perturber` would run, by input (of equal inputs, the first). The answers themselves, two
+    classes equally probable, say nothing.
+    """
+
+    def __init__(self, model: nn.Module, inputs: Inputs, *, erase: str | None = None) -> None:
+        self.rows = np.zeros(len(inputs), dtype=np.int64)
+        super().__init__(model, inputs, erase=erase)
+
+    def _run(self, perturbation: Perturbation, rows: Rows, slots: NDArray[np.int64]) -> None:
+        self._memo.put(slots, torch.zeros(len(slots), 2, device=self.device))
+        self.rows += np.bincount(self._same_as[rows.index], minlength=len(self.rows))
+
+
+@dataclass(frozen=True)
+class _Counted(Asked):
+    """What is asked of a `RowCounter`."""
+
+    perturber: RowCounter
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """A beam goes where the answers lead, and these are made up: the most rows that it can take are counted."""
+        if self.has_exact_bounds:
+            return exact_bounds(self.perturber)
+        sizes = self.present.sum(dim=1)
+        self.perturber.rows += np.array([most_rows(n, width=self.options.beam) for n in sizes.tolist()])
+        nothing = torch.zeros_like(sizes)
+        return Bounds(nothing, nothing, nothing, nothing, nothing, nothing, nothing)
+
+
+@dataclass(frozen=True)
+class RowCount:
+    """Rows of the model, the unperturbed inputs among them: all `together`, of `each` input, and of each family if it
+    were evaluated `alone`.
+
+    `is_exact`: this is what will run. False where a beam has to search bounds of AOPC (NAOPC of inputs with many
+    features), whose rows depend on the answers: no more than these will run.
+    """
+
+    each: tuple[int, ...]
+    alone: Mapping[str, int]
+    is_exact: bool
+
+    @property
+    def together(self) -> int:
+        return sum(self.each)
+
+
+def count_rows(
+    model: nn.Module,
+    inputs: Inputs,
+    *,
+    methods: Mapping[str, Tensor],
+    metrics: Sequence[str] | None = None,
+    gold: Tensor | None = None,
+    erase: str | None = None,
+    draws: int = 4,
+    seed: int = 0,
+    groups: int = 10,
+    beam: int = 3,
+) -> RowCount:
+    """The rows that `evaluate` will run for scores [B, F] by name; the other arguments and errors are as there.
+
+    Explaining takes rows of its own: with names of methods in place of scores `evaluate` runs these as well. No method
+    at all ({}) counts what is asked about no attribution: the inputs themselves, and bounds of AOPC.
+    """
+    families = families_of(metrics, has_gold=gold is not None)
+    inputs = inputs.to(next(model.parameters()).device)
+    for name, scores in methods.items():
+        check_scores(name, scores, inputs.feature_mask)
+    options = Options(draws=draws, seed=seed, groups=groups, beam=beam, gold_size=1)
+
+    sizes = inputs.feature_mask.sum(dim=1)
+
+    def rows_of(chosen: Sequence[str]) -> tuple[int, ...]:
+        found = np.zeros(len(inputs), dtype=np.int64)
+        for rows, own_groups in alike(sizes, groups):
+            counter = RowCounter(model, inputs[rows], erase=erase)
+            asked = _Counted(counter, replace(options, groups=own_groups), None)
+            given = [scores[rows, : asked.present.shape[1]].to(counter.device) for scores in methods.values()]
+            _ask(asked, chosen, given)
+            found[rows] = counter.rows
+        return tuple(found.tolist())
+
+    searched = any(FAMILIES[name].needs_bounds for name in families) and int(sizes.max()) > EXACT_UP_TO
+    return RowCount(rows_of(families), {name: sum(rows_of([name])) for name in families}, not searched)
+
+
+def _ask(asked: Asked, families: Sequence[str], given: Sequence[Tensor]) -> None:
+    """Ask all that these families ask about these attributions."""
+    if any(FAMILIES[name].needs_bounds for name in families):
+        _ = asked.bounds
+    for scores in given:
+        for name in families:
+            if FAMILIES[name].asks_model:
+                MEASURES[name](asked, scores)

@@ -1,0 +1,127 @@
+"""Rows are counted without the model, and the count is what then runs."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from bag_model import Bag
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor, nn
+from toy_models import image_inputs, text_inputs, text_model, vision_model
+
+from faithlib.bounds import beam_bounds, exact_bounds, most_rows
+from faithlib.catalogue import FAMILIES, METRICS
+from faithlib.errors import InputError
+from faithlib.evaluation import count_rows, evaluate
+from faithlib.inputs import ImageInputs, Inputs
+from faithlib.perturb import SetFunction
+
+BAG = Bag()
+READER = text_model("bert")
+SEER = vision_model()
+ERASURES = {"texts": ("zero", "mask", "delete"), "pictures": ("mean", "blur")}
+OPTIONS = {"draws": 2, "groups": 3}
+
+
+def inputs_of(kind: str) -> tuple[nn.Module, Inputs]:
+    """Inputs of which two are equal, and texts of one, two and more than ten features among them."""
+    if kind == "pictures":
+        return SEER, image_inputs()[[0, 1, 0, 2]]
+    return READER, text_inputs(READER, (16, 9, 4, 3, 9))[[0, 1, 2, 1, 3, 4]]
+
+
+def scores_of(inputs: Inputs) -> dict[str, Tensor]:
+    """Two attributions without ties, one with many, one that is constant."""
+    generator = torch.Generator().manual_seed(0)
+    first, second = (torch.rand(inputs.feature_mask.shape, generator=generator) for _ in range(2))
+    return {"first": first, "second": second, "tied": (3 * first).round(), "constant": torch.ones_like(first)}
+
+
+def ran(model: nn.Module, inputs: Inputs, **given: object) -> int:
+    return evaluate(model, inputs, **given).attrs["costs"]["rows_run"]
+
+
+@pytest.mark.parametrize(("kind", "erase"), [(kind, one) for kind, all_ in ERASURES.items() for one in all_])
+def test_the_count_is_what_every_family_runs(kind: str, erase: str) -> None:
+    model, inputs = inputs_of(kind)
+    methods = scores_of(inputs)
+    gold = inputs.feature_mask & (methods["first"] > 0.5)
+    for name, family in FAMILIES.items():
+        given = {"methods": methods, "metrics": list(family.directions), "erase": erase, "gold": gold, **OPTIONS}
+        found = count_rows(model, inputs, **given)
+        assert found.alone == {name: found.together}
+        if family.needs_bounds and kind == "texts":  # 14 features are searched by a beam
+            assert not found.is_exact
+            assert 0.5 * found.together < ran(model, inputs, **given) <= found.together, name
+        else:
+            assert found.is_exact
+            assert ran(model, inputs, **given) == found.together, name
+
+
+@pytest.mark.parametrize(("kind", "erase"), [("texts", "zero"), ("texts", "pad"), ("pictures", "mean")])
+def test_the_count_is_what_all_families_run_together(kind: str, erase: str) -> None:
+    model, inputs = inputs_of(kind)
+    given = {"methods": scores_of(inputs), "erase": erase, **OPTIONS}
+    if kind == "pictures":
+        given["metrics"] = [name for family in FAMILIES.values() if not family.needs_gold for name in family.directions]
+    found = count_rows(model, inputs, **given)
+    assert ran(model, inputs, **given) == found.together == sum(found.each) < sum(found.alone.values())
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    lengths=st.lists(st.integers(3, 14), min_size=1, max_size=5).map(tuple),
+    erase=st.sampled_from(["zero", "mask"]),
+    draws=st.integers(1, 3),
+    groups=st.integers(1, 12),
+    seed=st.integers(0, 99),
+)
+def test_the_count_holds_for_any_sizes_and_options(lengths, erase, draws, groups, seed) -> None:
+    inputs = BAG.texts(lengths)
+    generator = torch.Generator().manual_seed(seed)
+    scores = {name: torch.randint(0, 9, inputs.feature_mask.shape, generator=generator).float() for name in "ab"}
+    given = {"methods": scores, "erase": erase, "draws": draws, "groups": groups, "seed": seed}
+    assert ran(BAG, inputs, **given) == count_rows(BAG, inputs, **given).together
+
+
+def test_counting_asks_the_model_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    inputs = BAG.texts((16, 9, 6))
+    monkeypatch.setattr(BAG, "forward", lambda *_, **__: pytest.fail("the model was asked"))
+    found = count_rows(BAG, inputs, methods={"mine": torch.rand(inputs.feature_mask.shape)}, metrics=list(METRICS)[:11])
+    assert found.together > len(inputs)
+
+
+def test_no_method_asks_for_the_inputs_and_their_bounds_alone() -> None:
+    inputs = BAG.texts((8, 7, 6))
+    assert count_rows(BAG, inputs, methods={}).together == len(inputs)
+    searched = count_rows(BAG, inputs, methods={}, metrics=["naopc_morf"])
+    assert searched.each == (2**6, 2**5, 2**4)
+
+
+def test_scores_that_do_not_fit_are_refused_before_anything_is_counted() -> None:
+    with pytest.raises(InputError, match=r"scores of 'mine' have shape \(2, 2\)"):
+        count_rows(BAG, BAG.texts((8, 7)), methods={"mine": torch.ones(2, 2)})
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    n=st.integers(1, 9),
+    width=st.integers(1, 6),
+    seed=st.integers(0, 999),
+    variant=st.sampled_from(["merged", "released"]),
+)
+def test_no_beam_answers_more_sets_than_most_rows_says(n: int, width: int, seed: int, variant: str) -> None:
+    values = torch.rand(2**n, dtype=torch.double, generator=torch.Generator().manual_seed(seed))
+    weights = 2 ** torch.arange(n)
+    function = SetFunction(lambda keep: values[(keep * weights).sum(dim=1)], n)
+    rows = int(beam_bounds(function, width=width, variant=variant).rows)
+    assert rows == function.stats.rows_run <= most_rows(n, width=width) + 1  # the unperturbed input
+    assert most_rows(n, width=2**n) + 1 == int(exact_bounds(function).rows)
+
+
+def test_pictures_with_many_cells_are_counted_too() -> None:
+    inputs = ImageInputs.from_pixels(torch.randn(2, 3, 8, 8, generator=torch.Generator().manual_seed(1)), patch=2)
+    scores = {"mine": torch.rand(inputs.feature_mask.shape, generator=torch.Generator().manual_seed(2))}
+    given = {"methods": scores, "metrics": ["aopc_morf", "saco", "nc"]}
+    assert ran(SEER, inputs, **given) == count_rows(SEER, inputs, **given).together
