@@ -124,7 +124,8 @@ def page(job: Job) -> bytes:
 
 def _source_digest(source: Path) -> str:
     total = hashlib.sha256()
-    for path in sorted([*_prose(source), *(source / "executed").rglob("*"), root() / "_config.yml"]):
+    library = (root() / "faithlib").rglob("*.py")  # its docstrings are the reference
+    for path in sorted([*_prose(source), *(source / "executed").rglob("*"), root() / "_config.yml", *library]):
         if path.is_file():
             total.update(f"{path.relative_to(root())}\0".encode())
             total.update(path.read_bytes())
