@@ -72,7 +72,10 @@ def test_every_entry_of_the_table_of_contents_is_a_page(html: Path, pages: dict[
 def test_pages_have_one_title_and_nothing_left_to_write(pages: dict[str, Page]) -> None:
     for name, page in pages.items():
         assert page.headings == 1, name
-        assert not re.search(LEFT_TO_WRITE, "".join(page.words)), name
+        words = "".join(page.words)
+        if name.startswith("api/"):  # examples there show errors of the library's own
+            words = re.sub(r"Traceback \(most recent call last\):\s+faithlib\.errors\.", "", words)
+        assert not re.search(LEFT_TO_WRITE, words), name
 
 
 def test_no_page_loads_anything_from_elsewhere(pages: dict[str, Page]) -> None:
