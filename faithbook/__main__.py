@@ -17,11 +17,29 @@ from typing import Any
 
 import yaml
 
-from faithbook.engine.build import build, run_job
+from faithbook.engine.build import build, end_kernels, run_job
 from faithbook.engine.pages import READER_PROFILE, book
 from faithbook.engine.plan import Job, make_job, plan, trainings
 from faithbook.engine.profiles import find_profile
 from faithlib.errors import FaithlibError, InputError
+
+_ENDS = (signal.SIGTERM, signal.SIGINT)
+
+
+class _Told(BaseException):
+    """This process was told to stop."""
+
+
+def _tell(number: int, _: object) -> None:
+    for one in _ENDS:
+        signal.signal(one, signal.SIG_IGN)  # once is enough: the end must not be disturbed
+    end_kernels()
+    raise _Told(number)
+
+
+def _stopped(number: int) -> int:
+    print("\nstopped; what is done stays done, and the same command goes on from there", file=sys.stderr)
+    return 128 + number
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -68,7 +86,8 @@ def _report(job: Job) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; errors of faithlib end it with their message and status 1."""
     options = _parser().parse_args(arguments)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # as an exception, so that children are told to stop too
+    for one in _ENDS:
+        signal.signal(one, _tell)  # as an exception, so that what runs below is told to stop too
     try:
         find_profile(options.profile)
         if options.verb == "run":
@@ -90,6 +109,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except FaithlibError as error:
         print(f"faithlib: {error}", file=sys.stderr)
         return 1
+    except _Told as told:
+        return _stopped(told.args[0])
     return 0
 
 

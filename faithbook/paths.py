@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from pathlib import Path
 
@@ -10,7 +11,12 @@ from faithlib.errors import DataError
 
 def root() -> Path:
     """The repository: where `notebooks/`, `data/` and `book/` are (`FAITHLIB_HOME` names another one)."""
-    return Path(os.environ.get("FAITHLIB_HOME") or Path(__file__).resolve().parent.parent).resolve()
+    return _resolved(os.environ.get("FAITHLIB_HOME") or __file__.rpartition(f"{os.sep}faithbook{os.sep}")[0])
+
+
+@functools.cache  # it is asked for thousands of times in one plan
+def _resolved(folder: str) -> Path:
+    return Path(folder).resolve()
 
 
 def checked_root() -> Path:
@@ -36,3 +42,8 @@ def reference_dir() -> Path:
 def checkpoints_dir() -> Path:
     """The checkpoints that come with the repository, and where `make train` puts them."""
     return checked_root() / "data" / "checkpoints"
+
+
+def raw_dir() -> Path:
+    """The folder of fetched files: `FAITHLIB_DATA`, or `data/raw`."""
+    return Path(os.environ.get("FAITHLIB_DATA") or checked_root() / "data" / "raw")

@@ -18,6 +18,8 @@ import pytest
 import torch
 from browser import chromium
 
+from faithbook.declared import declare
+
 torch.set_num_threads(1)
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -43,6 +45,12 @@ def html() -> Path:
     done = subprocess.run(line, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"the smoke book did not build:\n{done.stdout}\n{done.stderr}"
     return ROOT / "data" / "results" / "smoke" / "book" / "_build" / "html"
+
+
+@pytest.fixture(autouse=True)
+def outside_a_run() -> None:
+    """No test finds itself in a run that another began and did not end."""
+    declare(None)
 
 
 @pytest.fixture

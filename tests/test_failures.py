@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 import tiny
 
@@ -213,3 +214,54 @@ def test_a_folder_that_lost_its_manifest_is_made_again(built: Path) -> None:
     done = tiny.call(built, "build", "--profile", "smoke")
     assert done.returncode == 0, done.stderr
     assert job.done
+
+
+def below(process: psutil.Process) -> list[psutil.Process]:
+    """All that a build has started: scheduler, notebooks, kernels."""
+    return process.children(recursive=True)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+@pytest.mark.parametrize("whole_group", [False, True])  # Ctrl-C at a terminal reaches all processes, a kill one
+def test_a_build_told_to_stop_ends_at_once_and_leaves_nothing_behind(
+    home: Path, number: signal.Signals, code: int, whole_group: bool
+) -> None:
+    for name in ("wait-bbc", "wait-movie"):
+        (home / name).touch()
+    line, environment = tiny.command(home, "book", "--profile", "smoke", "--cores", "2")
+    with (home / "said").open("w") as stream:
+        process = subprocess.Popen(line, env=environment, stdout=stream, stderr=stream, start_new_session=True)
+    until(lambda: len(calls(home)) == 2)
+    started = below(psutil.Process(process.pid))
+    assert len(started) >= 5  # Snakemake, two notebooks, two kernels
+    begun = time.monotonic()
+    (os.killpg if whole_group else os.kill)(process.pid, number)
+    assert process.wait(timeout=20) == code
+    assert time.monotonic() - begun < 10
+    _, alive = psutil.wait_procs(started, timeout=2)
+    assert not alive
+    said = (home / "said").read_text()
+    assert "stopped; what is done stays done" in said
+    assert "Traceback" not in said
+    assert not plan("smoke")[0].done
+
+    for name in ("wait-bbc", "wait-movie"):
+        (home / name).unlink()
+    again = tiny.call(home, "build", "--profile", "smoke")
+    assert again.returncode == 0, again.stderr
+
+
+def test_one_notebook_told_to_stop_takes_its_kernel_with_it(home: Path) -> None:
+    (home / "wait-movie").touch()
+    source = str(home / "notebooks" / "compute" / "count.py")
+    line, environment = tiny.command(home, "run", source, "--profile", "smoke")
+    process = subprocess.Popen(line, env=environment, stderr=subprocess.PIPE, text=True)
+    until(lambda: "begin movie" in calls(home))
+    started = below(psutil.Process(process.pid))
+    assert started
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert "Traceback" not in said
+    assert not psutil.wait_procs(started, timeout=2)[1]
+    assert not list((home / "data").rglob("*.tmp"))

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
-from tiny import finish
+from tiny import REPOSITORY, finish
 
 from faithbook.engine import digests
-from faithbook.engine.digests import code_digest, tree_digest
+from faithbook.engine.digests import Library, tree_digest
 from faithbook.engine.pages import stage
-from faithbook.engine.plan import _brought, _checkpoints, make_job, notebook_parameters, plan
+from faithbook.engine.plan import Job, _brought, _Planner, make_job, notebook_parameters, plan
 from faithbook.engine.profiles import find_profile, settings_of, table
 from faithbook.engine.run import load, load_manifests, start_run
 from faithbook.paths import root
@@ -137,7 +139,6 @@ def test_run_ids_change_with_what_the_results_depend_on_and_nothing_else(home: P
         (profiles, "inputs: 3", "inputs: 4"),
         (source, "time.sleep(0.05)", "time.sleep(0.06)"),
         (home / "requirements.lock", "", "torch==0"),
-        (home / "data" / "sources.toml", "", "[movie]"),
     ]
     for path, old, new in changes:
         text = path.read_text()
@@ -146,56 +147,229 @@ def test_run_ids_change_with_what_the_results_depend_on_and_nothing_else(home: P
         path.write_text(text)
         assert ids() == before
 
-    checkpoint = home / "data" / "checkpoints" / "adapter.safetensors"
-    checkpoint.parent.mkdir(parents=True)
-    checkpoint.write_bytes(b"weights")
-    assert all(value != before[label] for label, value in ids().items())
-    checkpoint.unlink()
 
-    published = home / "data" / "published" / "table.csv"
-    published.parent.mkdir(parents=True)
-    published.write_text("a\n1\n")
-    assert {label for label, value in ids().items() if value != before[label]} == {"report"}
+def declared(
+    home: Path, loads: str, models: str = "{movie: 'local:text/movie-seed{seed}', bbc: 'hf:somewhere'}"
+) -> None:
+    """Let the computation of the tiny study load something, of two adapters and a hub model that there are."""
+    path = home / "notebooks" / "profiles.yaml"
+    text = path.read_text().replace("      count: {d", f"      tiny: {{models: {models}}}\n      count: {{d")
+    path.write_text(
+        text.replace("count: {over", f"count: {{loads: {loads}, over") + "data:\n  texts: [words, data/a.txt]\n"
+    )
+    (home / "data" / "sources.toml").write_text(
+        '[words]\nfile = "w"\nsha256 = "1"\n[others]\nfile = "o"\nsha256 = "2"\n'
+    )
+    (home / "data" / "a.txt").write_text("a")
+    for name in ("movie-seed0", "movie-seed1", "section-seed0"):
+        folder = home / "data" / "checkpoints" / "text" / name
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "adapter.safetensors").write_bytes(b"weights")
+
+
+def changed(before: dict[str, str], profile: str = "smoke") -> set[str]:
+    """The jobs that have another id than before."""
+    return {label for label, run in ids(profile).items() if run != before[label]}
 
 
 def test_a_checkpoint_counts_for_the_runs_that_load_it(home: Path) -> None:
-    profiles = home / "notebooks" / "profiles.yaml"
-    models = "models: {movie: 'local:text/movie-seed{seed}', bbc: 'hf:somewhere'}"
-    text = profiles.read_text().replace("      count: {d", f"      tiny: {{{models}}}\n      count: {{d")
-    profiles.write_text(text)
+    declared(home, "['models.{dataset}']")
+    before = ids("laptop")
     adapters = home / "data" / "checkpoints" / "text"
-    for name in ("movie-seed0", "section-seed0"):
-        (adapters / name).mkdir(parents=True)
-        (adapters / name / "adapter.safetensors").write_bytes(b"weights")
-    before = ids()
     (adapters / "section-seed0" / "adapter.safetensors").write_bytes(b"others")
-    assert {label for label, run in ids().items() if run == before[label]} == {"count movie 0"}
+    assert not changed(before, "laptop")
+    (adapters / "movie-seed1" / "adapter.safetensors").write_bytes(b"others")
+    assert changed(before, "laptop") == {"count movie 1", "report"}
+
+
+def test_a_source_counts_by_its_own_digests(home: Path) -> None:
+    declared(home, "[texts]")
+    listed = home / "data" / "sources.toml"
     before = ids()
-    (adapters / "movie-seed0" / "adapter.safetensors").write_bytes(b"others")
-    assert ids()["count movie 0"] != before["count movie 0"]
+    edit(listed, '"2"', '"3"')
+    assert not changed(before)
+    edit(listed, '"1"', '"3"')
+    assert changed(before) == set(before)
+    before = ids()
+    (home / "data" / "a.txt").write_text("b")
+    assert changed(before) == set(before)
+
+
+def test_a_source_without_digests_counts_by_what_lies_there(home: Path) -> None:
+    declared(home, "[texts]")
+    (home / "data" / "sources.toml").write_text('[words]\nkind = "manual"\nfile = "w"\n')
+    before = ids()
+    file = home / "data" / "raw" / "words" / "w"
+    file.parent.mkdir(parents=True)
+    file.write_text("one")
+    assert changed(before) == set(before)
+
+
+def test_an_optional_source_counts_by_being_there(home: Path) -> None:
+    declared(home, "[texts]")
+    (home / "data" / "sources.toml").write_text('[words]\nfile = "w"\nsha256 = "1"\noptional = true\n')
+    before = ids()
+    file = home / "data" / "raw" / "words" / "w"
+    file.parent.mkdir(parents=True)
+    file.write_text("one")
+    assert changed(before) == set(before)
+
+
+def test_the_encoder_of_an_adapter_counts_too(home: Path) -> None:
+    declared(home, "['local:text/movie-seed0']")
+    (home / "data" / "checkpoints" / "text" / "movie-seed0" / "card.json").write_text('{"encoder": "texts"}')
+    assert plan("smoke")[0].loads == ("local:text/movie-seed0", "words", "data/a.txt")
+
+
+@pytest.mark.parametrize(
+    ("loads", "models", "error", "message"),
+    [
+        (
+            "['local:text/movie-seed7']",
+            "{}",
+            DataError,
+            r"count loads local:text/movie-seed7, but there is no ",
+        ),
+        ("['models.{dataset}']", "{}", InputError, r"count loads 'models.\{dataset\}', but its settings hold nothing"),
+        ("['models.{datset}']", "{}", UnknownNameError, "did you mean 'dataset'"),
+        ("[text]", "{}", UnknownNameError, "unknown data set, encoder or gold that count loads 'text': did you mean"),
+        ("['hf:data/checkpoints/paper/x']", "{}", DataError, "there is no folder data/checkpoints/paper/x"),
+    ],
+)
+def test_what_is_not_there_is_named(home: Path, loads: str, models: str, error: type[Exception], message: str) -> None:
+    declared(home, loads, models)
+    with pytest.raises(error, match=message):
+        plan("smoke")
+
+
+def test_a_file_that_is_not_there_is_named(home: Path) -> None:
+    declared(home, "[texts]")
+    (home / "data" / "a.txt").unlink()
+    with pytest.raises(DataError, match=r"data/a\.txt is not there, but results depend on it"):
+        plan("smoke")
+
+
+def test_settings_of_another_notebook_and_alternatives(home: Path) -> None:
+    declared(home, "['models.section|models.movie', count.inputs]")
+    (home / "notebooks" / "profiles.yaml").write_text(
+        (home / "notebooks" / "profiles.yaml").read_text().replace("inputs: 3}", "inputs: texts}")
+    )
+    assert plan("smoke")[0].loads == ("local:text/movie-seed0", "words", "data/a.txt")
+
+
+def test_each_job_of_a_plan_is_made_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    make = _Planner._make
+
+    def counted(planner: _Planner, source: Path, given: Mapping[str, Any]) -> Job:
+        made.append(source.stem)
+        return make(planner, source, given)
+
+    monkeypatch.setattr(_Planner, "_make", counted)
+    assert len(plan("laptop")) == len(made) == 5
+    monkeypatch.setenv("FAITHLIB_HOME", str(REPOSITORY))
+    made.clear()
+    assert len(plan("laptop")) == len(made) > 50
+
+
+# --- what a report names ---------------------------------------------------------------------------------------------
+
+
+def test_a_report_depends_on_the_tables_it_names(home: Path) -> None:
+    source = home / "notebooks" / "report" / "report.py"
+    edit(source, "# %%\nrun.provenance", '# %%\nhas_reference("mine"), f"page_{1}"\n\n# %%\nrun.provenance')
+    places = {
+        name: home / "data" / folder / f"{name}.csv"
+        for folder, names in {"published": ("page_1", "other_1"), "reference/full": ("mine", "theirs")}.items()
+        for name in names
+    }
+    before = ids()
+    for name in ("theirs", "other_1"):
+        places[name].parent.mkdir(parents=True, exist_ok=True)
+        places[name].write_text("a\n1\n")
+        assert not changed(before)
+    for name in ("mine", "page_1"):
+        places[name].write_text("a\n1\n")
+        assert changed(before) == {"report"}
+        before = ids()
+
+
+# --- code ------------------------------------------------------------------------------------------------------------
+
+
+def package(folder: Path, files: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A faithlib of these modules takes the place of ours."""
+    for name, text in files.items():
+        path = folder / "faithlib" / f"{name}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    monkeypatch.setattr(digests, "_PACKAGES", folder)
 
 
 def test_code_digest_follows_imports_and_ignores_comments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    package = tmp_path / "faithlib"
-    package.mkdir()
     files = {
         "__init__": "",
         "masks": "from faithlib.ties import rank\n",
         "ties": "rank = 1\n",
         "figures": "x = 1\n",
     }
-    for name, text in files.items():
-        (package / f"{name}.py").write_text(text)
-    monkeypatch.setattr(digests, "_PACKAGES", tmp_path)
+    package(tmp_path, files, monkeypatch)
     code = "from faithlib.masks import top\n"
-    before = code_digest(code)
-    (package / "figures.py").write_text("x = 2\n")
-    (package / "ties.py").write_text('"""What."""\n# why\nrank  =  1\n')
-    code_digest.cache_clear()
-    assert code_digest(code) == before
-    (package / "ties.py").write_text("rank = 2\n")
-    code_digest.cache_clear()
-    assert code_digest(code) != before
+    before = Library().code(code)
+    assert before.modules == {"faithlib.masks", "faithlib.ties"}
+    (tmp_path / "faithlib" / "figures.py").write_text("x = 2\n")
+    (tmp_path / "faithlib" / "ties.py").write_text('"""What."""\n# why\nrank  =  1\n')
+    assert Library().code(code) == before
+    (tmp_path / "faithlib" / "ties.py").write_text("rank = 2\n")
+    assert Library().code(code).digest != before.digest
+
+
+@pytest.mark.parametrize(
+    ("code", "reached"),
+    [
+        ("from faithlib.metrics import one", {"metrics.first"}),
+        ("from faithlib.metrics import first", {"metrics.first"}),
+        ("from faithlib.metrics.first import one", {"metrics.first"}),
+        ("from faithlib.metrics import lazy", {"metrics.second", "base"}),
+        ("from faithlib.metrics import own", {"metrics", "metrics.first", "metrics.second", "base"}),
+        ("from faithlib import metrics", {"metrics", "metrics.first", "metrics.second", "base"}),
+        ("import faithlib.metrics as m", {"metrics", "metrics.first", "metrics.second", "base"}),
+        ("def f():\n    from faithlib.metrics import one", {"metrics.first"}),
+        ("from faithlib import evaluate", {"base"}),
+        ("import numpy", set()),
+    ],
+)
+def test_a_face_is_looked_through(
+    code: str, reached: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    face = """
+from typing import TYPE_CHECKING
+from faithlib.metrics.first import one
+if TYPE_CHECKING:
+    from faithlib.metrics.second import two as lazy
+own = 3
+"""
+    files = {
+        "__init__": "from faithlib.base import evaluate",
+        "base": "evaluate = 1",
+        "metrics/__init__": face,
+        "metrics/first": "one = 1",
+        "metrics/second": "from faithlib.base import evaluate\ntwo = 2",
+    }
+    package(tmp_path, files, monkeypatch)
+    assert Library().code(code).modules == {f"faithlib.{name}" for name in reached}
+
+
+def test_words_of_code_are_the_tables_it_may_name() -> None:
+    code = """
+'''said_of_the_code'''
+load("soft_table2", reference=True)
+for n in (1, 2):
+    table(f"crosslingual_table{n}")
+f"{n}"
+"two words"
+"""
+    assert Library().code(code).words == {"soft_table2", "crosslingual_table", "crosslingual_table*"}
 
 
 # --- inside a notebook -----------------------------------------------------------------------------------------------
@@ -324,10 +498,3 @@ def test_a_run_depends_on_the_files_that_its_parameters_name(tmp_path, monkeypat
     own.write_text("text\ntwo\n")
     assert _brought({"data": str(own)}) != first
     assert _brought({"model": "local:text/movie-seed0", "dataset": "movie", "n": 3}) == []
-
-
-def test_checkpoints_of_a_notebook_are_found_in_settings_of_any_depth():
-    block = {"models": {"text": {"a": "local:text/x-seed{seed}", "b": "hf:somewhere"}, "vision": {"a": "local:v"}}}
-    folder = root() / "data" / "checkpoints"
-    assert _checkpoints(block, {"modality": "text", "seed": 1}) == [folder / "text/x-seed1", folder]
-    assert len(_checkpoints(block, {})) == 3

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from faithbook.declared import ask
 from faithbook.results.resampling import Interval, resample_means
 from faithbook.sources.files import data_folder, fetch, read_member
 from faithbook.sources.splits import Span, stable_hash
@@ -237,6 +238,7 @@ def _joined(tokens: list[_Token]) -> tuple[str, tuple[Span, ...], dict[str, int]
 
 
 def _rwth() -> tuple[Gold, ...]:
+    ask("rwth")
     folder = data_folder() / "rwth"
     texts, links = _lines(folder, "test.de-en"), _lines(folder, "deen.talp")
     if len(texts) != len(links):
@@ -248,6 +250,7 @@ def _rwth() -> tuple[Gold, ...]:
 
 
 def _xlwa() -> tuple[Gold, ...]:
+    ask("xlwa")
     folder = data_folder() / "xlwa"
     rows = [line.rstrip("\t").split("\t") for line in _lines(folder, "bg_test.tsv")]
     return tuple(

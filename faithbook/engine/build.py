@@ -19,13 +19,15 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import psutil
 from rich.console import Console
 
-from faithbook.engine.digests import code_digest
 from faithbook.engine.plan import MANIFEST, NOTEBOOK, Job, plan
 from faithbook.engine.run import RUN_VARIABLE
 from faithbook.paths import results_dir, root
 from faithlib.errors import DataError, FaithlibError
+
+_SECONDS_TO_END = 3
 
 
 class RunError(FaithlibError):
@@ -58,10 +60,35 @@ def run_job(job: Job) -> bool:
             shutil.rmtree(job.folder, ignore_errors=True)  # without its manifest it is no run: somebody took that away
             folder.rename(job.folder)
         finally:
+            _stop_children()  # where this process was told to stop, its kernel may still compute
             shutil.rmtree(folder, ignore_errors=True)
     for left in parent.glob(f"{job.slug}-*.failed.ipynb"):
         left.unlink()
     return True
+
+
+def end_kernels() -> None:
+    """Kill the kernels that this process has started: one that is asked to end prints where it was."""
+    for process in psutil.Process().children():
+        with contextlib.suppress(psutil.Error):
+            if any("ipykernel" in word for word in process.cmdline()):
+                process.kill()
+
+
+def _stop_children(*, first: int | None = None) -> None:
+    """End all processes below this one, the one that starts others first; they have three seconds to end by themselves.
+
+    Nothing is lost by it: a run that has not come to its end was none.
+    """
+    if first is not None and psutil.pid_exists(first):
+        psutil.Process(first).suspend()  # so that the list below is whole
+    below = psutil.Process().children(recursive=True)
+    for process in below:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill() if process.pid == first else process.terminate()
+    for process in psutil.wait_procs(below, timeout=_SECONDS_TO_END)[1]:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
 
 
 def _unfinished(job: Job) -> list[Path]:
@@ -83,7 +110,16 @@ def _execute(job: Job, folder: Path) -> None:
     notebook = jupytext.read(job.source)
     notebook["metadata"]["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
     upstream = [str(earlier.folder) for earlier in job.upstream]
-    told = json.dumps({"source": str(job.source), "folder": str(folder), "run_id": job.run_id, "upstream": upstream})
+    told = json.dumps(
+        {
+            "source": str(job.source),
+            "folder": str(folder),
+            "run_id": job.run_id,
+            "upstream": upstream,
+            "loads": job.loads,
+            "words": job.words,
+        }
+    )
     executed = folder / NOTEBOOK
     with _environment({RUN_VARIABLE: told, **_threads()}):
         try:
@@ -162,9 +198,8 @@ def _build(profile: str, cores: int | None, extra: Sequence[str]) -> tuple[Job, 
         try:
             _watch(process, todo, began, console)
         finally:
-            if process.poll() is None:  # told to stop: Snakemake stops its notebooks and ends
-                process.terminate()
-                process.wait(timeout=60)
+            if process.poll() is None:  # told to stop; left to itself, Snakemake waits for the notebooks that run
+                _stop_children(first=process.pid)
     if process.returncode or not all(job.done for job in todo):
         raise RunError(_why(todo, log))
     console.print(f"{len(todo)} notebooks in {minutes(time.time() - began)}")
@@ -212,7 +247,6 @@ def _has_failed(job: Job, began: float) -> bool:
 
 def _why(todo: Sequence[Job], log: Path) -> str:
     missing = [job for job in todo if not job.done]
-    code_digest.cache_clear()
     if {job.folder for job in missing} - {job.folder for job in plan(todo[0].profile)}:
         return "notebooks, library, settings or data changed during the build: run the same command again"
     broken = [job for job in missing if job.failed.is_file()]

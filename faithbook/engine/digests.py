@@ -1,4 +1,9 @@
-"""Digests of values, files and code: what a run's name is made of."""
+"""Digests of values, files and code: what a run's name is made of.
+
+**Code.** A notebook depends on the modules that its import statements reach, through all imports of both packages. The
+face of a package (its `__init__.py`) is looked through, not gone through: `from faithlib.metrics import saco` reaches
+the module in which the face finds `saco`, not all that the face names. Who imports a package as a whole takes all.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +11,15 @@ import ast
 import functools
 import hashlib
 import json
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from faithlib.errors import DataError
+
 _PACKAGES = Path(__file__).resolve().parents[2]  # the folder that holds both packages
+_OURS = ("faithlib", "faithbook")
 # Scheduling and bookkeeping cannot change a number, so changing them must not cost an hour of computing again.
 _NOT_IN_DIGEST = "faithbook.engine"
 
@@ -25,10 +35,10 @@ def digest(value: Any) -> str:
 
 
 def tree_digest(path: Path) -> str:
-    """Digest of a file, or of the names and contents of all files below a folder; "-" where there is none."""
+    """Digest of a file, or of the names and contents of all files below a folder; DataError where there is none."""
     files = [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file())
     if not files:
-        return "-"
+        raise DataError(f"{path} is not there, but results depend on it: put it there, or take it out of what is read")
     total = hashlib.sha256()
     for file in files:
         total.update(f"{file.relative_to(path)}\0".encode())
@@ -46,43 +56,119 @@ def _file_digest(path: Path, _size: int, _changed: int) -> bytes:
         return hashlib.file_digest(stream, "sha256").digest()
 
 
+# --- code ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """A piece of code: the digest of what it does ("" where nobody asks), what it imports of ours (bound name, module,
+    name in it; "" for a module as a whole), and the words that its strings hold, `*` where a value stands in one."""
+
+    tree: str
+    imports: tuple[tuple[str, str, str], ...]
+    words: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Code:
+    """What a piece of code reaches of ours: one digest, the names of the modules, and the words of all strings."""
+
+    digest: str
+    modules: frozenset[str]
+    words: frozenset[str]
+
+
 @functools.lru_cache(maxsize=1024)
-def _parse(code: str) -> tuple[str, frozenset[str]]:
-    """(digest of a piece of code, our modules that its import statements name)."""
-    found: set[str] = set()
+def _parse(code: str, digested: bool = True) -> Parsed:
     tree = ast.parse(code)
+    imports: list[tuple[str, str, str]] = []
+    words: set[str] = set()
+    said: set[int] = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node, clean=False):
-            node.body = node.body[1:] or [ast.Pass()]  # words about the code are not the code
-        if isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names)
+        if isinstance(node, ast.Constant):
+            if isinstance(node.value, str) and node.value.isidentifier() and id(node) not in said:
+                words.add(node.value)
+        elif isinstance(node, ast.Expr):
+            said.add(id(node.value))  # a string that nothing is done with
+        elif isinstance(node, ast.JoinedStr):
+            words.add("".join(map(_fixed, node.values)))
+        elif isinstance(node, ast.Import):
+            imports += [(alias.asname or alias.name, alias.name, "") for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found.add(node.module)
-            found.update(f"{node.module}.{alias.name}" for alias in node.names)
-    return digest(ast.dump(tree)), frozenset(name for name in found if name.split(".")[0] in ("faithlib", "faithbook"))
+            imports += [(alias.asname or alias.name, node.module, alias.name) for alias in node.names]
+        elif isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node, clean=False):
+            node.body = node.body[1:] or [ast.Pass()]  # words about the code are not the code
+    ours = tuple(sorted({one for one in imports if one[1].split(".")[0] in _OURS}))
+    return Parsed(digest(ast.dump(tree)) if digested else "", ours, frozenset(filter(_is_name, words)))
 
 
-def _module_files(name: str) -> list[Path]:
-    base = _PACKAGES.joinpath(*name.split("."))
-    if base.is_dir():  # a package may load its parts by name: take them all
-        return [base / "__init__.py"] if "." not in name else sorted(base.rglob("*.py"))
-    file = base.with_suffix(".py")
-    return [file] if file.is_file() else []
+def _fixed(part: ast.expr) -> str:
+    """A part of an f-string as far as the code alone tells it."""
+    return part.value if isinstance(part, ast.Constant) and isinstance(part.value, str) else "*"
 
 
-@functools.lru_cache(maxsize=256)  # the code a process has loaded does not change under it either
-def code_digest(code: str) -> str:
-    """Digest of the parts of both packages that a notebook uses, through all imports; words about code do not count."""
-    seen: dict[Path, str] = {}
-    todo = set(_parse(code)[1])
-    while todo:
-        name = todo.pop()
-        for file in _module_files(name):
-            if file not in seen and not _module_name(file).startswith(_NOT_IN_DIGEST):
-                seen[file], named = _parse(file.read_text(encoding="utf-8"))
-                todo |= named
-    return digest({str(file.relative_to(_PACKAGES)): tree for file, tree in seen.items()})
+def _is_name(word: str) -> bool:
+    """Whether a string may be the name of a table: a pattern needs letters of its own, or it would match all."""
+    return word.replace("*", "_").isidentifier() and sum(letter.isalpha() for letter in word) > 3
 
 
-def _module_name(file: Path) -> str:
-    return ".".join(file.relative_to(_PACKAGES).with_suffix("").parts)
+class Library:
+    """The modules of both packages as they are now, each read once."""
+
+    def __init__(self) -> None:
+        self._files: dict[str, Path | None] = {}
+        self._modules: dict[str, Parsed] = {}
+        self._found: dict[tuple[str, str], tuple[str, ...]] = {}
+
+    def code(self, text: str) -> Code:
+        """What the code of a notebook reaches, through all imports; words about code do not count."""
+        own = _parse(text, digested=False)
+        reached: set[str] = set()
+        looked_up: set[tuple[str, str]] = set()
+        todo = [(module, name) for _, module, name in own.imports]
+        while todo:
+            place = todo.pop()
+            if place in looked_up or place[0].startswith(_NOT_IN_DIGEST):
+                continue
+            looked_up.add(place)
+            for module in self.found(*place):
+                if module not in reached and not module.startswith(_NOT_IN_DIGEST):
+                    reached.add(module)
+                    todo += [(inner, name) for _, inner, name in self._parsed(module).imports]
+        trees = {name: self._parsed(name).tree for name in reached}
+        words = own.words.union(*(self._parsed(name).words for name in reached))
+        return Code(digest([trees, sorted(looked_up)]), frozenset(reached), words)
+
+    def found(self, module: str, name: str) -> tuple[str, ...]:
+        """The modules that `from module import name` reaches ("": the module as a whole)."""
+        if (module, name) not in self._found:
+            self._found[module, name] = tuple(self._find(module, name))
+        return self._found[module, name]
+
+    def _find(self, module: str, name: str) -> Iterator[str]:
+        if name and self._file(f"{module}.{name}"):
+            module, name = f"{module}.{name}", ""
+        file = self._file(module)
+        if file is None:
+            return
+        if not name or file.name != "__init__.py":
+            yield module  # a package as a whole: its face, whose imports are followed
+            return
+        led = [(inner, what) for bound, inner, what in self._parsed(module).imports if bound == name]
+        for inner, what in led:
+            yield from self.found(inner, what)
+        if not led:
+            yield module  # defined in the face itself
+
+    def _parsed(self, module: str) -> Parsed:
+        if module not in self._modules:
+            file = self._file(module)
+            self._modules[module] = _parse(file.read_text(encoding="utf-8") if file else "")
+        return self._modules[module]
+
+    def _file(self, module: str) -> Path | None:
+        if module not in self._files:
+            place = _PACKAGES.joinpath(*module.split("."))
+            both = (place / "__init__.py", place.with_suffix(".py"))
+            self._files[module] = next((file for file in both if file.is_file()), None)
+        return self._files[module]

@@ -1,25 +1,26 @@
 """The jobs of a profile: every notebook with every set of its parameters, each after those it reads.
 
 **How a run is named.** `run_id` is a digest of everything the result depends on: the notebook, its parameters, the
-settings of its profile, the modules of both packages it imports, the pins, the sources and checkpoints, and the ids of
-the runs it reads. A run lives in `data/results/<profile>/runs/<notebook>/<parameters>-<run_id>/`; it is made under
-another name and renamed when whole, so that a folder of that name is always a finished run, whatever was killed and
-when.
+settings of its profile, the modules of both packages it imports, the pins, the sources and checkpoints it declares, the
+published and reference tables that a report names, and the ids of the runs it reads. A run lives in
+`data/results/<profile>/runs/<notebook>/<parameters>-<run_id>/`; it is made under another name and renamed when whole,
+so that a folder of that name is always a finished run, whatever was killed and when.
 """
 
 from __future__ import annotations
 
 import ast
 import functools
+import json
 import re
-from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from faithbook.engine.digests import code_digest, digest, tree_digest
+from faithbook.engine.digests import Code, Library, digest, tree_digest
+from faithbook.engine.loads import committed_tables, loaded, tables_named
 from faithbook.engine.profiles import NotebookEntry, Settings, find_profile, place_of, settings_of, table
 from faithbook.paths import results_dir, root
 from faithlib.errors import DataError, InputError, unknown
@@ -40,6 +41,8 @@ class Job:
     parameters: Mapping[str, Any]
     run_id: str
     upstream: tuple[Job, ...] = ()
+    loads: tuple[str, ...] = ()  # the models, sources and files it may open, see `faithbook.declared`
+    words: tuple[str, ...] = ()  # of a report: the names of committed tables it may open are among them
 
     @property
     def slug(self) -> str:
@@ -73,20 +76,17 @@ class Job:
 
 def notebook_parameters(source: Path) -> dict[str, Any]:
     """The parameters of a notebook and their defaults: the assignments in its cell tagged `parameters`."""
-    return dict(parsed(source, source.read_text(encoding="utf-8"))[0])
+    return dict(_parameters(source, source.read_text(encoding="utf-8")))
 
 
 @functools.lru_cache(maxsize=256)
-def parsed(source: Path, text: str) -> tuple[dict[str, Any], str]:
-    """(parameters, code of all code cells) of a notebook."""
-    import jupytext
-
-    cells = [cell for cell in jupytext.reads(text, fmt="py:percent")["cells"] if cell["cell_type"] == "code"]
+def _parameters(source: Path, text: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for cell in cells:
-        if "parameters" not in cell["metadata"].get("tags", ()):
+    for cell in re.split(r"^# %%", text, flags=re.MULTILINE)[1:]:
+        header, _, code = cell.partition("\n")
+        if not re.search(r"""tags=\[[^]]*["']parameters["']""", header):
             continue
-        for node in ast.parse(cell["source"]).body:
+        for node in ast.parse(code).body:
             if not (isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)):
                 raise InputError(
                     f"{source}: the parameters cell may hold only `name = literal` lines, not {ast.unparse(node)!r}"
@@ -95,8 +95,7 @@ def parsed(source: Path, text: str) -> tuple[dict[str, Any], str]:
                 found[node.targets[0].id] = ast.literal_eval(node.value)
             except ValueError as error:
                 raise InputError(f"{source}: the parameter {node.targets[0].id} must be a plain literal") from error
-    code = "\n".join(line for cell in cells for line in cell["source"].splitlines() if not line.startswith(("%", "!")))
-    return found, code
+    return found
 
 
 def checked_parameters(source: Path, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -126,37 +125,61 @@ def find_notebook(notebook: str) -> Path:
 
 def make_job(source: Path, profile_name: str, given: Mapping[str, Any]) -> Job:
     """The job that runs a notebook with parameters; the run id covers all that its results depend on."""
-    if not source.is_file():
-        raise DataError(f"there is no notebook {source}")
-    kind = source.resolve().parent.name
-    study, entry = place_of(source.stem)
-    block = settings_of(source.stem, profile_name)
-    if "profile" in notebook_parameters(source):
-        given = {"profile": profile_name, **given}
-    parameters = checked_parameters(source, given)
-    upstream = tuple(job for name in _reads(source.stem, entry) for job in _grid(name, profile_name))
-    data = root() / "data"
-    parts: dict[str, Any] = {
-        "notebook": tree_digest(source),
-        "parameters": parameters,
-        "settings": _own_settings(block, entry, parameters),
-        "code": code_digest(parsed(source, source.read_text(encoding="utf-8"))[1]),
-        "pins": tree_digest(root() / "requirements.lock"),
-        "sources": tree_digest(data / "sources.toml"),
-        "upstream": [job.run_id for job in upstream],
-    }
-    if entry.needs:
-        from faithbook.sources.files import is_here  # slow to import, and few notebooks need it
+    return _Planner(profile_name).job(source, given)
 
-        parts["here"] = [name for name in entry.needs if is_here(name)]
-    if kind != "train":
-        parts["checkpoints"] = [tree_digest(path) for path in _checkpoints(block, parameters)]
-    if brought := _brought(parameters):
-        parts["brought"] = brought
-    if kind == "report":
-        parts["published"] = tree_digest(data / "published")
-        parts["reference"] = tree_digest(data / "reference")
-    return Job(source.stem, kind, study, source, profile_name, parameters, digest(parts), upstream)
+
+class _Planner:
+    """The jobs of one plan, each made once however many others read it; files are taken as they are now."""
+
+    def __init__(self, profile_name: str) -> None:
+        find_profile(profile_name)
+        self.profile = profile_name
+        self._library = Library()
+        self._tables = committed_tables()
+        self._jobs: dict[str, Job] = {}
+        self._code: dict[Path, Code] = {}
+
+    def job(self, source: Path, given: Mapping[str, Any]) -> Job:
+        """The job of a notebook with these parameters."""
+        key = json.dumps([str(source), dict(given)], sort_keys=True, default=str)
+        if key not in self._jobs:
+            self._jobs[key] = self._make(source, given)
+        return self._jobs[key]
+
+    def grid(self, notebook: str) -> list[Job]:
+        """The jobs of a notebook at every point of its grid."""
+        entry, block = place_of(notebook)[1], settings_of(notebook, self.profile)
+        points = product(*(block[setting] for setting in entry.over.values()))
+        source = find_notebook(notebook)
+        return [self.job(source, dict(zip(entry.over, point, strict=True))) for point in points]
+
+    def _make(self, source: Path, given: Mapping[str, Any]) -> Job:
+        if not source.is_file():
+            raise DataError(f"there is no notebook {source}")
+        name, kind = source.stem, source.resolve().parent.name
+        study, entry = place_of(name)
+        block = settings_of(name, self.profile)
+        if "profile" in notebook_parameters(source):
+            given = {"profile": self.profile, **given}
+        parameters = checked_parameters(source, given)
+        upstream = tuple(job for read in _reads(name, entry) for job in self.grid(read))
+        if source not in self._code:
+            self._code[source] = self._library.code(source.read_text(encoding="utf-8"))
+        code = self._code[source]
+        words = tuple(sorted(code.words)) if kind == "report" else ()
+        loads = loaded(name, self.profile, entry.loads, block, parameters)
+        parts: dict[str, Any] = {
+            "notebook": tree_digest(source),
+            "parameters": parameters,
+            "settings": _own_settings(block, entry, parameters),
+            "code": code.digest,
+            "pins": tree_digest(root() / "requirements.lock"),
+            "loads": loads,
+            "tables": tables_named(words, self._tables),
+            "brought": _brought(parameters),
+            "upstream": [job.run_id for job in upstream],
+        }
+        return Job(name, kind, study, source, self.profile, parameters, digest(parts), upstream, tuple(loads), words)
 
 
 def _own_settings(block: Settings, entry: NotebookEntry, parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -167,24 +190,6 @@ def _own_settings(block: Settings, entry: NotebookEntry, parameters: Mapping[str
     own = parameters.get("dataset")
     rest = {key: value for key, value in block.items() if key not in entry.over.values()}
     return {key: value[own] if isinstance(value, dict) and own in value else value for key, value in rest.items()}
-
-
-def _checkpoints(block: Settings, parameters: Mapping[str, Any]) -> list[Path]:
-    """The checkpoints a computation loads: the one that its settings name for a parameter's value, or all that they
-    name; the folder of all where they name none.
-
-    A checkpoint of another seed or task, made later, must not make a run that never looks at it out of date.
-    """
-    folder = root() / "data" / "checkpoints"
-    models = block.get("models", {})
-    named = next((models[value] for value in map(str, parameters.values()) if value in models), models)
-    specs = [spec.format_map(defaultdict(str, parameters)).partition(":") for spec in _leaves(named)]
-    return [folder / name if kind == "local" else folder for kind, _, name in specs] or [folder]
-
-
-def _leaves(value: Any) -> list[str]:
-    """The strings in a mapping of mappings."""
-    return [leaf for part in value.values() for leaf in _leaves(part)] if isinstance(value, dict) else [value]
 
 
 def _brought(parameters: Mapping[str, Any]) -> list[str]:
@@ -199,17 +204,9 @@ def _reads(notebook: str, entry: NotebookEntry) -> list[str]:
     return [name for _, _, name, other in table().entries() if name != notebook and "*" not in other.reads]
 
 
-def _grid(notebook: str, profile_name: str) -> list[Job]:
-    entry, block = place_of(notebook)[1], settings_of(notebook, profile_name)
-    points = product(*(block[setting] for setting in entry.over.values()))
-    return [
-        make_job(find_notebook(notebook), profile_name, dict(zip(entry.over, point, strict=True))) for point in points
-    ]
-
-
 def plan(profile_name: str) -> tuple[Job, ...]:
     """Every job of a profile, each after those it reads."""
-    find_profile(profile_name)
+    planner = _Planner(profile_name)
     jobs: dict[Path, Job] = {}
 
     def add(job: Job) -> None:
@@ -218,7 +215,7 @@ def plan(profile_name: str) -> tuple[Job, ...]:
         jobs.setdefault(job.folder, job)
 
     for _, _, name, _ in table().entries():
-        for job in _grid(name, profile_name):
+        for job in planner.grid(name):
             add(job)
     return tuple(jobs.values())
 

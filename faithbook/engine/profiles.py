@@ -45,15 +45,16 @@ class Profile(_Strict):
 
 
 class NotebookEntry(_Strict):
-    """One notebook of a study: the grid it runs over (parameter: setting that lists its values) and what it reads.
+    """One notebook of a study: the grid it runs over (parameter: setting that lists its values), the notebooks whose
+    results it reads, and the models and data it loads (`faithbook.engine.loads`), without which it may open none.
 
-    `needs` names optional sources it uses where they are there: fetched later, it runs again. `shareable: false` keeps
-    its tables out of the committed reference: they quote texts that are not ours, or are about what a reader brings.
+    `shareable: false` keeps its tables out of the committed reference: they quote texts that are not ours, or are about
+    what a reader brings.
     """
 
     over: dict[str, str] = {}
     reads: tuple[str, ...] = ()
-    needs: tuple[str, ...] = ()
+    loads: tuple[str, ...] = ()
     shareable: bool = True
 
 
@@ -70,6 +71,7 @@ class Table(_Strict):
 
     profiles: dict[str, Profile]
     studies: dict[str, StudyEntry]
+    data: dict[str, tuple[str, ...]] = {}  # data set, encoder or gold alignment: the sources and files it is read from
 
     def entries(self) -> Iterator[tuple[str, str, str, NotebookEntry]]:
         """(study, kind, notebook, entry) of every notebook, computations first."""

@@ -42,7 +42,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from faithbook.engine.digests import code_digest
+from faithbook.declared import ask, declare, opened
+from faithbook.engine.digests import Library
+from faithbook.engine.loads import UNITS_DIR, reference_table, table_names
 from faithbook.engine.machine import commit, device, processor, versions
 from faithbook.engine.plan import (
     MANIFEST,
@@ -51,7 +53,6 @@ from faithbook.engine.plan import (
     find_notebook,
     make_job,
     notebook_parameters,
-    parsed,
     plan,
 )
 from faithbook.engine.profiles import Settings, place_of, settings_of
@@ -129,8 +130,10 @@ class Run:
             "settings": dict(self.settings),
             "run_id": self.job.run_id,
             "upstream": [folder.name for folder in self.upstream],
+            "declared": list(self.job.loads),
+            "opened": opened(),
             "commit": commit(),
-            "code": code_digest(parsed(self.job.source, self.job.source.read_text(encoding="utf-8"))[1]),
+            "code": Library().code(self.job.source.read_text(encoding="utf-8")).digest,
             "versions": versions(),
             "device": device(),
             "processor": processor(),
@@ -158,6 +161,7 @@ class Run:
             shutil.rmtree(final, ignore_errors=True)
             self.folder = self.folder.rename(final)
             print(f"results are in {final}")
+        declare(None)
 
 
 @dataclass(frozen=True)
@@ -188,12 +192,15 @@ def start_run(notebook: str, *, profile: str, **parameters: Any) -> Run:
     block = settings_of(notebook, profile)
     if told:  # the runner has worked out what this run depends on
         study = place_of(notebook)[0]
-        job = Job(notebook, source.resolve().parent.name, study, source, profile, given, told["run_id"])
+        here = (notebook, source.resolve().parent.name, study, source, profile, given, told["run_id"])
+        job = Job(*here, loads=tuple(told["loads"]), words=tuple(told["words"]))
+        declare([*job.loads, *table_names(job.words)])
         return Run(job, Path(told["folder"]), block, True, tuple(Path(folder) for folder in told["upstream"]))
     job = make_job(source, profile, given)
     folder = results_dir(profile) / "by-hand" / notebook / f".{job.slug}.{os.getpid()}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
+    declare([*job.loads, *table_names(job.words)])
     return Run(job, folder, block, False, tuple(_folders_by_hand(job.upstream)))
 
 
@@ -268,7 +275,9 @@ def load_units(notebook: str, profile: str = "laptop", *, part: str = "", refere
     """
     import pandas as pd
 
-    folders = [reference_dir() / UNITS / notebook] if reference else _folders_of(notebook, profile)
+    if reference:
+        ask(f"{UNITS_DIR}/{notebook}")
+    folders = [root() / UNITS_DIR / notebook] if reference else _folders_of(notebook, profile)
     name = f"*-{_units_file(part)}" if reference else _units_file(part)
     files = sorted(file for folder in folders for file in folder.glob(name))
     if not files:
@@ -290,10 +299,12 @@ def _folders_of(notebook: str, profile: str) -> list[Path]:
 
 def has_reference(name: str) -> bool:
     """Whether `data/reference/full/` holds results of that name."""
+    ask(reference_table(name))
     return _result(reference_dir(), name) is not None
 
 
 def _read_reference(name: str) -> pd.DataFrame:
+    ask(reference_table(name))
     folder = reference_dir()
     file = _result(folder, name)
     if file is None:

@@ -20,6 +20,7 @@ import transformers
 from safetensors import SafetensorError
 from torch import Tensor
 
+from faithbook.declared import ask, ask_for_model
 from faithbook.models import e5
 from faithbook.models.weights import check_weights
 from faithbook.sources.derived import derived_folder
@@ -44,6 +45,7 @@ def encoder_folder(source_id: str) -> Path:
     """
     if source_id not in _FILES:
         raise unknown("encoder", source_id, _FILES)
+    ask(*_SOURCES[source_id])
     return derived_folder(data_folder() / source_id / "model", _FILES[source_id], _SOURCES[source_id])
 
 
@@ -53,6 +55,8 @@ def load_encoder(name: str) -> tuple[Any, Any]:
 
     Raises UnknownNameError for another name, DataError where its weights cannot be read (only safetensors are).
     """
+    if name.startswith("hf:"):
+        ask_for_model(name)
     place = name.removeprefix("hf:") if name.startswith("hf:") else str(encoder_folder(name))
     check_weights(Path(place))
     try:

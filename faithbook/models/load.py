@@ -21,6 +21,7 @@ from huggingface_hub import hf_hub_download
 from peft import PeftModel
 from safetensors import SafetensorError
 
+from faithbook.declared import CARDS, ask, ask_for_model
 from faithbook.models.encoders import encoder_folder, no_load_report, word_embeddings
 from faithbook.models.lstm import LstmClassifier
 from faithbook.models.weights import WHAT_TO_DO, check_weights, fill, read_json
@@ -70,6 +71,7 @@ def load_model(spec: str, *, revision: str | None = None, attention: str = "sdpa
     kind, _, name = spec.partition(":")
     if kind not in _LOADERS or not name:
         raise unknown("model", spec, [f"{known}:…" for known in _LOADERS])
+    ask_for_model(spec)
     classifier = _LOADERS[kind](name, revision, attention)
     classifier.model.eval()
     return classifier
@@ -209,6 +211,7 @@ def cards(kind: str = "text") -> pd.DataFrame:
     """
     if kind not in ("text", "vision"):
         raise unknown("kind of checkpoint", kind, ("text", "vision"))
+    ask(CARDS)
     rows = [
         {"checkpoint": name, "classifier": "", **read_json(checkpoints_dir() / name / "card.json")}
         for name in local_checkpoints()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from faithbook.declared import ask
 from faithbook.paths import root
 from faithlib.errors import unknown
 
@@ -14,6 +15,7 @@ KINDS = ("tables", "figures", "claims", "questions")
 
 def table(name: str) -> pd.DataFrame:
     """A table of `data/published`, values and spreads as numbers, everything else as printed."""
+    ask(f"data/published/{name}.csv")
     folder = root() / "data" / "published"
     path = folder / f"{name}.csv"
     if not path.is_file():
@@ -28,5 +30,7 @@ def index(kind: str, paper: str | None = None) -> pd.DataFrame:
     """The papers' "tables", "figures" or "claims", of one paper or all; or the "questions" of our own."""
     if kind not in KINDS:
         raise unknown("index", kind, KINDS)
+    if kind == "questions":
+        ask("data/questions.csv")
     frame = pd.read_csv(root() / "data" / "questions.csv") if kind == "questions" else table(kind)
     return frame if paper is None else frame[frame.paper == paper].reset_index(drop=True)

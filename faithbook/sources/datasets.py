@@ -13,6 +13,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from faithbook.declared import ask
 from faithbook.sources import home_assistant, nli_sets, planted, zhao_aletras_sets
 from faithbook.sources.files import data_folder, fetch, read_member, tar_member
 from faithbook.sources.splits import (
@@ -135,6 +136,7 @@ def paper_parallel(
         raise unknown("split", split, SPLITS)
     if isinstance(languages, str) or not languages:
         raise InputError(f"languages {languages!r}: expected at least one, as in ('en', 'bg')")
+    ask(name)
     read, folder = _PAPER_PARALLEL[name], data_folder() / name
     found = {language: Dataset(name, split, **read(folder, split, language)) for language in languages}
     for language, one in found.items():
@@ -350,6 +352,8 @@ _PARALLEL: dict[str, tuple[Iterable[str], Callable[[], Mapping[str, Mapping[str,
 
 def _paper_set(name: str, split: str) -> Dataset:
     """One of the paper's own data sets; SST-2's files have known digests and can be fetched, the others lie there."""
+    if name != "sst":
+        ask(name)
     if name == "ag" and split != "test":
         return _ag_part(split)
     read, file = _PAPER_SETS[name]

@@ -26,7 +26,8 @@ from pathlib import Path
 import pooch
 from tqdm.auto import tqdm
 
-from faithbook.paths import checked_root
+from faithbook.declared import ask
+from faithbook.paths import checked_root, raw_dir
 from faithlib.errors import DataError, DigestError, unknown
 
 
@@ -58,7 +59,7 @@ class Source:
 
 def data_folder() -> Path:
     """The folder of fetched files: `FAITHLIB_DATA`, or `data/raw`."""
-    return Path(os.environ.get("FAITHLIB_DATA") or checked_root() / "data" / "raw")
+    return raw_dir()
 
 
 def sources() -> dict[str, Source]:
@@ -90,6 +91,7 @@ def files_of(name: str) -> list[Source]:
 
 def is_here(name: str) -> bool:
     """Whether all files of a source have been fetched. Downloads nothing; digests are checked when files are read."""
+    ask(name.partition(":")[0])
     return all(source.path.exists() for source in files_of(name))
 
 
@@ -102,6 +104,7 @@ def fetch(source_id: str) -> Path:
     if source_id not in sources():
         raise unknown("source", source_id, sources())
     source = sources()[source_id]
+    ask(source_id.partition(":")[0])
     if source.path.exists():
         verify(source, source.path)
         return source.path

@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 from torch import nn
 
+from faithbook.declared import ask
 from faithbook.paths import checked_root
 from faithbook.sources import planted
 from faithbook.sources.files import data_folder, fetch, read_member
@@ -42,6 +43,7 @@ from faithlib.errors import DataError, InputError, unknown
 from faithlib.inputs import ImageInputs
 
 SPLITS = ("train", "dev", "test", "held_out")
+SHIPPED = "data/pictures/fashion_mnist_test1000.npz"
 
 Pixels = NDArray[np.uint8]
 Labels = NDArray[np.integer[Any]]
@@ -49,7 +51,7 @@ Labels = NDArray[np.integer[Any]]
 
 def shipped_pictures() -> Path:
     """The test pictures of Fashion-MNIST that come with the repository."""
-    return checked_root() / "data" / "pictures" / "fashion_mnist_test1000.npz"
+    return checked_root() / SHIPPED
 
 
 @dataclass(frozen=True)
@@ -128,6 +130,7 @@ _ANIMALS = ("bear", "bird", "cat", "cow", "dog", "elephant", "giraffe", "horse",
 
 def _fashion(split: str) -> Pictures:
     if split == "test":
+        ask(SHIPPED)
         with np.load(shipped_pictures(), allow_pickle=False) as shipped:
             return _made("fashion", split, shipped["pixels"], shipped["labels"], _FASHION)
     part = "t10k" if split == "held_out" else "train"
@@ -281,6 +284,7 @@ def _imagenet(split: str) -> Pictures:
     """Validation pictures: `labels.csv` (columns file, class_index, name) beside a folder `images`."""
     if split not in ("test", "held_out"):
         raise DataError("imagenet is read for evaluation only: split 'test'")
+    ask("imagenet")
     folder = data_folder() / "imagenet"
     table = folder / "labels.csv"
     if not table.exists():

@@ -37,7 +37,7 @@ from faithlib.perturb import Perturber
 
 run = start_run("soft_examples", profile=profile)
 figures.theme()
-first_task = next(iter(run.settings["models"]))
+first_task = run.settings["shown"]
 
 # %% [markdown]
 # ## Figure 1: same top two tokens, other sizes

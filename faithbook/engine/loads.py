@@ -1,0 +1,171 @@
+"""What a notebook loads, as notebooks/profiles.yaml declares it, and the digest of each.
+
+`loads` of a notebook names settings, its own or another notebook's (`models.{dataset}`: every string below it counts;
+`a|b`: the first that holds any), or a data set, encoder or gold alignment of the table `data` at the end of that file,
+or a model as `load_model` takes it. `{dataset}` stands for the parameter or setting of that name.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+from faithbook.declared import CARDS, model_name
+from faithbook.engine.digests import digest, tree_digest
+from faithbook.engine.profiles import Settings, settings_of, table
+from faithbook.paths import checkpoints_dir, raw_dir, root
+from faithlib.errors import DataError, InputError, unknown
+
+_MODELS = ("local", "hf", "timm")
+_REFERENCE = "data/reference/full"
+_TABLES = ("data/published", _REFERENCE)
+UNITS_DIR = f"{_REFERENCE}/units"
+
+
+def loaded(
+    notebook: str, profile: str, templates: Iterable[str], block: Settings, parameters: Mapping[str, Any]
+) -> dict[str, str]:
+    """Digest by name of everything that a notebook with these parameters loads.
+
+    Raises InputError for a template that leads to nothing, UnknownNameError for a name that no table has, DataError
+    for a checkpoint or file that is not there.
+    """
+    plain = {key: value for key, value in block.items() if isinstance(value, str | int)}
+    values = {"seed": 0, **plain, **parameters}
+    found: dict[str, str] = {}
+    for template in templates:
+        try:
+            wanted = template.format_map(values)
+        except KeyError as error:
+            raise unknown(f"parameter or setting in `loads` of {notebook},", error.args[0], values) from error
+        if not (names := [name.format_map(values) for name in _names(wanted, profile, block)]):
+            raise InputError(f"{notebook} loads {template!r}, but its settings hold nothing at {wanted!r}")
+        for name in names:
+            found |= _digests(notebook, name)
+    return found
+
+
+def _names(wanted: str, profile: str, block: Settings) -> list[str]:
+    """What a template stands for: the strings below a setting, or itself where no setting has that name."""
+    notebooks = {name for _, _, name, _ in table().entries()}
+    for path in wanted.split("|"):
+        parts = path.split(".")
+        # A setting may have the name of a data set (`messages: 12`), and then it is the data that is meant.
+        if path in table().data or (parts[0] not in block and parts[0] not in notebooks):
+            return [path]
+        value: Any = block if parts[0] in block else {parts[0]: settings_of(parts[0], profile)}
+        for part in parts:
+            value = value.get(part, {}) if isinstance(value, dict) else {}
+        if names := list(_strings(value)):
+            return names
+    return []
+
+
+def _strings(value: Any) -> Iterator[str]:
+    if isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _strings(part)
+    elif value:
+        yield str(value)
+
+
+def _digests(notebook: str, name: str) -> dict[str, str]:
+    """One name with what it leads to: an adapter to its encoder, a data set to the files it is read from."""
+    if name == CARDS:
+        folder = checkpoints_dir()
+        cards = {str(path.relative_to(folder)): tree_digest(path) for path in sorted(folder.rglob("card.json"))}
+        return {CARDS: digest(cards)}
+    kind, _, rest = name.partition(":")
+    if kind == "local":
+        return {name: _checkpoint(notebook, rest), **_encoder(notebook, checkpoints_dir() / rest)}
+    if kind in _MODELS or "/" in name:
+        return {model_name(name): _folder_or_hub(name)}
+    files = table().data
+    if name not in files:
+        raise unknown(f"data set, encoder or gold that {notebook} loads", name, files)
+    return {one: tree_digest(root() / one) if "/" in one else source_digest(one) for one in files[name]}
+
+
+def _checkpoint(notebook: str, name: str) -> str:
+    folder = checkpoints_dir() / name
+    if not folder.is_dir():
+        raise DataError(f"{notebook} loads local:{name}, but there is no {folder}: `make train` makes checkpoints")
+    return tree_digest(folder)
+
+
+def _encoder(notebook: str, folder: Path) -> dict[str, str]:
+    """An adapter stands on an encoder of ours, which its card names; a Vision Transformer on none."""
+    card = folder / "card.json"
+    encoder = json.loads(card.read_text(encoding="utf-8")).get("encoder") if card.is_file() else None
+    return _digests(notebook, encoder) if encoder and not (folder / "config.json").exists() else {}
+
+
+def _folder_or_hub(name: str) -> str:
+    """Digest of a model's folder; the name of one on a hub, whose files cannot be seen from here."""
+    place = model_name(name)
+    if not place.startswith(_MODELS):
+        return tree_digest(Path(place))
+    rest = name.partition(":")[2] if name.startswith(_MODELS) else name
+    if rest.startswith(("data/", "/", ".")):
+        raise DataError(f"there is no folder {rest} for the model {name}: `make train` makes checkpoints")
+    return name
+
+
+def source_digest(name: str) -> str:
+    """Digest of an entry of `data/sources.toml`, of what tells its files from others: their digests.
+
+    Of an optional source also whether it is there, for a notebook goes on without it. Where the owner publishes no
+    digests, names and sizes of the files that lie there stand for them.
+    """
+    listed = root() / "data" / "sources.toml"
+    entry = _sources(listed.read_text(encoding="utf-8")).get(name)
+    if entry is None:
+        raise unknown("source", name, _sources(listed.read_text(encoding="utf-8")))
+    folder = raw_dir() / name
+    files: dict[str, str] = entry.get("files", {entry["file"]: entry["sha256"]} if "sha256" in entry else {})
+    parts: dict[str, Any] = {"files": files}
+    if entry.get("optional"):
+        parts["here"] = all((folder / file).exists() for file in files)
+    if not files:
+        lying = sorted(path for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else []
+        parts["lying"] = {str(path.relative_to(folder)): path.stat().st_size for path in lying}
+    return digest(parts)
+
+
+@functools.lru_cache(maxsize=4)
+def _sources(text: str) -> dict[str, dict[str, Any]]:
+    return tomllib.loads(text)
+
+
+def reference_table(name: str) -> str:
+    """A table of the reference, as `table_names` calls it."""
+    return f"{_REFERENCE}/{name}.csv"
+
+
+def committed_tables() -> dict[str, Path]:
+    """Every committed table by the name that `table_names` has for it."""
+    here = root()
+    places = [path for folder in (*_TABLES, "data") for path in sorted((here / folder).glob("*.csv"))]
+    places += [path for path in sorted((here / UNITS_DIR).glob("*")) if path.is_dir()]
+    return {path.relative_to(here).as_posix(): path for path in places}
+
+
+def tables_named(words: Iterable[str], tables: Mapping[str, Path]) -> dict[str, str]:
+    """Digest by name of those of the tables whose names are among these words (`*` in one: any letters)."""
+    known = set(table_names(words))
+    loose = [name for name in known if "*" in name]
+    wanted = [name for name in tables if name in known or any(fnmatch(name, one) for one in loose)]
+    return {name: tree_digest(tables[name]) for name in wanted}
+
+
+def table_names(words: Iterable[str]) -> list[str]:
+    """Under which names a report that says these words may open committed tables, whether they are there or not: the
+    papers' tables and our questions, tables of the reference and its values of single inputs by notebook."""
+    said = sorted(words)
+    tables = [f"{folder}/{word}.csv" for word in said for folder in (*_TABLES, "data")]
+    return [*tables, *(f"{UNITS_DIR}/{word}" for word in said)]

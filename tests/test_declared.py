@@ -1,0 +1,237 @@
+"""A run opens what it declares and nothing else; what it declares is what its id is made of: on our own notebooks."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+from toy_models import text_model, tokenizer
+
+from faithbook import declared
+from faithbook.crosslingual.gold import load_gold
+from faithbook.declared import ask, declare, opened
+from faithbook.engine import digests, loads
+from faithbook.engine.digests import Library, tree_digest
+from faithbook.engine.plan import Job, plan
+from faithbook.engine.profiles import table
+from faithbook.engine.run import has_reference, load, start_run
+from faithbook.models.encoders import encoder_folder, load_encoder
+from faithbook.models.load import cards, load_model
+from faithbook.paths import checkpoints_dir, root
+from faithbook.results import published
+from faithbook.sources.datasets import load_dataset, load_parallel
+from faithbook.sources.files import fetch, is_here
+from faithbook.sources.images import load_pictures
+from faithlib.errors import FaithlibError, InputError
+
+PROFILES = ("smoke", "laptop", "full")
+# Who computes SaCo, or something that a module of `faithlib` computes beside it.
+REACH_SACO = {
+    "soft_metrics",
+    "soft_variants",
+    "naopc_models",
+    "saco_metrics",
+    "together_matrix",
+    "together_mirrored",
+    "together_planted",
+}
+
+
+# --- what a run may open ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("what", "name"),
+    [
+        (lambda: load_model("local:text/movie-seed0"), "local:text/movie-seed0"),
+        (lambda: load_model("hf:somebody/something"), "hf:somebody/something"),
+        (lambda: load_model("timm:vit_tiny_patch16_224?random"), "timm:vit_tiny_patch16_224?random"),
+        (lambda: cards("vision"), "cards"),
+        (lambda: encoder_folder("minilm"), "minilm"),
+        (lambda: load_encoder("hf:somebody/something"), "hf:somebody/something"),
+        (lambda: fetch("vader"), "vader"),
+        (lambda: is_here("naopc"), "naopc"),
+        (lambda: load_dataset("ag", "test"), "ag"),
+        (lambda: load_parallel("xnli", ["en"], "test"), "xnli"),
+        (lambda: load_pictures("fashion", "test", n=1), "data/pictures/fashion_mnist_test1000.npz"),
+        (lambda: load_pictures("imagenet", "test"), "imagenet"),
+        (lambda: load_gold("rwth"), "rwth"),
+        (lambda: load_gold("xlwa"), "xlwa"),
+        (lambda: published.table("saco_table1"), "data/published/saco_table1.csv"),
+        (lambda: published.index("questions"), "data/questions.csv"),
+        (lambda: has_reference("saco_table1"), "data/reference/full/saco_table1.csv"),
+        (lambda: load("saco_table1", reference=True), "data/reference/full/saco_table1.csv"),
+    ],
+)
+def test_what_a_run_did_not_declare_is_refused(what: object, name: str) -> None:
+    declare(["words", "data/published/saco_table2.csv"])
+    with pytest.raises(InputError, match="which its notebook does not declare") as told:
+        what()  # type: ignore[operator]
+    assert f"opens {name!r}" in str(told.value)
+    assert "declared: words" in str(told.value)
+    assert opened() == []
+    declare([name])
+    with contextlib.suppress(FaithlibError):  # of another kind: nobody has all of these files here, or the network
+        what()  # type: ignore[operator]
+    assert name in opened()
+
+
+def test_outside_a_run_nothing_is_refused_or_noted() -> None:
+    ask("anything")
+    assert opened() == []
+
+
+def test_a_star_stands_for_any_letters() -> None:
+    declare(["data/published/crosslingual_table*.csv"])
+    ask("data/published/crosslingual_table12.csv")
+    with pytest.raises(InputError, match="does not declare"):
+        ask("data/published/saco_table1.csv")
+
+
+def test_a_model_may_be_declared_by_its_folder_and_one_made_by_the_run_need_not(
+    home: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = home / "data" / "own"
+    text_model("bert").save_pretrained(folder)
+    tokenizer().save_pretrained(folder)
+    monkeypatch.setattr(tempfile, "tempdir", str(home / "elsewhere"))  # the home itself lies among temporary files
+    declare(["minilm"])
+    with pytest.raises(InputError, match="does not declare"):
+        load_model(f"hf:{folder}")
+    for name in ("data/own", f"hf:{folder}", "hf:data/own"):
+        declare([declared.model_name(name)])
+        assert load_model(f"hf:{folder}").label_names == load_model("hf:data/own").label_names
+    monkeypatch.setattr(tempfile, "tempdir", str(home))
+    declare(["minilm"])
+    load_model(f"hf:{folder}")
+
+
+def test_a_run_begins_with_its_declaration_and_ends_it(home: Path) -> None:
+    profiles = home / "notebooks" / "profiles.yaml"
+    text = profiles.read_text().replace("count: {over", "count: {loads: [words], over")
+    profiles.write_text(text + "data:\n  words: [words]\n")
+    (home / "data" / "sources.toml").write_text('[words]\nfile = "w"\nsha256 = "1"\n')
+    run = start_run("count", profile="smoke", dataset="movie", seed=0)
+    ask("words")
+    with pytest.raises(InputError, match="opens 'letters', which its notebook does not declare"):
+        ask("letters")
+    run.finish()
+    facts = json.loads((run.folder / "manifest.json").read_text())
+    assert facts["declared"] == facts["opened"] == ["words"]
+    ask("letters")
+
+
+# --- our notebooks ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_everything_that_goes_into_an_id_is_there(profile: str) -> None:
+    here = loads.committed_tables()
+    for job in plan(profile):
+        for name in job.loads:
+            if name.startswith("local:"):
+                assert (checkpoints_dir() / name.removeprefix("local:") / "card.json").is_file(), (job.label, name)
+            elif "/" in name:
+                assert (root() / name).is_file(), (job.label, name)
+            else:
+                assert name == declared.CARDS or loads.source_digest(name), (job.label, name)
+        for name in loads.tables_named(job.words, here):
+            assert (root() / name).exists(), (job.label, name)
+
+
+def test_every_name_of_a_data_set_leads_to_sources_that_are_listed() -> None:
+    for files in table().data.values():
+        assert all(tree_digest(root() / one) if "/" in one else loads.source_digest(one) for one in files)
+
+
+def loading(profile: str, name: str) -> set[str]:
+    return {job.label for job in plan(profile) if name in job.loads}
+
+
+def ids(profile: str) -> dict[str, str]:
+    return {job.label: job.run_id for job in plan(profile)}
+
+
+def reading(profile: str, labels: set[str]) -> set[str]:
+    """These jobs and all that read them, one way or another."""
+    found = set(labels)
+    for job in plan(profile):  # each after those it reads
+        if found & {earlier.label for earlier in job.upstream}:
+            found.add(job.label)
+    return found
+
+
+def test_one_byte_of_a_checkpoint_changes_the_ids_of_the_jobs_that_load_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`test_what_was_declared_was_opened` shows that these are the jobs that open it."""
+    folder = tmp_path / "checkpoints"
+    shutil.copytree(checkpoints_dir(), folder, ignore=shutil.ignore_patterns("*.training.*", "paper"))
+    monkeypatch.setattr(loads, "checkpoints_dir", lambda: folder)
+    before = ids("full")
+    names = {name for job in plan("full") for name in job.loads if name.startswith("local:")}
+    assert len(names) > 30
+    for name in sorted(names)[::9]:  # a plan for each takes a second
+        file = max((folder / name.removeprefix("local:")).iterdir(), key=lambda path: path.stat().st_size)
+        content = bytearray(file.read_bytes())
+        content[-1] ^= 1
+        file.write_bytes(content)
+        after = ids("full")
+        changed = {label for label, run in after.items() if run != before[label]}
+        assert changed == reading("full", loading("full", name)), name
+        assert changed, name
+        before = after
+
+
+@pytest.fixture
+def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A copy of both packages that a test may edit, and whose code the ids are made of."""
+    for name in ("faithlib", "faithbook"):
+        shutil.copytree(Path(digests._PACKAGES) / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(digests, "_PACKAGES", tmp_path)
+    return tmp_path
+
+
+def changed_by(path: Path, profile: str = "laptop") -> list[Job]:
+    before = ids(profile)
+    path.write_text(path.read_text() + "\nedited = 1\n")
+    return [job for job in plan(profile) if job.run_id != before[job.label]]
+
+
+def test_an_edit_of_a_formula_changes_the_ids_of_the_jobs_that_reach_it(packages: Path) -> None:
+    changed = changed_by(packages / "faithlib" / "metrics" / "saco.py")
+    computed = [job for job in changed if job.kind == "compute"]
+    assert {job.notebook for job in computed} == REACH_SACO
+    assert all("faithlib.metrics.saco" in Library().code(job.source.read_text()).modules for job in computed)
+
+
+def test_an_edit_of_what_judges_changes_no_computation(packages: Path) -> None:
+    before = ids("laptop")
+    for path in sorted((packages / "faithbook" / "results").glob("*.py")):
+        if path.stem != "resampling":  # crosslingual_alignment still draws its intervals itself
+            path.write_text(path.read_text() + "\nedited = 1\n")
+    changed = [job for job in plan("laptop") if job.run_id != before[job.label]]
+    assert len(changed) > 20
+    assert not [job.label for job in changed if job.kind == "compute"]
+
+
+def test_an_edit_of_the_engine_changes_nothing(packages: Path) -> None:
+    before = ids("smoke")
+    for path in sorted((packages / "faithbook" / "engine").glob("*.py")):
+        path.write_text(path.read_text() + "\nedited = 1\n")
+    assert ids("smoke") == before
+
+
+@pytest.mark.book
+@pytest.mark.slow
+def test_what_was_declared_was_opened(html: Path) -> None:
+    """The executed runs tell: each opened all that it declares, optional sources apart; nothing counts in vain."""
+    optional = {"rwth", "xlwa"}  # asked for, and opened where somebody has put them there
+    for job in plan("smoke"):
+        facts = json.loads(job.manifest.read_text())
+        told = {name for name in facts["opened"] if not name.endswith(".csv")}
+        assert told - optional == set(facts["declared"]) - optional, job.label
