@@ -29,6 +29,7 @@ from faithlib.evaluation import (
     shuffled,
     soft_scores,
 )
+from faithlib.evaluation.measures import MEASURES, Asked, Options
 from faithlib.masks import top_ratio
 from faithlib.metrics import auc, auprc, complexity, n_auc, sparseness, token_f1
 from faithlib.perturb import Perturber
@@ -267,3 +268,24 @@ def test_soft_metrics_have_the_same_empty_input_whatever_replaces_a_feature():
     for other in tables[1:]:
         assert tables[0].value.to_numpy() == pytest.approx(other.value.to_numpy(), abs=1e-5, nan_ok=True)
         assert other.value.notna().any()
+
+
+def test_every_family_of_the_catalogue_is_computed_and_gives_its_metrics(bag):
+    model, inputs = bag
+    scores = torch.rand(inputs.feature_mask.shape)
+    gold = inputs.feature_mask & (scores > 0.5)
+    for name, family in FAMILIES.items():
+        part = inputs[[2, 3]]  # few enough features for exact bounds
+        options = Options(draws=1, seed=0, groups=2, beam=1, gold_size=1)
+        width = part.feature_mask.shape[1]
+        asked = Asked(Perturber(model, part), options, gold[[2, 3], :width])
+        assert MEASURES[name](asked, scores[[2, 3], :width]).keys() == family.directions.keys()
+
+
+def test_a_family_that_nothing_computes_is_refused_at_import():
+    code = (
+        "from faithlib import catalogue as c; c.FAMILIES = {**c.FAMILIES, 'newest': c.Family({'new': 'higher'})}; "
+        "import faithlib.evaluation"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "in the catalogue or computed, but not both: newest" in found.stderr
