@@ -19,10 +19,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from faithbook.declared import ask
-from faithbook.results.resampling import Interval, resample_means
 from faithbook.sources.files import data_folder, fetch, read_member
 from faithbook.sources.splits import Span, stable_hash
 from faithbook.sources.words import Pair
@@ -31,6 +29,7 @@ from faithlib.errors import DataError, InputError, unknown
 
 Link = tuple[int, int]
 Links = frozenset[Link]
+COUNTS = ("found", "sure", "found_sure", "found_possible")
 
 
 # --------------------------------------------------------------------------------------------------------------- scores
@@ -61,37 +60,17 @@ def alignment_scores(
     >>> alignment_scores([{(0, 0), (1, 1)}], [{(0, 0), (1, 2)}])
     AlignmentScores(precision=0.5, recall=0.5, f1=0.5, aer=0.5)
     """
-    total = {name: float(values.sum()) for name, values in _counts(found, sure, possible).items()}
-    return AlignmentScores(**{name: float(value) for name, value in _scores(total).items()})
+    total = {name: float(values.sum()) for name, values in link_counts(found, sure, possible).items()}
+    return AlignmentScores(**{name: float(value) for name, value in scores_of_counts(total).items()})
 
 
-def score_intervals(
-    found: Sequence[Links],
-    sure: Sequence[Links],
-    possible: Sequence[Links] | None = None,
-    *,
-    n_resamples: int = 2000,
-    seed: int = 0,
-) -> dict[str, Interval]:
-    """`alignment_scores` by name, each with its 95 % percentile bootstrap interval over sentence pairs.
-
-    Sentences are drawn with all their counts: a score of a resample is the ratio of that resample's sums. Raises what
-    `alignment_scores` raises.
-    """
-    counts = pd.DataFrame(_counts(found, sure, possible)).rename_axis("sentence").reset_index()
-    long = counts.melt("sentence", var_name="count", value_name="value")
-    drawn = resample_means(long, value="value", unit="sentence", cells=["count"], n_resamples=n_resamples, seed=seed)
-
-    def score(name: str) -> Callable[[pd.DataFrame], pd.Series]:
-        return lambda means: pd.Series(_scores({str(column): means[column].to_numpy() for column in means})[name])
-
-    return {name: drawn.interval(score(name)) for name in AlignmentScores.__annotations__}
-
-
-def _counts(
-    found: Sequence[Links], sure: Sequence[Links], possible: Sequence[Links] | None
+def link_counts(
+    found: Sequence[Links], sure: Sequence[Links], possible: Sequence[Links] | None = None
 ) -> dict[str, np.ndarray[Any, Any]]:
-    """|A|, |S|, |A & S| and |A & P| of each sentence."""
+    """|A|, |S|, |A & S| and |A & P| of each sentence, [N], under the names `COUNTS`: all that scores depend on.
+
+    Raises what `alignment_scores` raises.
+    """
     possible = sure if possible is None else possible
     if not len(found) == len(sure) == len(possible) or not len(found):
         raise InputError(
@@ -101,16 +80,16 @@ def _counts(
     if odd := [i for i, (s, p) in enumerate(zip(sure, possible, strict=True)) if not s <= p]:
         raise InputError(f"sentence {odd[0]} has sure links that are not possible: every sure link is a possible one")
     rows = [(len(a), len(s), len(a & s), len(a & p)) for a, s, p in zip(found, sure, possible, strict=True)]
-    return dict(zip(("found", "sure", "sure_hits", "possible_hits"), np.array(rows, dtype=float).T, strict=True))
+    return dict(zip(COUNTS, np.array(rows, dtype=float).T, strict=True))
 
 
-def _scores(count: Mapping[str, Any]) -> dict[str, Any]:
+def scores_of_counts(count: Mapping[str, Any]) -> dict[str, Any]:
     """The formulas, on counts or on means of counts, one number or an array of each."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        precision = np.divide(count["possible_hits"], count["found"])
-        recall = np.divide(count["sure_hits"], count["sure"])
+        precision = np.divide(count["found_possible"], count["found"])
+        recall = np.divide(count["found_sure"], count["sure"])
         f1 = np.divide(2, np.divide(1, precision) + np.divide(1, recall))
-        aer = 1 - np.divide(count["sure_hits"] + count["possible_hits"], count["found"] + count["sure"])
+        aer = 1 - np.divide(count["found_sure"] + count["found_possible"], count["found"] + count["sure"])
     return {"precision": precision, "recall": recall, "f1": f1, "aer": aer}
 
 

@@ -19,7 +19,7 @@ import pandas as pd
 import torch
 from tqdm.auto import tqdm
 
-from faithbook.crosslingual.gold import load_gold, score_intervals
+from faithbook.crosslingual.gold import link_counts, load_gold
 from faithbook.crosslingual.links import encoder_links, fast_align, mutual_argmax, softmax_links
 from faithbook.engine.run import start_run
 from faithbook.models.encoders import load_encoder
@@ -46,19 +46,7 @@ aligner = aligner.to(device)
 GOLD = {"bible": "el", "rwth": "de", "xlwa": "bg"}  # with the language beside English
 LINKS = {"mutual argmax": mutual_argmax, "softmax": softmax_links}
 
-
-def ends(interval):
-    """An interval for a table; its n counts four sums a sentence and is left out."""
-    return {name: getattr(interval, name) for name in ("estimate", "low", "high", "units")}
-
-
-def measured(links, gold):
-    """Precision, recall, F1 and AER over all sentences, with intervals from drawing sentences again."""
-    found = score_intervals(links, [pair.sure for pair in gold], [pair.possible for pair in gold])
-    return [{"score": name, **ends(interval)} for name, interval in found.items()]
-
-
-scores, counts = [], []
+counts = []
 here = [name for name in GOLD if is_here(name) or name == "bible"]
 for name in tqdm(here, desc="gold"):
     gold = load_gold(name, n=settings["gold_sentences"])
@@ -74,21 +62,10 @@ for name in tqdm(here, desc="gold"):
     found["fast_align", ""] = tuple(statistical[place[pair.id]] for pair in gold)
     for (aligner_name, layer), links in found.items():
         about = {"gold": name, "language": GOLD[name], "aligner": aligner_name, "layer": layer, "n": len(gold)}
-        scores += [about | row for row in measured(links, gold)]
-        counts += [
-            about
-            | {
-                "input": pair.id,
-                "found": len(one),
-                "sure": len(pair.sure),
-                "possible": len(pair.possible),
-                "found_sure": len(one & pair.sure),
-                "found_possible": len(one & pair.possible),
-            }
-            for one, pair in zip(links, gold, strict=True)
-        ]
-run.save(pd.DataFrame(scores), "crosslingual_aligners")
-run.save(pd.DataFrame(counts), "crosslingual_alignment_counts")
+        sure, possible = [pair.sure for pair in gold], [pair.possible for pair in gold]
+        counted = pd.DataFrame(link_counts(links, sure, possible)).astype(int)
+        counts.append(counted.assign(input=[pair.id for pair in gold], possible=[len(p) for p in possible], **about))
+run.save(pd.concat(counts, ignore_index=True), "crosslingual_alignment_counts")
 
 # %% [markdown]
 # ## On the messages themselves
@@ -108,9 +85,9 @@ for language in tqdm([language for language in settings["languages"] if language
     looked_at = pairs[-settings["compared_messages"] :]  # the last ones, which are of the test split
     ours = encoder_links(aligner, tokenizer, looked_at, layers=[layer])[layer]
     theirs = fast_align(pairs)[-len(looked_at) :]
-    found = score_intervals(ours, theirs)["f1"]
-    agreement.append({"language": language, "n": len(looked_at), "learnt_from": len(pairs), **ends(found)})
-run.save(pd.DataFrame(agreement), "crosslingual_agreement")
+    counted = pd.DataFrame(link_counts(ours, theirs)).astype(int)
+    agreement.append(counted.assign(language=language, learnt_from=len(pairs)))
+run.save(pd.concat(agreement, ignore_index=True), "crosslingual_agreement_counts")
 
 # %% [markdown]
 # ## Are translations alike?

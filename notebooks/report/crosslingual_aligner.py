@@ -26,6 +26,7 @@ from IPython.display import Markdown
 from faithbook.engine.profiles import settings_of
 from faithbook.engine.run import load, start_run
 from faithbook.results import claims, figures, page, reference, resampling, scoreboard, tables
+from faithbook.results.alignment import score_intervals
 from faithbook.results.figures import PALETTE
 from faithbook.sources.files import sources
 
@@ -42,8 +43,15 @@ GOLD = {
 }
 SCORES = ["precision", "recall", "f1", "aer"]
 
-scores = load("crosslingual_aligners", profile)
 counts = load("crosslingual_alignment_counts", profile)
+WHO = ["gold", "language", "aligner", "layer", "n"]
+scores = pd.DataFrame(
+    [
+        dict(zip(WHO, who, strict=True)) | {"score": score, **found.ends, "units": found.units}
+        for who, group in counts.groupby(WHO, sort=False)
+        for score, found in score_intervals(group).items()
+    ]
+)
 here = list(dict.fromkeys(scores.gold))
 
 # %% [markdown]
@@ -276,7 +284,14 @@ Markdown(said + (f"\n\nBest layer on the other gold sets: {elsewhere}." if elsew
 # will rarely make the same mistake. F1 between their links, with the number of messages that `fast_align` learns from:
 
 # %%
-agreement = load("crosslingual_agreement", profile).drop(columns="n").rename(columns={"units": "n"})
+agreed = load("crosslingual_agreement_counts", profile)
+agreement = pd.DataFrame(
+    [
+        {"language": language, "learnt_from": learnt_from, **found.ends, "n": found.units}
+        for (language, learnt_from), group in agreed.groupby(["language", "learnt_from"], sort=False)
+        for found in [score_intervals(group)["f1"]]
+    ]
+)
 agreement = agreement.sort_values("estimate", ascending=False, ignore_index=True)
 agreement = agreement[["language", "estimate", "low", "high", "n", "learnt_from"]]
 tables.table(
