@@ -9,6 +9,11 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 PROFILE ?= laptop
 CORES ?=
 PORT ?= 8000
+# A slip is told at once, with plain tools, before anything is installed.
+PROFILES := $(shell sed -n '/^profiles:/,/^studies:/s/^  \([a-z]*\):$$/\1/p' notebooks/profiles.yaml)
+ifeq ($(filter $(PROFILES),$(PROFILE)),)
+$(error unknown profile '$(PROFILE)'; known: $(PROFILES))
+endif
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 
 # The environment belongs to exactly these pins: another lock makes another stamp, and so a new installation.
@@ -18,10 +23,10 @@ ENVIRONMENT := .venv/.made-from-$(PINS)
 STUDY := $(BIN)/python -m faithbook
 export PYTHONUNBUFFERED := 1
 
-.PHONY: help book test lint format lock fetch train full paper serve clean
+.PHONY: help book test test-long lint format lock fetch train full paper serve clean
 
 help: ## list the commands
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
 
 book: $(ENVIRONMENT) fetch ## run the notebooks (PROFILE=laptop) and build the book
 	@$(STUDY) book --profile $(PROFILE) $(if $(CORES),--cores $(CORES))
@@ -30,6 +35,9 @@ test: $(ENVIRONMENT) fetch lint ## lint, types, all tests, the smoke book and it
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 	@command -v chromium chromium-browser google-chrome >/dev/null || \
 	 echo "no Chromium on this machine: the page checks in a browser were skipped (Debian: apt-get install chromium)"
+
+test-long: $(ENVIRONMENT) fetch ## what takes longer: the wheel in an empty environment, requirements for other Pythons
+	$(BIN)/python -m pytest -m long
 
 lint: $(ENVIRONMENT) ## style, types and who may import whom
 	$(BIN)/ruff check .
@@ -44,8 +52,8 @@ format: $(ENVIRONMENT) ## put the code into the house style
 fetch: $(ENVIRONMENT) ## fetch and verify every source in data/sources.toml
 	@$(BIN)/python -m faithbook.sources.files fetch
 
-train: $(ENVIRONMENT) fetch ## make every shipped checkpoint again (hours)
-	@$(STUDY) train
+train: $(ENVIRONMENT) fetch ## make every checkpoint of a profile again (PROFILE=laptop: those that are shipped; hours)
+	@$(STUDY) train --profile $(PROFILE)
 
 full: ## the full profile: about an hour a paper on two cores, resumable
 	@$(MAKE) book PROFILE=full

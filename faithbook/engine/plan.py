@@ -221,7 +221,29 @@ def plan(profile_name: str) -> tuple[Job, ...]:
 
 
 def trainings(profile_name: str) -> tuple[Job, ...]:
-    """The jobs that make every shipped checkpoint again; they belong to no book and run only when asked for."""
+    """The jobs that make every checkpoint of a profile again; they belong to no book and run only when asked for.
+
+    These are the points of `train` whose data set the profile has a `training` for. InputError where it has none.
+    """
     studies = table().studies.values()
     points = [(name, point) for entry in studies for name, grid in entry.train.items() for point in grid]
-    return tuple(make_job(find_notebook(name), profile_name, point) for name, point in points)
+    planner = _Planner(profile_name)
+    jobs = [
+        planner.job(find_notebook(name), point)
+        for name, point in points
+        if point["dataset"] in _trainable(name, profile_name)
+    ]
+    if not jobs:
+        raise InputError(f"the profile {profile_name} has no `training` for any point of `train` in profiles.yaml")
+    return tuple(jobs)
+
+
+def _trainable(notebook: str, profile_name: str) -> set[str]:
+    """The data sets that a training notebook finds at a profile: in its own settings, or else in those of any study."""
+    blocks = find_profile(profile_name).settings
+    own = settings_of(notebook, profile_name)
+    return (
+        set(own["training"])
+        if "training" in own
+        else {name for of in blocks.values() for name in of.get("training", ())}
+    )

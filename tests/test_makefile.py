@@ -1,0 +1,59 @@
+"""The Makefile before anything is installed."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from faithbook.engine.plan import trainings
+from faithbook.engine.profiles import find_profile, table
+from faithlib.errors import InputError
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def make(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """`make` in a folder with nothing but what it reads, and without a Python."""
+    for name in ("Makefile", "notebooks/profiles.yaml", "requirements.lock", "pyproject.toml"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, folder / name)
+    line = ["make", "PYTHON=/nowhere/python", *words]
+    return subprocess.run(line, cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("target", ["book", "serve", "train"])
+def test_an_unknown_profile_is_told_before_anything_is_made(tmp_path: Path, target: str) -> None:
+    done = make(tmp_path, target, "PROFILE=lapto")
+    assert done.returncode == 2
+    assert f"unknown profile 'lapto'; known: {' '.join(table().profiles)}" in done.stderr
+    assert "/nowhere/python" not in done.stderr + done.stdout
+    assert not (tmp_path / ".venv").exists()
+
+
+@pytest.mark.parametrize("profile", ["smoke", "laptop", "full", "paper"])
+def test_a_known_profile_goes_to_every_command(tmp_path: Path, profile: str) -> None:
+    done = make(tmp_path, "--dry-run", "book", "train", f"PROFILE={profile}")
+    assert done.returncode == 0, done.stderr
+    assert f"faithbook book --profile {profile}" in done.stdout
+    assert f"faithbook train --profile {profile}" in done.stdout
+
+
+@pytest.mark.parametrize("profile", ["smoke", "laptop", "full", "paper"])
+def test_every_training_of_a_profile_has_its_settings(profile: str) -> None:
+    blocks = find_profile(profile).settings
+    jobs = trainings(profile)
+    for job in jobs:
+        own = blocks.get(job.notebook, {}).get("training")
+        known = own if own is not None else {name for block in blocks.values() for name in block.get("training", ())}
+        assert job.parameters["dataset"] in known, job.label
+    made = {str(job.parameters["dataset"]) for job in jobs}
+    assert made >= ({"sst", "ag", "evinf", "multirc", "mnli", "cifar10"} if profile == "paper" else {"movie", "mnist"})
+    assert not made & ({"movie", "fashion"} if profile == "paper" else {"sst", "cifar10"})
+
+
+def test_a_profile_that_trains_nothing_says_so(home: Path) -> None:
+    with pytest.raises(InputError, match="the profile smoke has no `training`"):
+        trainings("smoke")
