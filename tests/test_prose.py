@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import io
 import re
@@ -71,3 +72,17 @@ def test_everything_in_the_bibliography_is_cited() -> None:
     sources = [*PAGES, *(ROOT / "notebooks" / "report").glob("*.py"), ROOT / "data" / "sources.toml"]
     text = "\n".join(path.read_text(encoding="utf-8") for path in sources)
     assert not [key for key in keys if key not in text]
+
+
+@pytest.mark.parametrize("notebook", ["soft_metrics", "soft_variants"])
+def test_captum_computes_the_first_studys_deeplift_as_its_pages_say(notebook: str) -> None:
+    """The page said that captum computes it; our own rules did, which find other words."""
+    tree = ast.parse((ROOT / "notebooks" / "compute" / f"{notebook}.py").read_text(encoding="utf-8"))
+    options = [
+        ast.literal_eval(value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Dict)
+        for key, value in zip(node.keys, node.values, strict=True)
+        if isinstance(key, ast.Constant) and key.value == "deeplift"
+    ]
+    assert [own.get("rules") for own in options] == ["captum"]

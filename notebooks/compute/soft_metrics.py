@@ -48,7 +48,8 @@ inputs = TextInputs.from_texts(data.texts, classifier.tokenizer, queries=data.qu
 # ## Attributions
 #
 # All explain the logit of the predicted class. Reductions over embedding dimensions follow the paper's released code:
-# the absolute sum for x∇x, the signed sum for integrated gradients and DeepLIFT. Random scores are standard normal, one
+# the absolute sum for x∇x, the signed sum for integrated gradients and DeepLIFT. As in that code captum computes DeepLIFT;
+# what exact rules change is in `soft_variants`. Random scores are standard normal, one
 # explanation an input.
 
 # %%
@@ -57,7 +58,7 @@ methods = {
     "scaled_attention": {},
     "input_x_gradient": {"aggregation": "abs_sum"},
     "integrated_gradients": {"aggregation": "sum", "n_steps": settings["ig_steps"]},
-    "deeplift": {"aggregation": "sum"},
+    "deeplift": {"aggregation": "sum", "rules": "captum"},
     "random": {"seed": seed},
 }
 scores = {name: attribute(name, model, inputs, output="logit", **options) for name, options in methods.items()}

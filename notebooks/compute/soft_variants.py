@@ -45,7 +45,7 @@ methods = {
     "scaled_attention": {},
     "input_x_gradient": {"aggregation": "abs_sum"},
     "integrated_gradients": {"aggregation": "sum", "n_steps": settings["ig_steps"]},
-    "deeplift": {"aggregation": "sum"},
+    "deeplift": {"aggregation": "sum", "rules": "captum"},
     "random": {"seed": seed},
 }
 scores = {name: attribute(name, model, inputs, output="logit", **options) for name, options in methods.items()}
@@ -116,6 +116,19 @@ rows.append(
         {**hard_scores(perturber, squared), **soft_scores(perturber, squared, draws=draws, seed=seed)},
         "scaled_attention",
         variant="scaled_attention=released",
+    )
+)
+# %% [markdown]
+# D10: DeepLIFT by exact rules for every operation, where captum, which the released code calls, takes the gradient of all
+# but the pooler's tanh.
+
+# %%
+exact = attribute("deeplift", model, inputs, output="logit", aggregation="sum", rules="rescale")
+rows.append(
+    frame(
+        {**hard_scores(perturber, exact), **soft_scores(perturber, exact, draws=draws, seed=seed)},
+        "deeplift",
+        variant="deeplift=exact",
     )
 )
 run.save(pd.concat(rows, ignore_index=True), "soft_variants")

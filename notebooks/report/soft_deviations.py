@@ -53,6 +53,7 @@ NAMES = {
     "baseline=pad": "D3 baseline of padding ids",
     "ratios=released": "D5 seven lengths",
     "scaled_attention=released": "D6 attention squared",
+    "deeplift=exact": "D10 DeepLIFT by exact rules",
     "clip=released": "clipping to [0, 1]",
     "normaliser=rank": "rank normaliser",
     "draws=1": "one draw",
@@ -531,6 +532,44 @@ Markdown(
 #   another function, whose attributions say nothing about the model under study; the effect would be that of explaining
 #   another model.
 #
+# **Which rules DeepLIFT follows** is a question of its own. Its paper {cite:p}`shrikumar_2017` wants a rule for every
+# operation, so that scores add up to the change of the output. The released code calls captum {cite:p}`kokhlikyan_2020`,
+# which has rules for modules of a few activation classes; of these models it finds the tanh of the pooler, and takes the
+# plain gradient everywhere else. Study 1 does as the code does: captum computes DeepLIFT. Our library's own rules cover
+# every operation of these models, and their scores add up; the table has both on the same inputs, models and random
+# scores, for this one method. Much of what is said of DeepLIFT, and of any mean over methods that it is part of, depends
+# on who computes it.
+
+# %%
+BY_RULES = "deeplift=exact"
+if BY_RULES in asked:
+    both_rules = pd.DataFrame(
+        [
+            {
+                "metric": metric,
+                "n": int(effects.inputs[(effects.variant == BY_RULES) & (effects.metric == metric)].iloc[0]),
+            }
+            | {
+                f"{rules}{end}": parts[side].loc[(BY_RULES, metric), column]
+                for rules, side in (("captum", "win_base"), ("exact", "win"))
+                for end, column in (("", "estimate"), (" low", "low"), (" high", "high"))
+            }
+            | {end: parts["power"].loc[(BY_RULES, metric), end] for end in ("estimate", "low", "high")}
+            for metric in METRICS
+        ]
+    )
+    display(
+        tables.table(
+            reference.with_reference(both_rules, "soft_deeplift_rules", on=["metric"]),
+            run,
+            "soft_deeplift_rules",
+            caption="Diagnosticity of DeepLIFT against random by captum's rules and by exact ones; estimate, low, high: "
+            "exact less captum; 95 % intervals over n inputs",
+        )
+    )
+shown("soft_d10", "D10, DeepLIFT by exact rules: effect on that method alone", BY_RULES)
+
+# %% [markdown]
 # ## Two further choices: clipping and precision
 #
 # - *Code:* scores are clipped to the unit interval. *Paper:* a loss of probability counts as at least 0, the quotient
