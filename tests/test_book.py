@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
@@ -15,6 +17,9 @@ from urllib.parse import unquote, urldefrag, urlsplit
 import pytest
 import yaml
 from browser import Browser, browser
+
+from faithbook.engine.plan import plan
+from faithbook.engine.units import UNITS, checked_units, read_units
 
 ROOT = Path(__file__).resolve().parents[1]
 LEFT_TO_WRITE = r"\bTODO\b|\bFIXME\b|\bXXX\b|[Ll]orem ipsum|Traceback \(most recent"
@@ -114,6 +119,28 @@ def test_images_say_what_they_show(pages: dict[str, Page]) -> None:
             assert len(alt) > 15, (name, image)
             assert not re.search(r"\.(svg|png)$", alt), (name, alt)
     assert figures > 0
+
+
+def test_every_computation_keeps_the_values_of_single_inputs(html: Path) -> None:
+    """In the schema that the reference commits; prints how large they are."""
+    sizes: dict[str, int] = defaultdict(int)
+    for job in plan("smoke"):
+        if job.kind != "compute":
+            continue
+        files = sorted(job.folder.glob(f"{UNITS}*.parquet"))
+        if json.loads(job.manifest.read_text(encoding="utf-8"))["notes"].get("here") is False:
+            assert not files, f"{job.label}: nothing was there to compute from"
+            continue
+        assert files, job.label
+        for file in files:
+            found = read_units(file)
+            assert len(checked_units(found)), file
+            assert found["value"].notna().any(), file
+            sizes[job.notebook] += file.stat().st_size
+    print(
+        "\n".join(f"{size:>9,} bytes of units  {name}" for name, size in sizes.items()),
+        f"\n{sum(sizes.values()):>9,} in all",
+    )
 
 
 def test_reports_say_where_they_come_from(html: Path, pages: dict[str, Page]) -> None:

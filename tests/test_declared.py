@@ -33,11 +33,14 @@ PROFILES = ("smoke", "laptop", "full")
 REACH_SACO = {
     "soft_metrics",
     "soft_variants",
+    "soft_two_attributions",
     "naopc_models",
     "saco_metrics",
+    "saco_replayed",
     "together_matrix",
     "together_mirrored",
     "together_planted",
+    "together_by_hand",
 }
 
 

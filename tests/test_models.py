@@ -15,6 +15,7 @@ from safetensors.torch import load_file, save_file
 from scipy.stats import binomtest
 from toy_models import FAMILIES, text_model, tokenizer
 
+from faithbook.models import cards as model_cards
 from faithbook.models import encoders
 from faithbook.models import load as models
 from faithbook.paths import checkpoints_dir
@@ -74,6 +75,7 @@ def test_the_summary_is_that_of_the_cards(tmp_path, monkeypatch):
     shipped = (checkpoints_dir() / "text" / "CARDS.md").read_text()
     shutil.copytree(checkpoints_dir() / "text", tmp_path / "text", ignore=shutil.ignore_patterns("*.md"))
     monkeypatch.setattr(models, "checkpoints_dir", lambda: tmp_path)
+    monkeypatch.setattr(model_cards, "checkpoints_dir", lambda: tmp_path)
     models.main(["cards"])
     assert (tmp_path / "text" / "CARDS.md").read_text() == shipped
 
@@ -200,6 +202,7 @@ def copied(tmp_path, monkeypatch):
     text_model().save_pretrained(tmp_path / "paper" / "own-seed0")
     tokenizer().save_pretrained(tmp_path / "paper" / "own-seed0")
     monkeypatch.setattr(models, "checkpoints_dir", lambda: tmp_path)
+    monkeypatch.setattr(model_cards, "checkpoints_dir", lambda: tmp_path)
     return tmp_path
 
 

@@ -38,7 +38,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def defaults(notebook: str) -> dict[str, object]:
-    return notebook_parameters(ROOT / "notebooks" / "report" / f"{notebook}.py")
+    return notebook_parameters(ROOT / "notebooks" / "own" / f"{notebook}.py")
 
 
 @pytest.fixture(scope="module")

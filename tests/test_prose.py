@@ -69,7 +69,7 @@ def test_the_data_page_names_every_source_and_its_citation() -> None:
 def test_everything_in_the_bibliography_is_cited() -> None:
     keys = re.findall(r"^@\w+\{(\w+),", (BOOK / "references.bib").read_text(encoding="utf-8"), flags=re.MULTILINE)
     assert len(keys) == len(set(keys))
-    sources = [*PAGES, *(ROOT / "notebooks" / "report").glob("*.py"), ROOT / "data" / "sources.toml"]
+    sources = [*PAGES, *(ROOT / "notebooks").glob("*/*.py"), ROOT / "data" / "sources.toml"]
     text = "\n".join(path.read_text(encoding="utf-8") for path in sources)
     assert not [key for key in keys if key not in text]
 

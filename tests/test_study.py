@@ -488,6 +488,21 @@ def test_book_of_another_profile_is_laid_out_beside_its_results(home: Path) -> N
     assert (source / "executed" / "report.ipynb").stat().st_mtime_ns == kept
 
 
+def test_a_page_that_computes_what_it_shows_is_a_page_of_the_book(home):
+    folder = home / "notebooks" / "own"
+    folder.mkdir()
+    (home / "notebooks" / "report" / "report.py").rename(folder / "report.py")
+    job = plan("smoke")[-1]
+    assert (job.kind, job.source) == ("own", folder / "report.py")
+    job.folder.mkdir(parents=True)
+    empty = {"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (job.folder / "notebook.ipynb").write_text(json.dumps(empty))
+    (job.folder / "table.csv").write_text("a\n1\n")
+    source = stage("smoke", [job])
+    assert (source / "executed" / "report.ipynb").is_file()
+    assert (source / "executed" / "report" / "table.csv").is_file()
+
+
 def test_a_run_depends_on_the_files_that_its_parameters_name(tmp_path, monkeypatch):
     texts = root() / "data" / "examples" / "texts.csv"
     named = _brought({"profile": "smoke", "data": "data/examples/texts.csv", "n": 3})

@@ -14,7 +14,7 @@ from tiny import commit, finish
 
 from faithbook.engine.plan import plan
 from faithbook.engine.run import load_units, start_run
-from faithbook.engine.units import COLUMNS, UNITS_SCHEMA, checked_units, read_units, write_units
+from faithbook.engine.units import COLUMNS, UNITS_SCHEMA, as_units, checked_units, read_units, write_units
 from faithbook.results import reference as committed
 from faithbook.results.reference import judged_again, reference
 from faithlib.errors import DataError, InputError, UnknownNameError
@@ -211,3 +211,32 @@ def test_new_verdicts_take_the_places_of_old_ones_on_the_scoreboard_or_new_ones(
         b'id,paper,kind,verdict,n,page,note\na,p,claim,fails,3,r,z\nb,p,claim,holds,7,q,"x, y"\n'
         b"c,o,question,fails,3,r,z\n"
     )
+
+
+# --- from a notebook's frame -----------------------------------------------------------------------------------------
+
+
+def test_a_frame_of_results_takes_the_columns_of_the_schema() -> None:
+    wide = pd.DataFrame({"input": [3, 4], "language": "de", "ns": [0.5, np.nan], "nc": [1.0, 2.0], "label": 0})
+    found = as_units(wide, seed=7, clusters={"3": "p", "4": "p"}, metrics=["ns", "nc"], keys=["language"])
+    assert set(found.columns) == {*COLUMNS, "language"}
+    assert found[["id", "metric", "value"]].fillna(-1).to_numpy().tolist() == [
+        ["3", "ns", 0.5], ["4", "ns", -1], ["3", "nc", 1.0], ["4", "nc", 2.0],
+    ]  # fmt: skip
+    assert set(found["method"]) == {"none"}
+    assert set(found["seed"]) == {7}
+    assert set(found["cluster"]) == {"p"}
+    checked_units(found)
+
+
+def test_a_frame_with_values_keeps_its_own_methods_and_seeds() -> None:
+    long = pd.DataFrame({"name": ["a", "b"], "method": "lime", "metric": "saco", "value": [0.1, 0.2], "draw": [1, 2]})
+    found = as_units(long, seed="draw", name="name")
+    assert found["seed"].tolist() == [1, 2]
+    assert found["cluster"].tolist() == found["id"].tolist() == ["a", "b"]
+
+
+def test_an_id_without_a_cluster_is_refused() -> None:
+    frame = pd.DataFrame({"input": ["a", "b"], "metric": "ns", "value": [0.1, 0.2]})
+    with pytest.raises(InputError, match="missing values in cluster"):
+        checked_units(as_units(frame, seed=0, clusters={"a": "p"}))

@@ -16,6 +16,7 @@ from faithbook.engine.plan import MANIFEST, NOTEBOOK, Job
 from faithbook.paths import results_dir, root
 
 READER_PROFILE = "laptop"  # its book is built in place, in book/; the books of other profiles under their results
+PAGE_KINDS = ("report", "own")  # a page of `own` computes what it shows: a reader runs it on a model of theirs
 _TABLES = "tables"
 BOARD = Path("scoreboard.csv")
 _JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"  # its command need not be on the PATH
@@ -49,7 +50,7 @@ def stage(profile: str, jobs: Sequence[Job]) -> Path:
         )
     files: dict[Path, bytes] = {}
     for job in jobs:
-        if job.kind == "report":
+        if job.kind in PAGE_KINDS:
             files[Path(f"{job.notebook}.ipynb")] = page(job)
             for path in public_files(job):
                 files[Path(job.notebook, path.name)] = path.read_bytes()
@@ -59,7 +60,7 @@ def stage(profile: str, jobs: Sequence[Job]) -> Path:
     tables = {
         Path(path.name): path.read_bytes()
         for job in jobs
-        if job.kind == "report"
+        if job.kind in PAGE_KINDS
         for path in public_files(job)
         if path.suffix == ".csv"
     }

@@ -116,7 +116,7 @@ def checked_parameters(source: Path, given: Mapping[str, Any]) -> dict[str, Any]
 
 def find_notebook(notebook: str) -> Path:
     """The source of a notebook, by the name it has in the table."""
-    for folder in ("compute", "report", "train"):
+    for folder in ("compute", "report", "own", "train"):
         path = root() / "notebooks" / folder / f"{notebook}.py"
         if path.is_file():
             return path

@@ -15,7 +15,7 @@ columns.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +45,33 @@ def write_units(frame: pd.DataFrame, path: Path, *, notebook: str, parameters: M
     pyarrow.parquet.write_table(
         table, path, compression="zstd", compression_level=19, use_dictionary=keys, use_byte_stream_split=["value"]
     )
+
+
+def as_units(
+    frame: pd.DataFrame,
+    *,
+    seed: int | str,
+    clusters: Mapping[str, str] | None = None,
+    metrics: Sequence[str] = (),
+    keys: Sequence[str] = (),
+    name: str = "input",
+) -> pd.DataFrame:
+    """A frame of results in the columns of the schema, for `Run.save_units`.
+
+    `seed`: the model's, or the column that holds it; `clusters`: of each id, where an id is not its own; `metrics`: the
+    columns that hold values, each a metric of that name, where the frame has no columns metric and value; `keys`:
+    further columns to keep; `name`: the column with the ids. A frame without methods gets the method "none".
+    """
+    found = frame.rename(columns={name: "id"})
+    found["id"] = found["id"].astype(str)
+    found["seed"] = found[seed] if isinstance(seed, str) else seed
+    if "method" not in found.columns:
+        found["method"] = "none"
+    named = ["id", "seed", "method", *keys]
+    if metrics:
+        found = found.melt(named, list(metrics), "metric", "value")
+    found = found[[*named, "metric", "value"]]
+    return found.assign(cluster=found["id"] if clusters is None else found["id"].map(dict(clusters)))
 
 
 def read_units(path: Path) -> pd.DataFrame:

@@ -21,10 +21,11 @@ from huggingface_hub import hf_hub_download
 from peft import PeftModel
 from safetensors import SafetensorError
 
-from faithbook.declared import CARDS, ask, ask_for_model
+from faithbook.declared import ask_for_model
+from faithbook.models.cards import WHAT_TO_DO, cards, local_checkpoints, read_json
 from faithbook.models.encoders import encoder_folder, no_load_report, word_embeddings
 from faithbook.models.lstm import LstmClassifier
-from faithbook.models.weights import WHAT_TO_DO, check_weights, fill, read_json
+from faithbook.models.weights import check_weights, fill
 from faithbook.paths import checkpoints_dir, root
 from faithbook.sources.datasets import Dataset
 from faithlib.errors import DataError, InputError, ModelError, unknown
@@ -75,13 +76,6 @@ def load_model(spec: str, *, revision: str | None = None, attention: str = "sdpa
     classifier = _LOADERS[kind](name, revision, attention)
     classifier.model.eval()
     return classifier
-
-
-def local_checkpoints() -> list[str]:
-    """Names that `local:` knows: every folder of data/checkpoints with a card, at any depth."""
-    folder = checkpoints_dir()
-    found = sorted(card.parent.relative_to(folder).as_posix() for card in folder.rglob("card.json"))
-    return [name for name in found if not name.endswith(".part")]  # those are still being written
 
 
 def _local(name: str, revision: str | None, attention: str) -> Classifier:
@@ -201,23 +195,6 @@ def _timm_folder(folder: Path) -> tuple[Any, tuple[str, ...]]:
 
 
 _LOADERS = {"local": _local, "hf": _hf, "timm": _timm}
-
-
-def cards(kind: str = "text") -> pd.DataFrame:
-    """What every checkpoint of a kind ("text", "vision") reached on its test split, a row each, wherever it lies below
-    data/checkpoints; `checkpoint` is the name that `local:` knows, a text `classifier` is "" for the task's own.
-
-    Raises UnknownNameError for another kind, DataError for a card that cannot be read.
-    """
-    if kind not in ("text", "vision"):
-        raise unknown("kind of checkpoint", kind, ("text", "vision"))
-    ask(CARDS)
-    rows = [
-        {"checkpoint": name, "classifier": "", **read_json(checkpoints_dir() / name / "card.json")}
-        for name in local_checkpoints()
-    ]
-    # Classifiers of texts stand on an encoder.
-    return pd.DataFrame([row for row in rows if ("encoder" in row) == (kind == "text")])
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -1,24 +1,18 @@
-"""Files of checkpoints, read or refused by name: weights are safetensors, all else is JSON."""
+"""Weights of checkpoints, read or refused by name: safetensors alone (all else is JSON, `faithbook.models.cards`)."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import safetensors
 import safetensors.torch
 from safetensors import SafetensorError
 from torch import Tensor, nn
 
+from faithbook.models.cards import WHAT_TO_DO
 from faithlib.errors import DataError
-
-WHAT_TO_DO = (
-    "get it again from where it came: `git checkout` for what is shipped, `make train` for what was trained here, the "
-    "original for a copy"
-)
 
 
 def check_weights(folder: Path) -> None:
@@ -43,17 +37,6 @@ def fill(model: nn.Module, file: Path) -> None:
         model.load_state_dict(weights)
     except RuntimeError as error:
         raise DataError(f"{file} does not hold the weights of this model ({error}): {WHAT_TO_DO}") from error
-
-
-def read_json(file: Path) -> dict[str, Any]:
-    """A JSON file of a checkpoint; DataError where it is missing, damaged or holds something else than names."""
-    try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise DataError(f"{file} cannot be read ({error}): {WHAT_TO_DO}") from error
-    if not isinstance(found, dict):
-        raise DataError(f"{file} holds {type(found).__name__}, expected names and values: {WHAT_TO_DO}")
-    return found
 
 
 @contextmanager

@@ -1,6 +1,6 @@
 """`evaluate`'s table made readable: what a model predicts, what explaining costs, means, ranks, and who beats chance.
 
-The report notebooks own_text_model and own_vision_model show it for what `own_model` has opened.
+The notebooks own_text_model and own_vision_model show it for what `own_model` has opened.
 
 Shape letters: B inputs, F features.
 """

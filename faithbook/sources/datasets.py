@@ -33,8 +33,9 @@ from faithlib.errors import DataError, InputError, unknown
 class Dataset:
     """Labelled texts of one split. `queries` where the task pairs a query with each text; `pairs` where it pairs each
     text with one of the same rank, a premise with its hypothesis; `rationales`: the characters of each text, or of
-    `text + " " + pair`, that people marked as the reason (empty where they marked none); `digest` names the whole
-    assignment of texts to splits."""
+    `text + " " + pair`, that people marked as the reason (empty where they marked none); `groups`: what each text was
+    split by (the paper or integration it comes from), where that is known; `digest` names the whole assignment of texts
+    to splits."""
 
     name: str
     split: str
@@ -47,6 +48,7 @@ class Dataset:
     queries: tuple[str, ...] | None = None
     rationales: tuple[tuple[Span, ...], ...] | None = None
     pairs: tuple[str, ...] | None = None
+    groups: tuple[str, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -57,6 +59,15 @@ class Dataset:
         if self.pairs is None:
             return self.texts
         return tuple(f"{text} {pair}" for text, pair in zip(self.texts, self.pairs, strict=True))
+
+    @property
+    def clusters(self) -> dict[str, str]:
+        """For each id what it shares with others, so that intervals draw these together: its group; where no groups are
+        known, the first id with the same text (the premise of several pairs, the document of several queries)."""
+        if self.groups is not None:
+            return dict(zip(self.ids, self.groups, strict=True))
+        first: dict[str, str] = {}
+        return {name: first.setdefault(text, name) for name, text in zip(self.ids, self.texts, strict=True)}
 
 
 @dataclass(frozen=True)
@@ -163,6 +174,7 @@ def _pick(data: Dataset, rows: Sequence[int]) -> Dataset:
         queries=None if data.queries is None else pick(data.queries),
         rationales=None if data.rationales is None else pick(data.rationales),
         pairs=None if data.pairs is None else pick(data.pairs),
+        groups=None if data.groups is None else pick(data.groups),
     )
 
 
@@ -195,6 +207,7 @@ def _dataset(name: str, split: str, task: _Task, items: list[Item], digest: str)
         digest=digest,
         queries=queries or None,
         rationales=tuple(item.rationale for item in items) if task.has_rationales else None,
+        groups=tuple(item.group for item in items),
     )
 
 

@@ -22,6 +22,7 @@ from tqdm.auto import tqdm
 from faithbook.crosslingual.gold import link_counts, load_gold
 from faithbook.crosslingual.links import encoder_links, fast_align, mutual_argmax, softmax_links
 from faithbook.engine.run import start_run
+from faithbook.engine.units import as_units
 from faithbook.models.encoders import load_encoder
 from faithbook.models.load import load_model
 from faithbook.sources.datasets import load_parallel
@@ -65,7 +66,11 @@ for name in tqdm(here, desc="gold"):
         sure, possible = [pair.sure for pair in gold], [pair.possible for pair in gold]
         counted = pd.DataFrame(link_counts(links, sure, possible)).astype(int)
         counts.append(counted.assign(input=[pair.id for pair in gold], possible=[len(p) for p in possible], **about))
-run.save(pd.concat(counts, ignore_index=True), "crosslingual_alignment_counts")
+counts = pd.concat(counts, ignore_index=True)
+run.save(counts, "crosslingual_alignment_counts")
+COUNTED = ["found", "sure", "found_sure", "found_possible"]
+named = counts.assign(method=counts.aligner, layer=counts.layer.replace("", "none"))
+run.save_units(as_units(named, seed=0, metrics=[*COUNTED, "possible"], keys=["gold", "layer"]))
 
 # %% [markdown]
 # ## On the messages themselves
@@ -86,8 +91,10 @@ for language in tqdm([language for language in settings["languages"] if language
     ours = encoder_links(aligner, tokenizer, looked_at, layers=[layer])[layer]
     theirs = fast_align(pairs)[-len(looked_at) :]
     counted = pd.DataFrame(link_counts(ours, theirs)).astype(int)
-    agreement.append(counted.assign(language=language, learnt_from=len(pairs)))
-run.save(pd.concat(agreement, ignore_index=True), "crosslingual_agreement_counts")
+    agreement.append(counted.rename_axis("input").reset_index().assign(language=language, learnt_from=len(pairs)))
+agreement = pd.concat(agreement, ignore_index=True)
+run.save(agreement, "crosslingual_agreement_counts")
+run.save_units(as_units(agreement, seed=0, metrics=COUNTED, keys=["language"]), "agreement")
 
 # %% [markdown]
 # ## Are translations alike?
@@ -132,7 +139,11 @@ for name, network, own_tokenizer in tqdm(represented(), desc="representations"):
                     {"model": name, "language": language, "seed": seed, "batch": i, "hit": float(hit)}
                     for i, hit in enumerate(drawn)
                 ]
-run.save(pd.DataFrame(hits), "crosslingual_cka")
+hits = pd.DataFrame(hits)
+run.save(hits, "crosslingual_cka")
+# A batch is what is drawn; `draw` numbers the ways in which the texts were put into batches.
+batches = hits.rename(columns={"seed": "draw"})
+run.save_units(as_units(batches, seed=0, metrics=["hit"], keys=["model", "language", "draw"], name="batch"), "cka")
 
 # %%
 run.note(n=len(data["en"]), dtype="float32", device=device)

@@ -24,6 +24,7 @@ from tqdm.auto import tqdm
 
 from faithbook.crosslingual.links import encoder_links
 from faithbook.engine.run import start_run
+from faithbook.engine.units import as_units
 from faithbook.models.encoders import load_encoder
 from faithbook.models.load import load_model
 from faithbook.papers.zaman_belinkov import PAPER_LANGUAGES
@@ -118,7 +119,18 @@ for language, texts in tqdm(everyone.items(), desc="predictions"):
             language=language
         )
     )
-run.save(pd.concat(read, ignore_index=True).assign(**named), "crosslingual_predictions")
+read = pd.concat(read, ignore_index=True)
+run.save(read.assign(**named), "crosslingual_predictions")
+run.save_units(
+    as_units(
+        read.assign(correct=read.label == read.predicted),
+        seed=seed,
+        clusters=everyone["en"].clusters,
+        metrics=["correct"],
+        keys=["language"],
+    ),
+    "predictions",
+)
 
 # %% [markdown]
 # ## Across languages
@@ -229,7 +241,11 @@ for language in tqdm(others, desc="languages"):
                     about
                     | {"setting": setting, "method": method, "aggregation": aggregation, "output": output, "rho": rho}
                 )
-run.save(pd.DataFrame(found).assign(**named), "crosslingual_rho")
+rho = pd.DataFrame(found)
+run.save(rho.assign(**named), "crosslingual_rho")
+clusters = everyone["en"].clusters
+ROW = ["language", "aggregation", "output"]
+run.save_units(as_units(rho, seed=seed, clusters=clusters, metrics=["rho"], keys=[*ROW, "setting"]))
 run.save(pd.DataFrame(linked).assign(**named), "crosslingual_links")
 
 # %% [markdown]
@@ -302,7 +318,12 @@ for rows, scored in blocks:
             about | {"choice": choice, "method": method, "aggregation": how, "rho": value}
             for (choice, method, how), value in zip(rows, rho.tolist(), strict=True)
         ]
-run.save(pd.DataFrame(released).assign(**named), "crosslingual_released")
+released = pd.DataFrame(released)
+run.save(released.assign(**named), "crosslingual_released")
+run.save_units(
+    as_units(released, seed=seed, clusters=clusters, metrics=["rho"], keys=["language", "aggregation", "choice"]),
+    "choices",
+)
 
 # %% [markdown]
 # ## Under erasure, in English
@@ -370,7 +391,19 @@ for key in tqdm([key for key in ROWS if key[3] == "sum"], desc="erasure"):
             }
         ).assign(method=key[0], aggregation=key[1], output=key[2])
     )
-run.save(pd.concat(erased, ignore_index=True).assign(**named), "crosslingual_erasure")
+erased = pd.concat(erased, ignore_index=True)
+run.save(erased.assign(**named), "crosslingual_erasure")
+both = ["comprehensiveness", "sufficiency"]
+run.save_units(
+    as_units(
+        erased,
+        seed=seed,
+        clusters=texts.clusters,
+        metrics=[*both, *(f"{name}_first_batch" for name in both)],
+        keys=["aggregation", "output"],
+    ),
+    "erasure",
+)
 
 # %% [markdown]
 # ## What highlights are made of

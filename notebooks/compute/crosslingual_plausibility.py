@@ -21,6 +21,7 @@ import torch
 from tqdm.auto import tqdm
 
 from faithbook.engine.run import start_run
+from faithbook.engine.units import as_units
 from faithbook.models.load import load_model
 from faithbook.papers.zaman_belinkov_rows import thirteen_rows
 from faithbook.sources.datasets import load_dataset
@@ -100,7 +101,12 @@ found = [
     )
     for name, values in scores.items()
 ]
-run.save(pd.concat(found, ignore_index=True), "crosslingual_plausibility")
+found = pd.concat(found, ignore_index=True)
+run.save(found, "crosslingual_plausibility")
+clusters = load_dataset(settings["highlights"], "test").clusters
+run.save_units(
+    as_units(found, seed=seed, clusters=clusters, metrics=["average_precision"], keys=["aggregation", "output"])
+)
 
 # %% [markdown]
 # ## A threshold for highlights

@@ -23,6 +23,7 @@ import pandas as pd
 import torch
 
 from faithbook.engine.run import start_run
+from faithbook.engine.units import as_units
 from faithbook.models.adversarial import worst_shift
 from faithbook.models.load import load_model
 from faithbook.sources.datasets import load_dataset
@@ -118,7 +119,12 @@ bounds.append(
         **settings["long_search"],
     )
 )
-run.save(pd.concat(bounds, ignore_index=True), "naopc_model_bounds")
+bounds = pd.concat(bounds, ignore_index=True)
+run.save(bounds, "naopc_model_bounds")
+own = {"seed": 0, "clusters": data.clusters}
+ENDS = ["lower", "upper", "certified_lower", "certified_upper", "rows"]
+searched = bounds.assign(method=bounds.search, width=bounds.width.fillna(0).astype(int))  # 0: an exact search has none
+run.save_units(as_units(searched, metrics=ENDS, keys=["length", "width"], **own), "bounds")
 
 # %% [markdown]
 # ## Attributions, AOPC, NAOPC
@@ -173,8 +179,27 @@ for length, chosen, inputs, score, found in (
                     outside=faults["clipped"],
                 )
             )
-run.save(pd.concat(rows, ignore_index=True), "naopc_model_scores")
-run.save(pd.concat(conventions, ignore_index=True), "naopc_conventions")
+scores, conventions = pd.concat(rows, ignore_index=True), pd.concat(conventions, ignore_index=True)
+run.save(scores, "naopc_model_scores")
+run.save(conventions, "naopc_conventions")
+run.save_units(
+    pd.concat(
+        [
+            as_units(scores.assign(value=scores.aopc), keys=["length"], **own),
+            as_units(
+                scores.assign(metric=scores.metric.str.replace("aopc", "naopc"), value=scores.naopc),
+                keys=["length"],
+                **own,
+            ),
+            as_units(
+                conventions.rename(columns={"eraser": "sufficiency_eraser"}),
+                metrics=["sufficiency_eraser"],
+                keys=["length"],
+                **own,
+            ),
+        ]
+    )
+)
 
 # %% [markdown]
 # ## How well the classifier withstands an attack
@@ -213,7 +238,11 @@ for share in settings["radii"]:
     right = torch.cat([survives(part, share * unit) for part in parts])
     for name, correct in zip(attacked.ids, right.tolist(), strict=True):
         rows.append({"dataset": dataset, "classifier": classifier, "input": name, "radius": share, "right": correct})
-run.save(pd.DataFrame(rows), "naopc_robustness")
+robustness = pd.DataFrame(rows)
+run.save(robustness, "naopc_robustness")
+run.save_units(
+    as_units(robustness, seed=0, clusters=attacked.clusters, metrics=["right"], keys=["radius"]), "robustness"
+)
 
 # %%
 run.note(

@@ -18,6 +18,7 @@ profile = "laptop"
 import pandas as pd
 
 from faithbook.engine.run import start_run
+from faithbook.engine.units import as_units
 from faithbook.papers import edin as release
 from faithbook.sources.files import is_here
 from faithlib.bounds import beam_bounds, exact_bounds
@@ -72,9 +73,15 @@ for model in models:
 
 # %%
 if here:
-    run.save(pd.DataFrame(bounds), "naopc_released_exact")
-    run.save(pd.DataFrame(scores), "naopc_released_aopc")
-    run.save(pd.DataFrame(beams), "naopc_released_beams")
+    bounds, scores, beams = pd.DataFrame(bounds), pd.DataFrame(scores), pd.DataFrame(beams)
+    run.save(bounds, "naopc_released_exact")
+    run.save(scores, "naopc_released_aopc")
+    run.save(beams, "naopc_released_beams")
+    ENDS = ["lower", "upper", "certified_lower", "certified_upper", "rows"]
+    own = {"seed": 0, "name": "id"}
+    run.save_units(as_units(scores.assign(value=scores.aopc), keys=["model"], **own))
+    run.save_units(as_units(bounds, metrics=["lower", "upper", "p_full", "n_features"], keys=["model"], **own), "exact")
+    run.save_units(as_units(beams.assign(method=beams.variant), metrics=ENDS, keys=["model", "width"], **own), "beams")
     run.save(pd.concat(published, ignore_index=True), "naopc_released_files")
 run.save(pd.DataFrame([{"here": here, "models": len(models), "sentences": len(bounds)}]), "naopc_released_facts")
 run.note(n=len(bounds), here=here, device="cpu", dtype="float64")

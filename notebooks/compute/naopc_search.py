@@ -22,6 +22,7 @@ import pandas as pd
 import torch
 
 from faithbook.engine.run import start_run
+from faithbook.engine.units import as_units
 from faithbook.models.load import load_model
 from faithbook.sources.datasets import load_dataset
 from faithlib.bounds import beam_bounds, exact_bounds
@@ -71,7 +72,18 @@ for words, n in settings["lengths"][classifier].items():
         found = exact_bounds(score, max_features=settings["exact_up_to"])
         frames.append(rows_of(found, inputs, **about, variant="exact"))
     perturbers.append(score)
-run.save(pd.concat(frames, ignore_index=True), "naopc_search")
+searched = pd.concat(frames, ignore_index=True)
+run.save(searched, "naopc_search")
+# What a search does not limit is 0 here: keys have no gaps.
+limits = searched.reindex(columns=["width", "candidates", "tolerance"]).fillna(0)
+run.save_units(
+    as_units(
+        searched.assign(method=searched.variant, **limits),
+        seed=0,
+        metrics=["lower", "upper", "certified_lower", "certified_upper", "rows"],
+        keys=["words", *limits],
+    )
+)
 
 # %%
 run.note(

@@ -21,6 +21,7 @@ import torch
 from tqdm.auto import tqdm
 
 from faithbook.engine.run import start_run
+from faithbook.engine.units import as_units
 from faithbook.models.load import load_model
 from faithbook.sources.images import as_inputs, load_pictures
 from faithlib.attribution import attribute
@@ -183,10 +184,15 @@ for name, spec in tqdm(specs.items(), desc="models"):
 
 # %%
 columns = {"dataset": dataset, "output": "probability"}
-run.save(pd.concat(main, ignore_index=True).assign(**columns, k=10), "saco_scores")
+main, groups, varied = (pd.concat(rows, ignore_index=True) for rows in (main, groups, varied))
+run.save(main.assign(**columns, k=10), "saco_scores")
 kept = ["dataset", "model", "k", "input", "method", "draw", "saco"]
-run.save(pd.concat(groups, ignore_index=True).assign(**columns)[kept], "saco_group_counts")
-run.save(pd.concat(varied, ignore_index=True).assign(dataset=dataset), "saco_settings")
+run.save(groups.assign(**columns)[kept], "saco_group_counts")
+run.save(varied.assign(dataset=dataset), "saco_settings")
+METRICS = ["saco", "auc", "aopc_morf", "aopc_lerf", "log_odds"]
+run.save_units(as_units(main, seed=0, metrics=METRICS, keys=["model", "draw"]))
+run.save_units(as_units(groups, seed=0, metrics=["saco"], keys=["model", "draw", "k"]), "groups")
+run.save_units(as_units(varied, seed=0, metrics=METRICS, keys=["model", "draw", "setting"]), "settings")
 
 # %% [markdown]
 # ## A few pictures to look at

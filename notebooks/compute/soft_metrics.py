@@ -21,6 +21,7 @@ import pandas as pd
 import torch
 
 from faithbook.engine.run import start_run
+from faithbook.engine.units import as_units
 from faithbook.models.load import load_model
 from faithbook.sources.datasets import load_dataset
 from faithlib.attribution import attribute
@@ -106,7 +107,21 @@ for method, score in scores.items():
                 value_one_draw=values[:, 0].cpu(),
             )
         )
-run.save(pd.concat(rows, ignore_index=True), "soft_scores")
+everything = pd.concat(rows, ignore_index=True)
+run.save(everything, "soft_scores")
+own = {"seed": seed, "clusters": data.clusters}
+at_lengths = everything.metric.isin(["ns", "nc"])
+soft = everything[~at_lengths]
+run.save_units(
+    pd.concat(
+        [
+            as_units(soft, **own),
+            as_units(soft.assign(metric=soft.metric + "_one_draw", value=soft.value_one_draw), **own),
+            as_units(facts, metrics=["p_full", "p_empty", "n_features"], **own),
+        ]
+    )
+)
+run.save_units(as_units(everything[at_lengths], keys=["ratio"], **own), "lengths")
 
 # %% [markdown]
 # ## Heat maps for the report

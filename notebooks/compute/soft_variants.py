@@ -21,6 +21,7 @@ import pandas as pd
 import torch
 
 from faithbook.engine.run import start_run
+from faithbook.engine.units import as_units
 from faithbook.models.load import load_model
 from faithbook.sources.datasets import load_dataset
 from faithlib.attribution import attribute
@@ -131,7 +132,9 @@ rows.append(
         variant="deeplift=exact",
     )
 )
-run.save(pd.concat(rows, ignore_index=True), "soft_variants")
+variants = pd.concat(rows, ignore_index=True)
+run.save(variants, "soft_variants")
+run.save_units(as_units(variants, seed=seed, clusters=data.clusters, keys=["variant"]), "variants")
 
 # %% [markdown]
 # ## Appendix C: Gaussian noise and a continuous attention mask
@@ -148,7 +151,10 @@ for method, score in scores.items():
                 perturber, score, variance=variance, equation=equation, draws=settings["noise_draws"], seed=seed
             )
             rows.append(frame(noisy, method, perturbation=f"gaussian_eq{equation}", variance=variance))
-run.save(pd.concat(rows, ignore_index=True), "soft_appendix")
+appendix = pd.concat(rows, ignore_index=True)
+run.save(appendix, "soft_appendix")
+appendix["variance"] = appendix.variance.fillna(0)  # of what adds no noise
+run.save_units(as_units(appendix, seed=seed, clusters=data.clusters, keys=["perturbation", "variance"]), "appendix")
 
 # %%
 run.note(

@@ -21,6 +21,7 @@ import pandas as pd
 import torch
 
 from faithbook.engine.run import start_run
+from faithbook.engine.units import as_units
 from faithbook.models.load import load_model
 from faithbook.sources.datasets import load_dataset
 from faithbook.sources.excerpts import gold_of, marked_excerpts
@@ -104,6 +105,7 @@ else:
 inputs = inputs.to(device)
 if gold is not None:
     gold = gold[:, : inputs.feature_mask.shape[1]]
+clusters = everything.clusters if modality == "text" else None
 
 # %% [markdown]
 # ## Attributions
@@ -166,7 +168,9 @@ for what, rows, metrics in (
     table["input"] = [ids[rows[i]] for i in table["input"]]
     table.attrs.clear()
     found.append(table)
-run.save(pd.concat(found, ignore_index=True).assign(dataset=dataset, modality=modality), "together_values")
+values = pd.concat(found, ignore_index=True)
+run.save(values.assign(dataset=dataset, modality=modality), "together_values")
+run.save_units(as_units(values, seed=0, clusters=clusters))
 
 # %% [markdown]
 # ## Controls of soft metrics: the same scores at other features, and the same order with other scores
@@ -191,7 +195,9 @@ for method, scores in explain(network, part, METHODS[modality]).items():
         own = {"input": [ids[i] for i in controlled], "method": method, "control": control, "density": density.cpu()}
         controls += [pd.DataFrame(own | {"metric": name, "value": v.mean(dim=1).cpu()}) for name, v in drawn.items()]
 costs.append({"what": "controls", "inputs": len(part), "methods": len(METHODS[modality]), **costs_of(perturber)})
-run.save(pd.concat(controls, ignore_index=True).assign(dataset=dataset, modality=modality), "together_controls")
+controls = pd.concat(controls, ignore_index=True)
+run.save(controls.assign(dataset=dataset, modality=modality), "together_controls")
+run.save_units(as_units(controls, seed=0, clusters=clusters, keys=["control"]), "controls")
 
 # %% [markdown]
 # ## What each family of metrics would cost alone

@@ -21,6 +21,7 @@ import pandas as pd
 import torch
 
 from faithbook.engine.run import start_run
+from faithbook.engine.units import as_units
 from faithbook.models.load import load_model
 from faithbook.sources.images import as_inputs, load_pictures
 from faithlib.attribution import Row, methods
@@ -72,7 +73,9 @@ found = [
     )
     for name, scores in straight.items()
 ]
-run.save(pd.concat(found, ignore_index=True).assign(dataset=dataset), "together_mirrored")
+found = pd.concat(found, ignore_index=True)
+run.save(found.assign(dataset=dataset), "together_mirrored")
+run.save_units(as_units(found, seed=0, metrics=["rho", "same_class"]))
 
 # %%
 run.note(n=len(inputs), features=rows * columns, dtype="float32", device=device)

@@ -24,6 +24,7 @@ import torch
 from tqdm.auto import tqdm
 
 from faithbook.engine.run import start_run
+from faithbook.engine.units import as_units
 from faithbook.models import closed_form
 from faithbook.models.load import load_model
 from faithbook.sources import planted
@@ -226,7 +227,9 @@ for name, classifier in tqdm(plan.items(), desc="models"):
     methods = OF_CLOSED if name in CLOSED else METHODS
     for erase in ERASURES[: 2 if name == "trained" else 1]:
         measured(name, classifier.model, part, gold.float(), gold, methods, [ids[i] for i in rows], erase)
-run.save(pd.concat(found, ignore_index=True).assign(modality=modality), "together_planted_values")
+values = pd.concat(found, ignore_index=True)
+run.save(values.assign(modality=modality), "together_planted_values")
+run.save_units(as_units(values, seed=0, keys=["model", "erase"]))
 run.save(pd.DataFrame(costs).assign(modality=modality), "together_planted_costs")
 
 # %%

@@ -20,15 +20,14 @@ profile = "laptop"
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import torch
 from IPython.display import Markdown, display
 
 from faithbook.engine.run import load, start_run
+from faithbook.papers.erasure_counts import BATCH, ERASURE_BINS, WINDOW, bin_sizes, windows_told
 from faithbook.papers.zaman_belinkov import AGGREGATED, ERASING, PAPER_LANGUAGES
 from faithbook.results import claims, figures, published, reference, resampling, tables
 from faithbook.results.figures import PALETTE
 from faithbook.results.labels import row_label
-from faithlib.metrics import ERASURE_BINS, erasure_rationales, first_batch_fault
 
 run = start_run("crosslingual_deviations", profile=profile)
 figures.theme()
@@ -137,16 +136,11 @@ def shown(name, caption, point):
 # How many inputs the released loop can see does not depend on any data:
 
 # %%
-BATCH, WINDOW = 64, 6
-windows = first_batch_fault(torch.arange(BATCH * WINDOW * 3), batch_size=BATCH, window=WINDOW)
-different = torch.unique(windows, dim=0)
-starting = int((different[:, 0] % WINDOW == 0).sum())
-entire = int(
-    ((different[:, 0] % WINDOW == 0) & (different == different[:, :1] + torch.arange(WINDOW)).all(dim=1)).sum()
-)
+seen = windows_told(BATCH * 3)  # more inputs than any batch holds
 Markdown(
-    f"Batches of {BATCH} and {WINDOW} rows an input leave {len(different)} different windows, however many inputs there "
-    f"are. {starting} of them start on an input, and {entire} belong to one input from end to end."
+    f"Batches of {BATCH} and {WINDOW} rows an input leave {seen['different windows']} different windows, however many "
+    f"inputs there are. {seen['begin on an original']} of them start on an input, and "
+    f"{seen['one input from end to end']} belong to one input from end to end."
 )
 
 # %% [markdown]
@@ -337,14 +331,7 @@ Markdown(
 
 # %%
 lengths = erasure.drop_duplicates("input").set_index("input").words.astype(int)
-
-
-def bin_sizes(n, rounding):
-    """Words in each bin of a text of n words."""
-    return erasure_rationales(torch.arange(n, 0, -1.0)[None], rounding=rounding).sum(dim=2)[0]
-
-
-differs = {n: (bin_sizes(n, "up") != bin_sizes(n, "nearest")).double().mean().item() for n in set(lengths)}
+differs = {n: (bin_sizes(n, "up") != bin_sizes(n, "nearest")).mean() for n in set(lengths)}
 found = resampling.mean_interval(lengths.map(differs))
 single = resampling.mean_interval(
     lengths.map({n: len(set(bin_sizes(n, "nearest").tolist())) for n in set(lengths)}).astype(float)

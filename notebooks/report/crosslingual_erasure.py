@@ -31,10 +31,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import scipy.stats
-import torch
 from IPython.display import Markdown
 
 from faithbook.engine.run import load, start_run
+from faithbook.papers.erasure_counts import ERASURE_BINS, windows_told
 from faithbook.papers.zaman_belinkov import AGGREGATED, ERASING, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
 from faithbook.results import claims, figures, page, published, reference, resampling, scoreboard, tables
 from faithbook.results.claims import part
@@ -52,7 +52,6 @@ from faithbook.results.spread import (
     told_apart_by_subsets,
     told_apart_together,
 )
-from faithlib.metrics import ERASURE_BINS, first_batch_fault
 
 run = start_run("crosslingual_erasure", profile=profile)
 figures.theme()
@@ -376,28 +375,13 @@ tables.table(
 # step. An input has six rows: itself, and itself without the words of five lengths (or with these words alone). So row
 # 65 is answered with the answer of row 1, row 66 with that of row 2, and since 64 is no multiple of six the rows slip
 # against the inputs. What is taken for an input and its five erasures is a window of six answers that may begin
-# anywhere. The next table counts these windows with `faithlib.metrics.first_batch_fault`.
+# anywhere. The next table counts these windows; `faithlib.metrics.first_batch_fault` makes them of a model's answers.
 
 # %%
 PAPER_INPUTS = 5010  # XNLI's test split
-WINDOW = len(ERASURE_BINS) + 1
-
-
-def windows_read(inputs):
-    """How many different windows the released code reads for so many inputs, and how many of these are right."""
-    rows = first_batch_fault(torch.arange(inputs * WINDOW), window=WINDOW).unique(dim=0)
-    starts = rows[:, 0] % WINDOW == 0
-    whole = starts & (rows // WINDOW == rows[:, :1] // WINDOW).all(dim=1)
-    return {
-        "inputs given": inputs,
-        "inputs read": len((rows // WINDOW).unique()),
-        "different windows": len(rows),
-        "begin on an original": int(starts.sum()),
-        "one input from end to end": int(whole.sum()),
-    }
-
-
-read = pd.DataFrame([{"whose": name} | windows_read(n) for name, n in (("paper", PAPER_INPUTS), ("ours", n_erased))])
+read = pd.DataFrame(
+    [{"whose": name, "inputs given": n} | windows_told(n) for name, n in (("paper", PAPER_INPUTS), ("ours", n_erased))]
+)
 theirs_read, ours_read = read.to_dict("records")
 tables.table(
     read,

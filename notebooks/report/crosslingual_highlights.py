@@ -22,7 +22,6 @@ profile = "laptop"
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import torch
 from IPython.display import Markdown
 
 from faithbook.engine.run import load, start_run
@@ -34,7 +33,6 @@ from faithbook.results.labels import row_label
 from faithbook.results.quantities import row_means
 from faithbook.results.rank_tests import tau_b
 from faithbook.results.resampling import Interval, highest, less
-from faithlib.metrics import average_precision, project_rationale
 
 run = start_run("crosslingual_highlights", profile=profile)
 figures.theme()
@@ -341,61 +339,20 @@ tables.table(
 
 # %% [markdown]
 # Three ways to mark, therefore: with our threshold, which is the paper's rule; with the paper's number; and the words
-# whose score is above an even spread over their own text, which needs no other texts and does not depend on length.
+# whose score is above an even spread over their own text, which needs no other texts and does not depend on length. The
+# floor, what random scores get on the same marks, is exact: the expected average precision of $n$ scores in random order,
+# $m$ of them gold.
 
 # %%
-HIGHLIGHTS = {
-    "our threshold": lambda n: OWN_THRESHOLD,
-    "the paper's number": lambda n: PRINTED_THRESHOLD,
-    "above an even spread": lambda n: n**-0.5 * (1 - 1e-6),  # rounding must not unmark the only word of a text
-}
-KEY = ["model", "seed", "input", "language"]
-scores = {key: torch.tensor(group.score.to_numpy()) for key, group in words.sort_values("word").groupby(KEY)}
-links = {
-    key: list(zip(group.word, group.word_there, strict=True))
-    for key, group in load("crosslingual_word_links", profile).groupby(KEY)
-}
-
-
-def marked_english(values, rule):
-    """Words of an English text whose share of the vector's length reaches the threshold, bool [F]."""
-    return values / values.norm() >= HIGHLIGHTS[rule](len(values))
-
-
-def average_precision_by_chance(n, marked):
-    """The expected average precision of n scores in random order, `marked` of them gold.
-
-    Place k is gold with probability m/n, and then (k - 1)(m - 1)/(n - 1) gold ones are expected before it.
-    """
-    harmonic = (1 / np.arange(1, n + 1)).sum()
-    return 1.0 if n == 1 else (harmonic + (marked - 1) / (n - 1) * (n - harmonic)) / n
-
-
-def replayed(key, rule):
-    """MAP's value for one reading of one message, with what random scores get; NaN where no word is marked."""
-    model, seed, name, language = key
-    values, english = scores[key], marked_english(scores[model, seed, name, "en"], rule)
-    gold = english if language == "en" else project_rationale(english, links.get(key, []), len(values))
-    ours, marked = average_precision(values[None], gold[None]).item(), int(gold.sum())
-    chance = average_precision_by_chance(len(values), marked) if marked else np.nan
-    return {"map": ours, "chance": chance, "lift": ours - chance, "marked": marked / len(values)}
-
-
-measured = pd.DataFrame(
-    [
-        dict(zip(KEY, key, strict=True)) | {"highlights": rule, "quantity": quantity, "value": value}
-        for key in scores
-        for rule in HIGHLIGHTS
-        for quantity, value in replayed(key, rule).items()
-    ]
-)
+measured = load("crosslingual_projected", profile)
+HIGHLIGHTS = list(dict.fromkeys(measured.highlights))
 five = resampling.resample_means(
     measured, value="value", unit="input", cells=["model", "language", "highlights", "quantity"]
 )
 models = list(dict.fromkeys(words.model))
 others = [language for language in dict.fromkeys(words.language) if language != "en"]
 n_highlighted = words.input.nunique()
-MAIN_RULE = next(iter(HIGHLIGHTS))
+MAIN_RULE = HIGHLIGHTS[0]
 
 # %%
 printed5 = published.table("crosslingual_table5").set_index("language").value
@@ -481,7 +438,7 @@ tables.table(
 fig, axes = plt.subplots(1, 2, figsize=(9.5, 0.45 * len(others) + 2.2), sharey=True, sharex=True)
 places = np.arange(len(others))[::-1]
 spoken = {}
-for ax, rule in zip(axes, [MAIN_RULE, list(HIGHLIGHTS)[-1]], strict=True):
+for ax, rule in zip(axes, [MAIN_RULE, HIGHLIGHTS[-1]], strict=True):
     shown = pd.DataFrame([{"language": language} | row_of(language, rule, models) for language in others])
     ax.plot(shown.random, places, "|", color="#333333", ms=14, mew=2, label="random scores, same marks")
     figures.dots(ax, shown, places, label=f"ours {where}, 95 % interval")

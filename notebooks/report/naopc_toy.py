@@ -12,6 +12,7 @@
 # is more than twice as high for one model as for the other. Nothing is wrong with the explanation; the models *are*
 # different functions. Edin et al. {cite:p}`edin_2025` show this with a few functions that fit on a page, and so does
 # this page, with functions of our own: no data, no training, every number checked against a formula.
+# (`notebooks/compute/naopc_small_functions.py` asks the functions and searches for their bounds; sums are done here.)
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -23,20 +24,43 @@ from math import factorial
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import torch
 from IPython.display import Markdown
 
-from faithbook.engine.run import start_run
-from faithbook.papers.edin import aopc
+from faithbook.engine.run import load, start_run
 from faithbook.results import claims, figures, page, scoreboard, tables
 from faithbook.results.figures import PALETTE
 from faithbook.results.resampling import Interval
-from faithlib.bounds import exact_bounds, naopc
-from faithlib.perturb import SetFunction
 
 run = start_run("naopc_toy", profile=profile)
 figures.theme()
 N = 4
+asked = load("naopc_small_answers", profile)
+answers = {name: dict(zip(rows.left, rows.answer, strict=True)) for name, rows in asked.groupby("function", sort=False)}
+searched = load("naopc_small_bounds", profile).set_index("function")
+every = dict(iter(load("naopc_small_orders", profile).groupby("function", sort=False)))
+
+
+def left_after(order, k):
+    """The words left after the first k of an order: 1 for a word that is there."""
+    gone = set(order[:k])
+    return "".join("0" if i in gone else "1" for i in range(N))
+
+
+def curve(name, order):
+    """A model's answers while words go: to the whole text, then after each removal."""
+    return np.array([answers[name][left_after(order, k)] for k in range(N + 1)])
+
+
+def aopc(name, order):
+    """How far the answer has fallen, mean over the removals."""
+    answer = curve(name, order)
+    return (answer[0] - answer[1:]).mean()
+
+
+def numbers(text):
+    """An order as it was saved."""
+    return [int(word) for word in text.split()]
+
 
 # %% [markdown]
 # ## Two straight lines
@@ -60,34 +84,31 @@ N = 4
 
 
 # %%
-def linear(weights, full=0.9):
-    """A straight line that answers `full` to the whole text, with its bounds by the formula."""
-    w = torch.tensor(weights, dtype=torch.float64)
+def linear(weights):
+    """The bounds of a straight line by the formula: lower, upper."""
     down = sorted(weights, reverse=True)
     upper = sum((N - j) * v for j, v in enumerate(down)) / N
     lower = sum((j + 1) * v for j, v in enumerate(down)) / N
-    return SetFunction(lambda keep: full - w.sum() + keep.double() @ w, N), lower, upper
+    return lower, upper
 
 
-steep, flat = linear([0.5, 0.2, 0.1, 0.0]), linear([0.2, 0.1, 0.05, 0.0])
-toys = {"steep line": steep, "flat line": flat}
-perfect = np.arange(N)  # the words in the order of their weights: the same for both
-assert aopc(steep[0], perfect) > 2 * aopc(flat[0], perfect)
+toys = {"steep line": linear([0.5, 0.2, 0.1, 0.0]), "flat line": linear([0.2, 0.1, 0.05, 0.0])}
+perfect = list(range(N))  # the words in the order of their weights: the same for both
+assert aopc("steep line", perfect) > 2 * aopc("flat line", perfect)
 
 fig, axes = plt.subplots(1, 2, figsize=(8, 3.4), sharey=True)
-for ax, (name, (score, _, _)), colour in zip(axes, toys.items(), PALETTE, strict=False):
-    left = torch.tensor([[i >= k for i in range(N)] for k in range(N + 1)])
-    curve = score.keep(left[None])[0].numpy()
-    ax.bar(range(1, N + 1), curve[0] - curve[1:], bottom=curve[1:], width=0.9, color=colour, alpha=0.35)
-    ax.step(np.arange(N + 1), curve, where="mid", color=colour, lw=2)
-    ax.plot(range(N + 1), curve, "o", color=colour)
-    ax.axhline(curve[0], color="#666666", ls=":", lw=1)
-    ax.set_title(f"{name}: AOPC {aopc(score, perfect):.2f}")
+for ax, name, colour in zip(axes, toys, PALETTE, strict=False):
+    answer = curve(name, perfect)
+    ax.bar(range(1, N + 1), answer[0] - answer[1:], bottom=answer[1:], width=0.9, color=colour, alpha=0.35)
+    ax.step(np.arange(N + 1), answer, where="mid", color=colour, lw=2)
+    ax.plot(range(N + 1), answer, "o", color=colour)
+    ax.axhline(answer[0], color="#666666", ls=":", lw=1)
+    ax.set_title(f"{name}: AOPC {aopc(name, perfect):.2f}")
     ax.set_xlabel("words removed")
     ax.set_xticks(range(N + 1))
 axes[0].set_ylabel("answer of the model")
 axes[0].set_ylim(0, 1)
-scored = {name: aopc(score, perfect) for name, (score, _, _) in toys.items()}
+scored = {name: aopc(name, perfect) for name in toys}
 figures.save(
     fig,
     run,
@@ -106,14 +127,13 @@ figures.save(
 # %%
 fig, axes = plt.subplots(1, 2, figsize=(8, 3.2), sharex=True)
 spans = {}
-for i, (name, (score, _, _)) in enumerate(toys.items()):
-    bounds = exact_bounds(score)
-    lower, upper = bounds.lower.item(), bounds.upper.item()
-    spans[name] = (lower, upper)
-    values = torch.tensor([aopc(score, perfect), aopc(score, perfect[::-1].copy())], dtype=torch.float64)
+for i, name in enumerate(toys):
+    lower, upper = spans[name] = searched.lower[name], searched.upper[name]
+    values = np.array([aopc(name, perfect), aopc(name, perfect[::-1])])
+    normalised = ((values - lower) / (upper - lower)).clip(0, 1)  # rounding must not lead out of the interval
     axes[0].bar(i, upper - lower, bottom=lower, width=0.5, color=PALETTE[i], alpha=0.35)
     axes[1].bar(i, 1, width=0.5, color=PALETTE[i], alpha=0.35)
-    for ax, shown in zip(axes, (values, naopc(values, bounds.lower, bounds.upper)), strict=True):
+    for ax, shown in zip(axes, (values, normalised), strict=True):
         ax.plot(i, shown[0], "D", color=PALETTE[i], ms=9, label="perfect explanation" if i == 0 else None)
         ax.plot(i, shown[1], "X", color="black", ms=8, label="the same, reversed" if i == 0 else None)
         for value in shown.tolist():
@@ -147,19 +167,19 @@ figures.save(
 # what it is. That is checked here on the steep line, halved and raised, for every order of its words:
 
 # %%
-ORDERS = [np.array(order) for order in permutations(range(N))]
+ORDERS = list(permutations(range(N)))
 assert len(ORDERS) == factorial(N)
 
 
-def over_all_orders(score):
-    """AOPC and NAOPC of every order of the words, and the bounds by dynamic programming."""
-    bounds = exact_bounds(score)
-    values = torch.tensor([aopc(score, order) for order in ORDERS], dtype=torch.float64)
-    return values.numpy(), naopc(values, bounds.lower, bounds.upper).numpy(), bounds
+def over_all_orders(name):
+    """AOPC and NAOPC of every order of the words, as `faithlib` has them, and AOPC again from the answers."""
+    found = every[name]
+    assert [tuple(numbers(order)) for order in found.order] == ORDERS
+    assert max(abs(aopc(name, order) - value) for order, value in zip(ORDERS, found.aopc, strict=True)) < 1e-12
+    return found.aopc.to_numpy(), found.naopc.to_numpy()
 
 
-halved = SetFunction(lambda keep: 0.3 + steep[0].fn(keep) / 2, N)
-moved = np.abs(over_all_orders(halved)[1] - over_all_orders(steep[0])[1]).max()
+moved = np.abs(over_all_orders("steep line, halved and raised")[1] - over_all_orders("steep line")[1]).max()
 assert moved < 1e-12
 Markdown(f"Largest change of NAOPC over all {len(ORDERS)} orders: {moved:.1g}.")
 
@@ -184,31 +204,27 @@ Markdown(f"Largest change of NAOPC over all {len(ORDERS)} orders: {moved:.1g}.")
 # $$\begin{aligned}\mathrm{AOPC}_\uparrow &= p(x) - c + \frac{(N-1)\gamma - \varphi}{N}, \\
 # \mathrm{AOPC}_\downarrow &= p(x) - c - \frac{(N-3)\beta + (N-1)\varphi}{N}.\end{aligned}$$ (eq-toy-negation)
 #
+# The values: groups of $m = 2$ words with $h = .8$ above an answer of .1; negation with $\varphi = \beta = .2$,
+# $\gamma = .4$ and $c = .5$.
+#
 # Here the upper bound lies *above* $p(x) - c$, which is all that removing every word can bring: on the way down the
 # answer falls lower than where it ends. No formula that looks only at $p(x)$ and the empty text can know that.
 
 
 # %%
-def gate(kind, m=2, height=0.8, base=0.1):
-    """OR or AND of the first m words."""
-    joined = torch.any if kind == "OR" else torch.all
-    score = SetFunction(lambda keep: base + height * joined(keep[:, :m], dim=1).double(), N)
+def gate(kind, m=2, height=0.8):
+    """The bounds of an OR or AND of the first m words: lower, upper."""
     if kind == "OR":
-        return score, height / N, height * (N - m + 1) / N
-    return score, height * m / N, height
+        return height / N, height * (N - m + 1) / N
+    return height * m / N, height
 
 
 def negation(phi=0.2, beta=0.2, gamma=0.4, c=0.5):
-    """not, bad, fun, really."""
-
-    def fn(keep):
-        no, bad, fun, _ = keep.double().T
-        return c + phi * fun + bad * (no * beta - (1 - no) * gamma)
-
+    """The bounds of not, bad, fun, really: lower, upper."""
     full = c + phi + beta
     upper = full - c + ((N - 1) * gamma - phi) / N
     lower = full - c - ((N - 3) * beta + (N - 1) * phi) / N
-    return SetFunction(fn, N), lower, upper
+    return lower, upper
 
 
 toys |= {"OR": gate("OR"), "AND": gate("AND"), "negation": negation()}
@@ -224,14 +240,13 @@ toys |= {"OR": gate("OR"), "AND": gate("AND"), "negation": negation()}
 
 # %%
 words = ["not", "bad", "fun", "really"]
-score = toys["negation"][0]
-bounds = exact_bounds(score)
+best, worst = (numbers(searched[end]["negation"]) for end in ("upper_order", "lower_order"))
 places = {}
 for size in range(N + 1):
     row = list(combinations(range(N), size))
     for i, members in enumerate(row):
         places[frozenset(members)] = ((i - (len(row) - 1) / 2) * (1.6 if size == 2 else 1.9), size)
-answer = {s: float(score.keep(torch.tensor([[[i in s for i in range(N)]]]))) for s in places}
+answer = {s: answers["negation"]["".join(str(int(i in s)) for i in range(N))] for s in places}
 
 fig, ax = plt.subplots(figsize=(8, 6))
 paper = {"facecolor": "white", "edgecolor": "none", "pad": 0.5, "alpha": 0.8}
@@ -239,8 +254,8 @@ for members, (x, y) in places.items():
     for i in members:
         ax.plot(*zip((x, y), places[members - {i}], strict=True), color="#DDDDDD", lw=1, zorder=1)
 for order, colour, shift, name in (
-    (bounds.upper_order[0].tolist(), PALETTE[1], -0.06, "best order (upper bound)"),
-    (bounds.lower_order[0].tolist(), PALETTE[0], 0.06, "worst order (lower bound)"),
+    (best, PALETTE[1], -0.06, "best order (upper bound)"),
+    (worst, PALETTE[0], 0.06, "worst order (lower bound)"),
 ):
     path = [places[frozenset(range(N)) - set(order[:k])] for k in range(N + 1)]
     ax.plot(
@@ -264,8 +279,8 @@ ax.set_axis_off()
 ax.set_ylim(-0.3, N + 0.45)
 ax.legend(loc="lower center", bbox_to_anchor=(0.5, -0.14), fontsize="small")
 fig.colorbar(drawn, ax=ax, label="answer of the model", shrink=0.6)
-up = " → ".join(words[i] for i in bounds.upper_order[0].tolist())
-down = " → ".join(words[i] for i in bounds.lower_order[0].tolist())
+up = " → ".join(words[i] for i in best)
+down = " → ".join(words[i] for i in worst)
 figures.save(
     fig,
     run,
@@ -283,23 +298,24 @@ figures.save(
 
 # %%
 rows, every_order = [], {}
-for name, (score, lower, upper) in toys.items():
-    values, normalised, bounds = over_all_orders(score)
+for name, (lower, upper) in toys.items():
+    values, normalised = over_all_orders(name)
+    found = searched.loc[name]
     every_order[name] = normalised
-    assert abs(bounds.lower.item() - lower) < 1e-12
-    assert abs(bounds.upper.item() - upper) < 1e-12
+    assert abs(found.lower - lower) < 1e-12
+    assert abs(found.upper - upper) < 1e-12
     assert abs(values.min() - lower) < 1e-12
     assert abs(values.max() - upper) < 1e-12
     rows.append(
         {
             "model": name,
             "n (orders)": len(values),
-            "whole text": score.full.item(),
-            "no words": score.empty.item(),
+            "whole text": found.full,
+            "no words": found["empty"],
             "lower, formula": lower,
-            "lower, exact_bounds": bounds.lower.item(),
+            "lower, exact_bounds": found.lower,
             "upper, formula": upper,
-            "upper, exact_bounds": bounds.upper.item(),
+            "upper, exact_bounds": found.upper,
             "mean AOPC of all orders": values.mean(),
             "mean NAOPC of all orders": normalised.mean(),
         }
@@ -377,7 +393,7 @@ figures.save(
 tables.table(
     pd.DataFrame(
         [
-            {"model": name, "order": " ".join(map(str, order + 1)), "naopc": value}
+            {"model": name, "order": " ".join(str(word + 1) for word in order), "naopc": value}
             for name, values in every_order.items()
             for order, value in zip(ORDERS, values, strict=True)
         ]
@@ -399,12 +415,12 @@ tables.table(
 # subject of {doc}`the next page <naopc_released_outputs>`.
 
 # %%
-nothing = SetFunction(lambda keep: 0.1 + 0.8 * keep.any(dim=1).double(), N)
-values, normalised, bounds = over_all_orders(nothing)
-assert bounds.lower.item() == bounds.upper.item()
+_, normalised = over_all_orders("OR of all words")
+found = searched.loc["OR of all words"]
+assert found.lower == found.upper
 assert np.isnan(normalised).all()
 Markdown(
-    f"OR of all {N} words: lower bound {bounds.lower.item():.2f}, upper bound {bounds.upper.item():.2f}, and "
+    f"OR of all {N} words: lower bound {found.lower:.2f}, upper bound {found.upper:.2f}, and "
     f"{int(np.isnan(normalised).sum())} of {len(ORDERS)} orders without a NAOPC."
 )
 

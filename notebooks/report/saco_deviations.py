@@ -23,7 +23,6 @@ import math
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import torch
 from IPython.display import Markdown, display
 
 from faithbook.engine.run import load, start_run
@@ -31,7 +30,6 @@ from faithbook.results import claims, figures, reference, resampling, tables
 from faithbook.results.figures import PALETTE
 from faithbook.results.labels import label
 from faithbook.results.rank_tests import tau_b
-from faithlib.metrics import saco
 
 run = start_run("saco_deviations", profile=profile)
 figures.theme()
@@ -296,27 +294,8 @@ shown("saco_s5", "S5, number of groups: other number less ten", "5 groups", "20 
 #   stored, a few of each data set.
 
 # %%
-steps = load("saco_steps", profile)
 UNIT = ["dataset", "input"]
-
-
-def by_groups(frame, column):
-    """A column as a tensor [maps, K], one row a picture and method, with the rows' names."""
-    wide = frame.pivot_table(index=[*UNIT, "method"], columns="group", values=column)
-    return torch.tensor(wide.to_numpy()), wide.index
-
-
-salience, names = by_groups(steps, "salience")
-alone_drop, _ = by_groups(steps, "alone")
-left, right = torch.triu_indices(salience.shape[1], salience.shape[1], offset=1)
-tied = pd.DataFrame(
-    {
-        "ties": (alone_drop[:, left] == alone_drop[:, right]).double().mean(dim=1).numpy(),
-        "satisfied": saco(salience, alone_drop).numpy(),
-        "half": saco(salience, alone_drop, ties="half").numpy(),
-    },
-    index=names,
-).reset_index()
+tied = load("saco_ties", profile)
 tied["change"] = tied.half - tied.satisfied
 rows = []
 for what in ("ties", "satisfied", "half", "change"):
@@ -333,7 +312,7 @@ tables.table(
     run,
     "saco_s6",
     caption="S6, equal drops: share of pairs of groups whose drops are equal to the last bit, SaCo as published and with "
-    f"nothing for equal pairs, and the change; mean over methods, {len(names.droplevel('method').unique())} pictures",
+    f"nothing for equal pairs, and the change; mean over methods, {len(tied[UNIT].drop_duplicates())} pictures",
 )
 
 # %% [markdown]
@@ -381,10 +360,8 @@ per_map = maps.groupby([*UNIT, "method"], sort=False).agg(
     below=("below", "mean"), negative=("negative", "sum"), size=("size", "sum")
 )
 per_map["mass"] = per_map.negative / per_map["size"]
-in_groups = maps[maps.group >= 0].assign(group=maps.group + 1, clamped=maps.score.clip(lower=0))
-by_score, order = by_groups(in_groups, "score")  # pivoting takes means
-clamped, _ = by_groups(in_groups, "clamped")
-per_map["clamped"] = pd.Series((saco(clamped, alone_drop) - saco(by_score, alone_drop)).numpy(), index=order)
+again = load("saco_clamped", profile).set_index([*UNIT, "method"])
+per_map["clamped"] = again.saco_clamped - again.saco
 signs = []
 for what in ("below", "mass", "clamped"):
     found = resampling.over_inputs(per_map.reset_index(), value=what, cells=["method"]).table().set_index("method")

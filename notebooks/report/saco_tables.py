@@ -22,22 +22,19 @@ profile = "laptop"
 # %%
 import math
 import re
-from itertools import permutations
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import torch
 from IPython.display import Markdown
 
 from faithbook.engine.profiles import find_profile
 from faithbook.engine.run import load, start_run
-from faithbook.models.load import cards
+from faithbook.models.cards import cards
 from faithbook.results import claims, figures, page, published, quantities, reference, resampling, scoreboard, tables
 from faithbook.results.figures import OURS, PUBLISHED
 from faithbook.results.labels import label
 from faithbook.results.resampling import Interval, highest, less, lowest
-from faithlib.metrics import saco
 
 run = start_run("saco_tables", profile=profile)
 figures.theme()
@@ -590,21 +587,17 @@ Markdown(
 # that we do not have here; their claims are tested on the {doc}`page of figures <saco_figures>`.
 
 # %%
-orders = torch.tensor(list(permutations(range(5))), dtype=torch.double)
-evenly = torch.arange(5, 0, -1, dtype=torch.double).expand(len(orders), -1)
-values = saco(evenly, orders)
-upper, lower = torch.triu_indices(5, 5, offset=1)
-obeyed = (orders[:, upper] > orders[:, lower]).double().mean().item()
+orders = load("saco_orders", profile).iloc[0]
 paper = find_profile("paper").settings
 patch = {int(re.search(r"patch(\d+)", a["name"])[1]) for a in paper["vision_classifiers"]["architectures"].values()}
 ARITHMETIC, ORDERS, SET_UP = "from Table 1", "all orders of five drops", "paper profile"
 again = {
     "gain_from_gradient_single_layer": (100 * (there1[LAST] / there1[RAW] - 1), ARITHMETIC),
     "gain_from_gradient_cross_layer": (100 * (there1[ALL] / there1[ROLLOUT] - 1), ARITHMETIC),
-    "saco_of_random_attribution": (values.mean().item(), ORDERS),
-    "probability_that_the_inequality_holds_for_random_attribution": (obeyed, ORDERS),
-    ("coefficient_range", "minimum"): (values.min().item(), ORDERS),
-    ("coefficient_range", "maximum"): (values.max().item(), ORDERS),
+    "saco_of_random_attribution": (orders["mean"], ORDERS),
+    "probability_that_the_inequality_holds_for_random_attribution": (orders.obeyed, ORDERS),
+    ("coefficient_range", "minimum"): (orders.lowest, ORDERS),
+    ("coefficient_range", "maximum"): (orders.highest, ORDERS),
     "number_of_pixel_subsets_case_study": (float(MID), SET_UP),
     "removal_step_of_existing_metrics": (100 / MID, SET_UP),
     "patch_size": (float(patch.pop()) if len(patch) == 1 else math.nan, SET_UP),

@@ -23,7 +23,6 @@ profile = "laptop"
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import torch
 from IPython.display import Markdown, display
 
 from faithbook.engine.profiles import settings_of
@@ -31,7 +30,6 @@ from faithbook.engine.run import load, start_run
 from faithbook.results import claims, figures, page, published, quantities, reference, resampling, tables
 from faithbook.results.figures import OURS, PALETTE, PUBLISHED
 from faithbook.results.labels import label
-from faithlib.metrics import soft_nc, soft_ns
 
 run = start_run("soft_deviations", profile=profile)
 figures.theme()
@@ -77,11 +75,12 @@ NAMES = {
 # Of the two probabilities that the scores need, one run has both: nothing dropped is the text, all dropped is the empty
 # one.
 everything = scores.drop_duplicates(["dataset", "model_seed", "input"])
-full, empty = (torch.tensor(everything[column].to_numpy()) for column in ("p_full", "p_empty"))
+room = (everything.p_full - everything.p_empty).where(everything.p_full > everything.p_empty)  # else undefined
+lost = {"soft_ns": 0 * room, "soft_nc": room}  # of probability: of the text as it is, and of the empty one
 everything = pd.concat(
     [
-        everything.assign(method="everything", metric=metric, value=values.numpy())
-        for metric, values in (("soft_ns", soft_ns(full, full, empty)), ("soft_nc", soft_nc(full, empty, empty)))
+        everything.assign(method="everything", metric="soft_ns", value=(room - lost["soft_ns"]) / room),
+        everything.assign(method="everything", metric="soft_nc", value=lost["soft_nc"] / room),
     ]
 )
 soft = scores[scores.metric.isin(SOFT)]

@@ -18,26 +18,17 @@ profile = "laptop"
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-import torch
 from IPython.display import Markdown, display
 
 from faithbook.engine.run import load, start_run
-from faithbook.models.load import load_model
 from faithbook.papers.zhao_aletras import STAND_INS
 from faithbook.results import claims, figures, page, published, quantities, reference, resampling, scoreboard, tables
 from faithbook.results.figures import OURS, PUBLISHED
 from faithbook.results.labels import label
 from faithbook.results.resampling import Interval
-from faithbook.sources.datasets import load_dataset
-from faithlib.attribution import attribute
-from faithlib.evaluation import hard_scores, soft_scores
-from faithlib.inputs import TextInputs
-from faithlib.masks import position_in_rank
-from faithlib.perturb import Perturber
 
 run = start_run("soft_examples", profile=profile)
 figures.theme()
-first_task = run.settings["shown"]
 
 # %% [markdown]
 # ## Figure 1: same top two tokens, other sizes
@@ -54,67 +45,23 @@ first_task = run.settings["shown"]
 # A and B give the same rationale at every length from two tokens on.
 
 # %%
-DRAWS = 256
-data = load_dataset(first_task, "test", n=80, seed=0)
-classifier = load_model(run.settings["models"][first_task].format(seed=0))
-
-
-def encoded(chosen):
-    queries = None if data.queries is None else [data.queries[i] for i in chosen]
-    return TextInputs.from_texts(
-        [data.texts[i] for i in chosen], classifier.tokenizer, queries=queries, max_length=data.max_length
-    )
-
-
-lengths = encoded(range(len(data))).n_features
-short = [i for i in range(len(data)) if 8 <= lengths[i] <= 14] or [int(lengths.argmin())]
-candidates = Perturber(classifier.model, encoded(short))
-real = attribute("input_x_gradient", classifier.model, candidates.inputs, output="logit", aggregation="abs_sum")
-top_two = position_in_rank(real, candidates.inputs.feature_mask) < 2
-loss = candidates.full - candidates.keep(~top_two[:, None, :])[:, 0]
-# Where erasing everything hardly matters, the scores divide by almost nothing.
-room = candidates.full - candidates.empty
-chosen = int(torch.where(room > min(0.2, room.max().item() / 2), loss, -torch.inf).argmax())
-sentence = encoded([short[chosen]])
-perturber = Perturber(classifier.model, sentence)
-tokens = sentence.features[0]
-n_tokens = len(tokens)
-
-raw = real[[chosen], :n_tokens]
-a = (raw - raw.min()) / (raw.max() - raw.min())
-order = a[0].argsort(descending=True, stable=True)
-b = a / 4
-b[0, order[0]], b[0, order[1]] = a[0, order[1]] / 2, a[0, order[0]]
-# A quarter of any lower score is below half of the second highest, so the top two stay on top in B.
-attributions = {"A": a, "B": b}
-
-# %%
-sizes = list(range(2, n_tokens + 1))
-hard = {name: hard_scores(perturber, s, ratios=[k / n_tokens for k in sizes]) for name, s in attributions.items()}
-soft = {name: soft_scores(perturber, s, draws=DRAWS, seed=0, normaliser="none") for name, s in attributions.items()}
+words = load("soft_two_tokens", profile)
+hard, soft = load("soft_two_hard", profile), load("soft_two_soft", profile)
+tokens, n_tokens = words.token.tolist(), len(words)
+order = np.argsort(-words.A.to_numpy(), kind="stable")
+sizes, DRAWS = sorted(set(hard.kept)), int(soft.draws.iloc[0])
 rows, checks = [], []
 for metric in ("ns", "nc"):
-    both = [hard[name][metric][0] for name in "AB"]
-    same = bool(torch.equal(*both))
-    checks.append(claims.HOLDS if same else claims.FAILS)
-    rows.append(
-        {"metric": label(metric), "A": both[0][0].item(), "B": both[1][0].item(), "low": np.nan, "high": np.nan}
-    )
+    both = hard[hard.metric == metric].sort_values("kept")
+    checks.append(claims.HOLDS if (both.A == both.B).all() else claims.FAILS)
+    rows.append({"metric": label(metric), "A": both.A.iloc[0], "B": both.B.iloc[0], "low": np.nan, "high": np.nan})
 for metric in ("soft_ns", "soft_nc"):
-    one, other = (soft[name][metric][0] for name in "AB")
-    # The same random numbers serve A and B, so the error is that of the paired difference.
-    error = ((one - other).std() / DRAWS**0.5).item()
-    gap = (one - other).mean().item()
+    found = soft[soft.metric == metric].iloc[0]
+    gap, error = found.gap, found.error
     away = Interval(abs(gap), abs(gap) - 1.96 * error, abs(gap) + 1.96 * error, DRAWS)
     checks.append(claims.verdict(away))
     rows.append(
-        {
-            "metric": label(metric),
-            "A": one.mean().item(),
-            "B": other.mean().item(),
-            "low": gap - 1.96 * error,
-            "high": gap + 1.96 * error,
-        }
+        {"metric": label(metric), "A": found.A, "B": found.B, "low": gap - 1.96 * error, "high": gap + 1.96 * error}
     )
 toy = pd.DataFrame(rows)
 toy.insert(3, "A less B", toy.A - toy.B)
@@ -124,9 +71,9 @@ figure1 = claims.every(checks)
 fig, (left, right) = plt.subplots(1, 2, figsize=(8, 0.28 * n_tokens + 1.6), width_ratios=(3, 2))
 place = np.arange(n_tokens)[::-1]
 for shift, (name, colour) in zip((0.2, -0.2), (("A", OURS), ("B", PUBLISHED)), strict=True):
-    left.barh(place + shift, attributions[name][0], height=0.38, color=colour, label=name)
+    left.barh(place + shift, words[name], height=0.38, color=colour, label=name)
 left.set_yticks(place, tokens)
-for index in order[:2].tolist():
+for index in order[:2]:
     left.get_yticklabels()[index].set_fontweight("bold")
 left.set_xlabel("importance")
 left.legend(loc="lower right", title="attribution")

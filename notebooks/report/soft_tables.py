@@ -22,7 +22,7 @@ from IPython.display import Markdown
 
 from faithbook.engine.profiles import find_profile
 from faithbook.engine.run import load, start_run
-from faithbook.models.load import cards
+from faithbook.models.cards import cards
 from faithbook.papers.zhao_aletras import STAND_INS
 from faithbook.results import (
     claims,

@@ -1,0 +1,109 @@
+# ---
+# jupyter:
+#   jupytext: {text_representation: {extension: .py, format_name: percent}}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+# ---
+
+# %% [markdown]
+# # Compute: every order of removals of a few functions of four words
+#
+# The functions with which `naopc_toy` shows what AOPC and NAOPC are: their answers to all sixteen sets of words that can
+# be left, both bounds by dynamic programming, and AOPC and NAOPC of all 24 orders. What the bounds must be by formula is
+# on the page, which stops where the two differ.
+
+# %% tags=["parameters"]
+profile = "laptop"
+
+# %%
+from itertools import permutations, product
+
+import numpy as np
+import pandas as pd
+import torch
+
+from faithbook.engine.run import start_run
+from faithbook.engine.units import as_units
+from faithbook.papers.edin import aopc
+from faithlib.bounds import exact_bounds, naopc
+from faithlib.perturb import SetFunction
+
+run = start_run("naopc_small_functions", profile=profile)
+N = 4
+ORDERS = [np.array(order) for order in permutations(range(N))]
+SETS = torch.tensor(list(product((False, True), repeat=N)))
+
+
+# %% [markdown]
+# ## The functions
+#
+# Each takes which words are left, bool [R, 4], and gives an answer a row.
+
+
+# %%
+def linear(weights, full=0.9):
+    """A straight line that answers `full` to the whole text."""
+    w = torch.tensor(weights, dtype=torch.float64)
+    return lambda keep: full - w.sum() + keep.double() @ w
+
+
+def gate(joined, m=2, height=0.8, base=0.1):
+    """High as long as any, or all, of the first m words are left."""
+    return lambda keep: base + height * joined(keep[:, :m], dim=1).double()
+
+
+def negation(keep, phi=0.2, beta=0.2, gamma=0.4, c=0.5):
+    """not, bad, fun, really: *fun* adds, *bad* takes off unless *not* stands before it."""
+    no, bad, fun, _ = keep.double().T
+    return c + phi * fun + bad * (no * beta - (1 - no) * gamma)
+
+
+steep = linear([0.5, 0.2, 0.1, 0.0])
+FUNCTIONS = {
+    "steep line": steep,
+    "flat line": linear([0.2, 0.1, 0.05, 0.0]),
+    "OR": gate(torch.any),
+    "AND": gate(torch.all),
+    "negation": negation,
+    "steep line, halved and raised": lambda keep: 0.3 + steep(keep) / 2,
+    "OR of all words": gate(torch.any, m=N),
+}
+
+# %% [markdown]
+# ## Answers, bounds, orders
+#
+# Words are numbered from 0; a set is written with 1 for a word that is left.
+
+
+# %%
+def written(order):
+    """An order of words as text."""
+    return " ".join(map(str, np.asarray(order).tolist()))
+
+
+answers, bounds, orders = [], [], []
+for name, function in FUNCTIONS.items():
+    score = SetFunction(function, N)
+    found = exact_bounds(score)
+    values = torch.tensor([aopc(score, order) for order in ORDERS], dtype=torch.float64)
+    said = score.keep(SETS[None])[0]
+    answers += [
+        {"function": name, "left": "".join(str(int(word)) for word in left), "answer": answer}
+        for left, answer in zip(SETS.tolist(), said.tolist(), strict=True)
+    ]
+    ends = {"lower": found.lower.item(), "upper": found.upper.item()}
+    best = {"lower_order": written(found.lower_order[0]), "upper_order": written(found.upper_order[0])}
+    bounds.append({"function": name, "full": score.full.item(), "empty": score.empty.item()} | ends | best)
+    orders += [
+        {"function": name, "order": written(order), "aopc": plain, "naopc": normalised}
+        for order, plain, normalised in zip(
+            ORDERS, values.tolist(), naopc(values, found.lower, found.upper).tolist(), strict=True
+        )
+    ]
+run.save(pd.DataFrame(answers), "naopc_small_answers")
+run.save(pd.DataFrame(bounds), "naopc_small_bounds")
+run.save(pd.DataFrame(orders), "naopc_small_orders")
+run.save_units(as_units(pd.DataFrame(orders), seed=0, metrics=["aopc", "naopc"], keys=["function"], name="order"))
+
+# %%
+run.note(n=len(ORDERS), dtype="float64", device="cpu")
+run.finish()
