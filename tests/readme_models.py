@@ -43,6 +43,7 @@ def run(blocks: Sequence[str], folder: Path, python: str = sys.executable) -> li
     here = str(Path(__file__).parent)
     repository = os.environ.get("PYTHONPATH", "") if python == sys.executable else ""
     environment = {**os.environ, "PYTHONPATH": repository, "HF_HUB_OFFLINE": "1"}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # or each block would compile all that it imports again
     making = (
         f"import sys; from pathlib import Path; sys.path.insert(0, {here!r}); import readme_models as m; m.make(Path())"
     )

@@ -53,6 +53,14 @@ def test_a_name_without_an_entry_is_seen(monkeypatch: pytest.MonkeyPatch) -> Non
         test_every_public_name_has_an_entry("faithlib.masks")
 
 
+def test_pages_of_the_book_link_to_entries() -> None:
+    for page in sorted((ROOT / "book" / "foundations").glob("*.md")):
+        text = page.read_text()
+        linked = re.findall(r"\{py:\w+\}`(?:[^`<]*<)?~?(faithlib[\w.]+)>?`", text)
+        assert set(linked) <= ENTRIES, page.name
+        assert linked or "../api/" in text, page.name
+
+
 # --- Markdown to reStructuredText ------------------------------------------------------------------------------------
 
 
