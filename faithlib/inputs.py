@@ -10,10 +10,11 @@ Shape letters: B inputs, L tokens, F features (the largest count in the batch), 
 from __future__ import annotations
 
 import hashlib
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import torch
 from torch import Tensor
@@ -25,7 +26,8 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True)
 class TextInputs:
-    """A right-padded batch of tokenised texts.
+    """A right-padded batch of tokenised texts. Rows padded on the left are turned; how a model wants them is its
+    backend's business.
 
     Fields: `input_ids`, `attention_mask` (bool), `feature_of`: [B, L]; `token_type_ids`: [B, L] or None; `n_features`:
     [B]; `tokens` and `features`: the strings of the positions and of the features; `spans`: the characters each feature
@@ -54,19 +56,32 @@ class TextInputs:
             if value is not None and tuple(value.shape) != shape:
                 raise InputError(f"{name} has shape {tuple(value.shape)}, input_ids has {shape}: give both as [B, L]")
         _check_features(self.n_features, self.feature_of.amax(dim=1) + 1)
+        self._turn(shape[1])
         holes = (~self.attention_mask[:, :-1] & self.attention_mask[:, 1:]).any()
         if holes or not self.attention_mask[:, 0].all():
-            raise InputError("padding must stand at the right end of every row: tokenise with padding_side='right'")
+            raise InputError("padding must stand at one end of every row, and no row may be all padding")
+        if bool(((self.feature_of >= 0) & ~self.attention_mask).any()):
+            raise InputError("feature_of names features where attention_mask says padding: give -1 there")
+
+    def _turn(self, length: int) -> None:
+        """Rows whose padding comes first, with it last."""
+        before = self.attention_mask.int().argmax(dim=1, keepdim=True)
+        if bool(before.any()):
+            turned = (torch.arange(length, device=before.device) + before) % length
+            for name in ("input_ids", "attention_mask", "feature_of", "token_type_ids"):
+                value = getattr(self, name)
+                object.__setattr__(self, name, None if value is None else value.gather(1, turned))
 
     @classmethod
     def from_texts(
         cls,
-        texts: Sequence[str],
+        texts: Sequence[str] | Sequence[tuple[str, str]],
         tokenizer: Any,
         *,
         queries: Sequence[str] | None = None,
         pairs: Sequence[str] | None = None,
         words: Sequence[Sequence[Span]] | None = None,
+        within: Sequence[Span] | None = None,
         unit: str = "wordpiece",
         max_length: int | None = None,
     ) -> TextInputs:
@@ -75,7 +90,10 @@ class TextInputs:
         - `queries`: rows read `[CLS] query [SEP] text [SEP]`; the query is protected, only the text carries features
           and is ever cut.
         - `pairs`: rows read `[CLS] text [SEP] pair [SEP]`, a premise and its hypothesis for example; both carry
-          features, numbered through, and `spans` and `words` count the characters of `text + " " + pair`.
+          features, numbered through, and `spans` and `words` count the characters of `text + " " + pair`. The same
+          may be given as `texts` of tuples (text, pair).
+        - `within`: the (start, end) characters of each text that carry features; what is around them is protected, the
+          words of a template for example.
         - A row longer than `max_length` tokens (default: the tokenizer's own limit, at most 512) loses the end of its
           text, a pair that of the longer part, and `truncated` says so.
 
@@ -90,7 +108,15 @@ class TextInputs:
         Raises InputError: no text, a text without a single token (or none within its words), a query that leaves no
         room, an unknown unit, words that are no ascending spans of their text, options that exclude each other.
         """
-        _check_arguments(texts, queries, pairs, words, unit)
+        if not isinstance(texts, str) and texts and pairs is None and all(isinstance(text, tuple) for text in texts):
+            texts, pairs = zip(*texts, strict=True)
+        _check_arguments(texts, queries, pairs, words, within, unit)
+        texts = cast(Sequence[str], texts)
+        if tokenizer.pad_token_id is None:
+            raise InputError(
+                "this tokenizer has no padding token: give it one that no text has, such as tokenizer.pad_token = "
+                "tokenizer.unk_token or, where texts get no end token, tokenizer.eos_token"
+            )
         limit = min(max_length or 512, 512 if tokenizer.model_max_length is None else tokenizer.model_max_length)
         if queries is not None:
             _check_queries(queries, tokenizer, limit)
@@ -110,6 +136,8 @@ class TextInputs:
         for i, (text, whole, encoding) in enumerate(zip(texts, wholes, batch.encodings, strict=True)):
             # Where the characters of each segment begin; a segment without a beginning carries no features.
             pieces = _pieces_of(encoding, {0: 0, 1: len(text) + 1} if queries is None else {1: 0})
+            if within is not None:
+                pieces = [piece for piece in pieces if _overlap(piece.span, within[i])]
             row = _by_unit(pieces, unit, whole) if words is None else _by_given_words(pieces, words[i], whole, i)
             if not row.spans:
                 where = "no tokens" if words is None else f"no token within its {len(words[i])} words"
@@ -138,6 +166,11 @@ class TextInputs:
     def lengths(self) -> Tensor:
         """Tokens a row, padding not counted: [B]."""
         return self.attention_mask.sum(dim=1)
+
+    @property
+    def has_protected(self) -> bool:
+        """Whether every row has a token that is never erased."""
+        return bool(((self.feature_of < 0) & self.attention_mask).any(dim=1).all())
 
     @property
     def feature_mask(self) -> Tensor:
@@ -245,7 +278,78 @@ class ImageInputs:
         return tuple(_digest(layout + image.cpu().numpy().tobytes()) for image in self.pixels)
 
 
-Inputs = TextInputs | ImageInputs
+@dataclass(frozen=True)
+class WordInputs:
+    """Texts as they are, for a function of strings; features are their words, what stands between blanks.
+
+    Fields: `texts`; `spans`: the characters of each word; `n_features` [B]; `mask`: the string that takes a word's
+    place where it is masked and not deleted.
+    """
+
+    texts: tuple[str, ...]
+    spans: tuple[tuple[Span, ...], ...]
+    n_features: Tensor
+    mask: str = "[MASK]"
+
+    @classmethod
+    def from_texts(cls, texts: Sequence[str], *, mask: str = "[MASK]") -> WordInputs:
+        """The words of `texts`; InputError for no text and for a text without a word.
+
+        >>> WordInputs.from_texts(["not bad  at all"]).spans
+        (((0, 3), (4, 7), (9, 11), (12, 15)),)
+        """
+        if isinstance(texts, str) or not texts:
+            raise InputError(f"texts: expected a non-empty sequence of strings, got {texts!r}")
+        spans = tuple(tuple((m.start(), m.end()) for m in re.finditer(r"\S+", text)) for text in texts)
+        if empty := [i for i, found in enumerate(spans) if not found]:
+            raise InputError(f"text {empty[0]} ({texts[empty[0]]!r}) has no words: leave such texts out of the batch")
+        return cls(tuple(texts), spans, torch.tensor([len(found) for found in spans]), mask)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @property
+    def feature_mask(self) -> Tensor:
+        """True where a text has a word: bool [B, F]."""
+        return _feature_mask(self.n_features)
+
+    def __getitem__(self, rows: slice | Sequence[int] | Tensor) -> WordInputs:
+        """The chosen texts as a batch of their own."""
+        index = _row_index(rows, len(self))
+        chosen = index.tolist()
+        return replace(
+            self,
+            texts=tuple(self.texts[i] for i in chosen),
+            spans=tuple(self.spans[i] for i in chosen),
+            n_features=self.n_features[index],
+        )
+
+    def to(self, device: torch.device | str) -> WordInputs:
+        """The same batch with its tensors on `device`."""
+        return _to(self, device)
+
+    def keys(self) -> tuple[int, ...]:
+        """A 64-bit digest of each text."""
+        return tuple(_digest(text.encode()) for text in self.texts)
+
+    def without(self, i: int, keep: Sequence[bool], *, masked: bool) -> str:
+        """Text i with the words that `keep` says; another goes with the blanks before it (the first with those after
+        it), or `mask` takes its place.
+
+        >>> inputs = WordInputs.from_texts(["not bad  at all"], mask="___")
+        >>> [inputs.without(0, [False, True, False, True], masked=masked) for masked in (False, True)]
+        ['bad all', '___ bad  ___ all']
+        """
+        text, end, parts = self.texts[i], 0, []
+        for (start, stop), stays in zip(self.spans[i], keep, strict=False):
+            if stays or masked:
+                parts.append(text[end:start] + (text[start:stop] if stays else self.mask))
+            end = stop
+        whole = "".join(parts) + text[end:]
+        return whole if masked or keep[0] else whole.lstrip()
+
+
+Inputs = TextInputs | ImageInputs | WordInputs
 
 
 class _Piece(NamedTuple):
@@ -335,7 +439,11 @@ def _check_words(words: Sequence[Span], text: str, i: int) -> None:
         before = end
 
 
-def _check_arguments(texts: Any, queries: Any, pairs: Any, words: Any, unit: str) -> None:
+def _overlap(one: Span, other: Span) -> bool:
+    return one[0] < other[1] and other[0] < one[1]
+
+
+def _check_arguments(texts: Any, queries: Any, pairs: Any, words: Any, within: Any, unit: str) -> None:
     if unit not in ("wordpiece", "word"):
         raise InputError(f"unit {unit!r}: expected 'wordpiece' or 'word'")
     if isinstance(texts, str) or not texts:
@@ -344,7 +452,8 @@ def _check_arguments(texts: Any, queries: Any, pairs: Any, words: Any, unit: str
         raise InputError("queries and pairs: give one of the two; queries are protected, pairs carry features")
     if words is not None and unit != "wordpiece":
         raise InputError(f"words and unit {unit!r}: give one of the two")
-    for name, given in (("queries", queries), ("pairs", pairs), ("lists of words", words)):
+    given_beside = (("queries", queries), ("pairs", pairs), ("lists of words", words), ("spans within", within))
+    for name, given in given_beside:
         if given is not None and len(given) != len(texts):
             raise InputError(f"{len(given)} {name} for {len(texts)} texts: expected one for each text")
 

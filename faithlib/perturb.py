@@ -27,12 +27,16 @@ from tqdm.auto import tqdm
 
 from faithlib.backends import TextBackend, backend_for
 from faithlib.errors import FaithlibError, InputError, unknown
-from faithlib.inputs import Inputs, TextInputs
+from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
 from faithlib.memory import Clock, free_bytes, is_out_of_memory, with_peak_memory
 from faithlib.perturbations import Dropout, GaussianNoise, Perturbation, Rows, WeightedAttention, erasure_of
 
 TEXT_ERASURES = ("zero", "pad", "mask", "delete")
 IMAGE_ERASURES = ("mean", "zero", "blur")
+WORD_ERASURES = ("delete", "mask")
+_ERASURES: dict[type, tuple[str, ...]] = {
+    TextInputs: TEXT_ERASURES, ImageInputs: IMAGE_ERASURES, WordInputs: WORD_ERASURES
+}  # fmt: skip
 
 # Beyond this many tokens a forward a processor's caches overflow and rows get slower; a GPU only runs out of memory.
 _MOST_TOKENS = {"cpu": 2048, "cuda": 1 << 17}
@@ -113,10 +117,12 @@ class Memo:
 class Perturber:
     """Answers of one model on perturbed copies of one batch of inputs.
 
+    - `model`, `inputs`: a torch module with the `TextInputs` or `ImageInputs` that it reads, or a function: from texts
+      to probabilities with `WordInputs`, from pixels to logits with `ImageInputs`.
     - `target`: "predicted" (the class of the unperturbed input), a class index, or a LongTensor [B].
     - `erase`: what takes the place of an erased feature in `keep`. Text: "zero" (embedding output set to 0), "pad" or
       "mask" (that token's id), "delete" (a shorter sequence). Images: "mean" (per image and channel), "zero", "blur".
-      Default: the first.
+      Words of a function of texts: "delete", "mask" (the inputs' mask string). Default: the first.
     - `output`: "probability" (softmax of the logits) or "logit"; what `full`, `empty` and all verbs return.
     - `max_rows`: at most that many rows a forward (default: by memory). Results do not depend on it.
     - `dtype`: run the model in this precision (a copy of it is made; answers come back in float32). Default: as it is.
@@ -130,7 +136,7 @@ class Perturber:
 
     def __init__(
         self,
-        model: nn.Module,
+        model: Any,
         inputs: Inputs,
         *,
         target: str | int | Tensor = "predicted",
@@ -139,9 +145,9 @@ class Perturber:
         max_rows: int | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
-        if model.training:
+        if getattr(model, "training", False):
             raise InputError("the model is in training mode: call model.eval() first, dropout makes answers random")
-        choices = TEXT_ERASURES if isinstance(inputs, TextInputs) else IMAGE_ERASURES
+        choices = _ERASURES[type(inputs)]
         self.erase = choices[0] if erase is None else erase
         if self.erase not in choices:
             raise unknown("erase", erase, choices)
@@ -151,6 +157,13 @@ class Perturber:
             raise InputError(f"max_rows {max_rows}: expected at least 1")
         if self.erase == "mask" and getattr(inputs, "mask_id", 0) is None:
             raise InputError("erase 'mask': this tokenizer has no mask token; choose 'pad', 'zero' or 'delete'")
+        if self.erase == "delete" and isinstance(inputs, TextInputs) and not inputs.has_protected:
+            raise InputError(
+                "erase 'delete': this tokenizer protects no token of a text, so nothing would be left to read; choose "
+                "'zero' or 'pad'"
+            )
+        if dtype is not None and not isinstance(model, nn.Module):
+            raise InputError(f"dtype {dtype}: a function has its own precision; leave dtype away")
         if dtype is not None and dtype != next(model.parameters()).dtype:
             model = copy.deepcopy(model).to(dtype)
         self._backend: Any = backend_for(model, inputs)

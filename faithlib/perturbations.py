@@ -25,7 +25,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from faithlib import counter_rng
-from faithlib.backends import Backend, TextBackend, VisionBackend
+from faithlib.backends import Backend, FunctionBackend, TextBackend, VisionBackend
 from faithlib.errors import InputError
 
 
@@ -178,7 +178,18 @@ class ReplacedPixels(Erasure):
         inputs, index = self.backend.inputs, rows.input_of
         kept = self.masks[rows.mask_of][:, inputs.feature_of]
         pixels = torch.where(kept[:, None], inputs.pixels[index], self.replacement.pixels[index])
-        logits: Tensor = self.backend.forward_pixels(pixels.to(next(self.backend.model.parameters()).dtype))
+        logits: Tensor = self.backend.forward_pixels(pixels)
+        return logits
+
+
+@dataclass(frozen=True, eq=False)
+class ErasedWords(Erasure):
+    """Words go from the text, or `masked` the inputs' mask string stands where they were."""
+
+    masked: bool
+
+    def logits(self, rows: Rows, length: int) -> Tensor:
+        logits: Tensor = self.backend.forward_kept(rows.input_of, self.masks[rows.mask_of], masked=self.masked)
         return logits
 
 
@@ -196,6 +207,8 @@ class Replacement:
 
 def erasure_of(backend: Backend, erase: str) -> Callable[[Tensor], Erasure]:
     """The perturbation that the `erase` of a `Perturber` names, for masks [M, F]."""
+    if isinstance(backend, FunctionBackend):
+        return partial(ErasedWords, backend, masked=erase == "mask")
     if isinstance(backend, VisionBackend):
         return partial(ReplacedPixels, backend, replacement=Replacement(backend.inputs.pixels, erase))
     if erase in ("pad", "mask"):
@@ -309,7 +322,7 @@ def _set_keys(masks: NDArray[Any]) -> list[bytes]:
     return [b"keep" + row.tobytes() for row in np.packbits(masks.astype(bool), axis=1)]
 
 
-def _feature_of(backend: Backend, index: Tensor, length: int) -> Tensor:
+def _feature_of(backend: Any, index: Tensor, length: int) -> Tensor:
     """The feature of every position, [R, L] (or one row for all); -1 where it is protected."""
     if isinstance(backend, TextBackend):
         return backend.inputs.feature_of[index, :length]

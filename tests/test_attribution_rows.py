@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from torch import Tensor, nn
 from toy_models import image_inputs, one_row, text_inputs, text_model
 
+from faithbook.papers.zaman_belinkov_twice import EmbeddedTwice
 from faithlib.attribution import Cost, Row, attribute, attribute_rows
 from faithlib.attribution.gradient import _even_batches
-from faithlib.backends import EmbeddedTwice
 from faithlib.errors import InputError, ModelError, UnknownNameError
 from faithlib.inputs import TextInputs
 from faithlib.perturb import Perturber

@@ -218,8 +218,19 @@ def test_what_cannot_be_explained_is_refused():
         TextInputs.from_texts(TEXTS, tokenizer(), unit="sentence")
     good = text_inputs(text_model())
     fields = {name: getattr(good, name) for name in ("input_ids", "feature_of", "n_features", "truncated", "pad_id")}
-    with pytest.raises(InputError, match="right end"):
+    with pytest.raises(InputError, match="where attention_mask says padding"):
         TextInputs(**fields, attention_mask=good.attention_mask.flip(1))
+    hole = good.attention_mask.clone()
+    hole[:, 1] = False
+    with pytest.raises(InputError, match="padding must stand at one end"):
+        TextInputs(**fields, attention_mask=hole)
+    with pytest.raises(InputError, match="padding must stand at one end"):
+        TextInputs(**fields, attention_mask=torch.zeros_like(hole))
+    turned = {name: getattr(good, name).flip(1) for name in ("input_ids", "feature_of", "attention_mask")}
+    sizes = {"n_features": good.n_features, "truncated": good.truncated, "pad_id": good.pad_id}
+    left = TextInputs(**turned, **sizes)
+    assert torch.equal(left.attention_mask, good.attention_mask)
+    assert left.input_ids[2].tolist()[:4] == good.input_ids[2, :4].flip(0).tolist()
     with pytest.raises(InputError, match="attention_mask has shape"):
         TextInputs(**fields, attention_mask=good.attention_mask[:, :3])
     with pytest.raises(InputError, match="disagree"):

@@ -12,14 +12,13 @@ from typing import Any
 
 import pytest
 import torch
-from bag_model import Bag
 from peft import LoraConfig, get_peft_model
 from torch import Tensor, nn
 from toy_models import image_inputs, one_row, text_inputs, text_model, vision_model
 
 from faithlib.attribution import attribute, methods
 from faithlib.attribution.registry import IMAGE_METHODS, METHODS
-from faithlib.backends import EmbeddedTwice, TextBackend, replica
+from faithlib.backends import TextBackend, replica
 from faithlib.errors import ModelError
 from faithlib.perturb import Perturber
 
@@ -172,8 +171,6 @@ def test_a_forward_that_goes_around_its_embeddings_is_refused() -> None:
     model.forward = lambda **given: own(**given)  # a closure: a copy of it still calls this very model
     with pytest.raises(ModelError, match="went around the model's own BertEmbeddings"):
         Perturber(model, inputs)
-    with pytest.raises(ModelError, match="take no `inputs_embeds`"):
-        EmbeddedTwice(Bag())
 
 
 BLOCKED = """

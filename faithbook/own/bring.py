@@ -4,9 +4,10 @@
     brought = load_texts("reviews.csv", classifier, n=20)  # or load_folder("photos/", classifier, n=20)
     table = evaluate(classifier.model, brought.inputs, gold=brought.gold)
 
-**Texts** are a CSV file in UTF-8 with a header. Columns: `text`; `label`, a name of the model's classes (optional);
-`gold`, what people marked (optional): characters as `start:end`, counted from 0, `end` not included, several with
-blanks between ("0:4 10:15"); an empty cell marks nothing. A word is marked where a mark touches it.
+**Texts** are a CSV file in UTF-8 with a header. Columns: `text`; `text_pair`, what is read after it, as a hypothesis
+after its premise (optional, then for every text); `label`, a name of the model's classes (optional); `gold`, what
+people marked (optional): characters as `start:end`, counted from 0 through text, a blank and pair, `end` not included,
+several with blanks between ("0:4 10:15"); an empty cell marks nothing. A word is marked where a mark touches it.
 
 **Pictures** are a folder with one sub-folder a class, named as the model names it; or with plain files and, optionally,
 a `labels.csv` with the columns file and label. Hidden files are passed over.
@@ -135,15 +136,19 @@ def load_texts(path: str | Path, classifier: Classifier, *, n: int | None = None
         )
     columns, rows = _table(_place(path), ("text",))
     ids = [f"row {number}" for number in range(1, len(rows) + 1)]
-    if empty := [name for name, row in zip(ids, rows, strict=True) if not row["text"].strip()]:
-        raise InputError(f"{path}: no text in {_some(empty)}: fill the cell or delete the row")
+    parts = ("text", "text_pair") if "text_pair" in columns else ("text",)
+    for part in parts:
+        if empty := [name for name, row in zip(ids, rows, strict=True) if not row[part].strip()]:
+            raise InputError(f"{path}: no {part} in {_some(empty)}: fill the cell or delete the row")
     given = [row.get("label", "") for row in rows]
     labels = _classes(ids, given, classifier) if any(map(str.strip, given)) else None
     chosen = _sample(ids, n, seed)
-    texts = [rows[i]["text"] for i in chosen]
-    inputs = TextInputs.from_texts(texts, classifier.tokenizer, unit="word", max_length=_most_tokens(classifier))
+    pieces = [[rows[i][part] for i in chosen] for part in parts]
+    options: dict[str, Any] = {"unit": "word", "max_length": _most_tokens(classifier)}
+    inputs = TextInputs.from_texts(pieces[0], classifier.tokenizer, pairs=(*pieces, None)[1], **options)
     TextBackend(classifier.model, inputs)  # says what is wrong with a model whose embeddings cannot be reached
-    _check_lengths([ids[i] for i in chosen], texts, inputs, classifier)
+    _check_lengths([ids[i] for i in chosen], pieces, inputs, classifier)
+    texts = [" ".join(both) for both in zip(*pieces, strict=True)]
     marks = [rows[i].get("gold", "") for i in chosen]
     return Brought(
         ids=tuple(ids[i] for i in chosen),
@@ -152,7 +157,7 @@ def load_texts(path: str | Path, classifier: Classifier, *, n: int | None = None
         gold=_gold([ids[i] for i in chosen], marks, texts, inputs) if any(map(str.strip, marks)) else None,
         total=len(rows),
         texts=tuple(texts),
-        unused=tuple(name for name in columns if name not in ("text", "label", "gold")),
+        unused=tuple(name for name in columns if name not in (*parts, "label", "gold")),
     )
 
 
@@ -170,11 +175,14 @@ def _most_tokens(classifier: Classifier) -> int:
     )
 
 
-def _check_lengths(ids: Sequence[str], texts: Sequence[str], inputs: TextInputs, classifier: Classifier) -> None:
+def _check_lengths(
+    ids: Sequence[str], pieces: Sequence[Sequence[str]], inputs: TextInputs, classifier: Classifier
+) -> None:
     most = _most_tokens(classifier)
     long = [i for i, cut in enumerate(inputs.truncated.tolist()) if cut]
     if long:
-        sizes = [len(found) for found in classifier.tokenizer([texts[i] for i in long], verbose=False)["input_ids"]]
+        read = [[part[i] for i in long] for part in pieces]
+        sizes = [len(found) for found in classifier.tokenizer(*read, verbose=False)["input_ids"]]
         told = [f"{ids[i]} ({size} tokens)" for i, size in zip(long, sizes, strict=True)]
         raise InputError(
             f"longer than the {most} tokens that {classifier.spec} reads: {_some(told)}. What is cut off cannot be "

@@ -24,7 +24,7 @@ from faithlib.backends import VisionBackend
 from faithlib.errors import InputError, ModelError
 from faithlib.evaluation import count_rows
 from faithlib.evaluation.measures import families_of
-from faithlib.inputs import Inputs, TextInputs
+from faithlib.inputs import ImageInputs, Inputs, TextInputs
 from faithlib.perturb import Perturber
 
 _PROBES = 8
@@ -123,7 +123,7 @@ def estimate(
 
 
 def _check_soft(families: Sequence[str], classifier: Classifier, inputs: Inputs) -> None:
-    if "soft" not in families or isinstance(inputs, TextInputs):
+    if "soft" not in families or not isinstance(inputs, ImageInputs):
         return
     backend = VisionBackend(classifier.model, inputs)
     if backend.patch_features() is None:

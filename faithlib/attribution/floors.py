@@ -1,6 +1,6 @@
 """Attributions that know nothing of the model: the floors that every other method has to beat.
 
-Each function answers from the inputs alone: for texts [B, L], one number a position, for images [B, F], one a feature.
+Each function answers from the inputs alone: for texts [B, L], one number a position, for others [B, F], one a feature.
 
 Shape letters: B inputs, L tokens, F features.
 """
@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from faithlib.errors import unknown
-from faithlib.inputs import ImageInputs, TextInputs
+from faithlib.inputs import Inputs, TextInputs
 
 DISTRIBUTIONS = ("gaussian", "uniform")
 
@@ -39,11 +39,11 @@ def uniform(inputs: TextInputs) -> Tensor:
     return torch.ones(inputs.input_ids.shape)
 
 
-def random_image(inputs: ImageInputs, *, seed: int = 0, distribution: str = "uniform") -> Tensor:
+def random_features(inputs: Inputs, *, seed: int = 0, distribution: str = "uniform") -> Tensor:
     """Independent U(0, 1) draws, the Random Attribution of Wu et al. 2024 (section 5.2), or N(0, 1) with "gaussian".
 
-    One draw a feature: features of one pixel make the paper's map of pixels. Drawn from (seed, content of the image and
-    its features): the same image gets the same scores in every batch.
+    One draw a feature: of an image (features of one pixel make the paper's map of pixels), of a function's text. Drawn
+    from (seed, content of the input and its features): the same input gets the same scores in every batch.
     """
     if distribution not in DISTRIBUTIONS:
         raise unknown("distribution", distribution, DISTRIBUTIONS)
@@ -52,7 +52,7 @@ def random_image(inputs: ImageInputs, *, seed: int = 0, distribution: str = "uni
     return torch.stack([draw(n, generator=generator(seed, key)) for key in keys])
 
 
-def uniform_image(inputs: ImageInputs) -> Tensor:
+def uniform_features(inputs: Inputs) -> Tensor:
     """1 for every feature, whatever its size: each matters alike. SaCo has no answer to equal saliences."""
     return torch.ones(inputs.feature_mask.shape)
 

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from faithlib.attribution.floors import generator
 from faithlib.attribution.target import read
 from faithlib.errors import InputError, unknown
-from faithlib.inputs import TextInputs
+from faithlib.inputs import Inputs, TextInputs
 from faithlib.perturb import TEXT_ERASURES, Perturber
 
 UNITS = ("feature", "wordpiece")
@@ -53,7 +53,7 @@ class Perturbers:
         return sum(one.rows_asked for one in stats), sum(one.rows_run for one in stats)
 
 
-def check_given(perturber: Perturber, inputs: TextInputs, erase: str | None) -> None:
+def check_given(perturber: Perturber, inputs: Inputs, erase: str | None) -> None:
     """InputError where a caller's perturber is not for these inputs, or erases otherwise."""
     if erase not in (None, perturber.erase):
         raise InputError(f"erase {erase!r} and a perturber with erase {perturber.erase!r}: give one of the two")

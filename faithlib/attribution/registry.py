@@ -16,13 +16,14 @@ from torch import Tensor, nn
 
 from faithlib.attribution import attention, deeplift, floors, gradient, perturbation, vit
 from faithlib.attribution.costs import Costs
-from faithlib.attribution.perturbation import check_given
+from faithlib.attribution.perturbation import Answers, check_given
 from faithlib.attribution.target import OUTPUTS, target_classes, undisturbed
 from faithlib.attribution.texts import AGGREGATIONS, POOLS, Job, Number, most_tokens, pooled, run_jobs
 from faithlib.attribution.vision import UPSAMPLINGS, image_chunks, on_pixels
-from faithlib.backends import VisionBackend
-from faithlib.errors import InputError, UnknownNameError, unknown
-from faithlib.inputs import ImageInputs, Inputs, TextInputs
+from faithlib.backends import VisionBackend, replica
+from faithlib.errors import InputError, ModelError, UnknownNameError, unknown
+from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
+from faithlib.perturb import Perturber
 
 # What a method explains, its default first. Papers about ViTs start from the logit, and relevance has no other start.
 LOGIT_FIRST = ("logit", "probability", "loss")
@@ -39,7 +40,7 @@ class Method:
     `answers`: "elements" [R, L, D] of a chunk, "positions" [R, L] of a chunk, "floor" [B, L] of the inputs alone,
     "features" [B, F] of erased copies; of images "patches" [R, P] or "pixels" [R, H, W] of a chunk, "floor" [B, F].
     `aggregation`: the default over D, for elements. `outputs`: what it can explain, the default first. `blind`: target
-    and output have no effect.
+    and output have no effect. `in_pieces`: features can be erased piece by piece.
     """
 
     run: Callable[..., Tensor]
@@ -47,13 +48,14 @@ class Method:
     aggregation: str | None = None
     outputs: tuple[str, ...] = OUTPUTS
     blind: bool = False
+    in_pieces: bool = False
 
     @property
     def options(self) -> tuple[str, ...]:
         """The options that it takes beside those of every method."""
         own = [p.name for p in inspect.signature(self.run).parameters.values() if p.kind is p.KEYWORD_ONLY]
-        extra = {"features": ["erase", "unit", "perturber"], "floor": [], "patches": ["max_tokens", "upsample"]}
-        return (*own, *extra.get(self.answers, ["max_tokens"]))
+        extra = {"features": ["erase", "perturber"], "floor": [], "patches": ["max_tokens", "upsample"]}
+        return (*own, *extra.get(self.answers, ["max_tokens"]), *(["unit"] if self.in_pieces else []))
 
 
 METHODS: dict[str, Method] = {
@@ -65,15 +67,21 @@ METHODS: dict[str, Method] = {
     "saliency": Method(gradient.saliency, "elements", "l2"),
     "guided_backprop": Method(gradient.guided_backprop, "elements", "l2"),
     "activation": Method(gradient.activation, "elements", "l2", blind=True),
-    "lime": Method(perturbation.lime, "features"),
-    "occlusion": Method(perturbation.occlusion, "features"),
-    "shapley_sampling": Method(perturbation.shapley_sampling, "features"),
+    "lime": Method(perturbation.lime, "features", in_pieces=True),
+    "occlusion": Method(perturbation.occlusion, "features", in_pieces=True),
+    "shapley_sampling": Method(perturbation.shapley_sampling, "features", in_pieces=True),
     "random": Method(floors.random, "floor", blind=True),
     "uniform": Method(floors.uniform, "floor", blind=True),
 }
 
-
-# In the order of Table 2 of Wu et al. 2024.
+# What explains a function that nobody can look into.
+WORD_METHODS: dict[str, Method] = {
+    "lime": Method(perturbation.lime, "features"),
+    "occlusion": Method(perturbation.occlusion, "features"),
+    "shapley_sampling": Method(perturbation.shapley_sampling, "features"),
+    "random": Method(floors.random_features, "floor"),
+    "uniform": Method(floors.uniform_features, "floor"),
+}
 IMAGE_METHODS: dict[str, Method] = {
     "integrated_gradients": Method(vit.integrated_gradients, "pixels"),
     "grad_cam": Method(vit.grad_cam, "patches", outputs=LOGIT_FIRST),
@@ -85,14 +93,14 @@ IMAGE_METHODS: dict[str, Method] = {
     "rollout": Method(vit.rollout, "patches"),
     "transformer_mm": Method(vit.transformer_mm, "patches", outputs=LOGIT_FIRST),
     "attcat": Method(vit.attcat, "patches", outputs=LOGIT_FIRST),
-    "random": Method(floors.random_image, "floor"),
-    "uniform": Method(floors.uniform_image, "floor"),
+    **WORD_METHODS,
 }
-_BY_KIND = {"text": METHODS, "image": IMAGE_METHODS}
+_BY_KIND = {"text": METHODS, "image": IMAGE_METHODS, "words": WORD_METHODS}
+_KIND_OF: dict[type, str] = {TextInputs: "text", ImageInputs: "image", WordInputs: "words"}
 
 
 def methods(kind: str = "text") -> tuple[str, ...]:
-    """The names of all methods for "text" or "image" inputs.
+    """The names of all methods for "text" or "image" inputs, or the "words" of a function of texts.
 
     >>> methods()[:3]
     ('attention', 'scaled_attention', 'input_x_gradient')
@@ -106,7 +114,7 @@ def methods(kind: str = "text") -> tuple[str, ...]:
 
 def attribute(
     name: str,
-    model: nn.Module | None,
+    model: Any,
     inputs: Inputs,
     *,
     target: str | int | Tensor | list[int] | tuple[int, ...] = "predicted",
@@ -121,10 +129,10 @@ def attribute(
     turned) of `target`: the "predicted" class, a class index, or one a input (gold labels). Larger always supports the
     target. Default: the probability; for images, where the table says so, the logit, as in the methods' papers.
     "top_logit" is the largest logit, whichever class has it: on an erased copy or on the way to a baseline it may be
-    another class than the predicted one, and the released code of Zaman & Belinkov 2022 explains it.
+    another class than the predicted one.
 
-    **Texts** (a Hugging Face encoder classifier). Gradients, attention and baselines act on the embedding output, after
-    positions, types and LayerNorm.
+    **Texts** (a Hugging Face classifier). Gradients, attention and baselines act on the embedding output, of which
+    `faithlib.backends.acts_on` says what it is.
 
     | method | default aggregation | own options |
     | --- | --- | --- |
@@ -147,7 +155,8 @@ def attribute(
     features as wholes (`unit="feature"`) and pool nothing; with `unit="wordpiece"` they erase pieces one by one, whose
     scores are pooled.
 
-    **Images** (a timm VisionTransformer).
+    **Images.** integrated_gradients and what erases explain any classifier of pixels, lrp those whose operations have
+    rules, the others a timm VisionTransformer.
 
     | method | map | output | own options |
     | --- | --- | --- | --- |
@@ -161,6 +170,9 @@ def attribute(
     | rollout | patches | no effect | fusion, start_layer |
     | transformer_mm | patches | logit | layers "all" / "last" |
     | attcat | patches | logit | queries "all" / "class" |
+    | lime | features | probability | n_samples, surrogate, alpha, kernel_width, seed, erase, perturber |
+    | occlusion | features | probability | erase, perturber |
+    | shapley_sampling | features | probability | n_samples, seed, erase, perturber |
     | random | features | no effect | seed, distribution |
     | uniform | features | no effect | - |
 
@@ -169,7 +181,10 @@ def attribute(
     Maps of pixels are pooled within each feature by `pool`, "sum" (default) or "mean"; features of one pixel get the
     map itself.
 
-    **Both.** `max_tokens` (methods with a forward of their own): positions a forward; the scores do not depend on it,
+    **Words** of a function from texts to probabilities: lime, occlusion, shapley_sampling, random, uniform, with the
+    options that they have for images.
+
+    **All.** `max_tokens` (methods with a forward of their own): positions a forward; the scores do not depend on it,
     nor on the other inputs in the batch, their order, or padding. What runs is a `replica` of the model in evaluation
     mode: modes, `requires_grad`, attention implementation, hooks and gradients of the model itself are not touched.
     random and uniform do not look at it and accept None. Scores are on the model's device.
@@ -186,16 +201,19 @@ def attribute(
         scores = _of_text(name, method, model, inputs, (output, classes), aggregation, pool, options)
     elif model is None or method.answers == "floor":
         scores = method.run(inputs, **options)
+    elif method.answers == "features":
+        scores = _of_erased(method, model, inputs, classes, output, options)
     else:
+        assert isinstance(inputs, ImageInputs)
         with undisturbed(model) as quiet:
             scores = _from_image_chunks(method, quiet, inputs, classes, output, pool, options)
-    device = inputs.n_features.device if model is None else next(model.parameters()).device
+    device = next(model.parameters()).device if isinstance(model, nn.Module) else inputs.n_features.device
     return finite(name, scores.detach().to(device), inputs)
 
 
 def checked(
     name: str,
-    model: nn.Module | None,
+    model: Any,
     inputs: Inputs,
     output: str | None,
     aggregation: str | None,
@@ -203,9 +221,14 @@ def checked(
     options: Collection[str],
 ) -> Method:
     """The method of that name for such inputs, once all that is said about it is known to be possible."""
-    method = _method(name, inputs)
+    method = method_of(name, inputs)
     if model is None and method.answers != "floor":
         raise InputError(f"{name} asks the model, and got None: only random and uniform go without")
+    if not (model is None or isinstance(model, nn.Module) or method.answers in ("floor", "features")):
+        raise ModelError(
+            f"{name} looks into a torch module, and this model is a {type(model).__name__}: of a function only "
+            f"{', '.join(WORD_METHODS)} know enough"
+        )
     if output is not None and output not in OUTPUTS:
         raise unknown("output", output, OUTPUTS)
     if output is not None and output not in method.outputs:
@@ -228,18 +251,23 @@ def checked(
     return method
 
 
-def _method(name: str, inputs: Inputs) -> Method:
-    if not isinstance(inputs, TextInputs | ImageInputs):
-        raise InputError(f"inputs are {type(inputs).__name__}: expected TextInputs or ImageInputs")
-    kind, other = ("text", "image") if isinstance(inputs, TextInputs) else ("image", "text")
-    if name in _BY_KIND[kind]:
-        return _BY_KIND[kind][name]
-    if name in _BY_KIND[other]:
-        known = ", ".join(sorted(_BY_KIND[kind]))
-        raise UnknownNameError(
-            f"method {name!r} explains {other}s, not {type(inputs).__name__}: known for these: {known}"
+def method_of(name: str, inputs: Inputs) -> Method:
+    """The method of that name for such inputs; UnknownNameError, or ModelError where it needs more than a function."""
+    if type(inputs) not in _KIND_OF:
+        raise InputError(f"inputs are {type(inputs).__name__}: expected TextInputs, ImageInputs or WordInputs")
+    own = _BY_KIND[_KIND_OF[type(inputs)]]
+    if name in own:
+        return own[name]
+    if isinstance(inputs, WordInputs) and name in METHODS:
+        raise ModelError(
+            f"{name} looks into a model that reads tokens: of a function of texts only {', '.join(own)} know enough"
         )
-    raise unknown("method", name, _BY_KIND[kind])
+    if other := [kind for kind in ("text", "image") if name in _BY_KIND[kind]]:
+        raise UnknownNameError(
+            f"method {name!r} explains {other[0]}s, not {type(inputs).__name__}: known for these: "
+            f"{', '.join(sorted(own))}"
+        )
+    raise unknown("method", name, own)
 
 
 def _of_text(
@@ -261,6 +289,17 @@ def _of_text(
     return job.scores(aggregation, inputs, pool)
 
 
+def _of_erased(
+    method: Method, model: Any, inputs: Inputs, classes: Tensor | None, output: str, options: dict[str, Any]
+) -> Tensor:
+    """Of images and words; a model in training mode is asked in evaluation mode."""
+    erase, perturber = options.pop("erase", None), options.pop("perturber", None)
+    if perturber is None:
+        perturber = Perturber(replica(model) if isinstance(model, nn.Module) else model, inputs, erase=erase)
+    check_given(perturber, inputs, erase)
+    return method.run(Answers(perturber, classes, output), **options)
+
+
 def _from_image_chunks(
     method: Method,
     model: nn.Module,
@@ -276,7 +315,7 @@ def _from_image_chunks(
         raise unknown("upsample", upsample, UPSAMPLINGS)
     max_tokens = most_tokens(backend.device, options.pop("max_tokens", None), _MOST_IMAGE_TOKENS)
     feature_mask = backend.inputs.feature_mask
-    patches = backend.patch_features()
+    patches = backend.patch_features() if method.answers == "patches" else None
     one_to_one = patches is not None and patches.sort().values.tolist() == list(range(feature_mask.shape[1]))
     scores = torch.zeros(feature_mask.shape, device=backend.device)
     for chunk in image_chunks(backend, classes, output, max_tokens):

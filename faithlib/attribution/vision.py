@@ -27,7 +27,10 @@ from faithlib.errors import ModelError, require
 UPSAMPLINGS = ("bilinear", "nearest")
 
 # What can be said about a model whose prediction is not read from a class token.
-WITHOUT_CLASS_TOKEN = ("integrated_gradients", "lrp", "conservative_lrp", "attcat", "random", "uniform")
+WITHOUT_CLASS_TOKEN = (
+    "integrated_gradients", "lrp", "conservative_lrp", "attcat", "lime", "occlusion", "shapley_sampling", "random",
+    "uniform",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -61,8 +64,10 @@ class ImageChunk:
 
     def value_of(self, pixels: Tensor, target: Tensor | None = None) -> Tensor:
         """The explained number [N] of any pixels [N, C, H, W]; without `target`, of the chunk's own images."""
-        model: Any = self.backend.model
-        return self._value(self.backend.logits(self.backend.embed(pixels.to(next(model.parameters()).dtype))), target)
+        backend = self.backend
+        if not backend.has_tokens:
+            return self._value(backend.forward_pixels(pixels), target)
+        return self._value(backend.logits(backend.embed(pixels.to(backend.dtype))), target)
 
     def settled_target(self) -> Tensor:
         """The target classes [R], for methods whose first forward is not at the inputs themselves."""

@@ -2,26 +2,62 @@
 
 | module | what is there |
 | --- | --- |
-| `texts` | Hugging Face classifiers: `TextBackend`; `EmbeddedTwice`, a released deviation |
+| `texts` | Hugging Face classifiers: `TextBackend` |
 | `families` | what families of them there are, and what is perturbed in each: `acts_on` |
-| `pixels` | timm classifiers: `VisionBackend` |
+| `pixels` | any classifier of pixels: `VisionBackend` |
+| `prompts` | a causal language model asked by prompt: `PromptClassifier` |
+| `functions` | any function of texts: `FunctionBackend` |
 | `replica` | the copy of a model's structure on which all this is done, so that the model itself is never changed |
 """
 
+from typing import Any
+
 from torch import nn
 
-from faithlib.backends.families import Family, acts_on
-from faithlib.backends.pixels import VisionBackend
+from faithlib.backends.families import Family, family_of
+from faithlib.backends.functions import FunctionBackend
+from faithlib.backends.pixels import VisionBackend, is_vit
+from faithlib.backends.prompts import PromptClassifier
 from faithlib.backends.replica import replica
-from faithlib.backends.texts import EmbeddedTwice, TextBackend
-from faithlib.inputs import Inputs, TextInputs
+from faithlib.backends.texts import TextBackend
+from faithlib.errors import ModelError
+from faithlib.inputs import ImageInputs, Inputs, TextInputs
 
-Backend = TextBackend | VisionBackend
+Backend = TextBackend | VisionBackend | FunctionBackend
 
 
-def backend_for(model: nn.Module, inputs: Inputs) -> Backend:
+def backend_for(model: Any, inputs: Inputs) -> Backend:
     """The backend that fits the kind of `inputs`; ModelError where model and inputs do not go together."""
-    return TextBackend(model, inputs) if isinstance(inputs, TextInputs) else VisionBackend(model, inputs)
+    if isinstance(inputs, ImageInputs):
+        return VisionBackend(model, inputs)
+    if isinstance(inputs, TextInputs) == isinstance(model, nn.Module) and callable(model):
+        return TextBackend(model, inputs) if isinstance(inputs, TextInputs) else FunctionBackend(model, inputs)
+    expected = "a torch module" if isinstance(inputs, TextInputs) else "a function from texts to probabilities"
+    raise ModelError(f"{type(inputs).__name__} and a {type(model).__name__}: these inputs are for {expected}")
 
 
-__all__ = ["Backend", "EmbeddedTwice", "Family", "TextBackend", "VisionBackend", "acts_on", "backend_for", "replica"]
+def acts_on(model: Any) -> str:
+    """What "zero", soft erasure, gradients and baselines act on in this model, in words; of texts one of `families`.
+
+    >>> from transformers import GPT2Config, GPT2ForSequenceClassification
+    >>> acts_on(GPT2ForSequenceClassification(GPT2Config(n_embd=4, n_layer=1, n_head=1, vocab_size=9)))
+    'token embeddings with positions added'
+    """
+    if is_vit(model):
+        return "pixels; soft erasure on the tokens that enter the first block, with positions"
+    if hasattr(model, "base_model_prefix"):
+        return family_of(model).acts_on
+    return "pixels alone" if isinstance(model, nn.Module) else "words or pixels alone"
+
+
+__all__ = [
+    "Backend",
+    "Family",
+    "FunctionBackend",
+    "PromptClassifier",
+    "TextBackend",
+    "VisionBackend",
+    "acts_on",
+    "backend_for",
+    "replica",
+]

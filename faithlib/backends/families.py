@@ -115,9 +115,7 @@ def _summary_of_last(model: Any, inputs: TextInputs) -> None:
         )
 
 
-_ENCODER = Family(
-    "embeddings", "the embedding output: words, positions and token types, after LayerNorm, taken once", weighs=True
-)
+_ENCODER = Family("embeddings", "the embedding output: words, positions and token types, after LayerNorm", weighs=True)
 _NARROW = replace(_ENCODER, acts_on=f"{_ENCODER.acts_on}, before its projection to the hidden size")
 _DECODER = Family(
     "embed_tokens", "token embeddings, before rotary positions", reads="last", by_ids=True, prepare=_end_before_padding
@@ -164,16 +162,6 @@ def family_of(model: Any) -> Family:
     if getattr(getattr(model, "config", None), "classifier_pooling", "cls") == "mean":
         found = replace(found, reads="")
     return found
-
-
-def acts_on(model: nn.Module) -> str:
-    """What "zero" and soft erasure, gradients and baselines act on in this text model, in words.
-
-    >>> from transformers import GPT2Config, GPT2ForSequenceClassification
-    >>> acts_on(GPT2ForSequenceClassification(GPT2Config(n_embd=4, n_layer=1, n_head=1, vocab_size=9)))
-    'token embeddings with positions added'
-    """
-    return family_of(model).acts_on
 
 
 def _family(model: Any, base: nn.Module) -> Family | None:

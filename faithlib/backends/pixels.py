@@ -1,4 +1,7 @@
-"""Pictures and the timm models that see them.
+"""Pictures and what sees them: any timm classifier, any function from pixels to logits.
+
+Pixels are erased whatever the model is. Tokens, and so soft erasure, attention and gradients of tokens, are those of a
+timm VisionTransformer: what enters its first block.
 
 Shape letters: R rows of one forward, L tokens, P patches, D embedding size, C classes (of pixels: channels), H and W
 pixels.
@@ -7,30 +10,41 @@ pixels.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from faithlib.backends.functions import ERASING
 from faithlib.errors import InputError, ModelError
 from faithlib.inputs import ImageInputs
 
 
 class VisionBackend:
-    """A timm VisionTransformer and the images it sees. Embeddings are the tokens that enter the first block."""
+    """A classifier and the images it sees. Embeddings are the tokens that enter the first block of a timm
+    VisionTransformer; another model has none that can be reached."""
 
-    def __init__(self, model: nn.Module, inputs: ImageInputs) -> None:
-        if not is_vit(model):
-            raise ModelError(f"{type(model).__name__} is no timm VisionTransformer")
+    def __init__(self, model: nn.Module | Callable[[Tensor], Any], inputs: ImageInputs) -> None:
+        if not callable(model):
+            raise ModelError(f"{type(model).__name__} cannot be called: expected a classifier of pixels [R, C, H, W]")
         self.model: Any = model
-        self.device = next(model.parameters()).device
+        first = next(model.parameters(), None) if isinstance(model, nn.Module) else None
+        self.device = inputs.pixels.device if first is None else first.device
+        self.dtype = inputs.pixels.dtype if first is None else first.dtype
         self.inputs = inputs.to(self.device)
-        self.grid = _grid(model, tuple(inputs.pixels.shape[1:]))
-        rows = self.embeddings(torch.zeros(1, dtype=torch.long, device=self.device))
-        self.lengths = torch.full((len(inputs),), rows.shape[1], device=self.device)
+        self.has_tokens = is_vit(model)
+        size = tuple(inputs.pixels.shape[1:])
+        self.grid = _grid(model, size) if self.has_tokens else (0, 0)
+        # What a chunk holds is counted in tokens; of another model in patches of 16 pixels.
+        tokens = max(1, size[1] * size[2] // 256)
+        if self.has_tokens:
+            tokens = self.embeddings(torch.zeros(1, dtype=torch.long, device=self.device)).shape[1]
+        self.lengths = torch.full((len(inputs),), tokens, device=self.device)
 
     def embed(self, pixels: Tensor) -> Tensor:
-        """Tokens [R, L, D] that enter the first block, for pixels [R, C, H, W]."""
+        """Tokens [R, L, D] that enter the first block, for pixels [R, C, H, W]; ModelError for a model without."""
+        self._check_tokens()
         model: Any = self.model
         return model.norm_pre(model.patch_drop(model._pos_embed(model.patch_embed(pixels))))
 
@@ -38,18 +52,32 @@ class VisionBackend:
         """Tokens [R, L, D] of the images `rows` (default: all)."""
         pixels = self.inputs.pixels if rows is None else self.inputs.pixels[rows]
         with torch.no_grad():
-            return self.embed(pixels.to(next(self.model.parameters()).dtype))
+            return self.embed(pixels.to(self.dtype))
 
     def logits(self, embeddings: Tensor, rows: Tensor | None = None, *, attention_mask: Tensor | None = None) -> Tensor:
         """Logits [R, C] from tokens [R, L, D]; gradients flow. A ViT has no padding: `attention_mask` must be None."""
+        self._check_tokens()
         if attention_mask is not None:
             raise ModelError("a timm VisionTransformer takes no attention mask")
         model: Any = self.model
         return model.forward_head(model.norm(model.blocks(embeddings)))
 
     def forward_pixels(self, pixels: Tensor) -> Tensor:
-        """Logits [R, C] of pixels [R, C, H, W]."""
-        return self.model(pixels)
+        """Logits [R, C] of pixels [R, C, H, W], in the model's own precision; gradients flow."""
+        answer = self.model(pixels.to(self.dtype))
+        logits = torch.as_tensor(getattr(answer, "logits", answer), device=self.device)
+        if logits.ndim != 2 or len(logits) != len(pixels):
+            raise ModelError(
+                f"{_name(self.model)} answered {list(logits.shape)} for {len(pixels)} images: expected logits [R, C]"
+            )
+        return logits
+
+    def _check_tokens(self) -> None:
+        if not self.has_tokens:
+            raise ModelError(
+                f"{_name(self.model)} is no timm VisionTransformer, whose tokens could be disturbed or attended to; "
+                f"what works: {ERASING}; of a torch module also integrated_gradients"
+            )
 
     @property
     def patch_size(self) -> tuple[int, int]:
@@ -60,6 +88,7 @@ class VisionBackend:
 
     def patch_features(self) -> Tensor | None:
         """The feature that each of the model's patches shows [P], row by row; None where one shows several."""
+        self._check_tokens()
         feature_of = self.inputs.feature_of
         (high, wide), (height, width) = self.patch_size, feature_of.shape
         corners = feature_of[::high, ::wide]
@@ -68,7 +97,11 @@ class VisionBackend:
         return corners.flatten() if whole else None
 
 
-def is_vit(model: nn.Module) -> bool:
+def _name(model: Any) -> str:
+    return type(model).__name__ if isinstance(model, nn.Module) else "a function of pixels"
+
+
+def is_vit(model: Any) -> bool:
     """Whether this is a timm VisionTransformer; without importing timm, which such a model has done."""
     loaded = sys.modules.get("timm.models.vision_transformer")
     return loaded is not None and isinstance(model, loaded.VisionTransformer)

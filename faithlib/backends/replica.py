@@ -21,10 +21,6 @@ from torch import Tensor, nn
 
 from faithlib.errors import ModelError
 
-_HOOKS = (
-    "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks", "_state_dict_hooks",
-    "_state_dict_pre_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks",
-)  # fmt: skip
 _REPLICAS: WeakSet[nn.Module] = WeakSet()
 
 
@@ -43,23 +39,16 @@ def replica(model: nn.Module) -> Any:
             shared[id(parameter)] = nn.Parameter(parameter.detach(), requires_grad=False) if wants else parameter
         for module in model.modules():
             kept = [value for value in vars(module).values() if isinstance(value, Tensor)]
-            hooks = [hook for name in _HOOKS for hook in getattr(module, name).values()]
+            tables = [table for name, table in vars(module).items() if name.endswith("hooks") and table]
+            hooks = [hook for table in tables for hook in table.values()]
             shared |= {id(value): value for value in (*module.buffers(recurse=False), *kept, *hooks)}
         made = copy.deepcopy(model, shared).eval()
     _REPLICAS.add(made)
     return made
 
 
-class _Answer:
-    """A tensor to answer with, and whether it has been asked for."""
-
-    def __init__(self, tensor: Tensor) -> None:
-        self.tensor = tensor
-        self.taken = False
-
-
-# Of each thread its own; the mapping is replaced, never changed.
-_ANSWERS: ContextVar[Mapping[nn.Module, _Answer]] = ContextVar("answers of slots", default={})  # noqa: B039
+# A tensor to answer with, and whether it has been asked for; of each thread its own. Replaced, never changed.
+_ANSWERS: ContextVar[Mapping[nn.Module, list[Any]]] = ContextVar("answers of slots", default={})  # noqa: B039
 
 
 class Slot(nn.Module):
@@ -76,20 +65,20 @@ class Slot(nn.Module):
         answer = _ANSWERS.get().get(self)
         if answer is None:
             return self.own(*arguments, **named)
-        answer.taken = True
-        return answer.tensor
+        answer[1] = True
+        return answer[0]
 
     @contextmanager
     def answering(self, tensor: Tensor) -> Iterator[None]:
         """Inside, this thread gets `tensor`; ModelError where a forward never came by, whose answer would be that to
         another input."""
-        answer = _Answer(tensor)
+        answer = [tensor, False]
         before = _ANSWERS.set({**_ANSWERS.get(), self: answer})
         try:
             yield
         finally:
             _ANSWERS.reset(before)
-        if not answer.taken:
+        if not answer[1]:
             raise ModelError(
                 f"the forward pass went around the model's own {type(self.own).__name__}: expected a model whose "
                 "modules are called where they are registered, without a forward patched in from elsewhere"

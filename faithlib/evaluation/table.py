@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 import torch
@@ -18,23 +18,31 @@ from torch import Tensor, nn
 from tqdm.auto import tqdm
 
 from faithlib.attribution import Row, attribute, attribute_rows
-from faithlib.catalogue import METRICS
-from faithlib.errors import InputError
+from faithlib.attribution.many import PREDICTED
+from faithlib.attribution.registry import method_of
+from faithlib.attribution.target import target_classes
+from faithlib.backends import PromptClassifier
+from faithlib.backends.functions import Remembering
+from faithlib.catalogue import FAMILIES, METRICS
+from faithlib.errors import InputError, ModelError
 from faithlib.evaluation.measures import MEASURES, Asked, Options, alike, check_scores, families_of
-from faithlib.inputs import ImageInputs, Inputs, TextInputs
+from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
 from faithlib.perturb import Perturber, costs
 
 DEFAULT_METHODS = {
     "text": ("input_x_gradient", "integrated_gradients", "saliency", "lime", "occlusion", "random"),
     "image": ("integrated_gradients", "grad_cam", "transformer_attribution", "rollout", "random"),
+    "words": ("lime", "occlusion", "random"),
 }
+_TARGET = "the one asked for"
 
 
 def evaluate(
-    model: nn.Module,
-    inputs: Inputs | Sequence[str],
+    model: Any,
+    inputs: Inputs | Sequence[str] | Sequence[tuple[str, str]],
     *,
     tokenizer: Any = None,
+    target: str | int | Tensor = "predicted",
     methods: Sequence[str | Row] | Mapping[str, str | Row | Tensor] | None = None,
     metrics: Sequence[str] | None = None,
     gold: Tensor | None = None,
@@ -45,10 +53,15 @@ def evaluate(
     beam: int = 3,
     gold_size: int | None = None,
 ) -> pd.DataFrame:
-    """Metrics of attributions of the predicted class, one value a row: input, method, metric, value, direction.
+    """Metrics of attributions of a class, one value a row: input, method, metric, value, direction.
 
     - `model`, `inputs`: a classifier in `eval()` mode with `TextInputs` or `ImageInputs`; with the model's (fast)
-      `tokenizer` plain texts will do, whose words are then the features.
+      `tokenizer` plain texts, or pairs (text, other text), will do, whose words are then the features. Or a function,
+      from texts to probabilities with texts (`WordInputs`), from pixels to logits with `ImageInputs`; or a causal
+      model in a `PromptClassifier`, with plain texts.
+    - `target`: the class that is explained, and whose probability all metrics follow: "predicted", a class index or one
+      an input, integers [B]. What counts how long a class stays the predicted one (`auc`, `n_auc`, `autpc`) is always
+      about the predicted.
     - `methods`: names of `attribution.methods`, `Row`s for more than a method's defaults, or a mapping from names of
       your choice to these, or to scores [B, F] from elsewhere. Default: DEFAULT_METHODS.
     - `metrics`: names of `catalogue.METRICS`. Default: all that can be computed, but for `naopc_morf` and `naopc_lerf`,
@@ -62,15 +75,17 @@ def evaluate(
 
     Probabilities, float32. `direction` says whether a "higher" or a "lower" value is better. A value that is undefined
     for an input (its metric's docstring says when) is NaN and stays in the table. A row is run once, whoever asks for
-    it: `table.attrs["costs"]` has rows asked and run, forwards and seconds.
+    it: `table.attrs["costs"]` has rows asked and run, forwards and seconds. A method or metric that this kind of model
+    does not allow (attention where there are no maps, soft erasure where there are no embeddings) is left out:
+    `table.attrs["left_out"]` has the reason for each.
 
     Values do not depend on which inputs, methods or metrics are evaluated beside them, but for `token_f1` and `iou_f1`
     where they are not given a `gold_size`.
 
     Raises InputError, UnknownNameError or ModelError for what does not go together, before any row is run where that
-    can be known.
+    can be known; ModelError also where nothing is left.
     """
-    inputs = _opened(model, inputs, tokenizer)
+    model, inputs = _opened(model, inputs, tokenizer)
     named = _named(methods, inputs)
     families = families_of(metrics, has_gold=gold is not None)
     mask = inputs.feature_mask
@@ -87,20 +102,36 @@ def evaluate(
     wanted = list(METRICS) if metrics is None else list(metrics)
     found: list[pd.DataFrame] = []
     asked_all: list[Perturber] = []
+    left_out: dict[str, str] = {}
+    classes = target_classes(target, len(inputs))
     with tqdm(total=len(inputs) * len(named), unit="attribution", delay=3, leave=False, disable=None) as bar:
         for rows, own_groups in alike(mask.sum(dim=1), groups):
             part = inputs[rows]
-            asked = _asked(Perturber(model, part, erase=erase), replace(options, groups=own_groups), gold, rows)
+            perturber = Perturber(model, part, erase=erase, target="predicted" if classes is None else classes[rows])
+            asked = _asked(perturber, replace(options, groups=own_groups), gold, rows)
             asked_all.append(asked.perturber)
-            for name, scores in _scores(named, model, part, asked.perturber, rows):
+            explained = classes if classes is None else perturber.target
+            for name, scores in _scores(named, model, part, perturber, rows, explained, left_out):
                 for family in families:
-                    values = MEASURES[family](asked, scores)
+                    values = _values(family, asked, scores, left_out)
                     found += [_tidy(rows, name, metric, values[metric]) for metric in values if metric in wanted]
                 bar.update(len(rows))
+    if not found:
+        raise ModelError(f"nothing can be evaluated here. {left_out}")
     table = pd.concat(found).sort_values("input", kind="stable", ignore_index=True)
     table["direction"] = table["metric"].map(METRICS)
     table.attrs["costs"] = costs(*asked_all)
+    table.attrs["left_out"] = left_out
     return table
+
+
+def _values(family: str, asked: Asked, scores: Tensor, left_out: dict[str, str]) -> Mapping[str, Tensor]:
+    """What a family's metrics say of scores; nothing, and a note of why, where this kind of model does not allow it."""
+    try:
+        return MEASURES[family](asked, scores)
+    except ModelError as error:
+        left_out |= dict.fromkeys(FAMILIES[family].directions, str(error))
+        return {}
 
 
 def average_marked(gold: Tensor) -> int:
@@ -110,36 +141,51 @@ def average_marked(gold: Tensor) -> int:
 
 
 def explain(
-    model: nn.Module,
-    inputs: Inputs | Sequence[str],
+    model: Any,
+    inputs: Inputs | Sequence[str] | Sequence[tuple[str, str]],
     methods: Sequence[str | Row] | Mapping[str, str | Row | Tensor] | None = None,
     *,
     tokenizer: Any = None,
+    target: str | int | Tensor = "predicted",
     erase: str | None = None,
 ) -> dict[str, Tensor]:
     """The scores [B, F] that `evaluate` evaluates under each name; arguments and errors are as there."""
-    inputs = _opened(model, inputs, tokenizer)
+    model, inputs = _opened(model, inputs, tokenizer)
     named = _named(methods, inputs)
-    perturber = Perturber(model, inputs, erase=erase)
-    return dict(_scores(named, model, inputs, perturber, list(range(len(inputs)))))
+    perturber = Perturber(model, inputs, erase=erase, target=target)
+    explained = None if target_classes(target, len(inputs)) is None else perturber.target
+    left_out: dict[str, str] = {}
+    scores = dict(_scores(named, model, inputs, perturber, list(range(len(inputs))), explained, left_out))
+    if not scores:
+        raise ModelError(f"nothing can explain this model. {left_out}")
+    return scores
 
 
-def _opened(model: nn.Module, inputs: Inputs | Sequence[str], tokenizer: Any) -> Inputs:
-    """The inputs on the model's device, made of plain texts where they are such."""
-    if not isinstance(model, nn.Module):
+def _opened(
+    model: Any, inputs: Inputs | Sequence[str] | Sequence[tuple[str, str]], tokenizer: Any
+) -> tuple[Any, Inputs]:
+    """The model, a function of texts as one that remembers; the inputs on its device, made of plain texts where they
+    are such."""
+    if not callable(model):
         raise InputError(
-            f"model is a {type(model).__name__}: expected a torch module; of an object that holds one beside its "
-            "tokenizer give both, evaluate(it.model, texts, tokenizer=it.tokenizer)"
+            f"model is a {type(model).__name__}: expected a torch module or a function; of an object that holds one "
+            "beside its tokenizer give both, evaluate(it.model, texts, tokenizer=it.tokenizer)"
         )
+    if not isinstance(model, nn.Module):
+        if not isinstance(inputs, Inputs):
+            inputs = WordInputs.from_texts(cast(Sequence[str], inputs))
+        return Remembering(model) if isinstance(inputs, WordInputs) else model, inputs
     device = next(model.parameters()).device
-    if isinstance(inputs, TextInputs | ImageInputs):
-        return inputs.to(device)
+    if isinstance(inputs, Inputs):
+        return model, inputs.to(device)
+    if isinstance(model, PromptClassifier):
+        return model, model.inputs(cast(Sequence[str], inputs)).to(device)
     if tokenizer is None:
         raise InputError(
             f"inputs are {type(inputs).__name__}: expected TextInputs or ImageInputs; for plain texts give the model's "
             "tokenizer as well, evaluate(model, texts, tokenizer=tokenizer)"
         )
-    return TextInputs.from_texts(inputs, tokenizer, unit="word").to(device)
+    return model, TextInputs.from_texts(inputs, tokenizer, unit="word").to(device)
 
 
 def _named(
@@ -147,7 +193,8 @@ def _named(
 ) -> dict[str, Row | Tensor]:
     """Rows and scores by name."""
     if methods is None:
-        methods = DEFAULT_METHODS["text" if isinstance(inputs, TextInputs) else "image"]
+        kinds: dict[type, str] = {TextInputs: "text", ImageInputs: "image", WordInputs: "words"}
+        methods = DEFAULT_METHODS[kinds[type(inputs)]]
     if isinstance(methods, str) or not methods:
         raise InputError(f"methods {methods!r}: expected at least one, as in ['saliency', 'lime']")
     if not isinstance(methods, Mapping):
@@ -162,22 +209,59 @@ def _asked(perturber: Perturber, options: Options, gold: Tensor | None, rows: li
 
 
 def _scores(
-    named: Mapping[str, Row | Tensor], model: nn.Module, part: Inputs, perturber: Perturber, rows: list[int]
+    named: Mapping[str, Row | Tensor],
+    model: Any,
+    part: Inputs,
+    perturber: Perturber,
+    rows: list[int],
+    target: Tensor | None,
+    left_out: dict[str, str],
 ) -> Iterator[tuple[str, Tensor]]:
-    """Each method's scores [B, F] of some of the inputs."""
+    """Each method's scores [B, F] of some of the inputs, about the classes `target` [B] (None: the predicted); what
+    this model does not allow is noted."""
     width = perturber.feature_mask.shape[1]
-    explained: dict[str, Tensor] = {}
-    asked = [what for what in named.values() if isinstance(what, Row)]
-    if isinstance(part, TextInputs) and asked:
-        explained, _ = attribute_rows(asked, model, part, perturber=perturber)
+    together: dict[str, Tensor] = {}
+    if isinstance(part, TextInputs):
+        asked = {name: what for name, what in named.items() if isinstance(what, Row) and name not in left_out}
+        together = _together(asked, model, part, perturber, target, left_out) if asked else {}
     for name, what in named.items():
         if isinstance(what, Tensor):
             yield name, what[rows, :width].to(perturber.device)
-        elif what.name in explained:
-            yield name, explained[what.name]
-        else:
+        elif name in together:
+            yield name, together[name]
+        elif name not in left_out:
             given: dict[str, Any] = {"output": what.output, "aggregation": what.aggregation, "pool": what.pool}
-            yield name, attribute(what.method, model, part, **given, **what.options)
+            given |= {"target": PREDICTED if target is None else target, **what.options}
+            try:
+                if method_of(what.method, part).answers == "features" and not {"erase", "perturber"} & set(given):
+                    given["perturber"] = perturber
+                scores = attribute(what.method, model, part, **given)
+            except ModelError as error:
+                left_out[name] = str(error)
+            else:
+                yield name, scores
+
+
+def _together(
+    asked: Mapping[str, Row],
+    model: nn.Module,
+    part: TextInputs,
+    perturber: Perturber,
+    target: Tensor | None,
+    left_out: dict[str, str],
+) -> dict[str, Tensor]:
+    """Scores of many rows about the same texts; where the model does not allow one of them, of the others."""
+    targets = None if target is None else {_TARGET: target}
+    rows = {name: row if target is None else replace(row, target=_TARGET) for name, row in asked.items()}
+    try:
+        found = attribute_rows(list(rows.values()), model, part, targets=targets, perturber=perturber)[0]
+    except ModelError as error:
+        if len(asked) == 1:
+            left_out[next(iter(asked))] = str(error)
+            return {}
+        alone = [_together({n: asked[n]}, model, part, perturber, target, left_out) for n in asked]
+        return {name: scores for one in alone for name, scores in one.items()}
+    return {name: found[row.name] for name, row in rows.items()}
 
 
 def _tidy(rows: list[int], method: str, metric: str, values: Tensor) -> pd.DataFrame:

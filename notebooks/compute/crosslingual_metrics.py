@@ -29,10 +29,10 @@ from faithbook.models.encoders import load_encoder
 from faithbook.models.load import load_model
 from faithbook.papers.zaman_belinkov import PAPER_LANGUAGES
 from faithbook.papers.zaman_belinkov_rows import thirteen_rows
+from faithbook.papers.zaman_belinkov_twice import EmbeddedTwice
 from faithbook.sources.datasets import load_dataset, load_parallel
 from faithbook.sources.words import Pair, copied_words, split_words
 from faithlib.attribution import Row, attribute_rows
-from faithlib.backends import EmbeddedTwice
 from faithlib.inputs import TextInputs
 from faithlib.metrics import (
     aligned_scores,

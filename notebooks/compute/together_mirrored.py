@@ -47,7 +47,7 @@ mirrored = replace(inputs, pixels=inputs.pixels.flip(-1))
 
 # %%
 PREPARED = {"integrated_gradients": Row("integrated_gradients", options={"n_steps": settings["ig_steps"]})}
-names = [name for name in methods("image") if name != "uniform"]
+names = [name for name in methods("image") if name not in ("lime", "occlusion", "shapley_sampling", "uniform")]
 asked = {name: PREPARED.get(name, name) for name in names}
 rows, columns = (size + 1 for size in divmod(int(inputs.feature_of.max()), int(inputs.feature_of[0].max()) + 1))
 

@@ -203,7 +203,7 @@ Markdown(note)
 #   *output* of the embedding module, and hands it to the model as `inputs_embeds`, which is its *input*. So positions and
 #   token types are added, and LayerNorm applied, a second time. Those five methods explain another function than the
 #   model that was trained; input × gradient, integrated gradients and activation do not.
-# - *Here:* every method explains the model itself. Measured: the other function (`faithlib.backends.EmbeddedTwice`). For
+# - *Here:* every method explains the model itself. Measured: the other function (`faithbook.papers.zaman_belinkov_twice`). For
 #   input × gradient this is a what-if.
 
 # %%

@@ -1,0 +1,100 @@
+"""A causal language model as a classifier: which label word comes next after a template.
+
+Shape letters: R rows, L tokens, C classes, V words.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from faithlib.errors import InputError
+from faithlib.inputs import TextInputs
+
+
+class PromptClassifier(nn.Module):
+    """`model`, a causal language model of the Hugging Face kind, asked by prompt.
+
+        prompt = PromptClassifier(model, tokenizer, "Review: {text}\\nSentiment:", [" negative", " positive"])
+        evaluate(prompt, ["A warm, funny film."])
+
+    The logits of class c are those of its label word after the filled template, so that their softmax is the word's
+    probability among the labels. Words of the template are protected; those of the text are features. A label is one
+    token after the template, its leading blank included where the template ends without one.
+
+    Raises InputError for a template without one "{text}", fewer than two labels, and labels that are no one token each.
+    """
+
+    base_model_prefix = "base"
+
+    def __init__(self, model: nn.Module, tokenizer: Any, template: str, labels: Sequence[str]) -> None:
+        super().__init__()
+        if template.count("{text}") != 1:
+            raise InputError(f"template {template!r}: expected one '{{text}}' where the text goes")
+        if isinstance(labels, str) or len(labels) < 2:
+            raise InputError(f"labels {labels!r}: expected two words or more, one for each class")
+        self.model: Any = model
+        self.tokenizer = tokenizer
+        self.template = template
+        self.labels = tuple(labels)
+        self.register_buffer("label_ids", torch.tensor([self._id_of(label) for label in labels]), persistent=False)
+        if len(set(self.get_buffer("label_ids").tolist())) < len(labels):
+            raise InputError(f"labels {list(labels)}: two of them are the same token after this template")
+        self.to(next(model.parameters()).device).train(model.training)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> PromptClassifier:
+        """A copy that reads with the same tokenizer: copying one takes long, and nothing changes it."""
+        memo[id(self.tokenizer)] = self.tokenizer
+        made = type(self).__new__(type(self))
+        memo[id(self)] = made
+        made.__dict__ = copy.deepcopy(self.__dict__, memo)
+        return made
+
+    @property
+    def base(self) -> Any:
+        """The model below its head."""
+        return getattr(self.model, self.model.base_model_prefix)
+
+    @property
+    def config(self) -> Any:
+        """The model's."""
+        return self.model.config
+
+    def set_attn_implementation(self, name: str) -> None:
+        """As the model's own."""
+        self.model.set_attn_implementation(name)
+
+    def inputs(self, texts: Sequence[str], *, unit: str = "word", max_length: int | None = None) -> TextInputs:
+        """The texts in the template, of which only they carry features; InputError for one that does not fit whole."""
+        begins = self.template.index("{text}")
+        filled = [self.template.replace("{text}", text) for text in texts]
+        within = [(begins, begins + len(text)) for text in texts]
+        made = TextInputs.from_texts(filled, self.tokenizer, within=within, unit=unit, max_length=max_length)
+        if bool(made.truncated.any()):
+            long = int(made.truncated.nonzero()[0])
+            raise InputError(f"text {long} does not fit with the template: shorten it, or raise max_length")
+        return made
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> SimpleNamespace:
+        """Logits [R, C] of the label words after rows [R, L] that are padded on the right."""
+        mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
+        ends, place = (mask.sum(dim=1) - 1).unique(return_inverse=True)
+        # The head runs where a row ends alone: at every position, V would take most of the memory.
+        given = {"input_ids": input_ids, "attention_mask": attention_mask, "logits_to_keep": ends}
+        words: Tensor = self.model(**given).logits
+        return SimpleNamespace(logits=words[torch.arange(len(words)), place][:, self.get_buffer("label_ids")])
+
+    def _id_of(self, label: str) -> int:
+        before = self.template.replace("{text}", "")
+        ids, longer = (self.tokenizer(text, add_special_tokens=False)["input_ids"] for text in (before, before + label))
+        if longer[:-1] != ids:
+            raise InputError(
+                f"label {label!r} is no one token after the template, which ends in {before[-10:]!r}: expected a word "
+                "of one token, with the blank before it"
+            )
+        return int(longer[-1])

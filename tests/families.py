@@ -1,0 +1,169 @@
+"""Tiny random models of every family, saved as on the hub and loaded from there, and one row of each asked alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import tokenizers
+import torch
+import transformers
+from torch import Tensor, nn
+
+from faithlib.inputs import TextInputs
+
+WORDS = "a warm fine film not bad at all , . it is un ##fun ##ny who good review : one two".split()
+TEXTS = ["a warm , fine film", "not bad at all . it is fine", "unfunny", "who is it , a film"]
+PAIRS = [("a warm film", "it is fine"), ("not bad", "all bad at all"), ("unfunny", "who is it")]
+
+_SIZE = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 32}
+_ENCODER = {**_SIZE, "max_position_embeddings": 64}
+_DECODER = {**_ENCODER, "num_key_value_heads": 2, "head_dim": 8}
+
+# model_type: (what is written before and after a text, settings)
+FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
+    "bert": ("cls sep", _ENCODER),
+    "roberta": ("cls sep", _ENCODER),
+    "xlm-roberta": ("cls sep", _ENCODER),
+    "distilbert": (
+        "cls sep", {"dim": 16, "n_layers": 2, "n_heads": 2, "hidden_dim": 32, "max_position_embeddings": 64},
+    ),
+    "electra": ("cls sep", {**_ENCODER, "embedding_size": 8}),
+    "albert": ("cls sep", {**_ENCODER, "embedding_size": 8}),
+    "deberta-v2": (
+        "cls sep",
+        {**_ENCODER, "relative_attention": True, "pos_att_type": ["p2c", "c2p"], "position_biased_input": False,
+         "type_vocab_size": 0, "position_buckets": 8, "norm_rel_ebd": "layer_norm", "share_att_key": True},
+    ),
+    "mpnet": ("cls sep", _ENCODER),
+    "modernbert": ("cls sep", {**_ENCODER, "global_attn_every_n_layers": 2, "local_attention": 4}),
+    "longformer": ("cls sep", {**_ENCODER, "attention_window": 4}),
+    "big_bird": ("cls sep", {**_ENCODER, "block_size": 4, "num_random_blocks": 1}),
+    "xlnet": ("sep cls", {"d_model": 16, "n_layer": 2, "n_head": 2, "d_inner": 32}),
+    "gpt2": ("", {"n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": 64}),
+    "llama": ("bos", _DECODER),
+    "mistral": ("bos", {**_DECODER, "sliding_window": 4}),
+    "qwen2": ("", _DECODER),
+    "qwen3": ("", _DECODER),
+    "gemma": ("bos", _DECODER),
+    "t5": ("eos", {"d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 2, "num_heads": 2, "decoder_start_token_id": 0}),
+}  # fmt: skip
+DECODERS = ("gpt2", "llama", "mistral", "qwen2", "qwen3", "gemma")
+# What one row is disturbed at, by hand, in the user's own model: the module, and how its output lies.
+POINTS = dict.fromkeys(FAMILIES, "embeddings") | dict.fromkeys(DECODERS, "embed_tokens")
+POINTS |= {"gpt2": "drop", "xlnet": "word_embedding"}
+
+
+def tokenizer(ends: str, *, side: str = "right") -> Any:
+    """A WordPiece tokenizer; `ends` names the special tokens of a text, as that family's tokenizer writes them."""
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "[BOS]", "[EOS]"]
+    vocabulary = {word: i for i, word in enumerate([*special, *WORDS])}
+    backend = tokenizers.Tokenizer(tokenizers.models.WordPiece(vocabulary, unk_token="[UNK]"))
+    backend.normalizer = tokenizers.normalizers.Lowercase()
+    backend.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
+    single, pair = {
+        "cls sep": ("[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1"),
+        "sep cls": ("$A [SEP] [CLS]:2", "$A [SEP] $B:1 [SEP]:1 [CLS]:2"),
+        "bos": ("[BOS] $A", "[BOS] $A $B:1"),
+        "eos": ("$A [EOS]", "$A $B:1 [EOS]"),
+        "": ("$A", "$A $B:1"),
+    }[ends]
+    backend.post_processor = tokenizers.processors.TemplateProcessing(
+        single=single, pair=pair, special_tokens=[(name, vocabulary[name]) for name in special]
+    )
+    names = ["input_ids", "attention_mask", *(["token_type_ids"] if ends == "sep cls" else [])]
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=backend, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]",
+        mask_token="[MASK]", bos_token="[BOS]", eos_token="[EOS]", model_max_length=48, padding_side=side,
+        model_input_names=names,
+    )  # fmt: skip
+
+
+def saved(family: str, folder: Path, *, causal: bool = False, side: str = "right") -> Path:
+    """A random classifier of a family with its tokenizer, written as on the hub."""
+    ends, settings = FAMILIES[family]
+    reader = tokenizer(ends, side=side)
+    special = {"pad_token_id": 0, "bos_token_id": 5, "eos_token_id": 6, "cls_token_id": 2, "sep_token_id": 3}
+    config = transformers.AutoConfig.for_model(family, vocab_size=len(reader), num_labels=3, **special, **settings)
+    kind = transformers.AutoModelForCausalLM if causal else transformers.AutoModelForSequenceClassification
+    torch.manual_seed(0)
+    model = kind.from_config(config)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if "norm" not in name.lower() and "ln_" not in name:
+                parameter.normal_(0, 0.4)
+    model.save_pretrained(folder)
+    reader.save_pretrained(folder)
+    return folder
+
+
+def opened(folder: Path, *, causal: bool = False) -> tuple[nn.Module, Any]:
+    """Model and tokenizer as a person loads them; the tokenizer without `Auto`, which for some families puts its own
+    way to cut words in the place of what the file says."""
+    kind = transformers.AutoModelForCausalLM if causal else transformers.AutoModelForSequenceClassification
+    return kind.from_pretrained(folder).eval(), transformers.PreTrainedTokenizerFast.from_pretrained(folder)
+
+
+@contextmanager
+def hooked(modules: list[nn.Module], change: Callable[[Tensor], Tensor]) -> Iterator[None]:
+    """The user's own model with the output of some modules changed."""
+    handles = [module.register_forward_hook(lambda m, given, output: change(output)) for module in modules]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def one_row(
+    family: str, model: Any, inputs: TextInputs, b: int, keep: Tensor, erase: str, factor: Tensor | None = None
+) -> Tensor:
+    """Logits [C] of one erased text, alone and unpadded, from the model's own forward on token ids: the oracle.
+
+    `factor` [L, D] multiplies the embeddings (for soft perturbations), in the place of zeros.
+    """
+    length = int(inputs.lengths[b])
+    ids = inputs.input_ids[b, :length]
+    types = None if inputs.token_type_ids is None else inputs.token_type_ids[b, :length]
+    stays = torch.tensor([f < 0 or bool(keep[f]) for f in inputs.feature_of[b, :length].tolist()])
+    base = getattr(model, model.base_model_prefix)
+    given: dict[str, Any] = {}
+    if erase == "delete":
+        ids, types = ids[stays], None if types is None else types[stays]
+    elif erase in ("pad", "mask"):
+        ids = torch.where(stays, ids, inputs.pad_id if erase == "pad" else inputs.mask_id)
+        if hasattr(getattr(base, "embeddings", None), "padding_idx"):
+            first = base.embeddings.padding_idx + 1
+            given["position_ids"] = torch.arange(first, first + length)[None]
+    scale = stays[:, None].float() if factor is None else factor
+    if erase != "zero":
+        scale = torch.ones(1, 1)
+
+    def change(output: Tensor) -> Tensor:
+        if family == "xlnet":
+            return output * scale[:, None]
+        # A window may have been padded: what is there beyond the text is masked.
+        padded = torch.ones(output.shape[-2], scale.shape[1])
+        padded[: len(scale)] = scale
+        return output * padded
+
+    points = [base.get_submodule(POINTS[family])] if family != "t5" else [base.encoder.embed_tokens]
+    if types is not None:
+        given["token_type_ids"] = types[None]
+    if family in DECODERS:
+        # Alone there is no padding; what is erased by the pad token is read all the same.
+        given["attention_mask"] = torch.ones_like(ids)[None]
+    pad, model.config.pad_token_id = model.config.pad_token_id, -1 if family in DECODERS else model.config.pad_token_id
+    try:
+        with torch.no_grad(), hooked(points, change):
+            if family == "t5":
+                shifted = torch.cat([torch.ones(1, scale.shape[1]), scale.expand(len(ids), -1)[:-1]])
+                with hooked([base.decoder.embed_tokens], lambda output: output * shifted):
+                    return model(input_ids=ids[None], attention_mask=torch.ones_like(ids)[None]).logits[0]
+            if family not in DECODERS:
+                given["attention_mask"] = torch.ones_like(ids)[None]
+            return model(input_ids=ids[None], **given).logits[0]
+    finally:
+        model.config.pad_token_id = pad

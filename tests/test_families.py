@@ -1,0 +1,459 @@
+"""Any model that a person brings: every family against one row at a time, and the table of what works where."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import families
+import numpy as np
+import pytest
+import timm
+import torch
+from families import FAMILIES, PAIRS, TEXTS, one_row, opened, saved
+from torch import Tensor, nn
+
+from faithlib.attribution import attribute, methods
+from faithlib.backends import PromptClassifier, TextBackend, acts_on
+from faithlib.bounds import exact_bounds
+from faithlib.errors import InputError, ModelError
+from faithlib.evaluation import evaluate, explain
+from faithlib.inputs import ImageInputs, TextInputs, WordInputs
+from faithlib.perturb import Perturber
+
+ROOT = Path(__file__).resolve().parents[1]
+TABLE = ROOT / "book" / "foundations" / "models.md"
+FAST = {"lime": {"n_samples": 8}, "shapley_sampling": {"n_samples": 2}, "integrated_gradients": {"n_steps": 3}}
+VISION = {
+    "ResNet": ("resnet10t", {}),
+    "ConvNeXt": ("test_convnext", {}),
+    "Swin": ("swin_tiny_patch4_window7_224", {"img_size": 32, "window_size": 4, "embed_dim": 8, "depths": (1, 1),
+                                              "num_heads": (1, 1)}),
+    "EVA-02": ("eva02_tiny_patch14_224", {"img_size": 32, "patch_size": 16, "depth": 1, "embed_dim": 16,
+                                          "num_heads": 2}),
+    "BEiT": ("beit_base_patch16_224", {"img_size": 32, "depth": 1, "embed_dim": 12, "num_heads": 2}),
+    "CaiT": ("cait_xxs24_224", {"img_size": 32, "depth": 1, "embed_dim": 12, "num_heads": 2}),
+    "XCiT": ("xcit_nano_12_p16_224", {"img_size": 32, "depth": 1, "embed_dim": 12, "num_heads": 2}),
+    "SigLIP": ("vit_base_patch16_siglip_224", {"img_size": 32, "depth": 1, "embed_dim": 12, "num_heads": 2}),
+    "ViT": ("vit_tiny_patch16_224", {"img_size": 32, "depth": 1, "embed_dim": 12, "num_heads": 2}),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """The place where a family's model is saved; written once."""
+    place = tmp_path_factory.mktemp("hub")
+
+    @cache
+    def of(family: str, causal: bool = False, side: str = "right") -> Path:
+        return saved(family, place / f"{family}-{causal}-{side}", causal=causal, side=side)
+
+    return of
+
+
+def masks(inputs: Any, steps: int = 3, seed: int = 0) -> Tensor:
+    shape = (len(inputs), steps, inputs.feature_mask.shape[1])
+    return torch.rand(shape, generator=torch.Generator().manual_seed(seed)) < 0.5
+
+
+def erasures(inputs: TextInputs) -> list[str]:
+    """The ways to erase: nothing is left of a text without protected tokens when all is deleted."""
+    return ["zero", "pad", "mask", *(["delete"] if inputs.has_protected else [])]
+
+
+def check_hard(family: str, model: nn.Module, inputs: TextInputs) -> None:
+    keep = masks(inputs)
+    for erase in erasures(inputs):
+        found = Perturber(model, inputs, erase=erase).logits(keep)
+        for b in range(len(inputs)):
+            for s in range(keep.shape[1]):
+                expected = one_row(family, model, inputs, b, keep[b, s], erase)
+                assert torch.allclose(found[b, s], expected, atol=1e-5), (erase, b, s)
+
+
+# ------------------------------------------------------------------------------------------------------------- texts
+@pytest.mark.parametrize("family", FAMILIES)
+def test_hard_erasure_is_that_of_one_row_at_a_time(family: str, folder: Callable[..., Path]) -> None:
+    model, reader = opened(folder(family))
+    check_hard(family, model, TextInputs.from_texts(TEXTS, reader))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_soft_erasure_and_gradients_act_where_the_table_says(family: str, folder: Callable[..., Path]) -> None:
+    model, reader = opened(folder(family))
+    inputs = TextInputs.from_texts(TEXTS, reader)
+    perturber = Perturber(model, inputs)
+    draws = torch.cat([perturber.soft(torch.full(keep.shape, 0.5), seed=s) for s, keep in enumerate([masks(inputs)])])
+    assert draws.shape == (len(inputs), 3, 1)
+    assert draws.std() > 0
+    backend = TextBackend(model, inputs)
+    embedded = backend.embeddings()
+    factor = torch.rand(embedded.shape, generator=torch.Generator().manual_seed(1))
+    with torch.no_grad():
+        found = backend.logits(embedded * factor)
+    for b, length in enumerate(inputs.lengths.tolist()):
+        all_kept = torch.ones(inputs.feature_mask.shape[1], dtype=torch.bool)
+        expected = one_row(family, model, inputs, b, all_kept, "zero", factor[b, :length])
+        assert torch.allclose(found[b], expected, atol=1e-5), b
+    # A slope of the logits by hand, for one element of each text's first token.
+    leaf = embedded.clone().requires_grad_()
+    (gradient,) = torch.autograd.grad(backend.logits(leaf).double().sum(), leaf)
+    step = 1e-2
+    for b, length in enumerate(inputs.lengths.tolist()):
+        assert not gradient[b, length:].any(), "padding has no effect"
+        move = torch.zeros(length, embedded.shape[2])
+        move[0, 0] = step / float(embedded[b, 0, 0])
+        sides = [
+            one_row(family, model, inputs, b, inputs.feature_mask[b] | True, "zero", 1 + sign * move).sum()
+            for sign in (1, -1)
+        ]
+        slope = float(sides[0] - sides[1]) / (2 * step)
+        assert abs(slope - float(gradient[b, 0, 0])) < 2e-2 + 2e-2 * abs(slope), b
+
+
+@pytest.mark.parametrize("family", ["bert", "xlnet", "gpt2", "llama", "t5"])
+def test_pairs_are_inputs_like_any_other(family: str, folder: Callable[..., Path]) -> None:
+    model, reader = opened(folder(family))
+    inputs = TextInputs.from_texts(PAIRS, reader, unit="word")
+    assert inputs.features[0] == ("a", "warm", "film", "it", "is", "fine")
+    again = TextInputs.from_texts([one for one, _ in PAIRS], reader, pairs=[two for _, two in PAIRS], unit="word")
+    assert inputs.keys() == again.keys()
+    specials = {2, 3, 5, 6}
+    owners = inputs.feature_of[inputs.attention_mask & torch.isin(inputs.input_ids, torch.tensor(list(specials)))]
+    assert (owners == -1).all(), "separators are protected"
+    check_hard(family, model, inputs)
+
+
+@pytest.mark.parametrize("family", families.DECODERS)
+def test_decoders_read_the_last_token_whichever_side_is_padded(family: str, folder: Callable[..., Path]) -> None:
+    scores = []
+    for side in ("left", "right"):
+        model, reader = opened(folder(family, False, side))
+        assert reader.padding_side == side
+        inputs = TextInputs.from_texts(TEXTS, reader)
+        batch = reader(TEXTS, padding=True, return_tensors="pt")
+        by_hand = TextInputs(
+            batch["input_ids"], batch["attention_mask"].bool(), torch.where(batch["attention_mask"].bool(), 0, -1),
+            torch.ones(len(TEXTS), dtype=torch.long), torch.zeros(len(TEXTS), dtype=torch.bool), 0,
+        )  # fmt: skip
+        alone = torch.cat([model(**reader(text, return_tensors="pt")).logits for text in TEXTS]).detach()
+        assert torch.allclose(Perturber(model, inputs).logits_full, alone, atol=1e-5)
+        assert torch.allclose(Perturber(model, by_hand).logits_full, alone, atol=1e-5)
+        scores.append(attribute("input_x_gradient", model, inputs))
+    assert torch.allclose(*scores, atol=1e-5)
+
+
+def test_a_pad_token_that_ends_a_text_is_refused(folder: Callable[..., Path]) -> None:
+    model, reader = opened(folder("llama"))
+    inputs = TextInputs.from_texts(TEXTS, reader)
+    model.config.pad_token_id = int(inputs.input_ids[0, int(inputs.lengths[0]) - 1])
+    with pytest.raises(ModelError, match=r"row 0 ends with token .* takes for padding"):
+        Perturber(model, inputs)
+    model.config.pad_token_id = None
+    assert Perturber(model, inputs).full.shape == (4,)
+    assert model.config.pad_token_id is None
+    reader.pad_token = None
+    with pytest.raises(InputError, match="this tokenizer has no padding token"):
+        TextInputs.from_texts(TEXTS, reader)
+
+
+def test_what_depends_on_padding_is_refused(folder: Callable[..., Path]) -> None:
+    model, reader = opened(folder("big_bird"))
+    long = TextInputs.from_texts(["a film " * 20], reader)
+    with pytest.raises(ModelError, match=r"more than 28 tokens .* block-sparse"):
+        Perturber(model, long)
+    model, reader = opened(folder("xlnet"))
+    model.config.summary_type = "mean"
+    with pytest.raises(ModelError, match="summary_type 'mean'"):
+        Perturber(model, TextInputs.from_texts(TEXTS, reader))
+    model, reader = opened(folder("t5"))
+    inputs = TextInputs.from_texts(TEXTS, families.tokenizer("bos"))
+    with pytest.raises(ModelError, match="row 0 does not end with token 6"):
+        Perturber(model, inputs)
+    model, reader = opened(folder("gpt2"))
+    with pytest.raises(InputError, match="protects no token of a text"):
+        Perturber(model, TextInputs.from_texts(TEXTS, reader), erase="delete")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_weighted_attention_is_a_mask_where_the_family_takes_weights(family: str, folder: Callable[..., Path]) -> None:
+    model, reader = opened(folder(family))
+    inputs = TextInputs.from_texts(TEXTS, reader)
+    perturber = Perturber(model, inputs, output="logit", target=0)
+    keep = masks(inputs, 1)
+    if not TextBackend(model, inputs).family.weighs:
+        with pytest.raises(ModelError, match="takes no weights"):
+            perturber.attention_mask(keep.float())
+        return
+    found = perturber.attention_mask(keep.float())[:, 0]
+    for b, length in enumerate(inputs.lengths.tolist()):
+        owners = inputs.feature_of[b, :length]
+        there = torch.tensor([f < 0 or bool(keep[b, 0, f]) for f in owners.tolist()])
+        with torch.no_grad():
+            expected = model(input_ids=inputs.input_ids[b : b + 1, :length], attention_mask=there.long()[None]).logits
+        assert torch.allclose(found[b], expected[0, 0], atol=1e-4), b
+
+
+def test_every_family_says_what_is_disturbed(folder: Callable[..., Path]) -> None:
+    said = {family: acts_on(opened(folder(family))[0]) for family in FAMILIES}
+    assert "before its projection" in said["electra"]
+    assert said["gpt2"] == "token embeddings with positions added"
+    assert said["llama"] == said["gemma"] == "token embeddings, before rotary positions"
+    assert "encoder and decoder" in said["t5"]
+    assert acts_on(timm.create_model("vit_tiny_patch16_224", depth=1)).startswith("pixels; soft erasure on the tokens")
+    assert acts_on(timm.create_model("resnet10t")) == "pixels alone"
+
+
+# ------------------------------------------------------------------------------------------------------------ prompts
+@pytest.mark.parametrize("family", ["gpt2", "llama", "qwen3", "gemma"])
+def test_a_causal_model_is_asked_by_prompt(family: str, folder: Callable[..., Path]) -> None:
+    model, reader = opened(folder(family, True), causal=True)
+    prompt = PromptClassifier(model, reader, "review : {text} . it is", [" good", " bad"])
+    inputs = prompt.inputs(TEXTS)
+    assert inputs.features[0] == ("a", "warm", ",", "fine", "film"), "the template's own words are protected"
+    ids = [reader.convert_tokens_to_ids(word) for word in ("good", "bad")]
+    keep = masks(inputs)
+    found = Perturber(prompt, inputs, erase="pad").logits(keep)
+    for b, length in enumerate(inputs.lengths.tolist()):
+        for s in range(3):
+            stays = torch.tensor([f < 0 or bool(keep[b, s, f]) for f in inputs.feature_of[b, :length].tolist()])
+            row = torch.where(stays, inputs.input_ids[b, :length], inputs.pad_id)[None]
+            with torch.no_grad():
+                expected = model(input_ids=row, attention_mask=torch.ones_like(row)).logits[0, -1, ids]
+            assert torch.allclose(found[b, s], expected, atol=1e-5)
+    table = evaluate(prompt, TEXTS[:2], methods=["saliency", "random"], metrics=["nc", "soft_nc"], draws=1)
+    assert set(table.metric) == {"nc", "soft_nc"}
+    copy.deepcopy(prompt)
+    with pytest.raises(InputError, match="no one token after the template"):
+        PromptClassifier(model, reader, "review : {text} . it is", [" unfunny", " bad"])
+    with pytest.raises(InputError, match="expected one"):
+        PromptClassifier(model, reader, "review :", [" good", " bad"])
+    with pytest.raises(InputError, match="same token"):
+        PromptClassifier(model, reader, "{text} is", [" good", " good"])
+    with pytest.raises(InputError, match="does not fit with the template"):
+        prompt.inputs(["a film " * 40])
+
+
+# ----------------------------------------------------------------------------------------------------------- pictures
+def seer(name: str) -> nn.Module:
+    architecture, settings = VISION[name]
+    torch.manual_seed(0)
+    return timm.create_model(architecture, num_classes=3, **settings).eval()
+
+
+def pictures() -> ImageInputs:
+    return ImageInputs.from_pixels(torch.randn(2, 3, 32, 32, generator=torch.Generator().manual_seed(1)), patch=16)
+
+
+@pytest.mark.parametrize("name", VISION)
+def test_pixels_are_erased_whatever_sees_them(name: str) -> None:
+    model, inputs = seer(name), pictures()
+    keep = masks(inputs)
+    found = Perturber(model, inputs, erase="zero").logits(keep)
+    for b in range(2):
+        for s in range(3):
+            kept = keep[b, s][inputs.feature_of]
+            with torch.no_grad():
+                expected = model((inputs.pixels[b] * kept)[None])[0]
+            assert torch.allclose(found[b, s], expected, atol=1e-5)
+
+
+def test_a_model_without_tokens_says_what_works() -> None:
+    perturber = Perturber(seer("ResNet"), pictures())
+    with pytest.raises(ModelError, match=r"ResNet is no timm VisionTransformer.*what works: lime, occlusion"):
+        perturber.soft(torch.ones(2, 1, 4))
+    with pytest.raises(ModelError, match="ResNet is no timm VisionTransformer"):
+        attribute("rollout", seer("ResNet"), pictures())
+    with pytest.raises(ModelError, match=r"answered .* expected logits"):
+        Perturber(nn.Conv2d(3, 1, 1).eval(), pictures())
+
+
+# ---------------------------------------------------------------------------------------------------------- functions
+class Counted:
+    """A function of texts that counts what it is asked, with probabilities by its words."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.calls = 0
+
+    def __call__(self, texts: list[str]) -> np.ndarray:
+        self.calls += 1
+        self.asked += texts
+        z = np.array(
+            [[0.0, 2 * text.count("fine") - 3 * text.count("bad") + 0.3 * len(text.split())] for text in texts]
+        )
+        e = np.exp(z)
+        return e / e.sum(axis=1, keepdims=True)
+
+
+def test_a_function_of_texts_is_asked_once_for_each_distinct_row() -> None:
+    asked = Counted()
+    texts = ["a fine fine film", "bad  film", "a fine fine film"]
+    table = evaluate(
+        asked,
+        texts,
+        methods=["lime", "occlusion", "shapley_sampling", "random"],
+        metrics=["nc", "ns", "saco", "naopc_morf"],
+    )
+    assert len(asked.asked) == len(set(asked.asked)), "no text twice, though metrics, methods and masks share many"
+    assert asked.calls < len(asked.asked) / 2
+    assert "bad  film" in asked.asked
+    assert set(table.metric) == {"nc", "ns", "saco", "naopc_morf"}
+    inputs = WordInputs.from_texts(texts)
+    keep = masks(inputs)
+    for erase in ("delete", "mask"):
+        found = Perturber(asked, inputs, erase=erase).logits(keep).softmax(dim=-1)
+        for b in range(3):
+            for s in range(3):
+                words = [w if k else "[MASK]" for w, k in zip(texts[b].split(), keep[b, s].tolist(), strict=False)]
+                text = " ".join(w for w in words if erase == "mask" or w != "[MASK]")
+                if erase == "mask" and b == 1:
+                    text = text.replace(" ", "  ")
+                expected = torch.from_numpy(
+                    asked([text if b != 1 else inputs.without(1, keep[1, s].tolist(), masked=erase == "mask")])[0]
+                )
+                assert torch.allclose(found[b, s].double(), expected, atol=1e-6)
+    one = Perturber(asked, inputs[[1]])
+    bounds = exact_bounds(one)
+    assert (bounds.lower <= bounds.upper).all()
+    scores = attribute("occlusion", asked, inputs, target=1)
+    assert scores[1, 0] < 0 < scores[0, 1]
+
+
+def test_a_scikit_learn_pipeline_is_a_function_of_texts() -> None:
+    from sklearn.feature_extraction.text import CountVectorizer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    train = ["a fine film", "a good film", "fine and good", "a bad film", "bad at all", "not good , bad"]
+    pipeline = make_pipeline(CountVectorizer(), LogisticRegression()).fit(train, [1, 1, 1, 0, 0, 0])
+    table = evaluate(pipeline.predict_proba, ["a fine film", "a bad , bad film"], methods=["lime", "occlusion"])
+    assert set(table.attrs["left_out"]) == {"soft_ns", "soft_nc"}
+    assert "no embeddings to disturb" in table.attrs["left_out"]["soft_nc"]
+    explained = explain(pipeline.predict_proba, ["a fine film"], ["occlusion"])["occlusion"]
+    assert int(explained.argmax()) == 1, "fine"
+
+
+def test_a_function_of_pixels_is_enough() -> None:
+    onnx = pytest.importorskip("onnx")
+    from onnx import TensorProto, helper, numpy_helper
+    from onnx.reference import ReferenceEvaluator
+
+    generator = np.random.default_rng(0)
+    weights = {
+        "w": generator.normal(size=(4, 3, 8, 8)).astype(np.float32),
+        "v": generator.normal(size=(4, 3)).astype(np.float32),
+    }
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["c"], strides=[8, 8]), helper.make_node("Relu", ["c"], ["r"]),
+        helper.make_node("GlobalAveragePool", ["r"], ["g"]), helper.make_node("Flatten", ["g"], ["f"]),
+        helper.make_node("MatMul", ["f", "v"], ["y"]),
+    ]  # fmt: skip
+    given = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 3, 32, 32])
+    answered = helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 3])
+    graph = helper.make_graph(
+        nodes, "seer", [given], [answered], [numpy_helper.from_array(w, name) for name, w in weights.items()]
+    )
+    session = ReferenceEvaluator(helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)]))
+
+    def logits(pixels: Tensor) -> np.ndarray:
+        return session.run(None, {"x": pixels.numpy()})[0]
+
+    inputs = pictures()
+    table = evaluate(logits, inputs, methods=["lime", "occlusion", "grad_cam"], metrics=["nc", "saco", "soft_nc"])
+    assert set(table.method) == {"lime", "occlusion"}
+    assert set(table.attrs["left_out"]) == {"grad_cam", "soft_ns", "soft_nc"}
+    kept = torch.tensor([True, False, True, False])
+    by_hand = logits(inputs.pixels[:1] * kept[inputs.feature_of])[0]
+    found = Perturber(logits, inputs, erase="zero").logits(kept.expand(2, 1, 4))
+    assert np.allclose(found[0, 0].numpy(), by_hand, atol=1e-5)
+
+
+def test_inputs_and_model_that_do_not_go_together() -> None:
+    with pytest.raises(ModelError, match="WordInputs and a Linear"):
+        Perturber(nn.Linear(2, 2).eval(), WordInputs.from_texts(["a"]))
+    with pytest.raises(InputError, match="expected probabilities"):
+        Perturber(lambda texts: [[0.5, 0.6]] * len(texts), WordInputs.from_texts(["a"]))
+    with pytest.raises(InputError, match="has no words"):
+        WordInputs.from_texts(["  "])
+    with pytest.raises(ModelError, match="saliency"):
+        evaluate(Counted(), ["a fine film"], methods=["saliency"])
+    with pytest.raises(InputError, match="a function has its own precision"):
+        Perturber(Counted(), WordInputs.from_texts(["a"]), dtype=torch.float64)
+
+
+# ----------------------------------------------------------------------------------------------- any class, the table
+def test_any_class_can_be_evaluated(folder: Callable[..., Path]) -> None:
+    model, reader = opened(folder("bert"))
+    inputs = TextInputs.from_texts(TEXTS, reader)
+    target = torch.tensor([0, 1, 2, 0])
+    table = evaluate(model, inputs, target=target, methods=["occlusion", "saliency"], metrics=["aopc_morf"])
+    perturber = Perturber(model, inputs, target=target)
+    scores = explain(model, inputs, ["occlusion", "saliency"], target=target)
+    assert torch.allclose(scores["saliency"], attribute("saliency", model, inputs, target=target), atol=1e-6)
+    loss = torch.where(inputs.feature_mask, scores["occlusion"], -torch.inf)
+    without = torch.arange(inputs.feature_mask.shape[1]) != loss.argmax(dim=1, keepdim=True)
+    first = perturber.full - perturber.keep(without[:, None])[:, 0]
+    assert torch.allclose(first, loss.amax(dim=1), atol=1e-5)
+    plain = evaluate(model, inputs, methods=["occlusion", "saliency"], metrics=["aopc_morf"])
+    same = evaluate(
+        model,
+        inputs,
+        target=Perturber(model, inputs).predicted,
+        methods=["occlusion", "saliency"],
+        metrics=["aopc_morf"],
+    )
+    assert np.allclose(plain.value, same.value, atol=1e-6)
+    assert not np.allclose(plain.value, table.value, atol=1e-2)
+
+
+def works(model: Any, inputs: Any, kind: str) -> tuple[set[str], set[str]]:
+    """Which methods and which families of metrics a model allows, by trying."""
+    table = evaluate(model, inputs, methods={name: _row(name) for name in methods(kind)}, draws=1)
+    assert np.isfinite(table.value[table.metric == "aopc_morf"]).all()
+    return set(table.method), set(table.metric)
+
+
+def _row(name: str) -> Any:
+    from faithlib.attribution import Row
+
+    return Row(name, options=FAST.get(name, {}))
+
+
+@pytest.mark.slow
+def test_the_table_of_what_is_supported_is_what_passed(folder: Callable[..., Path]) -> None:
+    rows = []
+    for family in FAMILIES:
+        model, reader = opened(folder(family))
+        found = works(model, TextInputs.from_texts(TEXTS[:2], reader), "text")
+        rows.append((family, acts_on(model), *found, "text"))
+    model, reader = opened(folder("llama", True), causal=True)
+    prompt = PromptClassifier(model, reader, "review : {text} . it is", [" good", " bad"])
+    rows.append(("llama, asked by prompt", acts_on(prompt), *works(prompt, prompt.inputs(TEXTS[:2]), "text"), "text"))
+    rows += [(f"timm {n}", acts_on(seer(n)), *works(seer(n), pictures(), "image"), "image") for n in VISION]
+    counted = Counted()
+    rows.append(
+        ("function of texts", acts_on(counted), *works(counted, WordInputs.from_texts(TEXTS), "words"), "words")
+    )
+    pixels = seer("ResNet")
+    with torch.no_grad():
+        found = works(lambda x: pixels(x).detach(), pictures(), "image")
+    rows.append(("function of pixels", acts_on(lambda x: x), *found, "image"))
+    made = _written(rows)
+    told = re.search(r"<!-- families -->\n(.*?)<!-- /families -->", TABLE.read_text(), re.S)
+    assert told is not None, f"no markers in {TABLE.name}"
+    assert told.group(1).strip() == made.strip(), f"put this between the markers of {TABLE.name}:\n{made}"
+
+
+def _written(rows: list[tuple[str, str, set[str], set[str], str]]) -> str:
+    lines = ["| model | disturbed are | soft metrics | methods | left out |", "| --- | --- | --- | --- | --- |"]
+    for name, acts, explained, measured, kind in rows:
+        left = [one for one in methods(kind) if one not in explained]
+        soft = "yes" if "soft_nc" in measured else "no"
+        of = len(methods(kind))
+        lines.append(f"| {name} | {acts} | {soft} | {of - len(left)} of {of} | {', '.join(left) or '-'} |")
+    return "\n".join(lines)
