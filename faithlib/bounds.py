@@ -228,8 +228,8 @@ def most_rows(n: int, *, width: int = 3) -> int:
 
     Of every size no more than there are, and no more than the entries of both beams have children.
 
-    >>> most_rows(3), most_rows(20, width=1)  # all but the empty set; all pairs and then two children a feature
-    (7, 381)
+    >>> most_rows(3), most_rows(20, width=1)  # all but the empty set; 20 + 2 * (19 + 18 + ... + 2) + 1
+    (7, 399)
     """
     sizes = range(1, n + 1)
     return sum(min(comb(n, k), 2 * min(width, comb(n, k - 1)) * (n - k + 1)) for k in sizes)

@@ -360,6 +360,19 @@ own = 3
     assert Library().code(code).modules == {f"faithlib.{name}" for name in reached}
 
 
+def test_what_was_read_of_code_is_kept_and_a_damaged_copy_is_read_again(home: Path) -> None:
+    code = "from faithlib.masks import rank\nfirst = 1\n"
+    digests._parse.cache_clear()
+    found = digests._parse(code)
+    (kept,) = (home / "data" / "results" / ".code").iterdir()
+    for content in (kept.read_text(), "[]", "", '["a", 1]'):
+        kept.write_text(content)
+        digests._parse.cache_clear()
+        assert digests._parse(code) == found
+    assert digests._parse(code.replace("1", "2")).tree != found.tree
+    digests._parse.cache_clear()
+
+
 def test_words_of_code_are_the_tables_it_may_name() -> None:
     code = """
 '''said_of_the_code'''

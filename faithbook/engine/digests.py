@@ -8,20 +8,25 @@ the module in which the face finds `saco`, not all that the face names. Who impo
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import hashlib
 import json
+import os
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from faithbook.paths import root
 from faithlib.errors import DataError
 
 _PACKAGES = Path(__file__).resolve().parents[2]  # the folder that holds both packages
 _OURS = ("faithlib", "faithbook")
 # Scheduling and bookkeeping cannot change a number, so changing them must not cost an hour of computing again.
 _NOT_IN_DIGEST = "faithbook.engine"
+_READER = 1  # counts the ways in which `_read` has read code: what was kept of another is not taken
 
 
 def digest(value: Any) -> str:
@@ -80,6 +85,23 @@ class Code:
 
 @functools.lru_cache(maxsize=1024)
 def _parse(code: str, digested: bool = True) -> Parsed:
+    """A piece of code, read once on this machine: every notebook plans in a process of its own."""
+    named = f"{_READER} {sys.version_info[:2]} {digested}\n{code}"
+    kept = root() / "data" / "results" / ".code" / f"{hashlib.sha256(named.encode()).hexdigest()[:32]}.json"
+    try:
+        tree, imports, words = json.loads(kept.read_text(encoding="utf-8"))
+        return Parsed(tree, tuple(tuple(one) for one in imports), frozenset(words))
+    except (OSError, ValueError, TypeError):
+        found = _read(code, digested)
+    with contextlib.suppress(OSError):  # where nothing can be written, it is read again next time
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        mine = kept.with_suffix(f".{os.getpid()}.part")
+        mine.write_text(json.dumps([found.tree, found.imports, sorted(found.words)]), encoding="utf-8")
+        mine.replace(kept)
+    return found
+
+
+def _read(code: str, digested: bool) -> Parsed:
     tree = ast.parse(code)
     imports: list[tuple[str, str, str]] = []
     words: set[str] = set()
