@@ -145,7 +145,7 @@ def one_row(
         if family == "xlnet":
             return output * scale[:, None]
         # A window may have been padded: what is there beyond the text is masked.
-        padded = torch.ones(output.shape[-2], scale.shape[1])
+        padded = torch.ones(output.shape[-2], scale.shape[1], dtype=scale.dtype)
         padded[: len(scale)] = scale
         return output * padded
 

@@ -100,19 +100,22 @@ def test_soft_erasure_and_gradients_act_where_the_table_says(family: str, folder
         expected = one_row(family, model, inputs, b, all_kept, "zero", factor[b, :length])
         assert torch.allclose(found[b], expected, atol=1e-5), b
     # A slope of the logits by hand, for one element of each text's first token.
+    model.double()
+    backend = TextBackend(model, inputs)
+    embedded = backend.embeddings()
     leaf = embedded.clone().requires_grad_()
-    (gradient,) = torch.autograd.grad(backend.logits(leaf).double().sum(), leaf)
-    step = 1e-2
+    (gradient,) = torch.autograd.grad(backend.logits(leaf).sum(), leaf)
+    step = 1e-3  # RMSNorm computes in float32 whatever the weights are: a smaller step drowns in its rounding
     for b, length in enumerate(inputs.lengths.tolist()):
         assert not gradient[b, length:].any(), "padding has no effect"
-        move = torch.zeros(length, embedded.shape[2])
+        move = torch.zeros(length, embedded.shape[2], dtype=torch.float64)
         move[0, 0] = step / float(embedded[b, 0, 0])
         sides = [
             one_row(family, model, inputs, b, inputs.feature_mask[b] | True, "zero", 1 + sign * move).sum()
             for sign in (1, -1)
         ]
         slope = float(sides[0] - sides[1]) / (2 * step)
-        assert abs(slope - float(gradient[b, 0, 0])) < 2e-2 + 2e-2 * abs(slope), b
+        assert abs(slope - float(gradient[b, 0, 0])) < 2e-3 * (1 + abs(slope)), b
 
 
 @pytest.mark.parametrize("family", ["bert", "xlnet", "gpt2", "llama", "t5"])

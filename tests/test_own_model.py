@@ -87,6 +87,26 @@ def test_a_table_comes_back_as_it_was_written(tmp_path, classifier):
     assert marked == [[], ["not", "good"], ["Café", "schön"]]
 
 
+def test_a_table_of_pairs_is_read_as_pairs(tmp_path, toy):
+    rows = [
+        {"text": "a fine film", "text_pair": "it is bad", "gold": "2:6 18:21"},
+        {"text": "not bad", "text_pair": "fine", "gold": ""},
+    ]
+    found = load_texts(write(tmp_path / "pairs.csv", rows), toy)
+    assert found.inputs.features[0] == ("a", "fine", "film", "it", "is", "bad")
+    assert found.texts[0] == "a fine film it is bad"
+    assert found.unused == ()
+    assert [word for word, mark in zip(found.inputs.features[0], found.gold[0].tolist(), strict=True) if mark] == [
+        "fine", "bad",
+    ]  # fmt: skip
+    separators = found.inputs.input_ids == toy.tokenizer.sep_token_id
+    assert separators.sum(dim=1).tolist() == [2, 2]
+    assert (found.inputs.feature_of[separators] == -1).all()
+    rows[1]["text_pair"] = " "
+    with pytest.raises(InputError, match="no text_pair in row 2"):
+        load_texts(write(tmp_path / "pairs.csv", rows), toy)
+
+
 def test_the_shipped_marks_are_the_words_under_them(classifier):
     path = ROOT / str(defaults("own_text_model")["data"])
     found = load_texts(path, classifier)
