@@ -107,3 +107,12 @@ def with_reference(frame: pd.DataFrame, name: str, *, on: Sequence[str]) -> pd.D
     if missing := {*on, "estimate"} - set(earlier.columns):
         raise DataError(f"the reference table {name} lacks the columns {sorted(missing)}: make it again, `make full`")
     return frame.merge(earlier[[*on, "estimate"]].rename(columns={"estimate": "reference"}), on=list(on), how="left")
+
+
+def versions_of(study: str) -> set[str]:
+    """The versions of the library that the committed runs of a study were made with; empty where there is none."""
+    manifest = reference_dir() / MANIFEST
+    if not manifest.is_file():
+        return set()
+    runs = json.loads(manifest.read_text(encoding="utf-8"))["runs"]
+    return {run["versions"]["faithlib"] for run in runs if run["study"] == study}
