@@ -7,11 +7,9 @@ is a path from the empty to the full set in the lattice of subsets, and the best
 2^N answers and N 2^N additions in place of N! orders.
 
 Bounds belong to one model, one input, one way of erasing and one kind of output. They serve comprehensiveness (most
-relevant first) and the same sum in ascending order, which the paper calls sufficiency. ERASER's sufficiency keeps the
-rationale: the same sets, read at a few lengths instead of all.
+relevant first) and the same sum in ascending order, the paper's sufficiency (ERASER's: these sets at a few lengths).
 
-Shape letters: B inputs, F features (N of an input), G searches (one an input and end), E open entries of the beams, R
-rows.
+Shape letters: B inputs, F features (N of an input), G searches (one an input and end), E open entries, R rows.
 """
 
 from __future__ import annotations
@@ -47,6 +45,9 @@ class Bounds:
     - `rows` [B]: distinct sets answered for the input, the full set among them.
     - `certified_lower`, `certified_upper` [B]: the true bounds lie within [certified_lower, lower] and [upper,
       certified_upper]. Equal to the bounds where the search was exact; NaN where answers have no known limits.
+
+    >>> exact_bounds(SetFunction(lambda keep: keep.double() @ torch.tensor([3.0, 1.0]).double(), 2)).upper_order
+    tensor([[0, 1]])
     """
 
     lower: Tensor
@@ -58,10 +59,8 @@ class Bounds:
     certified_upper: Tensor
 
     def widened(self, aopc: Tensor) -> Bounds:
-        """These bounds with values [B] or [B, M] of AOPC taken in that orders are known to reach: a beam can be beaten.
-
-        The orders stay those of the search.
-        """
+        """These bounds with values [B] or [B, M] of AOPC taken in that orders are known to reach, for a beam can be
+        beaten; the orders stay those of the search."""
         values = aopc.double().reshape(len(self.lower), -1).to(self.lower.device)
         return replace(
             self,
@@ -76,6 +75,9 @@ def naopc(aopc: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
     Higher is better where AOPC is that of comprehensiveness, lower where it is the ascending sum. Zero is not what a
     random order gets. Values outside the bounds (a beam's bounds can be beaten) are clipped; equal bounds give NaN;
     `naopc_faults` counts both. Shapes broadcast.
+
+    >>> naopc(torch.tensor([0.3, 0.9]), torch.tensor(0.2), torch.tensor(0.4)).float()
+    tensor([0.5000, 1.0000])
     """
     spread = (upper - lower).double()
     value = ((aopc - lower).double() / spread).clamp(0, 1)
@@ -84,15 +86,17 @@ def naopc(aopc: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
 
 def naopc_faults(aopc: Tensor, lower: Tensor, upper: Tensor, *, tolerance: float = 1e-6) -> dict[str, int]:
     """How many values `naopc` had to clip by more than `tolerance` in units of AOPC, and how many are NaN because the
-    bounds are equal: {"clipped": …, "undefined": …}."""
+    bounds are equal: {"clipped": …, "undefined": …}.
+
+    >>> naopc_faults(torch.tensor([0.3, 0.9]), torch.tensor(0.2), torch.tensor(0.4))
+    {'clipped': 1, 'undefined': 0}
+    """
     aopc, lower, upper = torch.broadcast_tensors(aopc.double(), lower.double(), upper.double())
     outside = (upper > lower) & ((aopc < lower - tolerance) | (aopc > upper + tolerance))
     return {"clipped": int(outside.sum()), "undefined": int((~(upper > lower)).sum())}
 
 
 # ------------------------------------------------------------------------------------------------------------- exact
-
-
 def exact_bounds(score: Perturber | SetFunction, *, max_features: int = 16) -> Bounds:
     """Both bounds of AOPC over all orders, by dynamic programming over the 2^N sets of removed features.
 
@@ -180,8 +184,6 @@ def _shortest_path(cost: Array, n: int) -> tuple[float, NDArray[np.int64]]:
 
 
 # -------------------------------------------------------------------------------------------------------------- beam
-
-
 def beam_bounds(
     score: Perturber | SetFunction,
     *,
@@ -202,15 +204,17 @@ def beam_bounds(
       (in log-odds where answers are probabilities), after a first step that looks at all. Rows of an input: about 2
       width candidates N.
     - `tolerance`: an entry whose answer is that close to its limit looks at two features only: little is left to win.
-    - `limits`: the smallest and largest value an answer can have. Known for probabilities; without limits there is no
-      certificate (NaN).
-    - `variant="released"`: as the paper's code does it: equal sets fill the beam many times over, and only the paths of
-      the final entries count.
+    - `limits`: the smallest and largest possible answer, known for probabilities; without, no certificate (NaN).
+    - `variant="released"`: as the paper's code: equal sets fill the beam many times over, only final paths count.
 
     The certificate: an order leaves the sets visited at some step; up to there it costs at least the best visited path,
     from there on at least the limit at every step. More rows can only make it tighter.
 
     Raises InputError for an input without features, a width below 1, candidates below 2, or answers outside `limits`.
+
+    >>> bounds = beam_bounds(SetFunction(lambda keep: keep.double() @ torch.tensor([3.0, 1.0]).double(), 2))
+    >>> bounds.lower.item(), bounds.upper.item()  # drops of 1 and 4, of 3 and 4
+    (2.5, 3.5)
     """
     if width < 1 or (candidates is not None and candidates < 2):
         raise InputError(f"width {width}, candidates {candidates}: expected width >= 1 and candidates None or >= 2")

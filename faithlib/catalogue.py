@@ -18,7 +18,11 @@ LOWER: Direction = "lower"
 @dataclass(frozen=True)
 class Family:
     """Metrics that are computed from the same rows, with the direction that is better for each, and what they need: the
-    model's answers, what people marked, bounds of AOPC, which are the same for every attribution of an input."""
+    model's answers, what people marked, bounds of AOPC, which are the same for every attribution of an input.
+
+    >>> FAMILIES["eraser"].directions
+    {'comprehensiveness_eraser': 'higher', 'sufficiency_eraser': 'lower'}
+    """
 
     directions: Mapping[str, Direction]
     asks_model: bool = True

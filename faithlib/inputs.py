@@ -26,14 +26,18 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True)
 class TextInputs:
-    """A right-padded batch of tokenised texts. Rows padded on the left are turned; how a model wants them is its
-    backend's business.
+    """A right-padded batch of tokenised texts; rows padded on the left are turned.
 
     Fields: `input_ids`, `attention_mask` (bool), `feature_of`: [B, L]; `token_type_ids`: [B, L] or None; `n_features`:
     [B]; `tokens` and `features`: the strings of the positions and of the features; `spans`: the characters each feature
     covers in its text (of a pair, in `text + " " + pair`); `truncated` [B]: True where the text was longer than the
     limit and its end was cut off; `feature_of_word`: for words given by the caller, the feature of each, -1 for a word
     without a token.
+
+    >>> ids, own = torch.tensor([[1, 5, 7, 2]]), torch.tensor([[-1, 0, 1, -1]])  # [CLS], two own, [SEP]
+    >>> texts = TextInputs(ids, ids > 0, own, torch.tensor([2]), torch.tensor([False]), pad_id=0)
+    >>> texts.lengths, texts.feature_mask
+    (tensor([4]), tensor([[True, True]]))
     """
 
     input_ids: Tensor
@@ -221,8 +225,10 @@ class TextInputs:
 class ImageInputs:
     """A batch of images of one size, cut into features by one map.
 
-    Fields: `pixels` [B, C, H, W], already normalised as the model expects; `feature_of` [H, W]; `n_features` [B], all
-    alike.
+    Fields: `pixels` [B, C, H, W], normalised as the model expects; `feature_of` [H, W]; `n_features` [B], all alike.
+
+    >>> ImageInputs.from_pixels(torch.zeros(1, 3, 2, 4), patch=2).feature_of[0]
+    tensor([0, 0, 1, 1])
     """
 
     pixels: Tensor
@@ -241,10 +247,7 @@ class ImageInputs:
 
     @classmethod
     def from_pixels(cls, pixels: Tensor, *, patch: int) -> ImageInputs:
-        """Square patches of `patch` pixels as features, counted row by row.
-
-        Raises InputError where the image is no whole number of patches high or wide.
-        """
+        """Square patches of `patch` pixels as features, row by row; InputError where they do not fill the image."""
         if pixels.ndim != 4:
             raise InputError(f"pixels have shape {tuple(pixels.shape)}: expected [B, C, H, W]")
         height, width = pixels.shape[-2:]
@@ -284,6 +287,9 @@ class WordInputs:
 
     Fields: `texts`; `spans`: the characters of each word; `n_features` [B]; `mask`: the string that takes a word's
     place where it is masked and not deleted.
+
+    >>> WordInputs.from_texts(["good film", "good"]).n_features
+    tensor([2, 1])
     """
 
     texts: tuple[str, ...]

@@ -33,7 +33,11 @@ def rank(scores: Tensor, feature_mask: Tensor | None = None, *, descending: bool
 
 
 def position_in_rank(scores: Tensor, feature_mask: Tensor | None = None, *, descending: bool = True) -> Tensor:
-    """The rank of every feature, [B, F] long, 0 for the first; the inverse permutation of `rank`."""
+    """The rank of every feature, [B, F] long, 0 for the first; the inverse permutation of `rank`.
+
+    >>> position_in_rank(torch.tensor([[0.2, 0.9, 0.2]])).tolist()
+    [[1, 0, 2]]
+    """
     return rank(scores, feature_mask, descending=descending).argsort(dim=1)
 
 
@@ -60,6 +64,9 @@ def removal_path(scores: Tensor, feature_mask: Tensor | None = None, *, descendi
     """What is kept after removing the first 1..F features in order of score: bool [B, F, F]; row k keeps all but k + 1.
 
     Inputs with fewer features than F repeat their last, fully erased step.
+
+    >>> removal_path(torch.tensor([[0.1, 0.9, 0.5]])).int().tolist()
+    [[[1, 0, 1], [1, 0, 0], [0, 0, 0]]]
     """
     position = position_in_rank(scores, feature_mask, descending=descending)
     steps = torch.arange(scores.shape[1], device=scores.device)
@@ -238,6 +245,11 @@ def soft_keep(
 
     `verb` "sufficiency" retains in proportion to importance (q = a), "comprehensiveness" removes in proportion (q = 1 -
     a). `variant` "released" swaps the two, as the released wrapper does.
+
+    >>> soft_keep(torch.tensor([[1.0, 3.0, 2.0]]), verb="sufficiency")
+    tensor([[0.0000, 1.0000, 0.5000]])
+    >>> soft_keep(torch.tensor([[1.0, 3.0, 2.0]]), verb="comprehensiveness")
+    tensor([[1.0000, 0.0000, 0.5000]])
     """
     if verb not in ("sufficiency", "comprehensiveness"):
         raise unknown("verb", verb, ("sufficiency", "comprehensiveness"))
@@ -249,7 +261,11 @@ def soft_keep(
 
 
 def checked_mask(scores: Tensor, feature_mask: Tensor | None) -> Tensor:
-    """`feature_mask`, or all True; InputError where shapes disagree or a real feature's score is NaN or infinite."""
+    """`feature_mask`, or all True; InputError where shapes disagree or a real feature's score is NaN or infinite.
+
+    >>> checked_mask(torch.tensor([[0.2, 0.9]]), None).tolist()
+    [[True, True]]
+    """
     if scores.ndim != 2:
         raise InputError(f"scores have shape {tuple(scores.shape)}: expected [B, F]")
     present = torch.ones_like(scores, dtype=torch.bool) if feature_mask is None else feature_mask.to(scores.device)

@@ -16,7 +16,14 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 @dataclass
 class Clock:
-    """Seconds in the model. On a GPU events are recorded and read at the end, so that timing never stops the queue."""
+    """Seconds in the model. On a GPU events are recorded and read at the end, so that timing never stops the queue.
+
+    >>> clock = Clock(torch.device("cpu"))
+    >>> with clock:
+    ...     time.sleep(0.01)
+    >>> clock.seconds() >= 0.01
+    True
+    """
 
     device: torch.device
     _seconds: float = 0.0
@@ -43,7 +50,11 @@ class Clock:
 
 
 def with_peak_memory(run: Callable[[], Tensor], device: torch.device) -> tuple[Tensor, int]:
-    """The result of `run` and the peak of the tensor memory it took, in bytes."""
+    """The result of `run` and the peak of the tensor memory it took, in bytes.
+
+    >>> with_peak_memory(lambda: torch.ones(4), torch.device("cpu"))  # four numbers of four bytes
+    (tensor([1., 1., 1., 1.]), 16)
+    """
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
         before = torch.cuda.memory_allocated(device)
@@ -86,7 +97,11 @@ class _LiveTensors(TorchDispatchMode):
 
 
 def free_bytes(device: torch.device) -> int:
-    """Bytes that can still be had on a device; on a GPU those that torch holds and does not use count as free."""
+    """Bytes that can still be had on a device; on a GPU those that torch holds and does not use count as free.
+
+    >>> free_bytes(torch.device("cpu")) > 0
+    True
+    """
     if device.type == "cuda":
         reserved = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
         return torch.cuda.mem_get_info(device)[0] + reserved
@@ -94,7 +109,11 @@ def free_bytes(device: torch.device) -> int:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that memory ran out, on a GPU or in the CPU's allocator."""
+    """Whether an error says that memory ran out, on a GPU or in the CPU's allocator.
+
+    >>> is_out_of_memory(MemoryError()), is_out_of_memory(RuntimeError("shapes differ"))
+    (True, False)
+    """
     if isinstance(error, torch.OutOfMemoryError | MemoryError):
         return True
     # The CPU allocator raises a plain RuntimeError.

@@ -6,8 +6,7 @@ answered (the memo is shared by all metrics, methods, bounds and calls on one `P
 and runs chunks that fit the memory measured on the device; when memory runs out all the same, it halves the chunk and
 goes on.
 
-Shape letters: B inputs, S perturbed copies of one input, F features, L tokens, D embedding size, C classes, R rows in
-one forward.
+Shape letters: B inputs, S perturbed copies of one, F features, L tokens, D embedding size, C classes, R rows.
 """
 
 from __future__ import annotations
@@ -50,9 +49,11 @@ class OutOfMemoryError(FaithlibError, MemoryError):
 
 @dataclass
 class Stats:
-    """What was asked and what it cost.
+    """What was asked and what it cost. Seconds are wall time; `peak_bytes` is the largest chunk's share of memory, from
+    the measured bytes a token.
 
-    Seconds are wall time; `peak_bytes` is the largest chunk's share of memory, from the measured bytes a token.
+    >>> Stats(rows_asked=3).rows_run
+    0
     """
 
     rows_asked: int = 0
@@ -65,7 +66,11 @@ class Stats:
 
 def costs(*asked: Perturber | SetFunction) -> dict[str, float]:
     """What several of them cost together, as a manifest notes it: rows, forwards, seconds in the model and in the core,
-    the largest chunk's bytes."""
+    the largest chunk's bytes.
+
+    >>> costs(SetFunction(lambda keep: keep.double().sum(dim=1), 2))["rows_run"]
+    0
+    """
     all_stats = [one.stats for one in asked]
     return {
         "rows_asked": sum(stats.rows_asked for stats in all_stats),
@@ -78,7 +83,11 @@ def costs(*asked: Perturber | SetFunction) -> dict[str, float]:
 
 
 class Memo:
-    """Answers by row. A slot is given when a row is first asked; `done` says whether its answer has come."""
+    """Answers by row. A slot is given when a row is first asked; `done` says whether its answer has come.
+
+    >>> Memo().slots([b"a", b"b", b"a"]).tolist()
+    [0, 1, 0]
+    """
 
     def __init__(self) -> None:
         self._slot: dict[bytes, int] = {}
@@ -130,8 +139,11 @@ class Perturber:
     All answers are float32 on the model's device, equal to the one-row-at-a-time loop to 1e-5 in float32. The model
     must be in `eval()` mode: dropout would make answers random.
 
-    Raises InputError, UnknownNameError or ModelError for what cannot be used, and OutOfMemoryError when one row does
-    not fit.
+    Raises InputError, UnknownNameError or ModelError for what cannot be used, OutOfMemoryError where no row fits.
+
+    >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
+    >>> Perturber(model, WordInputs.from_texts(["good film"])).keep(torch.tensor([[[True, False], [False, True]]]))
+    tensor([[0.9000, 0.5000]])
     """
 
     def __init__(
@@ -387,8 +399,8 @@ class Perturber:
         fits = max(1, self._token_budget() // longest)
         if self._bytes_a_token is None:
             fits = min(fits, _FIRST_CHUNK_ROWS)
-        # Rows more than 1/16 shorter than the first would mostly be padding; they wait for their own chunk, unless few
-        # are left.
+        # Rows over 1/16 shorter than the first would mostly be padding: they wait for their own chunk, unless few are
+        # left.
         alike = int(np.searchsorted(-lengths, -(longest - longest // 16), side="right"))
         return min(fits, max(alike, _FIRST_CHUNK_ROWS), self._max_rows or len(lengths), len(lengths))
 

@@ -34,6 +34,10 @@ class Rows:
     """Copies of inputs, [R] each: of which input, under which mask; `step` and `draw` number the random ones of a call.
 
     `input_of` and `mask_of` are `index` and `mask` on the device, so that no chunk has to carry them over.
+
+    >>> rows = Rows.of_steps(4, 2, torch.device("cpu"))  # two inputs, two masks each
+    >>> rows.index.tolist(), rows.mask.tolist(), rows.step.tolist()
+    ([0, 0, 1, 1], [0, 1, 2, 3], [0, 1, 0, 1])
     """
 
     index: NDArray[np.int64]
@@ -122,7 +126,12 @@ class Erasure(Perturbation):
 
 @dataclass(frozen=True, eq=False)
 class ZeroedEmbeddings(Erasure):
-    """The embedding output of what goes is 0."""
+    """The embedding output of what goes is 0.
+
+    >>> erased = ZeroedEmbeddings(None, torch.tensor([[True, False], [True, False], [False, False]]))
+    >>> len(set(erased.keys(Rows.of_steps(3, 3, torch.device("cpu")))))  # two of the three copies are the same
+    2
+    """
 
     def logits(self, rows: Rows, length: int) -> Tensor:
         embedded = self._embeddings(rows, length)
@@ -134,7 +143,18 @@ class ZeroedEmbeddings(Erasure):
 
 @dataclass(frozen=True, eq=False)
 class ReplacedTokens(Erasure):
-    """Another token stands where something goes."""
+    """Another token stands where something goes.
+
+    >>> from faithlib.inputs import TextInputs
+    >>> from transformers import DistilBertConfig, DistilBertForSequenceClassification
+    >>> config = DistilBertConfig(vocab_size=9, dim=4, n_layers=1, n_heads=1, hidden_dim=4)
+    >>> model = DistilBertForSequenceClassification(config).eval()
+    >>> ids, words = torch.tensor([[1, 5, 7, 2]]), torch.tensor([[-1, 0, 1, -1]])  # [CLS], two words, [SEP]
+    >>> texts = TextInputs(ids, ids > 0, words, torch.tensor([2]), torch.tensor([False]), pad_id=0)
+    >>> erased = ReplacedTokens(TextBackend(model, texts), torch.tensor([[True, False]]), token_id=3)
+    >>> erased.logits(Rows.of_steps(1, 1, torch.device("cpu")), 4).shape
+    torch.Size([1, 2])
+    """
 
     token_id: int
 
@@ -148,7 +168,18 @@ class ReplacedTokens(Erasure):
 
 @dataclass(frozen=True, eq=False)
 class DeletedTokens(Erasure):
-    """What goes leaves no gap: the sequence is shorter."""
+    """What goes leaves no gap: the sequence is shorter.
+
+    >>> from faithlib.inputs import TextInputs
+    >>> from transformers import DistilBertConfig, DistilBertForSequenceClassification
+    >>> config = DistilBertConfig(vocab_size=9, dim=4, n_layers=1, n_heads=1, hidden_dim=4)
+    >>> model = DistilBertForSequenceClassification(config).eval()
+    >>> ids, words = torch.tensor([[1, 5, 7, 2]]), torch.tensor([[-1, 0, 1, -1]])  # [CLS], two words, [SEP]
+    >>> texts = TextInputs(ids, ids > 0, words, torch.tensor([2]), torch.tensor([False]), pad_id=0)
+    >>> erased = DeletedTokens(TextBackend(model, texts), torch.tensor([[True, False], [False, False]]))
+    >>> erased.lengths(Rows.of_steps(2, 2, torch.device("cpu"))).tolist()
+    [3, 2]
+    """
 
     def lengths(self, rows: Rows) -> NDArray[np.int64]:
         lengths: NDArray[np.int64] = (
@@ -170,7 +201,16 @@ class DeletedTokens(Erasure):
 
 @dataclass(frozen=True, eq=False)
 class ReplacedPixels(Erasure):
-    """Other pixels stand where something goes."""
+    """Other pixels stand where something goes.
+
+    >>> from faithlib.inputs import ImageInputs
+    >>> images = ImageInputs.from_pixels(torch.ones(1, 2, 4, 4), patch=2)
+    >>> backend = VisionBackend(lambda pixels: pixels.mean(dim=(2, 3)), images)  # a channel for each class
+    >>> half = torch.tensor([[True, True, False, False]])
+    >>> erased = ReplacedPixels(backend, half, Replacement(images.pixels, "zero"))
+    >>> erased.logits(Rows.of_steps(1, 1, torch.device("cpu")), 1)
+    tensor([[0.5000, 0.5000]])
+    """
 
     replacement: Replacement
 
@@ -184,7 +224,15 @@ class ReplacedPixels(Erasure):
 
 @dataclass(frozen=True, eq=False)
 class ErasedWords(Erasure):
-    """Words go from the text, or `masked` the inputs' mask string stands where they were."""
+    """Words go from the text, or `masked` the inputs' mask string stands where they were.
+
+    >>> from faithlib.inputs import WordInputs
+    >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
+    >>> backend = FunctionBackend(model, WordInputs.from_texts(["good film"]))
+    >>> erased = ErasedWords(backend, torch.tensor([[True, False]]), masked=True)
+    >>> erased.logits(Rows.of_steps(1, 1, torch.device("cpu")), 2).exp()  # of "good [MASK]"
+    tensor([[0.1000, 0.9000]])
+    """
 
     masked: bool
 
@@ -195,7 +243,11 @@ class ErasedWords(Erasure):
 
 @dataclass(frozen=True, eq=False)
 class Replacement:
-    """What erased pixels of a batch become; made when first asked for."""
+    """What erased pixels of a batch become; made when first asked for.
+
+    >>> Replacement(torch.tensor([[[[1.0, 3.0]]]]), "mean").pixels
+    tensor([[[[2., 2.]]]])
+    """
 
     original: Tensor
     erase: str
@@ -206,7 +258,14 @@ class Replacement:
 
 
 def erasure_of(backend: Backend, erase: str) -> Callable[[Tensor], Erasure]:
-    """The perturbation that the `erase` of a `Perturber` names, for masks [M, F]."""
+    """The perturbation that the `erase` of a `Perturber` names, for masks [M, F].
+
+    >>> from faithlib.inputs import WordInputs
+    >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
+    >>> backend = FunctionBackend(model, WordInputs.from_texts(["good film"]))
+    >>> type(erasure_of(backend, "mask")(torch.tensor([[True, False]]))).__name__
+    'ErasedWords'
+    """
     if isinstance(backend, FunctionBackend):
         return partial(ErasedWords, backend, masked=erase == "mask")
     if isinstance(backend, VisionBackend):
@@ -217,7 +276,11 @@ def erasure_of(backend: Backend, erase: str) -> Callable[[Tensor], Erasure]:
 
 
 def replacement_pixels(pixels: Tensor, erase: str) -> Tensor:
-    """What an erased pixel becomes, [B, C, H, W]."""
+    """What an erased pixel becomes, [B, C, H, W].
+
+    >>> replacement_pixels(torch.tensor([[[[1.0, 3.0]]]]), "mean")
+    tensor([[[[2., 2.]]]])
+    """
     if erase == "zero":
         return torch.zeros_like(pixels)
     if erase == "mean":
@@ -269,6 +332,11 @@ class Dropout(Noise):
 
     `shared`: the perturber's erasure is `ZeroedEmbeddings`, so that masks of zeros and ones ask what it asks: the keys
     are the same.
+
+    >>> masks = torch.tensor([[1.0, 0.0], [0.5, 0.5]])
+    >>> noise = Dropout(None, masks, np.zeros(1, dtype=np.uint64), seed=0, shared=True)
+    >>> len(set(noise.keys(Rows.of_steps(2, 2, torch.device("cpu"), draws=2))))  # 0 and 1 leave nothing to draw
+    3
     """
 
     shared: bool
@@ -290,7 +358,13 @@ class Dropout(Noise):
 
 @dataclass(frozen=True, eq=False)
 class GaussianNoise(Noise):
-    """Every embedding element is multiplied by 1 + its feature's standard deviation times a normal number."""
+    """Every embedding element is multiplied by 1 + its feature's standard deviation times a normal number.
+
+    >>> masks = torch.tensor([[1.0, 0.0], [0.5, 0.5]])
+    >>> noise = GaussianNoise(None, masks, np.zeros(1, dtype=np.uint64), seed=0)
+    >>> len(set(noise.keys(Rows.of_steps(2, 2, torch.device("cpu"), draws=2))))  # two masks, two draws of each
+    4
+    """
 
     name = b"gaussian"
 
@@ -302,7 +376,13 @@ class GaussianNoise(Noise):
 
 @dataclass(frozen=True, eq=False)
 class WeightedAttention(Perturbation):
-    """Attention to a feature's tokens is multiplied by its weight and renormalised; nothing is random."""
+    """Attention to a feature's tokens is multiplied by its weight and renormalised; nothing is random.
+
+    >>> masks = torch.tensor([[1.0, 0.0], [0.5, 0.5]])
+    >>> rows = Rows.of_steps(2, 2, torch.device("cpu"), draws=2)
+    >>> len(set(WeightedAttention(None, masks).keys(rows)))  # nothing is drawn
+    2
+    """
 
     def keys(self, rows: Rows) -> list[bytes]:
         weights = [b"attention" + row.tobytes() for row in self.masks.cpu().numpy().astype(np.float32)]

@@ -30,6 +30,17 @@ def attention(chunk: Chunk, *, layer: int = -1) -> Tensor:
     an input.
 
     Raises ModelError where the model gives no attention maps, InputError where it has no such layer.
+
+    >>> from faithlib.attribution import attribute
+    >>> from faithlib.inputs import TextInputs
+    >>> from transformers import DistilBertConfig, DistilBertForSequenceClassification
+    >>> config = DistilBertConfig(vocab_size=9, dim=4, n_layers=1, n_heads=1, hidden_dim=4)
+    >>> model = DistilBertForSequenceClassification(config).eval()
+    >>> _ = [torch.nn.init.zeros_(weight) for weight in model.parameters()]
+    >>> ids, words = torch.tensor([[1, 5, 7, 2]]), torch.tensor([[-1, 0, 1, -1]])  # [CLS], two words, [SEP]
+    >>> texts = TextInputs(ids, ids > 0, words, torch.tensor([2]), torch.tensor([False]), pad_id=0)
+    >>> attribute("attention", model, texts)  # weights of 0: each of the four tokens gets a quarter
+    tensor([[0.2500, 0.2500]])
     """
     with torch.no_grad():
         return _row(chunk, _map(chunk, chunk.embeddings(), layer)[0]).mean(dim=1)
@@ -41,6 +52,17 @@ def scaled_attention(chunk: Chunk, *, layer: int = -1, variant: str = "paper") -
     `variant="released"`: the square of the head-mean attention, as the released code of Zhao & Aletras 2023 multiplies
     attention by attention (PAPERS.md, D6); it orders features exactly as `attention` does. Cost: one forward row and
     the backward pass down to `layer`.
+
+    >>> from faithlib.attribution import attribute
+    >>> from faithlib.inputs import TextInputs
+    >>> from transformers import DistilBertConfig, DistilBertForSequenceClassification
+    >>> config = DistilBertConfig(vocab_size=9, dim=4, n_layers=1, n_heads=1, hidden_dim=4)
+    >>> model = DistilBertForSequenceClassification(config).eval()
+    >>> _ = [torch.nn.init.zeros_(weight) for weight in model.parameters()]
+    >>> ids, words = torch.tensor([[1, 5, 7, 2]]), torch.tensor([[-1, 0, 1, -1]])  # [CLS], two words, [SEP]
+    >>> texts = TextInputs(ids, ids > 0, words, torch.tensor([2]), torch.tensor([False]), pad_id=0)
+    >>> attribute("scaled_attention", model, texts, variant="released")  # weights of 0: a quarter each, squared
+    tensor([[0.0625, 0.0625]])
     """
     if variant not in VARIANTS:
         raise unknown("variant of scaled_attention", variant, VARIANTS)

@@ -26,6 +26,9 @@ class Cost:
     forward and backward; erased copies as `Perturber.stats` counts them, before equal ones are dropped. `rows_run`,
     `backward_run`: those that the model ran. What methods share is on the account of the one that came first.
     `seconds`: wall time (on a GPU, time on the device).
+
+    >>> Cost(rows_asked=2, seconds=0.5) + Cost(rows_asked=3)
+    Cost(rows_asked=5, rows_run=0, backward_asked=0, backward_run=0, seconds=0.5)
     """
 
     rows_asked: int = 0
@@ -45,7 +48,18 @@ class Cost:
 
 
 class Costs:
-    """An account for each method that asks `model`."""
+    """An account for each method that asks `model`.
+
+    >>> from faithlib.inputs import WordInputs
+    >>> from faithlib.perturb import Perturber
+    >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
+    >>> perturber = Perturber(model, WordInputs.from_texts(["good film"]))
+    >>> costs, perturbers = Costs(None), Perturbers(None, perturber)
+    >>> with costs.of_erased("occlusion", 1, perturbers):
+    ...     _ = perturber.keep(torch.tensor([[[True, False], [False, True]]]))
+    >>> costs.by_method()["occlusion"].rows_run
+    2
+    """
 
     def __init__(self, model: nn.Module | None) -> None:
         self._device = torch.device("cpu") if model is None else next(model.parameters()).device

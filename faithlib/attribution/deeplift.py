@@ -55,6 +55,18 @@ def deeplift(chunk: Chunk, *, baseline: str = "zero", keep_protected: bool = Tru
     forward row for the predicted class.
 
     Raises ModelError where fused attention cannot be written out.
+
+    >>> from faithlib.attribution import attribute
+    >>> from faithlib.inputs import TextInputs
+    >>> from faithlib.perturb import Perturber
+    >>> from transformers import DistilBertConfig, DistilBertForSequenceClassification
+    >>> config = DistilBertConfig(vocab_size=9, dim=4, n_layers=1, n_heads=1, hidden_dim=4)
+    >>> model = DistilBertForSequenceClassification(config).eval()
+    >>> ids, words = torch.tensor([[1, 5, 7, 2]]), torch.tensor([[-1, 0, 1, -1]])  # [CLS], two words, [SEP]
+    >>> texts = TextInputs(ids, ids > 0, words, torch.tensor([2]), torch.tensor([False]), pad_id=0)
+    >>> scores, asked = attribute("deeplift", model, texts), Perturber(model, texts)
+    >>> bool((scores.sum(dim=1) - (asked.full - asked.empty)).abs() < 1e-4)  # they add up
+    True
     """
     if rules not in RULES:
         raise unknown("rules of deeplift", rules, RULES)

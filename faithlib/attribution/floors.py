@@ -22,6 +22,11 @@ def random(inputs: TextInputs, *, seed: int = 0, distribution: str = "gaussian")
     """Independent N(0, 1) draws, as in the released code of Zhao & Aletras 2023, or U(0, 1) with "uniform".
 
     Drawn from (seed, content of the input): the same text gets the same scores in every batch.
+
+    >>> ids, words = torch.tensor([[1, 5, 7, 2]]), torch.tensor([[-1, 0, 1, -1]])  # [CLS], two words, [SEP]
+    >>> texts = TextInputs(ids, ids > 0, words, torch.tensor([2]), torch.tensor([False]), pad_id=0)
+    >>> torch.equal(random(texts), random(texts)), random(texts).shape
+    (True, torch.Size([1, 4]))
     """
     if distribution not in DISTRIBUTIONS:
         raise unknown("distribution", distribution, DISTRIBUTIONS)
@@ -35,7 +40,13 @@ def random(inputs: TextInputs, *, seed: int = 0, distribution: str = "gaussian")
 def uniform(inputs: TextInputs) -> Tensor:
     """1 at every position: each wordpiece matters alike. Pooled by sum, a word gets the number of its pieces.
 
-    With pool="sum" this is the length confound of Zaman & Belinkov 2022 (PAPERS.md, E5) by itself."""
+    With pool="sum" this is the length confound of Zaman & Belinkov 2022 (PAPERS.md, E5) by itself.
+
+    >>> ids, words = torch.tensor([[1, 5, 7, 2]]), torch.tensor([[-1, 0, 1, -1]])  # [CLS], two words, [SEP]
+    >>> texts = TextInputs(ids, ids > 0, words, torch.tensor([2]), torch.tensor([False]), pad_id=0)
+    >>> uniform(texts)
+    tensor([[1., 1., 1., 1.]])
+    """
     return torch.ones(inputs.input_ids.shape)
 
 
@@ -44,6 +55,12 @@ def random_features(inputs: Inputs, *, seed: int = 0, distribution: str = "unifo
 
     One draw a feature: of an image (features of one pixel make the paper's map of pixels), of a function's text. Drawn
     from (seed, content of the input and its features): the same input gets the same scores in every batch.
+
+    >>> from faithlib.inputs import WordInputs
+    >>> words = WordInputs.from_texts(["good film", "fine", "good film"])
+    >>> scores = random_features(words)
+    >>> scores.shape, torch.equal(scores[0], scores[2])
+    (torch.Size([3, 2]), True)
     """
     if distribution not in DISTRIBUTIONS:
         raise unknown("distribution", distribution, DISTRIBUTIONS)
@@ -53,11 +70,20 @@ def random_features(inputs: Inputs, *, seed: int = 0, distribution: str = "unifo
 
 
 def uniform_features(inputs: Inputs) -> Tensor:
-    """1 for every feature, whatever its size: each matters alike. SaCo has no answer to equal saliences."""
+    """1 for every feature, whatever its size: each matters alike. SaCo has no answer to equal saliences.
+
+    >>> from faithlib.inputs import WordInputs
+    >>> uniform_features(WordInputs.from_texts(["good film"]))
+    tensor([[1., 1.]])
+    """
     return torch.ones(inputs.feature_mask.shape)
 
 
 def generator(seed: int, key: int) -> torch.Generator:
-    """A random generator for one input: by the caller's seed and the input's content, by nothing else."""
+    """A random generator for one input: by the caller's seed and the input's content, by nothing else.
+
+    >>> torch.equal(torch.rand(3, generator=generator(0, 7)), torch.rand(3, generator=generator(0, 7)))
+    True
+    """
     digest = hashlib.blake2b(f"{seed} {key}".encode(), digest_size=8).digest()
     return torch.Generator().manual_seed(int.from_bytes(digest, "little") >> 1)

@@ -34,6 +34,10 @@ def saliency(chunk: Chunk) -> Tensor:
     """|dF/de| (Simonyan et al. 2014): how fast the output changes with each element, whatever the direction. >= 0.
 
     Cost: one forward and one backward row an input.
+
+    >>> from types import SimpleNamespace
+    >>> saliency(SimpleNamespace(gradient=lambda: torch.tensor([[[-2.0, 1.0]]])))
+    tensor([[[2., 1.]]])
     """
     return chunk.gradient().abs()
 
@@ -43,6 +47,11 @@ def input_x_gradient(chunk: Chunk) -> Tensor:
 
     The default aggregation, "abs_sum", is the |sum_d e_d dF/de_d| of Zhao & Aletras 2023 (never negative); "sum" keeps
     the sign, "l2" and "mean" are those of Zaman & Belinkov 2022. Cost: one forward and one backward row an input.
+
+    >>> from types import SimpleNamespace
+    >>> given = {"embeddings": lambda: torch.tensor([[[3.0, 5.0]]]), "gradient": lambda: torch.tensor([[[-2.0, 1.0]]])}
+    >>> input_x_gradient(SimpleNamespace(**given))
+    tensor([[[-6.,  5.]]])
     """
     return chunk.embeddings().detach() * chunk.gradient()
 
@@ -54,6 +63,10 @@ def activation(chunk: Chunk) -> Tensor:
     A floor: it ignores the prediction, and target and output have no effect on it. With "l2" it is the norm of the
     embedding, which after LayerNorm differs little between tokens (by 17 % of its mean on the movie MiniLM, in much the
     order of the bare word vectors' norms: Spearman 0.90). Cost: the embedding layer alone.
+
+    >>> from types import SimpleNamespace
+    >>> activation(SimpleNamespace(embeddings=lambda: torch.tensor([[[3.0, 5.0]]])))
+    tensor([[[3., 5.]]])
     """
     return chunk.embeddings().detach()
 
@@ -67,6 +80,16 @@ def guided_backprop(chunk: Chunk, *, variant: str = "paper") -> Tensor:
     Cost: one forward and one backward row an input.
 
     Raises ModelError where the model calls no rectifier, for then nothing would be guided.
+
+    >>> from faithlib.attribution import attribute
+    >>> from faithlib.inputs import TextInputs
+    >>> from transformers import DistilBertConfig, DistilBertForSequenceClassification
+    >>> config = DistilBertConfig(vocab_size=9, dim=4, n_layers=1, n_heads=1, hidden_dim=4)
+    >>> model = DistilBertForSequenceClassification(config).eval()
+    >>> ids, words = torch.tensor([[1, 5, 7, 2]]), torch.tensor([[-1, 0, 1, -1]])  # [CLS], two words, [SEP]
+    >>> texts = TextInputs(ids, ids > 0, words, torch.tensor([2]), torch.tensor([False]), pad_id=0)
+    >>> attribute("guided_backprop", model, texts, aggregation="sum").shape
+    torch.Size([1, 2])
     """
     if variant not in VARIANTS:
         raise unknown("variant of guided_backprop", variant, VARIANTS)
@@ -94,6 +117,18 @@ def integrated_gradients(
     and query too, and their part of the sum is lost. 50 steps are captum's default, and not always enough: on the movie
     MiniLM the sum misses F(e) - F(e') by up to 0.13 of probability. Cost: `n_steps` forward and backward rows an input,
     one forward row for the predicted class.
+
+    >>> from faithlib.attribution import attribute
+    >>> from faithlib.inputs import TextInputs
+    >>> from faithlib.perturb import Perturber
+    >>> from transformers import DistilBertConfig, DistilBertForSequenceClassification
+    >>> config = DistilBertConfig(vocab_size=9, dim=4, n_layers=1, n_heads=1, hidden_dim=4)
+    >>> model = DistilBertForSequenceClassification(config).eval()
+    >>> ids, words = torch.tensor([[1, 5, 7, 2]]), torch.tensor([[-1, 0, 1, -1]])  # [CLS], two words, [SEP]
+    >>> texts = TextInputs(ids, ids > 0, words, torch.tensor([2]), torch.tensor([False]), pad_id=0)
+    >>> scores, asked = attribute("integrated_gradients", model, texts), Perturber(model, texts)
+    >>> bool((scores.sum(dim=1) - (asked.full - asked.empty)).abs() < 1e-2)  # they add up
+    True
     """
     if n_steps < 1:
         raise InputError(f"n_steps {n_steps}: expected at least 1")
@@ -125,7 +160,14 @@ def _even_batches(rows: int, n_steps: int, most_rows: int) -> int:
 
 
 class ExplainedModule(nn.Module):
-    """A chunk's function as the module that captum wants, with the model's own modules below it to hook."""
+    """A chunk's function as the module that captum wants, with the model's own modules below it to hook.
+
+    >>> from types import SimpleNamespace
+    >>> backend = SimpleNamespace(model=nn.Identity())
+    >>> chunk = SimpleNamespace(backend=backend, value_of=lambda embeddings, rows, target: embeddings.sum(dim=(1, 2)))
+    >>> ExplainedModule(chunk)(torch.ones(1, 2, 3), torch.tensor([0]), torch.tensor([1]))
+    tensor([6.])
+    """
 
     def __init__(self, chunk: Chunk) -> None:
         super().__init__()

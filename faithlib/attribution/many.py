@@ -73,6 +73,12 @@ def attribute_rows(
     for guided ones, and one backward row for each output. What methods share is on the account of the row named first.
 
     Raises what `attribute` raises, and InputError for no rows, images, or a perturber of other inputs.
+
+    >>> import torch
+    >>> ids, words = torch.tensor([[1, 5, 7, 2]]), torch.tensor([[-1, 0, 1, -1]])  # [CLS], two words, [SEP]
+    >>> texts = TextInputs(ids, ids > 0, words, torch.tensor([2]), torch.tensor([False]), pad_id=0)
+    >>> attribute_rows([Row("uniform"), Row("uniform", pool="mean")], None, texts)[0]
+    {'uniform predicted sum': tensor([[1., 1.]]), 'uniform predicted mean': tensor([[1., 1.]])}
     """
     if not isinstance(inputs, TextInputs):
         raise InputError(f"inputs are {type(inputs).__name__}: attribute_rows explains TextInputs; use attribute")

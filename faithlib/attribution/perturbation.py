@@ -30,7 +30,15 @@ _MOST_MASK_BYTES = 1 << 26
 
 class Perturbers:
     """The perturber of every way to erase from every cut of the inputs, made when first needed; `given` is the
-    caller's."""
+    caller's.
+
+    >>> from faithlib.inputs import WordInputs
+    >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
+    >>> perturber = Perturber(model, WordInputs.from_texts(["good film"]))
+    >>> perturbers = Perturbers(None, perturber)
+    >>> perturbers.of(perturber.inputs, "delete") is perturber, perturbers.rows()
+    (True, (1, 1))
+    """
 
     def __init__(self, model: nn.Module, given: Perturber | None = None) -> None:
         self._model = model
@@ -54,7 +62,15 @@ class Perturbers:
 
 
 def check_given(perturber: Perturber, inputs: Inputs, erase: str | None) -> None:
-    """InputError where a caller's perturber is not for these inputs, or erases otherwise."""
+    """InputError where a caller's perturber is not for these inputs, or erases otherwise.
+
+    >>> from faithlib.inputs import WordInputs
+    >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
+    >>> perturber = Perturber(model, WordInputs.from_texts(["good film"]))
+    >>> check_given(perturber, perturber.inputs, "mask")
+    Traceback (most recent call last):
+    faithlib.errors.InputError: erase 'mask' and a perturber with erase 'delete': give one of the two
+    """
     if erase not in (None, perturber.erase):
         raise InputError(f"erase {erase!r} and a perturber with erase {perturber.erase!r}: give one of the two")
     if perturber.inputs.keys() != inputs.keys():
@@ -62,7 +78,14 @@ def check_given(perturber: Perturber, inputs: Inputs, erase: str | None) -> None
 
 
 class Answers:
-    """The explained number F of erased copies of a perturber's inputs."""
+    """The explained number F of erased copies of a perturber's inputs.
+
+    >>> from faithlib.inputs import WordInputs
+    >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
+    >>> perturber = Perturber(model, WordInputs.from_texts(["good film"]))
+    >>> Answers(perturber, torch.tensor([1]), "probability")(torch.tensor([[[True, False], [False, True]]]))
+    tensor([[0.9000, 0.5000]])
+    """
 
     def __init__(self, perturber: Perturber, target: Tensor | None, output: str) -> None:
         self.perturber = perturber
@@ -84,7 +107,14 @@ class Answers:
 
 
 def occlusion(answers: Answers) -> Tensor:
-    """F(x) - F(x without feature f) (Zeiler & Fergus 2014), signed. Cost: F + 1 forward rows an input."""
+    """F(x) - F(x without feature f) (Zeiler & Fergus 2014), signed. Cost: F + 1 forward rows an input.
+
+    >>> from faithlib.inputs import WordInputs
+    >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
+    >>> perturber = Perturber(model, WordInputs.from_texts(["good film"]))
+    >>> occlusion(Answers(perturber, None, "probability"))
+    tensor([[0.4000, 0.0000]])
+    """
     n = answers.present.shape[1]
     without = ~torch.eye(n, dtype=torch.bool, device=answers.present.device).expand(len(answers.present), n, n)
     full = answers(answers.present[:, None, :])
@@ -108,6 +138,13 @@ def lime(
     captum's), which sets most weights of a long text to 0. 50 samples are those of Zaman & Belinkov 2022; fewer samples
     than features leave the answer to the penalty. Samples depend on (seed, content of the input) only.
     Cost: `n_samples` forward rows an input.
+
+    >>> from faithlib.inputs import WordInputs
+    >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
+    >>> perturber = Perturber(model, WordInputs.from_texts(["good film"]))
+    >>> scores = lime(Answers(perturber, None, "probability"), alpha=1e-6)
+    >>> scores.round(decimals=2).abs()  # as linear as the model
+    tensor([[0.4000, 0.0000]])
     """
     if n_samples < 2:
         raise InputError(f"n_samples {n_samples}: expected at least 2")
@@ -143,6 +180,12 @@ def shapley_sampling(answers: Answers, *, n_samples: int = 25, seed: int = 0) ->
     An unbiased estimate of the Shapley value; the scores of an input always add up to F(x) - F(everything erased).
     25 orders are those of Zaman & Belinkov 2022. Orders depend on (seed, content of the input) only.
     Cost: at most `n_samples` * F forward rows an input.
+
+    >>> from faithlib.inputs import WordInputs
+    >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
+    >>> perturber = Perturber(model, WordInputs.from_texts(["good film"]))
+    >>> shapley_sampling(Answers(perturber, None, "probability"))
+    tensor([[0.4000, 0.0000]])
     """
     if n_samples < 1:
         raise InputError(f"n_samples {n_samples}: expected at least 1")

@@ -41,6 +41,9 @@ class Method:
     "features" [B, F] of erased copies; of images "patches" [R, P] or "pixels" [R, H, W] of a chunk, "floor" [B, F].
     `aggregation`: the default over D, for elements. `outputs`: what it can explain, the default first. `blind`: target
     and output have no effect. `in_pieces`: features can be erased piece by piece.
+
+    >>> METHODS["occlusion"].answers, METHODS["occlusion"].options
+    ('features', ('erase', 'perturber', 'unit'))
     """
 
     run: Callable[..., Tensor]
@@ -193,6 +196,10 @@ def attribute(
     values that cannot be used, images of another size than the model's, and where a method answers NaN or infinity;
     ModelError where the model lacks what the method needs, such as the class token whose attention row most image
     methods read.
+
+    >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
+    >>> attribute("occlusion", model, WordInputs.from_texts(["a good film"]))
+    tensor([[0.0000, 0.4000, 0.0000]])
     """
     method = checked(name, model, inputs, output, aggregation, pool, options)
     output = output or method.outputs[0]
@@ -220,7 +227,13 @@ def checked(
     pool: str,
     options: Collection[str],
 ) -> Method:
-    """The method of that name for such inputs, once all that is said about it is known to be possible."""
+    """The method of that name for such inputs, once all that is said about it is known to be possible.
+
+    >>> words = WordInputs.from_texts(["a good film"])
+    >>> checked("random", None, words, None, None, "sum", ["sed"])
+    Traceback (most recent call last):
+    faithlib.errors.UnknownNameError: unknown option of random 'sed': did you mean 'seed'? ...
+    """
     method = method_of(name, inputs)
     if model is None and method.answers != "floor":
         raise InputError(f"{name} asks the model, and got None: only random and uniform go without")
@@ -252,7 +265,11 @@ def checked(
 
 
 def method_of(name: str, inputs: Inputs) -> Method:
-    """The method of that name for such inputs; UnknownNameError, or ModelError where it needs more than a function."""
+    """The method of that name for such inputs; UnknownNameError, or ModelError where it needs more than a function.
+
+    >>> method_of("lime", WordInputs.from_texts(["a good film"])).answers
+    'features'
+    """
     if type(inputs) not in _KIND_OF:
         raise InputError(f"inputs are {type(inputs).__name__}: expected TextInputs, ImageInputs or WordInputs")
     own = _BY_KIND[_KIND_OF[type(inputs)]]
@@ -330,7 +347,13 @@ def _from_image_chunks(
 
 
 def finite(name: str, scores: Tensor, inputs: Inputs) -> Tensor:
-    """The scores, 0 at places beyond an input's features; InputError where a method answered NaN or infinity."""
+    """The scores, 0 at places beyond an input's features; InputError where a method answered NaN or infinity.
+
+    >>> words = WordInputs.from_texts(["good film", "good"])
+    >>> finite("mine", torch.tensor([[1.0, 2.0], [3.0, torch.nan]]), words)
+    tensor([[1., 2.],
+            [3., 0.]])
+    """
     mask = inputs.feature_mask.to(scores.device)
     bad = (~torch.isfinite(scores) & mask).any(dim=1)
     if bool(bad.any()):

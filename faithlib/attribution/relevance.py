@@ -44,6 +44,12 @@ def lrp_rules() -> TorchFunctionMode:
     where the denominator is 0 and so is what is handed on. The forward's values are the model's own.
 
     Raises ModelError for an operation without a rule, naming it.
+
+    >>> x = torch.tensor([[1.0, 2.0]], requires_grad=True)
+    >>> with lrp_rules():
+    ...     y = nn.functional.linear(x, torch.tensor([[3.0, -1.0]]))  # only the first contributes positively
+    >>> torch.autograd.grad(y.sum(), x)
+    (tensor([[1., 0.]]),)
     """
     return _Rules(_relevance)
 
@@ -56,13 +62,28 @@ def conservative_rules() -> TorchFunctionMode:
     the rest is linear without biases (GELU is not). Run the model alone inside: every softmax is detached.
 
     Raises ModelError for fused attention, and for norms that the LN-rule does not speak of.
+
+    >>> x = torch.tensor([[0.0, 0.0]], requires_grad=True)
+    >>> with conservative_rules():
+    ...     y = (x.softmax(dim=1) * (x + 1)).sum()
+    >>> torch.autograd.grad(y, x)  # the weights, as if they were constants
+    (tensor([[0.5000, 0.5000]]),)
     """
     return _Rules(_conservative)
 
 
 @contextmanager
 def plain_attention(model: nn.Module) -> Iterator[None]:
-    """timm's attention in plain operations inside; outside, after an error too, each module's switch as it was."""
+    """timm's attention in plain operations inside; outside, after an error too, each module's switch as it was.
+
+    >>> model = nn.Identity()
+    >>> model.fused_attn = True
+    >>> with plain_attention(model):
+    ...     model.fused_attn
+    False
+    >>> model.fused_attn
+    True
+    """
     switches: list[tuple[Any, Any]] = [(m, m.fused_attn) for m in model.modules() if hasattr(m, "fused_attn")]
     try:
         for module, _ in switches:

@@ -52,7 +52,11 @@ def read(logits: Tensor, target: Tensor, output: str) -> Tensor:
 
 
 def target_classes(target: Any, n: int) -> Tensor | None:
-    """Target classes [B] out of what a caller may give; None for "predicted" (known only after a forward)."""
+    """Target classes [B] out of what a caller may give; None for "predicted" (known only after a forward).
+
+    >>> target_classes(1, 2), target_classes("predicted", 2)
+    (tensor([1, 1]), None)
+    """
     if isinstance(target, str):
         if target == "gold":
             raise InputError("target 'gold': inputs carry no labels, give the labels themselves as integers [B]")
@@ -77,6 +81,15 @@ class Chunk:
     """Inputs `rows` [R] of a backend, cut to `length` tokens, with what is explained about them.
 
     `together`: chunks of the same rows that explain other numbers, this one among them; they share forward passes.
+
+    >>> from transformers import DistilBertConfig, DistilBertForSequenceClassification
+    >>> config = DistilBertConfig(vocab_size=9, dim=4, n_layers=1, n_heads=1, hidden_dim=4)
+    >>> model = DistilBertForSequenceClassification(config).eval()
+    >>> ids, words = torch.tensor([[1, 5, 7, 2]]), torch.tensor([[-1, 0, 1, -1]])  # [CLS], two words, [SEP]
+    >>> texts = TextInputs(ids, ids > 0, words, torch.tensor([2]), torch.tensor([False]), pad_id=0)
+    >>> chunk = Chunk(TextBackend(model, texts), torch.tensor([0]), length=4, output="logit", max_tokens=2048)
+    >>> chunk.gradient().shape, chunk.baseline("zero", keep_protected=True)[0].any(dim=1).tolist()
+    (torch.Size([1, 4, 4]), [True, False, False, True])
     """
 
     backend: TextBackend
@@ -183,7 +196,13 @@ def chunks(
     backend: TextBackend, numbers: Sequence[tuple[str, Tensor | None]], max_tokens: int
 ) -> Iterator[list[Chunk]]:
     """The inputs in chunks of at most `max_tokens` positions (at least one input), longest first; of each part one
-    chunk for every number to explain: an output and its target classes [B] (None: the predicted)."""
+    chunk for every number to explain: an output and its target classes [B] (None: the predicted).
+
+    >>> from types import SimpleNamespace
+    >>> backend = SimpleNamespace(lengths=torch.tensor([3, 9, 4]))
+    >>> [each[0].rows.tolist() for each in chunks(backend, [("logit", None)], max_tokens=10)]
+    [[1], [2, 0]]
+    """
     order = backend.lengths.argsort(descending=True, stable=True)
     for part, length in _cut(backend.lengths[order].tolist(), max_tokens, copies=1):
         rows = order[part]
@@ -223,6 +242,10 @@ def undisturbed(model: nn.Module) -> Iterator[Any]:
     """The model's `replica`, to be looked into and hooked, with gradients switched on inside.
 
     Its frozen weights make `requires_grad` mean "depends on the input", and spare the graph what only they would need.
+
+    >>> with undisturbed(nn.Linear(2, 1)) as quiet:
+    ...     quiet.weight.requires_grad, quiet.training
+    (False, False)
     """
     with torch.inference_mode(False), torch.enable_grad():
         yield replica(model)
@@ -230,7 +253,14 @@ def undisturbed(model: nn.Module) -> Iterator[Any]:
 
 @contextmanager
 def eager_attention(model: Any) -> Iterator[None]:
-    """A replica's attention in plain operations inside (fused kernels return no attention maps), as it was outside."""
+    """A replica's attention in plain operations inside (fused kernels return no attention maps), as it was outside.
+
+    >>> from transformers import DistilBertConfig, DistilBertModel
+    >>> model = DistilBertModel(DistilBertConfig(vocab_size=9, dim=4, n_layers=1, n_heads=1, hidden_dim=4))
+    >>> with eager_attention(model):
+    ...     model.config._attn_implementation
+    'eager'
+    """
     before = getattr(getattr(model, "config", None), "_attn_implementation", None)
     if before in (None, "eager") or not hasattr(model, "set_attn_implementation"):
         yield

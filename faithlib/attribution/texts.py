@@ -46,6 +46,10 @@ class Job:
 
     `readers`: how many aggregations and poolings are read off it, for the account of costs. `found`, when done: by
     aggregation (None where there is no D) the scores of positions [B, L], or of features [B, F] erased as wholes.
+
+    >>> job = Job("mine", lambda inputs: torch.ones(inputs.input_ids.shape), "floor", None, {}, [None])
+    >>> job.readers, job.found
+    (1, {})
     """
 
     name: str
@@ -85,6 +89,13 @@ def run_jobs(
     """Does all jobs, on a replica of the model. None where all jobs are floors.
 
     `perturber`: the caller's, for the jobs that erase as it does.
+
+    >>> ids, words = torch.tensor([[1, 5, 7, 2]]), torch.tensor([[-1, 0, 1, -1]])  # [CLS], two words, [SEP]
+    >>> texts = TextInputs(ids, ids > 0, words, torch.tensor([2]), torch.tensor([False]), pad_id=0)
+    >>> job = Job("mine", lambda inputs: torch.ones(inputs.input_ids.shape), "floor", None, {}, [None])
+    >>> run_jobs([job], None, texts, [], costs=Costs(None))
+    >>> job.scores(None, texts, "sum")
+    tensor([[1., 1.]])
     """
     for job in jobs:
         if job.answers == "floor":
@@ -132,7 +143,11 @@ def _run_erasing(job: Job, inputs: TextInputs, numbers: Sequence[Number], pertur
 
 
 def most_tokens(device: torch.device, given: int | None, most: dict[str, int]) -> int:
-    """Positions a forward: those given, or what suits the device."""
+    """Positions a forward: those given, or what suits the device.
+
+    >>> most_tokens(torch.device("cpu"), None, {"cpu": 2048}), most_tokens(torch.device("cpu"), 64, {"cpu": 2048})
+    (2048, 64)
+    """
     max_tokens: int = most.get(device.type, most["cpu"]) if given is None else given
     if max_tokens < 1:
         raise InputError(f"max_tokens {max_tokens}: expected at least 1")
@@ -140,7 +155,12 @@ def most_tokens(device: torch.device, given: int | None, most: dict[str, int]) -
 
 
 def pooled(positions: Tensor, feature_of: Tensor, feature_mask: Tensor, pool: str) -> Tensor:
-    """Scores of positions [B, L] to scores of features [B, F]; protected positions are dropped."""
+    """Scores of positions [B, L] to scores of features [B, F]; protected positions are dropped.
+
+    >>> positions, feature_of = torch.tensor([[9.0, 1.0, 2.0, 4.0]]), torch.tensor([[-1, 0, 0, 1]])
+    >>> pooled(positions, feature_of, torch.tensor([[True, True]]), "sum")
+    tensor([[3., 4.]])
+    """
     owned = feature_of >= 0
     index = feature_of.clamp(min=0)
     scores = positions.new_zeros(feature_mask.shape)

@@ -36,7 +36,17 @@ WITHOUT_CLASS_TOKEN = (
 @dataclass(frozen=True)
 class Inside:
     """What a forward left: per block its attention map [R, N, L, L] and the tokens that entered it [R, L, D], and the
-    explained number `value` [R]; all in one graph."""
+    explained number `value` [R]; all in one graph.
+
+    >>> from faithlib.inputs import ImageInputs
+    >>> from timm.models import VisionTransformer
+    >>> sizes = {"img_size": 4, "patch_size": 2, "embed_dim": 4, "depth": 1, "num_heads": 1, "num_classes": 2}
+    >>> model = VisionTransformer(**sizes).eval()
+    >>> images = ImageInputs.from_pixels(torch.rand(1, 3, 4, 4), patch=2)
+    >>> inside = ImageChunk(VisionBackend(model, images), torch.tensor([0]), "logit", 1024).inside()
+    >>> inside.attention[0].shape, inside.attention[0].sum(dim=-1).round(decimals=4)  # the class token and four patches
+    (torch.Size([1, 1, 5, 5]), tensor([[[1., 1., 1., 1., 1.]]], grad_fn=...))
+    """
 
     attention: list[Tensor]
     tokens: list[Tensor]
@@ -45,7 +55,14 @@ class Inside:
 
 @dataclass
 class ImageChunk:
-    """Images `rows` [R] of a backend, with what is explained about them."""
+    """Images `rows` [R] of a backend, with what is explained about them.
+
+    >>> from faithlib.inputs import ImageInputs
+    >>> images = ImageInputs.from_pixels(torch.ones(1, 2, 4, 4), patch=2)
+    >>> backend = VisionBackend(lambda pixels: pixels.mean(dim=(2, 3)), images)  # a channel for each class
+    >>> ImageChunk(backend, torch.tensor([0]), "logit", 1024, torch.tensor([1])).value_of(3 * images.pixels)
+    tensor([3.])
+    """
 
     backend: VisionBackend
     rows: Tensor
@@ -120,7 +137,14 @@ class ImageChunk:
 
 
 def image_chunks(backend: VisionBackend, target: Tensor | None, output: str, max_tokens: int) -> Iterator[ImageChunk]:
-    """The images in chunks of at most `max_tokens` tokens (at least one image), in order."""
+    """The images in chunks of at most `max_tokens` tokens (at least one image), in order.
+
+    >>> from faithlib.inputs import ImageInputs
+    >>> images = ImageInputs.from_pixels(torch.ones(3, 2, 4, 4), patch=2)
+    >>> backend = VisionBackend(lambda pixels: pixels.mean(dim=(2, 3)), images)  # no patches: counted as one token
+    >>> [chunk.rows.tolist() for chunk in image_chunks(backend, None, "logit", max_tokens=2)]
+    [[0, 1], [2]]
+    """
     together = max(1, max_tokens // int(backend.lengths[0]))
     for rows in torch.arange(len(backend.inputs), device=backend.device).split(together):
         chosen = None if target is None else target.to(backend.device)[rows]
@@ -130,7 +154,13 @@ def image_chunks(backend: VisionBackend, target: Tensor | None, output: str, max
 def on_pixels(patches: Tensor, backend: VisionBackend, upsample: str) -> Tensor:
     """A map of patches [R, P] as one of pixels [R, H, W]: each patch's score at the patch's centre, and between centres
     as `upsample` says ("bilinear", beyond the outermost centres constant; "nearest", constant in each patch). Pixels at
-    the edge that the model does not see get 0."""
+    the edge that the model does not see get 0.
+
+    >>> from types import SimpleNamespace
+    >>> backend = SimpleNamespace(grid=(1, 2), patch_size=(1, 2), inputs=SimpleNamespace(feature_of=torch.zeros(1, 4)))
+    >>> on_pixels(torch.tensor([[1.0, 2.0]]), backend, "nearest")
+    tensor([[[1., 1., 2., 2.]]])
+    """
     size = tuple(n * pixels for n, pixels in zip(backend.grid, backend.patch_size, strict=True))
     aligned = {"align_corners": False} if upsample == "bilinear" else {}
     images = functional.interpolate(patches.unflatten(1, (1, *backend.grid)), size=size, mode=upsample, **aligned)

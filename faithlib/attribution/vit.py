@@ -45,6 +45,17 @@ def integrated_gradients(
     `Perturber` puts in the place of erased pixels, "mean" or "blur"; the scores add up to F(x) - F(x') as far as
     `n_steps` points reach. F is a probability by default, as for texts. Cost: `n_steps` forward and backward rows an
     image, one forward row for the predicted class.
+
+    >>> from faithlib.attribution import attribute
+    >>> from faithlib.inputs import ImageInputs
+    >>> from faithlib.perturb import Perturber
+    >>> from timm.models import VisionTransformer
+    >>> sizes = {"img_size": 4, "patch_size": 2, "embed_dim": 4, "depth": 1, "num_heads": 1, "num_classes": 2}
+    >>> model = VisionTransformer(**sizes).eval()
+    >>> images = ImageInputs.from_pixels(torch.rand(1, 3, 4, 4), patch=2)
+    >>> scores, asked = attribute("integrated_gradients", model, images), Perturber(model, images, erase="zero")
+    >>> bool((scores.sum(dim=1) - (asked.full - asked.empty)).abs() < 1e-2)  # they add up
+    True
     """
     if baseline not in IMAGE_ERASURES:
         raise unknown("baseline", baseline, IMAGE_ERASURES)
@@ -72,6 +83,16 @@ def grad_cam(chunk: ImageChunk) -> Tensor:
     Grad-CAM (Selvaraju et al. 2017, Eq. 1-2) with heads in the place of channels, as Chefer et al. (CVPR 2021) apply it
     to ViTs and Wu et al. after them: their released code also stretches each map to [0, 1]. F: the logit by default.
     Cost: one forward row and the backward pass to the last block.
+
+    >>> from faithlib.attribution import attribute
+    >>> from faithlib.inputs import ImageInputs
+    >>> from timm.models import VisionTransformer
+    >>> sizes = {"img_size": 4, "patch_size": 2, "embed_dim": 4, "depth": 1, "num_heads": 1, "num_classes": 2}
+    >>> model = VisionTransformer(**sizes).eval()
+    >>> images = ImageInputs.from_pixels(torch.rand(1, 3, 4, 4), patch=2)
+    >>> scores = attribute("grad_cam", model, images)
+    >>> scores.shape, bool((scores >= 0).all())
+    (torch.Size([1, 4]), True)
     """
     inside = chunk.inside()
     attention = inside.attention[-1]
@@ -85,6 +106,16 @@ def raw_attention(chunk: ImageChunk, *, layer: int = -1) -> Tensor:
     """E_n of the class token's row of A_b, b = `layer` (default: the last; Jain & Wallace 2019): [R, P] in [0, 1].
 
     Target and output have no effect. Cost: one forward row an image. Raises InputError where there is no such layer.
+
+    >>> from faithlib.attribution import attribute
+    >>> from faithlib.inputs import ImageInputs
+    >>> from timm.models import VisionTransformer
+    >>> sizes = {"img_size": 4, "patch_size": 2, "embed_dim": 4, "depth": 1, "num_heads": 1, "num_classes": 2}
+    >>> model = VisionTransformer(**sizes).eval()
+    >>> _ = [torch.nn.init.zeros_(weight) for weight in model.parameters()]
+    >>> images = ImageInputs.from_pixels(torch.rand(1, 3, 4, 4), patch=2)
+    >>> attribute("raw_attention", model, images)  # weights of 0: a fifth for the class token and for each patch
+    tensor([[0.2000, 0.2000, 0.2000, 0.2000]])
     """
     with torch.no_grad():
         attention = chunk.inside().attention
@@ -99,6 +130,16 @@ def rollout(chunk: ImageChunk, *, fusion: str = "mean", start_layer: int = 0) ->
     `fusion` of heads "mean" (the paper's), "max" or "min"; rows of fused maps are brought to the sum 1 again. Blocks
     before `start_layer` (from 0) are left out; the released ViT evaluation of Chefer et al. starts at 1. Target and
     output have no effect. Cost: one forward row an image.
+
+    >>> from faithlib.attribution import attribute
+    >>> from faithlib.inputs import ImageInputs
+    >>> from timm.models import VisionTransformer
+    >>> sizes = {"img_size": 4, "patch_size": 2, "embed_dim": 4, "depth": 1, "num_heads": 1, "num_classes": 2}
+    >>> model = VisionTransformer(**sizes).eval()
+    >>> _ = [torch.nn.init.zeros_(weight) for weight in model.parameters()]
+    >>> images = ImageInputs.from_pixels(torch.rand(1, 3, 4, 4), patch=2)
+    >>> attribute("rollout", model, images)  # weights of 0: half of a fifth each
+    tensor([[0.1000, 0.1000, 0.1000, 0.1000]])
     """
     if fusion not in FUSIONS:
         raise unknown("fusion", fusion, FUSIONS)
@@ -114,6 +155,16 @@ def transformer_mm(chunk: ImageChunk, *, layers: str = "all") -> Tensor:
 
     `layers="last"` takes the last block alone: attention times its gradient, row 3 of Table 1 of Wu et al. 2024.
     F: the logit by default, as theirs. Cost: one forward and one backward row an image.
+
+    >>> from faithlib.attribution import attribute
+    >>> from faithlib.inputs import ImageInputs
+    >>> from timm.models import VisionTransformer
+    >>> sizes = {"img_size": 4, "patch_size": 2, "embed_dim": 4, "depth": 1, "num_heads": 1, "num_classes": 2}
+    >>> model = VisionTransformer(**sizes).eval()
+    >>> images = ImageInputs.from_pixels(torch.rand(1, 3, 4, 4), patch=2)
+    >>> scores = attribute("transformer_mm", model, images)
+    >>> scores.shape, bool((scores >= 0).all())
+    (torch.Size([1, 4]), True)
     """
     if layers not in LAYERS:
         raise unknown("layers", layers, LAYERS)
@@ -131,6 +182,15 @@ def attcat(chunk: ImageChunk, *, queries: str = "all") -> Tensor:
     class token ("class"). In a ViT with LayerNorm before attention the last block adds nothing: what a patch's token
     sends from there has passed the norm, and stretching the token changes none of it. F: the logit by default, as
     theirs. Cost: one forward and one backward row an image.
+
+    >>> from faithlib.attribution import attribute
+    >>> from faithlib.inputs import ImageInputs
+    >>> from timm.models import VisionTransformer
+    >>> sizes = {"img_size": 4, "patch_size": 2, "embed_dim": 4, "depth": 1, "num_heads": 1, "num_classes": 2}
+    >>> model = VisionTransformer(**sizes).eval()
+    >>> images = ImageInputs.from_pixels(torch.rand(1, 3, 4, 4), patch=2)
+    >>> bool(attribute("attcat", model, images).abs().max() < 1e-3)  # the last block, here the only one, adds nothing
+    True
     """
     if queries not in QUERIES:
         raise unknown("queries", queries, QUERIES)
@@ -151,6 +211,15 @@ def lrp(chunk: ImageChunk) -> Tensor:
     Rules: `faithlib.attribution.relevance.lrp_rules`. Relevance that ends in class token and positions, or at outputs
     without a positive contribution, is not in the map. Cost: one forward and one backward row an image, with the rules'
     extra products.
+
+    >>> from faithlib.attribution import attribute
+    >>> from faithlib.inputs import ImageInputs
+    >>> from timm.models import VisionTransformer
+    >>> sizes = {"img_size": 4, "patch_size": 2, "embed_dim": 4, "depth": 1, "num_heads": 1, "num_classes": 2}
+    >>> model = VisionTransformer(**sizes).eval()
+    >>> images = ImageInputs.from_pixels(torch.rand(1, 3, 4, 4), patch=2)
+    >>> attribute("lrp", model, images).shape
+    torch.Size([1, 4])
     """
     pixels = chunk.pixels()
     with plain_attention(chunk.backend.model), lrp_rules():
@@ -165,6 +234,15 @@ def partial_lrp(chunk: ImageChunk, *, variant: str = "paper") -> Tensor:
 
     `variant="released"`: each head's relevance is clamped at 0 before the mean, as in the released code of Chefer et
     al.; `variant="paper"`: nothing is clamped. Cost: one forward row and the backward pass to the last block.
+
+    >>> from faithlib.attribution import attribute
+    >>> from faithlib.inputs import ImageInputs
+    >>> from timm.models import VisionTransformer
+    >>> sizes = {"img_size": 4, "patch_size": 2, "embed_dim": 4, "depth": 1, "num_heads": 1, "num_classes": 2}
+    >>> model = VisionTransformer(**sizes).eval()
+    >>> images = ImageInputs.from_pixels(torch.rand(1, 3, 4, 4), patch=2)
+    >>> attribute("partial_lrp", model, images).shape
+    torch.Size([1, 4])
     """
     if variant not in VARIANTS:
         raise unknown("variant of partial_lrp", variant, VARIANTS)
@@ -181,6 +259,16 @@ def transformer_attribution(chunk: ImageChunk, *, start_layer: int = 0) -> Tenso
     The product is written in the order of rollout, so that its row is the class token's, as in the released code; rows
     are not normalised. Blocks before `start_layer` (from 0) are left out; the released ViT evaluation starts at 1.
     Cost: two forward and two backward rows an image, one pair with the rules' extra products.
+
+    >>> from faithlib.attribution import attribute
+    >>> from faithlib.inputs import ImageInputs
+    >>> from timm.models import VisionTransformer
+    >>> sizes = {"img_size": 4, "patch_size": 2, "embed_dim": 4, "depth": 1, "num_heads": 1, "num_classes": 2}
+    >>> model = VisionTransformer(**sizes).eval()
+    >>> images = ImageInputs.from_pixels(torch.rand(1, 3, 4, 4), patch=2)
+    >>> scores = attribute("transformer_attribution", model, images)
+    >>> scores.shape, bool((scores >= 0).all())
+    (torch.Size([1, 4]), True)
     """
     gradients = _carried_to_attention(chunk.inside(), start_layer)
     with lrp_rules():
@@ -195,6 +283,15 @@ def conservative_lrp(chunk: ImageChunk) -> Tensor:
     signed.
 
     Cost: one forward and one backward row an image.
+
+    >>> from faithlib.attribution import attribute
+    >>> from faithlib.inputs import ImageInputs
+    >>> from timm.models import VisionTransformer
+    >>> sizes = {"img_size": 4, "patch_size": 2, "embed_dim": 4, "depth": 1, "num_heads": 1, "num_classes": 2}
+    >>> model = VisionTransformer(**sizes).eval()
+    >>> images = ImageInputs.from_pixels(torch.rand(1, 3, 4, 4), patch=2)
+    >>> attribute("conservative_lrp", model, images).shape
+    torch.Size([1, 4])
     """
     with conservative_rules():
         inside = chunk.inside()

@@ -27,7 +27,14 @@ Backend = TextBackend | VisionBackend | FunctionBackend
 
 
 def backend_for(model: Any, inputs: Inputs) -> Backend:
-    """The backend that fits the kind of `inputs`; ModelError where model and inputs do not go together."""
+    """The backend that fits the kind of `inputs`; ModelError where model and inputs do not go together.
+
+    >>> from faithlib.inputs import WordInputs
+
+    >>> words = WordInputs.from_texts(["good film"])
+    >>> type(backend_for(lambda texts: [[0.2, 0.8]] * len(texts), words)).__name__
+    'FunctionBackend'
+    """
     if isinstance(inputs, ImageInputs):
         return VisionBackend(model, inputs)
     if isinstance(inputs, TextInputs) == isinstance(model, nn.Module) and callable(model):

@@ -47,6 +47,9 @@ class Family:
     - `weighs`: attention to a token can be given a weight.
     - `window`: the name in its configuration of what lengths are padded to.
     - `prepare`: what is settled on a replica first; it raises ModelError where the model cannot be asked so.
+
+    >>> Family("embeddings", "token embeddings, before positions").reads
+    'first'
     """
 
     point: str
@@ -64,7 +67,14 @@ class Family:
 
 
 def text_config(model: Any) -> Any:
-    """The configuration of the part that reads text."""
+    """The configuration of the part that reads text.
+
+    >>> from transformers import DistilBertConfig, DistilBertForSequenceClassification
+    >>> config = DistilBertConfig(vocab_size=9, dim=4, n_layers=1, n_heads=1, hidden_dim=4)
+
+    >>> text_config(DistilBertForSequenceClassification(config)).vocab_size
+    9
+    """
     config = model.config
     return config.get_text_config() if hasattr(config, "get_text_config") else config
 
@@ -144,7 +154,14 @@ _FAMILIES: dict[str, Family] = {
 
 
 def base_of(model: Any) -> Any:
-    """The part of a classifier below its head; ModelError where there is none whose embeddings can be reached."""
+    """The part of a classifier below its head; ModelError where there is none whose embeddings can be reached.
+
+    >>> from transformers import DistilBertConfig, DistilBertForSequenceClassification
+    >>> config = DistilBertConfig(vocab_size=9, dim=4, n_layers=1, n_heads=1, hidden_dim=4)
+
+    >>> type(base_of(DistilBertForSequenceClassification(config))).__name__
+    'DistilBertModel'
+    """
     base = getattr(model, getattr(model, "base_model_prefix", ""), None)
     if isinstance(base, nn.Module) and _family(model, base) is not None:
         return base
@@ -156,7 +173,14 @@ def base_of(model: Any) -> Any:
 
 
 def family_of(model: Any) -> Family:
-    """How a model is asked: as it says itself (`family`), by its configuration, or by the parts it has."""
+    """How a model is asked: as it says itself (`family`), by its configuration, or by the parts it has.
+
+    >>> from transformers import DistilBertConfig, DistilBertForSequenceClassification
+    >>> config = DistilBertConfig(vocab_size=9, dim=4, n_layers=1, n_heads=1, hidden_dim=4)
+
+    >>> family_of(DistilBertForSequenceClassification(config)).acts_on
+    'the embedding output: words, positions and token types, after LayerNorm'
+    """
     found = _family(model, base_of(model))
     assert found is not None
     if getattr(getattr(model, "config", None), "classifier_pooling", "cls") == "mean":

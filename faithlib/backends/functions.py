@@ -25,6 +25,11 @@ class Remembering:
     """A function from texts to probabilities that asks `fn` each distinct text once, all new ones in one call.
 
     Raises InputError where `fn` answers no probabilities.
+
+    >>> model = Remembering(lambda texts: print(texts) or [[0.2, 0.8]] * len(texts))
+    >>> model(["a", "b", "a"]).shape
+    ['a', 'b']
+    torch.Size([3, 2])
     """
 
     def __init__(self, fn: Callable[[list[str]], Any]) -> None:
@@ -47,6 +52,12 @@ class FunctionBackend:
     """A function from R strings to probabilities [R, C] (array or tensor), and the texts it is asked about.
 
     Logits are log p, so that their softmax is p again; 0 counts as the smallest float32.
+
+    >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
+
+    >>> backend = FunctionBackend(model, WordInputs.from_texts(["good film"]))
+    >>> backend.forward_kept(torch.tensor([0]), torch.tensor([[True, False]]), masked=False).exp()  # of "good"
+    tensor([[0.1000, 0.9000]])
     """
 
     def __init__(self, model: Callable[[list[str]], Any], inputs: WordInputs) -> None:

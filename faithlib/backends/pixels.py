@@ -23,7 +23,13 @@ from faithlib.inputs import ImageInputs
 
 class VisionBackend:
     """A classifier and the images it sees. Embeddings are the tokens that enter the first block of a timm
-    VisionTransformer; another model has none that can be reached."""
+    VisionTransformer; another model has none that can be reached.
+
+    >>> images = ImageInputs.from_pixels(torch.ones(1, 2, 4, 4), patch=2)
+    >>> backend = VisionBackend(lambda pixels: pixels.mean(dim=(2, 3)), images)  # a channel for each class
+    >>> backend.forward_pixels(images.pixels), backend.has_tokens
+    (tensor([[1., 1.]]), False)
+    """
 
     def __init__(self, model: nn.Module | Callable[[Tensor], Any], inputs: ImageInputs) -> None:
         if not callable(model):
@@ -102,7 +108,13 @@ def _name(model: Any) -> str:
 
 
 def is_vit(model: Any) -> bool:
-    """Whether this is a timm VisionTransformer; without importing timm, which such a model has done."""
+    """Whether this is a timm VisionTransformer; without importing timm, which such a model has done.
+
+    >>> from timm.models import VisionTransformer
+    >>> sizes = {"img_size": 4, "patch_size": 2, "embed_dim": 4, "depth": 1, "num_heads": 1, "num_classes": 2}
+    >>> is_vit(VisionTransformer(**sizes)), is_vit(nn.Identity())
+    (True, False)
+    """
     loaded = sys.modules.get("timm.models.vision_transformer")
     return loaded is not None and isinstance(model, loaded.VisionTransformer)
 

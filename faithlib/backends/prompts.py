@@ -28,6 +28,11 @@ class PromptClassifier(nn.Module):
     token after the template, its leading blank included where the template ends without one.
 
     Raises InputError for a template without one "{text}", fewer than two labels, and labels that are no one token each.
+
+    >>> tokenizer = lambda text, **_: {"input_ids": list(text.encode())}  # a token is a byte
+    >>> prompt = PromptClassifier(nn.Linear(1, 1), tokenizer, "{text} Good? ", ["y", "n"])
+    >>> prompt.label_ids.tolist()
+    [121, 110]
     """
 
     base_model_prefix = "base"

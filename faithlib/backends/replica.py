@@ -29,6 +29,11 @@ def replica(model: nn.Module) -> Any:
 
     Weights and buffers share the memory of the model's, so that a training step, or weights loaded into the model, show
     here too; gradients reach its inputs only. Hooks that the model has are called here as well. A replica is its own.
+
+    >>> model = nn.Linear(2, 1)
+    >>> quiet = replica(model)
+    >>> quiet.weight.data_ptr() == model.weight.data_ptr(), quiet.weight.requires_grad, quiet.training, model.training
+    (True, False, False, True)
     """
     if model in _REPLICAS:
         return model
@@ -53,7 +58,15 @@ _ANSWERS: ContextVar[Mapping[nn.Module, list[Any]]] = ContextVar("answers of slo
 
 class Slot(nn.Module):
     """Stands in the place of the module `own` and does what it does, but answers with a given tensor inside
-    `answering`."""
+    `answering`.
+
+    >>> slot = Slot(nn.Identity())
+    >>> with slot.answering(torch.tensor(2.0)):
+    ...     slot(torch.tensor(1.0))
+    tensor(2.)
+    >>> slot(torch.tensor(1.0))
+    tensor(1.)
+    """
 
     def __init__(self, own: nn.Module) -> None:
         super().__init__()
@@ -87,7 +100,12 @@ class Slot(nn.Module):
 
 def slot_at(parent: nn.Module, name: str) -> Slot:
     """The slot in the place of the module that a part of a replica calls `name` (dots lead further down); put there
-    where there is none."""
+    where there is none.
+
+    >>> made = replica(nn.Sequential(nn.Identity()))
+    >>> slot_at(made, "0") is slot_at(made, "0") is made[0]
+    True
+    """
     path, _, last = name.rpartition(".")
     holder = parent.get_submodule(path)
     own = holder.get_submodule(last)

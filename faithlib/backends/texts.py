@@ -25,7 +25,18 @@ from faithlib.inputs import TextInputs
 
 
 class TextBackend:
-    """A Hugging Face text classifier of one of the `families`, and the texts it reads."""
+    """A Hugging Face text classifier of one of the `families`, and the texts it reads.
+
+    >>> from transformers import DistilBertConfig, DistilBertForSequenceClassification
+    >>> config = DistilBertConfig(vocab_size=9, dim=4, n_layers=1, n_heads=1, hidden_dim=4)
+    >>> model = DistilBertForSequenceClassification(config).eval()
+    >>> ids, words = torch.tensor([[1, 5, 7, 2]]), torch.tensor([[-1, 0, 1, -1]])  # [CLS], two words, [SEP]
+    >>> texts = TextInputs(ids, ids > 0, words, torch.tensor([2]), torch.tensor([False]), pad_id=0)
+
+    >>> backend = TextBackend(model, texts)
+    >>> backend.embeddings().shape, backend.logits(backend.embeddings()).shape
+    (torch.Size([1, 4, 4]), torch.Size([1, 2]))
+    """
 
     def __init__(self, model: nn.Module, inputs: TextInputs) -> None:
         self.model = replica(model)

@@ -39,7 +39,11 @@ ALL_SHARES = tuple(step / 10 for step in range(11))
 
 @dataclass(frozen=True)
 class Options:
-    """What metrics leave open."""
+    """What metrics leave open.
+
+    >>> Options(draws=4, seed=0, groups=10, beam=3, gold_size=1).groups
+    10
+    """
 
     draws: int
     seed: int
@@ -50,7 +54,16 @@ class Options:
 
 @dataclass(frozen=True)
 class Asked:
-    """Inputs that metrics can ask about together: one perturber, and what only depends on model and inputs."""
+    """Inputs that metrics can ask about together: one perturber, and what only depends on model and inputs.
+
+    >>> from faithlib.inputs import WordInputs
+    >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
+    >>> perturber = Perturber(model, WordInputs.from_texts(["good film"]))
+
+    >>> asked = Asked(perturber, Options(draws=4, seed=0, groups=2, beam=3, gold_size=1), gold=None)
+    >>> asked.has_exact_bounds, asked.bounds.lower.round(decimals=4), asked.bounds.upper.round(decimals=4)
+    (True, tensor([0.2000], dtype=torch.float64), tensor([0.4000], dtype=torch.float64))
+    """
 
     perturber: Perturber
     options: Options  # `groups` as many as these inputs have
@@ -164,7 +177,11 @@ if MEASURES.keys() != FAMILIES.keys():
 
 # ---------------------------------------------------------------------------------------------------- what is asked for
 def families_of(metrics: Sequence[str] | None, *, has_gold: bool) -> list[str]:
-    """The families to compute: those of the metrics, or all that can be. Errors as `evaluate`."""
+    """The families to compute: those of the metrics, or all that can be. Errors as `evaluate`.
+
+    >>> families_of(["soft_ns", "nc"], has_gold=False)
+    ['hard', 'soft']
+    """
     if metrics is None:
         return [name for name, one in FAMILIES.items() if one.is_default and (has_gold or not one.needs_gold)]
     if isinstance(metrics, str) or not metrics:
@@ -178,7 +195,12 @@ def families_of(metrics: Sequence[str] | None, *, has_gold: bool) -> list[str]:
 
 
 def alike(n_features: Tensor, groups: int) -> Iterator[tuple[list[int], int]]:
-    """Inputs that metrics treat alike: with the same number of groups, which is given, and the same way to bounds."""
+    """Inputs that metrics treat alike: with the same number of groups, which is given, and the same way to bounds.
+
+    >>> import torch
+    >>> list(alike(torch.tensor([3, 20, 5]), 4))
+    [([0], 3), ([1], 4), ([2], 4)]
+    """
     if groups < 1:
         raise InputError(f"groups {groups}: expected at least one")
     sizes = [(min(n, groups), n <= EXACT_UP_TO) for n in n_features.tolist()]
@@ -187,7 +209,13 @@ def alike(n_features: Tensor, groups: int) -> Iterator[tuple[list[int], int]]:
 
 
 def check_scores(name: str, scores: Tensor, mask: Tensor) -> None:
-    """InputError where scores from elsewhere do not fit inputs with the features `mask` [B, F]."""
+    """InputError where scores from elsewhere do not fit inputs with the features `mask` [B, F].
+
+    >>> import torch
+    >>> check_scores("mine", torch.tensor([[0.2, 0.9]]), torch.tensor([[True, True, True]]))
+    Traceback (most recent call last):
+    faithlib.errors.InputError: scores of 'mine' have shape (1, 2): expected [B, F] = [1, 3], one score a feature ...
+    """
     if scores.shape != mask.shape:
         raise InputError(
             f"scores of {name!r} have shape {tuple(scores.shape)}: expected [B, F] = {list(mask.shape)}, one score a "

@@ -27,6 +27,14 @@ class RowCounter(Perturber):
 
     `rows` [B]: those that a `Perturber` would run, by input (of equal inputs, the first). The answers themselves, two
     classes equally probable, say nothing.
+
+    >>> from faithlib.inputs import WordInputs
+
+    >>> counter = RowCounter(lambda texts: 1 / 0, WordInputs.from_texts(["good film"]))  # the model is never asked
+    >>> counter.keep(torch.tensor([[[True, False], [False, True]]]))
+    tensor([[0.5000, 0.5000]])
+    >>> counter.rows.tolist()
+    [3]
     """
 
     def __init__(self, model: nn.Module, inputs: Inputs, *, erase: str | None = None) -> None:
@@ -62,6 +70,9 @@ class RowCount:
 
     `is_exact`: this is what will run. False where a beam has to search bounds of AOPC (NAOPC of inputs with many
     features), whose rows depend on the answers: no more than these will run.
+
+    >>> RowCount(each=(3, 4), alone={"hard": 7}, is_exact=True).together
+    7
     """
 
     each: tuple[int, ...]
@@ -90,6 +101,13 @@ def count_rows(
 
     Explaining takes rows of its own: with names of methods in place of scores `evaluate` runs these as well. No method
     at all ({}) counts what is asked about no attribution: the inputs themselves, and bounds of AOPC.
+
+    >>> from faithlib.inputs import ImageInputs
+    >>> model = nn.Sequential(nn.Flatten(), nn.Linear(12, 2)).eval()
+    >>> images = ImageInputs.from_pixels(torch.rand(1, 3, 2, 2), patch=1)
+    >>> scores = torch.tensor([[4.0, 3.0, 2.0, 1.0]])
+    >>> count_rows(model, images, methods={"mine": scores}, metrics=["aopc_morf"]).together  # 1 + 3 + 3 + 1
+    8
     """
     families = families_of(metrics, has_gold=gold is not None)
     inputs = inputs.to(next(model.parameters()).device)

@@ -37,6 +37,13 @@ def hard_scores(
     """Hard NS and NC of attributions [B, F] at every rationale length: {"ns": [B, S], "nc": [B, S]}; higher is better.
 
     The paper's score of an input is the mean over S. NaN where erasing everything does not lower the probability.
+
+    >>> from faithlib.inputs import WordInputs
+    >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
+    >>> perturber = Perturber(model, WordInputs.from_texts(["good film"]))
+
+    >>> hard_scores(perturber, torch.tensor([[2.0, 1.0]]), ratios=[0.5])  # "good" alone does all
+    {'ns': tensor([[1.]]), 'nc': tensor([[1.]])}
     """
     rationale = top_ratio(scores, ratios, perturber.inputs.feature_mask)
     full, empty = perturber.full[:, None], perturber.empty[:, None]
@@ -64,6 +71,17 @@ def soft_scores(
     whatever `erase` is: that is the input which soft perturbations approach. `empty` [B] overrides the answer to it,
     for released code that reads another. `normaliser`: one for both metrics, or (for Soft-NS, for Soft-NC). NaN where
     dropping everything does not lower the probability.
+
+    >>> from faithlib.inputs import TextInputs
+    >>> from transformers import DistilBertConfig, DistilBertForSequenceClassification
+    >>> config = DistilBertConfig(vocab_size=9, dim=4, n_layers=1, n_heads=1, hidden_dim=4)
+    >>> model = DistilBertForSequenceClassification(config).eval()
+    >>> ids, words = torch.tensor([[1, 5, 7, 2]]), torch.tensor([[-1, 0, 1, -1]])  # [CLS], two words, [SEP]
+    >>> texts = TextInputs(ids, ids > 0, words, torch.tensor([2]), torch.tensor([False]), pad_id=0)
+
+    >>> perturber, scores = Perturber(model, texts), torch.tensor([[2.0, 1.0]])
+    >>> {name: tuple(values.shape) for name, values in soft_scores(perturber, scores, draws=4).items()}
+    {'soft_ns': (1, 4), 'soft_nc': (1, 4)}
     """
     for_ns, for_nc = (normaliser, normaliser) if isinstance(normaliser, str) else normaliser
     mask = perturber.inputs.feature_mask
@@ -92,6 +110,17 @@ def gaussian_scores(
 
     Sufficiency disturbs a feature in proportion to 1 - a, comprehensiveness in proportion to a. Divided as
     `soft_scores`.
+
+    >>> from faithlib.inputs import TextInputs
+    >>> from transformers import DistilBertConfig, DistilBertForSequenceClassification
+    >>> config = DistilBertConfig(vocab_size=9, dim=4, n_layers=1, n_heads=1, hidden_dim=4)
+    >>> model = DistilBertForSequenceClassification(config).eval()
+    >>> ids, words = torch.tensor([[1, 5, 7, 2]]), torch.tensor([[-1, 0, 1, -1]])  # [CLS], two words, [SEP]
+    >>> texts = TextInputs(ids, ids > 0, words, torch.tensor([2]), torch.tensor([False]), pad_id=0)
+
+    >>> found = gaussian_scores(Perturber(model, texts), torch.tensor([[2.0, 1.0]]), variance=1.0, equation=8, draws=4)
+    >>> {name: tuple(values.shape) for name, values in found.items()}
+    {'soft_ns': (1, 4), 'soft_nc': (1, 4)}
     """
     importance = normalise(scores, normaliser, perturber.inputs.feature_mask)
     full, floor = perturber.full[:, None], perturber.soft_empty[:, None]
@@ -110,6 +139,17 @@ def attention_mask_scores(perturber: Perturber, scores: Tensor, *, normaliser: s
 
     Sufficiency weighs attention to a feature by a, comprehensiveness by 1 - a. Nothing is random.
     Divided as `soft_scores`.
+
+    >>> from faithlib.inputs import TextInputs
+    >>> from transformers import DistilBertConfig, DistilBertForSequenceClassification
+    >>> config = DistilBertConfig(vocab_size=9, dim=4, n_layers=1, n_heads=1, hidden_dim=4)
+    >>> model = DistilBertForSequenceClassification(config).eval()
+    >>> ids, words = torch.tensor([[1, 5, 7, 2]]), torch.tensor([[-1, 0, 1, -1]])  # [CLS], two words, [SEP]
+    >>> texts = TextInputs(ids, ids > 0, words, torch.tensor([2]), torch.tensor([False]), pad_id=0)
+
+    >>> found = attention_mask_scores(Perturber(model, texts), torch.tensor([[2.0, 1.0]]))
+    >>> {name: tuple(values.shape) for name, values in found.items()}
+    {'soft_ns': (1, 1), 'soft_nc': (1, 1)}
     """
     importance = normalise(scores, normaliser, perturber.inputs.feature_mask)
     full, floor = perturber.full[:, None], perturber.soft_empty[:, None]
@@ -125,6 +165,14 @@ def aopc_scores(perturber: Perturber, scores: Tensor) -> dict[str, Tensor]:
     "aopc_morf": most relevant first, higher is better (Edin et al.'s comprehensiveness). "aopc_lerf": least relevant
     first, lower is better (their "sufficiency"; ERASER's reads the same sets at a few rationale lengths). The second
     order is the first backwards, equal scores included.
+
+    >>> from faithlib.inputs import WordInputs
+    >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
+    >>> perturber = Perturber(model, WordInputs.from_texts(["good film"]))
+
+    >>> found = aopc_scores(perturber, torch.tensor([[2.0, 1.0]]))
+    >>> {name: round(value.item(), 4) for name, value in found.items()}
+    {'aopc_morf': 0.4, 'aopc_lerf': 0.2}
     """
     mask = perturber.inputs.feature_mask
     last_first = position_in_rank(scores, mask).float()
@@ -145,6 +193,13 @@ class SacoSteps:
     - `correct` bool [B, K+1]: whether the predicted class along `morf` is the label.
 
     The output is the perturber's: the target's probability, or its logit.
+
+    >>> from faithlib.inputs import WordInputs
+    >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
+    >>> perturber = Perturber(model, WordInputs.from_texts(["good film"]))
+
+    >>> saco_steps(perturber, torch.tensor([[2.0, 1.0]]), k=2).morf.round(decimals=4)
+    tensor([[0.9000, 0.5000, 0.5000]])
     """
 
     salience: Tensor
@@ -176,6 +231,14 @@ def saco_steps(
     either order is also erased alone, and both orders end with nothing left. One metric at a time asks for 5 (K + 1).
 
     Raises InputError for labels that are no integers [B], and as `salience_groups` does.
+
+    >>> from faithlib.inputs import WordInputs
+    >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
+    >>> perturber = Perturber(model, WordInputs.from_texts(["good film"]))
+
+    >>> steps = saco_steps(perturber, torch.tensor([[2.0, 1.0]]), k=2)
+    >>> steps.salience, steps.alone.round(decimals=4), steps.lerf.round(decimals=4)
+    (tensor([[2., 1.]]), tensor([[0.4000, 0.0000]]), tensor([[0.9000, 0.9000, 0.5000]]))
     """
     scores = scores.to(perturber.device)
     present = perturber.feature_mask
@@ -227,6 +290,14 @@ def saco_scores(
 
     The other options are those of `saco_steps`, which gives what stands behind these numbers, for the same rows. For
     tied drops counted by halves: `saco(steps.salience, steps.alone, ties="half")`.
+
+    >>> from faithlib.inputs import WordInputs
+    >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
+    >>> perturber = Perturber(model, WordInputs.from_texts(["good film"]))
+
+    >>> found = saco_scores(perturber, torch.tensor([[2.0, 1.0]]), k=2)
+    >>> {name: round(value.item(), 4) for name, value in found.items()}
+    {'saco': 1.0, 'auc': 0.25, 'aopc_morf': 0.4, 'log_odds': -0.5878, 'aopc_lerf': 0.2}
     """
     if lodds not in ("ratio", "odds"):
         raise unknown("lodds", lodds, ("ratio", "odds"))
@@ -252,7 +323,15 @@ def saco_of_groups(
     reduce: str = "sum",
     seed: int = 0,
 ) -> Tensor:
-    """SaCo alone, [B]: the "saco" of `saco_scores` for K + 1 rows an input where all five metrics need 3K - 2."""
+    """SaCo alone, [B]: the "saco" of `saco_scores` for K + 1 rows an input where all five metrics need 3K - 2.
+
+    >>> from faithlib.inputs import WordInputs
+    >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
+    >>> perturber = Perturber(model, WordInputs.from_texts(["good film"]))
+
+    >>> saco_of_groups(perturber, torch.tensor([[1.0, 2.0]]), k=2)  # the wrong word first
+    tensor([-1.])
+    """
     scores = scores.to(perturber.device)
     group = salience_groups(scores, k, perturber.feature_mask, remainder=remainder, ties=ties, seed=seed)
     kept = group[:, None] != torch.arange(k, device=group.device)[:, None]

@@ -84,6 +84,12 @@ def evaluate(
 
     Raises InputError, UnknownNameError or ModelError for what does not go together, before any row is run where that
     can be known; ModelError also where nothing is left.
+
+    >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
+
+    >>> table = evaluate(model, ["a good film"], methods=["occlusion"], metrics=["aopc_morf", "aopc_lerf"])
+    >>> [(row.metric, round(row.value, 4), row.direction) for row in table.itertuples()]
+    [('aopc_morf', 0.4, 'higher'), ('aopc_lerf', 0.1333, 'lower')]
     """
     model, inputs = _opened(model, inputs, tokenizer)
     named = _named(methods, inputs)
@@ -135,7 +141,11 @@ def _values(family: str, asked: Asked, scores: Tensor, left_out: dict[str, str])
 
 
 def average_marked(gold: Tensor) -> int:
-    """How many features people marked on average, over the inputs where they marked any; at least 1."""
+    """How many features people marked on average, over the inputs where they marked any; at least 1.
+
+    >>> average_marked(torch.tensor([[True, True, False], [False, False, False]]))
+    2
+    """
     sizes = gold.sum(dim=1)[gold.any(dim=1)].float()
     return max(1, round(float(sizes.mean()))) if len(sizes) else 1
 
@@ -149,7 +159,13 @@ def explain(
     target: str | int | Tensor = "predicted",
     erase: str | None = None,
 ) -> dict[str, Tensor]:
-    """The scores [B, F] that `evaluate` evaluates under each name; arguments and errors are as there."""
+    """The scores [B, F] that `evaluate` evaluates under each name; arguments and errors are as there.
+
+    >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
+
+    >>> explain(model, ["a good film"], ["occlusion", "uniform"])
+    {'occlusion': tensor([[0.0000, 0.4000, 0.0000]]), 'uniform': tensor([[1., 1., 1.]])}
+    """
     model, inputs = _opened(model, inputs, tokenizer)
     named = _named(methods, inputs)
     perturber = Perturber(model, inputs, erase=erase, target=target)

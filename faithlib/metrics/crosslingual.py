@@ -26,7 +26,11 @@ Links = Iterable[tuple[int, int]]
 
 # --------------------------------------------------------------------------------------------------- along alignments
 def link_matrix(links: Links, n_source: int, n_target: int) -> Tensor:
-    """Bool [n_source, n_target]: whether English word k is linked with word j. InputError for a word outside a text."""
+    """Bool [n_source, n_target]: whether English word k is linked with word j. InputError for a word outside a text.
+
+    >>> link_matrix([(0, 1), (1, 0), (0, 1)], 2, 3).int().tolist()
+    [[0, 1, 0], [1, 0, 0]]
+    """
     pairs = torch.tensor(list(links), dtype=torch.long).reshape(-1, 2)
     outside = ((pairs < 0) | (pairs >= torch.tensor([n_source, n_target]))).any(dim=1)
     if outside.any():

@@ -19,6 +19,9 @@ class Diagnosticity:
 
     .5 with few ties means that the metric cannot tell the method from random; below .5, counting half of the ties as
     wins, means that it prefers random more often than not.
+
+    >>> diagnosticity([0.9, 0.8, 0.7], [0.1, 0.2, float("nan")], higher_is_better=True)
+    Diagnosticity(wins=1.0, ties=0.0, low=1.0, high=1.0, n=2, dropped=1)
     """
 
     wins: float

@@ -62,6 +62,10 @@ def soft_ns(p_full: Tensor, p_soft: Tensor, p_empty: Tensor, *, clip: bool = Fal
 
     Shapes broadcast; average over draws *after* this function, since max(0, .) is not linear. NaN where p_empty >=
     p_full.
+
+    >>> p_soft = torch.tensor([0.8, 0.7])  # of two draws
+    >>> soft_ns(torch.tensor(0.9), p_soft, torch.tensor(0.5)).mean().round(decimals=4)  # of .75 and .5
+    tensor(0.6250)
     """
     return sufficiency_ns(p_full, p_soft, p_empty, clip=clip)
 
@@ -72,6 +76,10 @@ def soft_nc(p_full: Tensor, p_soft: Tensor, p_empty: Tensor, *, clip: bool = Fal
 
     Shapes broadcast; average over draws *after* this function, since max(0, .) is not linear. NaN where p_empty >=
     p_full.
+
+    >>> p_soft = torch.tensor([0.8, 0.7])  # of two draws
+    >>> soft_nc(torch.tensor(0.9), p_soft, torch.tensor(0.5)).mean().round(decimals=4)  # of .25 and .5
+    tensor(0.3750)
     """
     return comprehensiveness_nc(p_full, p_soft, p_empty, clip=clip)
 
