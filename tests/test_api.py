@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,38 @@ def test_a_name_without_an_entry_is_seen(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(module, "__all__", ["Newcomer"], raising=False)
     with pytest.raises(AssertionError, match=r"faithlib\.masks\.Newcomer"):
         test_every_public_name_has_an_entry("faithlib.masks")
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_public_function_and_class_shows_an_example(module: str) -> None:
+    assert without_example(module) == []
+
+
+def without_example(module: str) -> list[str]:
+    """What a module defines for others and never shows. Errors are raised and not called; what is abstract cannot be
+    made, and the classes below it have their examples."""
+    things = {name: getattr(importlib.import_module(module), name) for _, name in api.public_names(module)}
+    return [
+        name
+        for name, thing in things.items()
+        if (inspect.isclass(thing) or inspect.isfunction(thing))
+        and getattr(thing, "__module__", None) == module  # an alias is shown where it is defined
+        and not inspect.isabstract(thing)
+        and not (inspect.isclass(thing) and issubclass(thing, Exception))
+        and ">>> " not in (thing.__doc__ or "")
+    ]
+
+
+def test_a_name_without_an_example_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = importlib.import_module("faithlib.masks")
+    monkeypatch.setattr(module.rank, "__doc__", "Feature indices by score.")
+    assert without_example("faithlib.masks") == ["rank"]
+
+
+def test_examples_are_run() -> None:
+    options = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
+    assert "--doctest-modules" in options["addopts"].split()
+    assert "faithlib" in options["testpaths"]
 
 
 def test_pages_of_the_book_link_to_entries() -> None:
