@@ -139,6 +139,8 @@ def lime(
     than features leave the answer to the penalty. Samples depend on (seed, content of the input) only.
     Cost: `n_samples` forward rows an input.
 
+    Raises InputError for fewer than 2 samples, and a width or penalty that is not above 0.
+
     >>> from faithlib.inputs import WordInputs
     >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
     >>> perturber = Perturber(model, WordInputs.from_texts(["good film"]))
@@ -180,6 +182,8 @@ def shapley_sampling(answers: Answers, *, n_samples: int = 25, seed: int = 0) ->
     An unbiased estimate of the Shapley value; the scores of an input always add up to F(x) - F(everything erased).
     25 orders are those of Zaman & Belinkov 2022. Orders depend on (seed, content of the input) only.
     Cost: at most `n_samples` * F forward rows an input.
+
+    Raises InputError for fewer than 1 order.
 
     >>> from faithlib.inputs import WordInputs
     >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]

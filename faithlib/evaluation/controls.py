@@ -16,6 +16,8 @@ def shuffled(scores: Tensor, inputs: Inputs, *, share: float = 1.0, seed: int = 
     A control that keeps what a method's scores look like (their values, and so their density) and forgets where they
     belong. Drawn from (seed, content of the input); a larger share moves more features, never others.
 
+    Raises InputError for a share that is not above 0 and at most 1.
+
     >>> from faithlib.inputs import WordInputs
 
     >>> found = shuffled(torch.tensor([[1.0, 2.0, 3.0]]), WordInputs.from_texts(["a good film"]))

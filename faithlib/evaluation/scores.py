@@ -36,7 +36,8 @@ def hard_scores(
 ) -> dict[str, Tensor]:
     """Hard NS and NC of attributions [B, F] at every rationale length: {"ns": [B, S], "nc": [B, S]}; higher is better.
 
-    The paper's score of an input is the mean over S. NaN where erasing everything does not lower the probability.
+    The paper's score of an input is the mean over S. NS is at most 1, NC at least 0. NaN where erasing everything does
+    not lower the probability.
 
     >>> from faithlib.inputs import WordInputs
     >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]

@@ -60,8 +60,8 @@ def soft_ns(p_full: Tensor, p_soft: Tensor, p_empty: Tensor, *, clip: bool = Fal
     """Soft-NS: Eq. 1 at p(y|X') where X' retains elements in proportion to importance (q = a). Higher is better (Eq.
     4).
 
-    Shapes broadcast; average over draws *after* this function, since max(0, .) is not linear. NaN where p_empty >=
-    p_full.
+    At most 1, as `sufficiency_ns`. Shapes broadcast; average over draws *after* this function, since max(0, .) is not
+    linear. NaN where p_empty >= p_full.
 
     >>> p_soft = torch.tensor([0.8, 0.7])  # of two draws
     >>> soft_ns(torch.tensor(0.9), p_soft, torch.tensor(0.5)).mean().round(decimals=4)  # of .75 and .5
@@ -74,8 +74,8 @@ def soft_nc(p_full: Tensor, p_soft: Tensor, p_empty: Tensor, *, clip: bool = Fal
     """Soft-NC: Eq. 2 at p(y|X') where X' loses elements in proportion to importance (q = 1 - a). Higher is better (Eq.
     5).
 
-    Shapes broadcast; average over draws *after* this function, since max(0, .) is not linear. NaN where p_empty >=
-    p_full.
+    At least 0, as `comprehensiveness_nc`. Shapes broadcast; average over draws *after* this function, since max(0, .)
+    is not linear. NaN where p_empty >= p_full.
 
     >>> p_soft = torch.tensor([0.8, 0.7])  # of two draws
     >>> soft_nc(torch.tensor(0.9), p_soft, torch.tensor(0.5)).mean().round(decimals=4)  # of .25 and .5
