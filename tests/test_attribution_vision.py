@@ -821,13 +821,16 @@ def test_values_that_cannot_be_used(model: VisionTransformer, name: str, options
 
 def test_models_and_inputs_of_different_kinds(model: VisionTransformer) -> None:
     bert = text_model("bert")
+    for name in ("lrp", "integrated_gradients", "occlusion"):
+        with pytest.raises(ModelError, match=r"BertForSequenceClassification does not take images \[\d, 3, 8, 8\]"):
+            attribute(name, bert, image_inputs())
     with pytest.raises(ModelError, match="no timm VisionTransformer"):
-        attribute("lrp", bert, image_inputs())
+        attribute("rollout", bert, image_inputs())
     with pytest.raises(UnknownNameError, match="'lrp' explains images, not TextInputs: known for these: activation"):
         attribute("lrp", bert, text_inputs(bert))
     with pytest.raises(ModelError, match="Hugging Face"):
         attribute("saliency", model, text_inputs(bert))
-    with pytest.raises(InputError, match="inputs are Tensor: expected TextInputs or ImageInputs"):
+    with pytest.raises(InputError, match="inputs are Tensor: expected TextInputs, ImageInputs or WordInputs"):
         attribute("lrp", model, image_inputs().pixels)  # type: ignore[arg-type]
 
 

@@ -81,7 +81,7 @@ def _row(chunk: Chunk, maps: Tensor) -> Tensor:
 def _map(chunk: Chunk, embeddings: Tensor, layer: int) -> tuple[Tensor, Tensor]:
     """The attention map [R, H, L, L] of a layer and the explained number [R], in one forward."""
     chunk.backend.read_from(chunk.rows)  # said before anything runs: there may be no such position
-    with eager_attention(chunk.backend.model), _returned(chunk.backend.model), _attention_maps(chunk) as maps:
+    with eager_attention(chunk.backend.model, returned=True), _attention_maps(chunk) as maps:
         value = chunk.value(embeddings)
     if not maps:
         raise ModelError(
@@ -91,20 +91,6 @@ def _map(chunk: Chunk, embeddings: Tensor, layer: int) -> tuple[Tensor, Tensor]:
     if not -len(maps) <= layer < len(maps):
         raise InputError(f"layer {layer}: this model has attention layers 0 to {len(maps) - 1} (or -{len(maps)} to -1)")
     return maps[layer], value
-
-
-@contextmanager
-def _returned(model: Any) -> Iterator[None]:
-    """Inside, modules of a replica that return their maps only when asked (DeBERTa's, MPNet's) are asked."""
-    config: Any = getattr(model, "config", None)
-    before = getattr(config, "output_attentions", None)
-    if before is not None:
-        config.output_attentions = True
-    try:
-        yield
-    finally:
-        if before is not None:
-            config.output_attentions = before
 
 
 @contextmanager

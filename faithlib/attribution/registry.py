@@ -99,7 +99,7 @@ IMAGE_METHODS: dict[str, Method] = {
     **WORD_METHODS,
 }
 _BY_KIND = {"text": METHODS, "image": IMAGE_METHODS, "words": WORD_METHODS}
-_KIND_OF: dict[type, str] = {TextInputs: "text", ImageInputs: "image", WordInputs: "words"}
+KIND_OF: dict[type, str] = {TextInputs: "text", ImageInputs: "image", WordInputs: "words"}
 
 
 def methods(kind: str = "text") -> tuple[str, ...]:
@@ -270,9 +270,9 @@ def method_of(name: str, inputs: Inputs) -> Method:
     >>> method_of("lime", WordInputs.from_texts(["a good film"])).answers
     'features'
     """
-    if type(inputs) not in _KIND_OF:
+    if type(inputs) not in KIND_OF:
         raise InputError(f"inputs are {type(inputs).__name__}: expected TextInputs, ImageInputs or WordInputs")
-    own = _BY_KIND[_KIND_OF[type(inputs)]]
+    own = _BY_KIND[KIND_OF[type(inputs)]]
     if name in own:
         return own[name]
     if isinstance(inputs, WordInputs) and name in METHODS:

@@ -252,8 +252,10 @@ def undisturbed(model: nn.Module) -> Iterator[Any]:
 
 
 @contextmanager
-def eager_attention(model: Any) -> Iterator[None]:
+def eager_attention(model: Any, *, returned: bool = False) -> Iterator[None]:
     """A replica's attention in plain operations inside (fused kernels return no attention maps), as it was outside.
+
+    `returned`: modules that return their maps only when asked to (DeBERTa's, MPNet's) are asked.
 
     >>> from transformers import DistilBertConfig, DistilBertModel
     >>> model = DistilBertModel(DistilBertConfig(vocab_size=9, dim=4, n_layers=1, n_heads=1, hidden_dim=4))
@@ -261,12 +263,17 @@ def eager_attention(model: Any) -> Iterator[None]:
     ...     model.config._attn_implementation
     'eager'
     """
-    before = getattr(getattr(model, "config", None), "_attn_implementation", None)
-    if before in (None, "eager") or not hasattr(model, "set_attn_implementation"):
-        yield
-        return
-    model.set_attn_implementation("eager")
+    config: Any = getattr(model, "config", None)
+    before, asked = getattr(config, "_attn_implementation", None), getattr(config, "output_attentions", None)
+    switch = before not in (None, "eager") and hasattr(model, "set_attn_implementation")
     try:
+        if switch:
+            model.set_attn_implementation("eager")
+        if returned and asked is not None:
+            config.output_attentions = True
         yield
     finally:
-        model.set_attn_implementation(before)
+        if asked is not None:
+            config.output_attentions = asked
+        if switch:
+            model.set_attn_implementation(before)

@@ -135,9 +135,7 @@ _FAMILIES: dict[str, Family] = {
     "electra": _NARROW,
     "big_bird": replace(_ENCODER, prepare=_full_attention),
     "longformer": replace(_ENCODER, by_ids=True, window="attention_window", weighs=False),
-    "deberta-v2": replace(
-        _ENCODER, acts_on="the embedding output after LayerNorm, before relative positions", weighs=False
-    ),
+    "deberta-v2": Family("embeddings", "the embedding output after LayerNorm, before relative positions"),
     "modernbert": Family("embeddings", "token embeddings after LayerNorm, before rotary positions"),
     "xlnet": Family(
         "", "token embeddings, before relative positions and segments",

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from faithlib.backends.functions import ERASING
-from faithlib.errors import InputError, ModelError
+from faithlib.errors import FaithlibError, InputError, ModelError
 from faithlib.inputs import ImageInputs
 
 
@@ -70,7 +70,13 @@ class VisionBackend:
 
     def forward_pixels(self, pixels: Tensor) -> Tensor:
         """Logits [R, C] of pixels [R, C, H, W], in the model's own precision; gradients flow."""
-        answer = self.model(pixels.to(self.dtype))
+        try:
+            answer = self.model(pixels.to(self.dtype))
+        except (TypeError, ValueError, AssertionError) as error:
+            if isinstance(error, FaithlibError):
+                raise
+            told = f"{_name(self.model)} does not take images {list(pixels.shape)}: {error}"
+            raise ModelError(f"{told}; expected a classifier of pixels of this size") from error
         logits = torch.as_tensor(getattr(answer, "logits", answer), device=self.device)
         if logits.ndim != 2 or len(logits) != len(pixels):
             raise ModelError(

@@ -19,14 +19,14 @@ from tqdm.auto import tqdm
 
 from faithlib.attribution import Row, attribute, attribute_rows
 from faithlib.attribution.many import PREDICTED
-from faithlib.attribution.registry import method_of
+from faithlib.attribution.registry import KIND_OF, method_of
 from faithlib.attribution.target import target_classes
 from faithlib.backends import PromptClassifier
 from faithlib.backends.functions import Remembering
 from faithlib.catalogue import FAMILIES, METRICS
 from faithlib.errors import InputError, ModelError
 from faithlib.evaluation.measures import MEASURES, Asked, Options, alike, check_scores, families_of
-from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
+from faithlib.inputs import Inputs, TextInputs, WordInputs
 from faithlib.perturb import Perturber, costs
 
 DEFAULT_METHODS = {
@@ -209,8 +209,7 @@ def _named(
 ) -> dict[str, Row | Tensor]:
     """Rows and scores by name."""
     if methods is None:
-        kinds: dict[type, str] = {TextInputs: "text", ImageInputs: "image", WordInputs: "words"}
-        methods = DEFAULT_METHODS[kinds[type(inputs)]]
+        methods = DEFAULT_METHODS[KIND_OF[type(inputs)]]
     if isinstance(methods, str) or not methods:
         raise InputError(f"methods {methods!r}: expected at least one, as in ['saliency', 'lime']")
     if not isinstance(methods, Mapping):
