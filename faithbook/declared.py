@@ -9,10 +9,12 @@ for the cards of all checkpoints, ids of `data/sources.toml`, and files of the r
 
 from __future__ import annotations
 
+import functools
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import Any
 
 from faithbook.paths import root
 from faithlib.errors import InputError
@@ -20,6 +22,7 @@ from faithlib.errors import InputError
 CARDS = "cards"
 _declared: frozenset[str] | None = None
 _opened: set[str] = set()
+_listening: list[set[str]] = []  # what calls that are being remembered have asked so far
 
 
 def declare(names: Iterable[str] | None) -> None:
@@ -31,6 +34,8 @@ def declare(names: Iterable[str] | None) -> None:
 
 def ask(*names: str) -> None:
     """Take note that these are opened; InputError inside a run that has not declared one of them."""
+    for heard in _listening:
+        heard.update(names)
     if _declared is None:
         return
     for name in names:
@@ -40,6 +45,26 @@ def ask(*names: str) -> None:
                 f"`loads` of the notebook in notebooks/profiles.yaml; declared: {', '.join(_told()) or 'nothing'}"
             )
     _opened.update(names)
+
+
+def remembered(load: Callable[..., Any]) -> Callable[..., Any]:
+    """`functools.cache` for what opens something: an answer given again is asked for again, as if it were read."""
+    kept: dict[Hashable, tuple[Any, set[str]]] = {}
+
+    @functools.wraps(load)
+    def loaded(*which: Hashable) -> Any:
+        if which in kept:
+            ask(*sorted(kept[which][1]))
+        else:
+            _listening.append(set())
+            try:
+                found = load(*which)
+            finally:
+                heard = _listening.pop()
+            kept[which] = (found, heard)
+        return kept[which][0]
+
+    return loaded
 
 
 def opened() -> list[str]:

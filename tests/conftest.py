@@ -31,6 +31,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.skip(reason="no CUDA device on this machine"))
         if item.get_closest_marker("browser") and chromium() is None:
             item.add_marker(pytest.mark.skip(reason="no Chromium on this machine: pages are not checked in a browser"))
+        if "html" in getattr(item, "fixturenames", ()):  # the first of them builds the book in small
+            item.add_marker(pytest.mark.timeout(2400))
     items.sort(key=lambda item: 0 if item.get_closest_marker("book") else 1 if item.get_closest_marker("slow") else 2)
 
 

@@ -322,7 +322,11 @@ def settings(folder: Path, **values: object) -> None:
         (lambda f: (f / "config.json").unlink(), DataError, "config.json is missing"),
         (lambda f: (f / "config.json").write_text("{"), DataError, "cannot load .*JSONDecodeError"),
         (lambda f: (f / "model.safetensors").unlink(), DataError, "no .*safetensors"),
-        (lambda f: (f / "model.safetensors").write_bytes(b"no weights"), DataError, "cannot load"),
+        (
+            lambda f: (f / "model.safetensors").write_bytes(b"no weights"),
+            DataError,
+            "model.safetensors is missing, damaged",
+        ),
         (lambda f: settings(f, architecture="vit_of_nobody"), DataError, "cannot load"),
         (lambda f: settings(f, problem_type="multi_label_classification"), ModelError, "several labels at once"),
         (lambda f: text_model("bert", classes=1).save_pretrained(f), ModelError, "has 1 output"),

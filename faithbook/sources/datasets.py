@@ -9,11 +9,11 @@ import tarfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from faithbook.declared import ask
+from faithbook.declared import ask, remembered
 from faithbook.sources import home_assistant, nli_sets, planted, zhao_aletras_sets
 from faithbook.sources.files import data_folder, fetch, read_member, tar_member
 from faithbook.sources.splits import (
@@ -178,7 +178,7 @@ def _pick(data: Dataset, rows: Sequence[int]) -> Dataset:
     )
 
 
-@cache
+@remembered
 def _load_task(name: str) -> dict[str, Dataset]:
     task = _TASKS[name]
     items = list(without_duplicates(task.items()))

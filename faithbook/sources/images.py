@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 from torch import nn
 
-from faithbook.declared import ask
+from faithbook.declared import ask, remembered
 from faithbook.paths import checked_root
 from faithbook.sources import planted
 from faithbook.sources.files import data_folder, fetch, read_member
@@ -309,13 +309,13 @@ def _imagenet(split: str) -> Pictures:
 
 
 _SETS: dict[str, Callable[[str], Pictures]] = {
-    "fashion": cache(_fashion),
-    "mnist": cache(_mnist),
-    "animals": cache(_animals),
-    "planted": cache(_planted),
-    "planted-erased": cache(partial(_planted, copies="erased")),
-    "planted-misled": cache(partial(_planted, copies="misled")),
-    "cifar10": cache(
+    "fashion": remembered(_fashion),
+    "mnist": remembered(_mnist),
+    "animals": remembered(_animals),
+    "planted": remembered(_planted),
+    "planted-erased": remembered(partial(_planted, copies="erased")),
+    "planted-misled": remembered(partial(_planted, copies="misled")),
+    "cifar10": remembered(
         _cifar(
             "cifar10",
             1,
@@ -324,10 +324,10 @@ _SETS: dict[str, Callable[[str], Pictures]] = {
             "batches.meta.txt",
         )
     ),
-    "cifar100": cache(
+    "cifar100": remembered(
         _cifar(
             "cifar100", 2, "cifar-100-binary", {"train": ("train.bin",), "test": ("test.bin",)}, "fine_label_names.txt"
         )
     ),
-    "imagenet": cache(_imagenet),
+    "imagenet": remembered(_imagenet),
 }
