@@ -36,6 +36,7 @@ from faithlib.attribution.target import undisturbed
 from faithlib.backends import TextBackend
 from faithlib.inputs import TextInputs
 from faithlib.perturb import Perturber
+from faithlib.perturbations import Perturbation, Rows
 
 Clock = Callable[[], float]
 CLOCKS: dict[str, Clock] = {"wall": time.perf_counter, "cpu": time.process_time}
@@ -84,17 +85,17 @@ def alone(model: nn.Module, inputs: TextInputs) -> None:
 @contextmanager
 def lengths_of_erased() -> Iterator[list[NDArray[np.int64]]]:
     """The lengths of all rows that perturbers run inside."""
-    own, seen = Perturber._lengths, []
+    own, seen = Perturber._run, []
 
-    def noted(self: Perturber, ask: object, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        seen.append(own(self, ask, rows))  # type: ignore[arg-type]
-        return seen[-1]
+    def noted(self: Perturber, perturbation: Perturbation, rows: Rows, slots: NDArray[np.int64]) -> None:
+        seen.append(perturbation.lengths(rows))
+        own(self, perturbation, rows, slots)
 
-    Perturber._lengths = noted  # type: ignore[method-assign, assignment]
+    Perturber._run = noted  # type: ignore[method-assign]
     try:
         yield seen
     finally:
-        Perturber._lengths = own  # type: ignore[method-assign]
+        Perturber._run = own  # type: ignore[method-assign]
 
 
 def prices(model: nn.Module, clock: Clock) -> NDArray[np.float64]:
