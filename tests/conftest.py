@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 # Before torch is imported anywhere: tests run side by side at one thread each, and nothing may look outside.
@@ -50,9 +51,11 @@ def html() -> Path:
 
 
 @pytest.fixture(autouse=True)
-def outside_a_run() -> None:
+def outside_a_run() -> Iterator[None]:
     """No test finds itself in a run that another began and did not end."""
     declare(None)
+    yield
+    declare(None)  # before fixtures of a whole module, which come ahead of this one
 
 
 @pytest.fixture
