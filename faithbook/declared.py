@@ -64,6 +64,7 @@ def remembered(load: Callable[..., Any]) -> Callable[..., Any]:
             kept[which] = (found, heard)
         return kept[which][0]
 
+    loaded.cache_clear = kept.clear  # type: ignore[attr-defined]
     return loaded
 
 

@@ -365,7 +365,7 @@ def test_refusals_say_what_came_and_what_was_expected():
         Perturber(text_model().train(), inputs)
     with pytest.raises(ModelError, match="Linear"):
         Perturber(torch.nn.Linear(2, 2).eval(), inputs)
-    with pytest.raises(ModelError, match="VisionTransformer"):
+    with pytest.raises(ModelError, match="BertForSequenceClassification does not take images"):
         Perturber(model, image_inputs())
 
 
