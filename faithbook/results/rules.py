@@ -14,7 +14,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.stats
@@ -82,27 +82,39 @@ def k_of(
 
     Raises InputError for no part or a k that is not among 1 to m.
     """
-    m = len(parts)
-    if not m:
-        raise InputError("a claim without parts: nothing to judge")
-    needed = _how_many(k, m)
-    fewest = min(part.clusters for part in parts)
+    m = _counted(parts)
+    needed, fewest = _how_many(k, m), min(part.clusters for part in parts)
     if fewest < FEWEST_CLUSTERS:
-        return Decision(UNTESTABLE, 0, m, why=f"{fewest} independent inputs, fewer than {FEWEST_CLUSTERS}")
-    up = np.sort([test(part, d) for part in parts])
-    down = np.sort([test(-part, -d) for part in parts])
+        return _too_few(fewest, m)
+    found = _conjunction([test(part, d) for part in parts], [test(-part, -d) for part in parts], needed, fewest)
+    if margin is not None and all(_around(part.interval(), d).inside(margin) for part in parts):
+        return replace(found, answer=LEVEL, why=f"every interval lies within {margin:g} of {d:g}")
+    return found
+
+
+def _conjunction(yes: Sequence[float], no: Sequence[float], needed: int, clusters: int) -> Decision:
+    """Partial conjunction of the parts' p-values of either side: whether `needed` of them are so."""
+    m, up, down = len(yes), np.sort(yes), np.sort(no)
     p_yes = min(1.0, float((m - needed + 1) * up[needed - 1]))
     p_no = min(1.0, float(needed * down[m - needed]))
     passed = int((up <= ALPHA).sum())
-    if margin is not None and all(_around(part.interval(), d).inside(margin) for part in parts):
-        return Decision(LEVEL, passed, m, p_yes, p_no, f"every interval lies within {margin:g} of {d:g}")
     if p_yes <= ALPHA:
         return Decision(YES, passed, m, p_yes, p_no)
-    if p_no <= ALPHA and (m == 1 or fewest >= FEWEST_FOR_SEVERAL_NO):
+    if p_no <= ALPHA and (m == 1 or clusters >= FEWEST_FOR_SEVERAL_NO):
         return Decision(NO, passed, m, p_yes, p_no)
     if m * up[0] <= ALPHA and m * down[0] <= ALPHA:
         return Decision(PARTLY, passed, m, p_yes, p_no, "some parts are clearly above and others clearly below")
     return Decision(INCONCLUSIVE, passed, m, p_yes, p_no)
+
+
+def _counted(parts: Sequence[object]) -> int:
+    if not len(parts):
+        raise InputError("a claim without parts: nothing to judge")
+    return len(parts)
+
+
+def _too_few(clusters: int, m: int) -> Decision:
+    return Decision(UNTESTABLE, 0, m, why=f"{clusters} independent inputs, fewer than {FEWEST_CLUSTERS}")
 
 
 def _how_many(k: int | str, m: int) -> int:
@@ -120,22 +132,31 @@ def _around(interval: Interval95, d: float) -> Interval95:
     return Interval95(interval.estimate - d, interval.low - d, interval.high - d)
 
 
-def at_least(quantity: Quantity, margin: float, *, test: TestOf = by_t) -> Decision:
-    """Is the quantity not worse than zero by more than `margin` (non-inferiority)? Fewer inputs give fewer yes."""
-    return above(quantity, -_positive(margin), test=test)
+def at_least(
+    parts: Quantity | Sequence[Quantity], margin: float, *, k: int | str = "all", test: TestOf = by_t
+) -> Decision:
+    """Are `k` of the parts not worse than zero by more than `margin` (non-inferiority)? Fewer inputs give fewer yes."""
+    return k_of([parts] if isinstance(parts, Quantity) else parts, k, -_positive(margin), test=test)
 
 
-def equal(quantity: Quantity, margin: float, *, test: TestOf = by_t) -> Decision:
-    """Is the quantity within `margin` of zero (two one-sided tests)? No where its interval lies outside."""
-    margin = _positive(margin)
-    if quantity.clusters < FEWEST_CLUSTERS:
-        return Decision(UNTESTABLE, 0, 1, why=f"{quantity.clusters} independent inputs, fewer than {FEWEST_CLUSTERS}")
-    p_yes = max(test(quantity, -margin), test(-quantity, -margin))
-    p_no = min(1.0, 2 * min(test(quantity, margin), test(-quantity, margin)))
-    interval = quantity.interval()
-    outside = interval.low > margin or interval.high < -margin
-    answer = YES if p_yes <= ALPHA else NO if outside else INCONCLUSIVE
-    return Decision(answer, int(p_yes <= ALPHA), 1, p_yes, p_no, f"margin {margin:g}")
+def equal(
+    parts: Quantity | Sequence[Quantity], margin: float, *, k: int | str = "all", test: TestOf = by_t
+) -> Decision:
+    """Are `k` of the parts within `margin` of zero (two one-sided tests each)?
+
+    No where the interval of the one part lies outside; of several parts by their p-values of lying outside.
+    """
+    margin, several = _positive(margin), [parts] if isinstance(parts, Quantity) else list(parts)
+    m = _counted(several)
+    needed, fewest = _how_many(k, m), min(part.clusters for part in several)
+    if fewest < FEWEST_CLUSTERS:
+        return _too_few(fewest, m)
+    inside = [max(test(part, -margin), test(-part, -margin)) for part in several]
+    outside = [min(test(part, margin), test(-part, margin)) for part in several]
+    if m == 1:
+        interval = several[0].interval()
+        outside = outside if interval.low > margin or interval.high < -margin else [1.0]
+    return replace(_conjunction(inside, outside, needed, fewest), why=f"margin {margin:g}")
 
 
 def _positive(margin: float) -> float:
@@ -167,29 +188,61 @@ def order(
     (aggregations of one method); at least 40 distinct permutations are needed. `repeats_agree`: whether the paper's own
     repeats of the order agree with one another; where they do not, there is no order to reproduce.
     """
-    theirs = np.asarray(published, dtype=float)
-    if len(theirs) != len(items):
-        raise InputError(f"{len(items)} items and {len(theirs)} published values: expected as many")
+    return orders([(items, published, blocks)], repeats_agree=repeats_agree, seed=seed)
+
+
+def orders(
+    several: Sequence[tuple[Sequence[Quantity], ArrayLike, Sequence[object] | None]],
+    k: int | str = "all",
+    *,
+    repeats_agree: bool | None = None,
+    seed: int = 0,
+) -> Decision:
+    """Are `k` of several orders, each as `order` takes it, the published ones? By partial conjunction."""
+    m = _counted(several)
+    needed = _how_many(k, m)
+    for items, published, _ in several:
+        if len(items) != np.size(published):
+            raise InputError(f"{len(items)} items and {np.size(published)} published values: expected as many")
     if repeats_agree is False:
-        return Decision(NO_ORDER, 0, 1, why="the paper's own repeats of it do not agree")
-    clusters = min(item.clusters for item in items)
-    if clusters < FEWEST_CLUSTERS:
-        return Decision(UNTESTABLE, 0, 1, why=f"{clusters} independent inputs, fewer than {FEWEST_CLUSTERS}")
+        return Decision(NO_ORDER, 0, m, why="the paper's own repeats of it do not agree")
+    fewest = min(item.clusters for items, _, _ in several for item in items)
+    if fewest < FEWEST_CLUSTERS:
+        return _too_few(fewest, m)
+    found = [_ordered(*one, seed) for one in several]
+    if (ways := min(one.permutations for one in found)) < FEWEST_PERMUTATIONS:
+        return Decision(UNTESTABLE, 0, m, why=f"{ways} permutations, fewer than {FEWEST_PERMUTATIONS}")
+    yes = [one.p_above if one.low > 0 else 1.0 for one in found]
+    no = [one.p_below if one.high < 0 else 1.0 for one in found]
+    ceiling = "" if repeats_agree else "; how well the paper's own repeats agree is unknown"
+    told = "; ".join(f"tau {one.tau:.2f} [{one.low:.2f}, {one.high:.2f}]" for one in found)
+    return replace(_conjunction(yes, no, needed, fewest), why=f"{told}, {ways} permutations{ceiling}")
+
+
+@dataclass(frozen=True)
+class _Ordered:
+    """Kendall's tau-b of an order with the published one, its interval, and how rare it is among permutations."""
+
+    tau: float
+    low: float
+    high: float
+    p_above: float
+    p_below: float
+    permutations: int
+
+
+def _ordered(items: Sequence[Quantity], published: ArrayLike, blocks: Sequence[object] | None, seed: int) -> _Ordered:
+    theirs = np.asarray(published, dtype=float)
     places = _permutations(list(range(len(items))) if blocks is None else list(blocks), seed)
-    if len(places) < FEWEST_PERMUTATIONS:
-        return Decision(UNTESTABLE, 0, 1, why=f"{len(places)} permutations, fewer than {FEWEST_PERMUTATIONS}")
     ours = np.array([item.point for item in items])
     tau = float(tau_b(ours, theirs))
     by_chance = tau_b(ours[places], theirs)
-    p_yes, p_no = float((by_chance >= tau - 1e-12).mean()), float((by_chance <= tau + 1e-12).mean())
+    above, below = float((by_chance >= tau - 1e-12).mean()), float((by_chance <= tau + 1e-12).mean())
     drawn = tau_b(np.stack([item.draws for item in items], axis=1), theirs)
     low, high = np.nanquantile(drawn, [ALPHA, 1 - ALPHA])
-    widen = outward(clusters)
+    widen = outward(min(item.clusters for item in items))
     low, high = tau - widen * max(0.0, tau - low), tau + widen * max(0.0, high - tau)
-    answer = YES if p_yes <= ALPHA and low > 0 else NO if p_no <= ALPHA and high < 0 else INCONCLUSIVE
-    ceiling = "" if repeats_agree else "; how well the paper's own repeats agree is unknown"
-    why = f"tau {tau:.2f} [{max(-1.0, low):.2f}, {min(1.0, high):.2f}], {len(places)} permutations{ceiling}"
-    return Decision(answer, int(answer == YES), 1, p_yes, p_no, why)
+    return _Ordered(tau, max(-1.0, float(low)), min(1.0, float(high)), above, below, len(places))
 
 
 def _permutations(blocks: list[object], seed: int) -> NDArray[np.int64]:
