@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 import pandas as pd
@@ -105,7 +106,7 @@ def test_undefined_values_stay_out_and_cells_keep_their_own_n() -> None:
 
 
 def test_intervals_are_wider_than_percentiles_and_stay_in_their_range() -> None:
-    values = (noise(12) > -1).astype(float)
+    values = np.where(noise(12) > -1, 1.0, 0.25)
     frame = pd.DataFrame({"id": range(12), "m": "a", "value": values})
     share = Cells.of(frame, over=["m"], unit="id", bounds=(0, 1), n_resamples=RESAMPLES).mean()
     low, high = np.quantile(share.draws, [0.025, 0.975])
@@ -137,6 +138,69 @@ def test_bad_frames_and_labels_are_refused() -> None:
         _ = cells.mean() - other.mean()
     with pytest.raises(InputError, match="ratio to a quantity that is zero"):
         _ = cells.mean() / 0.0
+
+
+@pytest.mark.parametrize("n", [10, 24])
+def test_one_share_has_wilsons_interval_and_the_exact_binomial_test(n: int) -> None:
+    """All right in ten of ten says nothing of a share above .95, which six of ten such samples show."""
+    whole = one(np.ones(n))
+    assert whole.p_above(0.95) == pytest.approx(0.95**n)
+    assert whole.p_above(0.5) == pytest.approx(0.5**n)
+    assert whole.interval() == wilson(n, n)
+    assert (whole - 0.95).p_above() == pytest.approx(0.95**n)
+    some = one((np.arange(n) % 4 > 0).astype(float))
+    share, counted = some.point, effective_n(np.arange(n) % 4 > 0, range(n))
+    for limit in (0.3, 0.7, 0.9):
+        exact = scipy.stats.binomtest(round(share * n), n, limit, alternative="greater").pvalue
+        assert some.p_above(limit) == pytest.approx(exact, abs=0.03)
+        assert (-some).p_above(-limit) == some.p_below(limit)
+        assert (some - limit).p_above() == pytest.approx(some.p_above(limit))
+    shown, turned = some.interval(), (-some).interval()
+    assert shown.low == pytest.approx(wilson(round(share * n), n, effective=counted).low)
+    assert (turned.low, turned.high) == pytest.approx((-shown.high, -shown.low))
+
+
+def test_what_is_no_single_share_has_none() -> None:
+    cells = world({"a": np.ones(12), "b": np.zeros(12)})
+    a, b = cells.mean(method="a"), cells.mean(method="b")
+    assert a.share is not None and b.share is not None
+    for other in (a - b, a * 2.0, abs(a), cells.mean(), one(np.full(12, 0.5))):
+        assert other.share is None
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.sampled_from([0.0, 0.25, 1.0]), min_size=10, max_size=30), st.sampled_from([(0, 1), (-1, 2)]))
+def test_intervals_lie_in_their_range_and_what_spreads_or_ends_there_has_a_width(
+    values: list[float], bounds: tuple[float, float]
+) -> None:
+    frame = pd.DataFrame({"id": range(len(values)), "m": "a", "value": values})
+    mean = Cells.of(frame, over=["m"], unit="id", bounds=bounds, n_resamples=199).mean()
+    for quantity in (mean, -mean, mean - 0.5, abs(mean), mean * 2.0, mean - mean * 0.5):
+        low, high = quantity.bounds
+        shown = quantity.interval()
+        assert low <= shown.low <= shown.estimate <= shown.high <= high
+    if set(values) in ({0.0}, {1.0}, {0.0, 1.0}):
+        assert mean.interval().low < mean.interval().high
+
+
+@given(st.integers(1, 200), st.data())
+def test_wilson_never_has_zero_width_and_holds_the_share(n: int, data: st.DataObject) -> None:
+    successes = data.draw(st.integers(0, n))
+    shown = wilson(successes, n, effective=data.draw(st.floats(1, n)))
+    assert 0 <= shown.low < shown.high <= 1
+    assert shown.low - 1e-12 <= successes / n <= shown.high + 1e-12
+
+
+def test_a_difference_of_shares_knows_its_range() -> None:
+    frame = pd.concat(
+        pd.DataFrame({"id": range(12), "m": name, "value": value}) for name, value in (("a", 1.0), ("b", 0.0))
+    )
+    cells = Cells.of(frame, over=["m"], unit="id", bounds=(0, 1), n_resamples=99)
+    gap = cells.mean(m="a") - cells.mean(m="b")
+    assert gap.bounds == (-1, 1)
+    assert -1 < gap.interval().low < gap.interval().high == 1
+    assert gap.p_above(0) == 0.5**12
+    assert gap.p_above(0.9) == pytest.approx(0.95**12)
 
 
 @pytest.mark.parametrize("n", [5, 10, 40])
@@ -274,6 +338,42 @@ def test_permutations_move_blocks_of_equal_size_only() -> None:
     many = rules._permutations(list(range(9)), 0)
     assert len(many) == 10_000
     assert many[0].tolist() == list(range(9))
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.integers(1, 3), min_size=1, max_size=5))
+def test_there_are_as_many_permutations_as_ways_to_order_blocks_of_a_size(sizes: list[int]) -> None:
+    blocks = [name for name, size in enumerate(sizes) for _ in range(size)]
+    found = rules._permutations(list(blocks), 0)
+    assert len(found) == np.prod([math.factorial(sizes.count(size)) for size in set(sizes)])
+    assert len({tuple(way) for way in found}) == len(found)
+    assert all(sorted(way) == list(range(len(blocks))) for way in found.tolist())
+
+
+def test_several_orders() -> None:
+    published = [5.0, 4.0, 3.0, 2.0, 1.0]
+    ours = list(items([2.5, 2.0, 1.5, 1.0, 0.5]).values())
+    right, wrong = (ours, published, None), (ours, published[::-1], None)
+    assert rules.orders([right, right], "all").answer == rules.YES
+    assert rules.orders([wrong, wrong], "all").answer == rules.NO
+    assert rules.orders([right, wrong], 1).answer == rules.YES
+    assert rules.orders([right, wrong], "all").answer == rules.NO
+    one_of_two = rules.orders([right, wrong], "all")
+    assert (one_of_two.passed, one_of_two.parts) == (1, 2)
+    assert rules.orders([right], repeats_agree=True).why == rules.order(ours, published, repeats_agree=True).why
+
+
+def test_at_least_and_equal_of_several_parts() -> None:
+    near, worse, better = (0.1 * noise(60, seed=i) + mean for i, mean in enumerate((0.0, -0.3, 0.3)))
+    cells = world({"near": near, "worse": worse, "better": better})
+    part = {name: cells.mean(method=name) for name in ("near", "worse", "better")}
+    assert rules.at_least([part["near"], part["better"]], 0.05).answer == rules.YES
+    assert rules.at_least([part["near"], part["worse"]], 0.05).answer == rules.NO
+    assert rules.at_least([part["near"], part["worse"]], 0.05, k=1).answer == rules.YES
+    assert rules.equal([part["near"], part["near"]], 0.05).answer == rules.YES
+    assert rules.equal([part["near"], part["better"]], 0.05).answer == rules.NO
+    assert rules.equal([part["near"], part["better"]], 0.05, k=1).answer == rules.YES
+    assert rules.equal(parts(0.0, 0.0, n=30), 0.05).answer == rules.INCONCLUSIVE
 
 
 def test_trend() -> None:

@@ -14,7 +14,10 @@ the smallest cell: a plain percentile interval covers 88 to 91 of 100 at n = 10.
 *p-values*, one-sided. The larger of two: Student's t of the quantity over its standard error, and the studentised
 bootstrap. The first reaches the small values that a claim of many parts asks for, the second sees skew.
 
-Shape letters: U units, C cells, K clusters, R draws.
+*One share* (the mean of a cell that holds nothing but 0 and 1) has Wilson's interval and the exact binomial p-value,
+with as many independent values as its clusters are worth.
+
+Shape letters: U units, C cells, K clusters, R draws, M quantities.
 """
 
 from __future__ import annotations
@@ -25,8 +28,9 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
+import scipy.special
 import scipy.stats
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from faithbook.results.resampling import drawn_counts
 from faithlib.errors import InputError, unknown
@@ -38,6 +42,7 @@ FEWEST_CLUSTERS = 10
 
 _LEVEL = 0.975
 _Z = float(scipy.stats.norm.ppf(_LEVEL))
+_NOTHING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -52,17 +57,18 @@ class Drawn:
         """Clusters drawn with replacement, from each stratum as many as it has."""
         return cls(drawn_counts(stratum, n_resamples, seed), stratum)
 
-    def variance(self, influence: Array) -> float:
-        """The variance of a sum over clusters, from what each adds to it [K]: strata apart, n / (n - 1) in each."""
-        return sum(
-            len(own) / (len(own) - 1) * float(((own - own.mean()) ** 2).sum())
-            for one in np.unique(self.stratum)
-            if len(own := influence[self.stratum == one]) > 1
-        )
+    def variance(self, influence: Array) -> Array:
+        """The variance of sums over clusters, from what each adds to them [K, ...]: strata apart, times n / (n - 1)."""
+        found = np.zeros(influence.shape[1:])
+        for one in np.unique(self.stratum):
+            own = influence[self.stratum == one]
+            if len(own) > 1:
+                found = found + len(own) / (len(own) - 1) * ((own - own.mean(0)) ** 2).sum(0)
+        return found
 
     def variances(self, influence: Array) -> Array:
-        """The same of every draw, [R]."""
-        found = np.zeros(len(self.counts))
+        """The same of every draw, [R, ...]."""
+        found = np.zeros((len(self.counts), *influence.shape[1:]))
         for one in np.unique(self.stratum):
             own = self.stratum == one
             n, counts, values = own.sum(), self.counts[:, own], influence[own]
@@ -86,12 +92,33 @@ class Interval95:
 
 
 @dataclass(frozen=True)
+class Share:
+    """That a quantity is a share of 0/1 values, for `n` independent ones: sign * share + offset, the sign 1 or -1."""
+
+    n: float
+    sign: int = 1
+    offset: float = 0.0
+
+    def p_above(self, point: float, threshold: float) -> float:
+        """The exact binomial p-value of "not above the threshold"."""
+        share, limit = self.sign * (point - self.offset), self.sign * (threshold - self.offset)
+        return p_share(share, limit, self.n) if self.sign > 0 else p_share(1 - share, 1 - limit, self.n)
+
+    def interval(self, point: float) -> Interval95:
+        """Wilson's interval."""
+        found = _wilson(self.sign * (point - self.offset), self.n)
+        low, high = sorted(self.sign * end + self.offset for end in (found.low, found.high))
+        return Interval95(point, low, high)
+
+
+@dataclass(frozen=True)
 class Quantity:
     """A number made of cell means, with what is needed to say how uncertain it is.
 
     - `point`: its value on the units that were measured; `draws` [R]: on every resample.
     - `influence` [K]: what each cluster adds to its deviation, to first order; they sum to about zero.
     - `clusters`, `n`: clusters and units in the smallest cell it rests on; `bounds`: the range it cannot leave.
+    - `share`: set where it is one share of 0/1 values.
 
     Sums, differences, products, ratios and absolute values of quantities of the same `Cells` are quantities.
     """
@@ -103,6 +130,7 @@ class Quantity:
     clusters: int
     n: int
     bounds: tuple[float, float] = (-np.inf, np.inf)
+    share: Share | None = None
 
     # ------------------------------------------------------------------------------------------------- arithmetic
     def _with(self, other: Quantity | float, do: Callable[[Any, Any], Any], slopes: tuple[float, float]) -> Quantity:
@@ -113,7 +141,8 @@ class Quantity:
                 point=do(self.point, other),
                 draws=do(self.draws, other),
                 influence=slopes[0] * self.influence,
-                bounds=(-np.inf, np.inf),
+                bounds=_range(do, self.bounds, (other, other)),
+                share=None,
             )
         if other.drawn is not self.drawn:
             raise InputError("quantities of different cells have no common draws: make both from one Cells")
@@ -126,13 +155,17 @@ class Quantity:
             self.drawn,
             min(self.clusters, other.clusters),
             min(self.n, other.n),
+            _range(do, self.bounds, other.bounds),
         )
 
     def __add__(self, other: Quantity | float) -> Quantity:
-        return self._with(other, lambda a, b: a + b, (1.0, 1.0))
+        found = self._with(other, lambda a, b: a + b, (1.0, 1.0))
+        if self.share is None or isinstance(other, Quantity):
+            return found
+        return replace(found, share=replace(self.share, offset=self.share.offset + other))
 
     def __sub__(self, other: Quantity | float) -> Quantity:
-        return self._with(other, lambda a, b: a - b, (1.0, -1.0))
+        return self._with(other, lambda a, b: a - b, (1.0, -1.0)) if isinstance(other, Quantity) else self + -other
 
     def __mul__(self, other: Quantity | float) -> Quantity:
         by = other.point if isinstance(other, Quantity) else other
@@ -142,20 +175,25 @@ class Quantity:
         by = other.point if isinstance(other, Quantity) else float(other)
         if by == 0:
             raise InputError("a ratio to a quantity that is zero: there is no such number")
-        return self._with(other, lambda a, b: a / b, (1 / by, -self.point / by**2))
+        found = self._with(other, lambda a, b: a / b, (1 / by, -self.point / by**2))
+        return replace(found, bounds=(-np.inf, np.inf)) if isinstance(other, Quantity) else found
 
     def __abs__(self) -> Quantity:
+        low, high = self.bounds
         return replace(
             self,
             point=abs(self.point),
             draws=np.abs(self.draws),
             influence=np.sign(self.point) * self.influence,
-            bounds=(0.0, np.inf),
+            bounds=(0.0, max(abs(low), abs(high))),
+            share=None,
         )
 
     def __neg__(self) -> Quantity:
         low, high = self.bounds
-        return replace(self, point=-self.point, draws=-self.draws, influence=-self.influence, bounds=(-high, -low))
+        share = self.share and replace(self.share, sign=-self.share.sign, offset=-self.share.offset)
+        turned = replace(self, point=-self.point, draws=-self.draws, influence=-self.influence, bounds=(-high, -low))
+        return replace(turned, share=share)
 
     # ------------------------------------------------------------------------------------------------ uncertainty
     @property
@@ -163,29 +201,45 @@ class Quantity:
         """Of the quantity, from the clusters' influences."""
         return float(np.sqrt(self.drawn.variance(self.influence)))
 
+    @property
+    def _still(self) -> bool:
+        """Whether every cluster says the same, but for rounding."""
+        return self.standard_error <= _NOTHING * max(1.0, abs(self.point))
+
     def interval(self) -> Interval95:
-        """The 95 % percentile interval, its ends moved outward and cut to the range."""
+        """The 95 % percentile interval, its ends moved outward and cut to the range; of one share, Wilson's.
+
+        A quantity that lies at an end of its range on every cluster has the width that Wilson gives such a share.
+        """
+        if self.share is not None:
+            return self.share.interval(self.point)
+        least, most = self.bounds
+        if self._still and np.isfinite(least + most) and (self.point <= least or self.point >= most):
+            reach = (most - least) * (1 - _wilson(1.0, self.clusters).low)
+            return Interval95(self.point, max(least, self.point - reach), min(most, self.point + reach))
         low, high = np.nanquantile(self.draws, [1 - _LEVEL, _LEVEL])
-        widen = outward(self.clusters)
-        return Interval95(
-            self.point,
-            max(self.bounds[0], self.point - widen * max(0.0, self.point - low)),
-            min(self.bounds[1], self.point + widen * max(0.0, high - self.point)),
-        )
+        low, high = moved_outward(np.array(self.point), low, high, self.clusters)
+        return Interval95(self.point, max(least, float(low)), min(most, float(high)))
 
     def p_above(self, threshold: float = 0.0) -> float:
         """One-sided p-value of "not above the threshold": small where the quantity is clearly above it, in (0, 1].
 
         Where every cluster says the same there is no spread to test with; then the p-value is the binomial one of so
-        many on one side, 2^-n.
+        many on one side: s^-n, s the largest share that a quantity within its range, and not above the threshold, can
+        have there, at least one half.
         """
-        distance, error = self.point - threshold, self.standard_error
-        nothing = 1e-12 * max(1.0, abs(self.point))
-        if error <= nothing:
-            return 0.5**self.clusters if distance > nothing else 1.0
-        statistic = distance / error
-        by_t = float(scipy.stats.t.sf(statistic, self.clusters - 1)) if self.clusters > 1 else 1.0
-        return max(by_t, self._studentised(statistic))
+        if self.share is not None:
+            return self.share.p_above(self.point, threshold)
+        distance = self.point - threshold
+        if self._still:
+            return (
+                self._share_there(threshold) ** self.clusters
+                if distance > _NOTHING * max(1.0, abs(self.point))
+                else 1.0
+            )
+        statistic = np.array([distance / self.standard_error])
+        drawn = pivots((self.draws - self.point)[:, None], self.influence[:, None], self.drawn)
+        return float(p_values(statistic, drawn, self.clusters)[0])
 
     def p_below(self, threshold: float = 0.0) -> float:
         """One-sided p-value of "not below the threshold", in (0, 1]."""
@@ -197,18 +251,67 @@ class Quantity:
         Exact for deviations that are symmetric about the threshold; in (0, 1].
         """
         deviations = self.influence + (self.point - threshold) / len(self.influence)
-        signs = np.random.default_rng(seed).choice([-1.0, 1.0], size=(n_resamples, len(deviations)))
-        reached = signs @ deviations >= deviations.sum() - 1e-12
-        return float((1 + reached.sum()) / (1 + n_resamples))
+        return float(p_sign_flips(deviations[:, None], n_resamples=n_resamples, seed=seed)[0])
 
-    def _studentised(self, statistic: float) -> float:
-        """How often the quantity's own draws lie as far above it, in standard errors of the draw."""
-        errors = np.sqrt(self.drawn.variances(self.influence))
-        away = self.draws - self.point
-        with np.errstate(divide="ignore", invalid="ignore"):
-            drawn = np.where(errors > 0, away / errors, np.where(away > 0, np.inf, np.where(away < 0, -np.inf, 0.0)))
-        drawn = drawn[~np.isnan(drawn)]
-        return float((1 + (drawn >= statistic).sum()) / (1 + len(drawn)))
+    def _share_there(self, threshold: float) -> float:
+        """Which share of values can lie where all of them do, were the mean at the threshold."""
+        least = self.bounds[0]
+        if not np.isfinite(least) or self.point <= least:
+            return 0.5
+        return max(0.5, (threshold - least) / (self.point - least))
+
+
+def _range(
+    do: Callable[[Any, Any], Any], first: tuple[float, float], second: tuple[float, float]
+) -> tuple[float, float]:
+    """The range of a sum, difference or product of two numbers, from theirs; unlimited where one of them is."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        corners = [do(np.float64(a), np.float64(b)) for a in first for b in second]
+    return (float(min(corners)), float(max(corners))) if np.isfinite(corners).all() else (-np.inf, np.inf)
+
+
+# ------------------------------------------------------------------------------------ p-values of many at once, [M]
+def pivots(away: Array, influence: Array, drawn: Drawn) -> Array:
+    """How far draws lie from their quantity (`away` [R, M]), in standard errors of the draw, [R, M]."""
+    errors = np.sqrt(drawn.variances(influence))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(errors > 0, away / errors, np.where(away > 0, np.inf, np.where(away < 0, -np.inf, 0.0)))
+
+
+def p_values(statistic: Array, drawn: Array, clusters: int) -> Array:
+    """One-sided p-values [M] of statistics [M]: the larger of Student's t and the share of pivots [R, M] as large."""
+    if clusters < 2:
+        return np.ones_like(statistic)
+    reached = ((drawn >= statistic) & ~np.isnan(drawn)).sum(0)
+    by_draws = (1 + reached) / (1 + (~np.isnan(drawn)).sum(0))
+    return np.asarray(np.maximum(scipy.stats.t.sf(statistic, clusters - 1), by_draws))
+
+
+def p_sign_flips(deviations: Array, *, n_resamples: int, seed: int) -> Array:
+    """How often sums of deviations [K, M] are as large when clusters change sign at random, [M] in (0, 1]."""
+    signs = np.random.default_rng(seed).choice([-1.0, 1.0], size=(n_resamples, len(deviations)))
+    reached = signs @ deviations >= deviations.sum(0) - 1e-12
+    return np.asarray((1 + reached.sum(0)) / (1 + n_resamples))
+
+
+def p_share(share: float, threshold: float, n: float) -> float:
+    """The binomial p-value of "the share is not above the threshold", exact for whole n.
+
+    >>> round(p_share(1.0, 0.5, 6), 6), p_share(0.0, 0.5, 6)
+    (0.015625, 1.0)
+    """
+    if threshold >= 1 or share * n <= _NOTHING:
+        return 1.0
+    if threshold <= 0:
+        return float(np.finfo(float).tiny)
+    successes = share * n
+    return float(scipy.special.betainc(successes, n - successes + 1, threshold))
+
+
+def moved_outward(estimate: Array, low: Array, high: Array, clusters: int) -> tuple[Array, Array]:
+    """Percentiles of draws, each moved away from the estimate by the factor of `outward`."""
+    widen = outward(clusters)
+    return estimate - widen * np.maximum(0.0, estimate - low), estimate + widen * np.maximum(0.0, high - estimate)
 
 
 def outward(clusters: int) -> float:
@@ -293,7 +396,12 @@ class Cells:
             draws = ((self.drawn.counts @ total) / (self.drawn.counts @ count)).mean(axis=1)
         influence = ((total - count * means) / count.sum(0)).mean(axis=1)
         clusters, n = int((count > 0).sum(0).min()), int(there.sum(0).min())
-        return Quantity(float(means.mean()), draws, influence, self.drawn, clusters, n, self.bounds)
+        share = self._share(values[there[:, 0], 0], there[:, 0]) if values.shape[1] == 1 else None
+        return Quantity(float(means.mean()), draws, influence, self.drawn, clusters, n, self.bounds, share)
+
+    def _share(self, values: Array, there: NDArray[np.bool_]) -> Share | None:
+        """Where the values of one cell are all 0 or 1, for how many independent ones they count."""
+        return Share(effective_n(values, self.cluster[there])) if np.isin(values, (0.0, 1.0)).all() else None
 
     def _by_cluster(self, values: Array) -> Array:
         """Sums over the units of each cluster, [K, C]."""
@@ -311,20 +419,23 @@ def wilson(successes: int, n: int, *, effective: float | None = None) -> Interva
     """
     if not 0 <= successes <= n or n < 1:
         raise InputError(f"{successes} of {n}: expected 0 <= successes <= n, n at least 1")
-    size, share = n if effective is None else min(effective, n), successes / n
+    return _wilson(successes / n, n if effective is None else min(effective, n))
+
+
+def _wilson(share: float, size: float) -> Interval95:
     middle = (share + _Z**2 / (2 * size)) / (1 + _Z**2 / size)
-    half = _Z / (1 + _Z**2 / size) * np.sqrt(share * (1 - share) / size + _Z**2 / (4 * size**2))
+    half = _Z / (1 + _Z**2 / size) * np.sqrt(max(0.0, share * (1 - share)) / size + _Z**2 / (4 * size**2))
     return Interval95(share, max(0.0, float(middle - half)), min(1.0, float(middle + half)))
 
 
-def effective_n(values: Sequence[float], cluster: Sequence[object]) -> float:
+def effective_n(values: ArrayLike, cluster: ArrayLike) -> float:
     """As how many independent values clustered 0/1 values count: p (1 - p) over the variance of their mean; at most
     the number of clusters, and that number where all values are equal.
 
     >>> effective_n([0, 1, 0, 1], ["a", "a", "b", "b"])
     2.0
     """
-    frame = pd.DataFrame({"value": np.asarray(values, dtype=float), "cluster": list(cluster)})
+    frame = pd.DataFrame({"value": np.asarray(values, dtype=float), "cluster": np.asarray(cluster)})
     share, groups = frame["value"].mean(), frame.groupby("cluster", sort=False)["value"]
     deviations = (groups.sum() - share * groups.size()).to_numpy() / len(frame)
     k = len(deviations)

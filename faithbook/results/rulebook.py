@@ -24,6 +24,7 @@ import datetime
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import pandas as pd
 from numpy.typing import ArrayLike
@@ -49,6 +50,9 @@ _TESTED = ("above", "k_of", "at_least", "equal", "leader")
 DATA_SETS = ("sst", "ag", "evinf", "multirc", "cifar10", "cifar100", "imagenet", "xnli", "esnli", "exnli")
 MODELS = ("mbert", "xlmr")
 LANGUAGES = ("ar", "bg", "de", "el", "en", "es", "fr", "hi", "ru", "sw", "th", "tr", "ur", "vi", "zh")
+
+_Value = TypeVar("_Value", bound=Any)
+"""A quantity, or one beside what the paper prints for it: whatever has sums and differences."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +134,7 @@ def same_facts(names: Collection[str]) -> dict[str, str]:
     return {name: other if (other := rule(name).same_as) in names else name for name in names}
 
 
-def contrasts(items: Mapping[str, Quantity], leads: str, *, where: str = "") -> dict[str, Quantity]:
+def contrasts(items: Mapping[str, _Value], leads: str, *, where: str = "") -> dict[str, _Value]:
     """The item that leads less each of its rivals, by name; `where` tells settings apart.
 
     Raises UnknownNameError for a leader that is not among the items, InputError where it has no rival.
@@ -143,7 +147,7 @@ def contrasts(items: Mapping[str, Quantity], leads: str, *, where: str = "") -> 
     return {f"{leads} less {name}{told}": items[leads] - other for name, other in items.items() if name != leads}
 
 
-def not_worse(name: str, quantity: Quantity) -> Quantity:
+def not_worse(name: str, quantity: _Value) -> _Value:
     """A part of a claim that has to be above the threshold, for a quantity that need only be not worse than zero by
     more than the margin: the exceptions that a claim names ("but for saliency").
 
@@ -152,7 +156,8 @@ def not_worse(name: str, quantity: Quantity) -> Quantity:
     found = rule(name)
     if found.margin is None:
         raise DataError(f"the rule of {name} has no margin: nothing says how much worse is not worse")
-    return quantity + (found.threshold + found.margin)
+    worse: _Value = quantity + (found.threshold + found.margin)
+    return worse
 
 
 def judge(
@@ -164,24 +169,18 @@ def judge(
     y: ArrayLike | None = None,
     ours: ArrayLike | None = None,
     published: Sequence[str] | None = None,
-    bases: Mapping[str, Quantity] | None = None,
     have: Collection[str] | None = None,
 ) -> Decision:
     """What the rule of an id says; see the head of this module for what it has to be given.
 
     `have`: the data sets, models and languages of the run; where the rule `needs` one that is not among them, the
-    decision is "not testable". `bases`: what a claim of so many times something takes its multiples of; where one is
-    not clearly above zero, there are none, and the decision is "not testable" too.
-
-    Raises InputError where what the rule is about was not given.
+    decision is "not testable". Raises InputError where what the rule is about was not given.
     """
     found = rule(name)
     if found.rule == "fixed":
         return Decision(found.fixed, 0, 1)
     if found.needs and (lacking := _lacking(found, have)):
         return Decision(rules.UNTESTABLE, 0, 1, why=f"about {', '.join(lacking)}")
-    if low := [says for says, base in (bases or {}).items() if rules.above(base).answer != rules.YES]:
-        return Decision(rules.UNTESTABLE, 0, 1, why=f"not clearly above zero: {', '.join(low)}")
     if found.rule == "order":
         if not orders:
             raise _lacks(found, "orders")
