@@ -471,7 +471,8 @@ def test_the_scoreboard_lists_everything_with_its_paper() -> None:
     assert sorted(board.id) == sorted(all_known())
     assert sorted(board[board.paper == STUDY].id) == sorted(known(STUDY))
     assert (board.verdict == claims.HOLDS).all()
-    assert list(board.columns) == ["id", "paper", "kind", "verdict", "n", "page", "note"]
+    assert list(board.columns) == ["id", "paper", "kind", *scoreboard.FIELDS]
+    assert set(board.evidence) == {"stand-ins"}
     assert set(board.kind) == {"table", "figure", "claim", "question"}
 
 

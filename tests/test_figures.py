@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 
-from faithbook.results import claims, figures, page, tables
+from faithbook.results import evidence, figures, page, tables
 from faithbook.results.labels import label
 from faithlib.errors import InputError
 
@@ -242,7 +242,7 @@ def test_tokens_scores_and_rationale_must_agree(tokens, scores, rationale):
 
 
 # ---------------------------------------------------------------------------------------------------------- verdicts
-@pytest.mark.parametrize("verdict", claims.VERDICTS)
+@pytest.mark.parametrize("verdict", evidence.DECISIONS)
 def test_a_badge_says_its_verdict_in_words(verdict):
     made = page.badge(verdict)
     assert made == f'<span class="verdict verdict-{verdict.replace(" ", "-")}">{verdict}</span>'
@@ -251,7 +251,7 @@ def test_a_badge_says_its_verdict_in_words(verdict):
 
 def test_every_verdict_has_a_style():
     css = (Path(__file__).parents[1] / "book" / "_static" / "book.css").read_text(encoding="utf-8")
-    for verdict in claims.VERDICTS:
+    for verdict in evidence.DECISIONS:
         assert f".verdict-{verdict.replace(' ', '-')}" in css
 
 

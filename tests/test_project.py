@@ -129,7 +129,7 @@ def test_every_notebook_has_a_kernel_and_an_end() -> None:
         assert "name: python3" in text.split("# ---", 2)[1], path
         if path.parent.name != "train":
             assert re.search(rf'start_run\(\s*"{path.stem}"', text), path
-            assert text.rstrip().endswith("run.finish()"), path
+            assert text.rstrip().endswith(("run.finish()", "page.finish()")), path
 
 
 def test_library_does_not_import_notebooks_or_tests() -> None:

@@ -114,7 +114,8 @@ def page(job: Job) -> bytes:
         if {"parameters", "injected-parameters"} & set(tags):
             tags = [*tags, "remove-cell"]
         elif not any(tag.startswith(("hide-", "remove-", "show-input")) for tag in tags):
-            bare = cell.source.startswith("run.") and "\n" not in cell.source  # bookkeeping, of no use to a reader
+            # Bookkeeping, of no use to a reader.
+            bare = cell.source.startswith(("run.", "page.")) and "\n" not in cell.source
             tags = [*tags, ("remove-input" if bare else "hide-input") if cell.outputs else "remove-cell"]
         cell.metadata["tags"] = tags
         for output in cell.outputs:

@@ -14,7 +14,6 @@ from faithlib.errors import InputError
 MATCH, HOLDS, FAILS, INCONCLUSIVE = "match", "holds", "fails", "inconclusive"
 NOT_RUN, NOT_RECOMPUTABLE = "not run", "not recomputable"
 FEWEST_UNITS = 10
-VERDICTS = (MATCH, HOLDS, FAILS, INCONCLUSIVE, NOT_RUN, NOT_RECOMPUTABLE)
 
 
 def verdict(interval: Interval, *, above: float = 0.0) -> str:

@@ -314,6 +314,34 @@ def moved_outward(estimate: Array, low: Array, high: Array, clusters: int) -> tu
     return estimate - widen * np.maximum(0.0, estimate - low), estimate + widen * np.maximum(0.0, high - estimate)
 
 
+def combined(function: Callable[[Array], Array], of: Sequence[Quantity]) -> Quantity:
+    """A smooth function of several quantities of the same `Cells`: it maps values [..., P] to [...].
+
+    What each cluster adds follows from the function's slopes at the points, taken by a small step either way. Raises
+    InputError for no quantities or for some that have no common draws.
+
+    >>> drawn = Drawn(np.ones((1, 2)), np.zeros(2, dtype=np.int64))
+    >>> one, two = (Quantity(p, np.array([p]), np.zeros(2), drawn, 2, 2) for p in (1.0, 3.0))
+    >>> combined(lambda values: values.std(axis=-1), [one, two]).point
+    1.0
+    """
+    if not of:
+        raise InputError("no quantities to combine")
+    if any(one.drawn is not of[0].drawn for one in of):
+        raise InputError("quantities of different cells have no common draws: make all from one Cells")
+    points = np.array([one.point for one in of])
+    steps = np.diag(1e-6 * np.maximum(1.0, np.abs(points)))
+    slopes = (function(points + steps) - function(points - steps)) / (2 * np.diag(steps))
+    return Quantity(
+        float(function(points)),
+        np.asarray(function(np.stack([one.draws for one in of], axis=-1))),
+        slopes @ np.stack([one.influence for one in of]),
+        of[0].drawn,
+        min(one.clusters for one in of),
+        min(one.n for one in of),
+    )
+
+
 def outward(clusters: int) -> float:
     """How much wider than its percentiles an interval of n clusters has to be: t(n - 1) / z * sqrt(n / (n - 1)).
 

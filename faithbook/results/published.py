@@ -26,6 +26,12 @@ def table(name: str) -> pd.DataFrame:
     return frame
 
 
+def beside(name: str) -> pd.DataFrame:
+    """A table of ours that lies in `data/` and says something of the papers' (materials, pages), all as text."""
+    ask(f"data/{name}.csv")
+    return pd.read_csv(root() / "data" / f"{name}.csv", dtype=str, keep_default_na=False)
+
+
 def index(kind: str, paper: str | None = None) -> pd.DataFrame:
     """The papers' "tables", "figures" or "claims", of one paper or all; or the "questions" of our own."""
     if kind not in KINDS:

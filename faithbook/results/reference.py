@@ -16,7 +16,7 @@ from faithbook.engine.profiles import shareable, table
 from faithbook.engine.run import has_reference, load
 from faithbook.engine.units import UNITS
 from faithbook.paths import reference_dir
-from faithbook.results.scoreboard import to_judge
+from faithbook.results.scoreboard import FIELDS, filled, to_judge
 from faithlib.errors import DataError, unknown
 
 LARGEST = 20_000_000  # bytes; the repository carries every version of the reference for ever
@@ -91,8 +91,9 @@ def judged_again(board: bytes, verdicts: pd.DataFrame, places: pd.DataFrame) -> 
     there was none; the rest stays. `places` has id, paper and kind of what is new.
     """
     rows = pd.read_csv(io.BytesIO(board), keep_default_na=False, dtype=str).set_index("id")
-    new = verdicts.set_index("id")[["verdict", "n", "page", "note"]]
-    new = new.assign(n=new["n"].astype("Int64").astype(str).replace("<NA>", ""))
+    new = filled(verdicts).set_index("id")[list(FIELDS)]
+    new = new.astype(str).replace("<NA>", "")
+    rows = rows.reindex(columns=[*rows.columns, *(name for name in FIELDS if name not in rows.columns)], fill_value="")
     rows.update(new)
     added = places[places["id"].isin(new.index.difference(rows.index))].set_index("id")
     return pd.concat([rows, added.join(new)]).reset_index().to_csv(index=False, lineterminator="\n").encode()

@@ -8,25 +8,41 @@ from dataclasses import asdict, dataclass
 import pandas as pd
 
 from faithbook.engine.run import Run
-from faithbook.results.claims import VERDICTS
+from faithbook.results.evidence import DECISIONS, GROUNDS, STAND_INS
 from faithbook.results.published import KINDS, index
 from faithlib.errors import DataError, unknown
+
+FIELDS = ("verdict", "n", "page", "note", "evidence", "same_as", "post_hoc", "passed", "parts", "here")
+"""Columns of the board beside id, paper and kind."""
 
 
 @dataclass(frozen=True)
 class Entry:
     """One line of the scoreboard: an id of the published tables, figures or claims or of our questions, and how it
-    fared."""
+    fared.
+
+    `evidence`: the ground of the verdict; `same_as`: the id whose fact it repeats; `post_hoc`: whether its rule was
+    fixed after a first run was seen; `passed` of `parts`: parts that say yes on their own; `here`: what the present run
+    says, where another speaks.
+    """
 
     id: str
     verdict: str
     page: str
     n: int | None = None
     note: str = ""
+    evidence: str = STAND_INS
+    same_as: str = ""
+    post_hoc: bool = False
+    passed: int | None = None
+    parts: int | None = None
+    here: str = ""
 
     def __post_init__(self) -> None:
-        if self.verdict not in VERDICTS:
-            raise unknown("verdict", self.verdict, VERDICTS)
+        if self.verdict not in DECISIONS:
+            raise unknown("verdict", self.verdict, DECISIONS)
+        if self.evidence not in GROUNDS:
+            raise unknown("evidence", self.evidence, GROUNDS)
 
 
 def entries(rows: Iterable[Entry]) -> pd.DataFrame:
@@ -47,7 +63,7 @@ def to_judge() -> pd.DataFrame:
 
 def board(verdicts: pd.DataFrame) -> pd.DataFrame:
     """Every table, figure and claim of the four papers and every question of our own with its verdict: id, paper, kind,
-    verdict, n, page, note.
+    and the fields of an `Entry`. Reports that name no ground rest on stand-ins.
 
     Raises DataError where one lacks a verdict, or an id is unknown or judged twice.
     """
@@ -58,7 +74,23 @@ def board(verdicts: pd.DataFrame) -> pd.DataFrame:
         raise DataError(f"more than one verdict on: {', '.join(twice)}")
     if missing := sorted(set(known.id) - set(verdicts.id)):
         raise DataError(f"no verdict on: {', '.join(missing)}")
-    board = known.merge(verdicts, on="id", how="left")
-    board["n"] = board["n"].astype("Int64")
-    board[["page", "note"]] = board[["page", "note"]].fillna("")
-    return board[["id", "paper", "kind", "verdict", "n", "page", "note"]].reset_index(drop=True)
+    board = known.merge(filled(verdicts), on="id", how="left")
+    return board[["id", "paper", "kind", *FIELDS]]
+
+
+def filled(verdicts: pd.DataFrame) -> pd.DataFrame:
+    """Verdicts with every field of an `Entry`, its default where a report left it out."""
+    texts = {"note": "", "evidence": STAND_INS, "same_as": "", "here": "", "post_hoc": False}
+    found = verdicts.reindex(columns=["id", *FIELDS])
+    found = found.astype({"n": "Int64", "passed": "Int64", "parts": "Int64"})
+    return found.fillna({"page": "", **texts}).astype({"post_hoc": bool})
+
+
+def distinct(board: pd.DataFrame) -> pd.DataFrame:
+    """The rows of a board that are facts of their own: what says `same_as` of a row that is there is left out.
+
+    >>> rows = pd.DataFrame({"id": ["a", "b"], "same_as": ["", "a"]})
+    >>> distinct(rows)["id"].tolist()
+    ['a']
+    """
+    return board[~board["same_as"].isin(set(board["id"]))]

@@ -22,7 +22,7 @@ from IPython.display import Markdown
 
 from faithbook.engine.profiles import find_profile
 from faithbook.engine.run import has_reference, load, start_run
-from faithbook.results import claims, figures, page, published, scoreboard
+from faithbook.results import evidence, figures, page, published, scoreboard
 
 run = start_run("scoreboard", profile=profile)
 figures.theme()
@@ -34,12 +34,20 @@ PAPERS = {
     published.OUR_OWN: "Our own questions (all together)",
 }
 COLOURS = {
-    claims.MATCH: "#009E73",
-    claims.HOLDS: "#56B4E9",
-    claims.FAILS: "#D55E00",
-    claims.INCONCLUSIVE: "#F0E442",
-    claims.NOT_RUN: "#CCCCCC",
-    claims.NOT_RECOMPUTABLE: "#888888",
+    evidence.MATCH: "#009E73",
+    evidence.HOLDS: "#56B4E9",
+    evidence.CARRIES_OVER: "#A6D8F0",
+    evidence.SET_UP: "#DDDDDD",
+    evidence.LEVEL: "#F7F0A0",
+    evidence.PARTLY: "#E69F00",
+    evidence.INCONCLUSIVE: "#F0E442",
+    evidence.DOES_NOT: "#F2B48C",
+    evidence.FAILS: "#D55E00",
+    evidence.DIFFERS: "#CC79A7",
+    evidence.UNTESTABLE: "#BBBBBB",
+    evidence.NO_ORDER: "#AAAAAA",
+    evidence.NOT_RECOMPUTABLE: "#888888",
+    evidence.NOT_RUN: "#CCCCCC",
 }
 board = scoreboard.board(load("verdicts", profile))
 run.save(board, "scoreboard", format="csv")
@@ -47,13 +55,15 @@ reference = {}
 if has_reference("scoreboard"):
     reference = load("scoreboard", reference=True).set_index("id").verdict
 counts = board.groupby(["paper", "verdict"]).size().unstack(fill_value=0)
-counts = counts.reindex(index=list(PAPERS), columns=claims.VERDICTS, fill_value=0)
+counts = counts.reindex(index=list(PAPERS), columns=evidence.DECISIONS, fill_value=0)
 
 # %%
-words = ", ".join(f"{page.badge(word)} {number}" for word, number in board.verdict.value_counts().items())
+facts = scoreboard.distinct(board)
+words = ", ".join(f"{page.badge(word)} {number}" for word, number in facts.verdict.value_counts().items())
 summary = (
     f"Profile `{profile}`: {find_profile(profile).about}\n\n"
-    f"Of {len(board)} tables, figures and claims of the four papers and questions of our own: {words}."
+    f"Of {len(board)} tables, figures and claims of the four papers and questions of our own, {len(board) - len(facts)} "
+    f"repeat another; of the {len(facts)} that do not: {words}."
 )
 # The landing page includes this file: the same words, and how each claim fared.
 told = board[board.kind == "claim"].merge(published.index("claims")[["id", "claim"]], on="id")
@@ -66,7 +76,7 @@ Markdown(summary)
 fig, ax = plt.subplots(figsize=(8, 0.7 * len(counts) + 1.3))
 left = 0 * counts.sum(axis=1)
 places = range(len(counts))[::-1]
-for verdict in claims.VERDICTS:
+for verdict in evidence.DECISIONS:
     if counts[verdict].any():
         bars = ax.barh(places, counts[verdict], left=left, color=COLOURS[verdict], edgecolor="white", label=verdict)
         ax.bar_label(bars, [str(n) if n else "" for n in counts[verdict]], label_type="center", color="black")
@@ -91,14 +101,17 @@ figures.save(
 # %%
 def listing(rows):
     """The verdicts of one paper as a table with links to the pages (text of a MyST table: no bar may stay bare)."""
-    lines = ["| what | verdict | n | why | reference | page |", "| --- | --- | --- | --- | --- | --- |"]
+    lines = [
+        "| what | verdict | evidence | n | why | reference | page |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
     titles = {kind: published.index(kind).set_index("id") for kind in published.KINDS}
     for r in rows.itertuples():
         known = titles[f"{r.kind}s"].loc[r.id]
         title = known[{"table": "title", "figure": "shows", "claim": "claim", "question": "question"}[r.kind]]
         seen = f"{{doc}}`see <{r.page.removeprefix('executed/')}>`" if r.page else ""
         n, earlier = "" if pd.isna(r.n) else str(r.n), page.badge(reference[r.id]) if r.id in reference else ""
-        cells = (f"`{r.id}` {title}", page.badge(r.verdict), n, r.note, earlier, seen)
+        cells = (f"`{r.id}` {title}", page.badge(r.verdict), r.evidence, n, r.note, earlier, seen)
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines)
 

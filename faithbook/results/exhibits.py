@@ -1,0 +1,204 @@
+"""What a page shows of numbers: the paper's tables with ours in the same cells, and plots of claims.
+
+A cell reads `.82 (.40)`: ours, and the published value in brackets. Its sign says how they lie to one another (colour
+says it again): `≈` the published value is within the 95 % interval of ours, `↑` ours is above it, `↓` below.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from IPython.display import Markdown
+
+from faithbook.results import figures
+from faithbook.results.figures import PUBLISHED, REFERENCE
+from faithbook.results.labels import label
+from faithbook.results.page import Folder, write
+from faithbook.results.paired import Paired
+from faithlib.errors import InputError
+
+MOST_ROWS = 20
+"""A table with more rows is folded."""
+
+CellOf = Callable[[Mapping[str, str]], Paired | None]
+"""From a row of a published table to what we have for it, None where there is nothing."""
+
+_SIGNS = {"agrees": "≈", "higher": "↑", "lower": "↓"}
+
+
+def short(x: float, digits: int = 2) -> str:
+    """A number as the papers print it, without the zero before the point.
+
+    >>> short(0.824), short(-0.3), short(1.5), short(float("nan"))
+    ('.82', '-.30', '1.50', '–')
+    """
+    if math.isnan(x):
+        return "–"
+    text = f"{x:.{digits}f}"
+    if float(text) == 0:
+        text = text.lstrip("-")
+    return text.replace("0.", ".", 1) if abs(float(text)) < 1 and digits else text
+
+
+def cell(pair: Paired | None, digits: int = 2) -> str:
+    """One cell as inline HTML: ours, the published value in brackets, the sign; the interval on hover."""
+    if pair is None:
+        return "–"
+    interval = pair.ours.interval()
+    said = f"95 % interval {short(interval.low, digits + 1)} to {short(interval.high, digits + 1)}, n = {pair.ours.n}"
+    if pair.here is not None:
+        here = pair.here.interval()
+        estimate, low, high = (short(x, digits + 1) for x in (here.estimate, here.low, here.high))
+        said += f"; your run {estimate}, {low} to {high}"
+    found = short(interval.estimate, digits)
+    if math.isnan(pair.published):
+        return f'<span class="cell" title="{html.escape(said)}">{found}</span>'
+    side = "lower" if interval.high < pair.published else "higher" if interval.low > pair.published else "agrees"
+    return (
+        f'<span class="cell cell-{side}" title="{html.escape(said)}">{found} '
+        f"({short(pair.published, digits)}) {_SIGNS[side]}</span>"
+    )
+
+
+def long_form(rows: Sequence[tuple[Mapping[str, str], Paired]]) -> pd.DataFrame:
+    """The cells of a table one below the other: their labels, published, estimate with its interval, n, the run's."""
+    found = []
+    for labels, pair in rows:
+        interval = pair.ours.interval()
+        row: dict[str, Any] = {**labels, "published": pair.published, "estimate": interval.estimate}
+        row |= {"low": interval.low, "high": interval.high, "n": pair.ours.n, "clusters": pair.ours.clusters}
+        if pair.here is not None:
+            here = pair.here.interval()
+            row |= {"here": here.estimate, "here_low": here.low, "here_high": here.high}
+        found.append(row)
+    return pd.DataFrame(found)
+
+
+def grid(
+    printed: pd.DataFrame,
+    of: CellOf,
+    *,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    digits: int = 2,
+    words: Mapping[str, str] | None = None,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """A published table in its own rows and columns with ours in its cells; and its cells in long form.
+
+    `printed`: its rows in the order of the paper; `rows`, `columns`: which of its columns are the labels of either;
+    `words`: names for labels that `labels` does not have. Raises InputError where two rows are one cell, or where we
+    have none of the cells.
+    """
+    if printed.duplicated([*rows, *columns]).any():
+        raise InputError(f"rows {', '.join(rows)} and columns {', '.join(columns)} do not tell all cells apart")
+    named = _namer(words or {})
+    shown: dict[tuple[str, ...], dict[str, str]] = {}
+    smallest: dict[tuple[str, ...], int] = {}
+    long: list[tuple[Mapping[str, str], Paired]] = []
+    for row in printed.to_dict("records"):
+        labels = {str(key): str(value) for key, value in row.items()}
+        pair = of(labels)
+        across = tuple(named(labels[name]) for name in rows)
+        down = ", ".join(named(labels[name]) for name in columns)
+        shown.setdefault(across, {})[down] = cell(pair, digits)
+        if pair is not None:
+            long.append(({name: labels[name] for name in (*rows, *columns)}, pair))
+            smallest[across] = min(smallest.get(across, pair.ours.n), pair.ours.n)
+    if not long:
+        raise InputError("we have none of the cells of this table")
+    heads = [named(name) for name in rows]
+    wide = pd.DataFrame(
+        [
+            {**dict(zip(heads, across, strict=True)), **cells, "n": str(smallest.get(across, "–"))}
+            for across, cells in shown.items()
+        ]
+    )
+    order = [*heads, *dict.fromkeys(down for cells in shown.values() for down in cells), "n"]
+    return wide[order].fillna("–"), long_form(long)
+
+
+def _namer(words: Mapping[str, str]) -> Callable[[str], str]:
+    def named(name: str) -> str:
+        return words[name] if name in words else label(name).replace("_", " ")
+
+    return named
+
+
+def markdown_table(frame: pd.DataFrame, name: str, caption: str) -> str:
+    """A numbered table of MyST text; folded where it has more than 20 rows."""
+    head = "| " + " | ".join(map(str, frame.columns)) + " |"
+    rule = "| " + " | ".join("---" for _ in frame.columns) + " |"
+    lines = ["| " + " | ".join(str(x).replace("|", "\\|") for x in row) + " |" for row in frame.itertuples(index=False)]
+    told = f":::{{table}} {caption}\n:name: {name.replace('_', '-')}\n\n" + "\n".join([head, rule, *lines]) + "\n:::"
+    return folded(told, len(frame))
+
+
+def folded(text: str, rows: int) -> str:
+    """A table's text, in a box that opens where it has more than 20 rows."""
+    if rows <= MOST_ROWS:
+        return text
+    return f"::::{{admonition}} All {rows} rows\n:class: dropdown note\n\n{text}\n::::"
+
+
+def slim_line(run: Folder, notebook: str, *names: str) -> str:
+    """The line under an exhibit: code, data, picture, provenance."""
+    by_ending = {name.rpartition(".")[2]: f"<{run.link(name)}>`" for name in names}
+    links = [f"{{download}}`code <{notebook}.ipynb>`"]
+    links += [f"{{download}}`data {place}" for ending, place in by_ending.items() if ending == "csv"]
+    links += [f"{{download}}`{ending} {place}" for ending, place in by_ending.items() if ending != "csv"]
+    links.append(f"{{ref}}`provenance <provenance-{notebook.replace('_', '-')}>`")
+    return f'<span class="exhibit-line">{" · ".join(links)}</span>'
+
+
+def save_table(run: Folder, notebook: str, name: str, wide: pd.DataFrame, long: pd.DataFrame, caption: str) -> Markdown:
+    """Write a table's long form in full precision and show the table with its line."""
+    write(run.path(f"{name}.csv"), long.to_csv(index=False, lineterminator="\n").encode())
+    return Markdown(f"{markdown_table(wide, name, caption)}\n\n{slim_line(run, notebook, f'{name}.csv')}")
+
+
+# --------------------------------------------------------------------------------------------------------------- plots
+def claims_plot(rows: pd.DataFrame, titles: Mapping[str, str], *, thresholds: Mapping[str, float]) -> Any:
+    """Published against ours, one panel a claim and one line a part, with intervals.
+
+    `rows` has the columns of `judged.COLUMNS`; `titles`: what stands over a claim's panel. Grey: the present run, where
+    the reference speaks; the pale bar: where a replication of the published value falls in 95 of 100.
+    """
+    panels = [(name, rows[rows["claim"] == name]) for name in dict.fromkeys(rows["claim"])]
+    heights = [len(part) + 1 for _, part in panels]
+    fig, axes = plt.subplots(
+        len(panels), 1, figsize=(8.5, 0.34 * sum(heights) + 0.9), squeeze=False, height_ratios=heights
+    )
+    for ax, (name, part) in zip(axes[:, 0], panels, strict=True):
+        places = np.arange(len(part))[::-1]
+        ax.axvline(thresholds.get(name, 0.0), color="#666666", ls=":", lw=1)
+        ax.hlines(places, part["predicted_low"], part["predicted_high"], color=PUBLISHED, lw=8, alpha=0.25, zorder=1)
+        if part["here"].notna().any():
+            here = ("here", "here_low", "here_high")
+            figures.dots(ax, part, places - 0.22, columns=here, colour=REFERENCE, width=1.2, ms=3.5, label="your run")
+        figures.dots(ax, part, places, columns=("ours", "low", "high"), label="ours, 95 % interval")
+        ax.plot(part["published"], places, "D", mfc="white", mec=PUBLISHED, mew=1.8, label="published", zorder=4)
+        ax.set_yticks(places, part["part"])
+        ax.set_ylim(-0.6, len(part) - 0.4)
+        ax.set_title(titles.get(name, name), loc="left", fontsize="small")
+    handles, names = axes[0, 0].get_legend_handles_labels()
+    fig.legend(handles, names, loc="outside upper center", ncols=len(handles), fontsize="small")
+    return fig
+
+
+def spoken(rows: pd.DataFrame, titles: Mapping[str, str]) -> str:
+    """What a plot of claims shows, for those who do not see it: every part's published value and ours."""
+    told = []
+    for name in dict.fromkeys(rows["claim"]):
+        parts = [
+            f"{row['part']}: published {short(row['published'])}, ours {short(row['ours'])} "
+            f"({short(row['low'])} to {short(row['high'])})"
+            for row in rows[rows["claim"] == name].to_dict("records")
+        ]
+        told.append(f"{titles.get(name, name)}. {'; '.join(parts)}.")
+    return f"Dot plot, one panel a claim, published beside ours with 95 % intervals. {' '.join(told)}"

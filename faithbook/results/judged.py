@@ -1,0 +1,345 @@
+"""Claims as data, judged: every part published and ours, the rule's decision, and what it says in words.
+
+A claim is, by the rule that the rule book has for its id,
+
+- a mapping from the words of a part to a `Paired` quantity that the claim says is above the threshold;
+- an `Ordered` (or several): items whose order the paper prints;
+- an `Along`: two values a unit that are said to rise together;
+- a mapping from names to a `Printed`: the same number worked out twice;
+- a `Provided`: parts that ask for something to be clearly above zero first;
+- `None` where the rule book has the decision.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from faithbook.results import evidence, published, rulebook, rules
+from faithbook.results.estimates import Interval95, Quantity
+from faithbook.results.paired import Paired
+from faithbook.results.rank_tests import tau_b
+from faithbook.results.rulebook import Rule
+from faithlib.errors import InputError
+
+COLUMNS = (
+    *("claim", "part", "published", "ours", "low", "high", "n", "clusters", "p", "answer"),
+    *("here", "here_low", "here_high", "predicted_low", "predicted_high", "detectable", "needed"),
+)
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """Items by name whose order the paper prints; `blocks`: which of them change places together (see `rules`)."""
+
+    items: Mapping[str, Paired]
+    blocks: Mapping[str, object] | None = None
+    name: str = "Kendall's tau with the printed order"
+
+
+@dataclass(frozen=True)
+class Along:
+    """Units by name (languages, tasks), each with the two values that are said to rise together."""
+
+    x: Mapping[str, Paired]
+    y: Mapping[str, Paired]
+    name: str = "correlation"
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A number of ours that should be the printed one, as text with all its digits.
+
+    `evidence`: what ours rests on; a number worked out again from the paper's own needs no other ground.
+    """
+
+    ours: float
+    published: str
+    evidence: str = evidence.AUTHORS
+
+
+@dataclass(frozen=True)
+class Provided:
+    """Parts that mean something only where some quantities are clearly above zero: a multiple of zero is none.
+
+    `bases`: those quantities by name. Where one is not above zero (p <= .025), the claim is not testable here.
+    """
+
+    parts: Mapping[str, Paired]
+    bases: Mapping[str, Paired]
+
+
+Parts = Mapping[str, Paired]
+Claim = Parts | Provided | Ordered | Sequence[Ordered] | Along | Mapping[str, Printed] | None
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One claim with its decision: `here`, that of the present run where another speaks; `rows`, its parts as data."""
+
+    id: str
+    rule: Rule
+    decision: rules.Decision
+    here: rules.Decision | None
+    evidence: str
+    rows: pd.DataFrame = field(repr=False)
+    aside: str = ""
+
+    @property
+    def word(self) -> str:
+        """The decision in words, on its ground."""
+        return evidence.worded(self.decision.answer, self.evidence, same=self.rule.rule == "same")
+
+    @property
+    def here_word(self) -> str:
+        """The present run's decision in words, "" where the run itself speaks."""
+        if self.here is None:
+            return ""
+        return evidence.worded(self.here.answer, self.evidence, same=self.rule.rule == "same")
+
+    @property
+    def n(self) -> int | None:
+        """Inputs in the smallest cell that the claim rests on."""
+        counted = self.rows["n"].dropna()
+        return int(counted.min()) if len(counted) else None
+
+    @property
+    def note(self) -> str:
+        """What was found, in words made from the numbers."""
+        return "; ".join(
+            filter(None, [*_found(self), _printed(self), _undecided(self), *_disagreeing(self), self.aside])
+        )
+
+
+def judge(name: str, claim: Claim, *, have: Collection[str], aside: str = "") -> Judged:
+    """The claim of an id by its rule, ours and (where another run speaks) the present run's.
+
+    `have`: the data sets, models and languages that are there; `aside`: a sentence to add to the note. Raises
+    UnknownNameError for an id without a rule, InputError where the claim is not what its rule is about.
+    """
+    rule = rulebook.rule(name)
+    ground = evidence.weakest(_grounds(claim)) if claim else _ground_of(name)
+    decision = _decided(rule, claim, have, lambda one: one.ours)
+    reply = None
+    if any(one.here is not None for one in _pairs(claim)):
+        whole = all(one.here is not None for one in _pairs(claim))
+        reply = _decided(rule, claim, have, _here) if whole else rules.Decision(rules.UNTESTABLE, 0, 1)
+    return Judged(name, rule, decision, reply, ground, _rows(rule, claim), aside)
+
+
+def _here(pair: Paired) -> Quantity:
+    if pair.here is None:
+        raise InputError("the present run has no such cell")
+    return pair.here
+
+
+def _decided(rule: Rule, claim: Claim, have: Collection[str], of: Callable[[Paired], Quantity]) -> rules.Decision:
+    """What the rule says of one side of the claim: `of` takes ours or the present run's."""
+    if not claim:
+        return rulebook.judge(rule.id, have=have)
+    if isinstance(claim, Provided):
+        unsure = [name for name, base in claim.bases.items() if of(base).p_above() > rules.ALPHA]
+        if unsure:
+            why = f"{' and '.join(unsure)} {'is' if len(unsure) == 1 else 'are'} not clearly above zero"
+            return rules.Decision(rules.UNTESTABLE, 0, len(claim.parts), why=why)
+        return _decided(rule, claim.parts, have, of)
+    if isinstance(claim, Along):
+        x, y = ([of(pair).point for pair in side.values()] for side in (claim.x, claim.y))
+        return rulebook.judge(rule.id, x=x, y=y, have=have)
+    if isinstance(claim, Mapping):
+        if numbers := _numbers(claim):
+            ours, theirs = [one.ours for one in numbers], [one.published for one in numbers]
+            return rulebook.judge(rule.id, ours=ours, published=theirs, have=have)
+        parts = {part: of(pair) for part, pair in claim.items() if isinstance(pair, Paired)}
+        return rulebook.judge(rule.id, parts, have=have)
+    orders = [
+        rulebook.Order(
+            {item: of(pair) for item, pair in one.items.items()},
+            {item: pair.published for item, pair in one.items.items()},
+            one.blocks,
+        )
+        for one in _orders(claim)
+    ]
+    return rulebook.judge(rule.id, orders=orders, have=have)
+
+
+def _orders(claim: Ordered | Sequence[Ordered]) -> list[Ordered]:
+    return [claim] if isinstance(claim, Ordered) else list(claim)
+
+
+def _pairs(claim: Claim) -> list[Paired]:
+    """All quantities of a claim."""
+    if not claim:
+        return []
+    if isinstance(claim, Provided):
+        return [*claim.parts.values(), *claim.bases.values()]
+    if isinstance(claim, Along):
+        return [*claim.x.values(), *claim.y.values()]
+    if isinstance(claim, Mapping):
+        return [one for one in claim.values() if isinstance(one, Paired)]
+    return [pair for one in _orders(claim) for pair in one.items.values()]
+
+
+def _numbers(claim: Claim) -> list[Printed]:
+    """All numbers of a claim that are worked out twice."""
+    return [one for one in claim.values() if isinstance(one, Printed)] if isinstance(claim, Mapping) else []
+
+
+def _grounds(claim: Claim) -> list[str]:
+    return [*(one.evidence for one in _numbers(claim)), *(pair.evidence for pair in _pairs(claim))]
+
+
+def _ground_of(name: str) -> str:
+    """The ground of what nothing was measured for: nobody's material but the paper's own words."""
+    return evidence.OUR_QUESTION if name in set(published.index("questions").id) else evidence.STAND_INS
+
+
+# ---------------------------------------------------------------------------------------------------------------- rows
+def _rows(rule: Rule, claim: Claim) -> pd.DataFrame:
+    """One row a part, in the columns of `COLUMNS`."""
+    if isinstance(claim, Provided):
+        return _rows(rule, claim.parts)
+    rows: list[dict[str, Any]] = []
+    if isinstance(claim, Along):
+        rows.append(_correlation(claim))
+    elif isinstance(claim, Mapping):
+        for part, one in claim.items():
+            rows.append({"part": part, **(_number(rule, one) if isinstance(one, Printed) else part_of(rule, one))})
+    elif claim:
+        rows.extend(_order(one) for one in _orders(claim))
+    frame = pd.DataFrame([{"claim": rule.id, **row} for row in rows], columns=list(COLUMNS))
+    return frame.astype({"n": "Int64", "clusters": "Int64"})
+
+
+def part_of(rule: Rule, pair: Paired) -> dict[str, Any]:
+    """One part: published, ours with its interval, its p-value and answer were it the only part, the present run's."""
+    alone = _alone(rule, pair.ours)
+    row: dict[str, Any] = {"published": pair.published, **_ends(pair.ours.interval(), "ours", "low", "high")}
+    row |= {"n": pair.ours.n, "clusters": pair.ours.clusters, "p": alone.p_yes, "answer": alone.answer}
+    effect = abs(pair.ours.point - rule.threshold)
+    row["detectable"] = rules.smallest_detectable(pair.ours)
+    row["needed"] = rules.how_many(pair.ours, effect) if effect > 0 else math.nan
+    if pair.here is not None:
+        row |= _ends(pair.here.interval(), "here", "here_low", "here_high")
+    if pair.prediction is not None:
+        row |= {"predicted_low": pair.prediction.low, "predicted_high": pair.prediction.high}
+    return row
+
+
+def _alone(rule: Rule, quantity: Quantity) -> rules.Decision:
+    test = rulebook.TESTS.get(rule.test, rules.by_t)
+    if rule.rule == "at_least":
+        return rules.at_least(quantity, rule.margin or 0.0, test=test)
+    if rule.rule == "equal":
+        return rules.equal(quantity, rule.margin or 0.0, test=test)
+    return rules.above(quantity, rule.threshold, test=test)
+
+
+def _ends(interval: Interval95, *names: str) -> dict[str, float]:
+    return dict(zip(names, (interval.estimate, interval.low, interval.high), strict=True))
+
+
+def _order(one: Ordered) -> dict[str, Any]:
+    """Kendall's tau-b of our order with the printed one, its interval over inputs."""
+    printed = np.array([pair.published for pair in one.items.values()])
+
+    def tau(side: Sequence[Quantity]) -> Interval95:
+        first = side[0]
+        draws = tau_b(np.stack([item.draws for item in side], axis=1), printed)
+        point = float(tau_b(np.array([item.point for item in side]), printed))
+        fewest = min(item.clusters for item in side)
+        none = np.zeros_like(first.influence)
+        return Quantity(point, draws, none, first.drawn, fewest, first.n, (-1.0, 1.0)).interval()
+
+    ours = [pair.ours for pair in one.items.values()]
+    row = {"part": one.name, "published": 1.0, **_ends(tau(ours), "ours", "low", "high")}
+    row |= {"n": min(item.n for item in ours), "clusters": min(item.clusters for item in ours)}
+    here = [pair.here for pair in one.items.values() if pair.here is not None]
+    return row | (_ends(tau(here), "here", "here_low", "here_high") if len(here) == len(ours) else {})
+
+
+def _correlation(claim: Along) -> dict[str, Any]:
+    x, y = (np.array([pair.ours.point for pair in side.values()]) for side in (claim.x, claim.y))
+    theirs = [np.array([pair.published for pair in side.values()]) for side in (claim.x, claim.y)]
+    row = {"part": f"{claim.name} over {len(x)} units", "ours": _pearson(x, y), "published": _pearson(*theirs)}
+    everyone = [pair.ours for pair in (*claim.x.values(), *claim.y.values())]
+    return row | {"n": min(one.n for one in everyone), "clusters": min(one.clusters for one in everyone)}
+
+
+def _pearson(x: np.ndarray, y: np.ndarray) -> float:
+    if len(x) < 2 or np.isnan(x).any() or np.isnan(y).any() or not x.std() or not y.std():
+        return math.nan
+    return float(np.corrcoef(x, y)[0, 1])
+
+
+def _number(rule: Rule, one: Printed) -> dict[str, Any]:
+    close = rules.same([one.ours], [one.published], tolerance=rule.margin)
+    return {"published": float(one.published), "ours": one.ours, "answer": close.answer}
+
+
+# --------------------------------------------------------------------------------------------------------------- words
+def _found(judged: Judged) -> list[str]:
+    """How many parts, and all of them or the lowest and the highest."""
+    decision, rows = judged.decision, judged.rows
+    if judged.rule.rule == "fixed":
+        return [judged.rule.why.partition(":")[2].partition("Before:")[0].strip().rstrip(".")]
+    told = [decision.why] if decision.why else []
+    if rows.empty:
+        return told or ["nothing here to test it on"]
+    if judged.rule.rule in ("order", "trend"):
+        return told
+    counted = [f"{decision.passed} of {decision.parts} parts"]
+    if judged.rule.rule == "same":
+        off = rows[rows["answer"] != rules.YES]
+        return [f"{decision.passed} of {decision.parts} numbers agree", *(_against(row) for row in _records(off)[:3])]
+    few = rows if len(rows) <= 3 else rows.sort_values("ours").iloc[[0, -1]]
+    names = ["", "", ""] if len(rows) <= 3 else ["lowest: ", "highest: "]
+    return [*counted, *(f"{name}{_against(row)}" for name, row in zip(names, _records(few), strict=False)), *told]
+
+
+def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
+
+
+def _against(row: Mapping[str, Any]) -> str:
+    ends = "" if pd.isna(row["low"]) else f" [{row['low']:.3f}, {row['high']:.3f}]"
+    printed = "" if pd.isna(row["published"]) else f" (published {row['published']:.3f})"
+    return f"{row['part']} {row['ours']:.3f}{ends}{printed}"
+
+
+def _printed(judged: Judged) -> str:
+    """Where the paper's own printed numbers refute the claim, that; the published parts are read as they stand."""
+    if judged.rule.rule not in ("above", "k_of", "leader") or judged.rows.empty:
+        return ""
+    values = judged.rows["published"].dropna()
+    against = int((values <= judged.rule.threshold).sum())
+    return f"the paper's own numbers contradict {against} of {len(values)} parts" if against else ""
+
+
+def _undecided(judged: Judged) -> str:
+    """Where it is inconclusive: the smallest effect that would have been found."""
+    found = judged.rows.dropna(subset=["low"])
+    if judged.decision.answer != rules.INCONCLUSIVE or found.empty or judged.rule.rule in ("order", "trend"):
+        return ""
+    found = found[found["answer"] == rules.INCONCLUSIVE]
+    if found.empty:
+        return ""
+    least = found.sort_values("detectable").iloc[-1]
+    many = "" if pd.isna(least["needed"]) else f", and about {least['needed']:,.0f} inputs would decide one of its size"
+    return f"in {least['part']} the run would have found an effect of {least['detectable']:.3f}{many}"
+
+
+def _disagreeing(judged: Judged) -> list[str]:
+    """Where the present run's interval has nothing in common with the reference's."""
+    rows = judged.rows
+    apart = rows[(rows["here_low"] > rows["high"]) | (rows["here_high"] < rows["low"])]
+    if apart.empty:
+        return []
+    first = apart.iloc[0]
+    told = f"{first['part']} {first['here']:.3f} [{first['here_low']:.3f}, {first['here_high']:.3f}]"
+    return [f"your run disagrees on {len(apart)} of {len(rows)} parts: {told}"]

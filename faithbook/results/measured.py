@@ -1,0 +1,237 @@
+"""Values of single inputs as a page uses them: the reference's and the present run's, beside what is published.
+
+    measured = Measured.read(run, "saco_metrics", paper="wu_2024", over=["dataset", "method", "k"], prepare=prepared)
+    saco = measured.quantity("method", k=10)
+    saco("rollout"), saco("rollout", k=5)
+
+*The reference speaks.* Where `data/reference/full/units` has the values of the compute notebook, ours are those, and
+the run that built this copy stands beside them (`Paired.here`); where it has none yet, the run speaks.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from faithbook.engine.loads import UNITS_DIR
+from faithbook.engine.plan import MANIFEST
+from faithbook.engine.profiles import settings_of
+from faithbook.engine.run import Run, load_units
+from faithbook.paths import reference_dir, root
+from faithbook.results import evidence
+from faithbook.results.estimates import Cells, Quantity
+from faithbook.results.paired import Paired
+from faithlib.errors import InputError, UnknownNameError, unknown
+
+REFERENCE, RUN = "the reference", "this run"
+RESAMPLES = 9999
+_MODELS = ("local:", "hf:", "timm:")
+
+Prepare = Callable[[pd.DataFrame], pd.DataFrame]
+"""What a page makes of the values of single inputs before they are averaged: wins, ratios, other names."""
+
+
+@dataclass(frozen=True)
+class Material:
+    """Values of single inputs from one `source` (`REFERENCE` or `RUN`), their data sets and the models behind them."""
+
+    source: str
+    profile: str
+    units: pd.DataFrame
+    datasets: tuple[str, ...]
+    models: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was measured, ready to be averaged.
+
+    `frame`: the values, prepared; `material`: where they come from; `cells`, `here`: of those, and of the present run
+    where the reference speaks; `printed`: the paper's values, whose columns other than `value` are labels of our cells.
+    """
+
+    paper: str
+    notebook: str
+    frame: pd.DataFrame
+    material: Material
+    cells: Cells
+    here: Cells | None
+    printed: pd.DataFrame
+    _means: dict[str, Paired] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def read(
+        cls,
+        run: Run,
+        notebook: str,
+        *,
+        paper: str,
+        over: Sequence[str],
+        parts: Sequence[str] = ("",),
+        prepare: Prepare | None = None,
+        unit: Sequence[str] = ("dataset", "id"),
+        cluster: str = "cluster",
+        stratum: str | None = "dataset",
+        value: str = "value",
+        bounds: tuple[float, float] = (-np.inf, np.inf),
+        printed: pd.DataFrame | None = None,
+        n_resamples: int | None = None,
+    ) -> Measured:
+        """The values that a compute notebook keeps (its `parts` one below the other), from the reference and the run.
+
+        `over`: the columns whose combinations are cells; the rest as `estimates.Cells.of` takes it. A column `dataset`
+        that the values lack is the data set of the notebook's settings. Raises DataError where there are none at all.
+        """
+        mine, theirs = _of_run(run, notebook, parts), _of_reference(notebook, parts)
+        ours, other = _speaking(mine, theirs, lambda one: _ground(paper, notebook, one), run.job.profile)
+
+        def cells(one: Material) -> tuple[pd.DataFrame, Cells]:
+            frame = one.units if prepare is None else prepare(one.units)
+            keys = {"unit": unit, "cluster": cluster, "stratum": stratum, "value": value}
+            drawn = n_resamples or RESAMPLES
+            return frame, Cells.of(frame, over=over, bounds=bounds, n_resamples=drawn, **keys)  # type: ignore[arg-type]
+
+        frame, spoken = cells(ours)
+        here = None if other is None else cells(other)[1]
+        none = pd.DataFrame({"value": pd.Series(dtype=float)})
+        return cls(paper, notebook, frame, ours, spoken, here, none if printed is None else printed)
+
+    @property
+    def speaks(self) -> str:
+        """Whose values ours are."""
+        return self.material.source
+
+    def levels(self, column: str) -> list[Any]:
+        """The different values of a column of the frame, in the order in which they come first."""
+        if column not in self.frame.columns:
+            raise unknown("column", column, self.frame.columns)
+        return list(dict.fromkeys(self.frame[column]))
+
+    def comparable(self, column: str = "dataset") -> list[Any]:
+        """The levels that the paper prints values of, or all where it prints none of them.
+
+        On the paper's own data set its table is compared with that data set alone; stand-ins are pooled.
+        """
+        found = self.levels(column)
+        printed = set(self.printed[column]) if column in self.printed.columns else set()
+        return [level for level in found if level in printed] or found
+
+    @cached_property
+    def have(self) -> frozenset[str]:
+        """The data sets, models and languages that are there, for the rules of claims about named ones."""
+        columns = [name for name in ("dataset", "model", "language") if name in self.frame.columns]
+        return frozenset(self.material.datasets).union(*(self.frame[name].astype(str) for name in columns))
+
+    def quantity(self, *names: str, **fixed: object) -> Callable[..., Paired]:
+        """A function of labels: `quantity("method", k=10)("rollout")` is the mean over the cells that have them.
+
+        Labels that a call gives by name take the place of the fixed ones. A label may be a list of several.
+        """
+
+        def mean(*labels: object, **more: object) -> Paired:
+            if len(labels) != len(names):
+                raise InputError(f"{len(labels)} labels for {', '.join(names) or 'nothing'}: expected one for each")
+            return self.mean(**{**fixed, **dict(zip(names, labels, strict=True)), **more})
+
+        return mean
+
+    def mean(self, **labels: object) -> Paired:
+        """The mean over the cells with these labels, beside the mean of the printed values that have them."""
+        if (known := self._means.get(key := repr(sorted(labels.items())))) is not None:
+            return known
+        datasets = _listed(labels["dataset"]) if "dataset" in labels else list(self.material.datasets)
+        self._means[key] = Paired(
+            self.cells.mean(**labels),
+            self.published(**labels),
+            None if self.here is None else _mean_or_none(self.here, labels),
+            self.evidence(datasets),
+            evidence.published_n(self.paper, datasets),
+        )
+        return self._means[key]
+
+    def published(self, **labels: object) -> float:
+        """The mean of the printed values with these labels, NaN where there is none.
+
+        A stand-in has the value of the data set that it stands for; all data sets together have all printed values.
+        """
+        chosen = np.ones(len(self.printed), dtype=bool)
+        stands = evidence.stands_for(self.paper)
+        for name in [label for label in labels if label in self.printed.columns]:
+            named = set(_listed(labels[name]))
+            if name == "dataset" and named == set(self.levels(name)):
+                continue
+            wanted = {stands.get(one, one) for one in named}
+            chosen &= self.printed[name].astype(str).isin(wanted).to_numpy()
+        return float(self.printed["value"][chosen].mean())
+
+    def evidence(self, datasets: Iterable[str] | None = None) -> str:
+        """The ground on which values of these data sets (default: all that are there) rest."""
+        named = self.material.datasets if datasets is None else datasets
+        return evidence.ground(self.paper, notebook=self.notebook, datasets=named, models=self.material.models)
+
+
+def _mean_or_none(cells: Cells, labels: Mapping[str, Any]) -> Quantity | None:
+    """The run's mean; None where it has no such cell, which a small run may lack."""
+    try:
+        return cells.mean(**labels)
+    except (InputError, UnknownNameError):
+        return None
+
+
+def _listed(label: object) -> list[str]:
+    return [str(label)] if isinstance(label, str | int | float) else [str(one) for one in label]  # type: ignore[attr-defined]
+
+
+# ------------------------------------------------------------------------------------------------------------ materials
+def _speaking(
+    mine: Material, theirs: Material | None, ground: Callable[[Material], str], profile: str
+) -> tuple[Material, Material | None]:
+    """Whose values are ours, and whose stand beside them.
+
+    The reference's, unless the run is of the reference's own profile (it is to become the reference) or rests on firmer
+    ground (the paper's own models, say).
+    """
+    if theirs is None or theirs.profile == profile:
+        return mine, None
+    if ground(mine) != ground(theirs) and evidence.weakest([ground(mine), ground(theirs)]) == ground(theirs):
+        return mine, None
+    return theirs, mine
+
+
+def _ground(paper: str, notebook: str, one: Material) -> str:
+    return evidence.ground(paper, notebook=notebook, datasets=one.datasets, models=one.models)
+
+
+def _of_run(run: Run, notebook: str, parts: Sequence[str]) -> Material:
+    """What the present run reads of a compute notebook, with the models that its manifests declare."""
+    manifests = [json.loads((folder / MANIFEST).read_text(encoding="utf-8")) for folder in run.upstream]
+    own = [one for one in manifests if one["notebook"] == notebook]
+    frames = [load_units(notebook, run.job.profile, part=part) for part in parts]
+    return _material(RUN, frames, own, run.job.profile, notebook)
+
+
+def _of_reference(notebook: str, parts: Sequence[str]) -> Material | None:
+    """The committed values of a compute notebook, None where the reference has none yet."""
+    if not (root() / UNITS_DIR / notebook).is_dir():
+        return None
+    told = json.loads((reference_dir() / MANIFEST).read_text(encoding="utf-8"))
+    own = [one for one in told["runs"] if one["notebook"] == notebook]
+    frames = [load_units(notebook, part=part, reference=True) for part in parts]
+    return _material(REFERENCE, frames, own, told["profile"], notebook)
+
+
+def _material(
+    source: str, frames: list[pd.DataFrame], manifests: list[dict[str, Any]], profile: str, notebook: str
+) -> Material:
+    units = pd.concat(frames, ignore_index=True)
+    if "dataset" not in units.columns:
+        units = units.assign(dataset=settings_of(notebook, profile).get("dataset", notebook))
+    declared = {name for one in manifests for name in one.get("declared", ())}
+    models = sorted(name for name in declared if name.startswith(_MODELS) or "/" in name)
+    return Material(source, profile, units, tuple(dict.fromkeys(units["dataset"])), tuple(models))

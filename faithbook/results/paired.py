@@ -1,0 +1,145 @@
+"""A quantity of ours beside what the paper prints for it: what claims are written in.
+
+    gain = saco("rollout") - saco("raw_attention")
+    gain.ours.point, gain.published, gain.here
+
+Sums, differences, products, ratios and absolute values act on all three: ours (the reference's, where it has the values
+of single inputs), the published number, and the same of the run that built this copy of the book.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from faithbook.results import estimates, evidence
+from faithbook.results.estimates import Array, Interval95, Quantity
+from faithlib.errors import InputError
+
+
+@dataclass(frozen=True)
+class Paired:
+    """Ours, the published value (NaN: not printed), and the present run's where another run speaks.
+
+    - `evidence`: the ground that it rests on, the weaker of two where two are combined;
+    - `published_n`: how many inputs the published value is of, where the paper says so.
+    """
+
+    ours: Quantity
+    published: float = math.nan
+    here: Quantity | None = None
+    evidence: str = evidence.STAND_INS
+    published_n: int | None = None
+
+    def _with(self, other: Paired | float, do: Callable[[Any, Any], Any]) -> Paired:
+        if not isinstance(other, Paired):
+            here = None if self.here is None else do(self.here, other)
+            return replace(self, ours=do(self.ours, other), published=do(self.published, other), here=here)
+        return Paired(
+            do(self.ours, other.ours),
+            _published(do, self.published, other.published),
+            None if self.here is None or other.here is None else _or_none(do, self.here, other.here),
+            evidence.weakest([self.evidence, other.evidence]),
+            None if self.published_n is None or other.published_n is None else min(self.published_n, other.published_n),
+        )
+
+    def __add__(self, other: Paired | float) -> Paired:
+        return self._with(other, lambda a, b: a + b)
+
+    def __sub__(self, other: Paired | float) -> Paired:
+        return self._with(other, lambda a, b: a - b)
+
+    def __mul__(self, other: Paired | float) -> Paired:
+        return self._with(other, lambda a, b: a * b)
+
+    def __truediv__(self, other: Paired | float) -> Paired:
+        return self._with(other, lambda a, b: a / b)
+
+    def __radd__(self, other: float) -> Paired:
+        return self + other
+
+    def __rsub__(self, other: float) -> Paired:
+        return -self + other
+
+    def __rmul__(self, other: float) -> Paired:
+        return self * other
+
+    def __neg__(self) -> Paired:
+        return replace(self, ours=-self.ours, published=-self.published, here=None if self.here is None else -self.here)
+
+    def __abs__(self) -> Paired:
+        here = None if self.here is None else abs(self.here)
+        return replace(self, ours=abs(self.ours), published=abs(self.published), here=here)
+
+    @property
+    def prediction(self) -> Interval95 | None:
+        """Where a replication of the published value falls in 95 of 100, were it made on as many inputs as ours.
+
+        Both sides are taken to spread as ours do: (half of our interval) * sqrt(1 + n / n published) on either side.
+        None where the population is not the paper's own, or it prints no value or no n.
+        """
+        if self.evidence != evidence.PAPER or not self.published_n or math.isnan(self.published):
+            return None
+        ours = self.ours.interval()
+        wider = math.sqrt(1 + self.ours.n / self.published_n)
+        low, high = (wider * abs(end - ours.estimate) for end in (ours.low, ours.high))
+        return Interval95(self.published, self.published - high, self.published + low)
+
+    @property
+    def away(self) -> float:
+        """Ours less the published value, in standard errors of ours; NaN where none is printed or nothing spreads."""
+        error = self.ours.standard_error
+        return (self.ours.point - self.published) / error if error > 0 else math.nan
+
+    @property
+    def disagrees(self) -> bool:
+        """Whether the intervals of ours and of the present run have nothing in common."""
+        if self.here is None:
+            return False
+        ours, here = self.ours.interval(), self.here.interval()
+        return here.low > ours.high or here.high < ours.low
+
+
+def combined(function: Callable[[Array], Array], of: Sequence[Paired], *, published: float | None = None) -> Paired:
+    """A smooth function of several quantities (a spread, a mean, the least): `function` maps [..., P] to [...].
+
+    `published`: what the paper prints for it, where that is not the function of its printed values.
+
+    Raises InputError for no quantities.
+    """
+    if not of:
+        raise InputError("no quantities to combine")
+    here = [one.here for one in of if one.here is not None]
+    sizes = [one.published_n for one in of if one.published_n is not None]
+    return Paired(
+        estimates.combined(function, [one.ours for one in of]),
+        float(function(np.array([one.published for one in of]))) if published is None else published,
+        estimates.combined(function, here) if len(here) == len(of) else None,
+        evidence.weakest(one.evidence for one in of),
+        min(sizes) if len(sizes) == len(of) else None,
+    )
+
+
+def mean(of: Sequence[Paired]) -> Paired:
+    """The mean of several quantities, each counted once."""
+    return combined(lambda values: values.mean(axis=-1), of)
+
+
+def _published(do: Callable[[Any, Any], Any], first: float, second: float) -> float:
+    try:
+        return float(do(first, second))
+    except ZeroDivisionError:
+        return math.nan
+
+
+def _or_none(do: Callable[[Any, Any], Any], first: Quantity, second: Quantity) -> Quantity | None:
+    """The present run's value; a small run may have a denominator of zero, which leaves it without one."""
+    try:
+        result: Quantity = do(first, second)
+    except InputError:
+        return None
+    return result

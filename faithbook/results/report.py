@@ -1,0 +1,248 @@
+"""What a report page is written on: measured values, claims judged by the rule book, the papers' tables, verdicts.
+
+page = Page(run, paper="wu_2024")
+measured = page.measure("saco_metrics", over=["dataset", "model", "method", "k"], prepare=prepared, printed=table)
+saco = page.quantity("method", k=10)                 # saco(m), saco(m, k=5); + - * / abs
+CLAIMS = {"saco_c11": {"attention less gradient": family["attention"] - family["gradient"]}}
+tested = page.test(CLAIMS)
+page.verdicts(tested)                                # a line a claim: the verdict, its ground, the numbers
+page.table("saco_table1", lambda row: saco(row["method_inferred"]), rows=["method_inferred"], columns=["k_inferred"])
+page.plot(tested, "saco_table1_claims")
+page.provenance()
+page.finish()                                        # refuses where an id of the page has no verdict
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+from IPython.display import Markdown
+
+from faithbook.engine.run import Run
+from faithbook.results import exhibits, figures, judged, published, rulebook, scoreboard, tables
+from faithbook.results.judged import Claim, Judged
+from faithbook.results.measured import REFERENCE, Measured, Prepare
+from faithbook.results.page import badge
+from faithbook.results.paired import Paired
+from faithlib.errors import DataError, InputError, unknown
+
+RUN_SPEAKS = "The reference has no values of single inputs of this page yet: the numbers are those of this run."
+
+
+class Tested:
+    """Judged claims of one section: `frame`, every part as data; `claims`, by id."""
+
+    def __init__(self, claims: Sequence[Judged]) -> None:
+        self.claims: dict[str, Judged] = {one.id: one for one in claims}
+        frames = [one.rows for one in claims if not one.rows.empty]
+        self.frame = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=list(judged.COLUMNS))
+
+    def __getitem__(self, name: str) -> Judged:
+        if name not in self.claims:
+            raise unknown("judged id", name, self.claims)
+        return self.claims[name]
+
+
+class Page:
+    """A report on its run: what it has measured, and the verdicts it has drawn so far."""
+
+    def __init__(self, run: Run, *, paper: str) -> None:
+        if paper not in (*published.PAPERS, published.OUR_OWN):
+            raise unknown("paper", paper, (*published.PAPERS, published.OUR_OWN))
+        self.run, self.paper, self.notebook = run, paper, run.job.notebook
+        self._measured: list[Measured] = []
+        self._entries: dict[str, scoreboard.Entry] = {}
+        self._said = published.index("claims").set_index("id")["claim"].to_dict()
+        self._said |= published.index("questions").set_index("id")["question"].to_dict()
+        self._said |= published.index("tables").set_index("id")["title"].to_dict()
+        self._said |= published.index("figures").set_index("id")["shows"].to_dict()
+
+    # ------------------------------------------------------------------------------------------------------- measured
+    def measure(
+        self,
+        notebook: str,
+        *,
+        over: Sequence[str],
+        parts: Sequence[str] = ("",),
+        prepare: Prepare | None = None,
+        printed: pd.DataFrame | None = None,
+        **more: Any,
+    ) -> Measured:
+        """Values of single inputs of a compute notebook, as `Measured.read` takes them; the first of a page are those
+        that `quantity` asks."""
+        found = Measured.read(
+            self.run, notebook, paper=self.paper, over=over, parts=parts, prepare=prepare, printed=printed, **more
+        )
+        self._measured.append(found)
+        return found
+
+    def quantity(self, *names: str, **fixed: object) -> Callable[..., Paired]:
+        """`Measured.quantity` of what was measured first. Raises InputError before `measure`."""
+        if not self._measured:
+            raise InputError("nothing is measured yet: call page.measure(...) first")
+        return self._measured[0].quantity(*names, **fixed)
+
+    @property
+    def have(self) -> frozenset[str]:
+        """The data sets, models and languages of everything that was measured."""
+        return frozenset().union(*(one.have for one in self._measured))
+
+    def speaks(self) -> Markdown:
+        """Who speaks on this page, in a sentence."""
+        told = []
+        for one in self._measured:
+            n = one.frame.groupby("dataset")["id"].nunique() if "dataset" in one.frame.columns else pd.Series(dtype=int)
+            sizes = ", ".join(f"{size} of {name}" for name, size in n.items())
+            told.append(f"`{one.notebook}` ({sizes}) from {one.speaks}, evidence: {one.evidence()}")
+        spoken = any(one.speaks == REFERENCE for one in self._measured)
+        rest = "your run stands beside it in grey and in the texts of cells" if spoken else RUN_SPEAKS
+        return Markdown(f"**Who speaks here.** {'; '.join(told)}. {rest[0].upper()}{rest[1:].rstrip('.')}.")
+
+    # --------------------------------------------------------------------------------------------------------- claims
+    def test(self, claims: Mapping[str, Claim], *, asides: Mapping[str, str] | None = None) -> Tested:
+        """Judge each claim by the rule of its id and keep its verdict.
+
+        `asides`: by id, what else its note says. Raises UnknownNameError for an id without a rule, InputError for an
+        id judged before or a claim that is not what its rule is about.
+        """
+        asides = asides or {}
+        if stray := sorted(set(asides) - set(claims)):
+            raise unknown("id with an aside", stray[0], claims)
+        found = [judged.judge(name, one, have=self.have, aside=asides.get(name, "")) for name, one in claims.items()]
+        for one in found:
+            if one.id in self._entries:
+                raise InputError(f"{one.id} is judged twice on this page")
+            self._entries[one.id] = self._entry(one)
+        return Tested(found)
+
+    def _entry(self, one: Judged) -> scoreboard.Entry:
+        return scoreboard.Entry(
+            id=one.id,
+            verdict=one.word,
+            page=f"executed/{self.notebook}",
+            n=one.n,
+            note=one.note,
+            evidence=one.evidence,
+            same_as=one.rule.same_as,
+            post_hoc=one.rule.post_hoc,
+            passed=one.decision.passed,
+            parts=one.decision.parts,
+            here=one.here_word,
+        )
+
+    def verdicts(self, tested: Tested) -> Markdown:
+        """The claims of a section, a line each: verdict, evidence, claim, numbers, since when the rule stands."""
+        lines = []
+        for name, one in tested.claims.items():
+            ground = f" ({one.evidence})" if one.rule.rule != "fixed" else ""
+            yours = f" Your run: {one.here_word}." if one.here_word and one.here_word != one.word else ""
+            dated = f"rule of {one.rule.dated}" + (", after a first run was seen" if one.rule.post_hoc else "")
+            said = self._said.get(name, "").rstrip(".")
+            lines.append(f"- `{name}` {badge(one.word)}{ground} {said}. {_sentence(one.note)}{yours} *({dated})*")
+        return Markdown("\n".join(lines))
+
+    # ------------------------------------------------------------------------------------------------------- exhibits
+    def table(
+        self,
+        name: str,
+        of: exhibits.CellOf,
+        *,
+        rows: Sequence[str],
+        columns: Sequence[str],
+        caption: str = "",
+        digits: int = 2,
+        words: Mapping[str, str] | None = None,
+        printed: pd.DataFrame | None = None,
+    ) -> Markdown:
+        """A table of the paper in its own rows and columns, ours with the published value in the same cell.
+
+        `of`: from a row of the published table to our quantity; `printed`: its rows, where not all that it has.
+        """
+        theirs = published.table(name) if printed is None else printed
+        wide, long = exhibits.grid(theirs, of, rows=rows, columns=columns, digits=digits, words=words)
+        told = caption or self._said.get(name, name)
+        legend = (
+            "ours, in brackets the published value; ≈ it lies within our 95 % interval, ↑ ours is above it, ↓ below"
+        )
+        return exhibits.save_table(self.run, self.notebook, name, wide, long, f"{told.rstrip('.')}: {legend}")
+
+    def listing(self, frame: pd.DataFrame, name: str, *, caption: str, digits: int = 3) -> Markdown:
+        """Any other table with its line, rounded, with names for people; folded where it has more than 20 rows."""
+        told = tables.table(frame, self.run, name, caption=caption, digits=digits).data.rpartition("\n\nDownload: ")[0]
+        line = exhibits.slim_line(self.run, self.notebook, f"{name}.csv")
+        return Markdown(f"{exhibits.folded(told, len(frame))}\n\n{line}")
+
+    def parts(self, tested: Tested, name: str, *, caption: str) -> Markdown:
+        """Every part of the claims of a section as a table: published, ours, n, p-value, answer."""
+        frame = tested.frame
+        words = {"yes": "yes", "no": "no", "inconclusive": "undecided"}
+        wide = pd.DataFrame(
+            {
+                "claim": frame["claim"].str.rpartition("_")[2],
+                "part": frame["part"],
+                "published": [exhibits.short(float(x), 3) for x in frame["published"]],
+                "ours": [exhibits.short(float(x), 3) for x in frame["ours"]],
+                "95 % interval": [_ends(low, high) for low, high in zip(frame["low"], frame["high"], strict=True)],
+                "n": frame["n"].astype(str).replace("<NA>", "–"),
+                "alone": [words.get(str(answer), str(answer)) for answer in frame["answer"].fillna("–")],
+            }
+        )
+        return exhibits.save_table(
+            self.run, self.notebook, name, wide, frame.rename(columns={"ours": "estimate"}), caption
+        )
+
+    def plot(self, tested: Tested, name: str, *, caption: str, only: Sequence[str] | None = None) -> Markdown:
+        """Published against ours for every part of the claims (of `only` these), alt text made from the numbers."""
+        rows = tested.frame.dropna(subset=["low"])
+        rows = rows[rows["claim"].isin(list(only or tested.claims))]
+        if rows.empty:
+            raise InputError(f"plot {name}: none of the claims has a part with an interval")
+        chosen = [tested[one] for one in dict.fromkeys(rows["claim"])]
+        titles = {one.id: f"{one.id.rpartition('_')[2]}: {one.word}" for one in chosen}
+        thresholds = {one.id: _line(one.rule) for one in chosen}
+        fig = exhibits.claims_plot(rows, titles, thresholds=thresholds)
+        return self.figure(fig, name, alt=exhibits.spoken(rows, titles), caption=caption)
+
+    def figure(self, fig: Any, name: str, *, alt: str, caption: str, data: pd.DataFrame | None = None) -> Markdown:
+        """A figure with its line; `data`: what it is drawn from, to download."""
+        shown = figures.save(fig, self.run, name, alt=alt, caption=caption).data.rpartition("\n\nDownload: ")[0]
+        files = [f"{name}.svg", f"{name}.png"]
+        if data is not None:
+            self.run.path(f"{name}.csv").write_text(data.to_csv(index=False, lineterminator="\n"), encoding="utf-8")
+            files.append(f"{name}.csv")
+        return Markdown(f"{shown}\n\n{exhibits.slim_line(self.run, self.notebook, *files)}")
+
+    # ------------------------------------------------------------------------------------------------------ the end
+    def provenance(self, *, note: str = "") -> Markdown:
+        """What ran where, once a page: every exhibit's line leads here."""
+        n = sum(one.frame[["dataset", "id"]].drop_duplicates().shape[0] for one in self._measured[:1])
+        told = str(self.run.provenance(n=n or None, note=note))
+        named = f":class: dropdown note\n:name: provenance-{self.notebook.replace('_', '-')}\n"
+        return Markdown(told.replace(":class: dropdown note\n", named, 1))
+
+    def finish(self) -> None:
+        """Save the verdicts and end the run. Raises DataError where an id of this page has none."""
+        places = published.beside("pages")
+        own = places.loc[places["page"] == self.notebook, "id"]
+        if missing := [name for name in own if name not in self._entries]:
+            raise DataError(f"{self.notebook} gives no verdict on {', '.join(missing)}: put them into page.test(...)")
+        if stray := sorted(set(self._entries) - set(own)):
+            raise DataError(f"{', '.join(stray)} belong to another page: change data/pages.csv")
+        self.run.save(scoreboard.entries(self._entries.values()), "verdicts")
+        self.run.finish()
+
+
+def _line(rule: rulebook.Rule) -> float:
+    """Where a claim's dotted line stands: a part has to lie right of it."""
+    return -(rule.margin or 0.0) if rule.rule == "at_least" else rule.threshold
+
+
+def _ends(low: float, high: float) -> str:
+    return "" if math.isnan(low) else f"{exhibits.short(low, 3)} to {exhibits.short(high, 3)}"
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:].rstrip('.')}." if text else ""

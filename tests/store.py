@@ -1,0 +1,171 @@
+"""A result store of a few synthetic runs, and a report notebook run on it without a kernel.
+
+    store = Store(tmp_path, monkeypatch)
+    store.add("saco_metrics", {"": units}, dataset="fashion")      # units as `save_units` takes them
+    store.add("saco_replayed", tables={"saco_orders": frame})
+    page = store.report("saco_tables")
+    page.verdict("saco_c03"), page.shown
+
+The home is the repository's own notebooks, published tables and checkpoints, with results and reference of its own, so
+that what is committed as reference does not speak in a test (`reference=True` adds values that do).
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+from tiny import REPOSITORY
+
+from faithbook.engine.digests import Library
+from faithbook.engine.profiles import place_of
+from faithbook.engine.units import write_units
+from faithbook.results import measured
+
+PROFILE = "laptop"
+RESAMPLES = 1999
+"""Enough for a claim of 40 parts in a world in which the truth is far from the threshold."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A report that has run: what its cells show, its verdicts, its names."""
+
+    folder: Path
+    shown: list[str]
+    names: dict[str, Any]
+
+    @property
+    def verdicts(self) -> pd.DataFrame:
+        """The saved verdicts by id."""
+        return pd.read_parquet(self.folder / "verdicts.parquet").set_index("id")
+
+    def verdict(self, name: str) -> str:
+        """The word of one id."""
+        return str(self.verdicts.loc[name, "verdict"])
+
+    @property
+    def text(self) -> str:
+        """All that is shown."""
+        return "\n\n".join(self.shown)
+
+
+class Store:
+    """Runs of compute notebooks below a folder, which a report finds as those that it reads."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, *, profile: str = PROFILE) -> None:
+        self.home, self.profile, self.monkeypatch = folder / "home", profile, monkeypatch
+        self.upstream: list[Path] = []
+        (self.home / "data").mkdir(parents=True)
+        for name in ("notebooks", "requirements.lock", "faithlib", "faithbook"):
+            (self.home / name).symlink_to(REPOSITORY / name)
+        for path in (REPOSITORY / "data").iterdir():
+            if path.name not in ("reference", "results"):
+                (self.home / "data" / path.name).symlink_to(path)
+        monkeypatch.setenv("FAITHLIB_HOME", str(self.home))
+        monkeypatch.setattr(measured, "RESAMPLES", RESAMPLES)
+        monkeypatch.setattr(Figure, "savefig", lambda self, target, **more: target.write(b"drawn"))
+
+    def add(
+        self,
+        notebook: str,
+        units: Mapping[str, pd.DataFrame] | None = None,
+        *,
+        tables: Mapping[str, pd.DataFrame] | None = None,
+        declared: tuple[str, ...] = (),
+        reference: bool = False,
+        **parameters: str | int,
+    ) -> None:
+        """A whole run: its values of single inputs by part, its tables by name, the models and data it declares.
+
+        `reference`: a run of the committed reference, of which only the values of inputs are kept.
+        """
+        slug = "-".join(map(str, parameters.values())) or "all"
+        told = {"run_id": slug, "notebook": notebook, "kind": "compute", "seconds": 1.0, "device": "cpu"}
+        told |= {"declared": list(declared), "parameters": dict(parameters), "notes": {}, "study": "test"}
+        if reference:
+            folder = self.home / "data" / "reference" / "full"
+            place, before = folder / "units" / notebook, f"{slug}-"
+            place.mkdir(parents=True, exist_ok=True)
+            manifest = folder / "manifest.json"
+            known = json.loads(manifest.read_text()) if manifest.is_file() else {"profile": "full", "runs": []}
+            manifest.write_text(json.dumps(known | {"runs": [*known["runs"], told]}))
+        else:
+            place, before = self.home / "data" / "results" / self.profile / "runs" / notebook / slug, ""
+            place.mkdir(parents=True)
+            (place / "manifest.json").write_text(json.dumps(told))
+            self.upstream.append(place)
+        for part, frame in (units or {}).items():
+            path = place / f"{before}units{'_' if part else ''}{part}.parquet"
+            write_units(frame, path, notebook=notebook, parameters={"profile": self.profile, **parameters})
+        for name, frame in (tables or {}).items():
+            frame.to_parquet(place / f"{name}.parquet")
+
+    def report(self, notebook: str) -> Shown:
+        """Run a report on what the store holds, as a build would: it may open what it declares and nothing else."""
+        source = self.home / "notebooks" / "report" / f"{notebook}.py"
+        folder = self.home / "data" / "results" / self.profile / "runs" / notebook / "all"
+        folder.mkdir(parents=True)
+        words = sorted(Library().code(source.read_text(encoding="utf-8")).words)
+        told = {"source": str(source), "run_id": "test", "folder": str(folder), "words": words}
+        told |= {"upstream": [str(path) for path in self.upstream], "loads": list(place_of(notebook)[1].loads)}
+        self.monkeypatch.setenv("FAITHLIB_RUN", json.dumps(told))
+        return _run(source, folder, {"profile": self.profile})
+
+
+def _run(source: Path, folder: Path, parameters: Mapping[str, Any]) -> Shown:
+    names: dict[str, Any] = {"__name__": "__main__"}
+    shown: list[str] = []
+    for number, cell in enumerate(jupytext.read(source).cells):
+        if cell.cell_type != "code":
+            continue
+        tree = ast.parse(cell.source)
+        last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+        place = f"{source.name}, cell {number}"
+        exec(compile(tree, place, "exec"), names)
+        if last is not None:
+            value = eval(compile(ast.Expression(last.value), place, "eval"), names)
+            if value is not None:
+                shown.append(str(getattr(value, "data", value)))
+        if "parameters" in cell.metadata.get("tags", []):
+            names.update(parameters)
+    plt.close("all")
+    return Shown(folder, shown, names)
+
+
+def units_of(
+    means: Mapping[tuple[str, ...], float],
+    levels: tuple[str, ...],
+    *,
+    n: int = 40,
+    spread: float = 0.1,
+    bounds: tuple[float, float] = (-np.inf, np.inf),
+    seed: int = 0,
+    **columns: Any,
+) -> pd.DataFrame:
+    """Values of n inputs whose mean in each cell is nearly the given one: every input shifts all cells alike, and each
+    cell has noise of its own of a fifth of that. `levels` names the parts of the keys (`method`, `metric` …).
+    """
+    generator = np.random.default_rng(seed)
+    common = generator.normal(0, spread, n)
+    common -= common.mean()
+    frames = []
+    for key, mean in means.items():
+        noise = generator.normal(0, spread / 5, n)
+        values = np.clip(mean + common + noise - noise.mean(), *bounds)
+        frames.append(
+            pd.DataFrame({"id": [f"i{i}" for i in range(n)], **dict(zip(levels, key, strict=True)), "value": values})
+        )
+    frame = pd.concat(frames, ignore_index=True)
+    given = {"cluster": frame["id"], "seed": 0, "method": "none", "metric": "none"}
+    return frame.assign(**{name: value for name, value in {**given, **columns}.items() if name not in frame.columns})
