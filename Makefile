@@ -23,7 +23,7 @@ ENVIRONMENT := .venv/.made-from-$(PINS)
 STUDY := $(BIN)/python -m faithbook
 export PYTHONUNBUFFERED := 1
 
-.PHONY: help book test test-long lint format lock fetch train full paper serve clean
+.PHONY: help book test test-long lint format lock fetch train full paper calibrate serve clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -60,6 +60,9 @@ full: ## the full profile: about an hour a paper on two cores, resumable
 
 paper: ## the papers' own models and data: needs a GPU and the network
 	@$(MAKE) book PROFILE=paper
+
+calibrate: $(ENVIRONMENT) ## measure how often the rules of the verdicts err (a quarter of an hour, one core)
+	@$(STUDY) calibrate
 
 serve: book ## the book at a local address, as a phone or another machine would see it
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory book/_build/html $(PORT)

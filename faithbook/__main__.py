@@ -1,8 +1,8 @@
-"""`python -m faithbook run|build|book|plan|train|reference`: run the notebooks and build the book.
+"""`python -m faithbook run|build|book|plan|train|reference|calibrate`: run the notebooks and build the book.
 
 `run` executes one notebook into a hidden folder and renames it when whole; `build` lets Snakemake run all notebooks
 of a profile that are not there yet; `book` puts the executed reports beside the prose and makes the pages;
-`reference` copies a profile's tables to where they are committed.
+`reference` copies a profile's tables to where they are committed; `calibrate` measures how often the rules err.
 """
 
 from __future__ import annotations
@@ -52,9 +52,12 @@ def _parser() -> argparse.ArgumentParser:
         "plan": "list the notebooks of a profile and which are done",
         "train": "execute every training notebook, which replaces the checkpoints",
         "reference": "copy a profile's tables to data/reference/full",
+        "calibrate": "measure how often the rules of the verdicts err, into data/reference",
     }.items():
         sub = verbs.add_parser(verb, help=text, description=text)
         sub.add_argument("--profile", default=READER_PROFILE)
+        if verb == "calibrate":
+            sub.add_argument("--worlds", type=int, default=1000, help="worlds for each rate (default 1000)")
         if verb == "run":
             sub.add_argument("notebook", type=Path)
             sub.add_argument("-p", dest="parameters", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"))
@@ -102,8 +105,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         elif options.verb == "plan":
             for job in plan(options.profile):
                 print(f"{'done' if job.done else 'to do'}  {job.run_id}  {job.label}")
+        elif options.verb == "calibrate":
+            from faithbook.results.calibration import calibrate  # slow to import, as the next is
+
+            print(f"error rates are in {calibrate(options.worlds)}")
         else:
-            from faithbook.results.reference import reference  # slow to import, and no other verb needs it
+            from faithbook.results.reference import reference
 
             print(f"reference results are in {reference(options.profile, options.study)}")
     except FaithlibError as error:

@@ -1,16 +1,25 @@
 """How often the rules err where the truth is known: the error rates that the book promises, measured.
 
-    python -m faithbook.results.calibration --worlds 1000 calibration.csv
+    python -m faithbook calibrate
 
-Every row of the table is a rule in a world where nothing is to be found (or the effect stands exactly at the margin):
-the shape of the values, how many clusters and parts, how parts correlate, and the shares of worlds in which the rule
-said yes and no, or in which an interval held the truth.
+makes `data/reference/calibration.csv`: a row is a rule in a kind of world where nothing is to be found (or the effect
+stands exactly at the margin): the shape of the values, how many clusters and parts, how parts correlate, what is
+promised, and the share of worlds in which the rule said yes or no, or in which an interval held the truth.
+
+Worlds are drawn and judged many at once, by the functions that judge claims (`estimates.p_means`, `rules.conjunction`
+and the rest); a test holds that against rules that are given one world at a time. Resamples are drawn once a number of
+clusters: worlds are independent of one another, not of them.
+
+Shape letters: W worlds, K clusters, M parts, R resamples.
 """
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable, Iterator, Sequence
+import datetime
+import json
+import math
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,121 +28,368 @@ import pandas as pd
 import scipy.stats
 from tqdm.auto import tqdm
 
-from faithbook.results import rules
+from faithbook.declared import ask, remembered
+from faithbook.engine import machine
+from faithbook.paths import root
+from faithbook.results import estimates, rules
 from faithbook.results.estimates import Array, Drawn, Quantity
-from faithlib.errors import unknown
+from faithlib.errors import DataError, unknown
 
+TABLE, STORED = "data/reference/calibration.csv", "data/reference/calibration_values.csv"
 MARGIN = 0.05
-_RESAMPLES = 999
+SPREAD = 0.2
+"""Standard deviation of the values that are held against the margin, about that of a difference of shares."""
+SEED = 20261122
+_RESAMPLES = 9999  # as many as `Cells` draws: with fewer no p-value is small enough for a "no" from many parts
+_OF_ORDERS = 999
+_OF_NUMBERS = ("python", "numpy", "scipy", "pandas")
+_AT_ONCE, _DRAWN_AT_ONCE = 24_000, 400  # columns of values drawn at once, and columns resampled at once
+
+COUNTS, PARTS, CORRELATIONS = (10, 24, 100), (1, 10, 30, 120), (0.0, 0.5, 0.9)
+LISTED, SKEWED = ("normal", "paired shares", "share .8", "share .95"), "exponential"
+_SHARES = {"share .8": 0.8, "share .95": 0.95}
+_DISCORDANT = 0.3  # share of pairs of a paired share that differ
 
 
+# ----------------------------------------------------------------------------------------------------------- the worlds
 @dataclass(frozen=True)
 class World:
-    """Values [K, M] of `parts` quantities whose true mean is zero, scaled to a standard deviation of one (shares keep
-    their own)."""
+    """Values [W, K, M] of parts whose true mean is zero: a shape, clusters, parts, and how these correlate.
+
+    Shares keep their 0 and 1 (less their true share), everything else has a standard deviation of one. Correlations are
+    those of the normal values that each shape is made of.
+    """
 
     shape: str
     clusters: int
     parts: int = 1
     correlation: float = 0.0
 
-    def values(self, generator: np.random.Generator) -> Array:
-        """One draw of the world, true means zero: normal; shares of .8 or .95 less their mean; exponential less one."""
-        common = generator.normal(size=(self.clusters, 1))
-        own = generator.normal(size=(self.clusters, self.parts))
-        normal = np.sqrt(self.correlation) * common + np.sqrt(1 - self.correlation) * own
-        if self.shape not in _SHAPES:
-            raise unknown("shape of values", self.shape, _SHAPES)
-        return _SHAPES[self.shape](normal)
+    def values(self, worlds: int, generator: np.random.Generator) -> Array:
+        """So many independent worlds; UnknownNameError for a shape that is not known."""
+        common = generator.normal(size=(worlds, self.clusters, 1))
+        own = generator.normal(size=(worlds, self.clusters, self.parts))
+        return shape(self.shape)(np.sqrt(self.correlation) * common + np.sqrt(1 - self.correlation) * own)
 
 
-def _share(p: float) -> Callable[[Array], Array]:
-    return lambda normal: (normal < scipy.stats.norm.ppf(p)).astype(float) - p
+def shape(name: str) -> Callable[[Array], Array]:
+    """How standard normal values become values of a shape with mean zero."""
+    if name == "normal":
+        return lambda normal: normal
+    if name == "paired shares":
+        end = scipy.stats.norm.ppf(1 - _DISCORDANT / 2)
+        return lambda normal: ((normal > end).astype(float) - (normal < -end)) / math.sqrt(_DISCORDANT)
+    if name in _SHARES:
+        return lambda normal: (normal < scipy.stats.norm.ppf(_SHARES[name])).astype(float) - _SHARES[name]
+    if name == SKEWED:
+        return lambda normal: -scipy.stats.norm.logsf(normal) - 1
+    return _like(name)
 
 
-_SHAPES: dict[str, Callable[[Array], Array]] = {
-    "normal": lambda normal: normal,
-    "share .8": _share(0.8),
-    "share .95": _share(0.95),
-    "exponential": lambda normal: -np.log(scipy.stats.norm.sf(normal)) - 1,
-}
+def _like(name: str) -> Callable[[Array], Array]:
+    """Values drawn from those of a stored quantity, less their mean, over their standard deviation."""
+    known = stored()
+    if name not in known:
+        raise unknown("shape of values", name, [*LISTED, SKEWED, *known])
+    values = np.sort((known[name] - known[name].mean()) / known[name].std())
+    return lambda normal: values[(scipy.stats.norm.cdf(normal) * len(values)).astype(int).clip(max=len(values) - 1)]
 
 
-def quantities(values: Array, seed: int, shift: float = 0.0) -> list[Quantity]:
-    """The mean of each column of [K, M], plus `shift`, every row a cluster of its own."""
-    drawn = Drawn.of(np.zeros(len(values), dtype=np.int64), n_resamples=_RESAMPLES, seed=seed)
-    means = values.mean(0)
-    draws = drawn.counts @ values / len(values) + shift
-    influence = (values - means) / len(values)
-    n = len(values)
-    return [Quantity(float(means[m]) + shift, draws[:, m], influence[:, m], drawn, n, n) for m in range(len(means))]
+@remembered
+def stored() -> dict[str, Array]:
+    """Values of single inputs that claims of this book are about, by quantity: as a run of commit 7374a1d had them."""
+    ask(STORED)
+    frame = pd.read_csv(root() / STORED)
+    return {str(name): group.to_numpy(dtype=float) for name, group in frame.groupby("quantity", sort=False)["value"]}
 
 
-def measured(
-    world: World, ask: Callable[[list[Quantity]], rules.Decision], *, worlds: int, shift: float = 0.0, seed: int = 0
-) -> dict[str, float]:
-    """The shares of worlds in which a rule says yes and no."""
-    generator = np.random.default_rng(seed)
-    answers = [ask(quantities(world.values(generator), number, shift)).answer for number in range(worlds)]
-    return {answer: answers.count(answer) / worlds for answer in (rules.YES, rules.NO)}
+def skewness(name: str) -> float:
+    """Of a shape, from a large sample of it."""
+    values = World(name, 20_000).values(1, np.random.default_rng(SEED)).ravel()
+    return float(scipy.stats.skew(values))
 
 
-def coverage(world: World, *, worlds: int, seed: int = 0) -> float:
+# --------------------------------------------------------------------------------------------------- many means at once
+@dataclass(frozen=True)
+class Means:
+    """Means of W * M columns of K clusters, in worlds of M parts, with what tests and intervals need of each.
+
+    `share`: of values that are 0 or 1 less their true share, that share.
+    """
+
+    points: Array
+    errors: Array
+    influence: Array
+    draws: Drawn
+    clusters: int
+    parts: int
+    share: float | None = None
+
+    @classmethod
+    def of(cls, values: Array, draws: Drawn, *, share: float | None = None) -> Means:
+        """Of values [W, K, M], every cluster one value."""
+        columns = np.moveaxis(values, 1, 0).reshape(values.shape[1], -1)
+        points = columns.mean(0)
+        influence = (columns - points) / len(columns)
+        errors = np.sqrt(draws.variance(influence))
+        return cls(points, errors, influence, draws, len(columns), values.shape[2], share)
+
+    def p_above(self, threshold: float, *, sign: int = 1, test: str = "t", limit: float = rules.ALPHA) -> Array:
+        """p-values [W, M] of "not above the threshold", of sign * mean; right up to `limit`.
+
+        The larger of Student's t and the bootstrap counts. So what Student's t alone has above the limit is above it,
+        and is left as it is: no decision asks how far.
+        """
+        if self.share is not None:
+            return self._p_share(threshold, sign).reshape(-1, self.parts)
+        points = sign * self.points
+        if test == "sign_flip":
+            deviations = sign * self.influence + (points - threshold) / self.clusters
+            parts = np.array_split(deviations, -(-len(points) // _DRAWN_AT_ONCE), axis=1)
+            flipped = [estimates.p_sign_flips(part, n_resamples=_RESAMPLES, seed=SEED) for part in parts]
+            return np.concatenate(flipped).reshape(-1, self.parts)
+        found = estimates.p_means(points, self.errors, None, self.clusters, threshold)
+        moving = self.errors > 1e-12
+        small = np.flatnonzero(moving & (found <= limit))
+        for some in np.split(small, range(_DRAWN_AT_ONCE, len(small), _DRAWN_AT_ONCE)):
+            influence = sign * self.influence[:, some]
+            drawn = estimates.pivots(self.draws.counts @ influence, influence, self.draws)
+            found[some] = estimates.p_means(points[some], self.errors[some], drawn, self.clusters, threshold)
+        return found.reshape(-1, self.parts)
+
+    @property
+    def skew(self) -> Array:
+        """The median over the parts of each world of their values' skewness, [W], as `rules.k_of` takes it."""
+        if self.share is not None:
+            return np.zeros(len(self.points) // self.parts)
+        found = np.where(self.errors > 1e-12, estimates.skewnesses(self.influence), 0.0)
+        return np.asarray(np.median(found.reshape(-1, self.parts), axis=1))
+
+    def _p_share(self, threshold: float, sign: int) -> Array:
+        """The same of shares, as `Quantity` has it: 0/1 values of single clusters, by `estimates.p_share`."""
+        true = self.share or 0.0
+        right, limit = (
+            (self.points + true, true + threshold) if sign > 0 else (1 - self.points - true, 1 - true + threshold)
+        )
+        return estimates.p_share(right, limit, self._independent(right))
+
+    def _independent(self, shares: Array) -> Array:
+        """`estimates.effective_n` of single clusters: n - 1, and n where all are equal."""
+        return np.where((shares > 1e-9) & (shares < 1 - 1e-9), self.clusters - 1, self.clusters)
+
+    def ends(self) -> tuple[Array, Array]:
+        """The 95 % intervals [W * M]."""
+        if self.share is not None:
+            low, high = estimates.wilson_ends(self.points + self.share, self._independent(self.points + self.share))
+            return low - self.share, high - self.share
+        parts = [self.influence[:, at : at + _DRAWN_AT_ONCE] for at in range(0, len(self.points), _DRAWN_AT_ONCE)]
+        away = [np.quantile(self.draws.counts @ part, [0.025, 0.975], axis=0) for part in parts]
+        low, high = self.points + np.concatenate(away, axis=1)
+        return estimates.moved_outward(self.points, low, high, self.clusters)
+
+
+def quantities(values: Array, draws: Drawn) -> list[Quantity]:
+    """The columns of one world [K, M] as quantities, for rules that are not worked out many at a time."""
+    means, n = values.mean(0), len(values)
+    influence = (values - means) / n
+    away = draws.counts @ influence
+    return [Quantity(float(m), m + away[:, i], influence[:, i], draws, n, n) for i, m in enumerate(means)]
+
+
+def resamples(clusters: int, number: int = _RESAMPLES) -> Drawn:
+    """The resamples that all worlds of so many clusters share."""
+    return Drawn.of(np.zeros(clusters, dtype=np.int64), n_resamples=number, seed=SEED)
+
+
+# ------------------------------------------------------------------------------------------------------------ the rates
+Rates = dict[str, float]
+Told = Callable[[Means], tuple[Array, Array, int]]
+"""The p-values of yes and of no [W, M] that a rule makes of worlds, and how many parts it needs."""
+
+
+def _in_portions(world: World, worlds: int, seed: int) -> Iterator[Array]:
+    """Worlds, so many at a time that their resamples fit into memory."""
+    generator, most = np.random.default_rng(seed), max(1, _AT_ONCE // world.parts)
+    for begin in range(0, worlds, most):
+        yield world.values(min(most, worlds - begin), generator)
+
+
+def _shares(answers: list[str]) -> Rates:
+    return {answer: answers.count(answer) / len(answers) for answer in (rules.YES, rules.NO)}
+
+
+def _judged(world: World, worlds: int, seed: int, told: Told, by: float = 1.0) -> Rates:
+    """The shares of worlds in which a rule says yes and no; values of no share are taken `by` times."""
+    draws, share = resamples(world.clusters), _SHARES.get(world.shape)
+    answers: list[str] = []
+    for values in _in_portions(world, worlds, seed):
+        found = Means.of(values if share else by * values, draws, share=share)
+        yes, no, needed = told(found)
+        each = zip(yes, no, found.skew, strict=True)
+        answers += [rules.conjunction(up, down, needed, world.clusters, skew).answer for up, down, skew in each]
+    return _shares(answers)
+
+
+def all_above(world: World, *, k: int | str = "all", test: str = "t", worlds: int, seed: int = SEED) -> Rates:
+    """`rules.k_of` at equality: all means are truly zero."""
+
+    def told(found: Means) -> tuple[Array, Array, int]:
+        needed = rules.parts_needed(k, world.parts)
+        up = found.p_above(0.0, test=test, limit=rules.ALPHA / (world.parts - needed + 1))
+        return up, found.p_above(0.0, sign=-1, test=test, limit=rules.ALPHA / needed), needed
+
+    return _judged(world, worlds, seed, told)
+
+
+def at_least(world: World, true: float, *, worlds: int, seed: int = SEED) -> Rates:
+    """`rules.at_least` with the margin .05 where the mean is truly `true`."""
+
+    def told(found: Means) -> tuple[Array, Array, int]:
+        limit = -MARGIN - true
+        return found.p_above(limit), found.p_above(-limit, sign=-1), 1
+
+    return _judged(world, worlds, seed, told, SPREAD)
+
+
+def equal(world: World, true: float, *, worlds: int, seed: int = SEED) -> Rates:
+    """`rules.equal` with the margin .05 where the mean is truly `true`."""
+
+    def told(found: Means) -> tuple[Array, Array, int]:
+        within = found.p_above(-MARGIN - true), found.p_above(-MARGIN + true, sign=-1)
+        beyond = found.p_above(MARGIN - true), found.p_above(MARGIN + true, sign=-1)
+        low, high = found.ends()
+        apart = ((low + true > MARGIN) | (high + true < -MARGIN))[:, None]
+        return np.maximum(*within), np.where(apart, np.minimum(*beyond), 1.0), 1
+
+    return _judged(world, worlds, seed, told, SPREAD)
+
+
+def coverage(world: World, *, worlds: int, seed: int = SEED) -> float:
     """The share of worlds in which the 95 % interval of a mean holds the truth."""
-    generator = np.random.default_rng(seed)
-    held = 0
-    for number in range(worlds):
-        interval = quantities(world.values(generator), number)[0].interval()
-        held += interval.low <= 0 <= interval.high
+    draws, held = resamples(world.clusters), 0
+    for values in _in_portions(world, worlds, seed):
+        low, high = Means.of(values, draws, share=_SHARES.get(world.shape)).ends()
+        held += int(((low <= 0) & (high >= 0)).sum())
     return held / worlds
 
 
-def unrelated_orders(clusters: int, items: int, *, worlds: int, seed: int = 0) -> dict[str, float]:
-    """The shares in which `order` says yes and no where ours and the published order have nothing to do with one
-    another: items differ clearly, in an order of their own."""
+def unrelated_orders(world: World, *, worlds: int, seed: int = SEED) -> Rates:
+    """`rules.order` where ours and the published order have nothing to do with one another: items (the parts) differ
+    clearly, in an order of their own."""
+    generator, draws = np.random.default_rng(seed), resamples(world.clusters, _OF_ORDERS)
+    items, answers = world.parts, []
+    for values in world.values(worlds, generator):
+        own = quantities(values + generator.permutation(items) * 0.5, draws)
+        answers.append(rules.order(own, np.arange(items, dtype=float)).answer)
+    return _shares(answers)
+
+
+def unrelated_trend(world: World, *, worlds: int, seed: int = SEED) -> Rates:
+    """`rules.trend` of two series of so many units (the clusters) that have nothing to do with one another."""
     generator = np.random.default_rng(seed)
-    answers = []
-    for number in range(worlds):
-        means = generator.permutation(items) * 0.5
-        found = quantities(generator.normal(size=(clusters, items)) + means, number)
-        answers.append(rules.order(found, np.arange(items, dtype=float), seed=number).answer)
-    return {answer: answers.count(answer) / worlds for answer in (rules.YES, rules.NO)}
+    drawn = generator.normal(size=(worlds, 2, world.clusters))
+    return _shares([rules.trend(x, y).answer for x, y in drawn])
 
 
-def _rows(worlds: int) -> Iterator[dict[str, object]]:
-    for shape in _SHAPES:
-        for clusters in (10, 24, 100):
-            for parts, correlation in ((1, 0.0), (10, 0.0), (10, 0.9), (30, 0.5), (120, 0.0)):
-                world = World(shape, clusters, parts, correlation)
-                told = measured(world, lambda found: rules.k_of(found, "all"), worlds=worlds)
-                yield _row("all parts above 0", world, told)
-            alone = World(shape, clusters)
-            worse = measured(alone, lambda found: rules.at_least(found[0], MARGIN), worlds=worlds, shift=-MARGIN)
-            yield _row("at least, at the margin", alone, worse)
-            apart = measured(alone, lambda found: rules.equal(found[0], MARGIN), worlds=worlds, shift=MARGIN)
-            yield _row("equal, at the margin", alone, apart)
-            yield _row("interval of a mean", alone, {"held": coverage(alone, worlds=worlds)})
-    for clusters in (24, 100):
-        for items in (10, 13):
-            world = World("normal", clusters, items)
-            yield _row("order, unrelated", world, unrelated_orders(clusters, items, worlds=worlds))
+# ------------------------------------------------------------------------------------------------------------ the table
+ALL, FLIP, MOST, HELD = "all parts above 0", "all parts above 0, sign-flip", "most parts above 0", "interval of a mean"
+LEAST, EQUAL = "at least", "equal"
+AT, INSIDE = "at the margin", "inside the margin"
+ORDER, TREND = "order, unrelated", "trend, unrelated"
+
+MEASURES: dict[str, Callable[[World, int], Rates]] = {
+    ALL: lambda world, n: all_above(world, worlds=n),
+    FLIP: lambda world, n: all_above(world, test="sign_flip", worlds=n),
+    MOST: lambda world, n: all_above(world, k="most", worlds=n),
+    f"{LEAST}, {AT}": lambda world, n: at_least(world, -MARGIN, worlds=n),
+    f"{LEAST}, {INSIDE}": lambda world, n: at_least(world, 0.0, worlds=n),
+    f"{EQUAL}, {AT}": lambda world, n: equal(world, MARGIN, worlds=n),
+    f"{EQUAL}, {INSIDE}": lambda world, n: equal(world, 0.0, worlds=n),
+    HELD: lambda world, n: {"held": coverage(world, worlds=n)},
+    ORDER: lambda world, n: unrelated_orders(world, worlds=n),
+    TREND: lambda world, n: unrelated_trend(world, worlds=n),
+}
+"""What is measured, by the name of its rows."""
 
 
-def _row(rule: str, world: World, told: dict[str, float]) -> dict[str, object]:
-    about = {"rule": rule, "values": world.shape, "clusters": world.clusters, "parts": world.parts}
-    return {**about, "correlation": world.correlation, **told}
+def promised(rule: str, clusters: int) -> Rates:
+    """What VERDICTS promises of a rate: at most so much of yes and no, at least so much held."""
+    if rule == HELD:
+        return {"held": 0.92 if clusters < rules.FEWEST_FOR_SEVERAL_NO else 0.94}
+    limits = {} if rule.endswith(INSIDE) else {rules.YES: 0.05}
+    return limits | ({rules.NO: 0.05} if clusters >= rules.FEWEST_FOR_SEVERAL_NO or rule == TREND else {})
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure every rate and write the table."""
-    parser = argparse.ArgumentParser(prog="faithbook.results.calibration", description=main.__doc__)
-    parser.add_argument("file", type=Path)
-    parser.add_argument("--worlds", type=int, default=1000, help="worlds for each rate (default 1000)")
-    options = parser.parse_args(arguments)
-    rows = tqdm(_rows(options.worlds), total=len(_SHAPES) * 3 * 8 + 4, unit="rate")
-    frame = pd.DataFrame(list(rows)).assign(worlds=options.worlds)
-    frame.to_csv(options.file, index=False, float_format="%.4g", lineterminator="\n")
+def plan() -> list[tuple[str, World]]:
+    """Every row of the table: what is measured, in which world."""
+    found: list[tuple[str, World]] = []
+    for name in (*LISTED, *stored(), SKEWED):
+        of_parts = [World(name, n, m, r) for n in COUNTS for m in PARTS[1:] for r in CORRELATIONS]
+        if name in stored():
+            of_parts = [world for world in of_parts if world.correlation == CORRELATIONS[1]]
+        alone = [World(name, n) for n in COUNTS]
+        found += [(ALL, world) for world in (*alone, *of_parts)]
+        found += [(MOST, world) for world in of_parts if world.parts == 10 and world.correlation == CORRELATIONS[1]]
+        if name == SKEWED:
+            found += [(FLIP, world) for world in (*alone, *of_parts) if world.parts <= 10]
+        found += [(f"{rule}, {where}", world) for rule in (LEAST, EQUAL) for where in (AT, INSIDE) for world in alone]
+        found += [(HELD, world) for world in alone]
+    found += [(ORDER, World("normal", n, items)) for n in COUNTS[1:] for items in (10, 13)]
+    return found + [(TREND, World("normal", units)) for units in (5, 8)]
 
 
-if __name__ == "__main__":
-    main()
+def rows(repetitions: int) -> Iterator[dict[str, object]]:
+    """The table's rows, one by one: rates with what is promised of them, and the worlds that each is a share of."""
+    for rule, world in tqdm(plan(), unit="rate", mininterval=5):
+        worlds = repetitions if world.parts >= 30 or rule == ORDER else 2 * repetitions
+        limits = promised(rule, world.clusters)
+        about = {"rule": rule, "values": world.shape, "clusters": world.clusters, "parts": world.parts}
+        yield {
+            **about,
+            "correlation": world.correlation,
+            **MEASURES[rule](world, worlds),
+            **{f"promised_{name}": limit for name, limit in limits.items()},
+            "worlds": worlds,
+        }
+
+
+def calibrate(repetitions: int = 1000) -> Path:
+    """Measure every rate and write the table, with how it was made beside it; the path of the table."""
+    began, path, commit = time.time(), root() / TABLE, machine.commit()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    frame = pd.DataFrame(list(rows(repetitions)))
+    frame.to_csv(path, index=False, float_format="%.4g", lineterminator="\n")
+    made = {
+        "commit": commit,
+        "date": datetime.date.today().isoformat(),
+        "seed": SEED,
+        "repetitions": repetitions,
+        "resamples": _RESAMPLES,
+        "seconds": round(time.time() - began),
+        "versions": {name: version for name, version in machine.versions().items() if name in _OF_NUMBERS},
+    }
+    path.with_suffix(".json").write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
+    return path
+
+
+def measured() -> tuple[pd.DataFrame, dict[str, object]]:
+    """The committed table, and how it was made; DataError where there is none."""
+    ask(TABLE)
+    path = root() / TABLE
+    if not path.is_file():
+        raise DataError(f"there is no {TABLE}: `make calibrate` measures it")
+    made: dict[str, object] = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+    return pd.read_csv(path), made
+
+
+def broken(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rates that do not keep what is promised of them, by more than three Monte Carlo standard errors of the
+    promise: rows of the table with `rate`, its name, and `limit`."""
+    found = []
+    for name, side in ((rules.YES, 1), (rules.NO, 1), ("held", -1)):
+        part = frame.dropna(subset=[name, f"promised_{name}"])
+        limit = part[f"promised_{name}"]
+        error = np.sqrt(limit * (1 - limit) / part["worlds"])
+        beyond = side * (part[name] - limit) > 3 * error
+        found.append(part[beyond].assign(which=name, rate=part[name], limit=limit))
+    return pd.concat(found).sort_index()

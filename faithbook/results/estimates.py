@@ -102,12 +102,13 @@ class Share:
     def p_above(self, point: float, threshold: float) -> float:
         """The exact binomial p-value of "not above the threshold"."""
         share, limit = self.sign * (point - self.offset), self.sign * (threshold - self.offset)
-        return p_share(share, limit, self.n) if self.sign > 0 else p_share(1 - share, 1 - limit, self.n)
+        share, limit = (share, limit) if self.sign > 0 else (1 - share, 1 - limit)
+        return float(p_share(share, limit, self.n))
 
     def interval(self, point: float) -> Interval95:
         """Wilson's interval."""
-        found = _wilson(self.sign * (point - self.offset), self.n)
-        low, high = sorted(self.sign * end + self.offset for end in (found.low, found.high))
+        ends = wilson_ends(self.sign * (point - self.offset), self.n)
+        low, high = sorted(self.sign * float(end) + self.offset for end in ends)
         return Interval95(point, low, high)
 
 
@@ -202,6 +203,11 @@ class Quantity:
         return float(np.sqrt(self.drawn.variance(self.influence)))
 
     @property
+    def skewness(self) -> float:
+        """Of what the clusters add to it: 0 for one share, whose test knows its shape, and where nothing spreads."""
+        return 0.0 if self.share is not None or self._still else float(skewnesses(self.influence[:, None])[0])
+
+    @property
     def _still(self) -> bool:
         """Whether every cluster says the same, but for rounding."""
         return self.standard_error <= _NOTHING * max(1.0, abs(self.point))
@@ -215,7 +221,7 @@ class Quantity:
             return self.share.interval(self.point)
         least, most = self.bounds
         if self._still and np.isfinite(least + most) and (self.point <= least or self.point >= most):
-            reach = (most - least) * (1 - _wilson(1.0, self.clusters).low)
+            reach = (most - least) * (1 - float(wilson_ends(1.0, self.clusters)[0]))
             return Interval95(self.point, max(least, self.point - reach), min(most, self.point + reach))
         low, high = np.nanquantile(self.draws, [1 - _LEVEL, _LEVEL])
         low, high = moved_outward(np.array(self.point), low, high, self.clusters)
@@ -230,16 +236,9 @@ class Quantity:
         """
         if self.share is not None:
             return self.share.p_above(self.point, threshold)
-        distance = self.point - threshold
-        if self._still:
-            return (
-                self._share_there(threshold) ** self.clusters
-                if distance > _NOTHING * max(1.0, abs(self.point))
-                else 1.0
-            )
-        statistic = np.array([distance / self.standard_error])
         drawn = pivots((self.draws - self.point)[:, None], self.influence[:, None], self.drawn)
-        return float(p_values(statistic, drawn, self.clusters)[0])
+        points, errors = np.array([self.point]), np.array([self.standard_error])
+        return float(p_means(points, errors, drawn, self.clusters, threshold, self.bounds[0])[0])
 
     def p_below(self, threshold: float = 0.0) -> float:
         """One-sided p-value of "not below the threshold", in (0, 1]."""
@@ -252,13 +251,6 @@ class Quantity:
         """
         deviations = self.influence + (self.point - threshold) / len(self.influence)
         return float(p_sign_flips(deviations[:, None], n_resamples=n_resamples, seed=seed)[0])
-
-    def _share_there(self, threshold: float) -> float:
-        """Which share of values can lie where all of them do, were the mean at the threshold."""
-        least = self.bounds[0]
-        if not np.isfinite(least) or self.point <= least:
-            return 0.5
-        return max(0.5, (threshold - least) / (self.point - least))
 
 
 def _range(
@@ -275,16 +267,29 @@ def pivots(away: Array, influence: Array, drawn: Drawn) -> Array:
     """How far draws lie from their quantity (`away` [R, M]), in standard errors of the draw, [R, M]."""
     errors = np.sqrt(drawn.variances(influence))
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(errors > 0, away / errors, np.where(away > 0, np.inf, np.where(away < 0, -np.inf, 0.0)))
+        found = away / errors
+    return np.where((errors == 0) & (away == 0), 0.0, found)
 
 
-def p_values(statistic: Array, drawn: Array, clusters: int) -> Array:
-    """One-sided p-values [M] of statistics [M]: the larger of Student's t and the share of pivots [R, M] as large."""
-    if clusters < 2:
-        return np.ones_like(statistic)
-    reached = ((drawn >= statistic) & ~np.isnan(drawn)).sum(0)
-    by_draws = (1 + reached) / (1 + (~np.isnan(drawn)).sum(0))
-    return np.asarray(np.maximum(scipy.stats.t.sf(statistic, clusters - 1), by_draws))
+def p_means(
+    points: Array, errors: Array, drawn: Array | None, clusters: int, threshold: float = 0.0, least: float = -np.inf
+) -> Array:
+    """One-sided p-values [M] of "not above the threshold", from standard errors [M] and pivots [R, M].
+
+    The larger of Student's t and the share of pivots as large; without pivots, Student's t alone. Where nothing spreads
+    it is s^n, s the largest share that values which cannot lie below `least` can have at the point, were their mean
+    the threshold; at least one half.
+    """
+    distance, nothing = points - threshold, _NOTHING * np.maximum(1.0, np.abs(points))
+    still = errors <= nothing
+    statistic = distance / np.where(still, 1.0, errors)
+    found = scipy.stats.t.sf(statistic, clusters - 1) if clusters > 1 else np.ones_like(statistic)
+    if drawn is not None:  # NaN, where a draw has no value, reaches nothing
+        found = np.maximum(found, (1 + (drawn >= statistic).sum(0)) / (1 + (~np.isnan(drawn)).sum(0)))
+    there = np.full(len(points), 0.5)
+    if np.isfinite(least):
+        there = np.maximum(there, (threshold - least) / np.where(points > least, points - least, np.inf))
+    return np.where(still, np.where(distance > nothing, there**clusters, 1.0), found)
 
 
 def p_sign_flips(deviations: Array, *, n_resamples: int, seed: int) -> Array:
@@ -294,18 +299,29 @@ def p_sign_flips(deviations: Array, *, n_resamples: int, seed: int) -> Array:
     return np.asarray((1 + reached.sum(0)) / (1 + n_resamples))
 
 
-def p_share(share: float, threshold: float, n: float) -> float:
-    """The binomial p-value of "the share is not above the threshold", exact for whole n.
+def skewnesses(influence: Array) -> Array:
+    """Skewness of columns [K, M]; NaN where nothing spreads.
 
-    >>> round(p_share(1.0, 0.5, 6), 6), p_share(0.0, 0.5, 6)
-    (0.015625, 1.0)
+    >>> skewnesses(np.array([[0.0], [0.0], [0.0], [4.0]])).round(3).tolist()
+    [1.155]
     """
-    if threshold >= 1 or share * n <= _NOTHING:
-        return 1.0
-    if threshold <= 0:
-        return float(np.finfo(float).tiny)
-    successes = share * n
-    return float(scipy.special.betainc(successes, n - successes + 1, threshold))
+    away = influence - influence.mean(0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray((away**3).mean(0) / (away**2).mean(0) ** 1.5)
+
+
+def p_share(share: ArrayLike, threshold: float, n: ArrayLike) -> Array:
+    """Binomial p-values of "the share is not above the threshold", exact for whole n.
+
+    >>> p_share([1.0, 0.5, 0.0], 0.5, 6).round(6).tolist()
+    [0.015625, 0.65625, 1.0]
+    """
+    shares, successes = np.asarray(share, dtype=float), np.asarray(share, dtype=float) * n
+    if threshold >= 1:
+        return np.ones_like(successes)
+    failures = np.maximum(np.asarray(n) * (1 - shares), 0.0)
+    tails = scipy.special.betainc(np.maximum(successes, _NOTHING), failures + 1, max(threshold, 0.0))
+    return np.where(successes <= _NOTHING, 1.0, np.maximum(tails, np.finfo(float).tiny))
 
 
 def moved_outward(estimate: Array, low: Array, high: Array, clusters: int) -> tuple[Array, Array]:
@@ -447,13 +463,16 @@ def wilson(successes: int, n: int, *, effective: float | None = None) -> Interva
     """
     if not 0 <= successes <= n or n < 1:
         raise InputError(f"{successes} of {n}: expected 0 <= successes <= n, n at least 1")
-    return _wilson(successes / n, n if effective is None else min(effective, n))
+    low, high = wilson_ends(successes / n, n if effective is None else min(effective, n))
+    return Interval95(successes / n, float(low), float(high))
 
 
-def _wilson(share: float, size: float) -> Interval95:
-    middle = (share + _Z**2 / (2 * size)) / (1 + _Z**2 / size)
-    half = _Z / (1 + _Z**2 / size) * np.sqrt(max(0.0, share * (1 - share)) / size + _Z**2 / (4 * size**2))
-    return Interval95(share, max(0.0, float(middle - half)), min(1.0, float(middle + half)))
+def wilson_ends(share: ArrayLike, size: ArrayLike) -> tuple[Array, Array]:
+    """Wilson's 95 % ends of shares of so many independent values."""
+    shares, n = np.asarray(share, dtype=float), np.asarray(size, dtype=float)
+    middle = (shares + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
+    half = _Z / (1 + _Z**2 / n) * np.sqrt(np.maximum(0.0, shares * (1 - shares)) / n + _Z**2 / (4 * n**2))
+    return np.maximum(0.0, middle - half), np.minimum(1.0, middle + half)
 
 
 def effective_n(values: ArrayLike, cluster: ArrayLike) -> float:

@@ -11,9 +11,10 @@ the paper names one.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -31,6 +32,9 @@ NO_ORDER = "no order to reproduce"
 ALPHA = 0.025
 FEWEST_FOR_SEVERAL_NO = 24
 """Clusters that a "no" from several parts needs."""
+STRONG_SKEW = 1.0
+"""Of the values of a part (of several: the median): beyond it the tail that a sample lacks makes answers on the other
+side of it too frequent, and they are not given. A "yes" from all of several parts needs no such care."""
 FEWEST_TREND_UNITS = 5
 FEWEST_PERMUTATIONS = 40
 _ENUMERATED = 10_000
@@ -83,26 +87,40 @@ def k_of(
     Raises InputError for no part or a k that is not among 1 to m.
     """
     m = _counted(parts)
-    needed, fewest = _how_many(k, m), min(part.clusters for part in parts)
+    needed, fewest = parts_needed(k, m), min(part.clusters for part in parts)
     if fewest < FEWEST_CLUSTERS:
         return _too_few(fewest, m)
-    found = _conjunction([test(part, d) for part in parts], [test(-part, -d) for part in parts], needed, fewest)
+    skew = float(np.median([part.skewness for part in parts]))
+    found = conjunction([test(part, d) for part in parts], [test(-part, -d) for part in parts], needed, fewest, skew)
     if margin is not None and all(_around(part.interval(), d).inside(margin) for part in parts):
         return replace(found, answer=LEVEL, why=f"every interval lies within {margin:g} of {d:g}")
     return found
 
 
-def _conjunction(yes: Sequence[float], no: Sequence[float], needed: int, clusters: int) -> Decision:
-    """Partial conjunction of the parts' p-values of either side: whether `needed` of them are so."""
+def conjunction(
+    yes: Sequence[float] | NDArray[np.float64],
+    no: Sequence[float] | NDArray[np.float64],
+    needed: int,
+    clusters: int,
+    skew: float = 0.0,
+) -> Decision:
+    """Partial conjunction of the parts' p-values of either side: whether `needed` of them are so; `skew`: the median
+    over parts of their values' skewness."""
     m, up, down = len(yes), np.sort(yes), np.sort(no)
     p_yes = min(1.0, float((m - needed + 1) * up[needed - 1]))
     p_no = min(1.0, float(needed * down[m - needed]))
     passed = int((up <= ALPHA).sum())
+    clear = m * up[0] <= ALPHA and m * down[0] <= ALPHA
+    tails = "the values are too skewed: the tail that a sample lacks would decide"
     if p_yes <= ALPHA:
+        if (needed < m or m == 1) and skew < -STRONG_SKEW:
+            return Decision(INCONCLUSIVE, passed, m, p_yes, p_no, tails)
         return Decision(YES, passed, m, p_yes, p_no)
     if p_no <= ALPHA and (m == 1 or clusters >= FEWEST_FOR_SEVERAL_NO):
+        if skew > STRONG_SKEW:
+            return Decision(INCONCLUSIVE, passed, m, p_yes, p_no, tails)
         return Decision(NO, passed, m, p_yes, p_no)
-    if m * up[0] <= ALPHA and m * down[0] <= ALPHA:
+    if clear and abs(skew) <= STRONG_SKEW:
         return Decision(PARTLY, passed, m, p_yes, p_no, "some parts are clearly above and others clearly below")
     return Decision(INCONCLUSIVE, passed, m, p_yes, p_no)
 
@@ -117,7 +135,7 @@ def _too_few(clusters: int, m: int) -> Decision:
     return Decision(UNTESTABLE, 0, m, why=f"{clusters} independent inputs, fewer than {FEWEST_CLUSTERS}")
 
 
-def _how_many(k: int | str, m: int) -> int:
+def parts_needed(k: int | str, m: int) -> int:
     if isinstance(k, str):
         named = {"all": m, "most": m // 2 + 1}
         if k not in named:
@@ -148,7 +166,7 @@ def equal(
     """
     margin, several = _positive(margin), [parts] if isinstance(parts, Quantity) else list(parts)
     m = _counted(several)
-    needed, fewest = _how_many(k, m), min(part.clusters for part in several)
+    needed, fewest = parts_needed(k, m), min(part.clusters for part in several)
     if fewest < FEWEST_CLUSTERS:
         return _too_few(fewest, m)
     inside = [max(test(part, -margin), test(-part, -margin)) for part in several]
@@ -156,7 +174,7 @@ def equal(
     if m == 1:
         interval = several[0].interval()
         outside = outside if interval.low > margin or interval.high < -margin else [1.0]
-    return replace(_conjunction(inside, outside, needed, fewest), why=f"margin {margin:g}")
+    return replace(conjunction(inside, outside, needed, fewest), why=f"margin {margin:g}")
 
 
 def _positive(margin: float) -> float:
@@ -200,7 +218,7 @@ def orders(
 ) -> Decision:
     """Are `k` of several orders, each as `order` takes it, the published ones? By partial conjunction."""
     m = _counted(several)
-    needed = _how_many(k, m)
+    needed = parts_needed(k, m)
     for items, published, _ in several:
         if len(items) != np.size(published):
             raise InputError(f"{len(items)} items and {np.size(published)} published values: expected as many")
@@ -216,7 +234,7 @@ def orders(
     no = [one.p_below if one.high < 0 else 1.0 for one in found]
     ceiling = "" if repeats_agree else "; how well the paper's own repeats agree is unknown"
     told = "; ".join(f"tau {one.tau:.2f} [{one.low:.2f}, {one.high:.2f}]" for one in found)
-    return replace(_conjunction(yes, no, needed, fewest), why=f"{told}, {ways} permutations{ceiling}")
+    return replace(conjunction(yes, no, needed, fewest), why=f"{told}, {ways} permutations{ceiling}")
 
 
 @dataclass(frozen=True)
@@ -233,7 +251,7 @@ class _Ordered:
 
 def _ordered(items: Sequence[Quantity], published: ArrayLike, blocks: Sequence[object] | None, seed: int) -> _Ordered:
     theirs = np.asarray(published, dtype=float)
-    places = _permutations(list(range(len(items))) if blocks is None else list(blocks), seed)
+    places = _permutations(tuple(range(len(items)) if blocks is None else blocks), seed)
     ours = np.array([item.point for item in items])
     tau = float(tau_b(ours, theirs))
     by_chance = tau_b(ours[places], theirs)
@@ -245,7 +263,8 @@ def _ordered(items: Sequence[Quantity], published: ArrayLike, blocks: Sequence[o
     return _Ordered(tau, max(-1.0, float(low)), min(1.0, float(high)), above, below, len(places))
 
 
-def _permutations(blocks: list[object], seed: int) -> NDArray[np.int64]:
+@functools.lru_cache(maxsize=16)
+def _permutations(blocks: tuple[object, ...], seed: int) -> NDArray[np.int64]:
     """Ways [P, I] in which blocks of equal size change places, the identity first: all, or a random 10,000."""
     members: dict[object, list[int]] = {}
     for place, block in enumerate(blocks):
@@ -253,22 +272,19 @@ def _permutations(blocks: list[object], seed: int) -> NDArray[np.int64]:
     sizes: dict[int, list[list[int]]] = {}
     for own in members.values():
         sizes.setdefault(len(own), []).append(own)
-    number = math.prod(math.factorial(len(group)) for group in sizes.values())
-    ways: Iterable[tuple[Sequence[list[int]], ...]]
+    groups = [np.array(group) for group in sizes.values()]  # of each size, places [blocks, size]
+    number = math.prod(math.factorial(len(group)) for group in groups)
     if number <= _ENUMERATED:
-        ways = itertools.product(*(itertools.permutations(group) for group in sizes.values()))
+        every = itertools.product(*(itertools.permutations(range(len(group))) for group in groups))
+        ways = [np.array(way) for way in zip(*every, strict=True)]
     else:
         generator = np.random.default_rng(seed)
-        drawn = (
-            [[group[i] for i in generator.permutation(len(group))] for group in sizes.values()]
-            for _ in itertools.count()
-        )
-        ways = (tuple(sizes.values()), *(tuple(way) for way in itertools.islice(drawn, _ENUMERATED - 1)))
+        ways = [generator.permuted(np.tile(range(len(group)), (_ENUMERATED, 1)), axis=1) for group in groups]
+        for way in ways:
+            way[0] = range(way.shape[1])
     found = np.tile(np.arange(len(blocks)), (min(number, _ENUMERATED), 1))
-    for place, way in zip(found, ways, strict=True):
-        for group, moved in zip(sizes.values(), way, strict=True):
-            for own, other in zip(group, moved, strict=True):
-                place[own] = other
+    for group, way in zip(groups, ways, strict=True):
+        found[:, group] = group[way]
     return found
 
 
@@ -283,7 +299,7 @@ def trend(x: ArrayLike, y: ArrayLike, *, rising: bool = True, seed: int = 0) -> 
     a, b = a - a.mean(), b - b.mean()
     if not a.any() or not b.any():
         return Decision(UNTESTABLE, 0, 1, why="one side is the same for all units")
-    along = (b if rising else -b)[_permutations(list(range(len(b))), seed)] @ a
+    along = (b if rising else -b)[_permutations(tuple(range(len(b))), seed)] @ a
     seen = float((b if rising else -b) @ a)
     tolerance = 1e-12 * float(np.abs(along).max())
     p_yes, p_no = float((along >= seen - tolerance).mean()), float((along <= seen + tolerance).mean())
