@@ -89,5 +89,5 @@ def model_name(spec: str) -> str:
 
 
 def _told() -> list[str]:
-    """The declared names fit for a message: models and sources, not the many tables."""
-    return sorted(name for name in _declared or () if not name.endswith(".csv"))
+    """The declared names fit for a message: models and sources, not the many tables and values of the reference."""
+    return sorted(name for name in _declared or () if not name.endswith(".csv") and "/reference/" not in name)

@@ -111,8 +111,8 @@ class Store:
         for name, frame in (tables or {}).items():
             frame.to_parquet(place / f"{name}.parquet")
 
-    def report(self, notebook: str) -> Shown:
-        """Run a report on what the store holds, as a build would: it may open what it declares and nothing else."""
+    def begin(self, notebook: str) -> Path:
+        """Tell the run of a report what it is, as a build would: it may open what it declares and nothing else."""
         source = self.home / "notebooks" / "report" / f"{notebook}.py"
         folder = self.home / "data" / "results" / self.profile / "runs" / notebook / "all"
         folder.mkdir(parents=True)
@@ -120,7 +120,12 @@ class Store:
         told = {"source": str(source), "run_id": "test", "folder": str(folder), "words": words}
         told |= {"upstream": [str(path) for path in self.upstream], "loads": list(place_of(notebook)[1].loads)}
         self.monkeypatch.setenv("FAITHLIB_RUN", json.dumps(told))
-        return _run(source, folder, {"profile": self.profile})
+        return folder
+
+    def report(self, notebook: str) -> Shown:
+        """Run a report on what the store holds."""
+        folder = self.begin(notebook)
+        return _run(self.home / "notebooks" / "report" / f"{notebook}.py", folder, {"profile": self.profile})
 
 
 def _run(source: Path, folder: Path, parameters: Mapping[str, Any]) -> Shown:

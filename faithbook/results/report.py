@@ -23,8 +23,9 @@ from IPython.display import Markdown
 
 from faithbook.engine.run import Run
 from faithbook.results import exhibits, figures, judged, published, rulebook, scoreboard, tables
-from faithbook.results.judged import Claim, Judged
+from faithbook.results.judged import Claim, Judged, Parts
 from faithbook.results.measured import REFERENCE, Measured, Prepare
+from faithbook.results.multiverse import Curve, multiverse
 from faithbook.results.page import badge
 from faithbook.results.paired import Paired
 from faithlib.errors import DataError, InputError, unknown
@@ -206,6 +207,15 @@ class Page:
         fig = exhibits.claims_plot(rows, titles, thresholds=thresholds)
         return self.figure(fig, name, alt=exhibits.spoken(rows, titles), caption=caption)
 
+    def multiverse(self, name: str, over: Sequence[str], specifications: Mapping[tuple[str, ...], Parts]) -> Curve:
+        """The claim of an id under every open choice (`results.multiverse`); its `sentence` belongs into the asides of
+        `test`."""
+        return multiverse(name, over, specifications, have=self.have)
+
+    def curve(self, curve: Curve, name: str, *, caption: str) -> Markdown:
+        """A specification curve as a figure, with its data."""
+        return self.figure(curve.draw(), name, alt=curve.alt, caption=caption, data=curve.frame)
+
     def figure(self, fig: Any, name: str, *, alt: str, caption: str, data: pd.DataFrame | None = None) -> Markdown:
         """A figure with its line; `data`: what it is drawn from, to download."""
         shown = figures.save(fig, self.run, name, alt=alt, caption=caption).data.rpartition("\n\nDownload: ")[0]
@@ -224,13 +234,14 @@ class Page:
         return Markdown(told.replace(":class: dropdown note\n", named, 1))
 
     def finish(self) -> None:
-        """Save the verdicts and end the run. Raises DataError where an id of this page has none."""
+        """Save the verdicts and end the run. Raises DataError where an id of this page has none, or one of another page
+        has one (which page an id belongs to stands in `data/pages.csv`)."""
         places = published.beside("pages")
         own = places.loc[places["page"] == self.notebook, "id"]
-        if missing := [name for name in own if name not in self._entries]:
-            raise DataError(f"{self.notebook} gives no verdict on {', '.join(missing)}: put them into page.test(...)")
         if stray := sorted(set(self._entries) - set(own)):
             raise DataError(f"{', '.join(stray)} belong to another page: change data/pages.csv")
+        if missing := [name for name in own if name not in self._entries]:
+            raise DataError(f"{self.notebook} gives no verdict on {', '.join(missing)}: put them into page.test(...)")
         self.run.save(scoreboard.entries(self._entries.values()), "verdicts")
         self.run.finish()
 

@@ -1,0 +1,147 @@
+"""A claim under every open choice: one specification curve, and the share of specifications in which it carries.
+
+    curve = multiverse("saco_c02", ["turned", "correlation"], {
+        ("no", "Spearman"): {"existing less SaCo": ...},      # the first is the book's own
+        ("yes", "Spearman"): {"existing less SaCo": ...},
+        ("no", "Kendall"): {"existing less SaCo": ...},
+    }, have=page.have)
+    curve.share, curve.sentence
+
+Specifications are the open choices one at a time and declared pairs, 64 at most. Each is judged by the rule of the
+claim on its own parts; quantities of different specifications may come from different cells, for each has its interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+from faithbook.results import evidence, rulebook, rules
+from faithbook.results.figures import OURS, PUBLISHED
+from faithbook.results.judged import Judged, Parts, judge
+from faithlib.errors import InputError
+
+MOST = 64
+"""Specifications of one curve."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A claim under its specifications, the first of them the book's own.
+
+    `frame`: one row a specification: its choices, the part that decides (the lowest) with its interval
+    (part, estimate, low, high, n), the answer and its word. `over`: the names of the choices.
+    """
+
+    id: str
+    over: tuple[str, ...]
+    frame: pd.DataFrame = field(repr=False)
+
+    @property
+    def carried(self) -> int:
+        """Specifications in which the rule says yes."""
+        return int((self.frame["answer"] == rules.YES).sum())
+
+    @property
+    def share(self) -> float:
+        """The share of them, in [0, 1]."""
+        return self.carried / len(self.frame)
+
+    @property
+    def hangs_on(self) -> dict[str, list[str]]:
+        """By choice, the options that alone change the answer of the first specification."""
+        own = self.frame.iloc[0]
+        found: dict[str, list[str]] = {}
+        for _, row in self.frame.iloc[1:].iterrows():
+            changed = [name for name in self.over if row[name] != own[name]]
+            if len(changed) == 1 and row["answer"] != own["answer"]:
+                found.setdefault(changed[0], []).append(str(row[changed[0]]))
+        return found
+
+    @property
+    def sentence(self) -> str:
+        """How many specifications it carries in, and which choice it hangs on."""
+        told = f"carries under {self.carried} of {len(self.frame)} specifications"
+        choices = [f"{name} ({', '.join(options)})" for name, options in self.hangs_on.items()]
+        return f"{told}; what changes the answer alone: {', '.join(choices)}" if choices else told
+
+    @property
+    def alt(self) -> str:
+        """What the curve shows, in words."""
+        ordered = self.frame.sort_values("estimate")
+        ends = "; ".join(
+            f"{where} {row['estimate']:.3f} ({row['low']:.3f} to {row['high']:.3f}) under "
+            + ", ".join(f"{name} {row[name]}" for name in self.over)
+            for where, (_, row) in zip(("lowest", "highest"), ordered.iloc[[0, -1]].iterrows(), strict=True)
+        )
+        return (
+            f"Specification curve of {len(self.frame)} specifications, in the order of their estimates, with 95 % "
+            f"intervals above and the choices of each below: {ends}. It {self.sentence}."
+        )
+
+    def draw(self) -> Any:
+        """The curve: estimates with intervals from the lowest to the highest, and below them what each chose."""
+        ordered = self.frame.assign(own=np.arange(len(self.frame)) == 0).sort_values("estimate", kind="stable")
+        x = np.arange(len(ordered))
+        options = [(name, str(one)) for name in self.over for one in dict.fromkeys(self.frame[name])]
+        heights = [2.4, 0.22 * len(options) + 0.3]
+        fig, (above, below) = plt.subplots(2, 1, figsize=(8.5, sum(heights) + 0.6), sharex=True, height_ratios=heights)
+        above.axhline(_threshold(self.id), color="#666666", ls=":", lw=1)
+        yes = (ordered["answer"] == rules.YES).to_numpy()
+        for chosen, colour, marker, words in ((yes, OURS, "o", "carries"), (~yes, PUBLISHED, "s", "does not, or open")):
+            rows = ordered[chosen]
+            above.vlines(x[chosen], rows["low"], rows["high"], color=colour, lw=1.5)
+            above.plot(x[chosen], rows["estimate"], marker, color=colour, ms=4, label=words)
+        own = ordered["own"].to_numpy()
+        above.plot(x[own], ordered["estimate"][own], "o", mfc="none", mec="black", ms=10, label="the book's own")
+        above.set_ylabel("least part")
+        above.legend(loc="upper left", ncols=3, fontsize="small")
+        for place, (name, option) in enumerate(options[::-1]):
+            has = (ordered[name].astype(str) == option).to_numpy()
+            below.plot(x[has], np.full(has.sum(), place), "|", color="black", ms=8)
+        below.set_yticks(range(len(options)), [f"{name}: {option}" for name, option in options[::-1]], fontsize="small")
+        below.set_xticks([])
+        below.set_xlabel("specifications, by their estimate")
+        return fig
+
+
+def multiverse(
+    name: str,
+    over: Sequence[str],
+    specifications: Mapping[tuple[str, ...], Parts],
+    *,
+    have: Collection[str],
+) -> Curve:
+    """The claim of an id judged under every specification.
+
+    `specifications`: from the options chosen, one for each name in `over`, to the parts of the claim; the first is the
+    book's own. Raises InputError for none, for more than 64, or where one names another number of options.
+    """
+    if not 0 < len(specifications) <= MOST:
+        raise InputError(f"{len(specifications)} specifications of {name}: expected 1 to {MOST}")
+    rows = []
+    for options, parts in specifications.items():
+        if len(options) != len(over):
+            raise InputError(f"the specification {options} of {name} needs an option for each of {', '.join(over)}")
+        rows.append({**dict(zip(over, options, strict=True)), **_row(judge(name, parts, have=have))})
+    return Curve(name, tuple(over), pd.DataFrame(rows))
+
+
+def _row(judged: Judged) -> dict[str, Any]:
+    if judged.rows["low"].isna().all():
+        raise InputError(f"{judged.id} has no part with an interval: its rule {judged.rule.rule} makes no curve")
+    ours = judged.rows["ours"].to_numpy(dtype=float)
+    # What decides is the lowest part, and of parts that should be near zero the one that is farthest from it.
+    least = judged.rows.iloc[int(np.nanargmax(np.abs(ours)) if judged.rule.rule == "equal" else np.nanargmin(ours))]
+    found = {"part": least["part"], "estimate": least["ours"], "low": least["low"], "high": least["high"]}
+    word = evidence.worded(judged.decision.answer, judged.evidence)
+    return {**found, "n": least["n"], "answer": judged.decision.answer, "word": word}
+
+
+def _threshold(name: str) -> float:
+    return rulebook.rule(name).threshold

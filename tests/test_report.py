@@ -1,0 +1,450 @@
+"""What report pages are written on: paired quantities, grounds, judged claims, tables, curves, who speaks."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from store import Store, units_of
+
+from faithbook.engine.profiles import table as profiles
+from faithbook.engine.run import start_run
+from faithbook.results import evidence, exhibits, judged, paired, published, rulebook, rules, scoreboard
+from faithbook.results.estimates import Cells
+from faithbook.results.judged import Along, Ordered, Printed, Provided
+from faithbook.results.measured import REFERENCE, RUN
+from faithbook.results.multiverse import multiverse
+from faithbook.results.paired import Paired
+from faithbook.results.report import Page
+from faithlib.errors import DataError, InputError, UnknownNameError
+
+RESAMPLES = 1999
+
+
+def cells(n: int = 40, seed: int = 0, **means: float) -> Cells:
+    frame = units_of({(name,): mean for name, mean in means.items()}, ("method",), n=n, seed=seed)
+    return Cells.of(frame, over=["method"], unit="id", n_resamples=RESAMPLES)
+
+
+def pairs(means: dict[str, float], printed: dict[str, float], **more: object) -> dict[str, Paired]:
+    found = cells(**means)
+    return {name: Paired(found.mean(method=name), printed.get(name, math.nan), **more) for name in means}  # type: ignore[arg-type]
+
+
+# ------------------------------------------------------------------------------------------------------------- paired
+def test_arithmetic_acts_on_ours_the_published_and_the_run() -> None:
+    here = cells(a=0.1, b=0.4)
+    one = {name: Paired(pair.ours, pair.published, here.mean(method=name)) for name, pair in
+           pairs({"a": 0.6, "b": 0.2}, {"a": 0.5, "b": 0.25}).items()}  # fmt: skip
+    a, b = one["a"], one["b"]
+    for made, ours, theirs, mine in (
+        (a - b, 0.4, 0.25, -0.3),
+        (a + 1, 1.6, 1.5, 1.1),
+        (1 - a, 0.4, 0.5, 0.9),
+        (2 * b, 0.4, 0.5, 0.8),
+        (a / b, 3.0, 2.0, 0.25),
+        (abs(b - a), 0.4, 0.25, 0.3),
+        (-a, -0.6, -0.5, -0.1),
+        (paired.mean([a, b]), 0.4, 0.375, 0.25),
+        (paired.combined(lambda values: values.min(axis=-1), [a, b]), 0.2, 0.25, 0.1),
+    ):
+        assert made.here is not None
+        assert (made.ours.point, made.published, made.here.point) == pytest.approx((ours, theirs, mine))
+
+
+def test_what_is_made_of_two_rests_on_the_weaker_ground_and_the_smaller_n() -> None:
+    found = cells(a=0.6, b=0.2)
+    strong = Paired(found.mean(method="a"), 0.5, None, evidence.PAPER, 900)
+    weak = Paired(found.mean(method="b"), 0.2, found.mean(method="b"), evidence.DATA, 400)
+    assert (strong - weak).evidence == evidence.DATA
+    assert (strong - weak).published_n == 400
+    assert (strong - weak).here is None
+    assert math.isnan((strong / Paired(weak.ours, 0.0)).published)
+
+
+def test_a_combined_mean_has_the_standard_error_of_the_mean() -> None:
+    found = cells(a=0.6, b=0.2, c=0.4)
+    three = [Paired(found.mean(method=name)) for name in "abc"]
+    assert paired.mean(three).ours.standard_error == pytest.approx(found.mean().standard_error)
+    spread = paired.combined(lambda values: values.std(axis=-1), three).ours
+    assert spread.point == pytest.approx(np.std([0.6, 0.2, 0.4]))
+    assert 0 < spread.standard_error < three[0].ours.standard_error
+
+
+def test_a_prediction_interval_is_only_for_the_papers_own_population() -> None:
+    ours = cells(a=0.6).mean(method="a")
+    own = Paired(ours, 0.5, None, evidence.PAPER, 40).prediction
+    assert own is not None
+    half = ours.interval().high - ours.point
+    assert own.low < 0.5 < own.high
+    assert own.high - own.low == pytest.approx(math.sqrt(2) * (ours.interval().high - ours.interval().low))
+    assert own.high - 0.5 > half
+    for other in (evidence.STAND_INS, evidence.DATA, evidence.AUTHORS):
+        assert Paired(ours, 0.5, None, other, 40).prediction is None
+    assert Paired(ours, math.nan, None, evidence.PAPER, 40).prediction is None
+    assert Paired(ours, 0.5, None, evidence.PAPER, None).prediction is None
+
+
+# ----------------------------------------------------------------------------------------------------------- evidence
+def test_every_answer_of_a_rule_has_a_word_on_every_ground() -> None:
+    fixed = (evidence.SET_UP, evidence.NOT_RECOMPUTABLE, evidence.NOT_RUN)
+    answers = (rules.YES, rules.NO, rules.INCONCLUSIVE, rules.LEVEL, rules.PARTLY, rules.UNTESTABLE, rules.NO_ORDER)
+    for ground in evidence.GROUNDS:
+        assert {evidence.worded(answer, ground) for answer in (*answers, *fixed)} <= set(evidence.DECISIONS)
+    with pytest.raises(UnknownNameError, match="answer"):
+        evidence.worded("perhaps", evidence.PAPER)
+    with pytest.raises(UnknownNameError, match="evidence"):
+        evidence.worded(rules.YES, "hearsay")
+
+
+@pytest.mark.parametrize(
+    ("datasets", "models", "expected"),
+    [
+        (["imagenet"], ["timm:vit_base_patch16_224.orig_in21k_ft_in1k"], evidence.PAPER),
+        (["cifar10", "imagenet"], ["local:paper/cifar10-base-seed0"], evidence.PAPER),
+        (["imagenet"], ["local:vision/imagenet-base-seed0"], evidence.DATA),
+        (["imagenet"], [], evidence.DATA),
+        (["imagenet", "fashion"], ["local:paper/x"], evidence.STAND_INS),
+        (["fashion"], ["local:vision/fashion-base-seed0"], evidence.STAND_INS),
+        ([], [], evidence.STAND_INS),
+    ],
+)
+def test_the_ground_follows_from_data_and_models(datasets: list[str], models: list[str], expected: str) -> None:
+    assert evidence.ground("wu_2024", notebook="saco_metrics", datasets=datasets, models=models) == expected
+
+
+def test_what_authors_released_is_a_ground_of_its_own() -> None:
+    given = {"datasets": ["sst2"], "models": []}
+    assert evidence.ground("edin_2025", notebook="naopc_released", **given) == evidence.AUTHORS  # type: ignore[arg-type]
+    assert evidence.ground("edin_2025", notebook="naopc_models", **given) == evidence.STAND_INS  # type: ignore[arg-type]
+    assert evidence.ground(published.OUR_OWN, notebook="x", **given) == evidence.OUR_QUESTION  # type: ignore[arg-type]
+
+
+def test_the_materials_are_those_of_the_profiles() -> None:
+    found = published.beside("materials")
+    assert set(found.paper) <= set(published.PAPERS)
+    assert set(found.kind) == {"data", "model", "outputs"}
+    known = set(profiles().data) | {"exnli"}
+    assert set(found[found.kind == "data"].name) <= known
+    assert not found[(found.own == "yes") & (found.stands_for != "")].size
+    assert set(found[(found.kind == "data") & (found.own != "yes")].stands_for) <= known | {"sst2", "imdb"}
+
+
+def test_every_id_belongs_to_one_page() -> None:
+    places = published.beside("pages")
+    assert list(places.id) == list(scoreboard.to_judge().id)
+    notebooks = {name for _, kind, name, _ in profiles().entries() if kind == "report"}
+    assert set(places.page) <= notebooks
+
+
+# ------------------------------------------------------------------------------------------------------------- judged
+@pytest.fixture
+def log(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rule log of one id a rule, with names that the papers' indices know."""
+    base = {"k": None, "threshold": 0.0, "margin": None, "test": "t", "needs": (), "same_as": "", "headline": False}
+    dated = {"dated": rulebook.rule("saco_c03").dated, "post_hoc": True, "why": "for a test"}
+    made = {
+        "above": {"id": "soft_c01", "rule": "above"},
+        "all": {"id": "soft_c02", "rule": "k_of", "k": "all"},
+        "equal": {"id": "soft_c03", "rule": "equal", "margin": 0.1},
+        "order": {"id": "soft_c04", "rule": "order", "why": "ceiling unknown: for a test"},
+        "trend": {"id": "soft_c05", "rule": "trend"},
+        "same": {"id": "soft_c06", "rule": "same"},
+        "fixed": {"id": "soft_c07", "rule": "fixed", "why": "not recomputable: people marked it. Before: match."},
+        "least": {"id": "soft_c08", "rule": "at_least", "margin": 0.05},
+        "named": {"id": "soft_c09", "rule": "above", "needs": ("sst",)},
+    }
+    found = {one["id"]: rulebook.Rule(**{**base, **dated, **one}) for one in made.values()}  # type: ignore[arg-type]
+    monkeypatch.setattr(rulebook, "log", lambda: found)
+
+
+def judge(name: str, claim: judged.Claim, *have: str) -> judged.Judged:
+    return judged.judge(name, claim, have=have)
+
+
+@pytest.mark.usefixtures("log")
+def test_a_part_is_told_with_the_published_value_and_the_ground_decides_the_word() -> None:
+    one = pairs({"a": 0.6, "b": 0.2}, {"a": 0.5, "b": 0.25}, evidence=evidence.PAPER)
+    found = judge("soft_c01", {"a less b": one["a"] - one["b"]})
+    assert (found.word, found.n) == ("holds", 40)
+    assert re.fullmatch(r"1 of 1 parts; a less b 0\.400 \[0\.\d+, 0\.\d+\] \(published 0\.250\)", found.note)
+    weak = pairs({"a": 0.2, "b": 0.6}, {"a": 0.5, "b": 0.25}, evidence=evidence.STAND_INS)
+    assert judge("soft_c01", {"a less b": weak["a"] - weak["b"]}).word == "does not carry over"
+
+
+@pytest.mark.usefixtures("log")
+def test_what_the_paper_prints_against_itself_is_said() -> None:
+    one = pairs({"a": 0.6, "b": 0.2, "c": 0.1}, {"a": 0.5, "b": 0.55, "c": 0.1})
+    found = judge("soft_c02", {f"a less {name}": one["a"] - one[name] for name in "bc"})
+    assert found.word == "carries over"
+    assert "the paper's own numbers contradict 1 of 2 parts" in found.note
+
+
+@pytest.mark.usefixtures("log")
+def test_what_is_undecided_says_what_would_have_been_found() -> None:
+    frame = pd.DataFrame({"id": range(12), "m": "a", "value": np.linspace(-1, 1.1, 12)})
+    pair = Paired(Cells.of(frame, over=["m"], unit="id", n_resamples=RESAMPLES).mean())
+    found = judge("soft_c01", {"a": pair})
+    assert found.word == "inconclusive"
+    effect = rules.smallest_detectable(pair.ours)
+    assert f"in a the run would have found an effect of {effect:.3f}, and about" in found.note
+
+
+@pytest.mark.usefixtures("log")
+def test_margins_bases_and_named_data_decide_too() -> None:
+    one = pairs({"a": 0.6, "b": 0.58, "none": 0.0}, {"a": 0.5})
+    near = one["a"] - one["b"]
+    assert judge("soft_c03", {"a less b": near}).word == "carries over"
+    assert judge("soft_c03", {"a": one["a"]}).word == "does not carry over"
+    assert judge("soft_c08", {"b less a": -near}).word == "carries over"
+    assert judge("soft_c01", Provided({"a": one["a"]}, {"b": one["b"]})).word == "carries over"
+    without = judge("soft_c01", Provided({"a": one["a"]}, {"the base": one["none"]}))
+    assert (without.word, "the base is not clearly above zero" in without.note) == ("not testable here", True)
+    assert judge("soft_c09", {"a": one["a"]}, "movie").word == "not testable here"
+    assert judge("soft_c09", {"a": one["a"]}, "sst").word == "carries over"
+
+
+@pytest.mark.usefixtures("log")
+def test_orders_trends_numbers_and_fixed_decisions() -> None:
+    names = [f"m{i}" for i in range(6)]
+    rising = pairs({name: 0.1 * i for i, name in enumerate(names)}, {name: 1.0 + i for i, name in enumerate(names)})
+    assert judge("soft_c04", Ordered(rising)).word == "carries over"
+    falling = {name: Paired(-pair.ours, pair.published) for name, pair in rising.items()}
+    found = judge("soft_c04", [Ordered(falling)])
+    assert found.word == "does not carry over"
+    assert found.rows.loc[0, "ours"] == -1.0
+    along = judge("soft_c05", Along(rising, rising))
+    assert (along.word, along.rows.loc[0, "ours"]) == ("carries over", pytest.approx(1.0))
+    assert judge("soft_c05", Along(rising, falling)).word == "does not carry over"
+    numbers = {"a": Printed(0.824, "0.82"), "b": Printed(0.31, "0.30")}
+    twice = judge("soft_c06", numbers)
+    assert (twice.word, twice.evidence) == ("differs", evidence.AUTHORS)
+    assert twice.note == "1 of 2 numbers agree; b 0.310 (published 0.300)"
+    assert judge("soft_c06", {"a": numbers["a"]}).word == "match"
+    fixed = judge("soft_c07", None)
+    assert (fixed.word, fixed.note, fixed.n) == ("not recomputable", "people marked it", None)
+
+
+@pytest.mark.usefixtures("log")
+def test_the_run_is_judged_beside_the_reference_and_told_apart_where_intervals_part() -> None:
+    ours, here = cells(a=0.6), cells(a=-0.6, seed=3)
+    found = judge("soft_c01", {"a": Paired(ours.mean(), 0.5, here.mean())})
+    assert (found.word, found.here_word) == ("carries over", "does not carry over")
+    assert "your run disagrees on 1 of 1 parts: a -0.600" in found.note
+    alike = judge("soft_c01", {"a": Paired(ours.mean(), 0.5, cells(a=0.61, seed=3).mean())})
+    assert (alike.here_word, "disagrees" in alike.note) == ("carries over", False)
+
+
+# ----------------------------------------------------------------------------------------------------------- exhibits
+def test_numbers_are_written_as_papers_print_them() -> None:
+    assert [exhibits.short(x) for x in (0.0, -0.001, 10.5, 0.999, -1.0)] == [".00", ".00", "10.50", "1.00", "-1.00"]
+    assert exhibits.short(3.2, 0) == "3"
+
+
+def test_a_cell_holds_both_values_a_sign_and_the_interval() -> None:
+    one = pairs({"a": 0.6, "b": 0.2}, {"a": 0.6, "b": 0.9})
+    assert re.fullmatch(
+        r'<span class="cell cell-agrees" title="95 % interval \.\d{3} to \.\d{3}, n = 40">\.60 \(\.60\) ≈</span>',
+        exhibits.cell(one["a"]),
+    )
+    assert ".20 (.90) ↓" in exhibits.cell(one["b"])
+    assert ".20 (-.10) ↑" in exhibits.cell(Paired(one["b"].ours, -0.1))
+    assert exhibits.cell(Paired(one["b"].ours)).endswith(">.20</span>")
+    assert "; your run .600, " in exhibits.cell(Paired(one["b"].ours, 0.1, one["a"].ours))
+    assert exhibits.cell(None) == "–"
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "columns"),
+    [
+        ("saco_table2", ["k"], ["method"]),
+        ("saco_table1", ["cross_layer_aggregation", "gradient"], ["metric"]),
+        ("crosslingual_table1", ["method", "aggregation"], ["output"]),
+        ("soft_table2", ["metric"], ["method"]),
+    ],
+)
+def test_a_table_has_the_papers_rows_and_columns(name: str, rows: list[str], columns: list[str]) -> None:
+    printed = published.table(name)
+    one = pairs({"a": 0.6}, {"a": 0.5})["a"]
+    wide, long = exhibits.grid(printed, lambda row: one, rows=rows, columns=columns)
+    assert len(wide) == len(printed.drop_duplicates(rows))
+    assert len(wide.columns) == len(rows) + len(printed.drop_duplicates(columns)) + 1
+    assert len(long) == len(printed)
+    assert long[[*rows, *columns]].astype(str).equals(printed[[*rows, *columns]].astype(str))
+    assert not any("_" in head for head in wide.columns)
+    assert list(wide["n"]) == ["40"] * len(wide)
+
+
+def test_a_table_we_have_nothing_of_is_refused_and_gaps_are_shown() -> None:
+    printed = published.table("saco_table2")
+    one = pairs({"a": 0.6}, {"a": 0.5})["a"]
+    wide, long = exhibits.grid(printed, lambda row: one if row["k"] == "10" else None, rows=["k"], columns=["method"])
+    assert list(wide["n"]) == ["–", "40", "–"]
+    assert set(long.k) == {"10"}
+    with pytest.raises(InputError, match="none of the cells"):
+        exhibits.grid(printed, lambda row: None, rows=["k"], columns=["method"])
+    with pytest.raises(InputError, match="do not tell all cells apart"):
+        exhibits.grid(printed, lambda row: one, rows=["k"], columns=["metric"])
+
+
+def test_long_tables_are_folded() -> None:
+    frame = pd.DataFrame({"a": ["x|y"] * 21})
+    assert exhibits.markdown_table(frame, "a_b", "Long").startswith("::::{admonition} All 21 rows\n:class: dropdown")
+    short = exhibits.markdown_table(frame[:20], "a_b", "Short")
+    assert short.startswith(":::{table} Short\n:name: a-b\n") and r"| x\|y |" in short
+
+
+# --------------------------------------------------------------------------------------------------------------- page
+def saco(means: dict[str, float], *, n: int = 30, seed: int = 0, **columns: object) -> dict[str, pd.DataFrame]:
+    keys = {(name,): mean for name, mean in means.items()}
+    return {"": units_of(keys, ("method",), n=n, seed=seed, metric="saco", **columns)}
+
+
+def begin(store: Store, notebook: str = "saco_tables") -> Page:
+    store.begin(notebook)
+    return Page(start_run(notebook, profile=store.profile), paper="wu_2024")
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+    return Store(tmp_path, monkeypatch)
+
+
+def test_the_run_speaks_where_the_reference_has_no_values(store: Store) -> None:
+    store.add("saco_metrics", saco({"rollout": 0.3}), dataset="fashion")
+    page = begin(store)
+    measured = page.measure("saco_metrics", over=["dataset", "method"])
+    assert measured.speaks == RUN
+    assert page.quantity("method")("rollout").here is None
+    assert "The reference has no values" in page.speaks().data
+    assert (page.have, measured.evidence()) == ({"fashion"}, evidence.STAND_INS)
+
+
+def test_the_reference_speaks_and_the_run_stands_beside_it(store: Store) -> None:
+    store.add("saco_metrics", saco({"rollout": 0.3}), dataset="fashion")
+    store.add("saco_metrics", saco({"rollout": 0.5}, n=90), dataset="fashion", reference=True)
+    store.add("saco_metrics", saco({"rollout": 0.7}, n=90, seed=1), dataset="mnist", reference=True)
+    page = begin(store)
+    measured = page.measure("saco_metrics", over=["dataset", "method"])
+    assert measured.speaks == REFERENCE
+    pair = page.quantity("method")("rollout")
+    assert (pair.ours.point, pair.ours.n) == (pytest.approx(0.6), 90)
+    assert pair.here is not None and (pair.here.point, pair.here.n) == (pytest.approx(0.3), 30)
+    assert pair.disagrees
+    assert page.quantity("method", dataset="mnist")("rollout").here is None
+    assert "your run stands beside it" in page.speaks().data.lower()
+
+
+def test_values_of_the_reference_are_declared_by_naming_the_notebook_and_else_refused(store: Store) -> None:
+    store.add("naopc_search", saco({"rollout": 0.3}), dataset="bbc")
+    store.add("naopc_search", saco({"rollout": 0.3}), dataset="bbc", reference=True)
+    with pytest.raises(InputError, match="opens 'data/reference/full/units/naopc_search', which its notebook does not"):
+        begin(store).measure("naopc_search", over=["dataset", "method"])
+
+
+def test_a_run_on_firmer_ground_than_the_reference_speaks_for_itself(store: Store) -> None:
+    models = ("imagenet", "timm:deit_base_patch16_224.fb_in1k")
+    store.add("saco_metrics", saco({"rollout": 0.3}), declared=models, dataset="imagenet")
+    store.add("saco_metrics", saco({"rollout": 0.5}), dataset="fashion", reference=True)
+    measured = begin(store).measure("saco_metrics", over=["dataset", "method"])
+    assert (measured.speaks, measured.evidence(), measured.material.models) == (RUN, evidence.PAPER, models[1:])
+
+
+def test_a_run_of_the_references_own_profile_speaks_for_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(tmp_path, monkeypatch, profile="full")
+    store.add("saco_metrics", saco({"rollout": 0.3}), dataset="fashion")
+    store.add("saco_metrics", saco({"rollout": 0.5}), dataset="fashion", reference=True)
+    assert begin(store).measure("saco_metrics", over=["dataset", "method"]).speaks == RUN
+
+
+def test_published_values_are_those_with_the_labels_and_of_what_is_stood_for(store: Store) -> None:
+    for seed, dataset in enumerate(("fashion", "animals")):
+        store.add("saco_metrics", saco({"rollout": 0.3}, seed=seed), dataset=dataset)
+    measured = begin(store).measure(
+        "saco_metrics", over=["dataset", "method"], printed=published.table("saco_table2").astype({"k": int})
+    )
+    printed = published.table("saco_table2").query("method == 'rollout' and k == '10'").value.item()
+    assert measured.mean(method="rollout", dataset=["fashion", "animals"]).published == pytest.approx(
+        published.table("saco_table2").query("method == 'rollout'").value.mean()
+    )
+    assert measured.published(method="rollout", k=10) == printed
+    assert measured.published(method="rollout", k=10, dataset="animals") == printed  # stands for ImageNet
+    assert math.isnan(measured.published(method="rollout", k=10, dataset="fashion"))
+    assert measured.comparable() == ["animals", "fashion"]
+
+
+def test_a_page_ends_only_with_all_its_verdicts_and_no_other(store: Store) -> None:
+    store.add("saco_metrics", saco({"rollout": 0.3, "random": 0.0}), dataset="fashion")
+    page = begin(store, "saco_tables")
+    page.measure("saco_metrics", over=["dataset", "method"])
+    ours = page.quantity("method")
+    with pytest.raises(DataError, match=r"saco_tables gives no verdict on saco_table1, .*saco_c11"):
+        page.finish()
+    page.test({"saco_c05": {"mean SaCo of random scores": ours("random")}})
+    with pytest.raises(InputError, match="saco_c05 is judged twice"):
+        page.test({"saco_c05": {"mean SaCo of random scores": ours("random")}})
+    with pytest.raises(UnknownNameError, match="aside"):
+        page.test({}, asides={"saco_c03": "more"})
+
+
+def test_verdicts_are_saved_with_what_they_rest_on(store: Store) -> None:
+    store.add("saco_metrics", saco({"rollout": 0.3, "random": 0.0}), dataset="fashion")
+    page = begin(store)
+    page.measure("saco_metrics", over=["dataset", "method"])
+    tested = page.test({"saco_c05": {"mean SaCo of random scores": page.quantity("method")("random")}})
+    shown = page.verdicts(tested).data
+    assert '<span class="verdict verdict-carries-over">carries over</span> (stand-ins)' in shown
+    assert "after a first run was seen" in shown
+    with pytest.raises(DataError, match=r"saco_c05 belong to another page: change data/pages\.csv"):
+        page.finish()
+
+
+# --------------------------------------------------------------------------------------------------------- multiverse
+@pytest.mark.usefixtures("log")
+def test_a_curve_counts_where_the_claim_carries_and_names_what_it_hangs_on() -> None:
+    truth = {("min-max", "one"): 0.3, ("rank", "one"): -0.3, ("min-max", "two"): 0.2, ("rank", "two"): 0.1}
+    specifications = {key: {"gain": pairs({"a": mean}, {})["a"]} for key, mean in truth.items()}
+    curve = multiverse("soft_c01", ["normaliser", "draws"], specifications, have=())
+    assert (curve.carried, curve.share) == (3, 0.75)
+    assert curve.hangs_on == {"normaliser": ["rank"]}
+    assert curve.sentence == "carries under 3 of 4 specifications; what changes the answer alone: normaliser (rank)"
+    assert list(curve.frame["estimate"]) == pytest.approx(list(truth.values()))
+    assert (curve.frame["low"] < curve.frame["estimate"]).all()
+    assert "lowest -0.300" in curve.alt and "under normaliser rank, draws one" in curve.alt
+    figure = curve.draw()
+    assert [text.get_text() for text in figure.axes[1].get_yticklabels()] == [
+        "draws: two", "draws: one", "normaliser: rank", "normaliser: min-max",
+    ]  # fmt: skip
+
+
+@pytest.mark.usefixtures("log")
+def test_curves_of_none_and_of_too_many_are_refused() -> None:
+    one = pairs({"a": 0.3}, {})
+    with pytest.raises(InputError, match="0 specifications"):
+        multiverse("soft_c01", ["x"], {}, have=())
+    with pytest.raises(InputError, match="65 specifications of soft_c01: expected 1 to 64"):
+        multiverse("soft_c01", ["x"], {(str(i),): one for i in range(65)}, have=())
+    with pytest.raises(InputError, match="an option for each of x, y"):
+        multiverse("soft_c01", ["x", "y"], {("a",): one}, have=())
+
+
+# --------------------------------------------------------------------------------------------------------- scoreboard
+def test_the_board_counts_a_fact_once() -> None:
+    rows = [
+        scoreboard.Entry("saco_c03", "carries over", "p"),
+        scoreboard.Entry("saco_table1", "carries over", "p", same_as="saco_c03"),
+        scoreboard.Entry("saco_table2", "not run", "p", same_as="soft_c01"),  # of a row that is not there
+    ]
+    assert list(scoreboard.distinct(scoreboard.entries(rows)).id) == ["saco_c03", "saco_table2"]
+    with pytest.raises(UnknownNameError, match="evidence"):
+        scoreboard.Entry("saco_c03", "holds", "p", evidence="hearsay")
+
+
+def test_verdicts_of_old_pages_rest_on_stand_ins() -> None:
+    old = pd.DataFrame([{"id": "soft_c01", "verdict": "holds", "page": "p", "n": 4, "note": "x"}])
+    found = scoreboard.filled(old).iloc[0]
+    assert (found.evidence, found.same_as, bool(found.post_hoc), found.here) == ("stand-ins", "", False, "")
