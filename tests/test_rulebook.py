@@ -3,16 +3,309 @@
 from __future__ import annotations
 
 import datetime
+import functools
+from collections.abc import Mapping
 
-from faithbook.results import rulebook
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.stats
+
+from faithbook.engine.profiles import settings_of, table
+from faithbook.results import published, rulebook, rules
+from faithbook.results.estimates import Cells, Quantity
+from faithbook.results.rulebook import Order, Rule, judge, log
 from faithbook.results.scoreboard import to_judge
+from faithlib.errors import DataError, InputError, UnknownNameError
+
+INPUTS = 30
+# How many parts the `why` of each rule counts up, at the sizes of the `full` profile.
+PARTS = {
+    name: int(parts)
+    for line in (
+        "soft_c01 2, soft_c02 18, soft_c03 2, soft_c04 10, soft_c05 5, soft_c06 2, soft_c07 4, soft_c08 6",
+        "soft_c10 8, soft_c11 4",
+        "saco_c01 4, saco_c02 1, saco_c03 4, saco_c04 3, saco_c05 1, saco_c06 12, saco_c07 36, saco_c08 10",
+        "saco_c09 21, saco_c10 2, saco_c11 5, saco_figure3 3",
+        "xl_c01 24, xl_c02 9, xl_c03 9, xl_c04 16, xl_c06 12, xl_c07 47, xl_c08 9, xl_c09 2, xl_c10 4, xl_c11 60",
+        "xl_c12 8",
+        "crosslingual_table5 8, crosslingual_figure6 3, crosslingual_figure7 2",
+        "naopc_c01 15, naopc_c02 2, naopc_c03 2, naopc_c04 6, naopc_c05 6, naopc_c06 2",
+        "together_q1 2, together_q2 28, together_q3 30, together_q4 4, together_q5 120, together_q6 90",
+        "together_q7 30, together_q8 8, together_q9 10, together_q10 2",
+    )
+    for name, parts in (pair.split() for pair in line.split(", "))
+}
+HEADLINES = {
+    *("soft_c01", "soft_c02", "soft_c11", "saco_c02", "saco_c03", "saco_c04", "saco_c05", "saco_c06"),
+    *("xl_c01", "xl_c04", "xl_c09", "naopc_c02", "naopc_c05", "naopc_c06"),
+}
+
+
+def of_rule(*names: str) -> list[str]:
+    return [name for name, found in log().items() if found.rule in names and found.repeats_agree is not False]
+
+
+def first(found: Rule) -> str:
+    """The id that stands for its fact."""
+    return found.same_as or found.id
+
+
+@functools.cache
+def noise(parts: int) -> list[Quantity]:
+    """Parts with a true mean of zero; many of them ask for many resamples."""
+    generator = np.random.default_rng(0)
+    values = 0.05 * generator.normal(size=(parts, INPUTS))
+    frame = pd.DataFrame(values).rename_axis("part").melt(ignore_index=False, var_name="id").reset_index()
+    cells = Cells.of(frame, over=["part"], unit="id", n_resamples=1999 if parts < 20 else 6999)
+    return [cells.mean(part=number) for number in range(parts)]
+
+
+def planted(means: Mapping[str, float]) -> dict[str, Quantity]:
+    """Parts with these true means, from 30 inputs."""
+    return {name: part + means[name] for name, part in zip(means, noise(len(means)), strict=True)}
+
+
+# --- every rule can answer yes and no --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", of_rule("above", "k_of", "at_least", "equal", "leader"))
+def test_a_claim_of_parts_can_be_true_and_false(name: str) -> None:
+    found = log()[name]
+    margin = found.margin or 0.1
+    apart = {"at_least": (0.0, -4 * margin), "equal": (0.0, 4 * margin)}
+    true, false = apart.get(found.rule, (found.threshold + 0.4, found.threshold - 0.4))
+    names = [f"part {number}" for number in range(PARTS[first(found)])]
+    yes = judge(name, planted(dict.fromkeys(names, true)), have=found.needs)
+    assert (yes.answer, yes.passed, yes.parts) == (rules.YES, len(names), len(names))
+    no = judge(name, planted(dict.fromkeys(names, false)), have=found.needs)
+    assert (no.answer, no.passed) == (rules.NO, 0)
+    needed = rules.parts_needed(found.k or "all", len(names))
+    enough = {part: true if number < needed else false for number, part in enumerate(names)}
+    assert judge(name, planted(enough), have=found.needs).answer == rules.YES
+    enough[names[0]] = false
+    assert judge(name, planted(enough), have=found.needs).answer == rules.NO
+
+
+def printed_orders(name: str) -> list[tuple[dict[str, float], dict[str, object]]]:
+    """The orders that a table prints: values by item, and the block (method) of each."""
+    frame = published.table(name)
+    columns = [one for one in ("model", "output", "k") if one in frame and frame[one].nunique() > 1]
+    found = []
+    for _, part in frame.groupby(columns):
+        items = part["method"] + (" " + part["aggregation"] if "aggregation" in part else "")
+        found.append((dict(zip(items, part["value"], strict=True)), dict(zip(items, part["method"], strict=True))))
+    return found
+
+
+@pytest.mark.parametrize("name", of_rule("order"))
+def test_an_order_can_be_the_printed_one_and_its_opposite(name: str) -> None:
+    found = log()[name]
+    orders = printed_orders(first(found))
+    assert len(orders) == {"crosslingual_table1": 2, "crosslingual_table4": 2, "saco_table2": 3}.get(first(found), 4)
+    assert {len(values) for values, _ in orders} == ({10} if "saco" in name else {13})
+    for sign, answer in ((1, rules.YES), (-1, rules.NO)):
+        ours = [
+            Order(planted({item: sign * 4 * value for item, value in values.items()}), values, blocks)
+            for values, blocks in orders
+        ]
+        assert judge(name, orders=ours, have=found.needs).answer == answer
+
+
+@pytest.mark.parametrize("name", of_rule("trend"))
+def test_a_trend_can_rise_and_fall(name: str) -> None:
+    units = np.arange(8.0)
+    assert judge(name, x=units, y=units**2).answer == rules.YES
+    assert judge(name, x=units, y=-(units**2)).answer == rules.NO
+
+
+@pytest.mark.parametrize("name", of_rule("same"))
+def test_the_same_number_can_agree_and_differ(name: str) -> None:
+    found = log()[name]
+    assert judge(name, ours=[0.5, 0.25], published=["0.50000", "0.25000"], have=found.needs).answer == rules.YES
+    off = judge(name, ours=[0.5, 0.26], published=["0.50000", "0.25000"], have=found.needs)
+    assert (off.answer, off.passed, off.parts) == (rules.NO, 1, 2)
+
+
+def test_what_is_fixed_has_its_decision() -> None:
+    decided = {name: judge(name).answer for name in of_rule("fixed")}
+    assert set(decided.values()) == {rulebook.SET_UP, rulebook.NOT_RECOMPUTABLE}
+    assert decided["soft_table5"] == decided["saco_text"] == rulebook.SET_UP
+    assert decided["crosslingual_table6"] == decided["saco_figure1"] == rulebook.NOT_RECOMPUTABLE
+    order = Order(planted({"a": 0.0, "b": 1.0}), {"a": 0.0, "b": 1.0})
+    for name in ("crosslingual_table3", "crosslingual_table9", "crosslingual_table10", "crosslingual_figure4"):
+        assert judge(name, orders=[order]).answer == rules.NO_ORDER
+
+
+def test_every_rule_that_draws_on_inputs_was_asked_above() -> None:
+    asked = {*of_rule("above", "k_of", "at_least", "equal", "leader"), *of_rule("order"), *of_rule("trend")}
+    assert asked == {name for name, found in log().items() if found.statistical}
+    assert set(PARTS) == {first(log()[name]) for name in of_rule("above", "k_of", "at_least", "equal", "leader")}
+
+
+# --- the log ---------------------------------------------------------------------------------------------------------
 
 
 def test_every_id_has_a_rule_and_every_rule_an_id() -> None:
-    assert list(rulebook.log()) == list(to_judge().id)
+    assert list(log()) == list(to_judge().id)
 
 
 def test_rules_are_dated_and_say_why() -> None:
-    for name, found in rulebook.log().items():
-        assert found.dated >= datetime.date(2026, 11, 22), name
+    for name, found in log().items():
+        assert datetime.date(2026, 11, 22) <= found.dated <= datetime.date.today(), name
         assert len(found.why.split()) > 4, name
+        assert found.post_hoc == (found.rule not in ("same", "fixed") or name == "soft_table1"), name
+
+
+def test_what_repeats_a_fact_is_judged_like_it() -> None:
+    alike = ("rule", "k", "threshold", "margin", "test", "needs", "post_hoc", "repeats_agree")
+    for name, found in log().items():
+        if found.same_as:
+            other = log()[found.same_as]
+            assert not other.same_as
+            for field in alike:
+                assert getattr(found, field) == getattr(other, field), (name, field)
+    facts = rulebook.same_facts(["soft_c01", "soft_table2", "crosslingual_table2"])
+    assert facts == {"soft_c01": "soft_c01", "soft_table2": "soft_c01", "crosslingual_table2": "crosslingual_table2"}
+
+
+def test_headlines_are_those_of_the_specification_curves() -> None:
+    assert {name for name, found in log().items() if found.headline} == HEADLINES
+
+
+def test_what_rules_need_is_what_profiles_name() -> None:
+    paper = settings_of("crosslingual_metrics", "paper")
+    assert set(rulebook.DATA_SETS) <= set(table().data)
+    assert set(rulebook.MODELS) == set(paper["models_read"])
+    printed = set(published.table("crosslingual_table7").language)
+    assert printed - {"average", "mean"} <= {*rulebook.LANGUAGES}
+
+
+def test_a_claim_that_the_papers_own_numbers_refute_says_so() -> None:
+    status = published.index("claims").set_index("id").status_in_published_tables
+    refuted = set(status.index[status.isin(["fails", "partly"])])
+    told = {name for name, found in log().items() if "status_in_published_tables: " in found.why}
+    assert told == refuted
+    for name in refuted:
+        assert f"status_in_published_tables: {status[name]}" in log()[name].why
+
+
+def agreement(number: int) -> list[float]:
+    """p-values of Kendall's tau between the two architectures of a table, one an output."""
+    wide = published.table(f"crosslingual_table{number}").pivot_table(
+        index=["method", "aggregation"], columns=["output", "model"], values="value"
+    )
+    outputs = wide.columns.unique("output")
+    return [scipy.stats.kendalltau(wide[one]["mbert"], wide[one]["xlm_r_base"]).pvalue for one in outputs]
+
+
+def test_repeats_of_an_order_agree_where_the_log_says_so() -> None:
+    repeated_in = {1: [8], 3: [9, 10], **{number: [number] for number in range(8, 18)}}
+    for number, where in repeated_in.items():
+        agree = all(p <= 0.05 for repeat in where for p in agreement(repeat))
+        assert log()[f"crosslingual_table{number}"].repeats_agree is agree, number
+    for name in ("crosslingual_table4", "saco_table2"):
+        assert log()[name].repeats_agree is None
+
+
+# --- reading and applying it -----------------------------------------------------------------------------------------
+
+ROW = dict.fromkeys(("margin", "needs", "same_as", "headline"), "") | {
+    "id": "x_c01",
+    "rule": "k_of",
+    "k": "all",
+    "threshold": "0",
+    "test": "t",
+    "dated": "2026-11-22",
+    "post_hoc": "yes",
+    "why": "parts: of a claim",
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"rule": "k_off"}, "unknown rule .of x_c01. 'k_off': did you mean 'k_of'"),
+        ({"k": ""}, "k_of without a k"),
+        ({"k": "mostly"}, "k 'mostly': expected a number"),
+        ({"k": "0"}, "k '0': expected a number"),
+        ({"rule": "equal"}, "equal without a margin"),
+        ({"rule": "at_least", "margin": "0"}, "at_least without a margin"),
+        ({"margin": "small"}, "margin 'small': expected a number"),
+        ({"threshold": "inf"}, "threshold 'inf': expected a number"),
+        ({"test": ""}, "unknown test .of x_c01."),
+        ({"needs": "ag;sstt"}, "unknown thing that x_c01 needs 'sstt'"),
+        ({"headline": "no"}, "headline 'no': expected yes or nothing"),
+        ({"dated": "yesterday"}, "dated 'yesterday': expected a date"),
+        ({"rule": "fixed"}, "why of x_c01 begins .*expected one of set up as published:"),
+        ({"rule": "order"}, "why of x_c01 begins .*expected one of repeats agree:"),
+        ({"why": ""}, "has no why"),
+    ],
+)
+def test_a_bad_row_is_refused_with_its_fault(changed: dict[str, str], message: str) -> None:
+    assert rulebook.read(ROW).id == "x_c01"
+    with pytest.raises((DataError, UnknownNameError), match=message):
+        rulebook.read({**ROW, **changed})
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([ROW, ROW], "more than one rule for: x_c01"),
+        ([{**ROW, "same_as": "x_c02"}], "same_as 'x_c02': expected an id that repeats no other"),
+        ([{**ROW, "same_as": "x_c01"}], "same_as 'x_c01'"),
+        ([ROW, {**ROW, "id": "b", "same_as": "x_c01"}, {**ROW, "id": "c", "same_as": "b"}], "rule of c says same_as"),
+    ],
+)
+def test_a_log_that_contradicts_itself_is_refused(rows: list[dict[str, str]], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        rulebook.checked(rows)
+
+
+def test_an_id_without_a_rule_is_told_with_the_nearest() -> None:
+    with pytest.raises(UnknownNameError, match="did you mean 'soft_table6'"):
+        rulebook.rule("soft_tabel6")
+
+
+def test_what_a_rule_is_about_has_to_be_given() -> None:
+    part = planted({"a": 1.0, "b": 1.0})
+    for name, what in (("soft_c01", "parts"), ("saco_table2", "orders"), ("xl_c05", "x and y")):
+        with pytest.raises(InputError, match=f"{name} is judged by .* which asks for {what}"):
+            judge(name)
+    with pytest.raises(InputError, match="asks for ours and published"):
+        judge("naopc_released_taus")
+    with pytest.raises(InputError, match="`above`, which has one part; 2 came"):
+        judge("saco_c02", part)
+    with pytest.raises(InputError, match="say in `have`"):
+        judge("soft_c03", part)
+    with pytest.raises(InputError, match="items and published values differ in b, c"):
+        judge("saco_table2", orders=[Order(part, {"a": 1.0, "c": 0.0})])
+
+
+def test_what_is_about_named_things_is_not_testable_without_them() -> None:
+    part = planted({"a": 1.0, "b": 1.0})
+    decision = judge("soft_c03", part, have=["movie", "ag"])
+    assert (decision.answer, decision.why) == (rules.UNTESTABLE, "about multirc")
+    assert judge("soft_c03", part, have=["ag", "multirc"]).answer == rules.YES
+
+
+def test_fewer_parts_than_a_claim_counts_are_not_testable() -> None:
+    decision = judge("soft_c02", planted({"a": 1.0, "b": 1.0}))
+    assert decision.answer == rules.UNTESTABLE
+    assert "2 parts, the claim is about 16" in decision.why
+
+
+def test_contrasts_and_exceptions() -> None:
+    items = planted({"a": 1.0, "b": 0.4, "c": 0.0})
+    gaps = rulebook.contrasts(items, "a", where="loss")
+    assert list(gaps) == ["a less b, loss", "a less c, loss"]
+    assert gaps["a less c, loss"].point == pytest.approx(items["a"].point - items["c"].point)
+    with pytest.raises(UnknownNameError, match="item that leads"):
+        rulebook.contrasts(items, "d")
+    with pytest.raises(InputError, match="nobody to lead"):
+        rulebook.contrasts({"a": items["a"]}, "a")
+    level = rulebook.not_worse("xl_c02", items["c"])
+    assert judge("xl_c02", {"gain": items["a"], "but for this, level": level}).answer == rules.YES
+    assert judge("xl_c02", {"gain": items["a"], "but for this, level": items["c"]}).answer != rules.YES
+    with pytest.raises(DataError, match="has no margin"):
+        rulebook.not_worse("soft_c04", items["c"])

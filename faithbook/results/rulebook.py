@@ -107,14 +107,20 @@ class Order:
 
 @remembered
 def log() -> dict[str, Rule]:
-    """The rule of every id, in the order of the file.
+    """The rule of every id, in the order of the file; what `checked` raises."""
+    rows = table("rules").to_dict("records")
+    return checked([{str(key): str(value) for key, value in row.items()} for row in rows])
 
-    Raises DataError for an id that comes twice or a `same_as` that leads nowhere or on, and what `_rule` raises.
+
+def checked(rows: Sequence[Mapping[str, str]]) -> dict[str, Rule]:
+    """Rows of the log as rules by id.
+
+    Raises DataError for an id that comes twice or a `same_as` that leads nowhere or on, and what `read` raises.
     """
-    frame = table("rules")
-    if twice := sorted(frame.id[frame.id.duplicated()]):
+    names = [row["id"] for row in rows]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
         raise DataError(f"more than one rule for: {', '.join(twice)}")
-    found = {row["id"]: _rule({str(key): str(value) for key, value in row.items()}) for row in frame.to_dict("records")}
+    found = {row["id"]: read(row) for row in rows}
     for one in found.values():
         if one.same_as and (one.same_as not in found or found[one.same_as].same_as or one.same_as == one.id):
             raise DataError(f"the rule of {one.id} says same_as {one.same_as!r}: expected an id that repeats no other")
@@ -231,7 +237,7 @@ def _lacks(found: Rule, what: str) -> InputError:
 
 
 # --------------------------------------------------------------------------------------------------- reading the log
-def _rule(row: Mapping[str, str]) -> Rule:
+def read(row: Mapping[str, str]) -> Rule:
     """A row of the log, checked.
 
     Raises UnknownNameError for an unknown rule, test or thing it needs, DataError for what its rule lacks or a value
@@ -271,9 +277,8 @@ def _check(found: Rule) -> None:
         raise DataError(f"the rule of {found.id} is {found.rule} without a margin: give a number above 0")
     beginnings = {"fixed": FIXED, "order": tuple(REPEATS)}.get(found.rule)
     if beginnings and found.why.partition(":")[0] not in beginnings:
-        raise DataError(
-            f"the why of {found.id} begins {found.why[:30]!r}: expected one of {', '.join(beginnings)}, a colon"
-        )
+        told = ", ".join(f"{one}:" for one in beginnings)
+        raise DataError(f"the why of {found.id} begins {found.why[:30]!r}: expected one of {told}")
     if not found.why:
         raise DataError(f"the rule of {found.id} has no why")
 
