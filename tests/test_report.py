@@ -248,7 +248,7 @@ def test_numbers_are_written_as_papers_print_them() -> None:
 def test_a_cell_holds_both_values_a_sign_and_the_interval() -> None:
     one = pairs({"a": 0.6, "b": 0.2}, {"a": 0.6, "b": 0.9})
     assert re.fullmatch(
-        r'<span class="cell cell-agrees" title="95 % interval \.\d{3} to \.\d{3}, n = 40">\.60 \(\.60\) ≈</span>',
+        r'<span class="pair pair-agrees" title="95 % interval \.\d{3} to \.\d{3}, n = 40">\.60 \(\.60\) ≈</span>',
         exhibits.cell(one["a"]),
     )
     assert ".20 (.90) ↓" in exhibits.cell(one["b"])
@@ -448,3 +448,12 @@ def test_verdicts_of_old_pages_rest_on_stand_ins() -> None:
     old = pd.DataFrame([{"id": "soft_c01", "verdict": "holds", "page": "p", "n": 4, "note": "x"}])
     found = scoreboard.filled(old).iloc[0]
     assert (found.evidence, found.same_as, bool(found.post_hoc), found.here) == ("stand-ins", "", False, "")
+
+
+def test_cells_of_tables_do_not_take_the_style_of_cells_of_notebooks() -> None:
+    css = (Path(__file__).parents[1] / "book" / "_static" / "book.css").read_text(encoding="utf-8")
+    assert not re.search(r"^\.cell\b", css, flags=re.MULTILINE)
+    made = exhibits.cell(pairs({"a": 0.6}, {"a": 0.6})["a"])
+    for name in ("pair", "pair-agrees", "pair-higher", "pair-lower"):
+        assert f".{name} {{" in css
+    assert 'class="pair pair-agrees"' in made

@@ -13,7 +13,7 @@ from tiny import REPOSITORY, finish
 
 from faithbook.engine import digests
 from faithbook.engine.digests import Library, tree_digest
-from faithbook.engine.pages import stage
+from faithbook.engine.pages import page, stage
 from faithbook.engine.plan import Job, _brought, _Planner, make_job, notebook_parameters, plan
 from faithbook.engine.profiles import find_profile, settings_of, table
 from faithbook.engine.run import load, load_manifests, start_run
@@ -514,6 +514,37 @@ def test_a_page_that_computes_what_it_shows_is_a_page_of_the_book(home):
     source = stage("smoke", [job])
     assert (source / "executed" / "report.ipynb").is_file()
     assert (source / "executed" / "report" / "table.csv").is_file()
+
+
+def test_a_section_has_one_bar_that_opens_code_and_bookkeeping_none(home: Path) -> None:
+    job = plan("smoke")[-1]
+    job.folder.mkdir(parents=True)
+    shown = {"output_type": "display_data", "metadata": {}, "data": {"text/plain": "x"}}
+    cells: list[dict[str, Any]] = []
+    for source in (
+        "# A",
+        "x = 1",
+        "page.table()",
+        "chart()",
+        "more()",
+        "Words.",
+        "again()",
+        "## B",
+        "page.plot(\n1)",
+        "y",
+    ):
+        about = {"id": f"c{len(cells)}", "metadata": {}, "source": source}
+        if source[0] in "#W":
+            cells.append({"cell_type": "markdown", **about})
+        else:
+            outputs = [] if source == "x = 1" else [shown]
+            cells.append({"cell_type": "code", "execution_count": 1, "outputs": outputs, **about})
+    written = {"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (job.folder / "notebook.ipynb").write_text(json.dumps(written))
+    made = json.loads(page(job))["cells"]
+    tags = [cell["metadata"]["tags"] for cell in made if cell["cell_type"] == "code"]
+    none, bar = ["remove-input"], ["hide-input"]
+    assert tags == [["remove-cell"], none, bar, none, none, bar, none]
 
 
 def test_a_run_depends_on_the_files_that_its_parameters_name(tmp_path, monkeypatch):

@@ -99,16 +99,21 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def page(job: Job) -> bytes:
-    """The executed notebook as the book takes it: code folded, parameters out of sight, no times and random ids."""
+    """The executed notebook as the book takes it: code folded, parameters out of sight, no times and random ids.
+
+    A section has one bar that opens code, that of its first exhibit; all code is in the notebook to download.
+    """
     import nbformat
 
     notebook = nbformat.read(job.folder / NOTEBOOK, as_version=4)
     notebook.metadata.pop("papermill", None)
+    barred = False  # whether this section has its bar
     for number, cell in enumerate(notebook.cells):
         cell.id = f"cell-{number}"
         tags = cell.metadata.get("tags", [])
         cell.metadata = {key: value for key, value in cell.metadata.items() if key not in ("papermill", "execution")}
         if cell.cell_type != "code":
+            barred = barred and not re.search(r"^#+ ", cell.source, flags=re.MULTILINE)
             continue
         cell.execution_count = None
         if {"parameters", "injected-parameters"} & set(tags):
@@ -116,7 +121,8 @@ def page(job: Job) -> bytes:
         elif not any(tag.startswith(("hide-", "remove-", "show-input")) for tag in tags):
             # Bookkeeping, of no use to a reader.
             bare = cell.source.startswith(("run.", "page.")) and "\n" not in cell.source
-            tags = [*tags, ("remove-input" if bare else "hide-input") if cell.outputs else "remove-cell"]
+            tags = [*tags, ("remove-input" if bare or barred else "hide-input") if cell.outputs else "remove-cell"]
+            barred = barred or "hide-input" in tags
         cell.metadata["tags"] = tags
         for output in cell.outputs:
             if "execution_count" in output:

@@ -58,10 +58,10 @@ def cell(pair: Paired | None, digits: int = 2) -> str:
         said += f"; your run {estimate}, {low} to {high}"
     found = short(interval.estimate, digits)
     if math.isnan(pair.published):
-        return f'<span class="cell" title="{html.escape(said)}">{found}</span>'
+        return f'<span class="pair" title="{html.escape(said)}">{found}</span>'
     side = "lower" if interval.high < pair.published else "higher" if interval.low > pair.published else "agrees"
     return (
-        f'<span class="cell cell-{side}" title="{html.escape(said)}">{found} '
+        f'<span class="pair pair-{side}" title="{html.escape(said)}">{found} '
         f"({short(pair.published, digits)}) {_SIGNS[side]}</span>"
     )
 
