@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from faithbook.results import rules
-from faithbook.results.estimates import Cells, Quantity, effective_n, outward, p_paired_shares, wilson
+from faithbook.results.estimates import Cells, Quantity, effective_n, p_paired_shares, wilson
+from faithbook.results.p_values import outward
 from faithlib.errors import InputError, UnknownNameError
 
 RESAMPLES = 1999

@@ -6,7 +6,7 @@ makes `data/reference/calibration.csv`: a row is a rule in a kind of world where
 stands exactly at the margin): the shape of the values, how many clusters and parts, how parts correlate, what is
 promised, and the share of worlds in which the rule said yes or no, or in which an interval held the truth.
 
-Worlds are drawn and judged many at once, by the functions that judge claims (`estimates.p_means`, `rules.conjunction`
+Worlds are drawn and judged many at once, by the functions that judge claims (`p_values.p_means`, `rules.conjunction`
 and the rest); a test holds that against rules that are given one world at a time. Resamples are drawn once a number of
 clusters: worlds are independent of one another, not of them.
 
@@ -31,7 +31,7 @@ from tqdm.auto import tqdm
 from faithbook.declared import ask, remembered
 from faithbook.engine import machine
 from faithbook.paths import root
-from faithbook.results import estimates, rules
+from faithbook.results import p_values, rules
 from faithbook.results.estimates import Array, Drawn, Quantity
 from faithlib.errors import DataError, unknown
 
@@ -146,15 +146,15 @@ class Means:
         if test == "sign_flip":
             deviations = sign * self.influence + (points - threshold) / self.clusters
             parts = np.array_split(deviations, -(-len(points) // _DRAWN_AT_ONCE), axis=1)
-            flipped = [estimates.p_sign_flips(part, n_resamples=_RESAMPLES, seed=SEED) for part in parts]
+            flipped = [p_values.p_sign_flips(part, n_resamples=_RESAMPLES, seed=SEED) for part in parts]
             return np.concatenate(flipped).reshape(-1, self.parts)
-        found = estimates.p_means(points, self.errors, None, self.clusters, threshold)
+        found = p_values.p_means(points, self.errors, None, self.clusters, threshold)
         moving = self.errors > 1e-12
         small = np.flatnonzero(moving & (found <= limit))
         for some in np.split(small, range(_DRAWN_AT_ONCE, len(small), _DRAWN_AT_ONCE)):
             influence = sign * self.influence[:, some]
-            drawn = estimates.pivots(self.draws.counts @ influence, influence, self.draws)
-            found[some] = estimates.p_means(points[some], self.errors[some], drawn, self.clusters, threshold)
+            drawn = p_values.pivots(self.draws.counts @ influence, np.sqrt(self.draws.variances(influence)))
+            found[some] = p_values.p_means(points[some], self.errors[some], drawn, self.clusters, threshold)
         return found.reshape(-1, self.parts)
 
     @property
@@ -162,16 +162,16 @@ class Means:
         """The median over the parts of each world of their values' skewness, [W], as `rules.k_of` takes it."""
         if self.share is not None:
             return np.zeros(len(self.points) // self.parts)
-        found = np.where(self.errors > 1e-12, estimates.skewnesses(self.influence), 0.0)
+        found = np.where(self.errors > 1e-12, p_values.skewnesses(self.influence), 0.0)
         return np.asarray(np.median(found.reshape(-1, self.parts), axis=1))
 
     def _p_share(self, threshold: float, sign: int) -> Array:
-        """The same of shares, as `Quantity` has it: 0/1 values of single clusters, by `estimates.p_share`."""
+        """The same of shares, as `Quantity` has it: 0/1 values of single clusters, by `p_values.p_share`."""
         true = self.share or 0.0
         right, limit = (
             (self.points + true, true + threshold) if sign > 0 else (1 - self.points - true, 1 - true + threshold)
         )
-        return estimates.p_share(right, limit, self._independent(right))
+        return p_values.p_share(right, limit, self._independent(right))
 
     def _independent(self, shares: Array) -> Array:
         """`estimates.effective_n` of single clusters: n - 1, and n where all are equal."""
@@ -180,12 +180,12 @@ class Means:
     def ends(self) -> tuple[Array, Array]:
         """The 95 % intervals [W * M]."""
         if self.share is not None:
-            low, high = estimates.wilson_ends(self.points + self.share, self._independent(self.points + self.share))
+            low, high = p_values.wilson_ends(self.points + self.share, self._independent(self.points + self.share))
             return low - self.share, high - self.share
         parts = [self.influence[:, at : at + _DRAWN_AT_ONCE] for at in range(0, len(self.points), _DRAWN_AT_ONCE)]
         away = [np.quantile(self.draws.counts @ part, [0.025, 0.975], axis=0) for part in parts]
         low, high = self.points + np.concatenate(away, axis=1)
-        return estimates.moved_outward(self.points, low, high, self.clusters)
+        return p_values.moved_outward(self.points, low, high, self.clusters)
 
 
 def quantities(values: Array, draws: Drawn) -> list[Quantity]:

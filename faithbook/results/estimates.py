@@ -28,21 +28,26 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-import scipy.special
 import scipy.stats
 from numpy.typing import ArrayLike, NDArray
 
+from faithbook.results.p_values import (
+    LEVEL,
+    NOTHING,
+    Array,
+    moved_outward,
+    p_means,
+    p_share,
+    p_sign_flips,
+    pivots,
+    skewnesses,
+    wilson_ends,
+)
 from faithbook.results.resampling import drawn_counts
 from faithlib.errors import InputError, unknown
 
-Array = NDArray[np.float64]
-
 FEWEST_CLUSTERS = 10
 """Fewer in a cell: no decision from a bootstrap."""
-
-_LEVEL = 0.975
-_Z = float(scipy.stats.norm.ppf(_LEVEL))
-_NOTHING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -210,7 +215,7 @@ class Quantity:
     @property
     def _still(self) -> bool:
         """Whether every cluster says the same, but for rounding."""
-        return self.standard_error <= _NOTHING * max(1.0, abs(self.point))
+        return self.standard_error <= NOTHING * max(1.0, abs(self.point))
 
     def interval(self) -> Interval95:
         """The 95 % percentile interval, its ends moved outward and cut to the range; of one share, Wilson's.
@@ -223,7 +228,7 @@ class Quantity:
         if self._still and np.isfinite(least + most) and (self.point <= least or self.point >= most):
             reach = (most - least) * (1 - float(wilson_ends(1.0, self.clusters)[0]))
             return Interval95(self.point, max(least, self.point - reach), min(most, self.point + reach))
-        low, high = np.nanquantile(self.draws, [1 - _LEVEL, _LEVEL])
+        low, high = np.nanquantile(self.draws, [1 - LEVEL, LEVEL])
         low, high = moved_outward(np.array(self.point), low, high, self.clusters)
         return Interval95(self.point, max(least, float(low)), min(most, float(high)))
 
@@ -236,7 +241,7 @@ class Quantity:
         """
         if self.share is not None:
             return self.share.p_above(self.point, threshold)
-        drawn = pivots((self.draws - self.point)[:, None], self.influence[:, None], self.drawn)
+        drawn = pivots(self.draws[:, None] - self.point, np.sqrt(self.drawn.variances(self.influence[:, None])))
         points, errors = np.array([self.point]), np.array([self.standard_error])
         return float(p_means(points, errors, drawn, self.clusters, threshold, self.bounds[0])[0])
 
@@ -260,74 +265,6 @@ def _range(
     with np.errstate(divide="ignore", invalid="ignore"):
         corners = [do(np.float64(a), np.float64(b)) for a in first for b in second]
     return (float(min(corners)), float(max(corners))) if np.isfinite(corners).all() else (-np.inf, np.inf)
-
-
-# ------------------------------------------------------------------------------------ p-values of many at once, [M]
-def pivots(away: Array, influence: Array, drawn: Drawn) -> Array:
-    """How far draws lie from their quantity (`away` [R, M]), in standard errors of the draw, [R, M]."""
-    errors = np.sqrt(drawn.variances(influence))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        found = away / errors
-    return np.where((errors == 0) & (away == 0), 0.0, found)
-
-
-def p_means(
-    points: Array, errors: Array, drawn: Array | None, clusters: int, threshold: float = 0.0, least: float = -np.inf
-) -> Array:
-    """One-sided p-values [M] of "not above the threshold", from standard errors [M] and pivots [R, M].
-
-    The larger of Student's t and the share of pivots as large; without pivots, Student's t alone. Where nothing spreads
-    it is s^n, s the largest share that values which cannot lie below `least` can have at the point, were their mean
-    the threshold; at least one half.
-    """
-    distance, nothing = points - threshold, _NOTHING * np.maximum(1.0, np.abs(points))
-    still = errors <= nothing
-    statistic = distance / np.where(still, 1.0, errors)
-    found = scipy.stats.t.sf(statistic, clusters - 1) if clusters > 1 else np.ones_like(statistic)
-    if drawn is not None:  # NaN, where a draw has no value, reaches nothing
-        found = np.maximum(found, (1 + (drawn >= statistic).sum(0)) / (1 + (~np.isnan(drawn)).sum(0)))
-    there = np.full(len(points), 0.5)
-    if np.isfinite(least):
-        there = np.maximum(there, (threshold - least) / np.where(points > least, points - least, np.inf))
-    return np.where(still, np.where(distance > nothing, there**clusters, 1.0), found)
-
-
-def p_sign_flips(deviations: Array, *, n_resamples: int, seed: int) -> Array:
-    """How often sums of deviations [K, M] are as large when clusters change sign at random, [M] in (0, 1]."""
-    signs = np.random.default_rng(seed).choice([-1.0, 1.0], size=(n_resamples, len(deviations)))
-    reached = signs @ deviations >= deviations.sum(0) - 1e-12
-    return np.asarray((1 + reached.sum(0)) / (1 + n_resamples))
-
-
-def skewnesses(influence: Array) -> Array:
-    """Skewness of columns [K, M]; NaN where nothing spreads.
-
-    >>> skewnesses(np.array([[0.0], [0.0], [0.0], [4.0]])).round(3).tolist()
-    [1.155]
-    """
-    away = influence - influence.mean(0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray((away**3).mean(0) / (away**2).mean(0) ** 1.5)
-
-
-def p_share(share: ArrayLike, threshold: float, n: ArrayLike) -> Array:
-    """Binomial p-values of "the share is not above the threshold", exact for whole n.
-
-    >>> p_share([1.0, 0.5, 0.0], 0.5, 6).round(6).tolist()
-    [0.015625, 0.65625, 1.0]
-    """
-    shares, successes = np.asarray(share, dtype=float), np.asarray(share, dtype=float) * n
-    if threshold >= 1:
-        return np.ones_like(successes)
-    failures = np.maximum(np.asarray(n) * (1 - shares), 0.0)
-    tails = scipy.special.betainc(np.maximum(successes, _NOTHING), failures + 1, max(threshold, 0.0))
-    return np.where(successes <= _NOTHING, 1.0, np.maximum(tails, np.finfo(float).tiny))
-
-
-def moved_outward(estimate: Array, low: Array, high: Array, clusters: int) -> tuple[Array, Array]:
-    """Percentiles of draws, each moved away from the estimate by the factor of `outward`."""
-    widen = outward(clusters)
-    return estimate - widen * np.maximum(0.0, estimate - low), estimate + widen * np.maximum(0.0, high - estimate)
 
 
 def combined(function: Callable[[Array], Array], of: Sequence[Quantity]) -> Quantity:
@@ -356,17 +293,6 @@ def combined(function: Callable[[Array], Array], of: Sequence[Quantity]) -> Quan
         min(one.clusters for one in of),
         min(one.n for one in of),
     )
-
-
-def outward(clusters: int) -> float:
-    """How much wider than its percentiles an interval of n clusters has to be: t(n - 1) / z * sqrt(n / (n - 1)).
-
-    >>> round(outward(10), 3), round(outward(1000), 3)
-    (1.217, 1.002)
-    """
-    if clusters < 2:
-        return np.inf
-    return float(scipy.stats.t.ppf(_LEVEL, clusters - 1) / _Z * np.sqrt(clusters / (clusters - 1)))
 
 
 @dataclass(frozen=True)
@@ -465,14 +391,6 @@ def wilson(successes: int, n: int, *, effective: float | None = None) -> Interva
         raise InputError(f"{successes} of {n}: expected 0 <= successes <= n, n at least 1")
     low, high = wilson_ends(successes / n, n if effective is None else min(effective, n))
     return Interval95(successes / n, float(low), float(high))
-
-
-def wilson_ends(share: ArrayLike, size: ArrayLike) -> tuple[Array, Array]:
-    """Wilson's 95 % ends of shares of so many independent values."""
-    shares, n = np.asarray(share, dtype=float), np.asarray(size, dtype=float)
-    middle = (shares + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
-    half = _Z / (1 + _Z**2 / n) * np.sqrt(np.maximum(0.0, shares * (1 - shares)) / n + _Z**2 / (4 * n**2))
-    return np.maximum(0.0, middle - half), np.minimum(1.0, middle + half)
 
 
 def effective_n(values: ArrayLike, cluster: ArrayLike) -> float:

@@ -23,7 +23,7 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import pandas as pd
@@ -89,6 +89,11 @@ class Rule:
     def fixed(self) -> str:
         """The decision of a rule `fixed`, "" of others."""
         return self.why.partition(":")[0] if self.rule == "fixed" else ""
+
+    @property
+    def set_up(self) -> bool:
+        """Of a rule `same`: whether it is about the set-up, which agrees without being a result."""
+        return self.rule == "same" and self.why.startswith(f"{SET_UP}:")
 
     @property
     def repeats_agree(self) -> bool | None:
@@ -198,7 +203,8 @@ def judge(
     if found.rule == "same":
         if ours is None or published is None:
             raise _lacks(found, "ours and published")
-        return rules.same(ours, published, tolerance=found.margin)
+        told = rules.same(ours, published, tolerance=found.margin)
+        return replace(told, answer=SET_UP) if found.set_up and told.answer == rules.YES else told
     if not parts:
         raise _lacks(found, "parts")
     return _of_parts(found, list(parts.values()))

@@ -21,7 +21,8 @@ import numpy as np
 import scipy.stats
 from numpy.typing import ArrayLike, NDArray
 
-from faithbook.results.estimates import FEWEST_CLUSTERS, Interval95, Quantity, outward
+from faithbook.results.estimates import FEWEST_CLUSTERS, Interval95, Quantity
+from faithbook.results.p_values import outward
 from faithbook.results.rank_tests import tau_b
 from faithlib.errors import InputError, unknown
 
