@@ -6,44 +6,15 @@ with the wheel.
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 from types import ModuleType
 
 # Old path: new path; several, the one with the most-used names first, where a module has been split.
-MOVED = {
-    "faithlib.adversary": "faithbook.models.adversarial",
-    "faithlib.align": "faithbook.crosslingual.links, faithbook.crosslingual.gold",
-    "faithlib.attribution.explained": "faithlib.attribution.target",
-    "faithlib.attribution.rows": "faithlib.attribution.many",
-    "faithlib.attribution.thirteen": "faithbook.papers.zaman_belinkov_rows",
-    "faithlib.compare": "faithbook.results (resampling, published, quantities, claims, rank_tests, reference)",
-    "faithlib.data": "faithbook.sources (datasets, files, splits, words)",
-    "faithlib.e5": "faithbook.models.e5",
-    "faithlib.encoders": "faithbook.models.encoders",
-    "faithlib.excerpts": "faithbook.sources.excerpts",
-    "faithlib.families": "faithlib.catalogue",
-    "faithlib.figures": "faithbook.results (figures, tables, labels, page)",
-    "faithlib.known": "faithbook.models.closed_form",
-    "faithlib.lstm": "faithbook.models.lstm",
-    "faithlib.messages": "faithbook.sources.home_assistant",
-    "faithlib.metrics.hard": "faithlib.metrics.erasure",
-    "faithlib.metrics.soft": "faithlib.metrics.erasure",
-    "faithlib.models": "faithbook.models.load",
-    "faithlib.naopc_release": "faithbook.papers.edin",
-    "faithlib.noise": "faithlib.counter_rng",
-    "faithlib.own_estimate": "faithbook.own.cost",
-    "faithlib.own_model": "faithbook.own.bring",
-    "faithlib.own_report": "faithbook.own.pages",
-    "faithlib.paper_nli": "faithbook.sources.nli_sets",
-    "faithlib.paper_sets": "faithbook.sources.zhao_aletras_sets",
-    "faithlib.pictures": "faithbook.sources.images",
-    "faithlib.planted": "faithbook.sources.planted",
-    "faithlib.runner": "faithbook.engine (build, pages)",
-    "faithlib.scoring": "faithlib.evaluation.scores",
-    "faithlib.study": "faithbook.engine (run, plan, profiles, digests)",
-}
+MOVED: dict[str, str] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 
 
 class _Signpost:

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from toy_models import image_inputs, text_inputs, text_model, vision_model
 
-from faithlib.bounds import Bounds, beam_bounds, exact_bounds, naopc, naopc_faults
+from faithlib.bounds import Bounds, adaptive_bounds, beam_bounds, exact_bounds, naopc, naopc_faults
 from faithlib.errors import InputError, UnknownNameError
 from faithlib.inputs import ImageInputs
 from faithlib.perturb import Perturber, SetFunction
@@ -253,3 +253,59 @@ def test_without_limits_there_is_no_certificate():
     bounds = beam_bounds(table(4, 0))
     assert bool(bounds.certified_upper.isnan().all())
     assert bool(bounds.certified_lower.isnan().all())
+
+
+# ----------------------------------------------------------------------------------------------- a width that doubles
+@settings(max_examples=20, deadline=None)
+@given(n=st.integers(1, 8), seed=st.integers(0, 10**6), candidates=st.sampled_from([None, 3]))
+def test_a_width_that_doubles_until_nothing_moves_stays_inside_the_exact_bounds(n, seed, candidates):
+    score = table(n, seed)
+    found = adaptive_bounds(score, change=0, candidates=candidates, limits=(0, 1))
+    check_inside(found, exact_bounds(table(n, seed)))
+    for name, order in (("lower", found.lower_order), ("upper", found.upper_order)):
+        assert aopc_of(score, order[0].tolist()) == pytest.approx(getattr(found, name).item(), abs=1e-12)
+    assert found.rows.tolist() == [score.stats.rows_run]  # each set once, whatever the number of widths
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_doubling_never_loses_what_a_narrower_beam_has_found_and_says_where_it_stopped(seed):
+    found = adaptive_bounds(table(9, seed), change=1e-3, limits=(0, 1))
+    last = int(found.width)
+    widths = {w: beam_bounds(table(9, seed), width=w, limits=(0, 1)) for w in (1, 2, 4, 8, 16, 32, 64) if w <= last}
+    assert found.upper.item() >= max(one.upper.item() for one in widths.values()) - 1e-12
+    assert found.lower.item() <= min(one.lower.item() for one in widths.values()) + 1e-12
+    assert found.certified_upper.item() <= min(one.certified_upper.item() for one in widths.values()) + 1e-12
+    assert found.rows.item() >= max(one.rows.item() for one in widths.values())
+    assert last in (2, 4, 8, 16, 32, 64)
+
+
+def test_one_more_doubling_would_have_moved_nothing_where_all_sets_are_visited():
+    exact = exact_bounds(table(6, 3))
+    found = adaptive_bounds(table(6, 3), first=64, most=128, change=0, limits=(0, 1))
+    assert found.upper.item() == pytest.approx(exact.upper.item(), abs=1e-12)
+    assert found.certified_upper.item() == pytest.approx(exact.upper.item(), abs=1e-12)
+    assert (found.width.item(), found.rows.item()) == (128, 2**6)
+
+
+@pytest.mark.parametrize("erase", ["zero", "mask"])
+def test_inputs_whose_bounds_stay_are_left_alone(erase):
+    """Texts of other lengths in the batch change nothing: not the bounds, not the width, not the rows."""
+    model = text_model("bert")
+    inputs = text_inputs(model, (8, 5, 3))
+    batch = adaptive_bounds(Perturber(model, inputs, erase=erase), change=1e-4)
+    for b in range(len(inputs)):
+        alone = adaptive_bounds(Perturber(model, inputs[[b]], erase=erase), change=1e-4)
+        for name in ("lower", "upper", "certified_lower", "certified_upper"):
+            assert getattr(batch, name)[b].item() == pytest.approx(getattr(alone, name)[0].item(), abs=1e-6)
+        assert (batch.width[b], batch.rows[b]) == (alone.width[0], alone.rows[0])
+
+
+def test_a_width_that_cannot_double_is_refused_or_searched_once():
+    once, beam = adaptive_bounds(table(6, 1), first=3, most=3), beam_bounds(table(6, 1), width=3)
+    assert (once.upper.item(), once.width.item()) == (beam.upper.item(), 3)
+    assert exact_bounds(table(3, 1)).width.item() == 0
+    for wrong in ({"change": -1}, {"first": 4, "most": 2}):
+        with pytest.raises(InputError, match=r"expected change >= 0 and first <= most"):
+            adaptive_bounds(table(3, 0), **wrong)
+    with pytest.raises(InputError, match="width 0"):
+        adaptive_bounds(table(3, 0), first=0)

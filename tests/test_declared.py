@@ -21,6 +21,7 @@ from faithbook.engine.profiles import table
 from faithbook.engine.run import has_reference, load, start_run
 from faithbook.models.encoders import encoder_folder, load_encoder
 from faithbook.models.load import cards, load_model
+from faithbook.papers.edin_pack import read_packed
 from faithbook.paths import checkpoints_dir, root
 from faithbook.results import published
 from faithbook.sources.datasets import load_dataset, load_parallel
@@ -57,7 +58,8 @@ REACH_SACO = {
         (lambda: encoder_folder("minilm"), "minilm"),
         (lambda: load_encoder("hf:somebody/something"), "hf:somebody/something"),
         (lambda: fetch("vader"), "vader"),
-        (lambda: is_here("naopc"), "naopc"),
+        (lambda: is_here("bbc"), "bbc"),
+        (lambda: read_packed("texts"), "data/released/edin_2025"),
         (lambda: load_dataset("ag", "test"), "ag"),
         (lambda: load_parallel("xnli", ["en"], "test"), "xnli"),
         (lambda: load_pictures("fashion", "test", n=1), "data/pictures/fashion_mnist_test1000.npz"),

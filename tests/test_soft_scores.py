@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from torch import Tensor
 from toy_models import image_inputs, one_row, text_inputs, text_model, vision_model
 
+from faithbook.papers.zhao_aletras_soft import attention_mask_scores, gaussian_scores
 from faithlib.backends import VisionBackend
-from faithlib.evaluation import attention_mask_scores, gaussian_scores, hard_scores, soft_scores
+from faithlib.evaluation import hard_scores, soft_scores
 from faithlib.inputs import ImageInputs, TextInputs
 from faithlib.masks import normalise
 from faithlib.metrics import soft_nc, soft_ns

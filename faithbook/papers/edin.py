@@ -1,130 +1,118 @@
-"""Readers of the files that Edin et al. (2025) released for SST-2: answers to every subset, attributions, scores.
+"""The answers of Edin et al.'s six models to every set of words of short texts, for the library's own searches and
+scores; what else they released is in `faithbook.papers.edin_released`.
 
-The files number words from 1 in the order of the text. In a few inputs the attribution's numbering does not match that
-of the answers; `words_agree` says where.
+Bit i of a set's number stands for word i of the text. In a few inputs the attribution's numbering does not match that
+of the answers: `scores_of` leaves them out.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
+from collections.abc import Sequence
 
 import numpy as np
-import pandas as pd
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from faithbook.sources.files import fetch
-from faithlib.errors import DataError
+from faithbook.papers.edin_released import attributions, rows_of
+from faithlib.errors import DataError, InputError
 from faithlib.perturb import SetFunction
 
-MODELS = {  # the published tables' name: the files' name
-    "bert_sst2": "bert-base-uncased-SST-2",
-    "roberta_sst2": "roberta-base-SST-2",
-    "bert_yelp": "bert-base-uncased-yelp-polarity",
-    "roberta_yelp": "roberta-base-finetuned-yelp-polarity",
-    "bert_imdb": "bert-base-uncased-imdb",
-    "roberta_imdb": "roberta-base-imdb",
-}
-METHODS = {  # the files' name: the published tables' name
-    "gradient_x_input": "input_x_gradient",
-    "integrated_gradient": "integrated_gradients",
-    "kernelshap": "kernel_shap",
-    "occlusion_1": "occlusion",
-    "random_baseline": "random",
-}
+
+class AnswerTable(SetFunction):
+    """What a model answers to every set of words of several texts, as one batch for searches and scores.
+
+    `ids`: the texts'; `values`: of each text 2^N answers by the number of the set *removed*. No set asked twice is
+    looked up twice by a search, so there is nothing to remember and nothing to count.
+
+    >>> two = AnswerTable([7, 9], [torch.tensor([0.9, 0.5]), torch.tensor([0.8, 0.4, 0.6, 0.1])])
+    >>> two.full.tolist(), two.feature_mask.tolist()
+    ([0.9, 0.8], [[True, False], [True, True]])
+    """
+
+    def __init__(self, ids: Sequence[int], values: Sequence[Tensor]) -> None:
+        sizes = torch.tensor([len(each).bit_length() - 1 for each in values])
+        if not len(ids) or [len(each) for each in values] != (2**sizes).tolist():
+            raise InputError(
+                f"{len(ids)} texts with {[len(v) for v in values][:5]} … answers: expected 2^N for N words"
+            )
+        super().__init__(self._no_function, int(sizes.max()))
+        self.ids = list(ids)
+        self._values = torch.cat(list(values))
+        self._starts = torch.cat([sizes.new_zeros(1), (2**sizes).cumsum(0)])[:-1]
+        self._present = torch.arange(self.n_features) < sizes[:, None]
+
+    @staticmethod
+    def _no_function(keep: Tensor) -> Tensor:
+        raise NotImplementedError("an AnswerTable looks answers up")
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def feature_mask(self) -> Tensor:
+        """Which words each text has, bool [B, F]."""
+        return self._present
+
+    @property
+    def full(self) -> Tensor:
+        """The answers to the whole texts, [B]."""
+        return self._values[self._starts]
+
+    @property
+    def empty(self) -> Tensor:
+        """The answers without any word, [B]."""
+        return self.keep(torch.zeros(len(self), 1, self.n_features, dtype=torch.bool))[:, 0]
+
+    def keep_rows(self, index: Tensor, keep: Tensor) -> Tensor:
+        """Answers [R] of texts `index` [R] with the words of `keep` [R, F] left in place."""
+        removed = (~keep & self._present[index]) * 2 ** torch.arange(self.n_features)
+        return self._values[self._starts[index] + removed.sum(dim=1)]
+
+    def keep(self, keep: Tensor) -> Tensor:
+        """Answers [B, S] for bool masks [B, S, F]."""
+        index = torch.arange(len(self)).repeat_interleave(keep.shape[1])
+        return self.keep_rows(index, keep.flatten(0, 1)).unflatten(0, keep.shape[:2])
 
 
-def answers(model: str) -> dict[int, SetFunction]:
-    """For each short sentence (by id) the probability of the positive class for every set of kept words."""
-    table = _read("permutation_outputs/sst2_{}.parquet", model)
-    found = {}
-    for name, rows in table.groupby("id"):
-        removed = [json.loads(words) for words in rows.word_key]
-        n = max(len(words) for words in removed)
-        logits = torch.tensor(rows[["negative_logit", "positive_logit"]].to_numpy().copy())
-        value = torch.full((2**n,), torch.nan, dtype=torch.float64)
-        value[[sum(1 << (word - 1) for word in words) for words in removed]] = logits.softmax(dim=1)[:, 1]
-        if bool(value.isnan().any()):
-            raise DataError(f"sentence {name} of {model}: not every set of its {n} words has an answer")
-        found[int(str(name))] = SetFunction(_lookup(value, n), n)
+def answers(model: str, dataset: str = "sst2", *, most: int | None = None) -> AnswerTable:
+    """The probability of the positive class for every set of words of the short texts of "sst2" or "yelp", by id;
+    of the first `most` texts."""
+    table = rows_of("answers", model, dataset, "short")
+    ids, starts = np.unique(table.id.to_numpy(), return_index=True)
+    probability = torch.tensor(table[["negative_logit", "positive_logit"]].to_numpy(dtype=np.float64)).softmax(dim=1)
+    removed = np.split(table.removed.to_numpy(), starts[1:])
+    for name, sets in zip(ids.tolist(), removed, strict=True):
+        n = len(sets).bit_length() - 1
+        if not np.array_equal(sets, np.arange(2**n)):
+            raise DataError(f"text {name} of {model}: not every set of its {n} words has an answer")
+    values = probability[:, 1].tensor_split(starts[1:].tolist())
+    return AnswerTable(ids.tolist()[:most], values[:most])
+
+
+def scores_of(model: str, dataset: str, table: AnswerTable) -> dict[str, Tensor]:
+    """Released attributions of every method for the texts of a table, float64 [B, F] in their order.
+
+    NaN in every place where the attribution counts other words than the answers do, or was not released. A word whose
+    released score is itself NaN comes last, as in the released order.
+    """
+    given = attributions(model, dataset)
+    sizes = table.feature_mask.sum(dim=1).tolist()
+    place = {name: b for b, name in enumerate(table.ids)}
+    found: dict[str, Tensor] = {}
+    given = given[given.id.isin(place)]
+    for name, method, row in zip(given.id.tolist(), given.method.tolist(), given.scores.tolist(), strict=True):
+        scores = found.setdefault(method, torch.full(table.feature_mask.shape, torch.nan, dtype=torch.float64))
+        b = place[name]
+        if len(row) == sizes[b]:
+            last = np.nanmin(np.append(row, 0.0)) - 1.0
+            scores[b, : sizes[b]] = torch.from_numpy(np.where(np.isnan(row), last, row))
+            scores[b, sizes[b] :] = 0.0
     return found
 
 
-def _lookup(value: Tensor, n: int) -> Callable[[Tensor], Tensor]:
-    weights = 2 ** torch.arange(n)
-    return lambda keep: value[(~keep * weights).sum(dim=1)]
-
-
-def attributions(model: str) -> pd.DataFrame:
-    """Columns id, method, scores (one a word, special tokens left out)."""
-    table = _read("feature_attribution_scores/sst2_short_{}.parquet", model)
-    scores = [np.asarray(row, dtype=float)[1:-1] for row in table.word_attributions]
-    return pd.DataFrame({"id": table.id, "method": table.explanation_method.replace(METHODS), "scores": scores})
-
-
-def released_bounds(model: str) -> pd.DataFrame:
-    """Columns id, search ("exact" or "beam"), length ("short" or "long"), lower, upper, seconds."""
-    exact = _read("aopc_limits_exact/sst2_{}.parquet", model)
-    parts = [
-        pd.DataFrame({"id": exact.id, "lower": exact.lower_limit, "upper": exact.upper_limit}).assign(
-            search="exact", length="short", n_features=exact.number_of_elements
-        )
-    ]
-    for length in ("short", "long"):
-        beam = _read(f"aopc_limits_approx/sst2_{length}_no_preprocessing_beam_size_5_{{}}.parquet", model)
-        parts.append(
-            pd.DataFrame(
-                {
-                    "id": beam.id,
-                    "search": "beam",
-                    "length": length,
-                    "lower": beam.sufficiency,
-                    "upper": beam.comprehensiveness,
-                    "seconds": beam.processing_time,
-                    "n_features": beam.comprehensiveness_upper_word_attributions.map(len),
-                }
-            )
-        )
-    return pd.concat(parts, ignore_index=True)
-
-
-def released_scores(model: str, length: str) -> pd.DataFrame:
-    """Columns id, method, comprehensiveness (AOPC, most relevant first), sufficiency (least relevant first), p_full."""
-    table = _read(f"aopc_scores_{length}/sst2_{{}}.csv", model)
-    return pd.DataFrame(
-        {
-            "id": table.id,
-            "method": table.explanation_method.replace(METHODS),
-            "comprehensiveness": table.comprehensiveness,
-            "sufficiency": table.sufficiency,
-            "p_full": table.prob,
-        }
-    )
-
-
-def words_agree(score: SetFunction, scores: NDArray[np.float64]) -> bool:
-    """Whether attributions and answers count the same number of words."""
-    return len(scores) == score.n_features
-
-
-def orders(scores: NDArray[np.float64]) -> dict[str, NDArray[np.int64]]:
-    """The two orders of removal that the released scores follow: {"comprehensiveness", "sufficiency"}.
-
-    Sufficiency runs the descending order backwards, ties included.
-    """
-    descending = np.argsort(-scores, kind="stable")
-    return {"comprehensiveness": descending, "sufficiency": descending[::-1].copy()}
-
-
 def aopc(score: SetFunction, order: NDArray[np.int64]) -> float:
-    """AOPC of one order, k = 1 to N."""
+    """AOPC of one order of one text's words, k = 1 to N, step by step."""
     position = np.argsort(order)
     keep = torch.from_numpy(position[None, :] > np.arange(len(order))[:, None])
     return float(score.full) - float(score.keep(keep[None]).mean())
-
-
-def _read(pattern: str, model: str) -> pd.DataFrame:
-    path = fetch("naopc:results/" + pattern.format(MODELS[model]))
-    return pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)

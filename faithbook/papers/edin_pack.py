@@ -1,12 +1,12 @@
 """Pack the result files that Edin et al. released (MIT) into `data/released/edin_2025/`, and hold the two against each
 other.
 
-    python -m faithbook.papers.edin_pack pack <folder with their results/>
-    python -m faithbook.papers.edin_pack verify <folder with their results/>
+    python -m faithbook.papers.edin_pack pack <folder with their results/ and data/>
+    python -m faithbook.papers.edin_pack verify <folder with their results/ and data/>
 
-Numbers and ids of rows only, no texts. Every table is parquet (zstd), a file a model, sorted by its first columns;
-floats are kept in the precision in which they were released, single where all released values are single, so that
-nothing is lost.
+Numbers and ids of rows only, no texts. Every table is parquet (zstd), a file a model (one file for what no model
+said), sorted by its first columns; floats are kept in the precision in which they were released, single where all
+released values are single, so that nothing is lost. Nothing here needs torch: pages read it.
 """
 
 from __future__ import annotations
@@ -23,11 +23,27 @@ import pandas as pd
 import pyarrow
 import pyarrow.parquet
 
-from faithbook.papers.edin import METHODS, MODELS
+from faithbook.declared import ask
 from faithbook.paths import checked_root
 from faithlib.errors import DataError, unknown
 
 COMMIT = "0976aa3"
+PLACE = "data/released/edin_2025"  # in this repository
+MODELS = {  # the published tables' name: the files' name
+    "bert_sst2": "bert-base-uncased-SST-2",
+    "roberta_sst2": "roberta-base-SST-2",
+    "bert_yelp": "bert-base-uncased-yelp-polarity",
+    "roberta_yelp": "roberta-base-finetuned-yelp-polarity",
+    "bert_imdb": "bert-base-uncased-imdb",
+    "roberta_imdb": "roberta-base-imdb",
+}
+METHODS = {  # the files' name: the published tables' name
+    "gradient_x_input": "input_x_gradient",
+    "integrated_gradient": "integrated_gradients",
+    "kernelshap": "kernel_shap",
+    "occlusion_1": "occlusion",
+    "random_baseline": "random",
+}
 SHORT = ("sst2", "yelp")
 LONG = ("sst2", "yelp", "imdb")
 WIDTHS = (1, 5, 10, 20, 50)
@@ -41,12 +57,12 @@ STARTS = {  # what the search is given to start from: part of the file's name
 
 def packed_folder() -> Path:
     """Where the packed tables lie."""
-    return checked_root() / "data" / "released" / "edin_2025"
+    return checked_root() / PLACE
 
 
 # ------------------------------------------------------------------------------------------------- the released files
 def _read(folder: Path, name: str) -> pd.DataFrame:
-    path = folder / "results" / name
+    path = folder / name
     try:
         return pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
     except (OSError, ValueError) as error:
@@ -72,7 +88,7 @@ def removed_bits(words: str) -> int:
 def answers(folder: Path) -> Iterator[pd.DataFrame]:
     """Logits for every set of removed words: dataset, model, id, removed, negative_logit, positive_logit."""
     for dataset, (model, file) in product(SHORT, MODELS.items()):
-        table = _read(folder, f"permutation_outputs/{dataset}_{file}.parquet")
+        table = _read(folder, f"results/permutation_outputs/{dataset}_{file}.parquet")
         removed = table.word_key.map({key: removed_bits(key) for key in table.word_key.unique()}).astype(np.uint16)
         found = pd.DataFrame({"id": table.id, "removed": removed})
         for column in ("negative_logit", "positive_logit"):
@@ -85,7 +101,7 @@ def attributions(folder: Path) -> Iterator[pd.DataFrame]:
     for (dataset, length), (model, file) in product(
         (("sst2", "short"), ("yelp", "short"), ("sst2", "long")), MODELS.items()
     ):
-        table = _read(folder, f"feature_attribution_scores/{dataset}_{length}_{file}.parquet")
+        table = _read(folder, f"results/feature_attribution_scores/{dataset}_{length}_{file}.parquet")
         scores = [np.asarray(row, dtype=np.float32) for row in table.word_attributions]
         found = pd.DataFrame({"method": table.explanation_method.replace(METHODS), "id": table.id, "scores": scores})
         yield _named(found, dataset=dataset, length=length, model=model)
@@ -95,7 +111,7 @@ def scores(folder: Path) -> Iterator[pd.DataFrame]:
     """AOPC of each method's order: dataset, length, model, method, id, comprehensiveness, sufficiency, p_full."""
     cells = [*((dataset, "short") for dataset in SHORT), *((dataset, "long") for dataset in LONG)]
     for (dataset, length), (model, file) in product(cells, MODELS.items()):
-        table = _read(folder, f"aopc_scores_{length}/{dataset}_{file}.csv")
+        table = _read(folder, f"results/aopc_scores_{length}/{dataset}_{file}.csv")
         found = pd.DataFrame(
             {
                 "method": table.explanation_method.replace(METHODS),
@@ -111,7 +127,7 @@ def scores(folder: Path) -> Iterator[pd.DataFrame]:
 def limits_exact(folder: Path) -> Iterator[pd.DataFrame]:
     """Limits over all orders: dataset, model, id, lower, upper, p_full, p_empty, words, lower_order, upper_order."""
     for dataset, (model, file) in product(SHORT, MODELS.items()):
-        table = _read(folder, f"aopc_limits_exact/{dataset}_{file}.parquet")
+        table = _read(folder, f"results/aopc_limits_exact/{dataset}_{file}.parquet")
         found = pd.DataFrame(
             {
                 "id": table.id,
@@ -136,7 +152,7 @@ def limits_beam(folder: Path) -> Iterator[pd.DataFrame]:
     cells = [("short", dataset, start, width) for dataset in SHORT for start in STARTS for width in WIDTHS]
     cells += [("long", dataset, "none", 5) for dataset in LONG]
     for (length, dataset, start, width), (model, file) in product(cells, MODELS.items()):
-        name = f"aopc_limits_approx/{dataset}_{length}_{STARTS[start]}_beam_size_{width}_{file}.parquet"
+        name = f"results/aopc_limits_approx/{dataset}_{length}_{STARTS[start]}_beam_size_{width}_{file}.parquet"
         table = _read(folder, name)
         missing = pd.Series(np.nan, index=table.index)
         ranks = {
@@ -160,14 +176,27 @@ def limits_beam(folder: Path) -> Iterator[pd.DataFrame]:
         yield _named(found, dataset=dataset, length=length, model=model, start=start, width=np.int8(width))
 
 
-TABLES: dict[
-    str, tuple[Callable[[Path], Iterator[pd.DataFrame]], tuple[str, ...]]
-] = {  # with the columns of their keys
+def texts(folder: Path) -> Iterator[pd.DataFrame]:
+    """How long each text is: dataset, length, id, place, words.
+
+    `place` counts the rows of the authors' file from 0; `words` are what blanks separate, as their histogram of lengths
+    has it.
+    """
+    for dataset, length in (*product(SHORT, ("short",)), *product(LONG, ("long",))):
+        table = _read(folder, f"data/{dataset}_test_{length}.csv")
+        counts = {"place": np.arange(len(table)), "words": table.text.str.split().map(len)}
+        found = pd.DataFrame({"id": table.id, **counts}).astype({"place": np.int16, "words": np.int16})
+        yield _named(found, dataset=dataset, length=length)
+
+
+Table = tuple[Callable[[Path], Iterator[pd.DataFrame]], tuple[str, ...]]
+TABLES: dict[str, Table] = {  # with the columns of their keys
     "answers": (answers, ("dataset", "model", "id", "removed")),
     "attributions": (attributions, ("dataset", "length", "model", "method", "id")),
     "scores": (scores, ("dataset", "length", "model", "method", "id")),
     "limits_exact": (limits_exact, ("dataset", "model", "id")),
     "limits_beam": (limits_beam, ("dataset", "length", "model", "start", "width", "id")),
+    "texts": (texts, ("dataset", "length", "id")),
 }
 
 
@@ -186,9 +215,15 @@ def pack(folder: Path, target: Path) -> None:
     target.mkdir(parents=True, exist_ok=True)
     for name in TABLES:
         table = gathered(name, folder)
-        for model in MODELS:
-            part = table[table.model == model].drop(columns="model")
-            _write(pyarrow.Table.from_pandas(part, preserve_index=False), target / f"{name}_{model}.parquet")
+        for file, model in _files(name).items():
+            part = table if model is None else table[table.model == model].drop(columns="model")
+            _write(pyarrow.Table.from_pandas(part, preserve_index=False), target / file)
+
+
+def _files(name: str) -> dict[str, str | None]:
+    """The files of a table, with the model of each."""
+    whole = "model" not in TABLES[name][1]
+    return {f"{name}.parquet": None} if whole else {f"{name}_{model}.parquet": model for model in MODELS}
 
 
 def _write(table: pyarrow.Table, path: Path) -> None:
@@ -209,16 +244,25 @@ def _write(table: pyarrow.Table, path: Path) -> None:
     )
 
 
-def read_packed(name: str, model: str, folder: Path | None = None) -> pd.DataFrame:
-    """A packed table of TABLES for one model of MODELS.
+def read_packed(name: str, model: str | None = None, folder: Path | None = None) -> pd.DataFrame:
+    """A packed table of TABLES for one model of MODELS, or for all, with a column that says which.
 
     Raises UnknownNameError for another table or model, DataError for a file that is missing or damaged.
     """
     if name not in TABLES:
         raise unknown("table", name, TABLES)
-    if model not in MODELS:
+    if model is not None and model not in MODELS:
         raise unknown("model", model, MODELS)
-    path = (folder or packed_folder()) / f"{name}_{model}.parquet"
+    if folder is None:
+        ask(PLACE)
+    files = {file: of for file, of in _files(name).items() if of is None or model in (None, of)}
+    tables = [_read_file((folder or packed_folder()) / file) for file in files]
+    if model is not None or len(tables) == 1:
+        return tables[0]
+    return pd.concat([_named(t, model=of) for t, of in zip(tables, files.values(), strict=True)], ignore_index=True)
+
+
+def _read_file(path: Path) -> pd.DataFrame:
     try:
         return pd.read_parquet(path)
     except (OSError, ValueError) as error:
@@ -233,8 +277,7 @@ def verify(folder: Path, target: Path) -> dict[str, int]:
     counts = {}
     for name, (_, key) in TABLES.items():
         theirs = gathered(name, folder)
-        parts = [_named(read_packed(name, model, target), model=model) for model in MODELS]
-        ours = pd.concat(parts, ignore_index=True)[list(theirs.columns)].sort_values(list(key), ignore_index=True)
+        ours = read_packed(name, folder=target)[list(theirs.columns)].sort_values(list(key), ignore_index=True)
         if len(theirs) != len(ours):
             raise DataError(f"{name}: {len(theirs)} rows released, {len(ours)} packed")
         for column in theirs.columns:

@@ -1,45 +1,21 @@
-"""What Edin et al. released, out of the tables that come with this repository (`data/released/edin_2025`): the same
-functions as `faithbook.papers.edin`, without their files, and for Yelp and IMDB too.
+"""What Edin et al. (2025) released, out of the tables that come with this repository (`data/released/edin_2025`).
 
-The values are those released, to the last digit (`faithbook.papers.edin_pack`).
+The values are those released, to the last digit (`faithbook.papers.edin_pack`). Nothing here needs torch: report pages
+read it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pandas as pd
-import torch
-from torch import Tensor
 
 from faithbook.papers.edin_pack import LONG, SHORT, STARTS, WIDTHS, read_packed
 from faithlib.errors import DataError, InputError, unknown
-from faithlib.perturb import SetFunction
-
-
-def answers(model: str, dataset: str = "sst2") -> dict[int, SetFunction]:
-    """For each short sentence (by id) of "sst2" or "yelp" the probability of the positive class for every set of kept
-    words."""
-    table = _rows("answers", model, dataset, "short")
-    found = {}
-    for name, rows in table.groupby("id"):
-        n = len(rows).bit_length() - 1
-        if list(rows.removed) != list(range(2**n)):
-            raise DataError(f"sentence {name} of {model}: not every set of its {n} words has an answer")
-        logits = torch.tensor(rows[["negative_logit", "positive_logit"]].to_numpy(dtype=np.float64))
-        found[int(str(name))] = SetFunction(_lookup(logits.softmax(dim=1)[:, 1], n), n)
-    return found
-
-
-def _lookup(value: Tensor, n: int) -> Callable[[Tensor], Tensor]:
-    weights = 2 ** torch.arange(n)
-    return lambda keep: value[(~keep * weights).sum(dim=1)]
 
 
 def attributions(model: str, dataset: str = "sst2", length: str = "short") -> pd.DataFrame:
     """Columns id, method, scores (one a word, special tokens left out); of long texts only those of "sst2" are here."""
-    table = _rows("attributions", model, dataset, length)
+    table = rows_of("attributions", model, dataset, length)
     scores = pd.Series([np.asarray(row, dtype=float)[1:-1] for row in table.scores], index=table.index, dtype=object)
     return table[["id", "method"]].assign(scores=scores)
 
@@ -49,9 +25,9 @@ def released_bounds(model: str, dataset: str = "sst2") -> pd.DataFrame:
     n_features."""
     parts = []
     if dataset in SHORT:
-        exact = _rows("limits_exact", model, dataset, "short").assign(search="exact", length="short", seconds=np.nan)
+        exact = rows_of("limits_exact", model, dataset, "short").assign(search="exact", length="short", seconds=np.nan)
         parts.append(exact)
-    beam = _rows("limits_beam", model, dataset, None)
+    beam = rows_of("limits_beam", model, dataset, None)
     parts.append(beam[(beam.start == "none") & (beam.width == 5)].assign(search="beam"))
     columns = ["id", "search", "length", "lower", "upper", "seconds", "words"]
     found = pd.concat([part[columns] for part in parts], ignore_index=True)
@@ -68,7 +44,7 @@ def released_deltas(model: str, dataset: str = "sst2", *, start: str = "none", w
         raise unknown("start", start, STARTS)
     if width not in WIDTHS:
         raise InputError(f"width {width}: released are {', '.join(map(str, WIDTHS))}")
-    table = _rows("limits_beam", model, dataset, "short")
+    table = rows_of("limits_beam", model, dataset, "short")
     chosen = table[(table.start == start) & (table.width == width)]
     return chosen[["id", "lower_delta", "upper_delta", "seconds", "lower_ranks", "upper_ranks"]].reset_index(drop=True)
 
@@ -76,12 +52,15 @@ def released_deltas(model: str, dataset: str = "sst2", *, start: str = "none", w
 def released_scores(model: str, length: str, dataset: str = "sst2") -> pd.DataFrame:
     """Columns id, method, comprehensiveness (AOPC, most relevant first), sufficiency (least relevant first), p_full;
     long ones of "imdb" too."""
-    table = _rows("scores", model, dataset, length)
+    table = rows_of("scores", model, dataset, length)
     return table[["id", "method", "comprehensiveness", "sufficiency", "p_full"]]
 
 
-def _rows(name: str, model: str, dataset: str, length: str | None) -> pd.DataFrame:
-    """The rows of a packed table about a data set and, where the table has both, a length."""
+def rows_of(name: str, model: str, dataset: str, length: str | None) -> pd.DataFrame:
+    """The rows of a packed table about a data set and, where the table has both, a length.
+
+    Raises UnknownNameError for another data set or length, DataError for a cell that was not released.
+    """
     if length not in (None, "short", "long"):
         raise unknown("length", length, ("short", "long"))
     known = SHORT if length == "short" else LONG

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import torch
@@ -38,13 +38,7 @@ class Cost:
     seconds: float = 0.0
 
     def __add__(self, other: Cost) -> Cost:
-        return Cost(
-            self.rows_asked + other.rows_asked,
-            self.rows_run + other.rows_run,
-            self.backward_asked + other.backward_asked,
-            self.backward_run + other.backward_run,
-            self.seconds + other.seconds,
-        )
+        return Cost(*(one + more for one, more in zip(astuple(self), astuple(other), strict=True)))
 
 
 class Costs:

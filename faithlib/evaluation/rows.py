@@ -60,7 +60,7 @@ class _Counted(Asked):
         sizes = self.present.sum(dim=1)
         self.perturber.rows += np.array([most_rows(n, width=self.options.beam) for n in sizes.tolist()])
         nothing = torch.zeros_like(sizes)
-        return Bounds(nothing, nothing, nothing, nothing, nothing, nothing, nothing)
+        return Bounds(*[nothing] * 8)
 
 
 @dataclass(frozen=True)

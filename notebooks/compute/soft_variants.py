@@ -23,9 +23,10 @@ import torch
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.load import load_model
+from faithbook.papers.zhao_aletras_soft import attention_mask_scores, gaussian_scores
 from faithbook.sources.datasets import load_dataset
 from faithlib.attribution import attribute
-from faithlib.evaluation import RELEASED_RATIOS, attention_mask_scores, gaussian_scores, hard_scores, soft_scores
+from faithlib.evaluation import RELEASED_RATIOS, hard_scores, soft_scores
 from faithlib.inputs import TextInputs
 from faithlib.perturb import Perturber, costs
 

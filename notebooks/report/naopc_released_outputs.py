@@ -28,7 +28,8 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown, display
 
-from faithbook.engine.run import has_reference, load, start_run
+from faithbook.engine.run import has_reference, load, load_units, start_run
+from faithbook.papers.edin_released import released_bounds, released_scores
 from faithbook.results import claims, figures, page, published, resampling, scoreboard, tables
 from faithbook.results.figures import OURS, PALETTE, PUBLISHED
 from faithbook.results.rank_tests import tau_b
@@ -36,8 +37,10 @@ from faithbook.results.resampling import Interval
 
 run = start_run("naopc_released_outputs", profile=profile)
 figures.theme()
-facts = load("naopc_released_facts", profile).iloc[0]
-here = bool(facts.here)
+here = True
+exact = load("naopc_released_exact", profile).query("dataset == 'sst2'").rename(columns={"words": "n_features"})
+exact = exact.drop(columns=["run_id", "dataset"])
+facts = pd.Series({"models": exact.model.nunique(), "sentences": len(exact)})
 whole = bool(facts.models == 6)
 
 MODELS = {
@@ -89,9 +92,28 @@ def printed(name, **where):
 
 # %%
 if here:
-    exact, scores, beams, files = (
-        load(f"naopc_released_{name}", profile).drop(columns="run_id") for name in ("exact", "aopc", "beams", "files")
+    scores = load_units("naopc_released", profile).query("dataset == 'sst2' and metric == 'aopc'")
+    scores = scores.drop(columns="metric").rename(columns={"kind": "metric", "value": "aopc"}).astype({"id": int})
+    beams = load_units("naopc_released", profile, part="beams").query("dataset == 'sst2'")
+    beams = beams[beams.method.isin(["released", "merged"])].astype({"id": int})
+    beams = beams.rename(columns={"method": "variant"})
+    beams = beams.pivot(index=["model", "id", "variant", "width"], columns="metric", values="value").reset_index()
+    limits = exact[["model", "id", "lower", "upper"]]
+    beams = beams.merge(limits, on=["model", "id"], suffixes=("", "_exact"))
+    beams = beams.rename(columns={"lower_exact": "exact_lower", "upper_exact": "exact_upper"})
+    files = pd.concat(
+        [
+            frame.assign(model=model, kind=kind)
+            for model in exact.model.unique()
+            for kind, frame in (
+                ("bounds", released_bounds(model)),
+                ("scores", released_scores(model, "short").assign(length="short")),
+                ("scores", released_scores(model, "long").assign(length="long")),
+            )
+        ]
     )
+    kept = files.length.eq("long") | files.id.isin(exact.id.unique())
+    files = files[kept]
     models = [name for name in MODELS if name in set(exact.model)]
     n_sentences, n_cells = exact.id.nunique(), len(exact)
     their_bounds = files[files.kind == "bounds"].drop(columns=["comprehensiveness", "sufficiency", "p_full", "method"])

@@ -1,189 +1,23 @@
-"""How good and how bad can an order of removals be? Exact and beam bounds of AOPC, their certificates, and NAOPC.
-
-AOPC of an order r of the N features is the mean drop p(x) - (1/N) sum_k p(x without the first k features of r), k = 1
-to N (`metrics.aopc`). Its largest and smallest value over all N! orders are the bounds; NAOPC puts an attribution's
-AOPC between them (Edin et al. 2025). An answer depends on the *set* removed and not on the order within it, so an order
-is a path from the empty to the full set in the lattice of subsets, and the best one is found by dynamic programming:
-2^N answers and N 2^N additions in place of N! orders.
-
-Bounds belong to one model, one input, one way of erasing and one kind of output. They serve comprehensiveness (most
-relevant first) and the same sum in ascending order, the paper's sufficiency (ERASER's: these sets at a few lengths).
+"""Bounds of AOPC by beam search for texts and pictures with too many features for all sets, certified.
 
 Shape letters: B inputs, F features (N of an input), G searches (one an input and end), E open entries, R rows.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import lru_cache
 from math import comb
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 from tqdm.auto import tqdm
 
+from faithlib.bounds._parts import Array, as_orders, as_tensor, present_features
+from faithlib.bounds.ends import Bounds
 from faithlib.errors import InputError, unknown
 from faithlib.perturb import Perturber, SetFunction
 
-_ROWS_A_CALL = 1 << 16
-_FAR = 62  # shifting a set's code by this gives 0: where an input has no feature
-_MOST_EXACT = 22
 
-Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """Bounds of AOPC, one an input.
-
-    - `lower`, `upper` [B]: smallest and largest AOPC found; float64, in the units of the answers (a probability: [-1,
-      1]). Neither is "better": they say what the model makes possible.
-    - `lower_order`, `upper_order` [B, F]: features in the order of removal that reaches them, -1 beyond an input's
-      features.
-    - `rows` [B]: distinct sets answered for the input, the full set among them.
-    - `certified_lower`, `certified_upper` [B]: the true bounds lie within [certified_lower, lower] and [upper,
-      certified_upper]. Equal to the bounds where the search was exact; NaN where answers have no known limits.
-
-    >>> exact_bounds(SetFunction(lambda keep: keep.double() @ torch.tensor([3.0, 1.0]).double(), 2)).upper_order
-    tensor([[0, 1]])
-    """
-
-    lower: Tensor
-    upper: Tensor
-    lower_order: Tensor
-    upper_order: Tensor
-    rows: Tensor
-    certified_lower: Tensor
-    certified_upper: Tensor
-
-    def widened(self, aopc: Tensor) -> Bounds:
-        """These bounds with values [B] or [B, M] of AOPC taken in that orders are known to reach, for a beam can be
-        beaten; the orders stay those of the search."""
-        values = aopc.double().reshape(len(self.lower), -1).to(self.lower.device)
-        return replace(
-            self,
-            lower=torch.fmin(self.lower, values.amin(dim=1)),
-            upper=torch.fmax(self.upper, values.amax(dim=1)),
-        )
-
-
-def naopc(aopc: Tensor, lower: Tensor, upper: Tensor) -> Tensor:
-    """NAOPC = (AOPC - lower) / (upper - lower), in [0, 1] (Edin et al. 2025); 0 is the worst order, 1 the best.
-
-    Higher is better where AOPC is that of comprehensiveness, lower where it is the ascending sum. Zero is not what a
-    random order gets. Values outside the bounds (a beam's bounds can be beaten) are clipped; equal bounds give NaN;
-    `naopc_faults` counts both. Shapes broadcast.
-
-    >>> naopc(torch.tensor([0.3, 0.9]), torch.tensor(0.2), torch.tensor(0.4)).float()
-    tensor([0.5000, 1.0000])
-    """
-    spread = (upper - lower).double()
-    value = ((aopc - lower).double() / spread).clamp(0, 1)
-    return torch.where(spread > 0, value, torch.nan)
-
-
-def naopc_faults(aopc: Tensor, lower: Tensor, upper: Tensor, *, tolerance: float = 1e-6) -> dict[str, int]:
-    """How many values `naopc` had to clip by more than `tolerance` in units of AOPC, and how many are NaN because the
-    bounds are equal: {"clipped": …, "undefined": …}.
-
-    >>> naopc_faults(torch.tensor([0.3, 0.9]), torch.tensor(0.2), torch.tensor(0.4))
-    {'clipped': 1, 'undefined': 0}
-    """
-    aopc, lower, upper = torch.broadcast_tensors(aopc.double(), lower.double(), upper.double())
-    outside = (upper > lower) & ((aopc < lower - tolerance) | (aopc > upper + tolerance))
-    return {"clipped": int(outside.sum()), "undefined": int((~(upper > lower)).sum())}
-
-
-# ------------------------------------------------------------------------------------------------------------- exact
-def exact_bounds(score: Perturber | SetFunction, *, max_features: int = 16) -> Bounds:
-    """Both bounds of AOPC over all orders, by dynamic programming over the 2^N sets of removed features.
-
-    One table of answers serves both ends; nothing is floored at 0. Bookkeeping is N 2^N additions; each further feature
-    doubles the rows. Inputs may have different numbers of features.
-
-    Raises InputError where an input has no feature, or more than `max_features` (at most 22): `beam_bounds` takes
-    those.
-
-    >>> both = SetFunction(lambda keep: keep.all(dim=1).double(), 2)
-    >>> bounds = exact_bounds(both)
-    >>> bounds.lower.item(), bounds.upper.item()
-    (1.0, 1.0)
-    """
-    present = _present(score)
-    sizes = present.sum(dim=1).tolist()
-    limit = min(max_features, _MOST_EXACT)
-    if max(sizes) > limit:
-        b = int(np.argmax(sizes))
-        raise InputError(
-            f"input {b} has {sizes[b]} features, which is {2 ** sizes[b]:,} rows; exact_bounds takes up to {limit} "
-            f"(max_features, at most {_MOST_EXACT}): use beam_bounds"
-        )
-    answers = _all_subsets(score, present)
-    lower, upper = (
-        [_shortest_path(sign * values, size) for values, size in zip(answers, sizes, strict=True)] for sign in (-1, 1)
-    )
-    full = score.full.double().cpu().numpy()
-    places = [row.nonzero()[:, 0].cpu().numpy() for row in present]
-    found = {
-        "lower": _tensor([full[b] + total / sizes[b] for b, (total, _) in enumerate(lower)], present),
-        "upper": _tensor([full[b] - total / sizes[b] for b, (total, _) in enumerate(upper)], present),
-    }
-    orders = {
-        "lower_order": _orders([places[b][order] for b, (_, order) in enumerate(lower)], present),
-        "upper_order": _orders([places[b][order] for b, (_, order) in enumerate(upper)], present),
-    }
-    rows = torch.tensor([2**size for size in sizes], device=present.device)
-    return Bounds(**found, **orders, rows=rows, certified_lower=found["lower"], certified_upper=found["upper"])
-
-
-def _all_subsets(score: Perturber | SetFunction, present: Tensor) -> list[Array]:
-    """The answers to all sets of removed features of every input: [2^N] each, by the code of the set, whose bit i
-    stands for the input's i-th feature."""
-    sizes = present.sum(dim=1)
-    starts = torch.cat([sizes.new_zeros(1), (2**sizes).cumsum(0)])
-    shift = torch.where(present, present.cumsum(dim=1) - 1, _FAR)
-    parts = []
-    for begin in tqdm(
-        range(0, int(starts[-1]), _ROWS_A_CALL), unit_scale=_ROWS_A_CALL, unit="row", delay=3, leave=False
-    ):
-        number = torch.arange(begin, min(begin + _ROWS_A_CALL, int(starts[-1])), device=present.device)
-        owner = torch.searchsorted(starts, number, right=True) - 1
-        code = number - starts[owner]
-        parts.append(score.keep_rows(owner, (code[:, None] >> shift[owner]) & 1 == 0))
-    values = torch.cat(parts).double().cpu().numpy()
-    return np.split(values, starts[1:-1].tolist())
-
-
-@lru_cache(maxsize=4)
-def _layers(n: int) -> list[NDArray[np.int64]]:
-    """The codes of all subsets of n features, by size."""
-    sizes = np.bitwise_count(np.arange(2**n, dtype=np.int64))
-    return np.split(np.argsort(sizes, kind="stable"), np.cumsum([comb(n, k) for k in range(n)]))
-
-
-def _shortest_path(cost: Array, n: int) -> tuple[float, NDArray[np.int64]]:
-    """The smallest sum of costs [2^n] along a path from the empty to the full set (the empty set costs nothing), and
-    the order in which its features join; among equals the lowest feature joins last."""
-    best = np.full(2**n, np.inf)
-    best[0] = 0.0
-    for sets in _layers(n)[1:]:
-        before = np.full(len(sets), np.inf)
-        for i in range(n):
-            # A set without feature i names itself here, and is still infinite.
-            np.minimum(before, best[sets & ~(1 << i)], out=before)
-        best[sets] = before + cost[sets]
-    order, code = [], 2**n - 1
-    while code:
-        members = [i for i in range(n) if code >> i & 1]
-        last = min(members, key=lambda i: float(best[code ^ (1 << i)]))
-        order.append(last)
-        code ^= 1 << last
-    return float(best[-1]), np.array(order[::-1], dtype=np.int64)
-
-
-# -------------------------------------------------------------------------------------------------------------- beam
 def beam_bounds(
     score: Perturber | SetFunction,
     *,
@@ -216,15 +50,47 @@ def beam_bounds(
     >>> bounds.lower.item(), bounds.upper.item()  # drops of 1 and 4, of 3 and 4
     (2.5, 3.5)
     """
-    if width < 1 or (candidates is not None and candidates < 2):
-        raise InputError(f"width {width}, candidates {candidates}: expected width >= 1 and candidates None or >= 2")
     if variant not in ("merged", "released"):
         raise unknown("variant", variant, ("merged", "released"))
-    if limits is None and isinstance(score, Perturber) and score.output == "probability":
-        limits = (0.0, 1.0)
-    search = _Search(score, width, candidates, tolerance, limits, merge=variant == "merged")
-    search.run()
-    return search.bounds()
+    return _Search(score, width, candidates, tolerance, limits, merge=variant == "merged").run()
+
+
+def adaptive_bounds(
+    score: Perturber | SetFunction,
+    *,
+    first: int = 1,
+    most: int = 64,
+    change: float = 1e-3,
+    candidates: int | None = None,
+    tolerance: float = 0.0,
+    limits: tuple[float, float] | None = None,
+) -> Bounds:
+    """Bounds of AOPC by merged beam searches of width `first`, twice that, and so on up to `most`, until both bounds of
+    an input move by `change` at most.
+
+    A search goes on from all sets that the narrower ones have visited, so bounds never get worse, certificates never
+    looser, and `rows` counts every set once. An input whose bounds stay is left alone while the others go on. That
+    bounds stay does not prove them: a wider beam may find what twice the width did not. For the other options see
+    `beam_bounds`.
+
+    Raises InputError for a negative `change`, a `most` below `first`, and as `beam_bounds` does.
+
+    >>> line = SetFunction(lambda keep: keep.double() @ torch.tensor([3.0, 1.0, 0.0]).double(), 3)
+    >>> bounds = adaptive_bounds(line)
+    >>> bounds.upper.item() == beam_bounds(line).upper.item(), bounds.width.item()  # a width of 2 changes nothing
+    (True, 2)
+    """
+    if change < 0 or most < first:
+        raise InputError(f"change {change}, first {first}, most {most}: expected change >= 0 and first <= most")
+    search = _Search(score, first, candidates, tolerance, limits)
+    found = search.run()
+    while 2 * search.width <= most and len(search.searched):
+        search = _Search(score, 2 * search.width, candidates, tolerance, limits, narrower=search)
+        wider = search.run()
+        moved = torch.maximum(found.lower - wider.lower, wider.upper - found.upper).cpu().numpy() > change
+        search.searched = search.searched[moved[search.searched]]
+        found = wider
+    return found
 
 
 def most_rows(n: int, *, width: int = 3) -> int:
@@ -241,13 +107,25 @@ def most_rows(n: int, *, width: int = 3) -> int:
 
 class _Layer:
     """The distinct sets of one size that have been visited, for all inputs: packed bits, answers and, for each end, the
-    cheapest visited path to each (`best` [2, R]) and the feature it ends with (`last` [2, R])."""
+    cheapest visited path to each (`best` [2, R]) and the feature it ends with (`last` [2, R]). `known`: sets of an
+    earlier search, visited too."""
 
     def __init__(
-        self, owner: NDArray[np.int64], key: NDArray[np.uint64], bits: NDArray[np.uint8], values: Array
+        self,
+        owner: NDArray[np.int64],
+        key: NDArray[np.uint64],
+        bits: NDArray[np.uint8],
+        values: Array,
+        known: _Layer | None = None,
     ) -> None:
+        if known is not None:
+            owner, key = np.append(known.owner, owner), np.append(known.key, key)
+            bits, values = np.append(known.bits, bits, axis=0), np.append(known.values, values)
         _, first = np.unique(key, return_index=True)
-        self.owner, self.key, self.bits, self.values = owner[first], key[first], bits[first], values[first]
+        self.owner: NDArray[np.int64] = owner[first]
+        self.key: NDArray[np.uint64] = key[first]
+        self.bits: NDArray[np.uint8] = bits[first]
+        self.values: Array = values[first]
         self.best = np.full((2, len(first)), np.inf)
         self.last = np.zeros((2, len(first)), dtype=np.int64)
         self.children = np.zeros(len(first), dtype=np.int64)
@@ -259,7 +137,10 @@ class _Layer:
 
 
 class _Search:
-    """One call of `beam_bounds`. Group g searches the upper end of input g (g < B) or the lower end of input g - B."""
+    """One beam search. Group g searches the upper end of input g (g < B) or the lower end of input g - B.
+
+    `narrower`: an earlier search, whose sets count as visited, and whose inputs `searched` are searched again.
+    """
 
     def __init__(
         self,
@@ -269,11 +150,16 @@ class _Search:
         tolerance: float,
         limits: tuple[float, float] | None,
         *,
-        merge: bool,
+        merge: bool = True,
+        narrower: _Search | None = None,
     ) -> None:
+        if width < 1 or (candidates is not None and candidates < 2):
+            raise InputError(f"width {width}, candidates {candidates}: expected width >= 1 and candidates None or >= 2")
+        if limits is None and isinstance(score, Perturber) and score.output == "probability":
+            limits = (0.0, 1.0)
         self.score, self.width, self.candidates, self.merge = score, width, candidates, merge
         self.tolerance, self.limits = tolerance, limits
-        self.present = _present(score)
+        self.present = present_features(score)
         self.here = self.present.cpu().numpy()
         self.inputs, self.features = self.here.shape
         self.sizes = self.here.sum(axis=1)
@@ -287,7 +173,11 @@ class _Search:
         self.layers[0].best[:] = 0.0
         self.finished: dict[int, tuple[float, NDArray[np.int64]]] = {}
         # The open entries of all beams.
-        self.group = np.arange(2 * self.inputs)
+        self.searched: NDArray[np.int64] = np.arange(self.inputs) if narrower is None else narrower.searched
+        self.visited: list[_Layer] = [] if narrower is None else narrower.layers
+        self.widths: NDArray[np.int64] = np.zeros_like(self.sizes) if narrower is None else narrower.widths
+        self.widths[self.searched] = width
+        self.group = np.concatenate([self.searched, self.searched + self.inputs])
         self.removed = np.zeros((len(self.group), self.features), dtype=bool)
         self.cost = np.zeros(len(self.group))
         self.value = self.full[self._input(self.group)]
@@ -302,9 +192,10 @@ class _Search:
         return np.where(group < self.inputs, 1, -1)
 
     # ---------------------------------------------------------------------------------------------------- the search
-    def run(self) -> None:
+    def run(self) -> Bounds:
         for _ in tqdm(range(int(self.sizes.max())), unit="step", delay=3, leave=False):
             self._step()
+        return self._bounds()
 
     def _step(self) -> None:
         """Remove one more feature from every entry, answer all children at once, keep the best."""
@@ -315,7 +206,8 @@ class _Search:
         value = self._answers(self._input(group), removed)
         bits = np.packbits(removed, axis=1)
         key = self._keys(self._input(group), removed)
-        self.layers.append(_Layer(self._input(group), key, bits, value))
+        known = self.visited[len(self.layers)] if self.visited else None
+        self.layers.append(_Layer(self._input(group), key, bits, value, known))
         if self.candidates is not None:
             self._learn(entry, feature, value)
         cost = self.cost[entry] + self._sign(group) * value
@@ -359,10 +251,12 @@ class _Search:
         return np.log(share / (1 - share))
 
     def _answers(self, owner: NDArray[np.int64], removed: NDArray[np.bool_]) -> Array:
+        if not len(owner):  # all inputs that are searched have removed every feature, longer ones are not
+            return np.zeros(0)
         device = self.present.device
         answers = self.score.keep_rows(torch.from_numpy(owner).to(device), ~torch.from_numpy(removed).to(device))
         values = answers.double().cpu().numpy()
-        if self.limits is not None and len(values):
+        if self.limits is not None:
             low, high = self.limits
             if values.min() < low - 1e-6 or values.max() > high + 1e-6:
                 raise InputError(
@@ -394,7 +288,7 @@ class _Search:
         self.value, self.order = self.value[~done], self.order[~done]
 
     # ------------------------------------------------------------------------------------- the best of all sets visited
-    def bounds(self) -> Bounds:
+    def _bounds(self) -> Bounds:
         self._link()
         total, certified = self._totals(), self._certified()
         if self.merge:
@@ -406,13 +300,14 @@ class _Search:
         upper, lower = self.full - total[0] / self.sizes, self.full + total[1] / self.sizes
         rows = sum(np.bincount(layer.owner, minlength=self.inputs) for layer in self.layers)
         return Bounds(
-            lower=_tensor(lower, self.present),
-            upper=_tensor(upper, self.present),
-            lower_order=_orders(orders[self.inputs :], self.present),
-            upper_order=_orders(orders[: self.inputs], self.present),
+            lower=as_tensor(lower, self.present),
+            upper=as_tensor(upper, self.present),
+            lower_order=as_orders(orders[self.inputs :], self.present),
+            upper_order=as_orders(orders[: self.inputs], self.present),
             rows=torch.as_tensor(rows, device=self.present.device),
-            certified_lower=_tensor(self.full + certified[1] / self.sizes, self.present),
-            certified_upper=_tensor(self.full - certified[0] / self.sizes, self.present),
+            width=torch.as_tensor(self.widths.copy(), device=self.present.device),
+            certified_lower=as_tensor(self.full + certified[1] / self.sizes, self.present),
+            certified_upper=as_tensor(self.full - certified[0] / self.sizes, self.present),
         )
 
     def _link(self) -> None:
@@ -477,22 +372,3 @@ class _Search:
         visited = np.bincount(layer.owner, minlength=self.inputs)
         whole = np.array([visited[b] == comb(int(n), size) for b, n in enumerate(self.sizes)])
         return np.where(self.sizes < size, 0.0, np.where(whole, least, floor))
-
-
-def _present(score: Perturber | SetFunction) -> Tensor:
-    """Which features each input has, [B, F]; an input without any is an error."""
-    present = score.feature_mask
-    if not bool(present.any(dim=1).all()):
-        raise InputError(f"input {int((~present.any(dim=1)).nonzero()[0])} has no features: nothing can be removed")
-    return present
-
-
-def _tensor(values: Array | list[float], like: Tensor) -> Tensor:
-    return torch.as_tensor(np.asarray(values, dtype=np.float64), device=like.device)
-
-
-def _orders(orders: list[NDArray[np.int64]], present: Tensor) -> Tensor:
-    made = torch.full(present.shape, -1, dtype=torch.int64, device=present.device)
-    for b, order in enumerate(orders):
-        made[b, : len(order)] = torch.from_numpy(np.ascontiguousarray(order)).to(made.device)
-    return made

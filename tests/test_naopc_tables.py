@@ -1,0 +1,273 @@
+"""Everything published about Edin et al.'s released results, computed again from the packed tables: counts of what
+matches, the cause of what does not, and slow loops for what is fast."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from faithbook.papers import edin, edin_tables
+from faithbook.papers.edin_pack import MODELS, SHORT, read_packed
+from faithbook.papers.edin_released import attributions
+from faithbook.results import published
+from faithlib.bounds import beam_bounds, exact_bounds
+from faithlib.errors import DataError
+from faithlib.evaluation import aopc_scores
+from faithlib.perturb import SetFunction
+
+WIDTHS = (1, 2, 3, 5, 10)
+
+
+@pytest.fixture(scope="module")
+def batches() -> dict[tuple[str, str], edin.AnswerTable]:
+    return {(model, dataset): edin.answers(model, dataset) for model in MODELS for dataset in SHORT}
+
+
+@pytest.fixture(scope="module")
+def exact(batches) -> pd.DataFrame:
+    parts = []
+    for (model, dataset), table in batches.items():
+        found = exact_bounds(table)
+        columns = {"lower": found.lower, "upper": found.upper, "words": table.feature_mask.sum(dim=1)}
+        ends = {"p_full": table.full, "p_empty": table.empty}
+        parts.append(pd.DataFrame({"dataset": dataset, "model": model, "id": table.ids, **columns, **ends}))
+    return pd.concat(parts, ignore_index=True)
+
+
+@pytest.fixture(scope="module")
+def scores(batches) -> pd.DataFrame:
+    parts = []
+    for (model, dataset), table in batches.items():
+        about = {"dataset": dataset, "model": model, "id": table.ids}
+        for method, given in edin.scores_of(model, dataset, table).items():
+            missing = given.isnan().any(dim=1)
+            values = aopc_scores(table, given.nan_to_num()).values()
+            for kind, value in zip(edin_tables.KINDS, values, strict=True):
+                found = torch.where(missing, torch.nan, value)
+                parts.append(pd.DataFrame({**about, "method": method, "kind": kind, "aopc": found}))
+    return pd.concat(parts, ignore_index=True)
+
+
+@pytest.fixture(scope="module")
+def beams(batches) -> pd.DataFrame:
+    parts = []
+    for (model, dataset), table in batches.items():
+        for search in ("released", "merged"):
+            for width in WIDTHS:
+                found = beam_bounds(table, width=width, limits=(0, 1), variant=search)
+                about = {"dataset": dataset, "model": model, "id": table.ids, "search": search, "width": width}
+                ends = {name: getattr(found, name) for name in ("lower", "upper", "rows")}
+                parts.append(pd.DataFrame({**about, **ends}))
+    return pd.concat(parts, ignore_index=True)
+
+
+@pytest.fixture(scope="module")
+def limits() -> pd.DataFrame:
+    return edin_tables.released_limits()
+
+
+@pytest.fixture(scope="module")
+def cells(scores) -> pd.DataFrame:
+    return edin_tables.cells_with_ours(edin_tables.released_cells(), scores)
+
+
+# ---------------------------------------------------------------------------------------------------------- slow loops
+def test_scores_of_a_batch_are_those_of_one_text_and_one_order_at_a_time(batches, scores):
+    """Highest released score first, among equals the first word, NaN last; the other sum runs the same order
+    backwards."""
+    model, dataset = "roberta_yelp", "sst2"
+    table = batches[model, dataset]
+    given = attributions(model, dataset).set_index(["method", "id"]).scores
+    ours = scores[(scores.model == model) & (scores.dataset == dataset)].dropna()
+    checked = 0
+    for row in ours[ours.id.isin(table.ids[:12])].itertuples():
+        b = table.ids.index(row.id)
+        n = int(table.feature_mask[b].sum())
+
+        def answer(keep, b=b, n=n):
+            padded = torch.zeros(len(keep), table.n_features, dtype=torch.bool)
+            padded[:, :n] = keep
+            return table.keep_rows(torch.full((len(keep),), b), padded)
+
+        order = np.argsort(-given[row.method, row.id], kind="stable")
+        order = order if row.kind == "comprehensiveness" else order[::-1].copy()
+        assert row.aopc == pytest.approx(edin.aopc(SetFunction(answer, n), order), abs=1e-12)
+        checked += 1
+    assert checked > 200
+
+
+def test_aopc_of_one_order_is_the_mean_drop_over_all_removals():
+    """p = .1 + .5 + .2 + .1 falls by .5, then .6, then .8: by hand, k = 0 left out and the empty text taken in."""
+    weights = torch.tensor([0.2, 0.5, 0.1], dtype=torch.float64)
+    line = SetFunction(lambda keep: 0.1 + keep.double() @ weights, 3)
+    assert edin.aopc(line, np.array([1, 2, 0])) == pytest.approx((0.5 + 0.6 + 0.8) / 3)
+    assert edin.aopc(line, np.array([1, 0, 2])) == pytest.approx((0.5 + 0.7 + 0.8) / 3)
+
+
+# -------------------------------------------------------------------------------------------------------------- limits
+def test_exact_limits_are_the_released_ones_but_for_those_that_start_at_0(exact, limits):
+    """All orders share their last step, to the empty text; over the others the released search keeps the best, but
+    never less than 0."""
+    both = exact.merge(limits[limits.search == "exact"], on=["dataset", "model", "id"], suffixes=("", "_released"))
+    assert len(both) == 2430
+    np.testing.assert_allclose(both.lower, both.lower_released, rtol=0, atol=1e-12)
+    last = both.p_full - both.p_empty
+    floored = (np.maximum(0, both.words * both.upper - last) + last) / both.words
+    np.testing.assert_allclose(floored, both.upper_released, rtol=0, atol=1e-12)
+    high = edin_tables.too_high(limits, exact)
+    assert high.dataset.value_counts().to_dict() == {"yelp": 40, "sst2": 12}
+    assert high.excess.max() == pytest.approx(0.139, abs=5e-4)
+
+
+def test_of_156_means_of_limits_140_match_and_16_hold_limits_too_high(exact, limits):
+    table = edin_tables.bounds_table(limits, exact)
+    assert len(table) == len(published.table("naopc_released_bounds")) == 156
+    assert int(table.match.sum()) == 140
+    differs = table[~table.match]
+    assert set(differs.cause) == {edin_tables.FLOOR}
+    assert (differs.too_high > 0).all()
+    assert set(differs.statistic) == {"upper_bound_mean", "range_mean"}
+    assert ((table["files"] - table.value).abs() <= table.tolerance).all()
+    spreads = edin_tables.limit_means(limits).drop(columns="value").rename(columns={"spread": "value"})
+    spreads = edin_tables.compared(edin_tables.printed("naopc_released_bounds"), found=spreads.drop(columns="n"))
+    spreads = spreads[spreads.spread.notna()]
+    assert len(spreads) == 126
+    assert (spreads.spread - spreads.found).abs().max() < 5.1e-5
+
+
+# -------------------------------------------------------------------------------------------------------------- scores
+def test_scores_are_the_released_ones_wherever_words_are_counted_alike(cells):
+    short = cells[cells.length == "short"]
+    compared = short[short.gap.notna()]
+    assert compared.dataset.value_counts().to_dict() == {"yelp": 40_574, "sst2": 7_620}
+    assert compared.gap.max() < 1e-5
+    odd = short[~short.own]
+    assert len(odd[["dataset", "model", "id"]].drop_duplicates()) == 15
+    assert set(odd.dataset) == {"sst2"}
+
+
+def test_what_was_not_released_is_what_ours_says(cells, limits):
+    """Random on Yelp by one model: 286 of 339 scores are in the file, and the published means are over all of them."""
+    absent = cells[cells.aopc_files.isna()]
+    assert absent.groupby(["dataset", "length", "model", "method"]).size().to_dict() == {
+        ("yelp", "short", "roberta_imdb", "random"): 2 * 53
+    }
+    table = edin_tables.printed("naopc_released_scores")
+    cell = (table.dataset == "yelp") & (table.length == "short") & (table.model == "roberta_imdb")
+    printed = table[cell & (table.method == "random")].set_index("metric").value
+    part = cells[(cells.dataset == "yelp") & (cells.model == "roberta_imdb") & (cells.method == "random")]
+    for kind, mean in part[part.length == "short"].groupby("kind").aopc.mean().items():
+        assert mean == pytest.approx(printed[f"aopc_{kind}"], abs=5e-5)
+    for kind, mean in part[part.length == "short"].groupby("kind").aopc_files.mean().items():
+        assert abs(mean - printed[f"aopc_{kind}"]) > 1e-3
+
+
+def test_of_1210_means_of_scores_973_match_and_every_other_has_its_cause(cells, limits, exact):
+    table = edin_tables.scores_table(cells, limits, exact)
+    assert len(table) == len(published.table("naopc_released_scores")) == 1210
+    assert int(table.match.sum()) == 973
+    zero, floor, rounded = edin_tables.NO_RANGE, edin_tables.FLOOR, edin_tables.ROUNDED
+    assert table[~table.match].cause.value_counts().to_dict() == {
+        f"{zero}; {floor}": 87, zero: 87, floor: 59, f"{rounded}; {floor}": 3, edin_tables.UNRELEASED: 1,
+    }  # fmt: skip
+    assert table[table.metric.str.startswith("aopc")].match.all()
+    assert table[~table.match & (table.length == "long")].cause.value_counts().to_dict() == {zero: 54}
+    assert set(table[table.cause.str.contains("without a range")].dataset) == {"yelp"}
+
+
+def test_of_30_agreements_of_rankings_28_match(cells, limits, exact):
+    table = edin_tables.taus_table(cells, limits, exact)
+    assert len(table) == len(published.table("naopc_released_taus")) == 30
+    assert int(table.match.sum()) == 28
+    assert edin_tables.UNKNOWN not in set(table.cause)
+    means = edin_tables.score_means(cells, edin_tables.normalised(cells, limits[limits.search == "beam"], no_range=0))
+    keys = ["dataset", "length", "ranking", "metric"]
+    spreads = table.merge(edin_tables.ranking_taus(means)[[*keys, "spread"]], on=keys, suffixes=("", "_found"))
+    spreads = spreads[spreads.spread.notna()]
+    assert len(spreads) == 20
+    assert (spreads.spread - spreads.spread_found).abs().max() < 5.1e-5
+
+
+# --------------------------------------------------------------------------------------------------------------- beams
+def test_of_192_numbers_about_beams_what_can_be_computed_is_and_the_rest_says_why_not(limits, beams, exact):
+    table = edin_tables.beam_table(limits, beams, exact)
+    assert len(table) == len(published.table("naopc_released_beam")) == 192
+    found = table.groupby(["comparison", "cause", "match"]).size().to_dict()
+    assert found == {
+        ("beam_vs_exact", "", True): 45,
+        ("increasing_beams", "", True): 6,  # width 5, first 99 texts in the authors' order
+        ("increasing_beams", edin_tables.NOT_RELEASED, False): 48,
+        ("increasing_beams", edin_tables.PIECES, False): 18,
+        ("beam_variants", edin_tables.SAMPLE, True): 44,
+        ("beam_variants", edin_tables.SAMPLE, False): 6,
+        ("beam_variants", edin_tables.NOT_OURS, False): 25,
+    }
+
+
+def test_our_run_of_the_released_search_finds_the_released_beam_bounds(limits, beams):
+    """Theirs ran in half precision and was scored again in single: 7 of 4,860 limits went another way."""
+    released = limits[(limits.search == "beam") & (limits.length == "short")]
+    ours = beams[(beams.search == "released") & (beams.width == 5)]
+    both = ours.merge(released, on=["dataset", "model", "id"], suffixes=("", "_released"), validate="one_to_one")
+    assert len(both) == 2430
+    apart = pd.concat([(both[end] - both[f"{end}_released"]).abs() for end in ("lower", "upper")])
+    assert int((apart > 1e-4).sum()) == 7
+
+
+# ---------------------------------------------------------------------------------------------------- the small pieces
+def test_the_cause_is_the_first_change_that_gives_the_published_value():
+    table = pd.DataFrame({"value": [1.0, 2.0, 3.0, 4.0], "tolerance": 0.1, "ours": [1.05, 1.0, 1.0, np.nan]})
+    table = table.assign(one=[1.0, 2.0, 0.0, 0.0], two=[1.0, 2.0, 3.0, 0.0])
+    found = edin_tables.judged(table, {"one": ["first"], "two": ["second", "third"]})
+    assert found.match.tolist() == [True, False, False, False]
+    assert found.cause.tolist() == ["", "first", "second; third", edin_tables.UNKNOWN]
+
+
+def test_values_stand_beside_the_published_row_they_belong_to():
+    table = pd.DataFrame({"model": ["a", "b"], "metric": ["m", "m"], "value": [1.0, 2.0], "n": [3, 3]})
+    found = edin_tables.compared(table, ours=pd.DataFrame({"model": ["b"], "metric": ["m"], "value": [9.0]}))
+    assert found.ours.isna().tolist() == [True, False]
+    twice = pd.DataFrame({"model": ["b", "b"], "value": [1.0, 2.0]})
+    with pytest.raises(DataError, match="two values for one row of the published table, by model"):
+        edin_tables.compared(table, ours=twice)
+
+
+def test_half_of_the_last_printed_digit_is_tolerated():
+    tolerance = edin_tables.printed("naopc_released_beam").set_index("statistic").tolerance.round(9)
+    assert tolerance["model_rows_per_input_mean"].iloc[0] == pytest.approx(0.05, abs=1e-8)
+    assert tolerance["pearson"].iloc[0] == pytest.approx(5e-6, abs=1e-8)
+
+
+def test_flipped_pairs_and_naopc_by_hand():
+    first, second = np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 3.0, 2.0]])
+    assert edin_tables.flipped_share(first, second) == pytest.approx(1 / 3)
+    keys = {"dataset": "d", "length": "short", "model": "m"}
+    cells = pd.DataFrame([{**keys, "id": i, "aopc": value} for i, value in ((1, 0.3), (2, 0.5))])
+    limits = pd.DataFrame(
+        [{**keys, "id": 1, "lower": 0.1, "upper": 0.5}, {**keys, "id": 2, "lower": 0.5, "upper": 0.5}]
+    )
+    assert edin_tables.normalised(cells, limits).tolist() == pytest.approx([0.5, np.nan], nan_ok=True)
+    assert edin_tables.normalised(cells, limits, no_range=0.0).tolist() == pytest.approx([0.5, 0.0])
+
+
+def test_ranks_go_downward_for_comprehensiveness_and_upward_for_sufficiency_over_texts_called_positive():
+    rows = [
+        {"model": m, "method": "lime", "kind": kind, "p_full": p, "x": x}
+        for kind in edin_tables.KINDS
+        for m, p, x in (("a", 0.9, 0.1), ("a", 0.4, 9.0), ("b", 0.8, 0.2))
+    ]
+    cells = pd.DataFrame(rows)
+    for kind, best in (("comprehensiveness", "b"), ("sufficiency", "a")):
+        found = edin_tables.ranks(cells, kind, aopc=cells.x)
+        assert found.aopc[best, "lime"] == 1
+
+
+def test_the_first_texts_are_those_of_the_authors_file_and_lengths_count_blanks():
+    texts = read_packed("texts")
+    assert len(edin_tables.first_texts("imdb")) == 99
+    assert edin_tables.lengths().groupby("dataset").size().to_dict() == {"imdb": 1000, "sst2": 400, "yelp": 1000}
+    assert texts[texts.length == "long"].groupby("dataset").words.mean().round(3).to_dict() == {
+        "imdb": 142.031, "sst2": 19.405, "yelp": 69.339,
+    }  # fmt: skip
