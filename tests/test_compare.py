@@ -62,6 +62,12 @@ def test_draws_equal_a_loop_that_copies_rows() -> None:
         assert found.estimate[cell] == pytest.approx(group.value.mean())
 
 
+def test_a_stratum_may_be_drawn_fewer_times_than_it_has_units():
+    counts = resampling.drawn_counts(np.zeros(12), 300, 0, size=4)
+    assert (counts.sum(1) == 4).all()
+    np.testing.assert_allclose(counts.mean(0), 4 / 12, atol=0.15)
+
+
 def test_every_stratum_keeps_its_size() -> None:
     strata = np.array(["x"] * 5 + ["y"] * 3, dtype=object)
     weights = resampling.drawn_counts(strata, 200, 0)

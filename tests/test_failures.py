@@ -102,6 +102,12 @@ def test_killed_half_way_and_started_again_gives_the_same_book(home: Path, undis
     assert time.monotonic() - begun < 60
 
 
+def test_notebooks_that_are_copies_of_a_warm_process_make_the_same_book(home: Path, undisturbed: Path) -> None:
+    done = tiny.call(home, "book", "--profile", "smoke", warm=True)
+    assert done.returncode == 0, done.stderr
+    assert pages(home) == pages(undisturbed)
+
+
 def test_only_the_runner_is_killed_and_its_orphan_does_not_clash(home: Path) -> None:
     (home / "wait-movie").touch()
     source = str(home / "notebooks" / "compute" / "count.py")
@@ -221,14 +227,18 @@ def below(process: psutil.Process) -> list[psutil.Process]:
     return process.children(recursive=True)
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-@pytest.mark.parametrize("whole_group", [False, True])  # Ctrl-C at a terminal reaches all processes, a kill one
+@pytest.mark.parametrize("warm", [False, True])
+@pytest.mark.parametrize(
+    # Ctrl-C at a terminal reaches all processes, a kill one.
+    ("number", "code", "whole_group"),
+    [(signal.SIGTERM, 143, False), (signal.SIGINT, 130, True)],
+)
 def test_a_build_told_to_stop_ends_at_once_and_leaves_nothing_behind(
-    home: Path, number: signal.Signals, code: int, whole_group: bool
+    home: Path, number: signal.Signals, code: int, whole_group: bool, warm: bool
 ) -> None:
     for name in ("wait-bbc", "wait-movie"):
         (home / name).touch()
-    line, environment = tiny.command(home, "book", "--profile", "smoke", "--cores", "2")
+    line, environment = tiny.command(home, "book", "--profile", "smoke", "--cores", "2", warm=warm)
     with (home / "said").open("w") as stream:
         process = subprocess.Popen(line, env=environment, stdout=stream, stderr=stream, start_new_session=True)
     until(lambda: len(calls(home)) == 2)

@@ -147,16 +147,20 @@ def make_home(folder: Path) -> Path:
     return folder
 
 
-def command(home: Path, *words: str) -> tuple[list[str], dict[str, str]]:
-    """The runner's command line for a home, and its environment."""
+WARM = "import sys; from faithbook.engine import warm; warm._WORTH_IT = 1; from faithbook.__main__ import main; "
+
+
+def command(home: Path, *words: str, warm: bool = False) -> tuple[list[str], dict[str, str]]:
+    """The runner's command line for a home, and its environment; `warm`: notebooks as copies, few though they are."""
     environment = {**os.environ, "FAITHLIB_HOME": str(home), "PYTHONPATH": str(REPOSITORY)}
     environment.pop("FAITHLIB_RUN", None)
-    return [sys.executable, "-m", "faithbook", *words], environment
+    start = ["-c", WARM + "sys.exit(main())"] if warm else ["-m", "faithbook"]
+    return [sys.executable, *start, *words], environment
 
 
-def call(home: Path, *words: str, timeout: float = 300) -> subprocess.CompletedProcess[str]:
+def call(home: Path, *words: str, timeout: float = 300, warm: bool = False) -> subprocess.CompletedProcess[str]:
     """Run the runner to its end."""
-    line, environment = command(home, *words)
+    line, environment = command(home, *words, warm=warm)
     return subprocess.run(line, env=environment, capture_output=True, text=True, timeout=timeout, check=False)
 
 

@@ -18,10 +18,12 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import psutil
 from rich.console import Console
 
+from faithbook.engine import warm
 from faithbook.engine.plan import MANIFEST, NOTEBOOK, Job, plan
 from faithbook.engine.run import RUN_VARIABLE
 from faithbook.paths import results_dir, root
@@ -130,6 +132,7 @@ def _execute(job: Job, folder: Path) -> None:
                 kernel_name="python3",
                 progress_bar=False,
                 cwd=str(root()),
+                **_kernels(),
             )
         except papermill.PapermillExecutionError as error:
             executed.replace(job.failed)
@@ -144,6 +147,20 @@ def _execute(job: Job, folder: Path) -> None:
         raise RunError(
             f"{job.label} came to its end without `run.finish()`, which must be its last cell; see {job.failed}"
         )
+
+
+def _kernels() -> dict[str, Any]:
+    """How papermill gets a kernel: during a build as a copy of the warm process, else as ever."""
+    if warm.SOCKET not in os.environ:
+        return {}
+    from jupyter_client.manager import AsyncKernelManager
+
+    class CopiedKernels(AsyncKernelManager):
+        def format_kernel_cmd(self, extra_arguments: list[str] | None = None) -> list[str]:
+            python, option, *module = super().format_kernel_cmd(extra_arguments)
+            return [python, option, warm.__name__, *module]
+
+    return {"kernel_manager_class": CopiedKernels}
 
 
 def _cause(traceback: Sequence[str]) -> str:
@@ -191,9 +208,13 @@ def _build(profile: str, cores: int | None, extra: Sequence[str]) -> tuple[Job, 
         return jobs
     folder = results_dir(profile)
     log = folder / "snakemake.log"
-    with log.open("wb") as stream:
+    with log.open("wb") as stream, warm.warmed(len(todo)) as told:
         process = subprocess.Popen(
-            _snakemake(profile, cores, extra), stdout=stream, stderr=subprocess.STDOUT, cwd=folder
+            _snakemake(profile, cores, extra),
+            stdout=stream,
+            stderr=subprocess.STDOUT,
+            cwd=folder,
+            env={**os.environ, **told},
         )
         try:
             _watch(process, todo, began, console)

@@ -361,8 +361,7 @@ n_batches, n_orders = hits.batch.nunique(), hits.seed.nunique()
 def resampled(hits, *, n_resamples=2000):
     """Accuracy of each model and language, and what it becomes when as many batches as one order has are drawn."""
     wide = hits.pivot_table(index=["seed", "batch"], columns=["model", "language"], values="hit")
-    even = np.full(len(wide), 1 / len(wide))
-    weights = np.random.default_rng(0).multinomial(n_batches, even, size=n_resamples) / n_batches
+    weights = resampling.drawn_counts(np.zeros(len(wide)), n_resamples, seed=0, size=n_batches) / n_batches
     return resampling.Resampled(
         wide.mean(),
         pd.DataFrame(weights @ wide.to_numpy(), columns=wide.columns),

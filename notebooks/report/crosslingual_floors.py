@@ -149,8 +149,7 @@ def interval(function, cells):
     n = int(min(means.n[one] for one in cells))
     if np.isnan(estimate) or draws.empty:
         return Interval(np.nan, np.nan, np.nan, n, n)
-    low, high = np.quantile(draws, [0.025, 0.975])
-    return Interval(estimate, float(low), float(high), n, n)
+    return Interval.of(estimate, draws, n, n)
 
 
 def numbers(found):

@@ -271,7 +271,7 @@ of_means = pd.concat(
     [
         pd.DataFrame(
             {"by means": rankings_agree(of_modality(power.estimate.to_frame().T, modality)).iloc[0]}
-            | {f"by means, {end}": drawn.quantile(q) for end, q in (("low", 0.025), ("high", 0.975))}
+            | {f"by means, {end}": q for end, q in zip(("low", "high"), resampling.ends(drawn), strict=True)}
         ).assign(modality=modality)
         for modality in modalities
         for drawn in [rankings_agree(of_modality(power.draws, modality))]

@@ -1,0 +1,236 @@
+"""A process with the slow imports behind it, of which the notebooks of a build are copies.
+
+Starting a notebook takes two processes, and each imports papermill or torch, transformers and pandas before its first
+line: seven to ten seconds, for each of some sixty notebooks. During a build one *warm* process (`warmed`) imports them
+once; what else would be `python -m MODULE ...` is asked of it and forked:
+
+    python -m faithbook.engine.warm MODULE [ARGUMENT ...]     does what  python -m MODULE [ARGUMENT ...]  would do
+
+with the same environment, folder, streams, signals and status. Where no warm process can be reached (a notebook run by
+itself, a cluster's node, a system on which forks are not safe) it starts Python as ever. Only third-party packages are
+imported before the fork: code of this repository that changes during a build is read by every notebook anew.
+
+The one who asks holds a connection: a line with the request, three streams, then a byte for each signal to pass on; the
+answer is a line with the status. A connection that ends early ends what was forked for it, so that no kernel outlives
+its runner; and the warm process ends with the build that holds its standard input.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import gc
+import importlib
+import json
+import os
+import runpy
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+SOCKET = "FAITHLIB_WARM"  # the environment's name for the place where the warm process listens
+_SLOW = (
+    *("jupytext", "papermill", "ipykernel.kernelapp", "ipykernel.ipkernel", "IPython.core.interactiveshell"),
+    *("pandas", "pyarrow.parquet", "scipy.stats", "sklearn.linear_model", "sklearn.metrics"),
+    *("matplotlib.figure", "matplotlib.backends.backend_svg", "seaborn", "PIL.Image", "tqdm.auto"),
+    *("torch", "safetensors.torch", "captum.attr", "timm", "timm.data", "timm.models.vision_transformer"),
+    *(
+        "transformers.modeling_outputs",
+        "transformers.models.auto.modeling_auto",
+        "transformers.models.bert.modeling_bert",
+    ),
+)
+_WORTH_IT = 6
+_POLL_SECONDS = 1.0
+_PASSED_ON = (signal.SIGINT, signal.SIGTERM)
+
+
+# ------------------------------------------------------------------------------------------------------ who asks for it
+def main(arguments: list[str]) -> int:
+    """Run a module with its arguments as a copy of the warm process, or as its own process; returns its status."""
+    try:
+        connection = socket.socket(socket.AF_UNIX)
+        connection.connect(os.environ[SOCKET])
+    except (KeyError, OSError, AttributeError):
+        os.execv(sys.executable, [sys.executable, "-m", *arguments])
+    for number in _PASSED_ON:
+        signal.signal(number, lambda number, _: connection.sendall(bytes([number])))
+    request = {"arguments": arguments, "folder": str(Path.cwd()), "environment": dict(os.environ)}
+    socket.send_fds(connection, [b"\n"], [0, 1, 2])
+    connection.sendall(json.dumps(request).encode() + b"\n")
+    return _status(connection)
+
+
+def _status(connection: socket.socket) -> int:
+    """Wait for the status that is sent back; whoever loses the process that started it leaves, which ends the copy."""
+    parent, told = os.getppid(), b""
+    connection.settimeout(_POLL_SECONDS)
+    while not told.endswith(b"\n"):
+        try:
+            part = connection.recv(64)
+        except TimeoutError:
+            if os.getppid() != parent:
+                return 1
+            continue
+        if not part:
+            return 1
+        told += part
+    status = int(told)
+    if status < 0:  # ended by a signal; a shell would say so in these words
+        return 128 - status
+    return status
+
+
+# --------------------------------------------------------------------------------------------------- who answers for it
+@contextlib.contextmanager
+def warmed(notebooks: int) -> Iterator[dict[str, str]]:
+    """The environment in which requests find a warm process, which lives as long as this context.
+
+    Empty where copies are not safe (everywhere but on Linux), and for fewer than six `notebooks`, which would hardly
+    share the imports.
+    """
+    if not sys.platform.startswith("linux") or notebooks < _WORTH_IT:
+        yield {}
+        return
+    with tempfile.TemporaryDirectory(prefix="faithbook-") as folder:
+        place = str(Path(folder, "warm"))
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(place)  # requests wait for the imports from now on
+            listener.listen(64)
+            process = subprocess.Popen(
+                [sys.executable, "-c", f"import {__name__} as warm; warm.serve({listener.fileno()})"],
+                pass_fds=[listener.fileno()],
+                stdin=subprocess.PIPE,
+            )
+        try:
+            yield {SOCKET: place}
+        finally:
+            process.communicate()  # closes its standard input, at which it ends
+
+
+def serve(listening: int) -> None:
+    """Import what is slow, then fork for every connection until the standard input ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: the build ends in order, and then this does
+    os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # as kernels have it; read at the import
+    for name in _SLOW:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    assert threading.active_count() == 1, "a fork takes no threads with it"
+    gc.freeze()  # what is here already is never collected, and so its pages stay shared
+    with socket.socket(fileno=listening) as listener, selectors.DefaultSelector() as awaited:
+        request = _answer(listener, awaited)
+    if request is not None:
+        _become(request)
+
+
+def _answer(listener: socket.socket, awaited: selectors.DefaultSelector) -> dict[str, Any] | None:
+    """Fork for requests and pass on signals and statuses; returns the request in a copy, None at the end."""
+    copies: dict[int, tuple[socket.socket, int]] = {}  # process -> the connection it was asked on, and its handle
+
+    def forget(process: int) -> None:
+        connection, handle = copies.pop(process)
+        awaited.unregister(handle)
+        os.close(handle)
+        with contextlib.suppress(KeyError):
+            awaited.unregister(connection)
+        connection.close()
+
+    awaited.register(listener, selectors.EVENT_READ, ("asked", 0))
+    awaited.register(sys.stdin, selectors.EVENT_READ, ("over", 0))
+    while True:
+        for key, _ in awaited.select():
+            what, process = key.data
+            if what == "over":
+                for process in list(copies):
+                    _signal(process, signal.SIGKILL)
+                return None
+            if what == "asked":
+                connection, _ = listener.accept()
+                request = _read(connection)
+                if request is None:
+                    connection.close()
+                    continue
+                process = os.fork()
+                if not process:
+                    for other, handle in copies.values():
+                        other.close()
+                        os.close(handle)
+                    connection.close()
+                    return request
+                for stream in request["streams"]:
+                    os.close(stream)
+                copies[process] = (connection, os.pidfd_open(process))
+                awaited.register(connection, selectors.EVENT_READ, ("told", process))
+                awaited.register(copies[process][1], selectors.EVENT_READ, ("ended", process))
+            elif process not in copies:  # ended since this round of events began
+                continue
+            elif what == "ended":
+                status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+                with contextlib.suppress(OSError):
+                    copies[process][0].sendall(f"{status}\n".encode())
+                forget(process)
+            else:
+                signals = copies[process][0].recv(16)
+                for number in signals:
+                    _signal(process, number)
+                if not signals:
+                    awaited.unregister(copies[process][0])
+                    _signal(process, signal.SIGKILL)
+
+
+def _signal(process: int, number: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process, number)
+
+
+def _read(connection: socket.socket) -> dict[str, Any] | None:
+    """A request with its three streams; None from one who left before it was whole."""
+    first, streams, _, _ = socket.recv_fds(connection, 1, 3)
+    with connection.makefile("rb") as sent:
+        line = sent.readline()
+    if not (first and line.endswith(b"\n")):
+        for stream in streams:
+            os.close(stream)
+        return None
+    return {**json.loads(line), "streams": streams}
+
+
+def _become(request: dict[str, Any]) -> None:
+    """Be the process that was asked for."""
+    os.setsid()
+    for place, stream in enumerate(request["streams"]):
+        os.dup2(stream, place)
+        os.close(stream)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.environ.clear()
+    os.environ.update(request["environment"])
+    os.chdir(request["folder"])
+    module, *arguments = request["arguments"]
+    sys.argv = [module, *arguments]
+    status: str | int | None = 1
+    try:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
+        status = 0
+    except SystemExit as ended:
+        status = ended.code
+    except BaseException:
+        traceback.print_exc()
+    # Ends as Python does, but for taking every imported module to pieces, which takes a second and is of no use.
+    if isinstance(status, str):
+        print(status, file=sys.stderr)
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(1 if isinstance(status, str) else status or 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

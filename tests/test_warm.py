@@ -1,0 +1,103 @@
+"""A copy of the warm process does what a process of its own would do, and ends with whoever asked for it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from faithbook.engine import warm
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="copies are only made on Linux"),
+]
+COMMAND = [sys.executable, "-m", warm.__name__]
+TELLS = """
+import json, os, sys
+print(json.dumps({"argv": sys.argv[1:], "folder": os.getcwd(), "told": os.environ.get("TOLD"), "pid": os.getpid(),
+                  "read": sys.stdin.read(), "torch": "torch" in sys.modules}))
+print("a word aside", file=sys.stderr)
+sys.exit(int(os.environ["STATUS"]))
+"""
+WAITS = "import pathlib, os, time; pathlib.Path('here').write_text(str(os.getpid())); time.sleep(600)"
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[dict[str, str]]:
+    with warm.warmed(100) as told:
+        assert told
+        yield told
+
+
+def ask(folder: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    (folder / "tells.py").write_text(TELLS)
+    given = {**os.environ, "PYTHONPATH": str(folder), "TOLD": "yes", "STATUS": "3", **environment}
+    line = [*COMMAND, "tells", "one", "two words"]
+    return subprocess.run(line, cwd=folder, env=given, input="given", capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("way", ["copy", "nobody listens", "no address"])
+def test_a_module_runs_with_its_environment_streams_and_status(
+    way: str, address: dict[str, str], tmp_path: Path
+) -> None:
+    environment = {"copy": address, "nobody listens": {warm.SOCKET: str(tmp_path / "none")}, "no address": {}}[way]
+    done = ask(tmp_path, environment | {"PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"})
+    assert done.returncode == 3, done.stderr
+    told = json.loads(done.stdout)
+    assert told.pop("pid")
+    assert told == {
+        "argv": ["one", "two words"],
+        "folder": str(tmp_path),
+        "told": "yes",
+        "read": "given",
+        "torch": way == "copy",
+    }
+    assert "a word aside" in done.stderr
+
+
+def test_what_a_copy_raises_is_told(address: dict[str, str]) -> None:
+    environment = {**os.environ, **address}
+    done = subprocess.run([*COMMAND, "no_such"], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "No module named no_such" in done.stderr
+
+
+def begin(folder: Path, address: dict[str, str]) -> tuple[subprocess.Popen[bytes], psutil.Process]:
+    """One who asks for a copy that waits, and the copy."""
+    (folder / "waits.py").write_text(WAITS)
+    asking = subprocess.Popen([*COMMAND, "waits"], cwd=folder, env={**os.environ, **address})
+    here, deadline = folder / "here", time.monotonic() + 60
+    while not (here.is_file() and here.read_text()):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    return asking, psutil.Process(int(here.read_text()))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_who_asked_and_the_copy_end_together(number: int, address: dict[str, str], tmp_path: Path) -> None:
+    asking, copy = begin(tmp_path, address)
+    asking.send_signal(number)
+    gone, alive = psutil.wait_procs([copy], timeout=20)
+    assert gone and not alive
+    assert asking.wait(20) in {signal.SIGTERM: [128 + 15], signal.SIGINT: [1, 128 + 2], signal.SIGKILL: [-9]}[number]
+
+
+def test_copies_end_with_the_warm_process(tmp_path: Path) -> None:
+    with warm.warmed(100) as told:
+        asking, copy = begin(tmp_path, told)
+    assert asking.wait(20) == 1
+    assert not psutil.wait_procs([copy], timeout=20)[1]
+
+
+def test_few_notebooks_are_not_worth_it() -> None:
+    with warm.warmed(2) as told:
+        assert told == {}
