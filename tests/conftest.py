@@ -26,8 +26,14 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skips for what the machine lacks; long tests first, so that no worker ends with one."""
+    """Skips for what the machine lacks; long tests first, so that no worker ends with one.
+
+    One worker has all that waits for the small book, while the other does the rest; else a module stays together.
+    """
     for item in items:
+        waits = item.get_closest_marker("book") or "html" in getattr(item, "fixturenames", ())
+        group = "book" if waits else item.nodeid.partition("::")[0]
+        item.add_marker(pytest.mark.xdist_group(group))
         if item.get_closest_marker("gpu") and not torch.cuda.is_available():
             item.add_marker(pytest.mark.skip(reason="no CUDA device on this machine"))
         if item.get_closest_marker("browser") and chromium() is None:

@@ -134,6 +134,7 @@ def test_every_text_has_the_pieces_of_the_whole_vocabulary(whole_tokenizer, para
             assert a.ids == kept[b.ids].tolist()
 
 
+@pytest.mark.long
 def test_hidden_states_are_those_of_the_whole_model(file, whole_tokenizer, parallel):
     config = transformers.BertConfig.from_pretrained(encoders.encoder_folder("e5"))
     cut = transformers.AutoModel.from_pretrained(encoders.encoder_folder("e5"), add_pooling_layer=False).eval()

@@ -122,6 +122,7 @@ def test_only_the_runner_is_killed_and_its_orphan_does_not_clash(home: Path) -> 
     assert "was done before" in tiny.call(home, *words).stdout
 
 
+@pytest.mark.long
 def test_two_builds_at_once_run_each_notebook_once(home: Path) -> None:
     words = ("book", "--profile", "smoke", "--cores", "1")
     first, second = start(home, *words), start(home, *words)
@@ -162,6 +163,7 @@ def test_a_notebook_without_an_end_does_not_count(home: Path) -> None:
     assert "without `run.finish()`" in done.stderr
 
 
+@pytest.mark.long
 def test_a_warning_of_the_page_builder_fails_the_book_and_is_shown(built: Path) -> None:
     before = pages(built)
     page = built / "book" / "intro.md"
@@ -214,6 +216,7 @@ def test_plain_papermill_runs_a_notebook_and_refuses_a_slip(home: Path) -> None:
     assert "unknown parameter 'datset': did you mean 'dataset'" in slip.stderr
 
 
+@pytest.mark.long
 def test_a_folder_that_lost_its_manifest_is_made_again(built: Path) -> None:
     job = next(job for job in plan("smoke") if job.kind == "compute")
     job.manifest.unlink()
@@ -227,7 +230,7 @@ def below(process: psutil.Process) -> list[psutil.Process]:
     return process.children(recursive=True)
 
 
-@pytest.mark.parametrize("warm", [False, True])
+@pytest.mark.parametrize("warm", [pytest.param(False, marks=pytest.mark.long), True])
 @pytest.mark.parametrize(
     # Ctrl-C at a terminal reaches all processes, a kill one.
     ("number", "code", "whole_group"),

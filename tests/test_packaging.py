@@ -197,6 +197,7 @@ for name in names:
 """
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "names", "extra"),

@@ -82,6 +82,7 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", README, flags=re.MULTILINE | re.DOTALL)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_the_lines_of_the_readme_run(tmp_path: Path) -> None:
     """In a folder that holds what they name, each for itself."""

@@ -24,7 +24,8 @@ COMMAND = [sys.executable, "-m", warm.__name__]
 TELLS = """
 import json, os, sys
 print(json.dumps({"argv": sys.argv[1:], "folder": os.getcwd(), "told": os.environ.get("TOLD"), "pid": os.getpid(),
-                  "read": sys.stdin.read(), "torch": "torch" in sys.modules}))
+                  "read": sys.stdin.read(), "torch": "torch" in sys.modules,
+                  "threads": sys.modules["torch"].get_num_threads() if "torch" in sys.modules else None}))
 print("a word aside", file=sys.stderr)
 sys.exit(int(os.environ["STATUS"]))
 """
@@ -33,14 +34,21 @@ WAITS = "import pathlib, os, time; pathlib.Path('here').write_text(str(os.getpid
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[dict[str, str]]:
-    with warm.warmed(100) as told:
+    with warm.warmed(100, {"OMP_NUM_THREADS": "1"}) as told:
         assert told
         yield told
 
 
 def ask(folder: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
     (folder / "tells.py").write_text(TELLS)
-    given = {**os.environ, "PYTHONPATH": str(folder), "TOLD": "yes", "STATUS": "3", **environment}
+    given = {
+        **os.environ,
+        "PYTHONPATH": str(folder),
+        "TOLD": "yes",
+        "STATUS": "3",
+        "OMP_NUM_THREADS": "2",
+        **environment,
+    }
     line = [*COMMAND, "tells", "one", "two words"]
     return subprocess.run(line, cwd=folder, env=given, input="given", capture_output=True, text=True, check=False)
 
@@ -60,6 +68,7 @@ def test_a_module_runs_with_its_environment_streams_and_status(
         "told": "yes",
         "read": "given",
         "torch": way == "copy",
+        "threads": 1 if way == "copy" else None,  # though who asked may use more
     }
     assert "a word aside" in done.stderr
 
@@ -92,12 +101,12 @@ def test_who_asked_and_the_copy_end_together(number: int, address: dict[str, str
 
 
 def test_copies_end_with_the_warm_process(tmp_path: Path) -> None:
-    with warm.warmed(100) as told:
+    with warm.warmed(100, {"OMP_NUM_THREADS": "1"}) as told:
         asking, copy = begin(tmp_path, told)
     assert asking.wait(20) == 1
     assert not psutil.wait_procs([copy], timeout=20)[1]
 
 
 def test_few_notebooks_are_not_worth_it() -> None:
-    with warm.warmed(2) as told:
+    with warm.warmed(2, {}) as told:
         assert told == {}

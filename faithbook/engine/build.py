@@ -208,7 +208,7 @@ def _build(profile: str, cores: int | None, extra: Sequence[str]) -> tuple[Job, 
         return jobs
     folder = results_dir(profile)
     log = folder / "snakemake.log"
-    with log.open("wb") as stream, warm.warmed(len(todo)) as told:
+    with log.open("wb") as stream, warm.warmed(len(todo), _threads()) as told:
         process = subprocess.Popen(
             _snakemake(profile, cores, extra),
             stdout=stream,

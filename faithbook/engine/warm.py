@@ -32,7 +32,8 @@ import sys
 import tempfile
 import threading
 import traceback
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -91,8 +92,10 @@ def _status(connection: socket.socket) -> int:
 
 # --------------------------------------------------------------------------------------------------- who answers for it
 @contextlib.contextmanager
-def warmed(notebooks: int) -> Iterator[dict[str, str]]:
+def warmed(notebooks: int, environment: Mapping[str, str]) -> Iterator[dict[str, str]]:
     """The environment in which requests find a warm process, which lives as long as this context.
+
+    `environment`: what imports read but copies cannot change any more, such as the number of threads.
 
     Empty where copies are not safe (everywhere but on Linux), and for fewer than six `notebooks`, which would hardly
     share the imports.
@@ -109,6 +112,7 @@ def warmed(notebooks: int) -> Iterator[dict[str, str]]:
                 [sys.executable, "-c", f"import {__name__} as warm; warm.serve({listener.fileno()})"],
                 pass_fds=[listener.fileno()],
                 stdin=subprocess.PIPE,
+                env={**os.environ, **environment},
             )
         try:
             yield {SOCKET: place}
@@ -120,9 +124,11 @@ def serve(listening: int) -> None:
     """Import what is slow, then fork for every connection until the standard input ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a terminal: the build ends in order, and then this does
     os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"  # as kernels have it; read at the import
-    for name in _SLOW:
-        with contextlib.suppress(ImportError):
-            importlib.import_module(name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what a package says of a missing other one is for nobody's screen
+        for name in _SLOW:
+            with contextlib.suppress(ImportError):
+                importlib.import_module(name)
     assert threading.active_count() == 1, "a fork takes no threads with it"
     gc.freeze()  # what is here already is never collected, and so its pages stay shared
     with socket.socket(fileno=listening) as listener, selectors.DefaultSelector() as awaited:

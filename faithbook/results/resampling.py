@@ -206,9 +206,7 @@ def over_inputs(frame: pd.DataFrame, *, value: str, cells: Sequence[str]) -> Res
     return resample_means(frame, value=value, unit=["dataset", "input"], cells=cells, stratum="dataset")
 
 
-def drawn_counts(
-    strata: NDArray[Any], n_resamples: int, seed: int, *, size: int | None = None
-) -> NDArray[np.float64]:
+def drawn_counts(strata: NDArray[Any], n_resamples: int, seed: int, *, size: int | None = None) -> NDArray[np.float64]:
     """How often each unit is drawn in each resample, [R, U]: within its stratum [U], with replacement, so that every
     stratum keeps its number of units, or has `size`. The one bootstrap of the book; all intervals over inputs stand on
     these counts.
