@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 from bag_model import Bag
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from toy_models import image_inputs, text_inputs, text_model, vision_model
 
@@ -14,7 +16,7 @@ from faithlib.bounds import beam_bounds, exact_bounds, most_rows
 from faithlib.catalogue import FAMILIES, METRICS
 from faithlib.errors import InputError
 from faithlib.evaluation import count_rows, evaluate
-from faithlib.inputs import ImageInputs, Inputs
+from faithlib.inputs import ImageInputs, Inputs, WordInputs
 from faithlib.perturb import SetFunction
 
 BAG = Bag()
@@ -83,6 +85,16 @@ def test_the_count_holds_for_any_sizes_and_options(lengths, erase, draws, groups
     scores = {name: torch.randint(0, 9, inputs.feature_mask.shape, generator=generator).float() for name in "ab"}
     given = {"methods": scores, "erase": erase, "draws": draws, "groups": groups, "seed": seed}
     assert ran(BAG, inputs, **given) == count_rows(BAG, inputs, **given).together
+
+
+def test_rows_of_a_function_are_counted_as_they_run() -> None:
+    def positive(texts: list[str]) -> NDArray[np.float64]:
+        share = np.array([text.split().count("good") / (1 + len(text.split())) for text in texts])
+        return np.stack([1 - share, share], axis=1)
+
+    inputs = WordInputs.from_texts(["a good good film", "bad"])
+    given = {"methods": {"mine": torch.rand(inputs.feature_mask.shape)}, "metrics": ["aopc_morf", "saco", "ns"]}
+    assert ran(positive, inputs, **given) == count_rows(positive, inputs, **given).together
 
 
 def test_counting_asks_the_model_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

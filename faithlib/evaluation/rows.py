@@ -5,7 +5,7 @@ Shape letters: B inputs, F features.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -37,7 +37,7 @@ class RowCounter(Perturber):
     [3]
     """
 
-    def __init__(self, model: nn.Module, inputs: Inputs, *, erase: str | None = None) -> None:
+    def __init__(self, model: nn.Module | Callable[..., object], inputs: Inputs, *, erase: str | None = None) -> None:
         self.rows = np.zeros(len(inputs), dtype=np.int64)
         super().__init__(model, inputs, erase=erase)
 
@@ -85,7 +85,7 @@ class RowCount:
 
 
 def count_rows(
-    model: nn.Module,
+    model: nn.Module | Callable[..., object],
     inputs: Inputs,
     *,
     methods: Mapping[str, Tensor],
@@ -110,7 +110,8 @@ def count_rows(
     8
     """
     families = families_of(metrics, has_gold=gold is not None)
-    inputs = inputs.to(next(model.parameters()).device)
+    if isinstance(model, nn.Module):
+        inputs = inputs.to(next(model.parameters()).device)
     for name, scores in methods.items():
         check_scores(name, scores, inputs.feature_mask)
     options = Options(draws=draws, seed=seed, groups=groups, beam=beam, gold_size=1)
