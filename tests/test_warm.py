@@ -84,7 +84,7 @@ def begin(folder: Path, address: dict[str, str]) -> tuple[subprocess.Popen[bytes
     """One who asks for a copy that waits, and the copy."""
     (folder / "waits.py").write_text(WAITS)
     asking = subprocess.Popen([*COMMAND, "waits"], cwd=folder, env={**os.environ, **address})
-    here, deadline = folder / "here", time.monotonic() + 60
+    here, deadline = folder / "here", time.monotonic() + 240
     while not (here.is_file() and here.read_text()):
         assert time.monotonic() < deadline
         time.sleep(0.05)

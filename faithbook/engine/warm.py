@@ -133,8 +133,9 @@ def serve(listening: int) -> None:
     gc.freeze()  # what is here already is never collected, and so its pages stay shared
     with socket.socket(fileno=listening) as listener, selectors.DefaultSelector() as awaited:
         request = _answer(listener, awaited)
-    if request is not None:
-        _become(request)
+    if request is None:
+        os._exit(0)  # as copies end: there is nothing to put away
+    _become(request)
 
 
 def _answer(listener: socket.socket, awaited: selectors.DefaultSelector) -> dict[str, Any] | None:
