@@ -16,6 +16,7 @@ Shape letters: W worlds, K clusters, M parts, R resamples.
 from __future__ import annotations
 
 import datetime
+import functools
 import json
 import math
 import time
@@ -35,13 +36,15 @@ from faithbook.results import p_values, rules
 from faithbook.results.estimates import Array, Drawn, Quantity
 from faithlib.errors import DataError, unknown
 
-TABLE, STORED = "data/reference/calibration.csv", "data/reference/calibration_values.csv"
+TABLE, MADE = "data/reference/calibration.csv", "data/reference/calibration.json"
+STORED = "data/reference/calibration_values.csv"
 MARGIN = 0.05
 SPREAD = 0.2
 """Standard deviation of the values that are held against the margin, about that of a difference of shares."""
 SEED = 20261122
 _RESAMPLES = 9999  # as many as `Cells` draws: with fewer no p-value is small enough for a "no" from many parts
 _OF_ORDERS = 999
+_WORLD = ("values", "clusters", "parts", "correlation")
 _OF_NUMBERS = ("python", "numpy", "scipy", "pandas")
 _AT_ONCE, _DRAWN_AT_ONCE = 24_000, 400  # columns of values drawn at once, and columns resampled at once
 
@@ -54,7 +57,7 @@ _DISCORDANT = 0.3  # share of pairs of a paired share that differ
 # ----------------------------------------------------------------------------------------------------------- the worlds
 @dataclass(frozen=True)
 class World:
-    """Values [W, K, M] of parts whose true mean is zero: a shape, clusters, parts, and how these correlate.
+    """Values [K, W, M] of parts whose true mean is zero: a shape, clusters, parts, and how these correlate.
 
     Shares keep their 0 and 1 (less their true share), everything else has a standard deviation of one. Correlations are
     those of the normal values that each shape is made of.
@@ -67,9 +70,11 @@ class World:
 
     def values(self, worlds: int, generator: np.random.Generator) -> Array:
         """So many independent worlds; UnknownNameError for a shape that is not known."""
-        common = generator.normal(size=(worlds, self.clusters, 1))
-        own = generator.normal(size=(worlds, self.clusters, self.parts))
-        return shape(self.shape)(np.sqrt(self.correlation) * common + np.sqrt(1 - self.correlation) * own)
+        drawn = generator.normal(size=(self.clusters, worlds, self.parts))
+        if self.correlation:
+            common = generator.normal(size=(self.clusters, worlds, 1))
+            drawn = np.sqrt(self.correlation) * common + np.sqrt(1 - self.correlation) * drawn
+        return shape(self.shape)(drawn)
 
 
 def shape(name: str) -> Callable[[Array], Array]:
@@ -103,6 +108,7 @@ def stored() -> dict[str, Array]:
     return {str(name): group.to_numpy(dtype=float) for name, group in frame.groupby("quantity", sort=False)["value"]}
 
 
+@functools.cache
 def skewness(name: str) -> float:
     """Of a shape, from a large sample of it."""
     values = World(name, 20_000).values(1, np.random.default_rng(SEED)).ravel()
@@ -127,18 +133,21 @@ class Means:
 
     @classmethod
     def of(cls, values: Array, draws: Drawn, *, share: float | None = None) -> Means:
-        """Of values [W, K, M], every cluster one value."""
-        columns = np.moveaxis(values, 1, 0).reshape(values.shape[1], -1)
+        """Of values [K, W, M], every cluster one value."""
+        columns = values.reshape(len(values), -1)
         points = columns.mean(0)
         influence = (columns - points) / len(columns)
-        errors = np.sqrt(draws.variance(influence))
+        errors = np.sqrt((influence**2).sum(0) * len(columns) / (len(columns) - 1))
         return cls(points, errors, influence, draws, len(columns), values.shape[2], share)
 
-    def p_above(self, threshold: float, *, sign: int = 1, test: str = "t", limit: float = rules.ALPHA) -> Array:
-        """p-values [W, M] of "not above the threshold", of sign * mean; right up to `limit`.
+    def p_above(
+        self, threshold: float, *, sign: int = 1, test: str = "t", limit: float = rules.ALPHA, least: int = 1
+    ) -> Array:
+        """p-values [W, M] of "not above the threshold", of sign * mean; right where `least` of a world are up to
+        `limit`.
 
         The larger of Student's t and the bootstrap counts. So what Student's t alone has above the limit is above it,
-        and is left as it is: no decision asks how far.
+        and is left as it is: no decision asks how far. Nor does one ask where too few are that small.
         """
         if self.share is not None:
             return self._p_share(threshold, sign).reshape(-1, self.parts)
@@ -149,9 +158,10 @@ class Means:
             flipped = [p_values.p_sign_flips(part, n_resamples=_RESAMPLES, seed=SEED) for part in parts]
             return np.concatenate(flipped).reshape(-1, self.parts)
         found = p_values.p_means(points, self.errors, None, self.clusters, threshold)
-        moving = self.errors > 1e-12
-        small = np.flatnonzero(moving & (found <= limit))
-        for some in np.split(small, range(_DRAWN_AT_ONCE, len(small), _DRAWN_AT_ONCE)):
+        low = (found <= limit).reshape(-1, self.parts)
+        enough = (low & (low.sum(1, keepdims=True) >= least)).ravel()
+        asked = np.flatnonzero(enough & (self.errors > 1e-12))
+        for some in np.split(asked, range(_DRAWN_AT_ONCE, len(asked), _DRAWN_AT_ONCE)):
             influence = sign * self.influence[:, some]
             drawn = p_values.pivots(self.draws.counts @ influence, np.sqrt(self.draws.variances(influence)))
             found[some] = p_values.p_means(points[some], self.errors[some], drawn, self.clusters, threshold)
@@ -235,8 +245,9 @@ def all_above(world: World, *, k: int | str = "all", test: str = "t", worlds: in
 
     def told(found: Means) -> tuple[Array, Array, int]:
         needed = rules.parts_needed(k, world.parts)
-        up = found.p_above(0.0, test=test, limit=rules.ALPHA / (world.parts - needed + 1))
-        return up, found.p_above(0.0, sign=-1, test=test, limit=rules.ALPHA / needed), needed
+        rest = world.parts - needed + 1
+        up = found.p_above(0.0, test=test, limit=rules.ALPHA / rest, least=needed)
+        return up, found.p_above(0.0, sign=-1, test=test, limit=rules.ALPHA / needed, least=rest), needed
 
     return _judged(world, worlds, seed, told)
 
@@ -278,7 +289,7 @@ def unrelated_orders(world: World, *, worlds: int, seed: int = SEED) -> Rates:
     clearly, in an order of their own."""
     generator, draws = np.random.default_rng(seed), resamples(world.clusters, _OF_ORDERS)
     items, answers = world.parts, []
-    for values in world.values(worlds, generator):
+    for values in world.values(worlds, generator).swapaxes(0, 1):
         own = quantities(values + generator.permutation(items) * 0.5, draws)
         answers.append(rules.order(own, np.arange(items, dtype=float)).answer)
     return _shares(answers)
@@ -294,6 +305,7 @@ def unrelated_trend(world: World, *, worlds: int, seed: int = SEED) -> Rates:
 # ------------------------------------------------------------------------------------------------------------ the table
 ALL, FLIP, MOST, HELD = "all parts above 0", "all parts above 0, sign-flip", "most parts above 0", "interval of a mean"
 LEAST, EQUAL = "at least", "equal"
+HELD_AS, SKEW_APART = "held", "strong skew"
 AT, INSIDE = "at the margin", "inside the margin"
 ORDER, TREND = "order, unrelated", "trend, unrelated"
 
@@ -305,7 +317,7 @@ MEASURES: dict[str, Callable[[World, int], Rates]] = {
     f"{LEAST}, {INSIDE}": lambda world, n: at_least(world, 0.0, worlds=n),
     f"{EQUAL}, {AT}": lambda world, n: equal(world, MARGIN, worlds=n),
     f"{EQUAL}, {INSIDE}": lambda world, n: equal(world, 0.0, worlds=n),
-    HELD: lambda world, n: {"held": coverage(world, worlds=n)},
+    HELD: lambda world, n: {HELD_AS: coverage(world, worlds=n)},
     ORDER: lambda world, n: unrelated_orders(world, worlds=n),
     TREND: lambda world, n: unrelated_trend(world, worlds=n),
 }
@@ -315,7 +327,7 @@ MEASURES: dict[str, Callable[[World, int], Rates]] = {
 def promised(rule: str, clusters: int) -> Rates:
     """What VERDICTS promises of a rate: at most so much of yes and no, at least so much held."""
     if rule == HELD:
-        return {"held": 0.92 if clusters < rules.FEWEST_FOR_SEVERAL_NO else 0.94}
+        return {HELD_AS: 0.92 if clusters < rules.FEWEST_FOR_SEVERAL_NO else 0.94}
     limits = {} if rule.endswith(INSIDE) else {rules.YES: 0.05}
     return limits | ({rules.NO: 0.05} if clusters >= rules.FEWEST_FOR_SEVERAL_NO or rule == TREND else {})
 
@@ -343,10 +355,10 @@ def rows(repetitions: int) -> Iterator[dict[str, object]]:
     for rule, world in tqdm(plan(), unit="rate", mininterval=5):
         worlds = repetitions if world.parts >= 30 or rule == ORDER else 2 * repetitions
         limits = promised(rule, world.clusters)
-        about = {"rule": rule, "values": world.shape, "clusters": world.clusters, "parts": world.parts}
+        about = (world.shape, world.clusters, world.parts, world.correlation)
         yield {
-            **about,
-            "correlation": world.correlation,
+            "rule": rule,
+            **dict(zip(_WORLD, about, strict=True)),
             **MEASURES[rule](world, worlds),
             **{f"promised_{name}": limit for name, limit in limits.items()},
             "worlds": worlds,
@@ -368,28 +380,46 @@ def calibrate(repetitions: int = 1000) -> Path:
         "seconds": round(time.time() - began),
         "versions": {name: version for name, version in machine.versions().items() if name in _OF_NUMBERS},
     }
-    path.with_suffix(".json").write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
+    (root() / MADE).write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
     return path
 
 
 def measured() -> tuple[pd.DataFrame, dict[str, object]]:
     """The committed table, and how it was made; DataError where there is none."""
-    ask(TABLE)
+    ask(TABLE, MADE)
     path = root() / TABLE
     if not path.is_file():
         raise DataError(f"there is no {TABLE}: `make calibrate` measures it")
-    made: dict[str, object] = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+    made: dict[str, object] = json.loads((root() / MADE).read_text(encoding="utf-8"))
     return pd.read_csv(path), made
 
 
-def broken(frame: pd.DataFrame) -> pd.DataFrame:
-    """The rates that do not keep what is promised of them, by more than three Monte Carlo standard errors of the
-    promise: rows of the table with `rate`, its name, and `limit`."""
+def rates(frame: pd.DataFrame) -> pd.DataFrame:
+    """Every rate of the table as a row: `which` (yes, no, held), `rate` with its 95 % Monte Carlo interval (`low`,
+    `high`), what is `promised` of it (NaN: nothing), and whether that is `kept`: not where the whole interval lies
+    beyond it."""
     found = []
-    for name, side in ((rules.YES, 1), (rules.NO, 1), ("held", -1)):
-        part = frame.dropna(subset=[name, f"promised_{name}"])
-        limit = part[f"promised_{name}"]
-        error = np.sqrt(limit * (1 - limit) / part["worlds"])
-        beyond = side * (part[name] - limit) > 3 * error
-        found.append(part[beyond].assign(which=name, rate=part[name], limit=limit))
-    return pd.concat(found).sort_index()
+    for which in (rules.YES, rules.NO, HELD_AS):
+        part = frame.dropna(subset=[which])
+        low, high = p_values.wilson_ends(part[which], part["worlds"])
+        limit = part[f"promised_{which}"] if f"promised_{which}" in part else np.full(len(part), np.nan)
+        beyond = high < limit if which == HELD_AS else low > limit
+        ends = {"which": which, "rate": part[which], "low": low, "high": high, "promised": limit, "kept": ~beyond}
+        found.append(part[["rule", *_WORLD, "worlds"]].assign(**ends))
+    return pd.concat(found, ignore_index=True)
+
+
+def kind(values: str) -> str:
+    """Which shapes are told apart: those that are promised, and strong skew."""
+    return SKEW_APART if abs(skewness(values)) > rules.STRONG_SKEW and values not in LISTED else "listed"
+
+
+def worst(long: pd.DataFrame) -> pd.DataFrame:
+    """Of `rates`, the farthest from its promise for every rule, kind of values, number of clusters, yes, no or held."""
+    chosen = long.dropna(subset=["promised"]).assign(kind=lambda rows: rows["values"].map(kind))
+    keys = ["rule", "kind", "clusters", "which"]
+    margin = chosen["rate"].where(chosen["which"] != HELD_AS, -chosen["rate"])
+    farthest = margin.groupby([chosen[key] for key in keys], sort=False).idxmax()
+    counted = chosen.groupby(keys, sort=False)["kept"].agg(["size", "sum"]).reset_index(drop=True)
+    rows = chosen.loc[farthest].reset_index(drop=True)
+    return rows.assign(rates=counted["size"], keeping=counted["sum"])
