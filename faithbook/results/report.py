@@ -242,7 +242,8 @@ class Page:
             raise DataError(f"{', '.join(stray)} belong to another page: change data/pages.csv")
         if missing := [name for name in own if name not in self._entries]:
             raise DataError(f"{self.notebook} gives no verdict on {', '.join(missing)}: put them into page.test(...)")
-        self.run.save(scoreboard.entries(self._entries.values()), "verdicts")
+        if self._entries:
+            self.run.save(scoreboard.entries(self._entries.values()), "verdicts")
         self.run.finish()
 
 
