@@ -255,8 +255,11 @@ def _ordered(items: Sequence[Quantity], published: ArrayLike, blocks: Sequence[o
     places = _permutations(tuple(range(len(items)) if blocks is None else blocks), seed)
     ours = np.array([item.point for item in items])
     tau = float(tau_b(ours, theirs))
-    by_chance = tau_b(ours[places], theirs)
-    above, below = float((by_chance >= tau - 1e-12).mean()), float((by_chance <= tau + 1e-12).mean())
+    first, second = np.triu_indices(len(ours), 1)
+    # Ties stay ties wherever items go, so that permutations differ in tau's numerator alone.
+    moved, signs = ours[places], np.nan_to_num(np.sign(theirs[first] - theirs[second]))
+    by_chance = np.nan_to_num(np.sign(moved[:, first] - moved[:, second])) @ signs
+    above, below = float((by_chance >= by_chance[0] - 0.5).mean()), float((by_chance <= by_chance[0] + 0.5).mean())
     drawn = tau_b(np.stack([item.draws for item in items], axis=1), theirs)
     low, high = np.nanquantile(drawn, [ALPHA, 1 - ALPHA])
     widen = outward(min(item.clusters for item in items))
