@@ -11,10 +11,11 @@ the run that built this copy stands beside them (`Paired.here`); where it has no
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -33,6 +34,7 @@ REFERENCE, RUN = "the reference", "this run"
 RESAMPLES = 9999
 _MODELS = ("local:", "hf:", "timm:")
 
+Key = TypeVar("Key")
 Prepare = Callable[[pd.DataFrame], pd.DataFrame]
 """What a page makes of the values of single inputs before they are averaged: wins, ratios, other names."""
 
@@ -52,8 +54,9 @@ class Material:
 class Measured:
     """What was measured, ready to be averaged.
 
-    `frame`: the values, prepared; `material`: where they come from; `cells`, `here`: of those, and of the present run
-    where the reference speaks; `printed`: the paper's values, whose columns other than `value` are labels of our cells.
+    `frame`: the values, prepared; `material`: their source; `cells`: their cells; `here_frame`, `here`: those of
+    the present run where the reference speaks; `printed`: the paper's values, whose columns other than `value` are
+    labels of our cells. A cell without any defined value is none.
     """
 
     paper: str
@@ -61,6 +64,7 @@ class Measured:
     frame: pd.DataFrame
     material: Material
     cells: Cells
+    here_frame: pd.DataFrame | None
     here: Cells | None
     printed: pd.DataFrame
     _means: dict[str, Paired] = field(default_factory=dict, repr=False)
@@ -93,14 +97,15 @@ class Measured:
 
         def cells(one: Material) -> tuple[pd.DataFrame, Cells]:
             frame = one.units if prepare is None else prepare(one.units)
+            defined = frame[frame.groupby(list(over), observed=True, dropna=False)[value].transform("count") > 0]
             keys = {"unit": unit, "cluster": cluster, "stratum": stratum, "value": value}
             drawn = n_resamples or RESAMPLES
-            return frame, Cells.of(frame, over=over, bounds=bounds, n_resamples=drawn, **keys)  # type: ignore[arg-type]
+            return frame, Cells.of(defined, over=over, bounds=bounds, n_resamples=drawn, **keys)  # type: ignore[arg-type]
 
         frame, spoken = cells(ours)
-        here = None if other is None else cells(other)[1]
+        mine_frame, here = (None, None) if other is None else cells(other)
         none = pd.DataFrame({"value": pd.Series(dtype=float)})
-        return cls(paper, notebook, frame, ours, spoken, here, none if printed is None else printed)
+        return cls(paper, notebook, frame, ours, spoken, mine_frame, here, none if printed is None else printed)
 
     @property
     def speaks(self) -> str:
@@ -154,6 +159,19 @@ class Measured:
             evidence.published_n(self.paper, datasets),
         )
         return self._means[key]
+
+    def each(
+        self, function: Callable[[pd.DataFrame], Mapping[Key, Quantity]], printed: Mapping[Key, float] | None = None
+    ) -> dict[Key, Paired]:
+        """Quantities that are no means over cells (correlations, say): `function` makes them of a prepared frame, by
+        name; it is asked for both sides. `printed`: the paper's value by name."""
+        ours = function(self.frame)
+        here = function(self.here_frame) if self.here_frame is not None else {}
+        n = evidence.published_n(self.paper, self.material.datasets)
+        theirs = printed or {}
+        return {
+            key: Paired(one, theirs.get(key, math.nan), here.get(key), self.evidence(), n) for key, one in ours.items()
+        }
 
     def published(self, **labels: object) -> float:
         """The mean of the printed values with these labels, NaN where there is none.

@@ -23,7 +23,7 @@ import pandas as pd
 
 from faithbook.results import evidence, rulebook, rules
 from faithbook.results.figures import OURS, PUBLISHED
-from faithbook.results.judged import Judged, Parts, judge
+from faithbook.results.judged import Claim, Judged, judge
 from faithlib.errors import InputError
 
 MOST = 64
@@ -113,14 +113,14 @@ class Curve:
 def multiverse(
     name: str,
     over: Sequence[str],
-    specifications: Mapping[tuple[str, ...], Parts],
+    specifications: Mapping[tuple[str, ...], Claim],
     *,
     have: Collection[str],
 ) -> Curve:
     """The claim of an id judged under every specification.
 
-    `specifications`: from the options chosen, one for each name in `over`, to the parts of the claim; the first is the
-    book's own. Raises InputError for none, for more than 64, or where one names another number of options.
+    `specifications`: from the options chosen, one for each name in `over`, to the claim as `judged` takes it; the first
+    is the book's own. Raises InputError for none, for more than 64, or where one names another number of options.
     """
     if not 0 < len(specifications) <= MOST:
         raise InputError(f"{len(specifications)} specifications of {name}: expected 1 to {MOST}")
@@ -133,11 +133,11 @@ def multiverse(
 
 
 def _row(judged: Judged) -> dict[str, Any]:
-    if judged.rows["low"].isna().all():
-        raise InputError(f"{judged.id} has no part with an interval: its rule {judged.rule.rule} makes no curve")
-    ours = judged.rows["ours"].to_numpy(dtype=float)
+    if judged.rows.empty:
+        raise InputError(f"{judged.id} has no parts: its rule {judged.rule.rule} makes no curve")
+    ours = judged.rows["ours"].fillna(0.0).to_numpy(dtype=float)
     # What decides is the lowest part, and of parts that should be near zero the one that is farthest from it.
-    least = judged.rows.iloc[int(np.nanargmax(np.abs(ours)) if judged.rule.rule == "equal" else np.nanargmin(ours))]
+    least = judged.rows.iloc[int(np.argmax(np.abs(ours)) if judged.rule.rule == "equal" else np.argmin(ours))]
     found = {"part": least["part"], "estimate": least["ours"], "low": least["low"], "high": least["high"]}
     word = evidence.worded(judged.decision.answer, judged.evidence)
     return {**found, "n": least["n"], "answer": judged.decision.answer, "word": word}

@@ -23,7 +23,7 @@ from IPython.display import Markdown
 
 from faithbook.engine.run import Run
 from faithbook.results import exhibits, figures, judged, published, rulebook, scoreboard, tables
-from faithbook.results.judged import Claim, Judged, Parts
+from faithbook.results.judged import Claim, Judged
 from faithbook.results.measured import REFERENCE, Measured, Prepare
 from faithbook.results.multiverse import Curve, multiverse
 from faithbook.results.page import badge
@@ -200,14 +200,14 @@ class Page:
         rows = tested.frame.dropna(subset=["low"])
         rows = rows[rows["claim"].isin(list(only or tested.claims))]
         if rows.empty:
-            raise InputError(f"plot {name}: none of the claims has a part with an interval")
+            return Markdown("*Too few inputs for an interval of any part: nothing to draw.*")
         chosen = [tested[one] for one in dict.fromkeys(rows["claim"])]
         titles = {one.id: f"{one.id.rpartition('_')[2]}: {one.word}" for one in chosen}
         thresholds = {one.id: _line(one.rule) for one in chosen}
         fig = exhibits.claims_plot(rows, titles, thresholds=thresholds)
         return self.figure(fig, name, alt=exhibits.spoken(rows, titles), caption=caption)
 
-    def multiverse(self, name: str, over: Sequence[str], specifications: Mapping[tuple[str, ...], Parts]) -> Curve:
+    def multiverse(self, name: str, over: Sequence[str], specifications: Mapping[tuple[str, ...], Claim]) -> Curve:
         """The claim of an id under every open choice (`results.multiverse`); its `sentence` belongs into the asides of
         `test`."""
         return multiverse(name, over, specifications, have=self.have)
