@@ -207,6 +207,7 @@ def quantities(values: Array, draws: Drawn) -> list[Quantity]:
     return [Quantity(float(m), m + away[:, i], influence[:, i], draws, n, n) for i, m in enumerate(means)]
 
 
+@functools.cache
 def resamples(clusters: int, number: int = _RESAMPLES) -> Drawn:
     """The resamples that all worlds of so many clusters share."""
     return Drawn.of(np.zeros(clusters, dtype=np.int64), n_resamples=number, seed=SEED)
