@@ -30,6 +30,7 @@ from faithbook.paths import results_dir, root
 from faithlib.errors import DataError, FaithlibError
 
 _SECONDS_TO_END = 3
+_SECONDS_BETWEEN_LOOKS = 1
 
 
 class RunError(FaithlibError):
@@ -240,26 +241,30 @@ def _snakemake(profile: str, cores: int | None, extra: Sequence[str]) -> list[st
 
 def _watch(process: subprocess.Popen[bytes], todo: Sequence[Job], began: float, console: Console) -> None:
     """A line for each notebook as it ends; on a terminal also what runs now, and for how long."""
-    waiting, since = list(todo), dict[str, float]()
+    waiting, since = {job.folder: job for job in todo}, dict[str, float]()
     with console.status("starting") as status:
         while True:
-            ended = process.poll() is not None
-            for job in list(waiting):
-                if job.done or _has_failed(job, began):
-                    waiting.remove(job)
+            ended = process.poll() is not None  # before the look, so that the last look sees everything
+            for folder, job in list(waiting.items()):
+                whole = (folder / MANIFEST).is_file()
+                if whole or _has_failed(job, began):
+                    del waiting[folder]
                     seconds = time.time() - since.get(job.label, began)
-                    word = "done  " if job.done else "FAILED"
+                    word = "done  " if whole else "FAILED"
                     console.print(
                         f"[{len(todo) - len(waiting):>3}/{len(todo)}] {word} {job.label:<36} {seconds:6.1f} s",
                         markup=False,
                     )
-                elif _unfinished(job):
-                    since.setdefault(job.label, time.time())
-            running = [f"{job.label} {time.time() - since[job.label]:.0f} s" for job in waiting if job.label in since]
+                elif job.label not in since and _unfinished(job):
+                    since[job.label] = time.time()
+            running = [
+                f"{job.label} {time.time() - since[job.label]:.0f} s" for job in waiting.values() if job.label in since
+            ]
             status.update(f"{minutes(time.time() - began)}: {', '.join(running) or 'scheduling'}")
             if ended:
                 return
-            time.sleep(0.3)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_SECONDS_BETWEEN_LOOKS)
 
 
 def _has_failed(job: Job, began: float) -> bool:
