@@ -18,7 +18,7 @@ from faithbook.engine import warm
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="copies are only made on Linux"),
+    pytest.mark.skipif(not warm._is_safe(), reason="copies are made on Linux without a GPU alone"),
 ]
 COMMAND = [sys.executable, "-m", warm.__name__]
 TELLS = """
@@ -105,6 +105,15 @@ def test_copies_end_with_the_warm_process(tmp_path: Path) -> None:
         asking, copy = begin(tmp_path, told)
     assert asking.wait(20) == 1
     assert not psutil.wait_procs([copy], timeout=20)[1]
+
+
+def test_nothing_is_copied_where_it_is_not_safe(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(process: int) -> int:
+        raise PermissionError(process)
+
+    monkeypatch.setattr(os, "pidfd_open", refused)
+    with warm.warmed(100, {}) as told:
+        assert told == {}
 
 
 def test_few_notebooks_are_not_worth_it() -> None:

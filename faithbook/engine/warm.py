@@ -97,10 +97,9 @@ def warmed(notebooks: int, environment: Mapping[str, str]) -> Iterator[dict[str,
 
     `environment`: what imports read but copies cannot change any more, such as the number of threads.
 
-    Empty where copies are not safe (everywhere but on Linux), and for fewer than six `notebooks`, which would hardly
-    share the imports.
+    Empty where copies are not safe, and for fewer than six `notebooks`, which would hardly share the imports.
     """
-    if not sys.platform.startswith("linux") or notebooks < _WORTH_IT:
+    if notebooks < _WORTH_IT or not _is_safe():
         yield {}
         return
     with tempfile.TemporaryDirectory(prefix="faithbook-") as folder:
@@ -118,6 +117,17 @@ def warmed(notebooks: int, environment: Mapping[str, str]) -> Iterator[dict[str,
             yield {SOCKET: place}
         finally:
             process.communicate()  # closes its standard input, at which it ends
+
+
+def _is_safe() -> bool:
+    """On Linux, where a process can be held by a handle, and without a GPU, whose driver does not outlive a fork."""
+    if not sys.platform.startswith("linux") or Path("/dev/nvidiactl").exists():
+        return False
+    try:
+        os.close(os.pidfd_open(os.getpid()))
+    except OSError:  # an old kernel, or a sandbox that does not allow it
+        return False
+    return True
 
 
 def serve(listening: int) -> None:
