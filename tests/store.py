@@ -125,12 +125,14 @@ class Store:
     def report(self, notebook: str) -> Shown:
         """Run a report on what the store holds."""
         folder = self.begin(notebook)
-        return _run(self.home / "notebooks" / "report" / f"{notebook}.py", folder, {"profile": self.profile})
+        source = self.home / "notebooks" / "report" / f"{notebook}.py"
+        shown: list[str] = []
+        self.monkeypatch.setattr("IPython.display.display", lambda one: shown.append(str(getattr(one, "data", one))))
+        return _run(source, folder, {"profile": self.profile}, shown)
 
 
-def _run(source: Path, folder: Path, parameters: Mapping[str, Any]) -> Shown:
+def _run(source: Path, folder: Path, parameters: Mapping[str, Any], shown: list[str]) -> Shown:
     names: dict[str, Any] = {"__name__": "__main__"}
-    shown: list[str] = []
     for number, cell in enumerate(jupytext.read(source).cells):
         if cell.cell_type != "code":
             continue

@@ -154,3 +154,76 @@ def test_the_figures_do_not_carry_over_to_the_opposite_world(store: Store) -> No
 def test_the_figures_of_few_pictures_decide_nothing(store: Store) -> None:
     found = figures(store, n=3, like_saco=False, compete=0.6, zero=0.0, leads=2.0)
     assert {found.verdict(name) for name in FIGURES} == {"not testable here"}
+
+
+# ----------------------------------------------------------------------------------------------- random scores, choices
+def standard(n: int, generator: np.random.Generator) -> np.ndarray:
+    """Noise with mean 0 and standard deviation 1 to the last digit."""
+    noise = generator.normal(size=n)
+    return (noise - noise.mean()) / noise.std()
+
+
+def test_pictures_needed_follow_from_the_effect(store: Store) -> None:
+    n, generator = 60, np.random.default_rng(0)
+    ids = [f"i{i}" for i in range(n)]
+    frames = []
+    for metric, sign in {"saco": 1, **BETTER}.items():
+        for method, mean in {"rollout": 0.5, "lrp": -0.5}.items():
+            frames.append(pd.DataFrame({"id": ids, "method": method, "value": sign * (mean + standard(n, generator))}))
+            frames[-1] = frames[-1].assign(metric=metric, draw=0)
+        chance = pd.DataFrame({"id": ids, "method": "random", "value": 0.0, "metric": metric})
+        frames += [chance.assign(draw=draw) for draw in (0, 1)]
+    about = {"seed": 0, "model": "base", "metric": "saco", "method": "random"}
+    groups = [
+        pd.DataFrame({"id": ids, "value": standard(n, generator) / np.sqrt(k - 1), "k": k, "draw": 0}) for k in (5, 20)
+    ]
+    main = pd.concat(frames, ignore_index=True).assign(seed=0, model="base", cluster=lambda frame: frame["id"])
+    extra = pd.concat(groups, ignore_index=True).assign(**about, cluster=lambda frame: frame["id"])
+    store.add("saco_metrics", {"": main, "groups": extra}, dataset="fashion")
+    found = store.report("saco_random")
+    needed = pd.read_csv(found.folder / "saco_random_needed.csv").set_index(["metric", "against", "method"])
+    for metric in ("saco", *EXISTING):
+        ahead, behind = (needed.loc[(metric, "a random map", method)] for method in ("rollout", "lrp"))
+        assert (ahead.effect, ahead.estimate) == (pytest.approx(0.5, abs=1e-6), 32)  # (2.8 / .5)^2
+        assert ahead.low < 32 < ahead.high
+        assert np.isinf(behind.estimate)
+    assert needed.loc[("saco", "zero", "rollout"), "estimate"] == 32
+    noise = pd.read_csv(found.folder / "saco_random_noise.csv").set_index("k")
+    assert noise.loc[5, "estimate"] == pytest.approx(0.5)
+    assert noise.loc[20, "estimate"] == pytest.approx(1 / np.sqrt(19))
+    assert "verdicts.parquet" not in {path.name for path in found.folder.iterdir()}
+
+
+def test_choices_change_the_level_and_the_order_by_what_they_do(store: Store) -> None:
+    order = {(method,): 0.1 * place for place, method in enumerate([*METHODS, LAST, "random"])}
+    main = units_of(order, ("method",), n=24, metric="saco", model="base", draw=0)
+    moved = {
+        "main": main,
+        "nearest": main.assign(value=main.value + 0.1),
+        "whole patches": main.assign(value=1 - main.value),
+        "nearest, random ties": main.assign(value=main.value + 0.3),
+    }
+    others = ("group sums", "last group larger", "rest dropped", "random ties", "zero", "blur")
+    moved |= dict.fromkeys(others, main)
+    settings = pd.concat([one.assign(setting=name) for name, one in moved.items()])
+    more = pd.concat([settings.assign(metric=metric) for metric in EXISTING])
+    groups = pd.concat([main.assign(k=k) for k in (5, 20)])
+    parts = {"": main, "groups": groups, "settings": pd.concat([settings, more])}
+    tables = {"saco_maps": stored("fashion")["saco_maps"]}
+    store.add("saco_metrics", parts, tables=tables, dataset="fashion")
+    quantities = {"ties": 0.2, "satisfied": 0.5, "half": 0.4, "saco": 0.5, "saco_clamped": 0.3}
+    three = ("transformer_attribution", "raw_attention", "random")
+    means = {(method, metric): mean for method in three for metric, mean in quantities.items()}
+    replayed = units_of(means, ("method", "metric"), n=12, dataset="fashion")
+    signs = replayed[replayed.metric.isin(["saco", "saco_clamped"])]
+    ties = replayed[replayed.metric.isin(["ties", "satisfied", "half"])]
+    store.add("saco_replayed", {"ties": ties, "signs": signs})
+    found = store.report("saco_deviations")
+    s2 = pd.read_csv(found.folder / "saco_s2.csv").set_index(["setting", "metric"])
+    near, whole = s2.loc[("S2 nearest upsampling", "saco")], s2.loc[("S2 whole patches", "saco")]
+    assert (near.estimate, near.tau) == (pytest.approx(0.1), pytest.approx(1.0))
+    assert whole.tau == pytest.approx(-1.0)
+    assert "Shuffling alone, with nearest-neighbour upsampling on both sides: +0.200" in found.text
+    equal = pd.read_csv(found.folder / "saco_s6.csv").set_index("quantity")
+    assert equal.loc["change", "estimate"] == pytest.approx(-0.1)
+    assert pd.read_csv(found.folder / "saco_s8.csv").set_index("method").loc["random", "clamped"] == pytest.approx(-0.2)

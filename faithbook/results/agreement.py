@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from faithbook.results.estimates import Array, Drawn, Quantity
-from faithbook.results.rank_tests import drawn_correlations
+from faithbook.results.rank_tests import drawn_correlations, tau_b
 from faithbook.results.resampling import defined_mean
 from faithlib.errors import InputError
 
@@ -20,6 +20,23 @@ SPEARMAN, KENDALL = "Spearman", "Kendall"
 
 Pairs = dict[tuple[str, str, str], Quantity]
 """By (Spearman or Kendall, first metric, second metric)."""
+
+
+def tau_of(ours: Sequence[Quantity], other: Sequence[Quantity] | Sequence[float]) -> Quantity:
+    """Kendall's tau-b of the order of some quantities with that of as many others, or with given values.
+
+    Its draws are ranked anew; it has no slopes, so it has an interval and no p-value of its own (`rules.order` has).
+    """
+    first, theirs = ours[0], [one for one in other if isinstance(one, Quantity)]
+    draws = np.stack([one.draws for one in ours], axis=1)
+    if theirs:
+        drawn = tau_b(draws, np.stack([one.draws for one in theirs], axis=1))
+        point = float(tau_b([one.point for one in ours], [one.point for one in theirs]))
+    else:
+        values = np.asarray(other, dtype=float)
+        drawn, point = tau_b(draws, values), float(tau_b([one.point for one in ours], values))
+    clusters, n = min(one.clusters for one in (*ours, *theirs)), min(one.n for one in (*ours, *theirs))
+    return Quantity(point, drawn, np.zeros_like(first.influence), first.drawn, clusters, n, (-1.0, 1.0))
 
 
 def rank_agreement(

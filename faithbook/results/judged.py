@@ -21,9 +21,9 @@ import numpy as np
 import pandas as pd
 
 from faithbook.results import evidence, published, rulebook, rules
+from faithbook.results.agreement import tau_of
 from faithbook.results.estimates import Interval95, Quantity
 from faithbook.results.paired import Paired
-from faithbook.results.rank_tests import tau_b
 from faithbook.results.rulebook import Rule
 from faithlib.errors import InputError
 
@@ -246,21 +246,15 @@ def _ends(interval: Interval95, *names: str) -> dict[str, float]:
 
 def _order(one: Ordered) -> dict[str, Any]:
     """Kendall's tau-b of our order with the printed one, its interval over inputs."""
-    printed = np.array([pair.published for pair in one.items.values()])
-
-    def tau(side: Sequence[Quantity]) -> Interval95:
-        first = side[0]
-        draws = tau_b(np.stack([item.draws for item in side], axis=1), printed)
-        point = float(tau_b(np.array([item.point for item in side]), printed))
-        fewest = min(item.clusters for item in side)
-        none = np.zeros_like(first.influence)
-        return Quantity(point, draws, none, first.drawn, fewest, first.n, (-1.0, 1.0)).interval()
-
+    printed = [pair.published for pair in one.items.values()]
     ours = [pair.ours for pair in one.items.values()]
-    row = {"part": one.name, "published": 1.0, **_ends(tau(ours), "ours", "low", "high")}
-    row |= {"n": min(item.n for item in ours), "clusters": min(item.clusters for item in ours)}
+    tau = tau_of(ours, printed)
+    row: dict[str, Any] = {"part": one.name, "published": 1.0, **_ends(tau.interval(), "ours", "low", "high")}
+    row |= {"n": tau.n, "clusters": tau.clusters}
     here = [pair.here for pair in one.items.values() if pair.here is not None]
-    return row | (_ends(tau(here), "here", "here_low", "here_high") if len(here) == len(ours) else {})
+    if len(here) < len(ours):
+        return row
+    return row | _ends(tau_of(here, printed).interval(), "here", "here_low", "here_high")
 
 
 def _correlation(claim: Along) -> dict[str, Any]:

@@ -18,36 +18,24 @@
 profile = "laptop"
 
 # %%
-import math
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from IPython.display import Markdown, display
 
 from faithbook.engine.run import load, start_run
-from faithbook.results import claims, figures, reference, resampling, tables
+from faithbook.results import figures, paired
+from faithbook.results.agreement import tau_of
 from faithbook.results.figures import PALETTE
 from faithbook.results.labels import label
-from faithbook.results.rank_tests import tau_b
+from faithbook.results.report import Page
 
 run = start_run("saco_deviations", profile=profile)
 figures.theme()
-varied = load("saco_settings", profile)
-scores = load("saco_scores", profile)
-groups = load("saco_group_counts", profile)
 METRICS = ["saco", "auc", "aopc_morf", "log_odds", "aopc_lerf"]
 METHODS = [
-    "integrated_gradients",
-    "grad_cam",
-    "lrp",
-    "partial_lrp",
-    "transformer_attribution",
-    "conservative_lrp",
-    "raw_attention",
-    "rollout",
-    "transformer_mm",
-    "attcat",
+    *("integrated_gradients", "grad_cam", "lrp", "partial_lrp", "transformer_attribution"),
+    *("conservative_lrp", "raw_attention", "rollout", "transformer_mm", "attcat"),
 ]
 NAMES = {
     "group sums": "S1 sums of unequal groups",
@@ -62,9 +50,24 @@ NAMES = {
     "5 groups": "S5 five groups",
     "20 groups": "S5 twenty groups",
 }
-first = varied.model.iloc[0]
-datasets = list(dict.fromkeys(varied.dataset))
-n_pictures = len(varied[["dataset", "input"]].drop_duplicates())
+
+
+def varied(units):
+    """One model and the pictures that went through all settings; other numbers of groups of the same pictures."""
+    settings = units[units.setting.notna()]
+    counts = units[units.k.notna() & units.model.isin(set(settings.model))]
+    counts = counts.assign(setting=[f"{k:.0f} groups" for k in counts.k])
+    same = counts.merge(settings[["dataset", "id"]].drop_duplicates(), on=["dataset", "id"])
+    return pd.concat([settings, same], ignore_index=True)
+
+
+page = Page(run, paper="wu_2024")
+measured = page.measure(
+    "saco_metrics", parts=["settings", "groups"], over=["dataset", "setting", "metric", "method"], prepare=varied
+)
+value = page.quantity("setting", "metric", "method")
+asked = [name for name in NAMES if name in measured.levels("setting")]
+page.speaks()
 
 # %% [markdown]
 # ## How the effects are measured
@@ -84,51 +87,28 @@ n_pictures = len(varied[["dataset", "input"]].drop_duplicates())
 # pixels first, which the paper calls comprehensiveness ({doc}`../foundations/metrics`).
 
 # %%
-here = varied[["dataset", "input"]].drop_duplicates()
-counts = groups[(groups.model == first) & groups.k.ne(10)].merge(here, on=["dataset", "input"])
-counts = counts.assign(setting=[f"{k} groups" for k in counts.k], metric="saco", value=counts.saco)
-KEYS = ["dataset", "input", "method", "draw", "setting", "metric", "value"]
-long = varied.melt(["dataset", "input", "method", "draw", "setting"], METRICS, "metric", "value")
-long = pd.concat([long[KEYS], counts[KEYS]], ignore_index=True)
-power = resampling.over_inputs(long, value="value", cells=["dataset", "setting", "metric", "method"])
-asked = [name for name in NAMES if name in set(long.setting)]
 
 
-def tau_with_main(setting, metric):
-    """Kendall's tau of the methods' ranking in a setting with that in the main one: a function of the cells."""
-
-    def means(frame, of):
-        names = frame.columns
-        chosen = (names.get_level_values("setting") == of) & (names.get_level_values("metric") == metric)
-        columns = [frame.loc[:, chosen & (names.get_level_values("method") == m)].mean(axis=1) for m in METHODS]
-        return np.stack([column.to_numpy() for column in columns], axis=1)
-
-    return lambda frame: pd.Series(tau_b(means(frame, setting), means(frame, "main")), index=frame.index)
-
-
-def effect(setting, metric, methods):
-    """Change of a metric, other choice less main setting, averaged over methods."""
-    cells = {"metric": metric, "method": methods}
-    return power.difference(cells | {"setting": setting}, cells | {"setting": "main"})
+def changes(setting, metric):
+    """Other choice less main setting, of every method and of random scores."""
+    return {m: value(setting, metric, m) - value("main", metric, m) for m in (*METHODS, "random")}
 
 
 rows, by_method = [], []
 for setting in asked:
     for metric in METRICS if "groups" not in setting else ["saco"]:
-        change = effect(setting, metric, METHODS)
-        tau = power.interval(tau_with_main(setting, metric), metric=metric, method=METHODS, setting=[setting, "main"])
-        single = {m: effect(setting, metric, [m]) for m in [*METHODS, "random"]}
-        by_method += [
-            {"setting": setting, "metric": metric, "method": m, "n": e.n}
-            | {"estimate": e.estimate, "low": e.low, "high": e.high}
-            for m, e in single.items()
-        ]
-        rows.append(
-            {"setting": setting, "metric": metric, "n": n_pictures}
-            | {"main": power.interval(setting="main", metric=metric, method=METHODS).estimate}
-            | {"estimate": change.estimate, "low": change.low, "high": change.high}
-            | {"tau": tau.estimate, "tau low": tau.low, "tau high": tau.high}
-        )
+        single = changes(setting, metric)
+        mean = paired.mean([single[method] for method in METHODS]).ours
+        ranked = [[value(one, metric, method).ours for method in METHODS] for one in (setting, "main")]
+        tau, change = tau_of(*ranked).interval(), mean.interval()
+        rows.append({"setting": setting, "metric": metric, "n": mean.n})
+        rows[-1] |= {"main": float(np.mean([one.point for one in ranked[1]])), "estimate": change.estimate}
+        rows[-1] |= {"low": change.low, "high": change.high}
+        rows[-1] |= {"tau": tau.estimate, "tau low": tau.low, "tau high": tau.high}
+        for method, pair in single.items():
+            ends = pair.ours.interval()
+            by_method.append({"setting": setting, "metric": metric, "method": method, "n": pair.ours.n})
+            by_method[-1] |= {"estimate": ends.estimate, "low": ends.low, "high": ends.high}
 effects, by_method = pd.DataFrame(rows), pd.DataFrame(by_method)
 
 # %% [markdown]
@@ -140,8 +120,8 @@ alone = by_method[(by_method.metric == "saco") & (by_method.method != "random")]
 fig, axes = plt.subplots(1, 2, figsize=(9, 0.42 * len(asked) + 1.5), sharey=True, width_ratios=[3, 2])
 places = np.arange(len(asked))[::-1]
 for place, setting in zip(places, asked, strict=True):
-    values = alone[alone.setting == setting].estimate
-    axes[0].plot(values, np.full(len(values), place), "|", color="#888888", ms=9, mew=1.2, zorder=1)
+    ticks = alone[alone.setting == setting].estimate
+    axes[0].plot(ticks, np.full(len(ticks), place), "|", color="#888888", ms=9, mew=1.2, zorder=1)
 axes[0].plot([], [], "|", color="#888888", ms=9, label="single methods")
 figures.dots(axes[0], mine, places, label="mean of ten methods")
 figures.dots(axes[1], mine, places, columns=("tau", "tau low", "tau high"), colour=PALETTE[1], marker="D", ms=5)
@@ -155,61 +135,45 @@ for ax in axes:
     ax.grid(axis="y", visible=False)
 axes[0].legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, fontsize="small")
 spoken = "; ".join(f"{NAMES[r.setting]}: {r.estimate:+.2f}, tau {r.tau:.2f}" for r in mine.itertuples())
-figures.save(
+page.figure(
     fig,
-    run,
     "saco_deviations_plot",
     alt=f"Two dot plots, a row for each of {len(asked)} other choices. Left the change of SaCo averaged over ten methods, "
     f"with each method as a tick; right Kendall's tau with the main ranking of methods. {spoken}.",
-    caption=f"What each choice changes in SaCo: its level (left; ticks are single methods) and the ranking of the methods "
-    f"(right). {n_pictures} pictures of {', '.join(datasets)}, model `{first}`; 95 % bootstrap intervals over pictures.",
+    caption="What each choice changes in SaCo: its level (left; ticks are single methods) and the ranking of the methods "
+    "(right); one model, 95 % intervals over pictures.",
 )
 
 # %%
-swayed = mine.loc[mine.tau.idxmin()]
-shifted = mine.loc[mine.estimate.abs().idxmax()]
+swayed, shifted = mine.loc[mine.tau.idxmin()], mine.loc[mine.estimate.abs().idxmax()]
 calm = mine[(mine.low <= 0) & (mine.high >= 0)]
 Markdown(
     f"The ranking of the methods depends most on *{NAMES[swayed.setting]}* (tau {swayed.tau:.2f} "
     f"[{swayed['tau low']:.2f}, {swayed['tau high']:.2f}]), the level of SaCo most on *{NAMES[shifted.setting]}* "
-    f"({shifted.estimate:+.3f} [{shifted.low:+.3f}, {shifted.high:+.3f}], from {shifted.main:.3f}). No shift of the level "
-    f"can be told from zero for: {', '.join(NAMES[name] for name in calm.setting) or 'none'}."
+    f"({shifted.estimate:+.3f} [{shifted.low:+.3f}, {shifted.high:+.3f}], from {shifted.main:.3f}; n = {shifted.n} in the "
+    f"smallest cell). No shift of the level can be told from zero for: "
+    f"{', '.join(NAMES[name] for name in calm.setting) or 'none'}."
 )
 
 # %%
-ON = ["setting", "metric"]
-tables.table(
-    reference.with_reference(effects, "saco_deviations_effects", on=ON),
-    run,
-    "saco_deviations_effects",
-    caption="Every effect: change of the mean over ten methods, and tau",
-    shown=False,
-)
-
-# %%
-tables.table(
-    reference.with_reference(by_method, "saco_deviations_methods", on=[*ON, "method"]),
-    run,
-    "saco_deviations_methods",
-    caption="Every effect by method",
-    shown=False,
-)
+page.listing(by_method, "saco_deviations_methods", caption="Every effect by method")
 
 
 # %%
 def shown(name, caption, *settings):
     """Some effects as a table, and in a sentence which methods' SaCo moves beyond doubt."""
-    chosen = effects[effects.setting.isin(settings)].assign(setting=lambda f: f.setting.map(NAMES))
-    if chosen.empty:
-        display(Markdown("*Not measured in this profile.*"))
-        return
-    display(tables.table(chosen, run, name, caption=caption))
-    lines = []
-    for setting in settings:
-        part = by_method[(by_method.setting == setting) & (by_method.metric == "saco")]
-        clear = part[((part.low > 0) | (part.high < 0)) & (n_pictures >= claims.FEWEST_UNITS)]
-        said = ", ".join(f"{label(r.method)} {r.estimate:+.3f}" for r in clear.itertuples()) or "none"
-        lines.append(f"- {NAMES[setting]}: {said}")
+    chosen = effects[effects.setting.isin(settings)].assign(setting=lambda frame: frame.setting.map(NAMES))
+    display(page.listing(chosen, name, caption=caption))
+    saco = by_method[by_method.metric == "saco"]
+    clear = saco[(saco.low > 0) | (saco.high < 0)]
+    lines = [
+        f"- {NAMES[one]}: "
+        + (
+            ", ".join(f"{label(r.method)} {r.estimate:+.3f}" for r in clear[clear.setting == one].itertuples())
+            or "none"
+        )
+        for one in settings
+    ]
     display(Markdown("Methods whose SaCo moves by an interval without zero:\n\n" + "\n".join(lines)))
 
 
@@ -254,11 +218,13 @@ shown("saco_s2", "S2, upsampling: other choice less bilinear", "nearest", "whole
 shown("saco_s3", "S3, equal scores: other choice less main setting", "random ties", "nearest, random ties")
 
 # %%
-both = power.difference(
-    {"metric": "saco", "method": METHODS, "setting": "nearest, random ties"},
-    {"metric": "saco", "method": METHODS, "setting": "nearest"},
+pairs = [value("nearest, random ties", "saco", m) - value("nearest", "saco", m) for m in METHODS]
+shuffled = paired.mean(pairs).ours
+ends = shuffled.interval()
+Markdown(
+    f"Shuffling alone, with nearest-neighbour upsampling on both sides: {ends.estimate:+.3f} [{ends.low:+.3f}, "
+    f"{ends.high:+.3f}] (n = {shuffled.n} in the smallest cell)."
 )
-Markdown(f"Shuffling alone, with nearest-neighbour upsampling on both sides: {both} (n = {n_pictures}).")
 
 # %% [markdown]
 # ## S4: what takes the place of erased pixels
@@ -294,26 +260,27 @@ shown("saco_s5", "S5, number of groups: other number less ten", "5 groups", "20 
 #   stored, a few of each data set.
 
 # %%
-UNIT = ["dataset", "input"]
-tied = load("saco_ties", profile)
-tied["change"] = tied.half - tied.satisfied
+
+
+def with_change(units):
+    """SaCo with equal pairs counted and not, and the change."""
+    keys = ["dataset", "id", "cluster", "method"]
+    wide = units.pivot_table(index=keys, columns="metric", values="value")
+    wide["change"] = wide.half - wide.satisfied
+    return wide.reset_index().melt(keys, ["ties", "satisfied", "half", "change"], "metric", "value")
+
+
+equal = page.measure("saco_replayed", parts=["ties"], over=["dataset", "metric"], prepare=with_change)
 rows = []
-for what in ("ties", "satisfied", "half", "change"):
-    found = resampling.over_inputs(tied, value=what, cells=["dataset"])
-    rows += [
-        {"dataset": name, "quantity": what, "n": int(found.n[name])}
-        | dict(zip(("estimate", "low", "high"), (i.estimate, i.low, i.high), strict=True))
-        for name in datasets
-        for i in [found.interval(dataset=name)]
-    ]
-equal = pd.DataFrame(rows)
-tables.table(
-    reference.with_reference(equal, "saco_s6", on=["dataset", "quantity"]),
-    run,
-    "saco_s6",
-    caption="S6, equal drops: share of pairs of groups whose drops are equal to the last bit, SaCo as published and with "
-    f"nothing for equal pairs, and the change; mean over methods, {len(tied[UNIT].drop_duplicates())} pictures",
-)
+for dataset in equal.levels("dataset"):
+    for metric in equal.levels("metric"):
+        found = equal.mean(dataset=dataset, metric=metric).ours
+        ends = found.interval()
+        rows.append({"dataset": dataset, "quantity": metric, "n": found.n, "estimate": ends.estimate})
+        rows[-1] |= {"low": ends.low, "high": ends.high}
+caption = "S6, equal drops: share of pairs of groups whose drops are equal to the last bit, SaCo as published and with " \
+    "nothing for equal pairs, and the change; mean over methods"  # fmt: skip
+page.listing(pd.DataFrame(rows), "saco_s6", caption=caption)
 
 # %% [markdown]
 # ## S7: constant maps
@@ -324,18 +291,13 @@ tables.table(
 #   other four metrics have a value even then, one that the tie rule alone has made.
 
 # %%
-lost = (
-    scores[scores.method != "random"]
-    .groupby(["dataset", "method"])
-    .saco.agg(maps="size", constant=lambda v: v.isna().sum())
-)
+main = page.measure("saco_metrics", over=["dataset", "model", "metric", "method"])
+maps = main.frame[(main.frame.metric == "saco") & (main.frame.method != "random")]
+lost = maps.groupby(["dataset", "method"], observed=True).value.agg(maps="size", constant=lambda v: int(v.isna().sum()))
 lost = lost.reset_index()
 worst = lost[lost.constant > 0].sort_values("constant", ascending=False)
-tables.table(lost, run, "saco_s7", caption="S7, constant maps, over all models", shown=len(worst) > 0)
-
-# %%
 said = "; ".join(f"{label(r.method)} on {label(r.dataset)} {r.constant} of {r.maps}" for r in worst.itertuples())
-Markdown(f"Constant maps, all models and pictures of this run: {said or 'none'}.")
+Markdown(f"Constant maps, all models and pictures: {said or 'none'}.")
 
 # %% [markdown]
 # ## S8: signed and non-negative maps in one table
@@ -350,43 +312,41 @@ Markdown(f"Constant maps, all models and pictures of this run: {said or 'none'}.
 #   no weight.
 #
 # The table has the maps that are stored for the pictures of this book. *Below zero* is the share of pixels with a
-# negative score, *negative mass* the share of the sum of absolute scores that comes from them. *Clamped* is the change of
-# SaCo when negative scores are set to zero and the groups stay as they are.
+# negative score, *negative mass* the share of the sum of absolute scores that comes from them, both means over the stored
+# maps. *Clamped* is the change of SaCo when negative scores are set to zero and the groups stay as they are.
 
 # %%
-maps = load("saco_maps", profile)
-maps = maps.assign(below=(maps.score < 0).astype(float), negative=maps.score.clip(upper=0).abs(), size=maps.score.abs())
-per_map = maps.groupby([*UNIT, "method"], sort=False).agg(
+
+
+def clamping(units):
+    """The change of SaCo when negative scores are set to zero."""
+    wide = units.pivot_table(index=["dataset", "id", "cluster", "method"], columns="metric", values="value")
+    return (wide.saco_clamped - wide.saco).rename("value").reset_index()
+
+
+UNIT = ["dataset", "input"]
+stored = load("saco_maps", profile)
+stored = stored.assign(below=stored.score < 0, negative=stored.score.clip(upper=0).abs(), size=stored.score.abs())
+per_map = stored.groupby([*UNIT, "method"], sort=False).agg(
     below=("below", "mean"), negative=("negative", "sum"), size=("size", "sum")
 )
-per_map["mass"] = per_map.negative / per_map["size"]
-again = load("saco_clamped", profile).set_index([*UNIT, "method"])
-per_map["clamped"] = again.saco_clamped - again.saco
-signs = []
-for what in ("below", "mass", "clamped"):
-    found = resampling.over_inputs(per_map.reset_index(), value=what, cells=["method"]).table().set_index("method")
-    signs.append(found[["estimate", "low", "high"]].add_prefix(f"{what} "))
-signs = pd.concat(signs, axis=1)
-signs.insert(0, "n", found.n)
-signs = signs.reindex([*METHODS, "last_layer_attention_with_gradient", "random"]).reset_index()
-signs.columns = [name.replace(" estimate", "").replace("below", "below zero").replace("mass", "negative mass")
-                 for name in signs.columns]  # fmt: skip
-brief = ["method", "n", "below zero", "negative mass", "clamped", "clamped low", "clamped high"]
-tables.table(
-    signs[brief],
-    run,
-    "saco_s8",
-    caption="S8, signs: share of pixels below zero, share of absolute salience that is negative, and the change of SaCo "
-    "with 95 % interval when negative scores are set to zero; n maps",
+signs = (
+    per_map.assign(mass=per_map.negative / per_map["size"])
+    .groupby("method")
+    .agg(maps=("below", "size"), below=("below", "mean"), mass=("mass", "mean"))
 )
-
-# %%
-signed = signs[signs["below zero"] > 0]
-Markdown(
-    f"Negative scores occur in {len(signed)} of {len(signs)} rows: "
-    + "; ".join(f"{label(r.method)} {r._3:.0%} of the pixels" for r in signed.itertuples())
-    + "."
-)
+clamped = page.measure("saco_replayed", parts=["signs"], over=["method"], prepare=clamping)
+rows = []
+for method in [name for name in (*METHODS, "last_layer_attention_with_gradient", "random") if name in signs.index]:
+    found = clamped.mean(method=method).ours
+    ends = found.interval()
+    rows.append(
+        {"method": method, "n": found.n, "below zero": signs.below[method], "negative mass": signs.mass[method]}
+    )
+    rows[-1] |= {"clamped": ends.estimate, "clamped low": ends.low, "clamped high": ends.high}
+caption = "S8, signs: share of pixels below zero, share of absolute salience that is negative, and the change of SaCo with " \
+    "95 % interval when negative scores are set to zero; n maps"  # fmt: skip
+page.listing(pd.DataFrame(rows), "saco_s8", caption=caption)
 
 # %% [markdown]
 # ## S9: how much random scores vary
@@ -395,42 +355,8 @@ Markdown(
 # - *Open:* how far a single picture, or a mean of some, strays from that. With $K$ groups SaCo of unrelated scores and
 #   drops is close to a rank correlation of $K$ pairs, whose standard deviation is $1/\sqrt{K-1}$: .50, .33 and .23 for 5,
 #   10 and 20 groups. A mean over $n$ pictures has $1/\sqrt n$ of that.
-# - *Here:* several drawings a picture, and an interval at every mean. The {doc}`page on random scores <saco_random>` asks
-#   what this does to comparisons.
-
-# %%
-drawn = pd.concat([scores[scores.method == "random"], groups[groups.method == "random"]])
-drawn = pd.concat([drawn.assign(value=drawn.saco, moment="mean"), drawn.assign(value=drawn.saco**2, moment="square")])
-moments = resampling.over_inputs(drawn, value="value", cells=["k", "dataset", "moment"])
-
-
-def of_moment(name):
-    """The mean over data sets of one moment: a function of the cells."""
-    return lambda frame: frame.loc[:, frame.columns.get_level_values("moment") == name].mean(axis=1)
-
-
-def deviation(frame):
-    """Standard deviation of a single picture's SaCo."""
-    return (of_moment("square")(frame) - of_moment("mean")(frame) ** 2).clip(lower=0) ** 0.5
-
-
-HALF_WIDTH = 0.02
-rows = []
-for k in sorted(set(drawn.k)):
-    mean, spread = moments.interval(of_moment("mean"), k=int(k)), moments.interval(deviation, k=int(k))
-    n = len(drawn[drawn.k == k][UNIT].drop_duplicates())
-    rows.append({"k": k, "n": n, "estimate": mean.estimate, "low": mean.low, "high": mean.high})
-    rows[-1] |= {"deviation": spread.estimate, "deviation low": spread.low, "deviation high": spread.high}
-    rows[-1] |= {"expected deviation": 1 / math.sqrt(k - 1)}
-    rows[-1] |= {"pictures for .02": math.ceil((1.96 * spread.estimate / HALF_WIDTH) ** 2)}
-spreads = pd.DataFrame(rows)
-tables.table(
-    reference.with_reference(spreads, "saco_s9", on=["k"]),
-    run,
-    "saco_s9",
-    caption="S9, random scores: mean SaCo, standard deviation of a single picture (all models and drawings) with 95 % "
-    f"intervals, what is expected, and the pictures that an interval of ± {HALF_WIDTH} takes",
-)
+# - *Here:* several drawings a picture, and an interval at every mean. The {doc}`page on random scores <saco_random>` has
+#   what we measured, and what it does to comparisons.
 
 # %% [markdown]
 # ## S10: the other four metrics
@@ -456,27 +382,20 @@ tables.table(
 #   test makes sure that no two of ours are the same. The table shows which are closest on the stored pictures.
 
 # %%
-wide = maps.pivot_table(index=[*UNIT, "pixel"], columns="method", values="score")[
-    [*METHODS, "last_layer_attention_with_gradient"]
-]
+wide = stored.pivot_table(index=[*UNIT, "pixel"], columns="method", values="score")
+wide = wide[[name for name in (*METHODS, "last_layer_attention_with_gradient") if name in wide]]
 alike = wide.groupby(level=UNIT).rank().groupby(level=UNIT).corr()
-alike.index.names = [*UNIT, "one"]
-alike.columns.name = "other"
+alike.index.names, alike.columns.name = [*UNIT, "one"], "other"
 pairs = alike.stack().rename("value").reset_index()
-at = {name: i for i, name in enumerate(wide.columns)}
-pairs = pairs[pairs.one.map(at) < pairs.other.map(at)]
-closest = resampling.over_inputs(pairs, value="value", cells=["one", "other"]).table()
-closest = closest.sort_values("estimate", ascending=False, ignore_index=True)
+order = {name: i for i, name in enumerate(wide.columns)}
+pairs = pairs[pairs.one.map(order) < pairs.other.map(order)]
+closest = pairs.groupby(["one", "other"]).value.agg(correlation="mean", n="count").reset_index()
+closest = closest.sort_values("correlation", ascending=False, ignore_index=True)
 trap = closest[(closest.one == "lrp") & (closest.other == "transformer_attribution")]
 picked = pd.concat([closest.head(5), trap]).drop_duplicates()
-picked = picked.assign(one=picked.one.map(label), other=picked.other.map(label))
-tables.table(
-    picked[["one", "other", "estimate", "low", "high", "n"]],
-    run,
-    "saco_s11",
-    caption="S11: the five pairs of methods whose maps are most alike, and LRP with transformer attribution: Spearman's "
-    "correlation over pixels, mean over n pictures",
-)
+caption = "S11: the five pairs of methods whose maps are most alike, and LRP with transformer attribution: Spearman's " \
+    "correlation over pixels, mean over the n stored pictures"  # fmt: skip
+page.listing(picked.assign(one=picked.one.map(label), other=picked.other.map(label)), "saco_s11", caption=caption)
 
 # %% [markdown]
 # ## S12: models and pictures
@@ -488,7 +407,7 @@ tables.table(
 #   Not measured: other models are other functions.
 
 # %%
-run.provenance(n=n_pictures, note=f"effects: model {first}; S7 and S9: all models and pictures of the run")
+page.provenance(note="effects: the first model; S7: all models and pictures")
 
 # %%
-run.finish()
+page.finish()
