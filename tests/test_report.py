@@ -411,7 +411,8 @@ def test_a_curve_counts_where_the_claim_carries_and_names_what_it_hangs_on() -> 
     curve = multiverse("soft_c01", ["normaliser", "draws"], specifications, have=())
     assert (curve.carried, curve.share) == (3, 0.75)
     assert curve.hangs_on == {"normaliser": ["rank"]}
-    assert curve.sentence == "carries under 3 of 4 specifications; what changes the answer alone: normaliser (rank)"
+    told = "carries under 3 of 4 specifications, does not under 1; what changes the answer alone: normaliser (rank)"
+    assert curve.sentence == told
     assert list(curve.frame["estimate"]) == pytest.approx(list(truth.values()))
     assert (curve.frame["low"] < curve.frame["estimate"]).all()
     assert "lowest -0.300" in curve.alt and "under normaliser rank, draws one" in curve.alt

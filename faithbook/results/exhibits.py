@@ -163,11 +163,12 @@ def save_table(run: Folder, notebook: str, name: str, wide: pd.DataFrame, long: 
 
 
 # --------------------------------------------------------------------------------------------------------------- plots
-def claims_plot(rows: pd.DataFrame, titles: Mapping[str, str], *, thresholds: Mapping[str, float]) -> Any:
+def claims_plot(rows: pd.DataFrame, titles: Mapping[str, str], *, lines: Mapping[str, Sequence[float]]) -> Any:
     """Published against ours, one panel a claim and one line a part, with intervals.
 
-    `rows` has the columns of `judged.COLUMNS`; `titles`: what stands over a claim's panel. Grey: the present run, where
-    the reference speaks; the pale bar: where a replication of the published value falls in 95 of 100.
+    `rows` has the columns of `judged.COLUMNS`; `titles`: what stands over a claim's panel; `lines`: where its dotted
+    lines stand. Grey: the present run, where the reference speaks; the pale bar: where a replication of the published
+    value falls in 95 of 100.
     """
     panels = [(name, rows[rows["claim"] == name]) for name in dict.fromkeys(rows["claim"])]
     heights = [len(part) + 1 for _, part in panels]
@@ -176,7 +177,8 @@ def claims_plot(rows: pd.DataFrame, titles: Mapping[str, str], *, thresholds: Ma
     )
     for ax, (name, part) in zip(axes[:, 0], panels, strict=True):
         places = np.arange(len(part))[::-1]
-        ax.axvline(thresholds.get(name, 0.0), color="#666666", ls=":", lw=1)
+        for line in lines.get(name, (0.0,)):
+            ax.axvline(line, color="#666666", ls=":", lw=1)
         ax.hlines(places, part["predicted_low"], part["predicted_high"], color=PUBLISHED, lw=8, alpha=0.25, zorder=1)
         if part["here"].notna().any():
             here = ("here", "here_low", "here_high")

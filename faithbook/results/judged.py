@@ -231,6 +231,14 @@ def part_of(rule: Rule, pair: Paired) -> dict[str, Any]:
     return row
 
 
+def lines(rule: Rule) -> tuple[float, ...]:
+    """Where a part has to lie right of, or between which two values, to say yes."""
+    margin = rule.margin or 0.0
+    if rule.rule == "equal":
+        return (-margin, margin)
+    return (-margin,) if rule.rule == "at_least" else (rule.threshold,)
+
+
 def _alone(rule: Rule, quantity: Quantity) -> rules.Decision:
     test = rulebook.TESTS.get(rule.test, rules.by_t)
     if rule.rule == "at_least":

@@ -20,10 +20,12 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from faithbook.results import evidence, rulebook, rules
-from faithbook.results.figures import OURS, PUBLISHED
-from faithbook.results.judged import Claim, Judged, judge
+from faithbook.results.figures import OURS, PUBLISHED, REFERENCE
+from faithbook.results.judged import Claim, Judged, judge, lines
+from faithbook.results.rulebook import Rule
 from faithlib.errors import InputError
 
 MOST = 64
@@ -34,7 +36,7 @@ MOST = 64
 class Curve:
     """A claim under its specifications, the first of them the book's own.
 
-    `frame`: one row a specification: its choices, the part that decides (the lowest) with its interval
+    `frame`: one row a specification: its choices, the part that decides (`deciding`) with its interval
     (part, estimate, low, high, n), the answer and its word. `over`: the names of the choices.
     """
 
@@ -54,19 +56,21 @@ class Curve:
 
     @property
     def hangs_on(self) -> dict[str, list[str]]:
-        """By choice, the options that alone change the answer of the first specification."""
+        """By choice, the options that alone lead to another yes or no than the first specification; what is only open
+        under an option, for want of inputs say, does not count."""
         own = self.frame.iloc[0]
         found: dict[str, list[str]] = {}
         for _, row in self.frame.iloc[1:].iterrows():
             changed = [name for name in self.over if row[name] != own[name]]
-            if len(changed) == 1 and row["answer"] != own["answer"]:
+            if len(changed) == 1 and row["answer"] in (rules.YES, rules.NO) and row["answer"] != own["answer"]:
                 found.setdefault(changed[0], []).append(str(row[changed[0]]))
         return found
 
     @property
     def sentence(self) -> str:
         """How many specifications it carries in, and which choice it hangs on."""
-        told = f"carries under {self.carried} of {len(self.frame)} specifications"
+        against = int((self.frame["answer"] == rules.NO).sum())
+        told = f"carries under {self.carried} of {len(self.frame)} specifications, does not under {against}"
         choices = [f"{name} ({', '.join(options)})" for name, options in self.hangs_on.items()]
         return f"{told}; what changes the answer alone: {', '.join(choices)}" if choices else told
 
@@ -91,16 +95,18 @@ class Curve:
         options = [(name, str(one)) for name in self.over for one in dict.fromkeys(self.frame[name])]
         heights = [2.4, 0.22 * len(options) + 0.3]
         fig, (above, below) = plt.subplots(2, 1, figsize=(8.5, sum(heights) + 0.6), sharex=True, height_ratios=heights)
-        above.axhline(_threshold(self.id), color="#666666", ls=":", lw=1)
-        yes = (ordered["answer"] == rules.YES).to_numpy()
-        for chosen, colour, marker, words in ((yes, OURS, "o", "carries"), (~yes, PUBLISHED, "s", "does not, or open")):
+        for line in lines(rulebook.rule(self.id)):
+            above.axhline(line, color="#666666", ls=":", lw=1)
+        yes, no = ((ordered["answer"] == answer).to_numpy() for answer in (rules.YES, rules.NO))
+        kinds = ((yes, OURS, "o", "carries"), (no, PUBLISHED, "s", "does not"), (~(yes | no), REFERENCE, "D", "open"))
+        for chosen, colour, marker, words in kinds:
             rows = ordered[chosen]
             above.vlines(x[chosen], rows["low"], rows["high"], color=colour, lw=1.5)
             above.plot(x[chosen], rows["estimate"], marker, color=colour, ms=4, label=words)
         own = ordered["own"].to_numpy()
         above.plot(x[own], ordered["estimate"][own], "o", mfc="none", mec="black", ms=10, label="the book's own")
-        above.set_ylabel("least part")
-        above.legend(loc="upper left", ncols=3, fontsize="small")
+        above.set_ylabel("deciding part")
+        fig.legend(loc="outside upper center", ncols=4, fontsize="small")
         for place, (name, option) in enumerate(options[::-1]):
             has = (ordered[name].astype(str) == option).to_numpy()
             below.plot(x[has], np.full(has.sum(), place), "|", color="black", ms=8)
@@ -135,13 +141,19 @@ def multiverse(
 def _row(judged: Judged) -> dict[str, Any]:
     if judged.rows.empty:
         raise InputError(f"{judged.id} has no parts: its rule {judged.rule.rule} makes no curve")
-    ours = judged.rows["ours"].fillna(0.0).to_numpy(dtype=float)
-    # What decides is the lowest part, and of parts that should be near zero the one that is farthest from it.
-    least = judged.rows.iloc[int(np.argmax(np.abs(ours)) if judged.rule.rule == "equal" else np.argmin(ours))]
+    least = judged.rows.iloc[deciding(judged.rule, judged.rows["ours"].fillna(0.0).to_numpy(dtype=float))]
     found = {"part": least["part"], "estimate": least["ours"], "low": least["low"], "high": least["high"]}
     word = evidence.worded(judged.decision.answer, judged.evidence)
     return {**found, "n": least["n"], "answer": judged.decision.answer, "word": word}
 
 
-def _threshold(name: str) -> float:
-    return rulebook.rule(name).threshold
+def deciding(rule: Rule, estimates: ArrayLike) -> int:
+    """Which part decides: of k that are needed, the k-th highest; of parts that should be near zero, the k-th nearest.
+
+    >>> deciding(rulebook.rule("saco_c04"), [0.1, 0.3, 0.2]), deciding(rulebook.rule("saco_c08"), [0.1, 0.3, 0.2])
+    (0, 2)
+    """
+    order = np.argsort(np.abs(np.asarray(estimates)) if rule.rule == "equal" else -np.asarray(estimates), kind="stable")
+    m = len(order)
+    needed = {"all": m, "most": m // 2 + 1}[rule.k] if isinstance(rule.k, str) else rule.k or m
+    return int(order[min(needed, m) - 1])

@@ -53,10 +53,12 @@ def sign_test_needed(win: float, tie: float) -> float:
 
     >>> round(sign_test_needed(0.75, 0.0), 1), sign_test_needed(0.4, 0.2), sign_test_needed(0.0, 1.0)
     (28.9, inf, nan)
+    >>> round(sign_test_needed(0.1, 0.9), 1)  # all that is no tie, but for the last bit of 1 - .9
+    60.0
     """
     if tie >= 1 or math.isnan(win):
         return math.nan
-    share = win / (1 - tie)
+    share = min(1.0, win / (1 - tie))
     if share <= 0.5:
         return math.inf
     noise = _Z * 0.5 + (_NEEDED - _Z) * math.sqrt(share * (1 - share))

@@ -22,7 +22,7 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.run import Run
-from faithbook.results import exhibits, figures, judged, published, rulebook, scoreboard, tables
+from faithbook.results import exhibits, figures, judged, published, scoreboard, tables
 from faithbook.results.judged import Claim, Judged
 from faithbook.results.measured import REFERENCE, Measured, Prepare
 from faithbook.results.multiverse import Curve, multiverse
@@ -203,8 +203,7 @@ class Page:
             return Markdown("*Too few inputs for an interval of any part: nothing to draw.*")
         chosen = [tested[one] for one in dict.fromkeys(rows["claim"])]
         titles = {one.id: f"{one.id.rpartition('_')[2]}: {one.word}" for one in chosen}
-        thresholds = {one.id: _line(one.rule) for one in chosen}
-        fig = exhibits.claims_plot(rows, titles, thresholds=thresholds)
+        fig = exhibits.claims_plot(rows, titles, lines={one.id: judged.lines(one.rule) for one in chosen})
         return self.figure(fig, name, alt=exhibits.spoken(rows, titles), caption=caption)
 
     def multiverse(self, name: str, over: Sequence[str], specifications: Mapping[tuple[str, ...], Claim]) -> Curve:
@@ -245,11 +244,6 @@ class Page:
         if self._entries:
             self.run.save(scoreboard.entries(self._entries.values()), "verdicts")
         self.run.finish()
-
-
-def _line(rule: rulebook.Rule) -> float:
-    """Where a claim's dotted line stands: a part has to lie right of it."""
-    return -(rule.margin or 0.0) if rule.rule == "at_least" else rule.threshold
 
 
 def _ends(low: float, high: float) -> str:

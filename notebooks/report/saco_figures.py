@@ -56,7 +56,8 @@ def turned(units):
 
 def against_random(units):
     """How often random scores do better than a method on the same picture, ties half or none, less one half."""
-    frame = turned(units).assign(setting=units.setting if "setting" in units else "main")
+    frame = turned(units).assign(setting=units.setting if "setting" in units else "all models")
+    frame["setting"] = frame.setting.replace("main", "main, first model")
     on = [*KEYS, "setting", "metric"]
     chance = frame[frame.method == "random"][[*on, "draw", "value"]].rename(columns={"value": "random"})
     both = chance.merge(frame[frame.method.isin(METHODS)][[*on, "method", "value"]], on=on)
@@ -480,7 +481,7 @@ def by_setting(units):
     """SaCo of random scores by setting and number of groups."""
     saco = units[(units.metric == "saco") & (units.method == "random")]
     setting = saco.setting.fillna(saco.k.map(lambda k: "main, all models" if np.isnan(k) else f"{k:.0f} groups"))
-    return saco.assign(setting=setting)
+    return saco.assign(setting=setting.replace("main", "main, first model"))
 
 
 ZERO = "mean SaCo of random scores"
@@ -516,8 +517,8 @@ c06 = page.multiverse("saco_c06", ["setting", "ties count"], specifications)
 page.curve(
     c06,
     "saco_c06_curve",
-    caption="How often random scores do better than three methods under four metrics, less one half: the least of the "
-    "twelve parts, by setting.",
+    caption="How often random scores do better than three methods under four metrics, less one half: the part that "
+    "decides, by setting.",
 )
 
 # %%

@@ -58,7 +58,7 @@ def by_setting(units):
     """SaCo by setting: the main one of all models, other numbers of groups, other settings of the first model."""
     saco = units[units.metric == "saco"]
     whole = saco.k.map(lambda k: "main, all models" if np.isnan(k) else f"{k:.0f} groups")
-    return saco.assign(setting=saco.setting.fillna(whole))
+    return saco.assign(setting=saco.setting.replace("main", "main, first model").fillna(whole))
 
 
 table1 = published.table("saco_table1").rename(columns={"method_inferred": "method", "dataset_inferred": "dataset"})
@@ -189,7 +189,9 @@ page.plot(
 
 # %%
 page.curve(
-    curves["saco_c03"], "saco_c03_curve", caption="Whether gradients about double SaCo, by setting: the least part."
+    curves["saco_c03"],
+    "saco_c03_curve",
+    caption="Whether gradients about double SaCo, by setting: the part that decides.",
 )
 
 # %%
