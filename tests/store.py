@@ -28,7 +28,7 @@ from matplotlib.figure import Figure
 from tiny import REPOSITORY
 
 from faithbook.engine.digests import Library
-from faithbook.engine.profiles import place_of
+from faithbook.engine.profiles import place_of, table
 from faithbook.engine.units import write_units
 from faithbook.results import measured
 
@@ -118,7 +118,8 @@ class Store:
         folder.mkdir(parents=True)
         words = sorted(Library().code(source.read_text(encoding="utf-8")).words)
         told = {"source": str(source), "run_id": "test", "folder": str(folder), "words": words}
-        told |= {"upstream": [str(path) for path in self.upstream], "loads": list(place_of(notebook)[1].loads)}
+        loads = [one for name in place_of(notebook)[1].loads for one in table().data.get(name, [name])]
+        told |= {"upstream": [str(path) for path in self.upstream], "loads": loads}
         self.monkeypatch.setenv("FAITHLIB_RUN", json.dumps(told))
         return folder
 
