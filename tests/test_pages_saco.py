@@ -133,6 +133,19 @@ def test_few_pictures_decide_nothing(store: Store) -> None:
     assert {found.verdict(name) for name in CLAIMS} == {"not testable here"}
 
 
+def test_the_reference_speaks_and_a_run_that_says_otherwise_is_told(store: Store) -> None:
+    turned = {key: 0.7 - value for key, value in as_printed().items()}
+    for seed, dataset in enumerate(DATASETS):
+        store.add("saco_metrics", saco_units(as_printed(), n=40, seed=seed), dataset=dataset, reference=True)
+    found = page(store, turned, n=24)
+    assert found.verdict("saco_c04") == "carries over"
+    told = found.verdicts.loc["saco_c04"]
+    assert (told["here"], told["n"]) == ("does not carry over", 40)
+    assert "your run disagrees on 3 of 3 parts" in told["note"]
+    assert "from the reference, evidence: stand-ins" in found.text
+    assert "; your run " in found.text  # on hover, in the cells of the paper's tables
+
+
 # ----------------------------------------------------------------------------------------------------------- figures
 FIGURES = ["saco_figure2", "saco_figure3", "saco_figure4", "saco_c01", "saco_c02", "saco_c05", "saco_c06", "saco_c07"]
 
