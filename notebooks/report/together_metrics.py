@@ -10,8 +10,8 @@
 # Beside the four papers this book has a fifth source: the page of metrics in the documentation of EvalxNLP
 # {cite:p}`dhaini_2025`, a toolkit for explanations of text classifiers. It offers nine metrics in three families, all
 # of them from earlier papers. This page takes them one by one: the formula of the work that a metric comes from, its
-# value on one short text with every step in sight, and the same value from `faithlib`. Then it asks what the toolkit's
-# page says otherwise, and what its released code computes instead.
+# value on one short text with every step in sight, and the same value from `faithlib`. What the toolkit's page says
+# otherwise, and what its released code computes instead, is on {doc}`the next page <together_released>`.
 #
 # | metric | family | range | better | NaN where | source |
 # | --- | --- | --- | --- | --- | --- |
@@ -33,34 +33,34 @@
 profile = "laptop"
 
 # %%
-import warnings
 from itertools import pairwise
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from IPython.display import Markdown, display
-from sklearn.metrics import auc as area
-from sklearn.metrics import precision_recall_curve
 
 from faithbook.engine.run import load, start_run
-from faithbook.results import figures, resampling, tables
+from faithbook.results import evalxnlp, figures, published
+from faithbook.results.estimates import Cells
+from faithbook.results.evalxnlp import rationale, span_f1, spans
 from faithbook.results.figures import OURS, PALETTE, PUBLISHED
 from faithbook.results.labels import label
+from faithbook.results.report import Page
 
 run = start_run("together_metrics", profile=profile)
 figures.theme()
-NAMES = {
-    "soft_ns": "Soft-NS",
-    "soft_nc": "Soft-NC",
-    "n_auc": "N-AUC (FAD)",
-    "autpc": "AUTPC",
-    "token_f1": "token-F1",
-    "iou_f1": "IOU-F1",
-    "auprc": "AUPRC",
-    "complexity": "complexity",
-    "sparseness": "sparseness",
-}
+METRICS = ["soft_ns", "soft_nc", "n_auc", "autpc", "token_f1", "iou_f1", "auprc", "complexity", "sparseness"]
+METHODS = ["occlusion", "random"]
+texts, tokens = load("by_hand_texts", profile), load("by_hand_tokens", profile)
+example, EXCERPTS = texts.iloc[0], len(texts) - 1
+page = Page(run, paper=published.OUR_OWN)
+the_set = {
+    "prepare": lambda units: units[units.id != example.id].assign(dataset="pair")
+}  # the example counts in no mean
+measured = page.measure("together_by_hand", over=["method", "metric"], **the_set)
+of_set = page.quantity("method", "metric")
+page.speaks()
 
 # %% [markdown]
 # ## The texts
@@ -76,19 +76,15 @@ NAMES = {
 # Features are wordpieces; in the example each word is one. The query is {term}`protected <protected position>`.
 
 # %%
-tokens = load("by_hand_tokens", profile)
-texts = load("by_hand_texts", profile)
-example, EXCERPTS = texts.iloc[0], len(texts) - 1
-by_text = [part for _, part in tokens.groupby("text")]
-sizes, people = [len(part) for part in by_text], [part.marked.to_numpy() for part in by_text]
-own = [part.occlusion.to_numpy(float) for part in by_text]  # scores of occlusion, text by text
-marked_share = np.concatenate(people[1:]).sum() / sum(sizes[1:])
-to_the_end = [bool(marks[marks.argmax() :].all()) for marks in people[1:]]
+each = evalxnlp.read_texts(texts, tokens)
+chosen = [one.marks for one in each[1:]]
+sizes = [len(marks) for marks in chosen]
+to_the_end = sum(bool(marks[marks.argmax() :].all()) for marks in chosen)
 Markdown(
     f"Of the first {example.looked_at} excerpts with marked and unmarked words the model answers {EXCERPTS} with *yes*: "
-    f"excerpts without their context are hard. They have {min(sizes[1:])} to {max(sizes[1:])} wordpieces, of which "
-    f"people marked {marked_share:.2f}. In {sum(to_the_end)} of {EXCERPTS} the "
-    "marks run from somewhere to the end, so whoever always points to the last words would look plausible here."
+    f"excerpts without their context are hard. They have {min(sizes)} to {max(sizes)} wordpieces, of which people marked "
+    f"{np.concatenate(chosen).mean():.2f}. In {to_the_end} of {EXCERPTS} the marks run from somewhere to the end, so "
+    "whoever always points to the last words would look plausible here."
 )
 
 # %% [markdown]
@@ -100,31 +96,27 @@ Markdown(
 # (`notebooks/compute/together_by_hand.py`), and the rest is plain NumPy on its answers.
 
 # %%
-words, n, marks = by_text[0].word.tolist(), sizes[0], people[0]
-p_full = example.p_full_by_hand
-p_without = load("by_hand_words", profile).p_without.to_numpy()
-s = p_full - p_without
-faithlib_says = load("by_hand_example", profile).set_index("metric").value
-by_hand, by_faithlib = {}, {}
+words, marks, a = tokens.word[tokens.text == 0].tolist(), each[0].marks, each[0].scores
+n, p_full, p_empty = len(words), example.p_full_by_hand, example.p_empty_by_hand
+without = load("by_hand_words", profile).p_without
+s = (p_full - without).to_numpy()
+by_faithlib = load("by_hand_example", profile).set_index("metric").value
+by_hand = {}
 display(
-    Markdown(
-        figures.heatmap(words, s.tolist(), rationale=marks.tolist(), title="The example: occlusion, and people's marks")
+    Markdown(figures.heatmap(words, s.tolist(), rationale=marks.tolist(), title="The example: occlusion, and marks"))
+)
+display(
+    page.listing(
+        pd.DataFrame({"word": words, "marked": np.where(marks, "yes", ""), "p without it": without, "score": s}),
+        "together_metrics_example",
+        caption=f"The example, text `{example.id}`: p(yes) without each word, and what is lost of {p_full:.3f}",
+        digits=4,
     )
 )
-tables.table(
-    pd.DataFrame({"word": words, "marked": np.where(marks, "yes", ""), "p without it": p_without, "score": s}),
-    run,
-    "together_metrics_example",
-    caption=f"The example, text `{example.id}`: p(yes) without each word, and what is lost of {p_full:.3f}",
-    digits=4,
-)
-
-# %%
-off = np.abs(s - by_text[0].occlusion.to_numpy()).max()
 Markdown(
-    f"The query: *{example.query}* The scores above differ from `attribute('occlusion', ...)` by {off:.1e} "
-    f"at most. {(s < 0).sum()} of {n} are negative: without such a word the model is surer of *yes*. The rest of the "
-    "page takes the scores of `faithlib`."
+    f"The query: *{example.query}* The scores above differ from `attribute('occlusion', ...)` by "
+    f"{np.abs(s - a).max():.1e} at most. {(s < 0).sum()} of {n} are negative: without such a word the model is surer of "
+    "*yes*. The rest of the page takes the scores of `faithlib`."
 )
 
 # %% [markdown]
@@ -146,50 +138,30 @@ Markdown(
 # {term}`draws <draw>`.
 
 # %%
-a = own[0]
-importance = (a - a.min()) / (a.max() - a.min())
-# Elements of the example's embeddings, kept where a random number is below q = importance, or below 1 - importance.
+kept = evalxnlp.importance(a)
+# Elements of the example's embeddings, kept where a random number is below q = a, or below 1 - a.
 drawn = load("by_hand_draws", profile)
-p_empty, DRAWS = example.p_empty_by_hand, len(drawn)
-room = p_full - p_empty
-p_kept, p_removed = drawn.p_kept.to_numpy(), drawn.p_removed.to_numpy()
-drop_kept, drop_removed = np.maximum(0, p_full - p_kept), np.maximum(0, p_full - p_removed)
-ns, nc = (room - drop_kept) / room, drop_removed / room
+ns, nc = evalxnlp.soft(p_full, p_empty, drawn.p_kept, drawn.p_removed)
 by_hand |= {"soft_ns": ns.mean(), "soft_nc": nc.mean()}
+draws = {
+    "draw": drawn.draw,
+    "p(X'), q = a": drawn.p_kept,
+    "Soft-NS": ns,
+    "p(X'), q = 1 - a": drawn.p_removed,
+    "Soft-NC": nc,
+}
 display(
-    tables.table(
-        pd.DataFrame({"word": words, "score": a, "importance a": importance, "1 - a": 1 - importance}),
-        run,
-        "together_metrics_importance",
-        caption="From scores to the probability that an element is kept",
-        digits=4,
+    page.listing(
+        pd.DataFrame(draws),
+        "together_metrics_soft",
+        caption=f"Soft metrics draw by draw: p(X) = {p_full:.4f}, p(0) = {p_empty:.4f}, room {p_full - p_empty:.4f}",
     )
 )
-tables.table(
-    pd.DataFrame(
-        {
-            "draw": np.arange(1, DRAWS + 1),
-            "p(X'), q = a": p_kept,
-            "drop": drop_kept,
-            "Soft-NS": ns,
-            "p(X'), q = 1 - a": p_removed,
-            "drop ": drop_removed,
-            "Soft-NC": nc,
-        }
-    ),
-    run,
-    "together_metrics_soft",
-    caption=f"Soft metrics draw by draw: p(X) = {p_full:.4f}, p(0) = {p_empty:.4f}, room {room:.4f}",
-)
-
-# %%
-evaluated = load("by_hand_set", profile).pivot(index="input", columns=["method", "metric"], values="value")
-by_faithlib |= {metric: faithlib_says[metric] for metric in ("soft_ns", "soft_nc")}
 Markdown(
-    f"The means: Soft-NS {ns.mean():.4f}, Soft-NC {nc.mean():.4f}; `evaluate` gives {by_faithlib['soft_ns']:.4f} and "
-    f"{by_faithlib['soft_nc']:.4f}. Among {DRAWS} draws Soft-NS goes from {ns.min():.2f} to {ns.max():.2f}: a single "
+    f"The means: Soft-NS {ns.mean():.4f}, Soft-NC {nc.mean():.4f}; `evaluate` gives {by_faithlib.soft_ns:.4f} and "
+    f"{by_faithlib.soft_nc:.4f}. Among {len(ns)} draws Soft-NS goes from {ns.min():.2f} to {ns.max():.2f}: a single "
     f"draw, as in the paper and in the toolkit, is a noisy number for a single text. The mean importance is "
-    f"{importance.mean():.2f}, so sufficiency keeps about that share of the text and comprehensiveness removes it "
+    f"{kept.mean():.2f}, so sufficiency keeps about that share of the text and comprehensiveness removes it "
     "({ref}`amounts <amounts>`)."
 )
 
@@ -212,109 +184,72 @@ Markdown(
 # %%
 order = np.argsort(-a, kind="stable")
 p_after = load("by_hand_removed", profile).sort_values("gone").p.to_numpy()
-FAD_SHARES, ALL_SHARES = [step * 5 / 100 for step in range(5)], [step / 10 for step in range(11)]
+SHARES = {"n_auc": [step * 5 / 100 for step in range(5)], "autpc": [step / 10 for step in range(11)]}
 still = (p_after > 0.5).astype(float)  # two classes: yes is the predicted one above one half
-
-
-def gone(share, n):
-    """How many words a share of n is, rounded up; the product is rounded before, for .1 * 30 is a bit above 3."""
-    return int(np.ceil(round(share * n, 9)))
 
 
 def along(shares):
     """A curve of the example as a table."""
-    counts = [gone(share, n) for share in shares]
-    newly = [" ".join(words[f] for f in order[before:after]) for before, after in pairwise([0, *counts])]
-    return pd.DataFrame(
-        {
-            "share": [f"{share:.0%}" for share in shares],
-            "words gone": counts,
-            "newly gone": [name or "–" for name in newly],
-            "p(yes)": p_after[counts],
-            "y": still[counts].astype(int),
-        }
-    )
+    counts = [evalxnlp.words_gone(share, n) for share in shares]
+    newly = [" ".join(words[f] for f in order[before:after]) or "–" for before, after in pairwise([0, *counts])]
+    curve = {"share": [f"{share:.0%}" for share in shares], "words gone": counts, "newly gone": newly}
+    return pd.DataFrame(curve | {"p(yes)": p_after[counts], "y": still[counts].astype(int)})
 
 
-def trapezia(y, width):
-    """Area under values at equal distances."""
-    return ((y[1:] + y[:-1]) / 2 * width).sum()
-
-
-fad, whole = along(FAD_SHARES), along(ALL_SHARES)
-y_fad, y_all = fad.y.to_numpy(float), whole.y.to_numpy(float)
-by_hand |= {"n_auc": trapezia(y_fad, 0.05) / (0.2 * y_fad.max()), "autpc": trapezia(y_all, 0.1)}
-display(tables.table(fad, run, "together_metrics_fad", caption="The first fifth of the example's words: N-AUC"))
-tables.table(whole, run, "together_metrics_autpc", caption="All of the example's words: AUTPC")
-
-# %%
-by_faithlib |= {metric: faithlib_says[metric] for metric in ("n_auc", "autpc")}
+fad, whole = (along(shares) for shares in SHARES.values())
+by_hand |= {"n_auc": evalxnlp.n_auc(fad.y), "autpc": evalxnlp.trapezia(whole.y, 0.1)}
+display(page.listing(fad, "together_metrics_fad", caption="The first fifth of the example's words: N-AUC"))
+display(page.listing(whole, "together_metrics_autpc", caption="All of the example's words: AUTPC"))
 back = [k for k in range(1, n + 1) if still[k] > still[k - 1]]
 returns = (
     f"The class comes back after {back[0]} words, although nothing but words has gone: a text with holes is another "
-    "text, not less of the same one. A curve of 0 and 1 hides how close each step is to one half; the probabilities "
-    "do not."
+    "text, not less of the same one."
     if back
     else "Once the class is gone it stays away."
 )
 Markdown(
-    f"N-AUC: trapezia of ({' + '.join(f'{(p + q) / 2:g}' for p, q in pairwise(y_fad))}) · .05, "
-    f"divided by .2, make {by_hand['n_auc']:.4f}; AUTPC is {by_hand['autpc']:.4f}. `evaluate` with `erase='mask'`: "
-    f"{by_faithlib['n_auc']:.4f} and {by_faithlib['autpc']:.4f}. {returns}"
+    f"N-AUC: trapezia of ({' + '.join(f'{(p + q) / 2:g}' for p, q in pairwise(fad.y))}) · .05, divided by .2, make "
+    f"{by_hand['n_auc']:.4f}; AUTPC is {by_hand['autpc']:.4f}. `evaluate` with `erase='mask'`: {by_faithlib.n_auc:.4f} "
+    f"and {by_faithlib.autpc:.4f}. {returns} A curve of 0 and 1 hides how close each step is to one half; the "
+    "probabilities do not."
 )
 
-
 # %%
-panels = {"n_auc": ("N-AUC: up to a fifth", FAD_SHARES), "autpc": ("AUTPC: all words", ALL_SHARES)}
-METHODS = ("occlusion", "random")
-accuracy = load("by_hand_accuracy", profile)
-curves = {
-    key: part.pivot(index="text", columns="share", values="y").to_numpy()
-    for key, part in accuracy.groupby(["method", "curve"])
-}
-n_auc, autpc = ({name: evaluated[name][metric].to_numpy() for name in METHODS} for metric in panels)
+accuracy = load("by_hand_accuracy", profile).query("text > 0")  # the example counts in no mean
+curves = Cells.of(accuracy, over=["curve", "method", "share"], unit="text", value="y", bounds=(0, 1))
+points = evalxnlp.curve_points(curves, SHARES, METHODS)
 fig, axes = plt.subplots(1, 2, figsize=(9, 3.6), sharey=True)
-points = []
-for ax, (metric, (title, shares)) in zip(axes, panels.items(), strict=True):
-    for c, name in enumerate(METHODS):
-        means = [resampling.mean_interval(curves[name, metric][1:, k]) for k in range(len(shares))]
-        middle, low, high = (np.array([getattr(m, end) for m in means]) for end in ("estimate", "low", "high"))
-        beside = np.array(shares) + (c - 0.5) * shares[-1] / 100  # so that no interval hides another
-        ax.errorbar(beside, middle, (middle - low, high - middle), fmt="none", color=PALETTE[c], lw=1.1, capsize=2)
-        ax.plot(beside, middle, marker="os"[c], ms=5, color=PALETTE[c], ls=("-", "--")[c], label=label(name))
-        points += [{"curve": title, "method": name, "share": x} | m.ends for x, m in zip(shares, means, strict=True)]
-    ax.set_title(title)
+for ax, (metric, shares) in zip(axes, SHARES.items(), strict=True):
+    for c, method in enumerate(METHODS):
+        part = points[(points.metric == metric) & (points.method == method)]
+        beside = part.share + (c - 0.5) * shares[-1] / 100  # so that no interval hides another
+        ax.vlines(beside, part.low, part.high, color=PALETTE[c], lw=1.1)
+        ax.plot(beside, part.estimate, marker="os"[c], ms=5, color=PALETTE[c], ls=("-", "--")[c], label=label(method))
+    ax.set_title(f"{label(metric)}: up to {shares[-1]:.0%} of the words")
     ax.set_xlabel("share of words masked")
     ax.set_ylim(-0.03, 1.05)
     ax.xaxis.set_major_formatter("{x:.0%}")
 axes[0].set_ylabel("share still classified as before")
-handles, names = axes[0].get_legend_handles_labels()
-fig.legend(handles, names, loc="outside upper center", ncols=2, fontsize="small")
+fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=2, fontsize="small")
 spoken = "; ".join(
-    f"{label(name)}: N-AUC {n_auc[name][1:].mean():.2f}, AUTPC {autpc[name][1:].mean():.2f}" for name in METHODS
+    f"{label(m)}: " + ", ".join(f"{label(c)} {of_set(m, c).ours.point:.2f}" for c in SHARES) for m in METHODS
 )
 display(
-    figures.save(
+    page.figure(
         fig,
-        run,
         "together_metrics_curves",
         alt=f"Two line plots of the share of {EXCERPTS} excerpts still classified as before against the share of "
         "words masked, from 0 to 20 % on the left and to 100 % on the right, one line each for two attributions, "
         f"both from 1 at 0 %. Areas: {spoken}.",
         caption=f"Accuracy while the most important words become [MASK]: mean over the {EXCERPTS} excerpts of the set, "
-        "with 95 % bootstrap intervals (lines drawn a little apart). The lower the curve, the better.",
+        "with 95 % intervals (lines drawn a little apart). The lower the curve, the better.",
+        data=points,
     )
 )
-all_masked = curves["occlusion", "autpc"][1:, -1].mean()
-display(
-    Markdown(
-        f"With every word masked the model still says *yes* to a share of {all_masked:.2f} of the excerpts. Every "
-        "explanation's curve ends there, so a part of AUTPC is about the model and its `[MASK]`, and about no "
-        "explanation."
-    )
-)
-tables.table(
-    pd.DataFrame(points), run, "together_metrics_curve_points", caption="The points of the curves", shown=False
+all_masked = curves.mean(curve="autpc", method="occlusion", share=1.0)
+Markdown(
+    f"With every word masked the model still says *yes* to a share of {all_masked.point:.2f} of the excerpts. Every "
+    "explanation's curve ends there, so a part of AUTPC is about the model and its `[MASK]`, and about no explanation."
 )
 
 # %% [markdown]
@@ -334,61 +269,24 @@ tables.table(
 # one half, and $F_1$ is made of the hits. The last value below is that one.
 
 # %%
-marked_each = np.array([marked.sum() for marked in people])
-K = max(1, round(marked_each.mean()))
-
-
-def rationale(found, many):
-    """Which features have the top scores, as far as these are positive; the first of equals first."""
-    best = np.argsort(-found, kind="stable")[:many]
-    chosen = np.zeros(len(found), dtype=bool)
-    chosen[best] = found[best] > 0
-    return chosen
-
-
+marked_each = np.mean([one.marks.sum() for one in each])
+K = max(1, round(marked_each))
 predicted = rationale(a, K)
 hits = int((predicted & marks).sum())
-precision, recall = hits / predicted.sum(), hits / marks.sum()
-f1 = 2 * precision * recall / (precision + recall) if hits else 0.0
-iou = hits / int((predicted | marks).sum())
-by_hand |= {"token_f1": f1, "iou_f1": float(iou >= 0.5)}
-
-
-def spans(chosen):
-    """Runs of chosen words, as sets of places."""
-    edges = np.flatnonzero(np.diff(np.r_[0, chosen.astype(int), 0]))
-    return [set(range(start, end)) for start, end in edges.reshape(-1, 2)]
-
-
-def span_f1(chosen, people):
-    """ERASER's IOU-F1 of one text."""
-    ours, theirs = spans(chosen), spans(people)
-    hit = sum(max((len(p & g) / len(p | g) for g in theirs), default=0) >= 0.5 for p in ours)
-    return 2 * hit / (len(ours) + len(theirs))
-
-
+iou = evalxnlp.overlap(predicted, marks)
+by_hand |= {"token_f1": evalxnlp.f1(predicted, marks), "iou_f1": float(iou >= 0.5)}
 ranked = pd.DataFrame({"rank": np.arange(1, n + 1), "word": np.array(words)[order], "score": a[order]})
-ranked["in P"] = np.where(predicted[order], "yes", "")
-ranked["in G"] = np.where(marks[order], "yes", "")
+ranked["in P"], ranked["in G"] = (np.where(which[order], "yes", "") for which in (predicted, marks))
 ranked["precision so far"] = marks[order].cumsum() / ranked["rank"]
 ranked["recall so far"] = marks[order].cumsum() / marks.sum()
-tables.table(
-    ranked,
-    run,
-    "together_metrics_ranked",
-    caption=f"The example's words by score; K = {K}, for the {len(texts)} texts have {marked_each.mean():.2f} marked "
-    "wordpieces on average",
-    digits=4,
-)
-
-# %%
-by_faithlib |= {metric: faithlib_says[metric] for metric in ("token_f1", "iou_f1")}
+told = f"K = {K}, for the {len(texts)} texts have {marked_each:.2f} marked wordpieces on average"
+display(page.listing(ranked, "together_metrics_ranked", caption=f"The example's words by score; {told}", digits=4))
 Markdown(
-    f"$P$ has {predicted.sum()} words, $G$ has {marks.sum()}, and {hits} are in both: precision {precision:.3f}, "
-    f"recall {recall:.3f}, $F_1$ = {f1:.4f} (`evaluate`: {by_faithlib['token_f1']:.4f}). IOU = {iou:.3f}, "
-    f"{'a match' if iou >= 0.5 else 'no match'}, so IOU-F1 is {by_hand['iou_f1']:.0f} (`evaluate`: "
-    f"{by_faithlib['iou_f1']:.0f}). ERASER's, over {len(spans(predicted))} and {len(spans(marks))} spans: "
-    f"{span_f1(predicted, marks):.3f}."
+    f"$P$ has {predicted.sum()} words, $G$ has {marks.sum()}, and {hits} are in both: precision "
+    f"{hits / predicted.sum():.3f}, recall {hits / marks.sum():.3f}, $F_1$ = {by_hand['token_f1']:.4f} (`evaluate`: "
+    f"{by_faithlib.token_f1:.4f}). IOU = {iou:.3f}, {'a match' if iou >= 0.5 else 'no match'}, so IOU-F1 is "
+    f"{by_hand['iou_f1']:.0f} (`evaluate`: {by_faithlib.iou_f1:.0f}). ERASER's, over {len(spans(predicted))} and "
+    f"{len(spans(marks))} spans: {span_f1(predicted, marks):.3f}."
 )
 
 # %% [markdown]
@@ -400,24 +298,19 @@ Markdown(
 # text gains nothing. By chance the two come to about the share of marked words, which the dotted line marks.
 
 # %%
-p_at, r_at = (ranked[f"{what} so far"].to_numpy() for what in ("precision", "recall"))
-p_line, r_line = np.r_[1, p_at], np.r_[0, r_at]
-by_hand["auprc"] = ((p_line[1:] + p_line[:-1]) / 2 * np.diff(r_line)).sum()
-by_faithlib["auprc"] = faithlib_says["auprc"]
-steps = (p_at * np.diff(r_line)).sum()
+precision, recall = np.r_[1, ranked["precision so far"]], np.r_[0, ranked["recall so far"]]
+by_hand["auprc"] = ((precision[1:] + precision[:-1]) / 2 * np.diff(recall)).sum()
+steps = (precision[1:] * np.diff(recall)).sum()
 fig, ax = plt.subplots(figsize=(5.6, 3.6))
-ax.fill_between(r_line, p_line, color=OURS, alpha=0.13, lw=0)
-ax.plot(r_line, p_line, "o-", color=OURS, label=f"lines: AUPRC {by_hand['auprc']:.3f}")
-ax.step(r_line, p_line, color=PUBLISHED, ls="--", label=f"steps: average precision {steps:.3f}")
+ax.fill_between(recall, precision, color=OURS, alpha=0.13, lw=0)
+ax.plot(recall, precision, "o-", color=OURS, label=f"lines: AUPRC {by_hand['auprc']:.3f}")
+ax.step(recall, precision, color=PUBLISHED, ls="--", label=f"steps: average precision {steps:.3f}")
 ax.axhline(marks.mean(), color="#666666", ls=":", lw=1.2, label=f"share of marked words {marks.mean():.3f}")
-ax.set_xlabel("recall")
-ax.set_ylabel("precision")
-ax.set_ylim(0, 1.05)
+ax.set(xlabel="recall", ylabel="precision", ylim=(0, 1.05))
 ax.legend(loc="lower right", fontsize="small")
 display(
-    figures.save(
+    page.figure(
         fig,
-        run,
         "together_metrics_auprc",
         alt=f"Precision against recall at each of the example's {n} words in the order of their scores, joined by "
         f"lines with an area of {by_hand['auprc']:.3f} and by steps with an area of {steps:.3f}; a dotted line at the "
@@ -425,7 +318,7 @@ display(
         caption="Precision and recall down the example's ranking.",
     )
 )
-Markdown(f"By hand {by_hand['auprc']:.4f}, `evaluate` {by_faithlib['auprc']:.4f}.")
+Markdown(f"By hand {by_hand['auprc']:.4f}, `evaluate` {by_faithlib.auprc:.4f}.")
 
 # %% [markdown]
 # ## Complexity
@@ -445,30 +338,19 @@ Markdown(f"By hand {by_hand['auprc']:.4f}, `evaluate` {by_faithlib['auprc']:.4f}
 
 # %%
 ascending = np.argsort(np.abs(a), kind="stable")
-f = np.abs(a)[ascending] / np.abs(a).sum()
-k = np.arange(1, n + 1)
-entropy = -f * np.log(np.where(f > 0, f, 1))
-weighted = f * (n - k + 0.5) / n
-by_hand |= {"complexity": entropy.sum(), "sparseness": 1 - 2 * weighted.sum()}
-by_faithlib |= {metric: faithlib_says[metric] for metric in ("complexity", "sparseness")}
-shares = pd.DataFrame(
-    {"k": k, "word": np.array(words)[ascending], "f": f, "-f ln f": entropy, "(n-k+½)/n": (n - k + 0.5) / n}
-)
-shares["f (n-k+½)/n"] = weighted
-total = {"k": "sum", "word": "", "f": f.sum(), "-f ln f": entropy.sum(), "f (n-k+½)/n": weighted.sum()}
-tables.table(
-    pd.concat([shares.astype({"k": object}), pd.DataFrame([total])], ignore_index=True),
-    run,
-    "together_metrics_shares",
-    caption="Shares of the example's scores in ascending order, and the terms of both sums",
-)
-
-# %%
+f, k = evalxnlp.shares_of(a), np.arange(1, n + 1)
+terms = pd.DataFrame({"word": np.array(words)[ascending], "f": f, "-f ln f": -f * np.log(np.where(f > 0, f, 1))})
+terms["(n-k+½)/n"] = (n - k + 0.5) / n
+terms["f (n-k+½)/n"] = f * terms["(n-k+½)/n"]
+sums = terms.sum(numeric_only=True)
+by_hand |= {"complexity": sums["-f ln f"], "sparseness": 1 - 2 * sums["f (n-k+½)/n"]}
+total = pd.DataFrame([{"word": "sum"} | sums.drop("(n-k+½)/n").to_dict()])
+caption = "Shares of the example's scores in ascending order, and the terms of both sums"
+display(page.listing(pd.concat([terms, total], ignore_index=True), "together_metrics_shares", caption=caption))
 Markdown(
     f"Complexity {by_hand['complexity']:.4f} of at most ln {n} = {np.log(n):.4f} (`evaluate`: "
-    f"{by_faithlib['complexity']:.4f}): as spread as {np.exp(by_hand['complexity']):.1f} words with equal scores. "
-    f"Sparseness 1 - 2 · {weighted.sum():.4f} = {by_hand['sparseness']:.4f} of at most {(n - 1) / n:.4f} (`evaluate`: "
-    f"{by_faithlib['sparseness']:.4f})."
+    f"{by_faithlib.complexity:.4f}): as spread as {np.exp(by_hand['complexity']):.1f} words with equal scores. "
+    f"Sparseness {by_hand['sparseness']:.4f} of at most {(n - 1) / n:.4f} (`evaluate`: {by_faithlib.sparseness:.4f})."
 )
 
 # %% [markdown]
@@ -478,29 +360,21 @@ Markdown(
 # in its own. So sparseness is twice the area between diagonal and curve.
 
 # %%
-one_hot = np.zeros(n)
-one_hot[-1] = 1
-shown = {"the example": f, "all the same": np.full(n, 1 / n), "one word has all": one_hot}
+shown = {"the example": f, "all the same": np.full(n, 1 / n), "one word has all": np.eye(n)[-1]}
 fig, ax = plt.subplots(figsize=(5.2, 4.2))
-at = np.arange(n + 1) / n
-ginis = {}
+at, ginis = np.arange(n + 1) / n, {name: evalxnlp.sparseness(part) for name, part in shown.items()}
 for c, (name, part) in enumerate(shown.items()):
-    lorenz = np.r_[0, part.cumsum()]
-    ginis[name] = 1 - 2 * trapezia(lorenz, 1 / n)
-    ax.plot(
-        at, lorenz, marker="osD"[c], ms=4, color=PALETTE[c], ls=("-", ":", "--")[c], label=f"{name}: {ginis[name]:.3f}"
-    )
+    line, style = np.r_[0, part.cumsum()], {"marker": "osD"[c], "ls": ("-", ":", "--")[c], "color": PALETTE[c]}
+    ax.plot(at, line, ms=4, label=f"{name}: {ginis[name]:.3f}", **style)
 ax.fill_between(at, np.r_[0, f.cumsum()], at, color=OURS, alpha=0.13, lw=0)
-ax.set_xlabel("share of words, smallest scores first")
-ax.set_ylabel("share of the scores' sum")
+ax.set(xlabel="share of words, smallest scores first", ylabel="share of the scores' sum")
 ax.legend(title="twice the area below the diagonal", loc="upper left", fontsize="small", title_fontsize="small")
-figures.save(
+page.figure(
     fig,
-    run,
     "together_metrics_lorenz",
     alt="Three Lorenz curves from (0, 0) to (1, 1): the example's sags below the diagonal that equal scores make, "
-    "and one word that has all stays at zero until the last step. Twice the areas: "
-    f"{', '.join(f'{m} {v:.3f}' for m, v in ginis.items())}.",
+    f"and one word that has all stays at zero until the last step. Sparseness: "
+    f"{', '.join(f'{name} {value:.3f}' for name, value in ginis.items())}.",
     caption=f"Sparseness is twice the shaded area: {ginis['the example']:.3f} for the example.",
 )
 
@@ -508,43 +382,39 @@ figures.save(
 # ## By hand and by faithlib
 
 # %%
-check = pd.DataFrame([{"metric": NAMES[m], "by hand": by_hand[m], "by faithlib": by_faithlib[m]} for m in NAMES])
-check["difference"] = [f"{gap:.1e}" for gap in check["by hand"] - check["by faithlib"]]
-display(
-    tables.table(check, run, "together_metrics_check", caption="The example under all nine metrics, twice", digits=6)
-)
+check = pd.DataFrame([{"metric": m, "by hand": by_hand[m], "by faithlib": by_faithlib[m]} for m in METRICS])
+gaps = (check["by hand"] - check["by faithlib"]).abs()
+check["difference"] = [f"{gap:.1e}" for gap in gaps]
+display(page.listing(check, "together_metrics_check", caption="The example under all nine metrics, twice", digits=6))
 Markdown(
-    f"Largest difference: {(check['by hand'] - check['by faithlib']).abs().max():.1e}. Probabilities are float32, "
-    "which holds seven digits."
+    f"{(gaps < 1e-4).sum()} of {len(gaps)} agree to four digits; largest difference: {gaps.max():.1e}. Probabilities are "
+    "float32, which holds seven digits."
 )
 
 # %% [markdown]
 # ## Ten excerpts
 #
-# The same over the set, for occlusion and for random scores, the {term}`floor`. Intervals draw excerpts again. Ten
-# texts are too few to judge a method: this table is for the metrics. "No value" counts NaN.
+# The same over the set, for occlusion and for random scores, the {term}`floor`. Intervals draw excerpts again, those of
+# one paper together. Ten texts are too few to judge a method: this table is for the metrics, and n says on how many of
+# them a metric is defined.
 
 # %%
 rows = []
-for metric, name in NAMES.items():
+for metric in METRICS:
     for method in METHODS:
-        found = resampling.mean_interval(evaluated[method][metric].to_numpy()[1:])
-        rows.append({"metric": name, "method": method} | found.ends | {"n": found.n, "no value": EXCERPTS - found.n})
-set_means = pd.DataFrame(rows)
-tables.table(
-    set_means,
-    run,
-    "together_metrics_set",
-    caption=f"Nine metrics of occlusion and of random scores: mean over the set and 95 % interval; K = {K}",
-)
+        found = of_set(method, metric).ours
+        ends = found.interval()
+        rows.append({"metric": metric, "method": method, "estimate": ends.estimate, "low": ends.low, "high": ends.high})
+        rows[-1]["n"] = found.n
+caption = f"Nine metrics of occlusion and random scores: mean over the set and 95 % interval; K = {K}"
+page.listing(pd.DataFrame(rows), "together_metrics_set", caption=caption)
 
 # %%
-eraser = resampling.mean_interval([span_f1(rationale(own[b], K), people[b]) for b in range(1, EXCERPTS + 1)])
-mine = set_means[(set_means.metric == "IOU-F1") & (set_means.method == "occlusion")].iloc[0]
+spanned, matched = (one.interval() for one in evalxnlp.two_of_one_name(each[1:], K))
 Markdown(
-    f"ERASER's IOU-F1, text by text, is {eraser} for occlusion, where the share of matches is "
-    f"{mine.estimate:.3f} [{mine.low:.3f}, {mine.high:.3f}]. One is about spans, the other about texts: two metrics "
-    "with one name."
+    f"ERASER's IOU-F1, text by text, is {spanned.estimate:.3f} [{spanned.low:.3f}, {spanned.high:.3f}] for occlusion, "
+    f"where the share of matches is {matched.estimate:.3f} [{matched.low:.3f}, {matched.high:.3f}] (n = {EXCERPTS}). One "
+    "is about spans, the other about texts: two metrics with one name."
 )
 
 # %% [markdown]
@@ -553,9 +423,9 @@ Markdown(
 # What the definitions fix, whatever the model: each line as `faithlib` computes it, beside the value it must have.
 
 # %%
-fixed = load("by_hand_ends", profile).drop(columns="run_id")
+fixed = load("by_hand_ends", profile).drop(columns="run_id", errors="ignore")
 agree = np.isclose(fixed["must be"], fixed["is"], atol=1e-6, equal_nan=True)
-display(tables.table(fixed, run, "together_metrics_ends", caption="Ends that the definitions fix; – is NaN"))
+display(page.listing(fixed, "together_metrics_ends", caption="Ends that the definitions fix; – is NaN"))
 Markdown(f"{agree.sum()} of {len(fixed)} lines agree.")
 
 # %% [markdown]
@@ -565,350 +435,15 @@ Markdown(f"{agree.sum()} of {len(fixed)} lines agree.")
 
 # %%
 of_one = load("by_hand_one_word", profile).set_index("metric").value
-tables.table(
-    pd.DataFrame([{NAMES[m]: of_one[m] for m in NAMES}]),
-    run,
+page.listing(
+    pd.DataFrame([{label(m): of_one[m] for m in METRICS}]),
     "together_metrics_one_word",
     caption=f"All nine metrics of the text “{words[int(order[0])]}”, its one word marked",
 )
 
-# %% [markdown]
-# ## What the toolkit's page says
-#
-# The page says that its metrics follow the works they come from, and gives an arrow, a text and a formula for each. In
-# a few places these do not say the same, or not what the cited work says. We follow the formula that agrees with the
-# cited work: the last column.
+# %%
+run.note(n=EXCERPTS, draws=len(drawn))
+page.provenance(note="one example picked by hand and the set; sizes are the same in every profile")
 
 # %%
-PARTS = [
-    ("soft sufficiency", "the arrow says lower, the text that higher values are better", "higher"),
-    (
-        "both soft metrics",
-        "the text drops tokens in proportion to importance for sufficiency, and to its complement for "
-        "comprehensiveness; the masks of the formulas keep with these probabilities",
-        "keep with a for sufficiency, with 1 - a for comprehensiveness",
-    ),
-    (
-        "both soft metrics",
-        "one random number a token; the paper has one for each element of it",
-        "one for each element",
-    ),
-    ("soft comprehensiveness", "only sufficiency is divided by the room; the paper divides both", "both"),
-    ("N-AUC", "the arrow and the last sentence say lower, the first lines that a higher score is better", "lower"),
-    (
-        "AUTPC",
-        "the arrow says lower; one sentence says that higher is more faithful, the next that a smaller area is",
-        "lower",
-    ),
-    (
-        "AUTPC",
-        "results are divided by the number of features, without a formula",
-        "shares of features need no division",
-    ),
-    (
-        "IOU-F1",
-        "on the level of spans by the text, over sets of tokens by the formula; F1 by name, a share of texts by "
-        "formula",
-        "the formula; ERASER's beside it",
-    ),
-    ("token-F1, IOU-F1", "how an average K that is no whole number is rounded is left open", "to the nearest"),
-    ("complexity", "the entropy is divided by n; the cited work has no such factor", "not divided"),
-    (
-        "sparseness",
-        "reaches 1 by the text; the formula, which agrees with the cited works, ends at (n-1)/n",
-        "the formula",
-    ),
-]
-tables.table(
-    pd.DataFrame(PARTS, columns=["metric", "on the page", "here"]),
-    run,
-    "together_metrics_page",
-    caption="Where the toolkit's page does not agree with itself or with the cited work",
-)
-
-# %% [markdown]
-# The division by $n$ is more than another unit. With it, the least simple explanation there is, all words equal, scores
-# $\ln(n)/n$, which *falls* with the length of the text:
-
-# %%
-Markdown(
-    "; ".join(f"{np.log(m) / m:.3f} for {m} words" for m in (5, 10, 20, 50, 100))
-    + ". Texts of different length could not be compared: the longer one would seem to have the simpler explanation."
-)
-
-# %% [markdown]
-# ## What the released code computes
-#
-# The code was read at commit `a372815` of the toolkit's repository (soft metrics, doubled ends, IOU-F1 and sparseness
-# also at `f66dce5`). Whether any published number was made with it cannot be told from outside. The files are in its
-# folder `evaluators/`. What they do otherwise, in our words:
-#
-# - *Soft metrics* (`softsufficiency.py`, `softcomprehensiveness.py`). The mask falls on the **last hidden state**,
-#   behind all layers, one number a token. What is left of each token's vector is not handed on: the **index of its
-#   largest unit** becomes a token id, and the model reads the text of these ids. A masked token gets id 0. With $D$
-#   hidden units the ids lie below $D$. Sufficiency is clipped to $[0, 1]$, with 1/10,000 taken off its baseline;
-#   comprehensiveness is not divided by the room.
-# - *N-AUC* (`FAD.py`), *AUTPC* (`faithfulness_auc.py`). `[CLS]` and `[SEP]` are scored and masked like words; tokens
-#   are joined to a string and tokenised again, so that the ends **stand twice**; numbers of tokens are rounded down;
-#   N-AUC steps by 10 % and sorts by $|a|$, AUTPC by $a$.
-# - *IOU-F1, token-F1* (`IOU.py`). IOU-F1 is the **mean overlap**; the share of matches stands beside it in a comment.
-#   The top $K$ are taken by $|a|$, negative scores included, and $K$ is rounded down.
-# - *AUPRC* (`AUPRC.py`). As here, by scikit-learn. But the loader for film reviews
-#   (`dataset_loaders/movie_rationales.py`) also keeps a place for `[CLS]` in the marks, and the metric cuts the ends
-#   off the scores only: marks and scores are then one token apart.
-# - *Complexity* (`complexity.py`) is divided by the number of tokens, `[CLS]` and `[SEP]` among them.
-# - *Sparseness* (`sparseness.py`). Ranks **start at 0** in a formula that counts from 1; `[CLS]` and `[SEP]` count; and
-#   all texts are padded with zero scores to the longest, which look like unimportant words.
-#
-# Below, each of these is done again in a few lines of our own, alone and then together, on the example and on the set.
-# Two things had to be decided. The toolkit knows no query and would explain it as well; here it stays as it is in both
-# columns. And `[CLS]` and the last `[SEP]` need scores, so they are occluded like words.
-
-
-# %%
-ended = [np.r_[text.cls, part, text.sep] for text, part in zip(texts.itertuples(), own, strict=True)]
-Markdown(
-    f"In the example `[CLS]` scores {example.cls:+.3f} and `[SEP]` {example.sep:+.3f}; the highest word has "
-    f"{a.max():.3f}."
-)
-
-
-# %%
-TOGETHER = "all of it"
-released_curves = load("by_hand_released_curves", profile)
-
-
-def released_curve(metric, change, b=0):
-    """1 where the class is still yes after some per cent of the tokens went, in the order of the percents."""
-    asked = released_curves[(released_curves.metric == metric) & (released_curves.change == change)]
-    return (asked[asked.text == b].sort_values("percent").p.to_numpy() > 0.5).astype(float)
-
-
-def released_n_auc(change, b=0):
-    """N-AUC of one text; 0 where accuracy is 0 throughout, as in the released code."""
-    y = released_curve("n_auc", change, b)
-    return trapezia(y, 1 / (len(y) - 1)) / y.max() if y.any() else 0.0
-
-
-def released_autpc(change, b=0):
-    """AUTPC of one text."""
-    return trapezia(released_curve("autpc", change, b), 0.1)
-
-
-# %% [markdown]
-# The soft metrics first, for what the model reads in them is best seen.
-
-
-# %%
-released_ids = load("by_hand_released_ids", profile)
-released_answers = load("by_hand_released_soft", profile)
-
-
-def released_soft(b):
-    """Soft-NS and Soft-NC of one text as the released code computes them, mean over draws."""
-    of_text = released_answers[released_answers.text == b].sort_values("draw")
-    drops = {what: np.maximum(0, texts.p_full[b] - part.p.to_numpy()) for what, part in of_text.groupby("what")}
-    s0 = 1 - drops["blank"][0] - 1e-4
-    ns = np.clip((1 - drops["sufficiency"] - s0) / (1 - s0), 0, 1)
-    return ns.mean(), drops["comprehensiveness"].mean()
-
-
-replaced = [released_soft(b) for b in range(len(texts))]
-blank, D = (
-    released_answers.p[(released_answers.what == "blank") & (released_answers.text == 0)].item(),
-    example.hidden_units,
-)
-REPLAY_DRAWS = released_answers[released_answers.text == 0].draw.nunique()
-display(
-    tables.table(
-        pd.DataFrame(
-            {
-                "token": released_ids.token,
-                "score": released_ids.score,
-                "kept": np.where(released_ids.kept, "yes", ""),
-                "id": released_ids.id,
-                "what the model reads": released_ids.read,
-            }
-        ),
-        run,
-        "together_metrics_released_ids",
-        caption="One draw of soft sufficiency, as the released code does it: what becomes of the example's tokens",
-    )
-)
-Markdown(
-    f"The model has {D} hidden units, and of the first {D} entries of its vocabulary {example.words_below} are words: "
-    "whatever the draw keeps, the model reads none of them. With every id at 0 it still says *yes* with p = "
-    f"{blank:.3f} (features at zero embedding: {p_empty:.3f}); the query is still there."
-)
-
-
-# %%
-def largest_sizes(found, many):
-    """The features with the largest scores, whatever their sign."""
-    chosen = np.zeros(len(found), dtype=bool)
-    chosen[np.argsort(np.abs(found), kind="stable")[len(found) - many :]] = True
-    return chosen
-
-
-def overlap(found, marked):
-    """IOU of two rationales."""
-    return (found & marked).sum() / (found | marked).sum()
-
-
-def f1_of(found, marked):
-    """F1 of two rationales."""
-    return 2 * (found & marked).sum() / (found.sum() + marked.sum())
-
-
-DOWN_K = int(marked_each.mean())
-
-
-def entropy_of(found):
-    """Shannon entropy of the shares."""
-    share = np.abs(found) / np.abs(found).sum()
-    return -(share * np.log(share + 1e-8)).sum()
-
-
-def gini(found, shift=0):
-    """Gini index of the shares, with ranks that start at 1 - shift."""
-    share = np.sort(np.abs(found)) / np.abs(found).sum()
-    ranks = np.arange(1, len(share) + 1) - shift
-    # Rounded far behind what is shown, so that no zero comes out as -0.000.
-    return round(1 - 2 * (share * (len(share) - ranks + 0.5)).sum() / len(share), 12) + 0.0
-
-
-def padded(found, longest):
-    """Scores with zeros behind them."""
-    return np.r_[found, np.zeros(longest - len(found))]
-
-
-def shifted(marked):
-    """Marks with a place for [CLS] in front, cut to as many as there are words."""
-    return np.r_[False, marked][: len(marked)]
-
-
-def plain_auprc(found, marked):
-    """AUPRC by scikit-learn."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # where the shift leaves no mark, recall is taken for 1
-        precision, recall, _ = precision_recall_curve(marked, found)
-    return area(recall, precision)
-
-
-B = range(len(texts))
-longest, longest_ended = max(map(len, own)), max(map(len, ended))
-room_each = (texts.p_full - texts.p_empty).to_numpy()
-ours = {m: evaluated["occlusion"][m].to_numpy() for m in NAMES}
-CURVES = {  # what is changed alone, on the example
-    metric: [change for change in dict.fromkeys(part.change) if change != TOGETHER]
-    for metric, part in released_curves.groupby("metric")
-}
-replays = [
-    ("soft_ns", TOGETHER, [ns for ns, _ in replaced]),
-    ("soft_nc", "not divided by the room", ours["soft_nc"] * room_each),
-    ("soft_nc", TOGETHER, [nc for _, nc in replaced]),
-    *(("n_auc", change, [released_n_auc(change)]) for change in CURVES["n_auc"]),
-    ("n_auc", TOGETHER, [released_n_auc(TOGETHER, b) for b in B]),
-    *(("autpc", change, [released_autpc(change)]) for change in CURVES["autpc"]),
-    ("autpc", TOGETHER, [released_autpc(TOGETHER, b) for b in B]),
-    ("token_f1", "top K by size, negative ones too", [f1_of(largest_sizes(own[b], K), people[b]) for b in B]),
-    ("token_f1", "K rounded down", [f1_of(rationale(own[b], DOWN_K), people[b]) for b in B]),
-    ("token_f1", TOGETHER, [f1_of(largest_sizes(own[b], DOWN_K), people[b]) for b in B]),
-    ("iou_f1", "mean overlap for share of matches", [overlap(rationale(own[b], K), people[b]) for b in B]),
-    ("iou_f1", "top K by size, negative ones too", [overlap(largest_sizes(own[b], K), people[b]) >= 0.5 for b in B]),
-    ("iou_f1", "K rounded down", [overlap(rationale(own[b], DOWN_K), people[b]) >= 0.5 for b in B]),
-    ("iou_f1", TOGETHER, [overlap(largest_sizes(own[b], DOWN_K), people[b]) for b in B]),
-    ("auprc", "as released", [plain_auprc(own[b], people[b]) for b in B]),
-    ("auprc", "marks one token off (loader for film reviews)", [plain_auprc(own[b], shifted(people[b])) for b in B]),
-    ("complexity", "divided by n", [entropy_of(own[b]) / len(own[b]) for b in B]),
-    ("complexity", "[CLS] and [SEP] count", [entropy_of(ended[b]) for b in B]),
-    ("complexity", TOGETHER, [entropy_of(ended[b]) / len(ended[b]) for b in B]),
-    ("sparseness", "ranks from 0", [gini(own[b], shift=1) for b in B]),
-    ("sparseness", "[CLS] and [SEP] count", [gini(ended[b]) for b in B]),
-    ("sparseness", "padded to the longest", [gini(padded(own[b], longest)) for b in B]),
-    ("sparseness", TOGETHER, [gini(padded(ended[b], longest_ended), shift=1) for b in B]),
-]
-rows = []
-for metric, what, values in replays:
-    theirs = np.asarray(values, dtype=float)
-    line = {"metric": NAMES[metric], "done otherwise": f"**{what}**" if what == TOGETHER else what}
-    line |= {"example, here": ours[metric][0], "example, so": theirs[0]}
-    if len(theirs) > 1:
-        means = {"set, here": resampling.mean_interval(ours[metric][1:]).estimate}
-        means |= {"set, so": resampling.mean_interval(theirs[1:]).estimate}
-        change = resampling.mean_interval(theirs[1:] - ours[metric][1:])
-        # Rounded behind what is shown, so that no zero comes out as -0.000.
-        line |= means | {end: round(value, 6) + 0.0 for end, value in change.ends.items()} | {"n": float(change.n)}
-    rows.append(line)
-released = pd.DataFrame(rows).rename(columns={"estimate": "change"})
-tables.table(
-    released,
-    run,
-    "together_metrics_released",
-    caption="The nine metrics of occlusion, here and with what the released code does otherwise: the example, and "
-    f"the mean over the {EXCERPTS} excerpts with the 95 % interval of the change. Single steps of the curves on the "
-    f"example only (–); released soft metrics as means over {DRAWS} draws, {REPLAY_DRAWS} for the example",
-)
-
-# %%
-same = next(values for metric, _, values in replays if metric == "auprc")
-last = released[released["done otherwise"] == f"**{TOGETHER}**"].set_index("metric")
-told = {
-    verb: ", ".join(f"{name} {row_.change:+.3f} [{row_.low:+.3f}, {row_.high:+.3f}]" for name, row_ in part.iterrows())
-    for verb, part in (("up", last[last.low > 0]), ("down", last[last.high < 0]))
-}
-open_ = ", ".join(last[(last.low <= 0) & (last.high >= 0)].index)
-Markdown(
-    "With everything together the mean over the set goes up, by an interval without zero, for "
-    f"{told['up'] or 'none'}; it goes down for {told['down'] or 'none'}. For {open_ or 'none'} the set is too small "
-    f"to tell. AUPRC as released equals ours to {np.abs(np.array(same) - ours['auprc']).max():.0e}. With the ends "
-    f"twice and *nothing* masked, the model says *yes* to {int(sum(released_curve('autpc', TOGETHER, b)[0] for b in B[1:]))} of "
-    f"{EXCERPTS} excerpts, all of which it answers with *yes* as they are."
-)
-
-# %% [markdown]
-# **Sparseness, off by one.** With ranks from 0 each share is weighed by $n - k + \frac32$ in place of
-# $n - k + \frac12$. Each term grows by $f_{(k)} / n$, their sum by $1/n$, and the value falls by $2/n$, whatever the
-# scores:
-#
-# $$1 - 2 \sum_{k=1}^{n} f_{(k)}\, \frac{n - k + \frac32}{n}
-# = \text{sparseness} - \frac{2}{n}.$$ (eq-together-off-by-one)
-#
-# Equal scores get $-2/n$, and one word that has all gets $1 - 3/n$. A uniform explanation at $-.2$ is thus one of ten
-# tokens.
-
-# %%
-sizes_shown = (2, 5, 10, 20, 100)
-tables.table(
-    pd.DataFrame(
-        [
-            {"n": m, "equal scores": gini(np.ones(m)), "equal, ranks from 0": gini(np.ones(m), shift=1), "-2/n": -2 / m}
-            | {
-                "one has all": gini(np.eye(m)[0]),
-                "one has all, ranks from 0": gini(np.eye(m)[0], shift=1),
-                "1-3/n": 1 - 3 / m,
-            }
-            for m in sizes_shown
-        ]
-    ),
-    run,
-    "together_metrics_off_by_one",
-    caption="Sparseness at its ends, by the formula and with ranks from 0",
-)
-
-# %% [markdown]
-# **What was not replayed.** The toolkit itself was not run: its explainers use other settings than ours, and its soft
-# metrics draw without a seed. Where scores are equal, its order of tokens depends on the sorting routine. Words of more
-# than one wordpiece can be cut differently when a string with `[MASK]` in it is tokenised again; our rows keep their
-# pieces. In a string of its own the query would also lose its token type. None of these is in the table.
-#
-# ## Exercises
-#
-# Three exercises on these metrics, with solutions, open {doc}`the collection of this part <../together/exercises>`.
-
-# %%
-run.note(n=EXCERPTS, draws=DRAWS)
-run.provenance(n=EXCERPTS, note="one example picked by hand and the set; sizes are the same in every profile")
-
-# %%
-run.finish()
+page.finish()

@@ -1,0 +1,329 @@
+"""The metrics of EvalxNLP as sums over NumPy arrays: by the formulas of the cited works, and as the released code has
+them (read at commit `a372815` of the toolkit's repository, file by file).
+
+`faithlib.metrics` has the same formulas for batches; these are for one text, so that a page can show every step and
+has something to hold the library against. Shape letters: n words of a text, K steps of a curve, B texts.
+"""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from faithbook.results.estimates import Cells, Quantity
+from faithbook.results.labels import label
+from faithlib.errors import InputError
+
+Array = NDArray[np.float64]
+Marks = NDArray[np.bool_]
+
+TOGETHER = "all of it"
+"""Everything that the released code does otherwise, at once."""
+
+
+# ------------------------------------------------------------------------------------------------------- soft metrics
+def importance(scores: ArrayLike) -> Array:
+    """Scores [n] scaled to between 0 and 1 by min-max. Raises InputError where all are the same."""
+    a = np.asarray(scores, dtype=float)
+    if not np.ptp(a) > 0:
+        raise InputError("all scores are the same: min-max has nothing to scale")
+    return (a - a.min()) / np.ptp(a)
+
+
+def soft(p_full: float, p_empty: float, p_kept: ArrayLike, p_removed: ArrayLike) -> tuple[Array, Array]:
+    """Soft-NS and Soft-NC of every draw: (S(X') - S(0)) / (1 - S(0)) and C(X') / (1 - S(0)), both better when higher;
+    NaN without room.
+
+    >>> [float(x[0]) for x in soft(0.9, 0.4, [0.65], [0.4])]
+    [0.5, 1.0]
+    """
+    room = max(0.0, p_full - p_empty)
+    if not room:
+        return (np.full(np.shape(p_kept), np.nan), np.full(np.shape(p_removed), np.nan))
+    kept, removed = (np.maximum(0, p_full - np.asarray(p, dtype=float)) for p in (p_kept, p_removed))
+    return (room - kept) / room, removed / room
+
+
+# ---------------------------------------------------------------------------------------------------- accuracy curves
+def words_gone(share: float, n: int) -> int:
+    """How many of n words a share is, rounded up; the product is rounded before, for .1 * 30 is a bit above 3."""
+    return int(np.ceil(round(share * n, 9)))
+
+
+def trapezia(y: ArrayLike, width: float) -> float:
+    """Area under values at equal distances."""
+    values = np.asarray(y, dtype=float)
+    return float(((values[1:] + values[:-1]) / 2 * width).sum())
+
+
+def n_auc(y: ArrayLike) -> float:
+    """Area under a curve over its whole width, in units of the largest that there could be; lower is better, NaN where
+    the curve is zero throughout.
+
+    >>> n_auc([1, 0, 0, 0, 0])
+    0.125
+    """
+    values = np.asarray(y, dtype=float)
+    return trapezia(values, 1 / (len(values) - 1)) / float(values.max()) if values.any() else float("nan")
+
+
+# ------------------------------------------------------------------------------------------------------- plausibility
+def rationale(scores: Array, many: int) -> Marks:
+    """Which words [n] have the top scores, as far as these are positive; the first of equals first."""
+    best = np.argsort(-scores, kind="stable")[:many]
+    chosen = np.zeros(len(scores), dtype=bool)
+    chosen[best] = scores[best] > 0
+    return chosen
+
+
+def largest_sizes(scores: Array, many: int) -> Marks:
+    """Which words have the largest scores whatever their sign, as the released code takes them."""
+    chosen = np.zeros(len(scores), dtype=bool)
+    chosen[np.argsort(np.abs(scores), kind="stable")[len(scores) - many :]] = True
+    return chosen
+
+
+def overlap(found: Marks, marked: Marks) -> float:
+    """Intersection over union of two rationales, in [0, 1]."""
+    return float((found & marked).sum() / (found | marked).sum())
+
+
+def f1(found: Marks, marked: Marks) -> float:
+    """F1 of two rationales, in [0, 1]."""
+    return float(2 * (found & marked).sum() / (found.sum() + marked.sum()))
+
+
+def spans(chosen: Marks) -> list[set[int]]:
+    """Runs of chosen words, as sets of places.
+
+    >>> spans(np.array([True, True, False, True]))
+    [{0, 1}, {3}]
+    """
+    edges = np.flatnonzero(np.diff(np.r_[0, chosen.astype(int), 0]))
+    return [set(range(start, end)) for start, end in edges.reshape(-1, 2).tolist()]
+
+
+def span_f1(found: Marks, marked: Marks) -> float:
+    """ERASER's IOU-F1 of one text: a span hits where its IOU with a marked span is at least one half."""
+    ours, theirs = spans(found), spans(marked)
+    hits = sum(max((len(p & g) / len(p | g) for g in theirs), default=0) >= 0.5 for p in ours)
+    return 2 * hits / (len(ours) + len(theirs))
+
+
+def auprc(scores: Array, marked: Marks) -> float:
+    """Area under precision and recall by trapezia, as scikit-learn has it; equal scores come in together."""
+    from sklearn.metrics import auc, precision_recall_curve
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # where a shift leaves no mark, recall is taken for 1
+        precision, recall, _ = precision_recall_curve(marked, scores)
+    return float(auc(recall, precision))
+
+
+def shifted(marked: Marks) -> Marks:
+    """Marks with a place for [CLS] in front, cut to as many as there are words: the released loader of film reviews."""
+    return np.r_[False, marked][: len(marked)]
+
+
+# --------------------------------------------------------------------------------------------------------- complexity
+def shares_of(scores: ArrayLike) -> Array:
+    """The sizes of scores as shares of their sum, in ascending order."""
+    sizes = np.sort(np.abs(np.asarray(scores, dtype=float)))
+    return sizes / sizes.sum()
+
+
+def complexity(scores: ArrayLike) -> float:
+    """Entropy of the shares, from 0 to ln n; lower is simpler."""
+    f = shares_of(scores)
+    return float(-(f * np.log(np.where(f > 0, f, 1))).sum())
+
+
+def sparseness(scores: ArrayLike, *, first: int = 1) -> float:
+    """Gini index of the shares, from 0 to (n - 1) / n, higher is sparser; `first`: the rank of the smallest, 0 in the
+    released code, which lowers every value by 2 / n.
+
+    >>> sparseness([1, 1]), sparseness([1, 1], first=0)
+    (0.0, -1.0)
+    """
+    f = shares_of(scores)
+    ranks = np.arange(len(f)) + first
+    # Rounded far behind what is shown, so that no zero comes out as -0.000.
+    return round(float(1 - 2 * (f * (len(f) - ranks + 0.5)).sum() / len(f)), 12) + 0.0
+
+
+# ------------------------------------------------------------------------------------------------- the released code
+@dataclass(frozen=True)
+class Text:
+    """One text: scores [n] and marks [n] of its words, the scores of [CLS] and [SEP], its room p(X) - p(0)."""
+
+    scores: Array
+    marks: Marks
+    ends: tuple[float, float]
+    room: float
+
+    @property
+    def ended(self) -> Array:
+        """Scores with those of [CLS] and [SEP] around them."""
+        return np.r_[self.ends[0], self.scores, self.ends[1]]
+
+
+def released_soft(p_full: float, answers: pd.DataFrame) -> tuple[float, float]:
+    """Soft-NS and Soft-NC of one text as released, mean over draws.
+
+    `answers`: columns what ("blank", "sufficiency", "comprehensiveness"), draw, p. Sufficiency is cut to [0, 1], with
+    1/10,000 taken off its baseline; comprehensiveness is not divided by the room.
+    """
+    drops = {what: np.maximum(0, p_full - part.p.to_numpy()) for what, part in answers.groupby("what")}
+    s0 = 1 - drops["blank"][0] - 1e-4
+    ns = np.clip((1 - drops["sufficiency"] - s0) / (1 - s0), 0, 1)
+    return float(ns.mean()), float(drops["comprehensiveness"].mean())
+
+
+def released_curves(answers: pd.DataFrame) -> pd.DataFrame:
+    """N-AUC and AUTPC of every text and change, from p after some per cent of the tokens: metric, change, text, value.
+
+    As in the released code an N-AUC whose accuracy is zero throughout is 0.
+    """
+    rows = []
+    for (metric, change, text), part in answers.groupby(["metric", "change", "text"], sort=False):
+        y = (part.sort_values("percent").p.to_numpy() > 0.5).astype(float)
+        value = (n_auc(y) if y.any() else 0.0) if metric == "n_auc" else trapezia(y, 1 / (len(y) - 1))
+        rows.append({"metric": metric, "change": change, "text": text, "value": value})
+    return pd.DataFrame(rows)
+
+
+def released_scores(texts: Sequence[Text], ours: Mapping[str, ArrayLike]) -> pd.DataFrame:
+    """The metrics that can be worked out from scores and marks, done as released, one thing alone and all together.
+
+    `ours`: by metric, our values [B], for what only rescales them. Columns metric, change, text, value.
+    """
+    marked = np.mean([text.marks.sum() for text in texts])
+    k, down = max(1, round(marked)), int(marked)
+    longest = max(len(text.scores) for text in texts)
+    done = {
+        ("token_f1", "top K by size, negative ones too"): lambda t: f1(largest_sizes(t.scores, k), t.marks),
+        ("token_f1", "K rounded down"): lambda t: f1(rationale(t.scores, down), t.marks),
+        ("token_f1", TOGETHER): lambda t: f1(largest_sizes(t.scores, down), t.marks),
+        ("iou_f1", "mean overlap for share of matches"): lambda t: overlap(rationale(t.scores, k), t.marks),
+        ("iou_f1", "top K by size, negative ones too"): lambda t: overlap(largest_sizes(t.scores, k), t.marks) >= 0.5,
+        ("iou_f1", "K rounded down"): lambda t: overlap(rationale(t.scores, down), t.marks) >= 0.5,
+        ("iou_f1", TOGETHER): lambda t: overlap(largest_sizes(t.scores, down), t.marks),
+        ("auprc", "as released"): lambda t: auprc(t.scores, t.marks),
+        ("auprc", "marks one token off (loader for film reviews)"): lambda t: auprc(t.scores, shifted(t.marks)),
+        ("complexity", "divided by n"): lambda t: complexity(t.scores) / len(t.scores),
+        ("complexity", "[CLS] and [SEP] count"): lambda t: complexity(t.ended),
+        ("complexity", TOGETHER): lambda t: complexity(t.ended) / len(t.ended),
+        ("sparseness", "ranks from 0"): lambda t: sparseness(t.scores, first=0),
+        ("sparseness", "[CLS] and [SEP] count"): lambda t: sparseness(t.ended),
+        ("sparseness", "padded to the longest"): lambda t: sparseness(_padded(t.scores, longest)),
+        ("sparseness", TOGETHER): lambda t: sparseness(_padded(t.ended, longest + 2), first=0),
+    }
+    rows = [
+        {"metric": metric, "change": change, "text": number, "value": float(of(text))}
+        for (metric, change), of in done.items()
+        for number, text in enumerate(texts)
+    ]
+    undivided = np.asarray(ours["soft_nc"], dtype=float) * [text.room for text in texts]
+    rows += [
+        {"metric": "soft_nc", "change": "not divided by the room", "text": number, "value": value}
+        for number, value in enumerate(undivided)
+    ]
+    return pd.DataFrame(rows)
+
+
+def _padded(scores: Array, longest: int) -> Array:
+    return np.r_[scores, np.zeros(longest - len(scores))]
+
+
+# ------------------------------------------------------------------------------------------------ what the pages show
+def read_texts(texts: pd.DataFrame, tokens: pd.DataFrame) -> list[Text]:
+    """The tables `by_hand_texts` and `by_hand_tokens` as one text each, in the order of their numbers."""
+    parts = [part for _, part in tokens.groupby("text")]
+    ends = zip(texts["cls"].tolist(), texts["sep"].tolist(), strict=True)
+    rooms = (texts["p_full"] - texts["p_empty"]).tolist()
+    return [
+        Text(part["occlusion"].to_numpy(float), part["marked"].to_numpy(bool), both, room)
+        for part, both, room in zip(parts, ends, rooms, strict=True)
+    ]
+
+
+def curve_points(curves: Cells, shares: Mapping[str, Sequence[float]], methods: Sequence[str]) -> pd.DataFrame:
+    """Mean accuracy at every share, with intervals: cells over curve, method, share as a frame of points."""
+    rows = []
+    for metric, method in itertools.product(shares, methods):
+        for share in shares[metric]:
+            found = curves.mean(curve=metric, method=method, share=share)
+            rows.append({"metric": metric, "method": method, "share": share, **_ends(found), "n": found.n})
+    return pd.DataFrame(rows)
+
+
+def two_of_one_name(texts: Sequence[Text], k: int) -> tuple[Quantity, Quantity]:
+    """ERASER's IOU-F1 over spans, and the share of texts whose IOU is at least one half, for top-k rationales."""
+    rows = []
+    for number, text in enumerate(texts):
+        found = rationale(text.scores, k)
+        rows.append({"text": number, "which": "spans", "value": span_f1(found, text.marks)})
+        rows.append({"text": number, "which": "texts", "value": float(overlap(found, text.marks) >= 0.5)})
+    cells = Cells.of(pd.DataFrame(rows), over=["which"], unit="text", bounds=(0, 1))
+    return cells.mean(which="spans"), cells.mean(which="texts")
+
+
+def as_released(
+    texts: Sequence[Text], p_full: Sequence[float], ours: pd.DataFrame, soft: pd.DataFrame, curves: pd.DataFrame
+) -> pd.DataFrame:
+    """Every metric as the released code computes it beside ours: metric, change, text, value, here, moved.
+
+    `ours`: our values, a row a text and a column a metric; `soft`, `curves`: the model's answers to what the released
+    code asks (`released_soft` of a text, `released_curves`).
+    """
+    replaced = [released_soft(p, part) for p, (_, part) in zip(p_full, soft.groupby("text"), strict=True)]
+    drawn = [
+        {"metric": metric, "change": TOGETHER, "text": number, "value": value}
+        for number, pair in enumerate(replaced)
+        for metric, value in zip(("soft_ns", "soft_nc"), pair, strict=True)
+    ]
+    scored = released_scores(texts, {"soft_nc": ours["soft_nc"].to_numpy()})
+    found = pd.concat([scored, pd.DataFrame(drawn), released_curves(curves)], ignore_index=True)
+    asked = zip(found["text"].tolist(), found["metric"].tolist(), strict=True)
+    here = [float(ours[metric].to_dict()[text]) for text, metric in asked]
+    return found.assign(here=here, moved=found["value"] - here)
+
+
+def released_table(so: pd.DataFrame, metrics: Sequence[str]) -> tuple[pd.DataFrame, dict[str, str]]:
+    """`as_released` as a table, a row a metric and change: the example (text 0), and the mean over the other texts with
+    the interval of the change; and which metrics move up, down, or cannot be told, in words."""
+    cells = Cells.of(so[so.text > 0], over=["metric", "change"], unit="text", value="moved")
+    rows, told = [], dict[str, list[str]](up=[], down=[], open=[])
+    for metric in metrics:
+        for change, part in so[so.metric == metric].groupby("change", sort=False):
+            mine = part.set_index("text")
+            row: dict[str, Any] = {
+                "metric": metric,
+                "done otherwise": f"**{TOGETHER}**" if change == TOGETHER else str(change),
+            }
+            row |= {"example, here": mine.here[0], "example, so": mine["value"][0]}
+            if len(mine) > 1:
+                moved = cells.mean(metric=metric, change=change)
+                # Rounded behind what is shown, so that no zero comes out as -0.000.
+                ends = {end: round(value, 6) + 0.0 for end, value in _ends(moved).items()}
+                row |= {"set, here": mine.here[1:].mean(), "set, so": mine["value"][1:].mean()}
+                row |= {"change": ends["estimate"], "low": ends["low"], "high": ends["high"], "n": float(moved.n)}
+                if change == TOGETHER:
+                    word = "up" if ends["low"] > 0 else "down" if ends["high"] < 0 else "open"
+                    told[word].append(
+                        f"{label(metric)} {ends['estimate']:+.3f} [{ends['low']:+.3f}, {ends['high']:+.3f}]"
+                    )
+            rows.append(row)
+    return pd.DataFrame(rows), {word: ", ".join(names) or "none" for word, names in told.items()}
+
+
+def _ends(quantity: Quantity) -> dict[str, float]:
+    ends = quantity.interval()
+    return {"estimate": ends.estimate, "low": ends.low, "high": ends.high}
