@@ -41,13 +41,13 @@ UNKNOWN = "unknown"
 
 # ---------------------------------------------------------------------------------------------------------- published
 def printed(name: str) -> pd.DataFrame:
-    """A published table with `value` and `spread` as numbers and half of the last printed digit of `value` as
-    `tolerance`."""
+    """A published table with `value` and `spread` as numbers, `value` as `text` too, and half of its last printed digit
+    as `tolerance`."""
     ask(f"data/published/{name}.csv")
     table = pd.read_csv(root() / "data" / "published" / f"{name}.csv", dtype=str, keep_default_na=False)
     digits = table.value.str.partition(".")[2].str.len()
     numbers = {column: pd.to_numeric(table[column], errors="coerce") for column in ("value", "spread")}
-    return table.assign(**numbers, n=table.n.astype(int), tolerance=0.5 * 10.0**-digits + EXACT)
+    return table.assign(**numbers, text=table.value, n=table.n.astype(int), tolerance=0.5 * 10.0**-digits + EXACT)
 
 
 def compared(table: pd.DataFrame, **computed: pd.DataFrame) -> pd.DataFrame:

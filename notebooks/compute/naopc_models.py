@@ -129,6 +129,9 @@ run.save_units(as_units(searched, metrics=ENDS, keys=["length", "width"], **own)
 # %% [markdown]
 # ## Attributions, AOPC, NAOPC
 #
+# Of the paper's ten methods DecompX is left out: it needs a forward pass written anew for every architecture (the authors
+# ship their own BERT and RoBERTa for it), and ours are other models.
+#
 # Signed sums over the embedding, so that a word may speak against the class. A beam's bounds are widened by the orders
 # that the methods themselves have shown to be possible; how many values lay outside before is kept.
 #

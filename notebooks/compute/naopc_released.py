@@ -82,6 +82,8 @@ run.save(bounds.rename(columns={"p": "p_full"}), "naopc_released_exact")
 own = {"seed": 0, "name": "id"}
 by_text = as_units(scores, metrics=["aopc", "naopc"], keys=["dataset", "model", "kind"], **own)
 run.save_units(by_text)
+ends = as_units(bounds, metrics=["lower", "upper"], keys=["dataset", "model"], **own)
+run.save_units(ends, "exact")
 run.save_units(
     as_units(searched.assign(method=searched.search), metrics=ENDS, keys=["dataset", "model", "width"], **own), "beams"
 )

@@ -25,7 +25,7 @@ from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.load import load_model
 from faithbook.sources.datasets import load_dataset
-from faithlib.bounds import beam_bounds, exact_bounds
+from faithlib.bounds import adaptive_bounds, beam_bounds, exact_bounds
 from faithlib.inputs import TextInputs
 from faithlib.perturb import Perturber, costs
 
@@ -45,7 +45,15 @@ searches = [
         {"variant": "merged", "width": width, "candidates": candidates, "tolerance": 0.005}
         for width, candidates in ((1, 2), (1, 4), (1, 8), (3, 4), (3, 8), (3, 16), (5, 16))
     ),
+    {"variant": "adaptive", "candidates": 8, "tolerance": 0.005},
 ]
+
+
+def searched_by(score, *, variant, **options):
+    """One search: a beam as the paper's code has it or merged, or one whose width doubles until its bounds stay."""
+    return (
+        adaptive_bounds(score, **options) if variant == "adaptive" else beam_bounds(score, variant=variant, **options)
+    )
 
 
 def rows_of(found, inputs, **columns):
@@ -65,7 +73,7 @@ for words, n in settings["lengths"][classifier].items():
     about = {"classifier": classifier, "words": words}
     for search in searches:
         before, started = score.stats.seconds_all, time.perf_counter()
-        found = beam_bounds(score, **search)
+        found = searched_by(score, **search)
         bookkeeping = time.perf_counter() - started - (score.stats.seconds_all - before)
         frames.append(rows_of(found, inputs, **about, **search, bookkeeping_seconds=bookkeeping / len(inputs)))
     if int(inputs.n_features.max()) <= settings["exact_up_to"]:

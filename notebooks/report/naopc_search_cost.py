@@ -42,10 +42,10 @@ best = found.groupby(TEXT).agg(best_upper=("upper", "max"), best_lower=("lower",
 found = found.join(best, on=TEXT)
 found["error"] = ((found.best_upper - found.upper) + (found.lower - found.best_lower)) / 2
 found["unsure"] = ((found.certified_upper - found.upper) + (found.lower - found.certified_lower)) / 2
-found["kind"] = np.where(found.candidates.notna(), "pruned", found.variant)
+found["kind"] = np.where((found.variant == "merged") & found.candidates.notna(), "pruned", found.variant)
 found["search"] = [
     row.kind
-    if row.kind == "exact"
+    if row.kind in ("exact", "adaptive")
     else f"{row.kind}, width {row.width:.0f}" + (f", {row.candidates:.0f} words" if row.kind == "pruned" else "")
     for row in found.itertuples()
 ]
@@ -89,7 +89,7 @@ lines = -(-len(pairs) // columns)
 fig, axes = plt.subplots(lines, columns, figsize=(4 * columns, 2.8 * lines), squeeze=False)
 for ax, (classifier, words) in zip(axes.flat, pairs, strict=False):
     here = table[(table.classifier == classifier) & (table.words == words)]
-    for kind, colour, marker in zip(("released", "merged", "pruned"), PALETTE, "osD", strict=False):
+    for kind, colour, marker in zip(("released", "merged", "pruned", "adaptive"), PALETTE, "osD^", strict=False):
         line = here[here.kind == kind].sort_values("rows")
         error_bars = [line.estimate - line.low, line.high - line.estimate]
         ax.errorbar(line.rows, line.estimate, yerr=error_bars, fmt=marker, ls="-", ms=5, lw=1, color=colour, label=kind)
@@ -111,7 +111,7 @@ figures.save(
     run,
     "naopc_tradeoff",
     alt="Error of the bounds against the number of rows on a log scale, one panel a classifier and length, one line a "
-    "kind of search (released, merged, pruned); the dotted line marks an error of .005",
+    "kind of search (released, merged, pruned, adaptive); the dotted line marks an error of .005",
     caption=f"What a row buys ({n_texts} texts in all; bars: 95 % bootstrap interval over texts; dotted: an error of .005)",
 )
 
@@ -122,7 +122,7 @@ figures.save(
 # five times fewer rows.
 
 # %%
-long = table[(table.words >= 80) & (table.kind == "pruned")]
+long = table[(table.words >= 80) & table.kind.isin(["pruned", "adaptive"])]
 rows = []
 for (classifier, words), group in long.groupby(["classifier", "words"]):
     theirs = found[(found.classifier == classifier) & (found.words == words) & (found.search == "released, width 5")]

@@ -1,0 +1,83 @@
+"""What the claims of Edin et al. are judged by, as one value a text, model and method: what `Page.measure` averages.
+
+| metric | value |
+| --- | --- |
+| aopc_*, naopc_* | score of a method's order with our limits, by kind (comprehensiveness, sufficiency) |
+| lower, upper | our exact limits |
+| off_lower, off_upper | 1 where the released beam of width 5 ended more than .02 from them |
+| outside | share of a text's released NAOPC, short and long, that lie outside [0, 1] |
+
+Nothing here needs torch.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from faithbook.papers import edin_tables
+from faithbook.papers.edin_pack import MODELS
+
+OFF = 0.02
+MODELS_RANKED = len(MODELS)
+COLUMNS = ["dataset", "model", "method", "metric", "id", "cluster", "value"]
+
+
+def claim_values(units: pd.DataFrame) -> pd.DataFrame:
+    """The table above, for the models of the values that `naopc_released` keeps (its parts "" and "exact")."""
+    scored = units[units["metric"].isin(["aopc", "naopc"])]
+    scored = scored.assign(metric=scored["metric"] + "_" + scored["kind"])
+    ends = units[units["metric"].isin(["lower", "upper"])]
+    parts = [scored[COLUMNS], ends[COLUMNS], beam_off(ends, edin_tables.released_limits())]
+    found = pd.concat(parts, ignore_index=True)
+    # Ids count from 0 in every data set.
+    return found.assign(cluster=found["dataset"].astype(str) + " " + found["id"].astype(str))
+
+
+def outside_values(units: pd.DataFrame) -> pd.DataFrame:
+    """`outside` for the models of the values that `naopc_released` keeps: apart, for it is of long texts too."""
+    limits = edin_tables.released_limits()
+    return outside(limits[limits.model.isin(units.model.unique())])
+
+
+def beam_off(ends: pd.DataFrame, limits: pd.DataFrame) -> pd.DataFrame:
+    """For every exact limit of ours whether the released beam of width 5 is off by more than .02."""
+    beam = limits[(limits.search == "beam") & (limits.length == "short")]
+    beam = beam.melt(["dataset", "model", "id"], ["lower", "upper"], "metric", "found").astype({"id": str})
+    both = ends.merge(beam, on=["dataset", "model", "id", "metric"], validate="one_to_one")
+    off = ((both.value - both.found).abs() > OFF).astype(float)
+    return both.assign(value=off, metric="off_" + both["metric"])[COLUMNS]
+
+
+def outside(limits: pd.DataFrame) -> pd.DataFrame:
+    """Of every text and model the share of released NAOPC outside [0, 1]; long texts have ids of their own."""
+    by = edin_tables.scored_by(limits)
+    cells = edin_tables.released_cells().rename(columns={"aopc": "value"})
+    cells = cells[cells.model.isin(by.model.unique())].reset_index(drop=True)
+    naopc = edin_tables.normalised(cells, by, aopc="value")
+    beyond = ((naopc < -1e-6) | (naopc > 1 + 1e-6)).astype(float)
+    found = cells.assign(value=beyond).groupby(["dataset", "length", "model", "id"], as_index=False).value.mean()
+    name = found.id.astype(str).where(found.length == "short", "long-" + found.id.astype(str))
+    return found.assign(id=name, cluster=found.dataset + " " + name, method="none", metric="outside")[COLUMNS]
+
+
+def published_values() -> pd.DataFrame:
+    """The published means of those metrics that have one: dataset, model, method, metric, value (short texts)."""
+    scores = edin_tables.printed("naopc_released_scores")
+    scores = scores[(scores.length == "short") & scores.metric.str.match("n?aopc_")]
+    ends = edin_tables.printed("naopc_released_bounds")
+    ends = ends[(ends.search == "exact") & (ends.subset == "all") & ends.statistic.str.contains("_bound_mean")]
+    ends = ends.assign(metric=ends.statistic.str.removesuffix("_bound_mean"), method="none")
+    columns = ["dataset", "model", "method", "metric", "value"]
+    return pd.concat([scores[columns], ends[columns]], ignore_index=True)
+
+
+def unlike(values: np.ndarray) -> np.ndarray:
+    """One less the correlation over models of mean AOPC and mean NAOPC, mean over methods: [..., 2 * M * K] -> [...].
+
+    `values`: the means of AOPC of K models for each of M methods, one method after the other, then those of NAOPC.
+    """
+    plain, scaled = np.split(values.reshape((*values.shape[:-1], -1, MODELS_RANKED)), 2, axis=-2)
+    plain, scaled = (x - x.mean(axis=-1, keepdims=True) for x in (plain, scaled))
+    norm = np.sqrt((plain**2).sum(axis=-1) * (scaled**2).sum(axis=-1))
+    return np.asarray(1 - ((plain * scaled).sum(axis=-1) / norm).mean(axis=-1))

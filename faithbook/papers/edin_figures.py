@@ -1,0 +1,164 @@
+"""Edin et al.'s figures, drawn from the released values and ours; each comes with its words for those who do not see
+it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+from faithbook.papers.edin_pack import LONG, MODELS, SHORT
+from faithbook.results import figures
+from faithbook.results.figures import OURS, PALETTE, PUBLISHED
+from faithbook.results.labels import label
+from faithbook.results.paired import Paired
+
+SETS = {"sst2": "SST-2", "yelp": "Yelp", "imdb": "IMDB"}
+NAMES = {m: f"{'BERT' if m.startswith('bert') else 'RoBERTa'}, {SETS[m.split('_')[1]]}" for m in MODELS}
+SEARCHES = {"released": "s", "merged": "o", "pruned": "D", "adaptive": "^"}
+Drawn = tuple[Any, str]
+"""A figure and its alternative text."""
+
+
+def short_name(method: str) -> str:
+    """A method's name without what stands in brackets.
+
+    >>> short_name("integrated_gradients"), short_name("input_x_gradient"), short_name("kernel_shap")
+    ('IG', 'x∇x', 'kernel shap')
+    """
+    return label(method).split(" (")[0].replace("_", " ")
+
+
+def lengths(words: pd.DataFrame) -> Drawn:
+    """Histograms of the words of long texts (dataset, words)."""
+    fig, axes = plt.subplots(1, 3, figsize=(9, 2.8))
+    told = []
+    for ax, dataset in zip(axes, LONG, strict=True):
+        part = words[words.dataset == dataset].words
+        ax.hist(part, bins=50, color=OURS)
+        ax.axvline(part.mean(), color="black", ls="--", lw=1.2)
+        ax.set_title(f"{SETS[dataset]} (n = {len(part)})")
+        ax.set_xlabel("words")
+        told.append(f"{SETS[dataset]} {part.min()} to {part.max()}, mean {part.mean():.1f}")
+    axes[0].set_ylabel("texts")
+    return fig, f"Three histograms of the number of words of the long texts. {'; '.join(told)}."
+
+
+def limits(both: pd.DataFrame) -> Drawn:
+    """Histograms of exact limits (dataset, model, lower, upper, lower_released, upper_released)."""
+    fig, axes = plt.subplots(len(SHORT), 2, figsize=(8.5, 6), sharex=True, squeeze=False)
+    edges = np.linspace(-1, 1, 41)
+    for line, dataset in zip(axes, SHORT, strict=True):
+        for ax, bound in zip(line, ("upper", "lower"), strict=True):
+            for model, colour in zip(MODELS, PALETTE, strict=False):
+                part = both[(both.dataset == dataset) & (both.model == model)]
+                ax.hist(part[bound], edges, histtype="step", color=colour, lw=1.6, label=NAMES[model])
+                ax.hist(part[f"{bound}_released"], edges, histtype="step", color=colour, lw=1, ls=":")
+            ax.set_title(f"{SETS[dataset]}, {bound} bound")
+    for ax in axes[-1]:
+        ax.set_xlabel("AOPC")
+    for ax in axes[:, 0]:
+        ax.set_ylabel("texts")
+    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize="small")
+    means = both.groupby("model")[["lower", "upper"]].mean()
+    told = "; ".join(f"{NAMES[m]} {means.lower[m]:.2f} to {means.upper[m]:.2f}" for m in MODELS if m in means.index)
+    return fig, f"Histograms of exact upper and lower bounds on short texts. Mean lower to mean upper bound: {told}."
+
+
+def methods(panels: Mapping[str, Mapping[str, Paired]]) -> Drawn:
+    """Means by method, ours beside the published: one panel a kind of score."""
+    fig, axes = plt.subplots(1, len(panels), figsize=(8.5, 4), sharey=True)
+    told = []
+    order = list(next(iter(panels.values())))
+    for ax, (kind, pairs) in zip(axes, panels.items(), strict=True):
+        ends = pd.DataFrame([vars(pairs[method].ours.interval()) for method in order])
+        places = np.arange(len(order))
+        figures.dots(ax, ends, places, label="ours, 95 % interval")
+        theirs = [pairs[method].published for method in order]
+        ax.plot(theirs, places, "D", mfc="none", mec=PUBLISHED, mew=1.8, label="published")
+        ax.set_yticks(places, [short_name(method) for method in order])
+        ax.set_title(kind)
+        ax.set_xlabel("mean NAOPC, short texts")
+        means = dict(zip(order, ends.estimate, strict=True))
+        least, most = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
+        told.append(f"{kind}: lowest {least} {means[least]:.2f}, highest {most} {means[most]:.2f}")
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=2, fontsize="small")
+    return fig, f"Dot plots of mean NAOPC of {len(order)} methods, published beside ours. {'; '.join(told)}."
+
+
+def search_costs(cost: pd.DataFrame) -> Drawn:
+    """Mean error of both bounds against rows (search, width, rows, upper_error, lower_error); width 0: its own."""
+    fig, axes = plt.subplots(1, 2, figsize=(8.5, 3.6), sharex=True)
+    for ax, bound in zip(axes, ("upper", "lower"), strict=True):
+        for (search, marker), colour in zip(SEARCHES.items(), PALETTE, strict=False):
+            part = cost[cost.search == search].sort_values("rows")
+            ax.plot(part.rows, part[f"{bound}_error"], color=colour, marker=marker, label=search)
+            for width, rows, error in part[part.width > 0][["width", "rows", f"{bound}_error"]].itertuples(index=False):
+                ax.annotate(f"{width:.0f}", (rows, error), (3, 4), textcoords="offset points", fontsize="xx-small")
+        ax.set_title(f"{bound} bound")
+        ax.set_xlabel("answers asked for, mean")
+        ax.set_ylim(bottom=0)
+    axes[0].set_ylabel("mean error")
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=4, fontsize="small")
+    told = "; ".join(
+        f"{row['search']} {row['width'] or 'its own'}: {row['rows']:.0f} answers, errors {row['upper_error']:.4f} and "
+        f"{row['lower_error']:.4f}"
+        for row in cost.to_dict("records")
+    )
+    return fig, f"Mean error of upper and lower bound against answers asked for, by search and width: {told}."
+
+
+def beams(found: pd.DataFrame) -> Drawn:
+    """Box plots of limits by width of the beam (dataset, model, width, bound, found), one panel each."""
+    widths = sorted(found.width.unique())
+    fig, axes = plt.subplots(len(MODELS), len(SHORT), figsize=(8.5, 11), sharex=True, sharey=True)
+    for line, model in zip(axes, MODELS, strict=True):
+        for ax, dataset in zip(line, SHORT, strict=True):
+            part = found[(found.model == model) & (found.dataset == dataset)]
+            _boxes(ax, part, widths)
+            ax.set_xticks(range(len(widths)), widths)
+            ax.set_title(f"{NAMES[model]} on {SETS[dataset]}", fontsize="small")
+    for ax in axes[-1]:
+        ax.set_xlabel("beam width")
+    mean = found.groupby(["bound", "width"]).found.mean()
+    told = "; ".join(
+        f"{bound} {mean[bound, widths[0]]:.3f} at width {widths[0]}, {mean[bound, widths[-1]]:.3f} at {widths[-1]}"
+        for bound in ("upper", "lower")
+    )
+    return fig, f"Box plots of both bounds by beam width, one panel a model and data set of short texts. Means: {told}."
+
+
+def _boxes(ax: Any, part: pd.DataFrame, widths: Sequence[int]) -> None:
+    for bound, colour, shift in (("upper", PALETTE[0], -0.18), ("lower", PALETTE[1], 0.18)):
+        values = [part[(part.width == width) & (part.bound == bound)].found for width in widths]
+        places = np.arange(len(widths)) + shift
+        drawn = ax.boxplot(values, positions=places, widths=0.3, showfliers=False, patch_artist=True)
+        for box in drawn["boxes"]:
+            box.set(facecolor=colour, alpha=0.5)
+
+
+def rankings(panels: Mapping[str, pd.DataFrame]) -> Drawn:
+    """Slope charts of ranks (index model, method; a column a score), one panel each."""
+    fig, axes = plt.subplots(-(-len(panels) // 2), 2, figsize=(8.5, 3.8 * -(-len(panels) // 2)))
+    for ax, (title, ranks) in zip(axes.T.flat, panels.items(), strict=True):
+        for (model, method), line in zip(ranks.index.tolist(), ranks.to_numpy(), strict=True):
+            ax.plot(range(len(line)), line, "o-", color=PALETTE[list(MODELS).index(model)], lw=1.5, ms=3)
+            ax.text(len(line) - 0.95, line[-1], short_name(method), va="center", fontsize=5)
+        ax.set_xticks(range(ranks.shape[1]), ranks.columns, fontsize="small")
+        ax.set_xlim(-0.2, ranks.shape[1] - 0.4)
+        ax.invert_yaxis()
+        ax.grid(visible=False, axis="x")
+        ax.set_title(title, fontsize="small")
+    for model, colour in zip(MODELS, PALETTE, strict=False):
+        axes[0, 0].plot([], [], "o-", color=colour, label=NAMES[model])
+    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize="small")
+    changed = "; ".join(
+        f"{title}: {int((r.iloc[:, 0] != r.iloc[:, 1]).sum())} of {len(r)}" for title, r in panels.items()
+    )
+    return (
+        fig,
+        f"Slope charts of ranks of a model and a method under AOPC and NAOPC. Pairs that change rank: {changed}.",
+    )
