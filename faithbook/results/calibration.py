@@ -43,7 +43,7 @@ SPREAD = 0.2
 """Standard deviation of the values that are held against the margin, about that of a difference of shares."""
 SEED = 20261122
 _RESAMPLES = 9999  # as many as `Cells` draws: with fewer no p-value is small enough for a "no" from many parts
-_OF_ENDS = 1999  # for intervals, whose percentiles need fewer
+OF_ENDS = 1999  # for intervals, whose percentiles need fewer
 _WORLD = ("values", "clusters", "parts", "correlation")
 _OF_NUMBERS = ("python", "numpy", "scipy", "pandas")
 _AT_ONCE, _DRAWN_AT_ONCE = 24_000, 400  # columns of values drawn at once, and columns resampled at once
@@ -192,7 +192,7 @@ class Means:
         if self.share is not None:
             low, high = p_values.wilson_ends(self.points + self.share, self._independent(self.points + self.share))
             return low - self.share, high - self.share
-        counts = self.draws.counts[:_OF_ENDS]
+        counts = self.draws.counts[:OF_ENDS]
         parts = [self.influence[:, at : at + _DRAWN_AT_ONCE] for at in range(0, len(self.points), _DRAWN_AT_ONCE)]
         away = [np.quantile(counts @ part, [0.025, 0.975], axis=0) for part in parts]
         low, high = self.points + np.concatenate(away, axis=1)
@@ -289,7 +289,7 @@ def coverage(world: World, *, worlds: int, seed: int = SEED) -> float:
 def unrelated_orders(world: World, *, worlds: int, seed: int = SEED) -> Rates:
     """`rules.order` where ours and the published order have nothing to do with one another: items (the parts) differ
     clearly, in an order of their own."""
-    generator, draws = np.random.default_rng(seed), resamples(world.clusters, _OF_ENDS)
+    generator, draws = np.random.default_rng(seed), resamples(world.clusters, OF_ENDS)
     items, answers = world.parts, []
     for values in world.values(worlds, generator).swapaxes(0, 1):
         own = quantities(values + generator.permutation(items) * 0.5, draws)

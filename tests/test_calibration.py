@@ -1,0 +1,191 @@
+"""Calibration: what it measures many worlds at a time is what the rules say of one; the committed rates keep their
+promises; two of them are measured again."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.stats
+from store import Store
+from tiny import REPOSITORY
+
+from faithbook.results import calibration, rules
+from faithbook.results.calibration import LISTED, SKEWED, Means, World, quantities, resamples
+from faithbook.results.estimates import Cells, Drawn, Quantity
+from faithlib.errors import DataError, UnknownNameError
+
+SHARES = {"share .8": 0.8, "share .95": 0.95}
+
+
+def one_by_one(values: np.ndarray, share: float) -> list[Quantity]:
+    """The columns of one world of shares [K, M] as pages make them, less the true share."""
+    wide = pd.DataFrame((values + share).round())
+    frame = wide.rename_axis("id").melt(ignore_index=False, var_name="part").reset_index()
+    cells = Cells.of(frame, over=["part"], unit="id", bounds=(0, 1), n_resamples=99)
+    return [cells.mean(part=part) - share for part in wide.columns]
+
+
+@pytest.mark.parametrize("name", [*LISTED, SKEWED, "SaCo of transformer-MM less rollout"])
+def test_many_worlds_at_once_are_judged_as_each_alone(name: str) -> None:
+    world, draws = World(name, 24, 4, 0.5), resamples(24)
+    values, share = world.values(6, np.random.default_rng(1)), SHARES.get(name)
+    values = values if share else 0.8 * values + 0.4
+    many = Means.of(values, draws, share=share)
+    up, down = many.p_above(0.0, limit=1.0), many.p_above(0.0, sign=-1, limit=1.0)
+    low, high = (ends.reshape(6, 4) for ends in many.ends())
+    fewer = Drawn(draws.counts[: calibration.OF_ENDS], draws.stratum)
+    for number, own in enumerate(values.swapaxes(0, 1)):
+        parts = one_by_one(own, share) if share else quantities(own, draws)
+        assert up[number] == pytest.approx([part.p_above() for part in parts])
+        assert down[number] == pytest.approx([part.p_below() for part in parts])
+        shown = [part.interval() for part in (parts if share else quantities(own, fewer))]
+        assert low[number] == pytest.approx([interval.low for interval in shown])
+        assert high[number] == pytest.approx([interval.high for interval in shown])
+        for k in ("all", "most", 1):
+            needed, skew = rules.parts_needed(k, 4), float(many.skew[number])
+            found = rules.conjunction(up[number], down[number], needed, 24, skew)
+            assert found.answer == rules.k_of(parts, k).answer
+
+
+def test_what_no_decision_asks_for_is_left_out_and_decides_the_same() -> None:
+    values = World("normal", 30, 8, 0.5).values(200, np.random.default_rng(0))
+    many = Means.of(values, resamples(30))
+    whole, short = many.p_above(0.0, limit=1.0), many.p_above(0.0, limit=0.025)
+    assert ((whole <= 0.025) == (short <= 0.025)).all()
+    assert whole[whole <= 0.025] == pytest.approx(short[whole <= 0.025])
+    assert (short <= whole + 1e-12).all()
+    down = many.p_above(0.0, sign=-1, limit=1.0)
+    for k in (1, 4, 8):
+        rest = 8 - k + 1
+        few = many.p_above(0.0, limit=0.025 / rest, least=k), many.p_above(0.0, sign=-1, limit=0.025 / k, least=rest)
+        for number in range(200):
+            told = rules.conjunction(few[0][number], few[1][number], k, 30).answer
+            right = rules.conjunction(whole[number], down[number], k, 30).answer
+            assert told == right or {told, right} <= {rules.INCONCLUSIVE, rules.PARTLY}
+
+
+def test_worlds_have_a_mean_of_zero_and_the_spread_of_one() -> None:
+    for name in (*LISTED, SKEWED, *calibration.stored()):
+        values = World(name, 50, 40, 0.0).values(100, np.random.default_rng(2))
+        assert values.shape == (50, 100, 40)
+        share = SHARES.get(name)
+        deviation = math.sqrt(share * (1 - share)) if share else 1.0
+        assert values.mean() == pytest.approx(0.0, abs=4 * deviation / math.sqrt(values.size))
+        assert values.std() == pytest.approx(deviation, rel=0.03)
+    with pytest.raises(UnknownNameError, match="did you mean 'normal'"):
+        World("norml", 3).values(1, np.random.default_rng(0))
+
+
+def test_parts_correlate_as_they_are_said_to() -> None:
+    values = World("normal", 2000, 2, 0.5).values(1, np.random.default_rng(3))[:, 0]
+    assert np.corrcoef(values.T)[0, 1] == pytest.approx(0.5, abs=0.06)
+
+
+def table() -> pd.DataFrame:
+    return calibration.measured()[0]
+
+
+def test_two_rates_are_what_the_committed_table_says() -> None:
+    frame = table().set_index(["rule", "values", "clusters", "parts", "correlation"])
+    world = World("normal", 24, 10, 0.5)
+    again = calibration.all_above(world, worlds=600, seed=7)
+    there = frame.loc[(calibration.ALL, "normal", 24, 10, 0.5)]
+    for answer in (rules.YES, rules.NO):
+        both = (again[answer] * 600 + there[answer] * there.worlds) / (600 + there.worlds)
+        error = math.sqrt(both * (1 - both) * (1 / 600 + 1 / there.worlds))
+        assert abs(again[answer] - there[answer]) <= 4 * error + 1e-9
+        assert again[answer] <= 0.05
+    held = calibration.coverage(World("normal", 10), worlds=800, seed=7)
+    there = frame.loc[(calibration.HELD, "normal", 10, 1, 0.0)]
+    assert held == pytest.approx(there.held, abs=4 * math.sqrt(0.05 * 0.95 * (1 / 800 + 1 / there.worlds)))
+    assert held >= 0.92
+
+
+def test_the_committed_table_is_whole_and_exact_enough() -> None:
+    frame, made = calibration.measured()
+    planned = {
+        (rule, world.shape, world.clusters, world.parts, world.correlation) for rule, world in calibration.plan()
+    }
+    assert (
+        set(frame[["rule", "values", "clusters", "parts", "correlation"]].itertuples(index=False, name=None)) == planned
+    )
+    assert made["seed"] == calibration.SEED
+    assert "with changes" not in str(made["commit"])
+    assert math.sqrt(0.05 * 0.95 / frame.worlds.min()) <= 0.007
+    alone = frame[frame.rule == calibration.HELD]
+    assert math.sqrt(0.06 * 0.94 / alone.worlds.min()) <= 0.007
+
+
+def test_promises_are_kept_on_the_listed_shapes_and_more_inputs_say_yes_more_often() -> None:
+    long = calibration.rates(table())
+    asked = long.dropna(subset=["promised"])
+    listed = asked[asked["values"].map(calibration.kind) == "listed"]
+    assert len(listed) > 400
+    assert listed[~listed.kept].empty, listed[~listed.kept].to_string()
+    inside = table()[table().rule.str.endswith(calibration.INSIDE)]
+    for _, group in inside.groupby(["rule", "values"]):
+        rising = group.sort_values("clusters").yes
+        assert (rising.diff().dropna() > -0.03).all(), group.to_string()
+
+
+def test_a_rate_beyond_its_promise_is_told_and_one_near_it_is_not() -> None:
+    about = {
+        "rule": calibration.ALL,
+        "clusters": 24,
+        "parts": 1,
+        "correlation": 0.0,
+        "promised_no": 0.05,
+        "worlds": 1000,
+    }
+    frame = pd.DataFrame([{**about, "values": "normal", "no": rate} for rate in (0.02, 0.055, 0.09)])
+    held = {**about, "rule": calibration.HELD, "promised_no": np.nan, "promised_held": 0.94, "values": SKEWED}
+    frame = pd.concat([frame.assign(yes=0.0, held=np.nan), pd.DataFrame([{**held, "held": 0.90}])])
+    long = calibration.rates(frame)
+    assert long[long.which == rules.NO].kept.tolist() == [True, True, False]
+    assert long[long.which == calibration.HELD_AS].kept.tolist() == [False]
+    exact = scipy.stats.binomtest(90, 1000).proportion_ci(method="wilson")
+    assert long[long.which == rules.NO].low.iloc[2] == pytest.approx(exact.low)
+    farthest = calibration.worst(long).set_index(["kind", "which"])
+    assert farthest.rate["listed", rules.NO] == 0.09
+    assert (farthest.rates["listed", rules.NO], farthest.keeping["listed", rules.NO]) == (3, 2)
+    assert farthest.rate[calibration.SKEW_APART, calibration.HELD_AS] == 0.90
+
+
+def test_the_page_shows_promise_beside_measurement(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(tmp_path, monkeypatch)
+    folder = store.home / "data" / "reference"
+    folder.mkdir()
+    for name in (calibration.TABLE, calibration.MADE, calibration.STORED):
+        (store.home / name).symlink_to(REPOSITORY / name)
+    shown = store.report("calibration")
+    long = calibration.rates(table()).dropna(subset=["promised"])
+    assert f"Something is promised of {len(long):,}, and {int(long.kept.sum()):,} of these keep it" in shown.text
+    promises = pd.read_csv(shown.folder / "calibration_promises.csv")
+    assert set(promises.rule) == set(long.rule)
+    assert len(pd.read_csv(shown.folder / "calibration_coverage.csv")) == len(LISTED) + 1 + len(calibration.stored())
+    for _, row in long[~long.kept].iterrows():
+        assert f"{row.rule}, {row.clusters} clusters, {row['values']}" in shown.text
+
+
+def test_calibrating_writes_the_table_and_how_it_was_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    few = [(calibration.ALL, World("normal", 24, 2, 0.5)), (calibration.HELD, World("normal", 10))]
+    few += [(calibration.ORDER, World("normal", 24, 10)), (calibration.TREND, World("normal", 8))]
+    few += [(name, World("normal", 24)) for name in calibration.MEASURES if name.startswith(("at least", "equal"))]
+    few += [(calibration.FLIP, World(SKEWED, 24)), (calibration.MOST, World("normal", 24, 10, 0.5))]
+    monkeypatch.setattr(calibration, "plan", lambda: few)
+    monkeypatch.setattr(calibration, "root", lambda: tmp_path)
+    with pytest.raises(DataError, match="make calibrate"):
+        calibration.measured()
+    calibration.calibrate(20)
+    frame, made = calibration.measured()
+    assert list(frame.rule) == [rule for rule, _ in few]
+    assert list(frame.worlds) == [40, 40, 20, 40, 40, 40, 40, 40, 40, 40]
+    assert made["repetitions"] == 20
+    assert json.loads((tmp_path / calibration.MADE).read_text()) == made
+    assert frame.held.notna().tolist() == [rule == calibration.HELD for rule, _ in few]
+    assert set(calibration.MEASURES) == {rule for rule, _ in few}
