@@ -32,7 +32,7 @@ book: $(ENVIRONMENT) fetch ## run the notebooks (PROFILE=laptop) and build the b
 	@$(STUDY) book --profile $(PROFILE) $(if $(CORES),--cores $(CORES))
 
 test: $(ENVIRONMENT) fetch lint ## lint, types, all tests, the smoke book and its pages in a browser
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 	@command -v chromium chromium-browser google-chrome >/dev/null || \
 	 echo "no Chromium on this machine: the page checks in a browser were skipped (Debian: apt-get install chromium)"
 

@@ -28,19 +28,22 @@ ROOT = Path(__file__).resolve().parents[1]
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skips for what the machine lacks; long tests first, so that no worker ends with one.
 
-    One worker has all that waits for the small book, while the other does the rest; else a module stays together.
+    One worker builds the small book at once, and the other does not wait for it: what else needs it comes last.
     """
     for item in items:
-        waits = item.get_closest_marker("book") or "html" in getattr(item, "fixturenames", ())
-        group = "book" if waits else item.nodeid.partition("::")[0]
-        item.add_marker(pytest.mark.xdist_group(group))
         if item.get_closest_marker("gpu") and not torch.cuda.is_available():
             item.add_marker(pytest.mark.skip(reason="no CUDA device on this machine"))
         if item.get_closest_marker("browser") and chromium() is None:
             item.add_marker(pytest.mark.skip(reason="no Chromium on this machine: pages are not checked in a browser"))
         if "html" in getattr(item, "fixturenames", ()):  # the first of them builds the book in small
             item.add_marker(pytest.mark.timeout(2400))
-    items.sort(key=lambda item: 0 if item.get_closest_marker("book") else 1 if item.get_closest_marker("slow") else 2)
+    items.sort(key=_turn)
+
+
+def _turn(item: pytest.Item) -> int:
+    if item.get_closest_marker("book"):
+        return 0 if item.path.name == "test_book.py" else 3
+    return 1 if item.get_closest_marker("slow") else 2
 
 
 @pytest.fixture(scope="session")
