@@ -25,9 +25,9 @@ class AnswerTable(SetFunction):
     `ids`: the texts'; `values`: of each text 2^N answers by the number of the set *removed*. No set asked twice is
     looked up twice by a search, so there is nothing to remember and nothing to count.
 
-    >>> two = AnswerTable([7, 9], [torch.tensor([0.9, 0.5]), torch.tensor([0.8, 0.4, 0.6, 0.1])])
+    >>> two = AnswerTable([7, 9], [torch.tensor([0.75, 0.5]), torch.tensor([0.875, 0.5, 0.25, 0.0])])
     >>> two.full.tolist(), two.feature_mask.tolist()
-    ([0.9, 0.8], [[True, False], [True, True]])
+    ([0.75, 0.875], [[True, False], [True, True]])
     """
 
     def __init__(self, ids: Sequence[int], values: Sequence[Tensor]) -> None:

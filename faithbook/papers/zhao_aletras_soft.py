@@ -25,6 +25,7 @@ def gaussian_scores(
     Sufficiency disturbs a feature in proportion to 1 - a, comprehensiveness in proportion to a. Divided as
     `faithlib.evaluation.soft_scores`.
 
+    >>> import torch
     >>> from faithlib.inputs import TextInputs
     >>> from transformers import DistilBertConfig, DistilBertForSequenceClassification
     >>> config = DistilBertConfig(vocab_size=9, dim=4, n_layers=1, n_heads=1, hidden_dim=4)
@@ -54,6 +55,7 @@ def attention_mask_scores(perturber: Perturber, scores: Tensor, *, normaliser: s
     Sufficiency weighs attention to a feature by a, comprehensiveness by 1 - a. Nothing is random.
     Divided as `faithlib.evaluation.soft_scores`.
 
+    >>> import torch
     >>> from faithlib.inputs import TextInputs
     >>> from transformers import DistilBertConfig, DistilBertForSequenceClassification
     >>> config = DistilBertConfig(vocab_size=9, dim=4, n_layers=1, n_heads=1, hidden_dim=4)
