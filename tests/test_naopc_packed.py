@@ -105,10 +105,6 @@ def test_names_that_were_not_released_are_refused(tmp_path, monkeypatch):
         edin.answers("bert_yelb")
     with pytest.raises(UnknownNameError, match="unknown length"):
         edin_released.released_scores("bert_yelp", "longer")
-    with pytest.raises(UnknownNameError, match="unknown start"):
-        edin_released.released_deltas("bert_yelp", start="lime")
-    with pytest.raises(InputError, match="width 3: released are 1, 5, 10, 20, 50"):
-        edin_released.released_deltas("bert_yelp", width=3)
     with pytest.raises(DataError, match="attributions of yelp, long: not among"):
         edin_released.attributions("bert_yelp", "yelp", "long")
     monkeypatch.setattr(edin_pack, "packed_folder", lambda: tmp_path)

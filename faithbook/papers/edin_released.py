@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from faithbook.papers.edin_pack import LONG, SHORT, STARTS, WIDTHS, read_packed
-from faithlib.errors import DataError, InputError, unknown
+from faithbook.papers.edin_pack import LONG, SHORT, read_packed
+from faithlib.errors import DataError, unknown
 
 
 def attributions(model: str, dataset: str = "sst2", length: str = "short") -> pd.DataFrame:
@@ -18,35 +18,6 @@ def attributions(model: str, dataset: str = "sst2", length: str = "short") -> pd
     table = rows_of("attributions", model, dataset, length)
     scores = pd.Series([np.asarray(row, dtype=float)[1:-1] for row in table.scores], index=table.index, dtype=object)
     return table[["id", "method"]].assign(scores=scores)
-
-
-def released_bounds(model: str, dataset: str = "sst2") -> pd.DataFrame:
-    """Columns id, search ("exact" or "beam" of width 5), length ("short" or "long"), lower, upper, seconds,
-    n_features."""
-    parts = []
-    if dataset in SHORT:
-        exact = rows_of("limits_exact", model, dataset, "short").assign(search="exact", length="short", seconds=np.nan)
-        parts.append(exact)
-    beam = rows_of("limits_beam", model, dataset, None)
-    parts.append(beam[(beam.start == "none") & (beam.width == 5)].assign(search="beam"))
-    columns = ["id", "search", "length", "lower", "upper", "seconds", "words"]
-    found = pd.concat([part[columns] for part in parts], ignore_index=True)
-    return found.rename(columns={"words": "n_features"})
-
-
-def released_deltas(model: str, dataset: str = "sst2", *, start: str = "none", width: int = 5) -> pd.DataFrame:
-    """How far beam searches of short texts ended from the exact limits, as released: columns id, lower_delta,
-    upper_delta, seconds, and the ranks of words that they found (lower_ranks, upper_ranks).
-
-    `start`: the attribution that the search began with, "none" for none; `width`: 1, 5, 10, 20 or 50.
-    """
-    if start not in STARTS:
-        raise unknown("start", start, STARTS)
-    if width not in WIDTHS:
-        raise InputError(f"width {width}: released are {', '.join(map(str, WIDTHS))}")
-    table = rows_of("limits_beam", model, dataset, "short")
-    chosen = table[(table.start == start) & (table.width == width)]
-    return chosen[["id", "lower_delta", "upper_delta", "seconds", "lower_ranks", "upper_ranks"]].reset_index(drop=True)
 
 
 def released_scores(model: str, length: str, dataset: str = "sst2") -> pd.DataFrame:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from itertools import product
 
 # The rows (method, aggregation) of their tables in order.
@@ -14,12 +13,3 @@ OUTPUT_NAMES = {"top_prediction": "TP", "loss": "loss"}
 PAPER_LANGUAGES = ("bg", "de", "es", "fr")
 # Tables of a single language, by number: the four above, and the three that their models read worst.
 LANGUAGE_TABLES = {11: "bg", 12: "de", 13: "es", 14: "fr", 15: "th", 16: "sw", 17: "ur"}
-
-
-def language_tables(languages: Collection[str]) -> dict[int, str]:
-    """The tables of a single language that can be set beside these `languages`: those of the very same language.
-
-    >>> language_tables(["sw", "en", "de"])
-    {12: 'de', 16: 'sw'}
-    """
-    return {number: language for number, language in LANGUAGE_TABLES.items() if language in languages}
