@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from faithbook.engine import warm
+from faithbook.engine import build, warm
 
 pytestmark = [
     pytest.mark.slow,
@@ -73,6 +75,19 @@ def test_a_module_runs_with_its_environment_streams_and_status(
     assert "a word aside" in done.stderr
 
 
+def test_who_asked_starts_python_where_the_warm_process_ends_before_it_made_a_copy(tmp_path: Path) -> None:
+    place = str(tmp_path / "ends")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(place)
+        listener.listen()
+        ending = threading.Thread(target=lambda: listener.accept()[0].close())
+        ending.start()
+        done = ask(tmp_path, {warm.SOCKET: place, "PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"})
+        ending.join()
+    assert done.returncode == 3, done.stderr
+    assert json.loads(done.stdout)["read"] == "given"
+
+
 def test_what_a_copy_raises_is_told(address: dict[str, str]) -> None:
     environment = {**os.environ, **address}
     done = subprocess.run([*COMMAND, "no_such"], env=environment, capture_output=True, text=True, check=False)
@@ -119,3 +134,11 @@ def test_nothing_is_copied_where_it_is_not_safe(monkeypatch: pytest.MonkeyPatch)
 def test_few_notebooks_are_not_worth_it() -> None:
     with warm.warmed(2, {}) as told:
         assert told == {}
+
+
+def test_a_kernels_options_of_python_stay_before_the_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(warm.SOCKET, "somewhere")
+    given = ["python", "-Xfrozen_modules=off", "-m", "ipykernel_launcher", "-f", "file"]
+    monkeypatch.setattr("jupyter_client.manager.AsyncKernelManager.format_kernel_cmd", lambda *_: list(given))
+    manager = build._kernels()["kernel_manager_class"]()
+    assert manager.format_kernel_cmd() == [*given[:3], warm.__name__, *given[3:]]

@@ -158,8 +158,9 @@ def _kernels() -> dict[str, Any]:
 
     class CopiedKernels(AsyncKernelManager):
         def format_kernel_cmd(self, extra_arguments: list[str] | None = None) -> list[str]:
-            python, option, *module = super().format_kernel_cmd(extra_arguments)
-            return [python, option, warm.__name__, *module]
+            command = super().format_kernel_cmd(extra_arguments)
+            place = command.index("-m")  # a kernel may be started with options of Python before it
+            return [*command[:place], "-m", warm.__name__, *command[place + 1 :]]
 
     return {"kernel_manager_class": CopiedKernels}
 

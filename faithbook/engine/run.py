@@ -146,9 +146,9 @@ class Run:
             "notes": self.notes,
         }
 
-    def provenance(self, *, n: int | str | None = None, note: str = "") -> Markdown:
-        """What stands under a table or figure: what ran, where, how long, how to run it again, the downloads."""
-        return Markdown(_provenance(self, n, note))
+    def provenance(self, *, n: int | str | None = None, note: str = "", name: str = "") -> Markdown:
+        """What ran, where, how long, how to run it again, the downloads; `name`: what links of the page lead to."""
+        return Markdown(_provenance(self, n, note, name))
 
     def finish(self) -> None:
         """Write the manifest; without it a run does not count as whole."""
@@ -350,7 +350,7 @@ def papermill_line(job: Job) -> str:
     return f"jupytext --to ipynb -o - {source} | papermill - {job.notebook}.ipynb -k python3 {values}".strip()
 
 
-def _provenance(run: Run, n: int | str | None, note: str) -> str:
+def _provenance(run: Run, n: int | str | None, note: str, name: str) -> str:
     facts = run.facts()
     ran = [json.loads((folder / MANIFEST).read_text(encoding="utf-8")) for folder in run.upstream]
     computed = [row for row in ran if row["kind"] == "compute"]
@@ -382,7 +382,8 @@ def _provenance(run: Run, n: int | str | None, note: str) -> str:
     again = ["Run this page again, alone:", "", "```bash", papermill_line(run.job), "```"]
     names = sorted({f"`notebooks/compute/{row['notebook']}.py`" for row in computed})
     below = ["", f"It reads {', '.join(names)}; each of them runs alone in the same way."] if names else []
-    return "\n".join([":::{admonition} Provenance", ":class: dropdown note", "", *lines, "", *again, *below, ":::", ""])
+    head = [":::{admonition} Provenance", ":class: dropdown note", *([f":name: {name}"] if name else []), ""]
+    return "\n".join([*head, *lines, "", *again, *below, ":::", ""])
 
 
 def _count(number: int, what: str) -> str:

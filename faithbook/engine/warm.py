@@ -11,14 +11,16 @@ itself, a cluster's node, a system on which forks are not safe) it starts Python
 imported before the fork: code of this repository that changes during a build is read by every notebook anew.
 
 The one who asks holds a connection: a line with the request, three streams, then a byte for each signal to pass on; the
-answer is a line with the status. A connection that ends early ends what was forked for it, so that no kernel outlives
-its runner; and the warm process ends with the build that holds its standard input.
+answer is an empty line once the copy runs, and a line with its status. Who gets no first line starts Python instead. A
+connection that ends early ends what was forked for it, so that no kernel outlives its runner; and the warm process ends
+with the build that holds its standard input.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
 import gc
 import importlib
 import json
@@ -33,7 +35,7 @@ import tempfile
 import threading
 import traceback
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +51,7 @@ _SLOW = (
         "transformers.models.bert.modeling_bert",
     ),
 )
-_WORTH_IT = 6
+_WORTH_IT = 6  # notebooks; the imports take as long as the start of one, on a core that a build of few has free anyway
 _POLL_SECONDS = 1.0
 _PASSED_ON = (signal.SIGINT, signal.SIGTERM)
 
@@ -57,17 +59,25 @@ _PASSED_ON = (signal.SIGINT, signal.SIGTERM)
 # ------------------------------------------------------------------------------------------------------ who asks for it
 def main(arguments: list[str]) -> int:
     """Run a module with its arguments as a copy of the warm process, or as its own process; returns its status."""
-    try:
-        connection = socket.socket(socket.AF_UNIX)
-        connection.connect(os.environ[SOCKET])
-    except (KeyError, OSError, AttributeError):
+    connection = _asked(arguments)
+    if connection is None:
         os.execv(sys.executable, [sys.executable, "-m", *arguments])
     for number in _PASSED_ON:
         signal.signal(number, lambda number, _: connection.sendall(bytes([number])))
-    request = {"arguments": arguments, "folder": str(Path.cwd()), "environment": dict(os.environ)}
-    socket.send_fds(connection, [b"\n"], [0, 1, 2])
-    connection.sendall(json.dumps(request).encode() + b"\n")
     return _status(connection)
+
+
+def _asked(arguments: list[str]) -> socket.socket | None:
+    """The connection to a warm process that has made a copy; None where there is none, or it ended before it had."""
+    request = {"arguments": arguments, "folder": str(Path.cwd()), "environment": dict(os.environ)}
+    try:
+        connection = socket.socket(socket.AF_UNIX)
+        connection.connect(os.environ[SOCKET])
+        socket.send_fds(connection, [b"\n"], [0, 1, 2])
+        connection.sendall(json.dumps(request).encode() + b"\n")
+        return connection if connection.recv(1) else None
+    except (KeyError, OSError, AttributeError):
+        return None
 
 
 def _status(connection: socket.socket) -> int:
@@ -137,70 +147,92 @@ def serve(listening: int) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what a package says of a missing other one is for nobody's screen
         for name in _SLOW:
-            with contextlib.suppress(ImportError):
+            with contextlib.suppress(Exception):  # whoever needs a package that is broken is told by its own import
                 importlib.import_module(name)
-    assert threading.active_count() == 1, "a fork takes no threads with it"
+    if threading.active_count() > 1:  # a fork takes no threads with it: then everybody starts Python
+        return
     gc.freeze()  # what is here already is never collected, and so its pages stay shared
-    with socket.socket(fileno=listening) as listener, selectors.DefaultSelector() as awaited:
-        request = _answer(listener, awaited)
+    with socket.socket(fileno=listening) as listener:
+        request = _Warm(listener).request()
     if request is None:
         os._exit(0)  # as copies end: there is nothing to put away
     _become(request)
 
 
-def _answer(listener: socket.socket, awaited: selectors.DefaultSelector) -> dict[str, Any] | None:
-    """Fork for requests and pass on signals and statuses; returns the request in a copy, None at the end."""
-    copies: dict[int, tuple[socket.socket, int]] = {}  # process -> the connection it was asked on, and its handle
+class _Warm:
+    """The warm process at work: it forks for requests and passes on signals and statuses."""
 
-    def forget(process: int) -> None:
-        connection, handle = copies.pop(process)
-        awaited.unregister(handle)
+    def __init__(self, listener: socket.socket) -> None:
+        self._listener, self._awaited = listener, selectors.DefaultSelector()
+        self._copies: dict[int, tuple[socket.socket, int]] = {}  # process -> who asked for it, and its handle
+
+    def request(self) -> dict[str, Any] | None:
+        """Answer until the standard input ends, then None; in a copy, the request that it is for."""
+        with self._awaited:
+            self._await(self._listener, self._fork)
+            self._await(sys.stdin, None)
+            while True:
+                for key, _ in self._awaited.select():
+                    if key.data is None:
+                        for process in self._copies:
+                            _signal(process, signal.SIGKILL)
+                        return None
+                    if request := key.data():
+                        return request
+
+    def _await(self, what: Any, then: Callable[[], dict[str, Any] | None] | None) -> None:
+        self._awaited.register(what, selectors.EVENT_READ, then)
+
+    def _fork(self) -> dict[str, Any] | None:
+        """A request has come: a copy for it, in which this returns it."""
+        connection, _ = self._listener.accept()
+        request = _read(connection)
+        if request is None:
+            connection.close()
+            return None
+        process = os.fork()
+        if not process:
+            for other, handle in self._copies.values():
+                other.close()
+                os.close(handle)
+            connection.close()
+            return request
+        for stream in request["streams"]:
+            os.close(stream)
+        with contextlib.suppress(OSError):  # who has left is seen at once by `_told`
+            connection.sendall(b"\n")
+        handle = os.pidfd_open(process)
+        self._copies[process] = (connection, handle)
+        self._await(connection, functools.partial(self._told, process))
+        self._await(handle, functools.partial(self._ended, process))
+        return None
+
+    def _told(self, process: int) -> None:
+        """Who asked for a copy sends signals for it, or has left."""
+        if process not in self._copies:  # ended since this round of events began
+            return
+        connection, _ = self._copies[process]
+        try:
+            signals = connection.recv(16)
+        except ConnectionError:
+            signals = b""
+        for number in signals:
+            _signal(process, number)
+        if not signals:
+            self._awaited.unregister(connection)
+            _signal(process, signal.SIGKILL)
+
+    def _ended(self, process: int) -> None:
+        """A copy has ended: its status for who asked for it."""
+        status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+        connection, handle = self._copies.pop(process)
+        with contextlib.suppress(OSError):
+            connection.sendall(f"{status}\n".encode())
+        self._awaited.unregister(handle)
         os.close(handle)
         with contextlib.suppress(KeyError):
-            awaited.unregister(connection)
+            self._awaited.unregister(connection)
         connection.close()
-
-    awaited.register(listener, selectors.EVENT_READ, ("asked", 0))
-    awaited.register(sys.stdin, selectors.EVENT_READ, ("over", 0))
-    while True:
-        for key, _ in awaited.select():
-            what, process = key.data
-            if what == "over":
-                for process in list(copies):
-                    _signal(process, signal.SIGKILL)
-                return None
-            if what == "asked":
-                connection, _ = listener.accept()
-                request = _read(connection)
-                if request is None:
-                    connection.close()
-                    continue
-                process = os.fork()
-                if not process:
-                    for other, handle in copies.values():
-                        other.close()
-                        os.close(handle)
-                    connection.close()
-                    return request
-                for stream in request["streams"]:
-                    os.close(stream)
-                copies[process] = (connection, os.pidfd_open(process))
-                awaited.register(connection, selectors.EVENT_READ, ("told", process))
-                awaited.register(copies[process][1], selectors.EVENT_READ, ("ended", process))
-            elif process not in copies:  # ended since this round of events began
-                continue
-            elif what == "ended":
-                status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
-                with contextlib.suppress(OSError):
-                    copies[process][0].sendall(f"{status}\n".encode())
-                forget(process)
-            else:
-                signals = copies[process][0].recv(16)
-                for number in signals:
-                    _signal(process, number)
-                if not signals:
-                    awaited.unregister(copies[process][0])
-                    _signal(process, signal.SIGKILL)
 
 
 def _signal(process: int, number: int) -> None:

@@ -28,13 +28,13 @@ EXACT = 1e-9  # sums of float64 in another order differ by less
 
 FLOOR = "the released search for upper limits starts at 0, above what any order reaches"
 NO_RANGE = "texts without a range (one word) were counted as 0, ours leaves them out"
-ROUNDED = "released scores are off by up to 6e-6 (single precision), which lifts some at a limit over it"
+ROUNDED = "released scores are rounded (single precision), which lifts some at a limit over it"
 UNRELEASED = "some of its scores are not in the released file; with ours, which are not rounded, in their place"
 NOT_RELEASED = (
     "not recomputable: searches of long texts by width (results/aopc_limits_approx_increasing_beams) are not packed"
 )
 PIECES = "not recomputable: word pieces of each tokenizer were counted, and the texts are not packed"
-SAMPLE = "which 600 inputs were taken was not recorded: ours are all 1,386 with seven words or more"
+SAMPLE = "which 600 inputs were taken was not recorded: ours are all with seven words or more"
 NOT_OURS = "a search without the last step of ours (the best path through all sets visited); not run"
 UNKNOWN = "unknown"
 

@@ -160,7 +160,7 @@ class Means:
         found = p_values.p_means(points, self.errors, None, self.clusters, threshold)
         low = (found <= limit).reshape(-1, self.parts)
         enough = (low & (low.sum(1, keepdims=True) >= least)).ravel()
-        asked = np.flatnonzero(enough & (self.errors > 1e-12))
+        asked = np.flatnonzero(enough & (self.errors > p_values.NOTHING))
         for some in np.split(asked, range(_DRAWN_AT_ONCE, len(asked), _DRAWN_AT_ONCE)):
             influence = sign * self.influence[:, some]
             drawn = p_values.pivots(self.draws.counts @ influence, np.sqrt(self.draws.variances(influence)))
@@ -172,7 +172,7 @@ class Means:
         """The median over the parts of each world of their values' skewness, [W], as `rules.k_of` takes it."""
         if self.share is not None:
             return np.zeros(len(self.points) // self.parts)
-        found = np.where(self.errors > 1e-12, p_values.skewnesses(self.influence), 0.0)
+        found = np.where(self.errors > p_values.NOTHING, p_values.skewnesses(self.influence), 0.0)
         return np.asarray(np.median(found.reshape(-1, self.parts), axis=1))
 
     def _p_share(self, threshold: float, sign: int) -> Array:

@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 
 from faithbook.results.resampling import Interval
+from faithbook.results.rules import NOT_RECOMPUTABLE as NOT_RECOMPUTABLE
+from faithbook.results.rules import NOT_RUN as NOT_RUN
 from faithlib.errors import InputError
 
 MATCH, HOLDS, FAILS, INCONCLUSIVE = "match", "holds", "fails", "inconclusive"
-NOT_RUN, NOT_RECOMPUTABLE = "not run", "not recomputable"
 FEWEST_UNITS = 10
 
 

@@ -22,6 +22,7 @@ Shape letters: U units, C cells, K clusters, R draws, M quantities.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self
@@ -45,6 +46,8 @@ from faithbook.results.p_values import (
 )
 from faithbook.results.resampling import drawn_counts
 from faithlib.errors import InputError, unknown
+
+_UNSIGNED = ("standard_error", "draw_errors")
 
 FEWEST_CLUSTERS = 10
 """Fewer in a cell: no decision from a bootstrap."""
@@ -198,14 +201,28 @@ class Quantity:
     def __neg__(self) -> Quantity:
         low, high = self.bounds
         share = self.share and replace(self.share, sign=-self.share.sign, offset=-self.share.offset)
-        turned = replace(self, point=-self.point, draws=-self.draws, influence=-self.influence, bounds=(-high, -low))
-        return replace(turned, share=share)
+        turned = replace(
+            self,
+            point=-self.point,
+            draws=-self.draws,
+            influence=-self.influence,
+            bounds=(-high, -low),
+            share=share,
+        )
+        # What has no sign is worked out once: both sides of a part are tested.
+        turned.__dict__.update({name: found for name, found in self.__dict__.items() if name in _UNSIGNED})
+        return turned
 
     # ------------------------------------------------------------------------------------------------ uncertainty
-    @property
+    @functools.cached_property
     def standard_error(self) -> float:
         """Of the quantity, from the clusters' influences."""
         return float(np.sqrt(self.drawn.variance(self.influence)))
+
+    @functools.cached_property
+    def draw_errors(self) -> Array:
+        """The standard error of every draw, [R]."""
+        return np.sqrt(self.drawn.variances(self.influence[:, None])[:, 0])
 
     @property
     def skewness(self) -> float:
@@ -241,7 +258,7 @@ class Quantity:
         """
         if self.share is not None:
             return self.share.p_above(self.point, threshold)
-        drawn = pivots(self.draws[:, None] - self.point, np.sqrt(self.drawn.variances(self.influence[:, None])))
+        drawn = pivots(self.draws[:, None] - self.point, self.draw_errors[:, None])
         points, errors = np.array([self.point]), np.array([self.standard_error])
         return float(p_means(points, errors, drawn, self.clusters, threshold, self.bounds[0])[0])
 

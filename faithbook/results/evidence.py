@@ -27,7 +27,7 @@ GROUNDS = (AUTHORS, PAPER, DATA, STAND_INS, OUR_QUESTION)
 MATCH, DIFFERS, HOLDS, FAILS = "match", "differs", "holds", "fails"
 CARRIES_OVER, DOES_NOT = "carries over", "does not carry over"
 LEVEL, PARTLY, INCONCLUSIVE, UNTESTABLE = "level", "partly", "inconclusive", "not testable here"
-NOT_RUN, NOT_RECOMPUTABLE, SET_UP, NO_ORDER = "not run", "not recomputable", "set up as published", rules.NO_ORDER
+NOT_RUN, NOT_RECOMPUTABLE, SET_UP, NO_ORDER = rules.NOT_RUN, rules.NOT_RECOMPUTABLE, rules.SET_UP, rules.NO_ORDER
 DECISIONS = (
     *(MATCH, HOLDS, CARRIES_OVER, SET_UP, LEVEL, PARTLY, INCONCLUSIVE, DOES_NOT, FAILS, DIFFERS),
     *(UNTESTABLE, NO_ORDER, NOT_RECOMPUTABLE, NOT_RUN),

@@ -49,8 +49,9 @@ def theme() -> None:
     )
 
 
-def save(fig: Any, run: Folder, name: str, *, alt: str, caption: str) -> Markdown:
-    """Write a figure as SVG and PNG and show it numbered, with alternative text and downloads.
+def save(fig: Any, run: Folder, name: str, *, alt: str, caption: str, line: str | None = None) -> Markdown:
+    """Write a figure as SVG and PNG and show it numbered, with alternative text; `line`: what stands under it, the
+    downloads where nothing else is said.
 
     `name` is file stem and label (underscores become hyphens: `{numref}` uses the label). Raises InputError without an
     `alt` that says what is to be seen.
@@ -63,9 +64,10 @@ def save(fig: Any, run: Folder, name: str, *, alt: str, caption: str) -> Markdow
         write(run.path(f"{name}.{ending}"), buffer.getvalue())
     plt.close(fig)
     alt_line = " ".join(alt.split())
+    under = downloads(run, f"{name}.svg", f"{name}.png") if line is None else line
     return Markdown(
         f"```{{figure}} {run.link(f'{name}.svg')}\n:name: {name.replace('_', '-')}\n:alt: {alt_line}\n:width: 100%\n\n"
-        f"{caption}\n```\n\n{downloads(run, f'{name}.svg', f'{name}.png')}"
+        f"{caption}\n```\n\n{under}"
     )
 
 

@@ -95,14 +95,6 @@ class Paired:
         error = self.ours.standard_error
         return (self.ours.point - self.published) / error if error > 0 else math.nan
 
-    @property
-    def disagrees(self) -> bool:
-        """Whether the intervals of ours and of the present run have nothing in common."""
-        if self.here is None:
-            return False
-        ours, here = self.ours.interval(), self.here.interval()
-        return here.low > ours.high or here.high < ours.low
-
 
 def combined(function: Callable[[Array], Array], of: Sequence[Paired], *, published: float | None = None) -> Paired:
     """A smooth function of several quantities (a spread, a mean, the least): `function` maps [..., P] to [...].

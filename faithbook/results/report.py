@@ -172,7 +172,7 @@ class Page:
 
     def listing(self, frame: pd.DataFrame, name: str, *, caption: str, digits: int = 3) -> Markdown:
         """Any other table with its line, rounded, with names for people; folded where it has more than 20 rows."""
-        told = tables.table(frame, self.run, name, caption=caption, digits=digits).data.rpartition("\n\nDownload: ")[0]
+        told = tables.table(frame, self.run, name, caption=caption, digits=digits, line="").data.rstrip()
         line = exhibits.slim_line(self.run, self.notebook, f"{name}.csv")
         return Markdown(f"{exhibits.folded(told, len(frame))}\n\n{line}")
 
@@ -217,20 +217,19 @@ class Page:
 
     def figure(self, fig: Any, name: str, *, alt: str, caption: str, data: pd.DataFrame | None = None) -> Markdown:
         """A figure with its line; `data`: what it is drawn from, to download."""
-        shown = figures.save(fig, self.run, name, alt=alt, caption=caption).data.rpartition("\n\nDownload: ")[0]
         files = [f"{name}.svg", f"{name}.png"]
         if data is not None:
             self.run.path(f"{name}.csv").write_text(data.to_csv(index=False, lineterminator="\n"), encoding="utf-8")
             files.append(f"{name}.csv")
-        return Markdown(f"{shown}\n\n{exhibits.slim_line(self.run, self.notebook, *files)}")
+        line = exhibits.slim_line(self.run, self.notebook, *files)
+        return figures.save(fig, self.run, name, alt=alt, caption=caption, line=line)
 
     # ------------------------------------------------------------------------------------------------------ the end
     def provenance(self, *, note: str = "") -> Markdown:
         """What ran where, once a page: every exhibit's line leads here."""
         n = sum(one.frame[["dataset", "id"]].drop_duplicates().shape[0] for one in self._measured[:1])
-        told = str(self.run.provenance(n=n or None, note=note))
-        named = f":class: dropdown note\n:name: provenance-{self.notebook.replace('_', '-')}\n"
-        return Markdown(told.replace(":class: dropdown note\n", named, 1))
+        name = f"provenance-{self.notebook.replace('_', '-')}"
+        return Markdown(str(self.run.provenance(n=n or None, note=note, name=name)))
 
     def finish(self) -> None:
         """Save the verdicts and end the run. Raises DataError where an id of this page has none, or one of another page

@@ -36,8 +36,7 @@ from faithbook.results.published import table
 from faithbook.results.rules import Decision
 from faithlib.errors import DataError, InputError, unknown
 
-SET_UP, NOT_RECOMPUTABLE, NOT_RUN = "set up as published", "not recomputable", "not run"
-FIXED = (SET_UP, NOT_RECOMPUTABLE, NOT_RUN, rules.NO_ORDER)
+FIXED = (rules.SET_UP, rules.NOT_RECOMPUTABLE, rules.NOT_RUN, rules.NO_ORDER)
 """The decisions that a rule `fixed` may have; its `why` begins with one of them and a colon."""
 
 REPEATS = {"repeats agree": True, rules.NO_ORDER: False, "ceiling unknown": None}
@@ -93,7 +92,7 @@ class Rule:
     @property
     def set_up(self) -> bool:
         """Of a rule `same`: whether it is about the set-up, which agrees without being a result."""
-        return self.rule == "same" and self.why.startswith(f"{SET_UP}:")
+        return self.rule == "same" and self.why.startswith(f"{rules.SET_UP}:")
 
     @property
     def repeats_agree(self) -> bool | None:
@@ -204,7 +203,7 @@ def judge(
         if ours is None or published is None:
             raise _lacks(found, "ours and published")
         told = rules.same(ours, published, tolerance=found.margin)
-        return replace(told, answer=SET_UP) if found.set_up and told.answer == rules.YES else told
+        return replace(told, answer=rules.SET_UP) if found.set_up and told.answer == rules.YES else told
     if not parts:
         raise _lacks(found, "parts")
     return _of_parts(found, list(parts.values()))

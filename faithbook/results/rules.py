@@ -29,6 +29,7 @@ from faithlib.errors import InputError, unknown
 YES, NO, INCONCLUSIVE = "yes", "no", "inconclusive"
 LEVEL, PARTLY, UNTESTABLE = "level", "partly", "not testable"
 NO_ORDER = "no order to reproduce"
+SET_UP, NOT_RECOMPUTABLE, NOT_RUN = "set up as published", "not recomputable", "not run"
 
 ALPHA = 0.025
 FEWEST_FOR_SEVERAL_NO = 24

@@ -13,17 +13,25 @@ from faithlib.errors import InputError
 
 
 def table(
-    frame: pd.DataFrame, run: Folder, name: str, *, caption: str, digits: int = 3, shown: bool = True
+    frame: pd.DataFrame,
+    run: Folder,
+    name: str,
+    *,
+    caption: str,
+    digits: int = 3,
+    shown: bool = True,
+    line: str | None = None,
 ) -> Markdown:
     """Write a table as CSV in full precision and show it rounded and numbered, with a download.
 
     The data keep the names of data sets, methods and metrics as code has them; what is shown has those for people, a
-    method's aggregation with its name. `shown=False` writes the data and shows only the download.
+    method's aggregation with its name. `shown=False` writes the data and shows only the download. `line`: what stands
+    under the table, the download where nothing else is said.
     """
     if frame.empty:
         raise InputError(f"table {name} has no rows")
     write(run.path(f"{name}.csv"), frame.to_csv(index=False, lineterminator="\n").encode())
-    link = downloads(run, f"{name}.csv")
+    link = downloads(run, f"{name}.csv") if line is None else line
     if not shown:
         return Markdown(link)
     rounded = frame.copy()

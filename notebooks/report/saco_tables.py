@@ -31,7 +31,7 @@ from IPython.display import Markdown
 from faithbook.engine.profiles import find_profile
 from faithbook.engine.run import load, start_run
 from faithbook.models.cards import cards
-from faithbook.results import figures, paired, published
+from faithbook.results import figures, paired, published, rules
 from faithbook.results.figures import OURS, PUBLISHED
 from faithbook.results.judged import Ordered, Provided
 from faithbook.results.labels import label
@@ -125,7 +125,7 @@ GAINS = {  # what is added, with what already there: (with, without)
 
 def percent(more, base):
     """The gain in percent of a base that is clearly above zero, in words."""
-    if saco(base).ours.p_above() > 0.025:
+    if saco(base).ours.p_above() > rules.ALPHA:
         return "no percentage, base not clearly above zero"
     gain = 100 * (saco(more) / saco(base) - 1)
     return f"{gain.ours.point:.0f} % (published {gain.published:.0f} %)"
