@@ -365,13 +365,19 @@ class Cells:
         columns = self.values.columns
         chosen = np.ones(len(columns), dtype=bool)
         for level, wanted in labels.items():
-            if level not in columns.names:
-                raise unknown("cell label", level, [str(name) for name in columns.names])
+            if level not in self._levels:
+                raise unknown("cell label", level, self._levels)
             accepted = [wanted] if isinstance(wanted, str | int | float) else list(wanted)  # type: ignore[call-overload]
-            chosen &= columns.get_level_values(level).isin(accepted)
+            chosen &= self._levels[level].isin(accepted)
         if not chosen.any():
             raise InputError(f"no cell has {labels}: there are {columns.to_list()[:5]} …")
         return self._quantity(self.values.to_numpy(dtype=float)[:, chosen])
+
+    @functools.cached_property
+    def _levels(self) -> dict[str, pd.Index[Any]]:
+        """What every cell is called, by label."""
+        columns = self.values.columns
+        return {str(name): columns.get_level_values(place) for place, name in enumerate(columns.names)}
 
     def _quantity(self, values: Array) -> Quantity:
         there = ~np.isnan(values)

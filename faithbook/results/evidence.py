@@ -11,9 +11,8 @@ A rule's answer (`faithbook.results.rules`) becomes a word on its ground: what h
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from fnmatch import fnmatch
-
-import pandas as pd
 
 from faithbook.declared import remembered
 from faithbook.results import published, rules
@@ -82,7 +81,7 @@ def ground(paper: str, *, notebook: str, datasets: Iterable[str], models: Iterab
     """
     if paper == published.OUR_OWN:
         return OUR_QUESTION
-    own = _own(paper)
+    own = _materials(paper).own
     if notebook in own["outputs"]:
         return AUTHORS
     named = list(datasets)
@@ -98,24 +97,32 @@ def stands_for(paper: str) -> dict[str, str]:
     >>> stands_for("wu_2024")["animals"]
     'imagenet'
     """
-    found = _materials(paper)
-    return {name: other for name, other in zip(found["name"], found["stands_for"], strict=True) if other}
+    return dict(_materials(paper).stands_for)
 
 
 def published_n(paper: str, datasets: Iterable[str]) -> int | None:
     """The smallest number of inputs that the paper measured one of its data sets on; None where one has none stated."""
-    found = _materials(paper).set_index("name")["n"]
+    found = _materials(paper).n
     sizes = [found.get(name, "") for name in datasets]
     return min(map(int, sizes)) if sizes and all(sizes) else None
 
 
-def _own(paper: str) -> dict[str, set[str]]:
-    found = _materials(paper)
-    own = found[found["own"] == "yes"]
-    return {kind: set(own.loc[own["kind"] == kind, "name"]) for kind in ("data", "model", "outputs")}
+@dataclass(frozen=True)
+class _Materials:
+    """A paper's rows of `data/materials.csv`: by kind what is its own, by stand-in what it stands for, by name n."""
+
+    own: dict[str, set[str]]
+    stands_for: dict[str, str]
+    n: dict[str, str]
 
 
 @remembered
-def _materials(paper: str) -> pd.DataFrame:
+def _materials(paper: str) -> _Materials:
     found = published.beside("materials")
-    return found[found["paper"] == paper]
+    found = found[found["paper"] == paper]
+    own = found[found["own"] == "yes"]
+    return _Materials(
+        {kind: set(own.loc[own["kind"] == kind, "name"]) for kind in ("data", "model", "outputs")},
+        {name: other for name, other in zip(found["name"], found["stands_for"], strict=True) if other},
+        dict(zip(found["name"], found["n"], strict=True)),
+    )

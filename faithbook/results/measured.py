@@ -116,7 +116,7 @@ class Measured:
         """The different values of a column of the frame, in the order in which they come first."""
         if column not in self.frame.columns:
             raise unknown("column", column, self.frame.columns)
-        return list(dict.fromkeys(self.frame[column]))
+        return list(self.frame[column].unique().tolist())
 
     def comparable(self, column: str = "dataset") -> list[Any]:
         """The levels that the paper prints values of, or all where it prints none of them.
@@ -131,7 +131,7 @@ class Measured:
     def have(self) -> frozenset[str]:
         """The data sets, models and languages that are there, for the rules of claims about named ones."""
         columns = [name for name in ("dataset", "model", "language") if name in self.frame.columns]
-        return frozenset(self.material.datasets).union(*(self.frame[name].astype(str) for name in columns))
+        return frozenset(self.material.datasets).union(*(map(str, self.levels(name)) for name in columns))
 
     def quantity(self, *names: str, **fixed: object) -> Callable[..., Paired]:
         """A function of labels: `quantity("method", k=10)("rollout")` is the mean over the cells that have them.
@@ -185,8 +185,13 @@ class Measured:
             if name == "dataset" and named == set(self.levels(name)):
                 continue
             wanted = {stands.get(one, one) for one in named}
-            chosen &= self.printed[name].astype(str).isin(wanted).to_numpy()
+            chosen &= self._labels[name].isin(wanted)
         return float(self.printed["value"][chosen].mean())
+
+    @cached_property
+    def _labels(self) -> dict[str, pd.Index[str]]:
+        """The labels of the printed values as text, by column."""
+        return {str(name): pd.Index(self.printed[name].astype(str)) for name in self.printed.columns}
 
     def evidence(self, datasets: Iterable[str] | None = None) -> str:
         """The ground on which values of these data sets (default: all that are there) rest."""
