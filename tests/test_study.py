@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from tiny import REPOSITORY, finish
 
-from faithbook.engine import digests
+from faithbook.engine import digests, machine
 from faithbook.engine.digests import Library, tree_digest
 from faithbook.engine.pages import page, stage
 from faithbook.engine.plan import Job, _brought, _Planner, make_job, notebook_parameters, plan
@@ -170,6 +170,23 @@ def declared(
 def changed(before: dict[str, str], profile: str = "smoke") -> set[str]:
     """The jobs that have another id than before."""
     return {label for label, run in ids(profile).items() if run != before[label]}
+
+
+def test_the_precision_that_auto_means_is_part_of_a_run_s_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = {}
+    for precision in ("bfloat16", "float32"):
+        monkeypatch.setenv(machine.PRECISION, precision)
+        assert settings_of("soft_metrics", "full")["dtype"] == precision
+        ids[precision] = {job.label: job.run_id for job in plan("full") if job.kind == "compute"}
+    changed = {name for name, found in ids["float32"].items() if ids["bfloat16"][name] != found}
+    assert changed == {name for name in ids["float32"] if name.startswith(("soft_metrics", "soft_variants"))}
+
+
+def test_auto_is_bfloat16_where_the_processor_multiplies_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(machine.PRECISION, raising=False)
+    for flags, precision in {"fpu sse avx512f": "float32", "": "float32", "fpu avx512_bf16": "bfloat16"}.items():
+        monkeypatch.setattr(machine, "_told_of_processor", {"flags": flags, "Features": ""}.get)
+        assert machine.precision() == precision
 
 
 def test_a_checkpoint_counts_for_the_runs_that_load_it(home: Path) -> None:

@@ -23,7 +23,7 @@ from typing import Any
 import psutil
 from rich.console import Console
 
-from faithbook.engine import warm
+from faithbook.engine import machine, warm
 from faithbook.engine.plan import MANIFEST, NOTEBOOK, Job, plan
 from faithbook.engine.run import RUN_VARIABLE
 from faithbook.paths import results_dir, root
@@ -216,7 +216,7 @@ def _build(profile: str, cores: int | None, extra: Sequence[str]) -> tuple[Job, 
             stdout=stream,
             stderr=subprocess.STDOUT,
             cwd=folder,
-            env={**os.environ, **told},
+            env={**os.environ, machine.PRECISION: machine.precision(), **told},
         )
         try:
             _watch(process, todo, began, console)

@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from faithbook.engine import machine
 from faithbook.paths import checked_root
 from faithlib.errors import InputError, unknown
 
@@ -143,7 +144,10 @@ def settings_of(notebook: str, profile_name: str) -> Settings:
 
 
 def _block(profile: Profile, study: str, notebook: str) -> Settings:
-    return Settings({**profile.settings.get(study, {}), **profile.settings.get(notebook, {})})
+    found = Settings({**profile.settings.get(study, {}), **profile.settings.get(notebook, {})})
+    if found.get("dtype") == "auto":  # resolved here, so that it is part of the run's name
+        found["dtype"] = machine.precision()
+    return found
 
 
 def place_of(notebook: str) -> tuple[str | None, NotebookEntry]:
