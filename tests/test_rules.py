@@ -169,6 +169,19 @@ def test_what_is_no_single_share_has_none() -> None:
         assert other.share is None
 
 
+def test_differences_that_are_all_zero_are_no_share() -> None:
+    """They were taken for a share of 0: an interval up to .28, and not even above -.05 by any p-value."""
+    level = pd.DataFrame({"id": range(12), "m": "a", "value": 0.0})
+    zero = Cells.of(level, over=["m"], unit="id", bounds=(-1.0, 1.0), n_resamples=99).mean()
+    assert zero.share is None
+    assert (zero.interval().low, zero.interval().high) == (0, 0)
+    assert zero.p_above(-0.05) == pytest.approx(0.95**12)
+    beside = world({"a": np.zeros(12), "b": np.linspace(-1, 1, 12)})
+    assert beside.mean(method="a").share is None
+    assert Cells.of(level, over=["m"], unit="id", bounds=(0, 1), n_resamples=99).mean().share is not None
+    assert one(np.zeros(12)).p_above(-0.05) < 1e-9
+
+
 @settings(deadline=None, max_examples=50)
 @given(st.lists(st.sampled_from([0.0, 0.25, 1.0]), min_size=10, max_size=30), st.sampled_from([(0, 1), (-1, 2)]))
 def test_intervals_lie_in_their_range_and_what_spreads_or_ends_there_has_a_width(
@@ -180,7 +193,7 @@ def test_intervals_lie_in_their_range_and_what_spreads_or_ends_there_has_a_width
         low, high = quantity.bounds
         shown = quantity.interval()
         assert low <= shown.low <= shown.estimate <= shown.high <= high
-    if set(values) in ({0.0}, {1.0}, {0.0, 1.0}):
+    if set(values) == {0.0, 1.0} or (bounds == (0, 1) and set(values) in ({0.0}, {1.0})):
         assert mean.interval().low < mean.interval().high
 
 

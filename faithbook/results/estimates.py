@@ -25,6 +25,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -393,8 +394,21 @@ class Cells:
         return Quantity(float(means.mean()), draws, influence, self.drawn, clusters, n, self.bounds, share)
 
     def _share(self, values: Array, there: NDArray[np.bool_]) -> Share | None:
-        """Where the values of one cell are all 0 or 1, for how many independent ones they count."""
-        return Share(effective_n(values, self.cluster[there])) if np.isin(values, (0.0, 1.0)).all() else None
+        """Where the values of one cell are all 0 or 1, for how many independent ones they count.
+
+        A cell of equal values may as well hold differences that are all zero: it is a share where values lie in [0, 1].
+        """
+        if not np.isin(values, (0.0, 1.0)).all() or ((values == values[0]).all() and not self._in_unit):
+            return None
+        return Share(effective_n(values, self.cluster[there]))
+
+    @cached_property
+    def _in_unit(self) -> bool:
+        """Whether values lie in [0, 1]: by their bounds, or (without bounds) all that there are."""
+        if np.isfinite(self.bounds).any():
+            return self.bounds == (0, 1)
+        values = self.values.to_numpy(dtype=float)
+        return bool(np.nanmin(values) >= 0 and np.nanmax(values) <= 1)
 
     def _by_cluster(self, values: Array) -> Array:
         """Sums over the units of each cluster, [K, C]."""

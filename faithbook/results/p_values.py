@@ -101,6 +101,8 @@ def p_share(share: ArrayLike, threshold: float, n: ArrayLike) -> Array:
     shares, successes = np.asarray(share, dtype=float), np.asarray(share, dtype=float) * n
     if threshold >= 1:
         return np.ones_like(successes)
+    if threshold < 0:  # every share is above it
+        return np.full_like(successes, np.finfo(float).tiny)
     failures = np.maximum(np.asarray(n) * (1 - shares), 0.0)
-    tails = scipy.special.betainc(np.maximum(successes, NOTHING), failures + 1, max(threshold, 0.0))
+    tails = scipy.special.betainc(np.maximum(successes, NOTHING), failures + 1, threshold)
     return np.where(successes <= NOTHING, 1.0, np.maximum(tails, np.finfo(float).tiny))
