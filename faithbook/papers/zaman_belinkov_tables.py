@@ -15,14 +15,22 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from itertools import product
 
+import numpy as np
 import pandas as pd
+import scipy.stats
+from numpy.typing import NDArray
 
-from faithbook.papers.zaman_belinkov import AGGREGATED, OUTPUT_NAMES, THIRTEEN
+from faithbook.papers.zaman_belinkov import AGGREGATED, ERASING, OUTPUT_NAMES, THIRTEEN
 from faithbook.results import exhibits, rulebook
+from faithbook.results.estimates import FEWEST_CLUSTERS, Cells, Quantity
 from faithbook.results.judged import Ordered, Parts
 from faithbook.results.labels import row_label
 from faithbook.results.measured import Measured
+from faithbook.results.p_values import moved_outward
 from faithbook.results.paired import Paired, mean
+from faithbook.results.published import table
+from faithbook.results.rank_tests import tau_b
+from faithbook.results.spread import Signal, matrix, signal
 from faithlib.errors import InputError
 
 Row = tuple[str, str]
@@ -34,6 +42,16 @@ FLOORS: tuple[Row, ...] = (("uniform", "none"), ("random", "none"))
 ONE_VALUE = ("activation",)
 """Methods with one value for both outputs: of what is said about outputs they are no part, and of what is said about
 aggregations one part."""
+LOOKING = tuple(row for row in THIRTEEN if row[0] not in ONE_VALUE)
+"""The eleven rows that look at the prediction."""
+BLIND: tuple[Row, ...] = (FLOORS[0], ("activation", "l2"), FLOORS[1])
+"""The floors that rho has: both, and the norm of the embedding."""
+
+PRINTED_ROWS: tuple[tuple[Row, str], ...] = tuple((row, output) for output in OUTPUT_NAMES for row in THIRTEEN)
+"""The paper's 26: activation twice, as it has one value for both outputs."""
+DIFFERENT_ROWS = tuple((row, output) for row, output in PRINTED_ROWS if row[0] not in ONE_VALUE or output == "loss")
+"""The 24 that differ."""
+SMALLER_IS_BETTER = ("sufficiency",)
 
 
 def architectures(models: Iterable[str]) -> dict[str, str]:
@@ -67,6 +85,22 @@ def shown(**more: Iterable[str]) -> pd.DataFrame:
     rows = [*THIRTEEN, RELEASED, *FLOORS]
     found = [(*row, output, *rest) for row in rows for rest in product(*more.values()) for output in OUTPUT_NAMES]
     return pd.DataFrame(found, columns=[*KEYS, *more])
+
+
+def means_of(
+    table: pd.DataFrame, columns: Sequence[str], *, over: Sequence[str] = (), n_resamples: int = 1999
+) -> Callable[..., Paired]:
+    """Means of columns of a table with one row a text (`input`) and cell: a function of the column, and of labels of
+    the cells in `over`. For what is counted on texts and kept beside the values of single inputs.
+
+    >>> texts = pd.DataFrame({"input": ["a", "b"], "language": "de", "words": [3, 5]})
+    >>> means_of(texts, ["words"], over=["language"])("words", language="de").ours.point
+    4.0
+    """
+    long = table.melt(["input", *over], list(columns), "quantity", "value").dropna(subset=["value"])
+    long["value"] = long["value"].astype(float)
+    cells = Cells.of(long, over=["quantity", *over], unit="input", n_resamples=n_resamples)
+    return lambda quantity, **labels: Paired(cells.mean(quantity=quantity, **labels))
 
 
 class Rows:
@@ -123,6 +157,41 @@ class Rows:
         )
         return long.set_index(KEYS).reindex(pd.MultiIndex.from_tuples(pairs, names=KEYS)).reset_index()
 
+    def against(self, floor: Row) -> dict[str, object]:
+        """How many of the 24 different rows are clearly better, and how many clearly worse, than a floor: by a 95 %
+        interval without zero; 0 of 0 where the floor is flat everywhere."""
+        least = self.found(floor, "loss")
+        gains = [] if least is None else [(self.better * (self(*row) - least)).ours for row in DIFFERENT_ROWS]
+        ends = [gain.interval() for gain in gains]
+        found: dict[str, object] = {"floor": row_label(*floor), "explanations": len(ends)}
+        found |= {"better": sum(end.low > 0 for end in ends), "worse": sum(end.high < 0 for end in ends)}
+        return found | {"n": min((gain.n for gain in gains), default=0)}
+
+    def over_floors(self, output: str, floors: Sequence[Row] = BLIND, **labels: object) -> pd.DataFrame:
+        """The eleven rows that look at the prediction, each beside the floor that it leads by least.
+
+        Columns: method, aggregation, `over` (that floor), estimate, low, high, n (of that lead); `above`: whether its
+        lead over every floor has an interval above zero; `below`: whether that over some floor lies below. Neither
+        with fewer than ten independent texts. A floor that is flat on every text is none, such a row is left out.
+
+        Raises InputError where no floor has a value.
+        """
+        there = {floor: pair for floor in floors if (pair := self.found(floor, output, **labels)) is not None}
+        if not there:
+            raise InputError(f"none of {', '.join(row_label(*floor) for floor in floors)} has a value: nothing to lead")
+        found = []
+        for row in LOOKING:
+            if (own := self.found(row, output, **labels)) is None:
+                continue
+            gaps = {floor: (self.better * (own - other)).ours for floor, other in there.items()}
+            ends = {floor: gap.interval() for floor, gap in gaps.items()}
+            over = min(ends, key=lambda floor: ends[floor].estimate)
+            enough = min(gap.clusters for gap in gaps.values()) >= FEWEST_CLUSTERS
+            told = {"method": row[0], "aggregation": row[1], "over": row_label(*over), **vars(ends[over])}
+            told |= {"n": gaps[over].n, "above": enough and all(end.low > 0 for end in ends.values())}
+            found.append(told | {"below": enough and any(end.high < 0 for end in ends.values())})
+        return pd.DataFrame(found)
+
     # --------------------------------------------------------------------------------------------------------- claims
     def order(self, output: str, **labels: object) -> Ordered:
         """The thirteen in their order; both rows of a method change places together with those of another."""
@@ -172,3 +241,125 @@ class Rows:
         metric = self.fixed.get("metric")
         told = metric if isinstance(metric, str) and metric not in ("rho", "average_precision") else ""
         return f"{told}, {OUTPUT_NAMES[output]}" if told else OUTPUT_NAMES[output]
+
+
+def leaders(rows: Rows, output: str, of: Callable[[Paired], float]) -> str:
+    """The rows with the highest value, all that tie."""
+    values = {row: of(rows(row, output)) for row in THIRTEEN}
+    return ", ".join(row_label(*row) for row, value in values.items() if value == max(values.values()))
+
+
+def agreement(first: Rows, second: Rows, output: str) -> dict[str, object]:
+    """Who leads in two measures of the thirteen, published and ours, and tau-b between their two orders.
+
+    The two are measured on different texts, whose draws are independent: those of the second are taken backwards.
+    """
+    one, two = ([source(row, output) for row in THIRTEEN] for source in (first, second))
+    found: dict[str, object] = {}
+    for told, of in (("published", lambda pair: pair.published), ("ours", lambda pair: pair.ours.point)):
+        found |= {f"leads rho, {told}": leaders(first, output, of), f"leads MAP, {told}": leaders(second, output, of)}
+    x, y = (np.array([pair.published for pair in side]) for side in (one, two))
+    found["published"] = float(tau_b(x, y))
+    a, b = (np.array([pair.ours.point for pair in side]) for side in (one, two))
+    drawn_a, drawn_b = (np.stack([pair.ours.draws for pair in side], axis=1) for side in (one, two))
+    low, high = np.nanquantile(tau_b(drawn_a, drawn_b[::-1]), [0.025, 0.975])
+    smallest = min((pair.ours for pair in (*one, *two)), key=lambda ours: ours.clusters)
+    tau = float(tau_b(a, b))
+    ends = moved_outward(np.array(tau), low, high, smallest.clusters)
+    found |= {"estimate": tau, "low": max(-1.0, float(ends[0])), "high": min(1.0, float(ends[1]))}
+    return found | {"n": min(pair.ours.n for pair in (*one, *two))}
+
+
+# -------------------------------------------------------------------------------------------------------- under erasure
+def labels_of(rows: Iterable[tuple[Row, str]], **fixed: object) -> list[dict[str, object]]:
+    """The cells of rows with outputs, as labels."""
+    return [{**fixed, "method": m, "aggregation": how, "output": [output, "none"]} for (m, how), output in rows]
+
+
+def signal_of(cells: Cells, rows: Iterable[tuple[Row, str]], **fixed: object) -> Signal:
+    """The spread of rows over explanations, taken apart (`results.spread`)."""
+    return signal(*matrix(cells, labels_of(rows, **fixed)), cells.drawn)
+
+
+def spread_beside(
+    measured: Measured,
+    take: Callable[[Signal], Quantity],
+    rows: Iterable[tuple[Row, str]],
+    *,
+    printed: float,
+    **fixed: object,
+) -> Paired:
+    """One of the quantities of a spread, beside the printed one and the present run's where that does not speak."""
+    here = None
+    if measured.here is not None:
+        try:
+            here = take(signal_of(measured.here, rows, **fixed))
+        except InputError:
+            here = None  # a small run may lack a row
+    return Paired(take(signal_of(measured.cells, rows, **fixed)), printed, here, measured.evidence())
+
+
+def erasing_ranks(units: pd.DataFrame) -> pd.DataFrame:
+    """The mean rank (1 is best) of LIME, occlusion and Shapley sampling among the thirteen, on each text, by model,
+    language, metric and output, as rows of the metric "rank under …"; a text without one of the thirteen is left out.
+
+    `units`: values of single inputs of rho, comprehensiveness and sufficiency, with languages.
+    """
+    text = ["dataset", "id", "cluster", "seed", "model", "language", "metric"]
+    found = []
+    for output in OUTPUT_NAMES:
+        own = units[units["output"].isin([output, "none"])]
+        wide = own.pivot_table(index=text, columns=["method", "aggregation"], values="value")
+        if not set(THIRTEEN) <= set(wide.columns):
+            continue
+        wide = wide[list(THIRTEEN)].dropna()
+        smaller = wide.index.get_level_values("metric").isin(SMALLER_IS_BETTER)
+        ranks = scipy.stats.rankdata(wide.to_numpy() * np.where(smaller, 1, -1)[:, None], axis=1)
+        mean_rank = ranks[:, [THIRTEEN.index((method, "none")) for method in ERASING]].mean(axis=1)
+        found.append(wide.index.to_frame(index=False).assign(value=mean_rank, output=output))
+    frame = pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=[*text, "value", "output"])
+    return frame.assign(metric="rank under " + frame["metric"].astype(str), method="erasing", aggregation="none")
+
+
+PRINTED_IN = {
+    "rho": ("crosslingual_table1", "crosslingual_table8"),
+    "comprehensiveness": ("crosslingual_table3", "crosslingual_table9"),
+    "sufficiency": ("crosslingual_table3", "crosslingual_table10"),
+}
+"""By metric, the table of means over architectures and that of each architecture."""
+PRINTED_SEEDS = 3
+
+
+def printed_spread(metric: str) -> float:
+    """The standard deviation over the 26 printed means of a metric."""
+    frame = table(PRINTED_IN[metric][0])
+    return float(np.std(frame.loc[frame["metric"] == metric, "value"].to_numpy()))
+
+
+def own_account() -> pd.DataFrame:
+    """What the printed tables say about noise, a row a metric: the spread of the 26 rows, the noise that the printed
+    spreads over seeds leave in a mean of two architectures and three seeds, and tau-b between the two architectures."""
+    found = []
+    for metric, (_, each) in PRINTED_IN.items():
+        frame = table(each)
+        once = frame[~frame["method"].isin(ONE_VALUE) | (frame["output"] == "loss")]
+        pairs = once.pivot_table(index=KEYS, columns="model", values="value")
+        noise = float(np.sqrt((frame["spread"] ** 2).mean() / (pairs.shape[1] * PRINTED_SEEDS)))
+        row = {"metric": metric, "spread of 26 rows": printed_spread(metric), "noise of seeds in a row": noise}
+        tau = float(tau_b(pairs["mbert"].to_numpy(), pairs["xlm_r_base"].to_numpy()))
+        found.append(row | {"ratio": printed_spread(metric) / noise, "tau of the two architectures": tau})
+    return pd.DataFrame(found)
+
+
+def printed_rank(printed: pd.DataFrame, output: str, *, better: int = 1) -> float:
+    """The mean rank of the three that erase among the thirteen printed values of an output."""
+    own = printed[printed["output"] == output].set_index(["method", "aggregation"])["value"].reindex(THIRTEEN)
+    ranks = dict(zip(THIRTEEN, scipy.stats.rankdata(-better * own.to_numpy()), strict=True))
+    return float(np.mean([ranks[method, "none"] for method in ERASING]))
+
+
+def in_order_of_reading(erased: pd.DataFrame, value: str) -> NDArray[np.float64]:
+    """Values [texts, 24] of the different rows, means over models and seeds, texts in the order in which they came."""
+    wide = erased.pivot_table(index="input", columns=KEYS, values=value).reindex(list(dict.fromkeys(erased["input"])))
+    own = [(m, how, "none" if m in ONE_VALUE else output) for (m, how), output in DIFFERENT_ROWS]
+    return wide[own].to_numpy(dtype=float)

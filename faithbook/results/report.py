@@ -165,9 +165,8 @@ class Page:
         theirs = published.table(name) if printed is None else printed
         wide, long = exhibits.grid(theirs, of, rows=rows, columns=columns, digits=digits, words=words)
         told = caption or self._said.get(name, name)
-        legend = (
-            "ours, in brackets the published value; ≈ it lies within our 95 % interval, ↑ ours is above it, ↓ below"
-        )
+        beside = "in brackets the published value; ≈ it lies within our 95 % interval, ↑ ours is above it, ↓ below"
+        legend = f"ours, {beside if long['published'].notna().any() else 'intervals in the texts of the cells'}"
         return exhibits.save_table(self.run, self.notebook, name, wide, long, f"{told.rstrip('.')}: {legend}")
 
     def listing(self, frame: pd.DataFrame, name: str, *, caption: str, digits: int = 3) -> Markdown:
@@ -177,8 +176,10 @@ class Page:
         return Markdown(f"{exhibits.folded(told, len(frame))}\n\n{line}")
 
     def parts(self, tested: Tested, name: str, *, caption: str) -> Markdown:
-        """Every part of the claims of a section as a table: published, ours, n, p-value, answer."""
-        frame = tested.frame
+        """Every part of the claims of a section as a table: published, ours, n, p-value, answer. A claim that repeats
+        another of the section has no rows of its own."""
+        repeats = [one.id for one in tested.claims.values() if one.rule.same_as in tested.claims]
+        frame = tested.frame[~tested.frame["claim"].isin(repeats)]
         words = {"yes": "yes", "no": "no", "inconclusive": "undecided"}
         wide = pd.DataFrame(
             {

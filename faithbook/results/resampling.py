@@ -7,7 +7,7 @@ are too few to estimate a spread from, so reports show them apart.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -218,30 +218,6 @@ def drawn_counts(strata: NDArray[Any], n_resamples: int, seed: int, *, size: int
         equally = np.full(len(members), 1 / len(members))
         counts[:, members] = generator.multinomial(size or len(members), equally, size=n_resamples)
     return counts
-
-
-def drawn_together(units: Mapping[str, Sequence[Any]], n_resamples: int, seed: int) -> dict[str, NDArray[np.float64]]:
-    """`drawn_counts` for several quantities [R, U of each] whose `units` may overlap: a unit that two of them share is
-    drawn equally often in both.
-
-    Units are drawn within groups that belong to the same quantities, so that every quantity keeps its number of units
-    and of shared ones. Sets that share nothing are drawn independently; equal sets have equal counts.
-
-    Raises InputError where a quantity has no units or one of them twice.
-
-    >>> drawn = drawn_together({"a": ["x", "y"], "b": ["y", "x"]}, n_resamples=3, seed=0)
-    >>> bool((drawn["a"] == drawn["b"][:, ::-1]).all())
-    True
-    """
-    for name, own in units.items():
-        if not len(own) or len(set(own)) < len(own):
-            raise InputError(f"{name} has {len(own)} units, {len(set(own))} of them different: expected each once")
-    everything = sorted(set().union(*units.values()))
-    has = {name: set(own) for name, own in units.items()}
-    belongs = np.array(["".join("01"[unit in own] for own in has.values()) for unit in everything], dtype=object)
-    counts = drawn_counts(belongs, n_resamples, seed)
-    place = {unit: i for i, unit in enumerate(everything)}
-    return {name: counts[:, [place[unit] for unit in own]] for name, own in units.items()}
 
 
 def mean_interval(values: ArrayLike, *, n_resamples: int = 2000, seed: int = 0) -> Interval:

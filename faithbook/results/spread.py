@@ -4,74 +4,119 @@ Write x_mr for the value of row r (an explanation) on message m, less the mean o
 the covariance over rows of two messages. Its mean over *different* messages is A, the variance between rows that
 messages share; its mean over each message *with itself* is T, the whole variance within a message. With n messages the
 spread that is seen has variance A + (T - A) / n; noise alone would make (T - A) / n; A / T is the share of signal, the
-intraclass correlation of an analysis of variance.
+intraclass correlation of an analysis of variance. Messages of one cluster count as one where pairs are made: what they
+have in common need not be common to all.
 
-Shape letters: M messages, R rows, D draws (the first of them the sample itself).
+Shape letters: M messages, R rows, K clusters, D draws.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import scipy.stats
 from numpy.typing import NDArray
 
-from faithbook.results.rank_tests import tau_b
-from faithbook.results.resampling import Interval, drawn_counts
+from faithbook.results.estimates import Cells, Drawn, Quantity
+from faithbook.results.resampling import defined_mean
 from faithlib.errors import InputError
 
 Array = NDArray[np.float64]
+_POWER = (scipy.stats.norm.ppf(0.975) + scipy.stats.norm.ppf(0.8)) ** 2
 
 
-def variance_parts(values: Array, counts: Array) -> tuple[Array, Array]:
-    """Variance between rows that messages share (A), and the whole variance within a message (T), of `values` [M, R]:
-    as measured, and then in every resample that holds each message as often as `counts` [D - 1, M] says. Two [D].
-
-    Pairs of a message with its own copy are left out of A in every resample; else drawing again would add its own
-    noise to the spread. A is NaN where a resample is one message over and over.
-
-    Raises InputError for another number of messages than the counts are of.
-    """
-    if counts.shape[1] != len(values):
-        raise InputError(f"{len(values)} messages, counts of {counts.shape[1]}: expected as many")
-    n = len(values)
-    centred = values - values.mean(axis=1, keepdims=True)
-    products = centred @ centred.T / values.shape[1]
-    weights = np.vstack([np.ones(n), counts])
-    own = np.diag(products)
-    different = ((weights @ products) * weights).sum(axis=1) - weights**2 @ own
-    pairs = n**2 - (weights**2).sum(axis=1)
-    return different / np.where(pairs > 0, pairs, np.nan), weights @ own / n
-
-
-def deviation(variance: Array) -> Array:
-    """A standard deviation; an estimate of a variance below zero counts as none."""
-    return np.sqrt(np.maximum(variance, 0))
-
-
-class Spread:
-    """Spread over rows of `values` [M, R], taken apart: `seen`, by `noise` alone, of the `methods`, and the `share` of
-    signal, each [D]: as measured, and then in resamples.
-
-    `counts`: how often each message is drawn in each resample; without, 2000 draws of the messages alone, with `seed`.
+@dataclass(frozen=True)
+class Signal:
+    """Spread over rows, taken apart: `between`, the standard deviation over rows that messages share; `share`, that of
+    its variance in the whole of a message; `seen`, the deviation of the rows' means, and by `noise` alone; n messages.
     """
 
-    def __init__(self, values: Array, counts: Array | None = None, *, n_resamples: int = 2000, seed: int = 0) -> None:
-        self.n, self.values = len(values), values
-        drawn = drawn_counts(np.zeros(len(values)), n_resamples, seed) if counts is None else counts
-        shared, whole = variance_parts(values, drawn)
-        noise = whole - shared
-        self.seen = deviation(shared + noise / self.n)
-        self.noise = deviation(noise / self.n)
-        self.methods = deviation(shared)
-        self.share = shared / whole
+    between: Quantity
+    share: Quantity
+    seen: float
+    noise: float
+    n: int
 
-    def noise_with(self, n: int) -> Array:
+    @property
+    def needed(self) -> float:
+        """Messages with which two rows as far apart as is typical (root mean square) are told apart four times in five,
+        by a 95 % interval of their paired difference; endless where no signal is seen."""
+        return _POWER * (1 / self.share.point - 1) if self.share.point > 0 else math.inf
+
+    def noise_with(self, n: int) -> float:
         """The spread by noise alone with another number of messages."""
         return self.noise * math.sqrt(self.n / n)
+
+
+def signal(values: Array, cluster: NDArray[np.int64], drawn: Drawn) -> Signal:
+    """Spread of `values` [M, R], the cluster [M] of each message, and the draws that it shares with other quantities.
+
+    Pairs of a cluster with its own copy are left out in every draw; else drawing again would add its own noise to the
+    spread. An estimate of a variance below zero counts as none. Raises InputError for fewer than two clusters.
+    """
+    if len(np.unique(cluster)) < 2:
+        raise InputError(f"{len(values)} messages of one cluster: what they share cannot be seen")
+    centred = values - values.mean(axis=1, keepdims=True)
+    sums, sizes, own = (np.zeros((len(drawn.stratum), *shape)) for shape in ((values.shape[1],), (), ()))
+    np.add.at(sums, cluster, centred)
+    np.add.at(sizes, cluster, 1.0)
+    np.add.at(own, cluster, (centred**2).mean(axis=1))
+    itself = (sums**2).mean(axis=1)
+
+    def parts(counts: Array) -> tuple[Array, Array]:
+        """A and T of draws [D, K]; A is NaN where a draw is one cluster over and over."""
+        n = counts @ sizes
+        pairs = n**2 - counts**2 @ sizes**2
+        products = ((counts @ sums) ** 2).mean(axis=-1) - counts**2 @ itself
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(pairs > 0, products / pairs, np.nan), counts @ own / n
+
+    shared, whole = (float(part[0]) for part in parts(np.ones((1, len(sizes)))))
+    n = len(values)
+    pairs = n**2 - float((sizes**2).sum())
+    slope = 2 * (sums @ sums.sum(axis=0) / values.shape[1] - itself - shared * sizes * (n - sizes)) / pairs
+    slope_whole = (own - sizes * whole) / n
+    # Near none the root has no slope: there the variance's own standard error says how far it may reach.
+    least = math.sqrt(float(drawn.variance(slope)))
+    between = math.sqrt(max(shared, 0.0))
+    drawn_shared, drawn_whole = parts(drawn.counts)
+    deviations = np.sqrt(np.maximum(drawn_shared, 0.0))
+    reach = 2 * math.sqrt(max(shared, least)) or 1.0
+    clusters = int((sizes > 0).sum())
+    of_share = slope / whole - shared / whole**2 * slope_whole
+    seen = float(values.mean(axis=0).std())
+    return Signal(
+        Quantity(between, np.nan_to_num(deviations), slope / reach, drawn, clusters, n),
+        Quantity(shared / whole, np.nan_to_num(drawn_shared / drawn_whole), of_share, drawn, clusters, n, (-1.0, 1.0)),
+        seen,
+        math.sqrt(max(seen**2 - shared, 0.0)),
+        n,
+    )
+
+
+def matrix(cells: Cells, rows: list[dict[str, Any]]) -> tuple[Array, NDArray[np.int64]]:
+    """Values [M, R] of messages that have all rows, and their clusters [M]; a row is the mean over the cells with its
+    labels, on each message (over those that are defined).
+
+    Raises InputError where a row has no cell.
+    """
+    columns, values = cells.values.columns, cells.values.to_numpy(dtype=float)
+    levels = {name: columns.get_level_values(name) for name in map(str, columns.names)}
+    found = []
+    for labels in rows:
+        chosen = np.ones(len(columns), dtype=bool)
+        for level, wanted in labels.items():
+            chosen &= levels[level].isin([wanted] if isinstance(wanted, str | int) else list(wanted))
+        if not chosen.any():
+            raise InputError(f"no cell has {labels}")
+        found.append(defined_mean(values[:, chosen].T))
+    wide = np.stack(found, axis=1)
+    whole = ~np.isnan(wide).any(axis=1)
+    return wide[whole], cells.cluster[whole]
 
 
 def differences(values: Array) -> Array:
@@ -88,54 +133,15 @@ def told_apart(gaps: Array) -> float:
     return float((np.abs(gaps.mean(axis=0)) > bound).mean())
 
 
-def told_apart_by_subsets(gaps: Array, size: int, *, subsets: int = 200, seed: int = 0) -> Array:
-    """`told_apart` with each of many subsets of so many messages, [subsets]."""
-    generator = np.random.default_rng([seed, size])
-    return np.array([told_apart(gaps[generator.choice(len(gaps), size, replace=False)]) for _ in range(subsets)])
+def told_apart_by_size(values: Array, *, sizes: int = 12, subsets: int = 100, seed: int = 0) -> pd.DataFrame:
+    """`told_apart` of the pairs of rows of `values` [M, R] with fewer and fewer messages: many subsets of each size.
 
-
-def told_apart_together(
-    gaps: Mapping[str, Array], units: Mapping[str, Sequence[Any]], size: int, *, subsets: int = 200, seed: int = 0
-) -> dict[str, Array]:
-    """`told_apart_by_subsets` for several metrics whose messages may overlap, their subsets drawn together.
-
-    All messages are put in one random order, and each metric takes the first `size` that it has (`units`: the message
-    of each row of its `gaps`). So a subset of a metric is any of its subsets, equally likely, and metrics that were
-    measured on the same messages get the same ones.
-
-    Raises InputError where a metric has fewer messages than `size`, or `units` are not those of the gaps.
+    Columns: messages, estimate (the mean over subsets), low and high (95 % of them).
     """
-    for name, own in gaps.items():
-        if len(units[name]) != len(own) or len(own) < size:
-            raise InputError(f"{name}: {len(own)} rows, {len(units[name])} messages: expected as many, {size} or more")
-    everything = sorted(set().union(*units.values()))
-    place = {unit: i for i, unit in enumerate(everything)}
-    places = {name: np.array([place[unit] for unit in own]) for name, own in units.items()}
-    generator = np.random.default_rng([seed, size])
-    found: dict[str, list[float]] = {name: [] for name in gaps}
-    for _ in range(subsets):
-        order = generator.permutation(len(everything))
-        for name, own in gaps.items():
-            found[name].append(told_apart(own[np.argsort(order[places[name]])[:size]]))
-    return {name: np.array(values) for name, values in found.items()}
-
-
-def repeated_order(values: Array, size: int, *, subsets: int = 200, seed: int = 0) -> Array:
-    """Kendall's tau-b of the rows' means between two sets of `size` messages that share none, drawn many times.
-
-    Raises InputError for fewer messages than two such sets need.
-    """
-    if len(values) < 2 * size:
-        raise InputError(f"{len(values)} messages, two sets of {size}: expected at least {2 * size}")
-    generator = np.random.default_rng([seed, size])
-    taus = []
-    for _ in range(subsets):
-        drawn = generator.permutation(len(values))[: 2 * size]
-        taus.append(float(tau_b(values[drawn[:size]].mean(axis=0), values[drawn[size:]].mean(axis=0))))
-    return np.array(taus)
-
-
-def as_interval(values: Array, n: int) -> Interval:
-    """The interval of a quantity [D] whose first value is the one measured, the others those in resamples; `n`
-    messages."""
-    return Interval.of(values[0], values[1:], n, n)
+    gaps, generator = differences(values), np.random.default_rng(seed)
+    rows = []
+    for size in np.unique(np.geomspace(min(3, len(gaps)), len(gaps), sizes).round().astype(int)):
+        shares = [told_apart(gaps[generator.choice(len(gaps), size, replace=False)]) for _ in range(subsets)]
+        low, high = np.quantile(shares, [0.025, 0.975])
+        rows.append({"messages": int(size), "estimate": float(np.mean(shares)), "low": low, "high": high})
+    return pd.DataFrame(rows)
