@@ -20,16 +20,16 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 PINS := $(shell cat requirements.lock pyproject.toml | cksum | tr ' ' -)
 ENVIRONMENT := .venv/.made-from-$(PINS)
-STUDY := $(BIN)/python -m faithbook
+FAITHBOOK := $(BIN)/python -m faithbook
 export PYTHONUNBUFFERED := 1
 
-.PHONY: help book test test-long lint format lock fetch train full paper calibrate serve clean
+.PHONY: help notebooks book test test-long lint format lock fetch train full paper calibrate serve clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
 
 book: $(ENVIRONMENT) fetch ## run the notebooks (PROFILE=laptop) and build the book
-	@$(STUDY) book --profile $(PROFILE) $(if $(CORES),--cores $(CORES))
+	@$(FAITHBOOK) book --profile $(PROFILE) $(if $(CORES),--cores $(CORES))
 
 test: $(ENVIRONMENT) fetch lint ## lint, types, all tests, the smoke book and its pages in a browser
 	$(BIN)/python -m pytest -n 2 --dist loadfile
@@ -53,16 +53,19 @@ fetch: $(ENVIRONMENT) ## fetch and verify every source in data/sources.toml
 	@$(BIN)/python -m faithbook.sources.files fetch
 
 train: $(ENVIRONMENT) fetch ## make every checkpoint of a profile again (PROFILE=laptop: those that are shipped; hours)
-	@$(STUDY) train --profile $(PROFILE)
+	@$(FAITHBOOK) train --profile $(PROFILE)
 
-full: ## the full profile: about an hour a paper on two cores, resumable
-	@$(MAKE) book PROFILE=full
+full: ## the full profile: about an hour a paper on two cores, resumable (STUDY=soft: one paper, without the book)
+	@$(MAKE) $(if $(STUDY),notebooks,book) PROFILE=full
 
-paper: ## the papers' own models and data: needs a GPU and the network
-	@$(MAKE) book PROFILE=paper
+paper: ## the papers' own models and data: needs a GPU and the network (STUDY=soft: one paper, without the book)
+	@$(MAKE) $(if $(STUDY),notebooks,book) PROFILE=paper
+
+notebooks: $(ENVIRONMENT) fetch # of a profile, or of one of its studies
+	@$(FAITHBOOK) build --profile $(PROFILE) $(if $(STUDY),--study $(STUDY)) $(if $(CORES),--cores $(CORES))
 
 calibrate: $(ENVIRONMENT) ## measure how often the rules of the verdicts err (a quarter of an hour, one core)
-	@$(STUDY) calibrate
+	@$(FAITHBOOK) calibrate
 
 serve: book ## the book at a local address, as a phone or another machine would see it
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory book/_build/html $(PORT)

@@ -64,6 +64,8 @@ def _parser() -> argparse.ArgumentParser:
             sub.add_argument("--quiet", action="store_true", help="say nothing but errors")
         if verb == "reference":
             sub.add_argument("--study", help="only this study; what the folder holds of others stays")
+        if verb in ("build", "plan"):
+            sub.add_argument("--study", help="only the notebooks of this study and those they read")
         if verb in ("build", "book"):
             sub.add_argument("--cores", type=int, help="notebooks at a time (default: the cores of this machine)")
             sub.add_argument("extra", nargs="*", help="after `--`: options for Snakemake, such as --executor slurm")
@@ -96,14 +98,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.verb == "run":
             _run_command(options)
         elif options.verb == "build":
-            build(options.profile, cores=options.cores, extra=options.extra)
+            build(options.profile, study=options.study, cores=options.cores, extra=options.extra)
         elif options.verb == "book":
             print(f"open {book(options.profile, cores=options.cores, extra=options.extra)}")
         elif options.verb == "train":
             for job in trainings(options.profile):
                 _report(job)
         elif options.verb == "plan":
-            for job in plan(options.profile):
+            for job in plan(options.profile, options.study):
                 print(f"{'done' if job.done else 'to do'}  {job.run_id}  {job.label}")
         elif options.verb == "calibrate":
             from faithbook.results.calibration import calibrate  # slow to import, as the next is

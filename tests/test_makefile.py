@@ -41,6 +41,14 @@ def test_a_known_profile_goes_to_every_command(tmp_path: Path, profile: str) -> 
     assert f"faithbook train --profile {profile}" in done.stdout
 
 
+@pytest.mark.parametrize("profile", ["full", "paper"])
+def test_a_study_alone_is_built_without_the_book(tmp_path: Path, profile: str) -> None:
+    done = make(tmp_path, "--dry-run", profile, "STUDY=soft", "CORES=3")
+    assert done.returncode == 0, done.stderr
+    assert f"faithbook build --profile {profile} --study soft --cores 3" in done.stdout
+    assert "faithbook book" not in done.stdout
+
+
 @pytest.mark.parametrize("profile", ["smoke", "laptop", "full", "paper"])
 def test_every_training_of_a_profile_has_its_settings(profile: str) -> None:
     blocks = find_profile(profile).settings

@@ -1,4 +1,4 @@
-"""Small runs agree with the committed reference run, as far as their few inputs can tell."""
+"""The committed reference follows from its values; small runs agree with it, as far as their few inputs can tell."""
 
 from __future__ import annotations
 
@@ -9,14 +9,58 @@ import pandas as pd
 import pytest
 from scipy.stats import fisher_exact
 
+from faithbook.engine.plan import plan
+from faithbook.engine.profiles import place_of
 from faithbook.paths import reference_dir, results_dir
 from faithbook.results.reference import versions_of
 
 REFERENCE = reference_dir()
 CELL = ["dataset", "method", "metric"]
+OWN = {"here": "estimate", "here_low": "low", "here_high": "high", "here_n": "n"}
 needs_reference = pytest.mark.skipif(
     not REFERENCE.is_dir(), reason="the full profile has no committed results yet: make full, then study reference"
 )
+
+
+def of_run(path: Path) -> pd.DataFrame:
+    """A table with the run's own numbers, which stand in the columns `here` where the reference speaks."""
+    found = pd.read_csv(path)
+    if not set(OWN) <= set(found.columns):
+        return found
+    return found.drop(columns=list(OWN.values())).rename(columns=OWN).dropna(subset=["estimate"])
+
+
+@needs_reference
+@pytest.mark.book
+@pytest.mark.slow
+def test_the_intervals_and_verdicts_of_the_reference_follow_from_its_committed_values(html: Path) -> None:
+    """The smallest run judges them anew: where the reference speaks, its committed tables and verdicts come out."""
+    board = pd.read_csv(REFERENCE / "scoreboard.csv", keep_default_na=False).set_index("id")
+    speaking = {path.name for path in (REFERENCE / "units").glob("*")}
+    judged, compared = set(), set()
+    for job in plan("smoke"):
+        if job.kind != "report" or not speaking & set(place_of(job.notebook)[1].reads):
+            continue
+        for path in job.folder.rglob("*.csv"):
+            ours = pd.read_csv(path)
+            if "here" not in ours.columns or ours["here"].isna().all() or not (REFERENCE / path.name).is_file():
+                continue
+            theirs = pd.read_csv(REFERENCE / path.name)
+            columns = [name for name in theirs.columns if name in ours.columns and not name.startswith("here")]
+            pd.testing.assert_frame_equal(ours[columns], theirs[columns], rtol=1e-6, obj=path.name)
+            compared.add(path.name)
+        if (job.folder / "verdicts.parquet").is_file():
+            found = pd.read_parquet(job.folder / "verdicts.parquet")
+            for row in found[found["here"] != ""].itertuples():
+                theirs = board.loc[row.id]
+                assert (row.verdict, str(row.n), row.passed, row.parts) == (
+                    theirs.verdict,
+                    str(theirs.n),
+                    theirs.passed,
+                    theirs.parts,
+                ), row.id
+                judged.add(row.id)
+    assert not speaking or (len(judged) > 5 and len(compared) > 5)
 
 
 def disagreement(small: pd.DataFrame, reference: pd.DataFrame) -> pd.DataFrame:
@@ -40,7 +84,7 @@ def test_diagnosticity_agrees_with_the_reference(profile: str, html: Path) -> No
     path = results_dir(profile) / "tables" / "soft_table6.csv"
     if profile == "laptop" and not path.exists():
         pytest.skip("the laptop profile has not been run here: make book")
-    both = disagreement(pd.read_csv(path), pd.read_csv(REFERENCE / "soft_table6.csv"))
+    both = disagreement(of_run(path), pd.read_csv(REFERENCE / "soft_table6.csv"))
     # One cell in a thousand would fall below .001 by chance; with 80 cells, none below 1e-5 and few below .01.
     assert both.p.min() > 1e-5, both.nsmallest(3, "p")
     assert (both.p < 0.01).mean() < 0.05, both.nsmallest(6, "p")
@@ -54,7 +98,7 @@ def half_widths_apart(name: str, keys: list[str]) -> pd.DataFrame:
         pytest.skip("this study has no reference yet: make full, then study reference")
     if not path.exists():
         pytest.skip("the laptop profile has not been run here: make book")
-    both = pd.read_csv(path).merge(pd.read_csv(REFERENCE / name), on=keys, suffixes=("", "_reference"))
+    both = of_run(path).merge(pd.read_csv(REFERENCE / name), on=keys, suffixes=("", "_reference"))
     both = both[both.n > 1]  # an interval over one input has no width
     half = [(both[f"high{end}"] - both[f"low{end}"]) / 2 for end in ("", "_reference")]
     return both.assign(apart=(both.estimate - both.estimate_reference).abs() / (half[0] ** 2 + half[1] ** 2) ** 0.5)

@@ -107,6 +107,20 @@ def test_plan_is_the_grid_in_an_order_that_can_run(home: Path) -> None:
     assert len({job.folder for job in jobs}) == 5
 
 
+def test_a_plan_of_one_study_has_what_it_reads_of_others(home: Path) -> None:
+    (home / "notebooks" / "report" / "last.py").write_text((home / "notebooks" / "report" / "report.py").read_text())
+    edit(
+        home / "notebooks" / "profiles.yaml",
+        "reads: [count]}",
+        "reads: [count]}\n  other:\n    report:\n      last: {reads: [count]}",
+    )
+    assert [job.notebook for job in plan("laptop", "tiny")] == [*["count"] * 4, "report"]
+    assert [job.notebook for job in plan("laptop", "other")] == [*["count"] * 4, "last"]
+    assert len(plan("laptop")) == 6
+    with pytest.raises(UnknownNameError, match="unknown study 'tine': did you mean 'tiny'"):
+        plan("laptop", "tine")
+
+
 def test_star_reads_everything_without_a_star(home: Path) -> None:
     (home / "notebooks" / "report" / "last.py").write_text((home / "notebooks" / "report" / "report.py").read_text())
     edit(home / "notebooks" / "profiles.yaml", "reads: [count]}", 'reads: [count]}\n      last: {reads: ["*"]}')

@@ -188,8 +188,11 @@ def _environment(values: Mapping[str, str]) -> Iterator[None]:
         os.environ.update(before)
 
 
-def build(profile: str, *, cores: int | None = None, extra: Sequence[str] = ()) -> tuple[Job, ...]:
-    """Run every notebook of the plan that is not there yet, showing a line for each; returns the plan.
+def build(
+    profile: str, *, study: str | None = None, cores: int | None = None, extra: Sequence[str] = ()
+) -> tuple[Job, ...]:
+    """Run every notebook of the plan (of one `study` alone) that is not there yet, showing a line for each; returns the
+    plan.
 
     A second build of the profile waits for the first: Snakemake plans once, and would do again what the other has done
     since.
@@ -197,22 +200,23 @@ def build(profile: str, *, cores: int | None = None, extra: Sequence[str] = ()) 
     folder = results_dir(profile)
     folder.mkdir(parents=True, exist_ok=True)
     with locked(folder / "build.lock"):
-        return _build(profile, cores, extra)
+        return _build(profile, study, cores, extra)
 
 
-def _build(profile: str, cores: int | None, extra: Sequence[str]) -> tuple[Job, ...]:
+def _build(profile: str, study: str | None, cores: int | None, extra: Sequence[str]) -> tuple[Job, ...]:
     began = time.time()
-    jobs = plan(profile)
+    jobs = plan(profile, study)
     todo = [job for job in jobs if not job.done]
     console = Console(highlight=False, soft_wrap=True)
-    console.print(f"profile {profile}: {len(jobs)} notebooks, {len(jobs) - len(todo)} of them done before")
+    of = f", study {study}" if study else ""
+    console.print(f"profile {profile}{of}: {len(jobs)} notebooks, {len(jobs) - len(todo)} of them done before")
     if not todo:
         return jobs
     folder = results_dir(profile)
     log = folder / "snakemake.log"
     with log.open("wb") as stream, warm.warmed(len(todo), _threads()) as told:
         process = subprocess.Popen(
-            _snakemake(profile, cores, extra),
+            _snakemake(profile, study, cores, extra),
             stdout=stream,
             stderr=subprocess.STDOUT,
             cwd=folder,
@@ -229,11 +233,12 @@ def _build(profile: str, cores: int | None, extra: Sequence[str]) -> tuple[Job, 
     return jobs
 
 
-def _snakemake(profile: str, cores: int | None, extra: Sequence[str]) -> list[str]:
+def _snakemake(profile: str, study: str | None, cores: int | None, extra: Sequence[str]) -> list[str]:
     number = cores or (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
     return [
         *(sys.executable, "-m", "snakemake", "--snakefile", str(root() / "notebooks" / "Snakefile")),
-        *("--cores", str(number), "--config", f"profile={profile}", "--keep-going", "--quiet", "all"),
+        *("--cores", str(number), "--config", f"profile={profile}", *([f"study={study}"] if study else [])),
+        *("--keep-going", "--quiet", "all"),
         # A run that is there is whole and belongs to exactly these inputs: Snakemake need remember nothing of its own.
         *("--nolock", "--ignore-incomplete", "--drop-metadata", "--rerun-triggers", "mtime"),
         *extra,

@@ -204,9 +204,14 @@ def _reads(notebook: str, entry: NotebookEntry) -> list[str]:
     return [name for _, _, name, other in table().entries() if name != notebook and "*" not in other.reads]
 
 
-def plan(profile_name: str) -> tuple[Job, ...]:
-    """Every job of a profile, each after those it reads."""
-    planner = _Planner(profile_name)
+def plan(profile_name: str, study: str | None = None) -> tuple[Job, ...]:
+    """Every job of a profile, or those of one study and what they read, each after those it reads.
+
+    Raises UnknownNameError for another profile or study.
+    """
+    planner, studies = _Planner(profile_name), table().studies
+    if study not in (None, *studies):
+        raise unknown("study", study, studies)
     jobs: dict[Path, Job] = {}
 
     def add(job: Job) -> None:
@@ -214,9 +219,10 @@ def plan(profile_name: str) -> tuple[Job, ...]:
             add(earlier)
         jobs.setdefault(job.folder, job)
 
-    for _, _, name, _ in table().entries():
-        for job in planner.grid(name):
-            add(job)
+    for of, _, name, _ in table().entries():
+        if study in (None, of):
+            for job in planner.grid(name):
+                add(job)
     return tuple(jobs.values())
 
 

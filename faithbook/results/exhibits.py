@@ -75,7 +75,7 @@ def long_form(rows: Sequence[tuple[Mapping[str, str], Paired]]) -> pd.DataFrame:
         row |= {"low": interval.low, "high": interval.high, "n": pair.ours.n, "clusters": pair.ours.clusters}
         if pair.here is not None:
             here = pair.here.interval()
-            row |= {"here": here.estimate, "here_low": here.low, "here_high": here.high}
+            row |= {"here": here.estimate, "here_low": here.low, "here_high": here.high, "here_n": pair.here.n}
         found.append(row)
     return pd.DataFrame(found)
 
