@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
-from store import Store
+from store import Shown, Store
 
-from faithbook.results import evalxnlp
+from faithbook.results import evalxnlp, side_by_side
 from faithlib import metrics
 
 
@@ -133,3 +134,274 @@ def test_metrics_of_one_text_at_their_ends() -> None:
     assert evalxnlp.span_f1(first, first) == 1 and evalxnlp.span_f1(first, last) == 0
     assert evalxnlp.rationale(np.array([-1.0, -2.0, 3.0]), 2).tolist() == [False, False, True]
     assert evalxnlp.largest_sizes(np.array([-1.0, -2.0, 3.0]), 2).tolist() == [False, True, True]
+
+
+# ------------------------------------------------------------------------------------------------------- shared worlds
+N = 40
+METHODS = {"movie": ["lime", "saliency", "occlusion", "deeplift"], "fashion": ["grad_cam", "rollout", "lrp", "attcat"]}
+
+
+def units(rows: list[tuple], *names: str) -> pd.DataFrame:
+    """Rows as values of single inputs: an input is its own cluster."""
+    frame = pd.DataFrame(rows, columns=["id", "method", "metric", *names, "value"])
+    return frame.assign(cluster=frame["id"], seed=0)
+
+
+# ----------------------------------------------------------------------------------------------------------- agreement
+TOP, BOTTOM = ("nc", "comprehensiveness_eraser"), ("ns", "sufficiency_eraser")
+ASKED = (*TOP, *BOTTOM, "soft_ns", "soft_nc", "saco")
+
+
+def agreeing(generator: np.random.Generator, methods: int) -> dict[str, np.ndarray]:
+    """Metrics of a family agree, those of one direction less so, and SaCo goes its own way."""
+    hard, eraser, soft, top, bottom, every = generator.normal(size=(6, methods))
+    found = {"nc": hard + top, "ns": hard + bottom, "soft_ns": soft, "soft_nc": soft}
+    found |= {"comprehensiveness_eraser": eraser + top, "sufficiency_eraser": -(eraser + bottom + every)}
+    found = {name: value + (0 if name == "sufficiency_eraser" else every) for name, value in found.items()}
+    return found | {"saco": generator.normal(size=methods)}
+
+
+def crossed(generator: np.random.Generator, methods: int) -> dict[str, np.ndarray]:
+    """Whoever shares a family or a direction disagrees; sufficiency is better when lower."""
+    a = generator.normal(size=methods)
+    sides = dict.fromkeys(("nc", "soft_ns", "saco", "sufficiency_eraser"), 1)
+    sides |= dict.fromkeys(("ns", "comprehensiveness_eraser", "soft_nc"), -1)
+    noise = {name: 0.1 if name == "saco" else 1.3 for name in sides}  # SaCo agrees with the rest more than any other
+    found = {name: side * a + generator.normal(0, noise[name], methods) for name, side in sides.items()}
+    return found | {"sufficiency_eraser": -found["sufficiency_eraser"]}
+
+
+def alike(generator: np.random.Generator, methods: int) -> dict[str, np.ndarray]:
+    """All metrics say nearly the same."""
+    a = generator.normal(size=methods)
+    found = {name: a + generator.normal(0, 0.02, methods) for name in ASKED}
+    return found | {"sufficiency_eraser": -found["sufficiency_eraser"]}
+
+
+def matrix(store: Store, world: Callable[[np.random.Generator, int], dict[str, np.ndarray]], n: int = N) -> Shown:
+    generator = np.random.default_rng(0)
+    for dataset, methods in METHODS.items():
+        rows = []
+        for number in range(n):
+            for metric, values in world(generator, len(methods)).items():
+                rows += [(f"i{number}", m, metric, v) for m, v in zip(methods, values, strict=True)]
+                rows.append((f"i{number}", "random", metric, 0.0))
+        store.add("together_matrix", {"": units(rows)}, dataset=dataset)
+    return store.report("together_agreement")
+
+
+def test_families_directions_and_an_outsider_are_found(store: Store) -> None:
+    found = matrix(store, agreeing)
+    assert {found.verdict(f"together_q{k}") for k in (1, 2, 10)} == {"holds"}, found.verdicts.note.tolist()
+    assert set(found.verdicts.evidence) == {"our own question"}
+    rest = pd.read_csv(found.folder / "together_rest.csv")
+    assert len(rest) == 2 * len(ASKED) and set(rest.n) == {N}
+    # Sufficiency is better when lower: its table has it as it is defined, its agreement turned.
+    pairs = pd.read_csv(found.folder / "together_agreement.csv").set_index(["modality", "first", "second"]).estimate
+    assert pairs["text", "sufficiency_eraser", "comprehensiveness_eraser"] > 0.3
+
+
+def test_families_that_disagree_are_found_too(store: Store) -> None:
+    found = matrix(store, crossed, n=2 * N)
+    assert {found.verdict(f"together_q{k}") for k in (1, 2, 10)} == {"fails"}, found.verdicts.note.tolist()
+
+
+def test_a_trivial_effect_is_level(store: Store) -> None:
+    assert matrix(store, alike).verdict("together_q1") == "level"
+
+
+def test_few_inputs_say_nothing_of_agreement(store: Store) -> None:
+    assert set(matrix(store, agreeing, n=8).verdicts.verdict) == {"not testable here"}
+
+
+def test_an_input_is_counted_once_in_a_contrast_of_pairs() -> None:
+    rows = [("i", m, metric, v) for metric in ("ns", "nc", "auc") for m, v in zip("abc", (1.0, 2.0, 3.0), strict=True)]
+    found = side_by_side.agreements(units(rows).assign(dataset="movie"))
+    pairs = found.set_index(["first", "second"]).value
+    # AUC is better when lower: it disagrees with NS and NC, which agree.
+    assert (pairs["ns", "nc"], pairs["ns", "auc"], pairs[side_by_side.INSIDE, side_by_side.REST]) == (1, -1, 2)
+    assert pairs["ns", side_by_side.REST] == 0 and pairs[side_by_side.ALIKE, side_by_side.REST] == 0
+
+
+def test_clusters_are_metrics_that_agree_on_average() -> None:
+    names = ["a", "b", "c"]
+    rho = pd.DataFrame([[np.nan, 0.8, 0.1], [0.8, np.nan, 0.3], [0.1, 0.3, np.nan]], index=names, columns=names)
+    tree = side_by_side.Clusters.of(rho)
+    assert sorted(map(sorted, tree.above(0.5))) == [["a", "b"], ["c"]]
+    assert [sorted(group) for group in tree.above(0.1)] == [names] and sorted(tree.order) == names
+
+
+# ------------------------------------------------------------------------------------------------------- diagnosticity
+HARD, SOFT = ("ns", "nc"), ("soft_ns", "soft_nc")
+
+
+def won(generator: np.random.Generator, share: float, n: int) -> np.ndarray:
+    """1 on a share of n inputs, -1 on the others; random scores have 0."""
+    return np.where(generator.permutation(n) < round(share * n), 1.0, -1.0)
+
+
+def telling(store: Store, *, hard: float, soft: float, mirrored: float, n: int = N) -> Shown:
+    generator = np.random.default_rng(0)
+    ids = [f"i{number}" for number in range(n)]
+    shares = dict.fromkeys(HARD, hard) | dict.fromkeys(SOFT, soft) | {"complexity": 0.5}
+    for dataset, methods in METHODS.items():
+        rows, controls = [], []
+        for metric, share in shares.items():
+            for method in methods:
+                sign = -1 if metric == "complexity" else 1
+                rows += [(i, method, metric, sign * v) for i, v in zip(ids, won(generator, share, n), strict=True)]
+                if metric in SOFT:
+                    controls += [(i, method, metric, "shuffled", 0.0) for i in ids]
+                    ranks = won(generator, share, n)
+                    controls += [(i, method, metric, "ranks", v) for i, v in zip(ids, ranks, strict=True)]
+            rows += [(i, "random", metric, 0.0) for i in ids]
+            controls += [(i, "random", metric, what, 0.0) for i in ids for what in ("shuffled", "ranks")]
+        modality = "text" if dataset == "movie" else "vision"
+        control = units(controls, "control")
+        told = control.rename(columns={"id": "input"}).assign(density=0.3, dataset=dataset, modality=modality)
+        costs = pd.DataFrame({"what": ["every metric", "hard", "soft", "simplicity"], "inputs": 2, "methods": 3})
+        costs = costs.assign(rows_asked=200, rows_run=100, seconds_all=2.0, seconds_model=0.5, seconds_core=1.0)
+        tables = {"together_controls": told, "together_costs": costs.assign(dataset=dataset, modality=modality)}
+        control = control[control.metric.isin(SOFT)]
+        store.add("together_matrix", {"": units(rows), "controls": control}, tables=tables, dataset=dataset)
+    rho = {"grad_cam": mirrored, "rollout": mirrored, "random": 0.0, "middle": 1.0}
+    pictures = [
+        (i, method, "rho", value if method == "middle" else value + generator.normal(0, 0.05))
+        for method, value in rho.items()
+        for i in ids
+    ]
+    store.add("together_mirrored", {"": units(pictures)}, dataset="fashion")
+    return store.report("together_diagnosticity")
+
+
+TELLING = ("together_q3", "together_q4", "together_q8", "together_q9")
+
+
+def test_metrics_that_tell_are_found_and_priced(store: Store) -> None:
+    found = telling(store, hard=0.65, soft=0.8, mirrored=0.6)
+    assert {name: found.verdict(name) for name in TELLING} == dict.fromkeys(TELLING, "holds")
+    shown = pd.read_csv(found.folder / "together_diagnosticity.csv").set_index(["modality", "metric"])
+    assert shown.estimate["text", "ns"] == pytest.approx(0.65) and set(shown.n) == {N}
+    needed = shown["inputs needed"]
+    assert needed["text", "soft_ns"] < needed["text", "ns"] < 4 * N
+    # What is not told from chance needs no number of inputs, but says what would have been found.
+    assert np.isnan(needed["text", "complexity"]) and 0 < shown["gain it would find"]["text", "complexity"] < 0.3
+    assert shown["rows an input"]["vision", "ns"] == 50
+
+
+def test_metrics_that_do_not_tell_are_found_and_the_lax_floor_is_named(store: Store) -> None:
+    found = telling(store, hard=0.6, soft=0.25, mirrored=-0.4)
+    assert {name: found.verdict(name) for name in TELLING} == dict.fromkeys(TELLING, "fails")
+    assert "closeness to the middle" in found.verdicts.loc["together_q9", "note"]
+    assert "0 of 2 methods are clearly above that" in found.verdicts.loc["together_q9", "note"]
+
+
+def test_few_inputs_say_nothing_of_telling(store: Store) -> None:
+    found = telling(store, hard=0.65, soft=0.8, mirrored=0.6, n=8)
+    assert {found.verdict(name) for name in TELLING} == {"not testable here"}
+
+
+def test_ties_count_half_and_controls_are_compared_with_their_own(store: Store) -> None:
+    plain = [("i", "lime", "soft_ns", 0.5), ("i", "random", "soft_ns", 0.5)]
+    frame = units([(*row[:3], None, row[3]) for row in plain] + [("i", "lime", "soft_ns", "shuffled", 0.2)], "control")
+    found = side_by_side.preferred_to_chance(frame.assign(dataset="movie")).set_index("against").value
+    assert found.to_dict() == {side_by_side.CHANCE: 0.5, side_by_side.ITSELF: 1.0, side_by_side.TIES: 1.0}
+
+
+# ------------------------------------------------------------------------------------------------------- planted truth
+TRUE = {"truth": 1.0, "25% shuffled": 0.8, "lime": 0.7, "50% shuffled": 0.6}
+TRUE |= {"100% shuffled": 0.3, "random": 0.25, "opposite": 0.1}
+MODELS = ("linear", "detector", "trained", "misled by erasure")
+
+
+def planted(store: Store, *, sign: int, n: int = N) -> Shown:
+    """Metrics that follow the truth on all models but the misled one (sign 1), or that turn it round on all of them but
+    the misled one (sign -1)."""
+    generator = np.random.default_rng(0)
+    for modality in ("text", "vision"):
+        rows = []
+        for model in MODELS:
+            for number in range(n):
+                for metric in ("nc", "soft_ns"):
+                    for method, value in TRUE.items():
+                        noise = generator.normal(0, 0.05 if sign > 0 else 0.25)
+                        blind = model == "misled by erasure" and sign > 0 and method != "truth"
+                        turned = sign if model != "misled by erasure" else 1
+                        rows.append((f"i{number}", method, metric, model, "mask", 0 if blind else turned * value))
+                        rows[-1] = (*rows[-1][:-1], rows[-1][-1] + noise)
+                if model not in ("linear", "detector"):
+                    rows += [(f"i{number}", method, "auprc", model, "mask", value) for method, value in TRUE.items()]
+        reasons = pd.DataFrame({"modality": modality, "model": list(MODELS), "erase": "mask", "accuracy": 1.0, "n": n})
+        reasons = reasons.assign(**{"neither without": 0.9, "class with nothing else": 0.8})
+        tables = {"together_reasons": reasons}
+        store.add("together_planted", {"": units(rows, "model", "erase")}, tables=tables, modality=modality)
+    return store.report("together_planted_truth")
+
+
+PLANTED = ("together_q5", "together_q6", "together_q7")
+
+
+def test_metrics_that_know_the_truth_are_found(store: Store) -> None:
+    found = planted(store, sign=1)
+    assert {name: found.verdict(name) for name in PLANTED} == dict.fromkeys(PLANTED, "holds")
+    for name in ("together_q6", "together_q7"):
+        assert "given these models, one a condition; reworded after" in found.verdicts.loc[name, "note"]
+    assert found.verdicts.post_hoc.all()
+    tracking = pd.read_csv(found.folder / "together_tracking.csv").set_index(["modality", "model", "metric"])
+    assert tracking.estimate["text", "trained", "nc"] > 0.9 and set(tracking.n) == {N}
+    lost = pd.read_parquet(found.folder / "truth_lost.parquet").set_index(["modality", "metric"])
+    assert set(lost.answer) == {"no"}  # each clearly loses on the misled model
+    # The page lists what says no on its own, the file everything.
+    parts = pd.read_csv(found.folder / "together_planted_parts.csv")
+    assert len(parts) == found.names["tested"].frame.shape[0] and "| q5 |" not in found.text
+    right = pd.read_parquet(found.folder / "truth_preferred.parquet")
+    assert set(right.answer) == {"yes"} and set(right.model) == set(MODELS)
+
+
+def test_metrics_that_turn_the_truth_round_are_found(store: Store) -> None:
+    found = planted(store, sign=-1)
+    assert {name: found.verdict(name) for name in PLANTED} == dict.fromkeys(PLANTED, "fails")
+    assert "| q5 |" in found.text and "Dot plot, one panel a claim, estimates with" in found.text
+
+
+def test_few_inputs_say_nothing_of_the_truth(store: Store) -> None:
+    assert set(planted(store, sign=1, n=8).verdicts.verdict) == {"not testable here"}
+
+
+def test_a_trifle_is_a_tie_against_methods_and_not_against_rungs() -> None:
+    rows = [("i", method, "nc", "trained", "mask", value) for method, value in (("truth", 0.5), ("lime", 0.505))]
+    rows.append(("i", side_by_side.OPPOSITE, "nc", "trained", "mask", 0.505))
+    found = side_by_side.preferred_truth(units(rows, "model", "erase").assign(dataset="d", modality="text"))
+    assert found.set_index("against").value.to_dict() == {"lime": 0.5, side_by_side.OPPOSITE: 0.0}
+
+
+# -------------------------------------------------------------------------------------------------------------- advice
+def advised(store: Store, *, freed: str, n: int = N) -> Shown:
+    metrics_ = ("nc", "soft_ns", "saco")
+    keys = pd.DataFrame([(kind, m) for kind in ("text", "vision") for m in metrics_], columns=["modality", "metric"])
+    telling_ = keys.assign(estimate=0.8, low=0.7, high=0.9, n=n, **{"above chance": "yes", "inputs needed": 12.0})
+    telling_["rows an input"] = telling_.metric.map({"nc": 30.0, "soft_ns": 20.0, "saco": 10.0})
+    soft = keys[keys.metric == "soft_ns"]
+    amounts = pd.concat(
+        [soft.assign(against=a, answer=freed, n=n - 5) for a in (side_by_side.ITSELF, side_by_side.RANKS)]
+    )
+    right = pd.concat([keys.assign(model=model, estimate=0.9, n=n, answer="yes") for model in ("trained", "linear")])
+    tables = {"diagnosticity_of_metrics": telling_, "amounts_controlled": amounts}
+    store.add("together_diagnosticity", tables=tables)
+    tables = {"truth_preferred": right, "truth_lost": keys.assign(estimate=0.01, n=n - 10, answer="yes")}
+    store.add("together_planted_truth", tables=tables | {"truth_tracked": right})
+    return store.report("together_advice")
+
+
+def test_a_metric_of_amounts_is_recommended_only_where_it_tells_without_them(store: Store) -> None:
+    found = advised(store, freed="no")
+    assert "*yes* to 4 of 4 questions: NC (n = 30). Cheapest of these: NC, 30 rows" in found.text
+    assert "A clear *no*: Soft-NS (freed of amounts)" in found.text
+    shown = pd.read_csv(found.folder / "together_advice.csv").set_index(["modality", "metric"])
+    assert set(shown.n) == {30} and shown["freed of amounts"]["text", "saco"] == "unsure"
+
+
+def test_a_metric_of_amounts_that_tells_without_them_is_recommended(store: Store) -> None:
+    text = advised(store, freed="yes").text
+    assert "NC (n = 30), Soft-NS (n = 30)" in text and "A clear *no*: none" in text
+    assert "Cheapest of these: Soft-NS, 20 rows" in text and "- **both**: NC, Soft-NS." in text

@@ -204,7 +204,10 @@ def test_margins_bases_and_named_data_decide_too() -> None:
     assert judge("soft_c01", Provided({"a": one["a"]}, {"b": one["b"]})).word == "carries over"
     without = judge("soft_c01", Provided({"a": one["a"]}, {"the base": one["none"]}))
     assert (without.word, "the base is not clearly above zero" in without.note) == ("not testable here", True)
-    assert judge("soft_c09", {"a": one["a"]}, "movie").word == "not testable here"
+    elsewhere = judge("soft_c09", {"a": one["a"]}, "movie")
+    assert elsewhere.word == "not testable here"
+    # A count of parts that say yes would read as a no.
+    assert elsewhere.note.startswith("not testable here: about sst; a 0.6") and "of 1 parts" not in elsewhere.note
     assert judge("soft_c09", {"a": one["a"]}, "sst").word == "carries over"
 
 
@@ -412,6 +415,9 @@ def test_a_curve_counts_where_the_claim_carries_and_names_what_it_hangs_on() -> 
     assert curve.hangs_on == {"normaliser": ["rank"]}
     told = "carries under 3 of 4 specifications, does not under 1; what changes the answer alone: normaliser (rank)"
     assert curve.sentence == told
+    assert curve.in_short == "so under 1 of 2 options of *normaliser*"
+    alike = {key: {"gain": pairs({"a": abs(mean)}, {})["a"]} for key, mean in truth.items()}
+    assert multiverse("soft_c01", ["x", "y"], alike, have=()).in_short == "so under 4 of 4 specifications"
     assert list(curve.frame["estimate"]) == pytest.approx(list(truth.values()))
     assert (curve.frame["low"] < curve.frame["estimate"]).all()
     assert "lowest -0.300" in curve.alt and "under normaliser rank, draws one" in curve.alt

@@ -130,13 +130,20 @@ def _namer(words: Mapping[str, str]) -> Callable[[str], str]:
     return named
 
 
-def markdown_table(frame: pd.DataFrame, name: str, caption: str) -> str:
-    """A numbered table of MyST text; folded where it has more than 20 rows."""
+def markdown_table(frame: pd.DataFrame, name: str, caption: str, *, findable: bool = False) -> str:
+    """A numbered table of MyST text; folded where it has more than 20 rows, unless it sorts and filters in the page
+    (`findable`; `book/_static/tables.js`)."""
+    options = f":name: {name.replace('_', '-')}\n" + (":class: findable\n" if findable else "")
+    told = f":::{{table}} {caption}\n{options}\n{pipe_table(frame)}\n:::"
+    return told if findable else folded(told, len(frame))
+
+
+def pipe_table(frame: pd.DataFrame) -> str:
+    """A table of MyST text without a number, its cells as they are; what is missing is left empty."""
     head = "| " + " | ".join(map(str, frame.columns)) + " |"
     rule = "| " + " | ".join("---" for _ in frame.columns) + " |"
-    lines = ["| " + " | ".join(str(x).replace("|", "\\|") for x in row) + " |" for row in frame.itertuples(index=False)]
-    told = f":::{{table}} {caption}\n:name: {name.replace('_', '-')}\n\n" + "\n".join([head, rule, *lines]) + "\n:::"
-    return folded(told, len(frame))
+    rows = [["" if pd.isna(x) else str(x).replace("|", "\\|") for x in row] for row in frame.itertuples(index=False)]
+    return "\n".join([head, rule, *("| " + " | ".join(row) + " |" for row in rows)])
 
 
 def folded(text: str, rows: int) -> str:
@@ -184,7 +191,8 @@ def claims_plot(rows: pd.DataFrame, titles: Mapping[str, str], *, lines: Mapping
             here = ("here", "here_low", "here_high")
             figures.dots(ax, part, places - 0.22, columns=here, colour=REFERENCE, width=1.2, ms=3.5, label="your run")
         figures.dots(ax, part, places, columns=("ours", "low", "high"), label="ours, 95 % interval")
-        ax.plot(part["published"], places, "D", mfc="white", mec=PUBLISHED, mew=1.8, label="published", zorder=4)
+        if rows["published"].notna().any():  # questions of our own have none
+            ax.plot(part["published"], places, "D", mfc="white", mec=PUBLISHED, mew=1.8, label="published", zorder=4)
         ax.set_yticks(places, part["part"])
         ax.set_ylim(-0.6, len(part) - 0.4)
         ax.set_title(titles.get(name, name), loc="left", fontsize="small")
@@ -198,9 +206,11 @@ def spoken(rows: pd.DataFrame, titles: Mapping[str, str]) -> str:
     told = []
     for name in dict.fromkeys(rows["claim"]):
         parts = [
-            f"{row['part']}: published {short(row['published'])}, ours {short(row['ours'])} "
-            f"({short(row['low'])} to {short(row['high'])})"
+            f"{row['part']}: "
+            + ("" if math.isnan(row["published"]) else f"published {short(row['published'])}, ours ")
+            + f"{short(row['ours'])} ({short(row['low'])} to {short(row['high'])})"
             for row in rows[rows["claim"] == name].to_dict("records")
         ]
         told.append(f"{titles.get(name, name)}. {'; '.join(parts)}.")
-    return f"Dot plot, one panel a claim, published beside ours with 95 % intervals. {' '.join(told)}"
+    shown = "published beside ours" if rows["published"].notna().any() else "estimates"
+    return f"Dot plot, one panel a claim, {shown} with 95 % intervals. {' '.join(told)}"

@@ -286,7 +286,8 @@ def _number(rule: Rule, one: Printed) -> dict[str, Any]:
 
 # --------------------------------------------------------------------------------------------------------------- words
 def _found(judged: Judged) -> list[str]:
-    """How many parts, and all of them or the lowest and the highest."""
+    """How many parts, and all of them or the lowest and the highest; where it cannot be tested here, why, and no count:
+    that none of its parts says yes would read as a no."""
     decision, rows = judged.decision, judged.rows
     if judged.rule.rule == "fixed":
         return [judged.rule.why.partition(":")[2].partition("Before:")[0].strip().rstrip(".")]
@@ -295,13 +296,15 @@ def _found(judged: Judged) -> list[str]:
         return told or ["nothing here to test it on"]
     if judged.rule.rule in ("order", "trend"):
         return told
-    counted = [f"{decision.passed} of {decision.parts} parts"]
-    if judged.rule.rule == "same":
+    testable = decision.answer != rules.UNTESTABLE
+    counted = [f"{decision.passed} of {decision.parts} parts"] if testable else [f"not testable here: {decision.why}"]
+    if judged.rule.rule == "same" and testable:
         off = rows[rows["answer"] != rules.YES]
         return [f"{decision.passed} of {decision.parts} numbers agree", *(_against(row) for row in _records(off)[:3])]
     few = rows if len(rows) <= 3 else rows.sort_values("ours").iloc[[0, -1]]
     names = ["", "", ""] if len(rows) <= 3 else ["lowest: ", "highest: "]
-    return [*counted, *(f"{name}{_against(row)}" for name, row in zip(names, _records(few), strict=False)), *told]
+    values = [f"{name}{_against(row)}" for name, row in zip(names, _records(few), strict=False)]
+    return [*counted, *values, *(told if testable else [])]
 
 
 def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:

@@ -67,6 +67,18 @@ class Curve:
         return found
 
     @property
+    def in_short(self) -> str:
+        """On what the answer hangs, for a sentence about the claim: of each choice that changes it alone, under how
+        many of its options the rule says yes; else of all specifications."""
+        own, told = self.frame.iloc[0], []
+        for choice in self.hangs_on:
+            others = [name for name in self.over if name != choice]
+            options = self.frame[(self.frame[others] == own[others]).all(axis=1)]
+            yes = int((options["answer"] == rules.YES).sum())
+            told.append(f"so under {yes} of {len(options)} options of *{choice}*")
+        return ", ".join(told) or f"so under {self.carried} of {len(self.frame)} specifications"
+
+    @property
     def sentence(self) -> str:
         """How many specifications it carries in, and which choice it hangs on."""
         against = int((self.frame["answer"] == rules.NO).sum())

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -56,6 +57,7 @@ class Page:
         self.run, self.paper, self.notebook = run, paper, run.job.notebook
         self._measured: list[Measured] = []
         self._entries: dict[str, scoreboard.Entry] = {}
+        self._hangs: dict[str, str] = {}
         self._said = published.index("claims").set_index("id")["claim"].to_dict()
         self._said |= published.index("questions").set_index("id")["question"].to_dict()
         self._said |= published.index("tables").set_index("id")["title"].to_dict()
@@ -100,7 +102,9 @@ class Page:
             told.append(f"`{one.notebook}` ({sizes}) from {one.speaks}, evidence: {one.evidence()}")
         spoken = any(one.speaks == REFERENCE for one in self._measured)
         rest = "your run stands beside it in grey and in the texts of cells" if spoken else RUN_SPEAKS
-        return Markdown(f"**Who speaks here.** {'; '.join(told)}. {rest[0].upper()}{rest[1:].rstrip('.')}.")
+        return Markdown(
+            f"**Who speaks here.** {'; '.join(dict.fromkeys(told))}. {rest[0].upper()}{rest[1:].rstrip('.')}."
+        )
 
     # --------------------------------------------------------------------------------------------------------- claims
     def test(self, claims: Mapping[str, Claim], *, asides: Mapping[str, str] | None = None) -> Tested:
@@ -175,15 +179,26 @@ class Page:
         line = exhibits.slim_line(self.run, self.notebook, f"{name}.csv")
         return Markdown(f"{exhibits.folded(told, len(frame))}\n\n{line}")
 
-    def parts(self, tested: Tested, name: str, *, caption: str) -> Markdown:
+    def findable(self, frame: pd.DataFrame, name: str, *, caption: str, data: str) -> Markdown:
+        """A long table that sorts and filters in the page without a kernel, its cells as they are; `data`: the file of
+        the run to download."""
+        told = exhibits.markdown_table(frame, name, caption, findable=True)
+        return Markdown(f"{told}\n\n{exhibits.slim_line(self.run, self.notebook, data)}")
+
+    def parts(self, tested: Tested, name: str, *, caption: str, answers: Sequence[str] | None = None) -> Markdown:
         """Every part of the claims of a section as a table: published, ours, n, p-value, answer. A claim that repeats
-        another of the section has no rows of its own."""
+        another of the section has no rows of its own.
+
+        `answers`: only parts with these answers of their own are shown (of hundreds); the file has all.
+        """
         repeats = [one.id for one in tested.claims.values() if one.rule.same_as in tested.claims]
-        frame = tested.frame[~tested.frame["claim"].isin(repeats)]
+        every = frame = tested.frame[~tested.frame["claim"].isin(repeats)]
+        if answers is not None:
+            frame = every[frame["answer"].isin(answers)].reset_index(drop=True)
         words = {"yes": "yes", "no": "no", "inconclusive": "undecided"}
         wide = pd.DataFrame(
             {
-                "claim": frame["claim"].str.rpartition("_")[2],
+                "claim": [str(one).rpartition("_")[2] for one in frame["claim"]],
                 "part": frame["part"],
                 "published": [exhibits.short(float(x), 3) for x in frame["published"]],
                 "ours": [exhibits.short(float(x), 3) for x in frame["ours"]],
@@ -192,8 +207,10 @@ class Page:
                 "alone": [words.get(str(answer), str(answer)) for answer in frame["answer"].fillna("–")],
             }
         )
+        if wide.empty and answers:
+            wide = pd.DataFrame({"part": [f"none says {' or '.join(answers)} on its own"]})
         return exhibits.save_table(
-            self.run, self.notebook, name, wide, frame.rename(columns={"ours": "estimate"}), caption
+            self.run, self.notebook, name, wide, every.rename(columns={"ours": "estimate"}), caption
         )
 
     def plot(self, tested: Tested, name: str, *, caption: str, only: Sequence[str] | None = None) -> Markdown:
@@ -210,7 +227,9 @@ class Page:
     def multiverse(self, name: str, over: Sequence[str], specifications: Mapping[tuple[str, ...], Claim]) -> Curve:
         """The claim of an id under every open choice (`results.multiverse`); its `sentence` belongs into the asides of
         `test`."""
-        return multiverse(name, over, specifications, have=self.have)
+        found = multiverse(name, over, specifications, have=self.have)
+        self._hangs[name] = found.in_short
+        return found
 
     def curve(self, curve: Curve, name: str, *, caption: str) -> Markdown:
         """A specification curve as a figure, with its data."""
@@ -242,7 +261,8 @@ class Page:
         if missing := [name for name in own if name not in self._entries]:
             raise DataError(f"{self.notebook} gives no verdict on {', '.join(missing)}: put them into page.test(...)")
         if self._entries:
-            self.run.save(scoreboard.entries(self._entries.values()), "verdicts")
+            told = [replace(one, hangs=self._hangs.get(name, "")) for name, one in self._entries.items()]
+            self.run.save(scoreboard.entries(told), "verdicts")
         self.run.finish()
 
 

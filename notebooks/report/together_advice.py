@@ -10,90 +10,55 @@
 # One page for somebody with a model, a few attributions, and no time. Everything on it is drawn from the two pages
 # before it, {doc}`together_diagnosticity` and {doc}`together_planted_truth`; where these are unsure, so is this one.
 #
-# A metric of faithfulness is asked three things here:
+# A metric of faithfulness is asked four things here:
 #
 # 1. **Does it tell?** It prefers what real methods say to random scores, clearly more often than not.
-# 2. **Is it right?** Where the reason was planted and the model trained as usual, it prefers the truth to itself shuffled.
-# 3. **Is it hard to fool?** It follows the truth as well on a model that takes erased inputs for something else: *no* where
+# 2. **Freed of amounts?** A metric that uses *how high* scores are can be told by amounts alone: a map of ones gets the
+#    best Soft-NS there is. *Yes* is what still tells an attribution from itself shuffled and, as ranks, from random ranks.
+#    Metrics that use nothing but the order of features have no amounts to be freed of; SaCo uses them, and no control of it
+#    was run, so that it is *unsure*.
+# 3. **Is it right?** Where the reason was planted and the model trained as usual, it prefers the truth to itself shuffled.
+# 4. **Is it hard to fool?** It follows the truth as well on a model that takes erased inputs for something else: *no* where
 #    it clearly loses rank correlation with how true explanations are, *yes* where it clearly loses less than a tenth.
 #
-# For the first two, *yes* and *no* are whole intervals above and below one half. Anything else is *unsure*, as is anything
-# with fewer than ten inputs.
+# Every *yes* and *no* is the answer of the rule `above` at its usual level, one metric at a time. Anything else is *unsure*,
+# as is anything with fewer than ten independent inputs. The models of the last two questions are one a condition.
 
 # %% tags=["parameters"]
 profile = "laptop"
 
 # %%
 import matplotlib.pyplot as plt
-import pandas as pd
 import seaborn as sns
 from IPython.display import Markdown
 
 from faithbook.engine.run import load, start_run
-from faithbook.results import claims, figures, resampling, tables
+from faithbook.results import figures, published
+from faithbook.results.advice import QUESTIONS, advice, in_short
 from faithbook.results.labels import label
-from faithlib.catalogue import FAITHFULNESS, FAMILIES
+from faithbook.results.report import Page
 
 run = start_run("together_advice", profile=profile)
 figures.theme()
-telling = load("diagnosticity_of_metrics", profile).set_index(["modality", "metric"])
-preferred = load("truth_preferred", profile).set_index(["modality", "model", "metric"])
-tracking = load("truth_tracked", profile).set_index(["modality", "model", "metric"])
-lost = load("truth_lost", profile).set_index(["modality", "metric"])
-modalities = list(dict.fromkeys(telling.index.get_level_values("modality")))
-ANSWERS = {claims.HOLDS: "yes", claims.FAILS: "no", claims.INCONCLUSIVE: "unsure"}
-OF = {name: family for family, one in FAMILIES.items() for name in one.directions}
-
-
-def answer(row):
-    """Whether a share is above one half."""
-    found = resampling.Interval(row.estimate - 0.5, row.low - 0.5, row.high - 0.5, int(row.n), int(row.n))
-    return ANSWERS[claims.verdict(found)]
-
-
-LITTLE = 0.1
-
-
-def fooled(row):
-    """Whether a metric loses little on the misled model."""
-    if row.n < claims.FEWEST_UNITS:
-        return "unsure"
-    return "no" if row.low > 0 else "yes" if row.high < LITTLE else "unsure"
-
-
-advice = pd.DataFrame(
-    [
-        {
-            "modality": modality,
-            "metric": metric,
-            "tells": answer(telling.loc[modality, metric]),
-            "is right": answer(preferred.loc[modality, "trained", metric]),
-            "hard to fool": fooled(lost.loc[modality, metric]),
-            "follows the truth": tracking.estimate[modality, "trained", metric],
-            "inputs needed": telling["inputs needed"][modality, metric],
-            "rows an input": telling["rows an input"][modality, metric],
-        }
-        for modality in modalities
-        for metric in FAITHFULNESS
-    ]
-)
-QUESTIONS = ["tells", "is right", "hard to fool"]
-advice["yes"] = (advice[QUESTIONS] == "yes").sum(axis=1)
-advice = advice.sort_values(["modality", "yes", "follows the truth"], ascending=[True, False, False], ignore_index=True)
-tables.table(
-    advice.drop(columns="yes"),
-    run,
+page = Page(run, paper=published.OUR_OWN)
+NAMES = ("diagnosticity_of_metrics", "amounts_controlled", "truth_preferred", "truth_lost", "truth_tracked")
+table = advice(*(load(name, profile) for name in NAMES))
+modalities = list(dict.fromkeys(table.modality))
+page.listing(
+    table,
     "together_advice",
     digits=2,
-    caption="Every metric of faithfulness: the three answers; rank correlation with how true explanations are (usual "
-    "training); inputs needed to tell real from random; rows of the model for one attribution of one input",
+    caption="Every metric of faithfulness: the four answers, and n, the inputs under the answer that has fewest; rank "
+    "correlation with how true explanations are (usual training); inputs needed to tell real from random (– where these "
+    "inputs do not tell them apart); rows of the model for one attribution of one input",
 )
 
 # %%
 CODES = {"no": 0, "unsure": 1, "yes": 2}
-wide = advice.set_index(["metric", "modality"])[QUESTIONS].unstack("modality").reindex(list(FAITHFULNESS))
-wide = wide.reindex(columns=[(q, m) for m in modalities for q in QUESTIONS])
-fig, ax = plt.subplots(figsize=(8.5, 6))
+wide = table.set_index(["metric", "modality"])[QUESTIONS].unstack("modality")
+wide = wide.reindex(columns=[(question, modality) for modality in modalities for question in QUESTIONS])
+columns = [f"{question}\n({modality})" for question, modality in wide.columns]
+fig, ax = plt.subplots(figsize=(9.5, 6))
 sns.heatmap(
     wide.map(CODES.get).astype(float),
     annot=wide,
@@ -104,53 +69,24 @@ sns.heatmap(
     cbar=False,
     linewidths=1,
     annot_kws={"size": 8, "color": "black"},
-    xticklabels=[f"{question}\n({modality})" for question, modality in wide.columns],
+    xticklabels=columns,
     yticklabels=[label(name) for name in wide.index],
     ax=ax,
 )
 ax.set(xlabel="", ylabel="")
-spoken = "; ".join(f"{label(name)} " + ", ".join(row) for name, row in zip(wide.index, wide.to_numpy(), strict=True))
-figures.save(
+spoken = "; ".join(f"{label(name)} {', '.join(row)}" for name, *row in wide.itertuples())
+page.figure(
     fig,
-    run,
     "together_advice_plot",
-    alt="Table of answers, a row a metric; columns "
-    + ", ".join(f"{question} ({modality})" for question, modality in wide.columns)
-    + f". {spoken}.",
-    caption="The three answers for texts and pictures.",
+    alt=f"Table of answers, a row a metric; columns {', '.join(columns)}. {spoken}.".replace("\n", " "),
+    caption="The four answers for texts and pictures.",
 )
-
 
 # %% [markdown]
 # ## In short
 
-
 # %%
-def best(modality, column=None):
-    """The metrics with the most answers *yes* of a modality (or a yes to one question), best first."""
-    part = advice[advice.modality == modality]
-    part = part[part[column] == "yes"] if column else part[part.yes == part.yes.max()]
-    return [label(name) for name in part.metric]
-
-
-def cheapest(modality):
-    """Of the metrics with the most answers *yes*, the one with fewest rows."""
-    part = advice[(advice.modality == modality) & (advice.yes == advice.yes[advice.modality == modality].max())]
-    row = part.loc[part["rows an input"].idxmin()]
-    return f"{label(row.metric)} ({row['rows an input']:.0f} rows an input)"
-
-
-lines = []
-for modality in modalities:
-    most = int(advice.yes[advice.modality == modality].max())
-    no = advice[(advice.modality == modality) & (advice[QUESTIONS] == "no").any(axis=1)].metric
-    lines.append(
-        f"- **{modality}**: {most} of three times *yes*: {', '.join(best(modality))}; the cheapest of these is "
-        f"{cheapest(modality)}. A clear *no* somewhere: {', '.join(label(name) for name in no) or 'none'}."
-    )
-both = [name for name in best(modalities[0]) if all(name in best(modality) for modality in modalities)]
-lines.append(f"- **both**: {', '.join(both) or 'no metric leads in both'}.")
-Markdown("\n".join(lines))
+Markdown("\n".join(in_short(table)))
 
 # %% [markdown]
 # ## Before you trust a number
@@ -174,7 +110,7 @@ Markdown("\n".join(lines))
 # combinations. {doc}`own_text_model` and {doc}`own_vision_model` run all metrics on your own model.
 
 # %%
-run.provenance(n=int(telling.n.min()))
+page.provenance(note=f"n of the answer with fewest inputs: {table.n.min():.0f}")
 
 # %%
-run.finish()
+page.finish()

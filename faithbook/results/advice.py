@@ -1,0 +1,94 @@
+"""Which metric of faithfulness to use: the answers of two pages a metric side by side, and what follows in words."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from faithbook.results.labels import label
+from faithbook.results.side_by_side import ITSELF, RANKS, SOFT
+from faithlib.catalogue import FAITHFULNESS
+
+QUESTIONS = ["tells", "freed of amounts", "is right", "hard to fool"]
+YES, NO, UNSURE = "yes", "no", "unsure"
+UNCONTROLLED = ("saco",)
+"""Metrics that use how high scores are and have no control for it."""
+
+
+def advice(
+    telling: pd.DataFrame, amounts: pd.DataFrame, right: pd.DataFrame, lost: pd.DataFrame, follows: pd.DataFrame
+) -> pd.DataFrame:
+    """One row a modality and metric: the answer to each of `QUESTIONS`, n (of the answer with fewest inputs), rank
+    correlation with how true explanations are, inputs needed, rows an input; the best first.
+
+    - `telling`: modality, metric, above chance, n, inputs needed, rows an input;
+    - `amounts`: modality, metric, against, answer, n (of soft metrics);
+    - `right`: modality, model, metric, answer, n; `lost`: modality, metric, answer, n;
+    - `follows`: modality, model, metric, estimate.
+    """
+    usual = right[right.model == "trained"].set_index(["modality", "metric"])
+    followed = follows[follows.model == "trained"].set_index(["modality", "metric"]).estimate
+    fooled = lost.set_index(["modality", "metric"])
+    rows = []
+    for row in telling[telling.metric.isin(FAITHFULNESS)].to_dict("records"):
+        key = (row["modality"], row["metric"])
+        freed, n_freed = _freed(amounts, *key)
+        sizes = [row["n"], n_freed, *(part.n[key] for part in (usual, fooled) if key in part.index)]
+        answers = [row["above chance"], freed, _of(usual, key), _of(fooled, key)]
+        rows.append(
+            {"modality": key[0], "metric": key[1], **dict(zip(QUESTIONS, answers, strict=True))}
+            | {"n": min(size for size in sizes if size is not None), "follows the truth": followed.get(key)}
+            | {"inputs needed": row["inputs needed"], "rows an input": row["rows an input"]}
+        )
+    found = pd.DataFrame(rows).astype({"follows the truth": float})
+    best = (found[QUESTIONS] == YES).sum(axis=1) - (found[QUESTIONS] == NO).sum(axis=1)
+    ordered = found.assign(best=best).sort_values(
+        ["modality", "best", "follows the truth"], ascending=[True, False, False], ignore_index=True
+    )
+    return ordered.drop(columns="best")
+
+
+def _of(frame: pd.DataFrame, key: tuple[str, str]) -> str:
+    """An answer; unsure about what was not measured."""
+    return str(frame.answer[key]) if key in frame.index else UNSURE
+
+
+def _freed(amounts: pd.DataFrame, modality: str, metric: str) -> tuple[str, int | None]:
+    """Whether a metric tells when amounts are alike, and on how many inputs; one that uses orders alone does."""
+    if metric in UNCONTROLLED:
+        return UNSURE, None
+    if metric not in SOFT:
+        return YES, None
+    own = amounts[(amounts.modality == modality) & (amounts.metric == metric) & amounts.against.isin([ITSELF, RANKS])]
+    answers = set(own.answer)
+    if own.empty:
+        return UNSURE, None
+    return (YES if answers == {YES} else NO if NO in answers else UNSURE), int(own.n.min())
+
+
+def in_short(table: pd.DataFrame) -> list[str]:
+    """Of each modality, as lines of a list: which metrics are recommended, which are known to fail where, on how many
+    inputs that rests. Recommended is what no question says *no* to and most say *yes* to."""
+    lines, kept = [], []
+    for modality, part in table.groupby("modality", sort=False):
+        asked = part[QUESTIONS]
+        sound = part[~(asked == NO).any(axis=1)]
+        many = (sound[QUESTIONS] == YES).sum(axis=1)
+        best = sound[many == many.max()] if len(sound) else sound
+        kept.append(set(best.metric))
+        failing = "; ".join(
+            f"{label(row['metric'])} ({', '.join(q for q in QUESTIONS if row[q] == NO)})"
+            for row in part.to_dict("records")
+            if NO in [row[q] for q in QUESTIONS]
+        )
+        lines.append(f"- **{modality}**: {_recommended(best, many)} A clear *no*: {failing or 'none'}.")
+    both = [label(name) for name in dict.fromkeys(table.metric) if all(name in names for names in kept)]
+    return [*lines, f"- **both**: {', '.join(both) or 'no metric leads in both'}."]
+
+
+def _recommended(best: pd.DataFrame, many: pd.Series) -> str:
+    if best.empty:
+        return "every metric has a *no* somewhere."
+    names = ", ".join(f"{label(row['metric'])} (n = {row['n']})" for row in best.to_dict("records"))
+    cheapest = best.sort_values("rows an input").iloc[0]
+    told = f"no *no*, and *yes* to {many.max()} of {len(QUESTIONS)} questions: {names}."
+    return f"{told} Cheapest of these: {label(cheapest.metric)}, {cheapest['rows an input']:.0f} rows an input."

@@ -1,0 +1,264 @@
+"""All metrics of all attributions side by side: values of single inputs as the last chapter's questions ask them.
+
+Each function takes values of single inputs in the units' columns (dataset, id, cluster, method, metric, value, keys)
+and gives a frame to be averaged (`Measured.read(prepare=...)`): one `value` an input, labels in the other columns, so
+that what a claim contrasts has common draws. In all of them higher is better: metrics for which lower is are turned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from scipy.cluster.hierarchy import average, fcluster, leaves_list
+from scipy.spatial.distance import squareform
+
+from faithbook.results import rules
+from faithbook.results.estimates import Quantity
+from faithbook.results.measured import Measured
+from faithbook.results.paired import Paired
+from faithbook.results.quantities import against_random
+from faithlib.catalogue import FAITHFULNESS, FAMILIES, METRICS
+
+FAMILY_OF: Mapping[str, str] = {name: family for family, one in FAMILIES.items() for name in one.directions}
+SOFT = tuple(FAMILIES["soft"].directions)
+TEXT, VISION = "text", "vision"
+
+SHUFFLED, OPPOSITE = "100% shuffled", "opposite"
+RUNGS = ("25% shuffled", "50% shuffled", SHUFFLED, OPPOSITE, "random")
+"""Explanations made from the truth, and random scores: what a metric should like less than the truth."""
+TRIFLE = 0.01
+"""By less, the truth and a method are a tie: scores of 1 and 0 leave the rest in no order, and who orders it well gains
+a trifle."""
+LITTLE = 0.1
+"""A rank correlation that a metric may lose where erasure misleads, and still be called hard to fool."""
+
+TOP_FIRST = ("nc", "comprehensiveness_eraser", "aopc_morf", "naopc_morf", "auc", "log_odds", "n_auc", "autpc")
+BOTTOM_FIRST = ("ns", "sufficiency_eraser", "aopc_lerf", "naopc_lerf")
+INSIDE, ALIKE, REST = "within families less between", "same direction less the other", "all others"
+
+_INPUT = ["modality", "dataset", "id", "cluster"]
+
+
+# ----------------------------------------------------------------------------------------------------------- any page
+def turned(units: pd.DataFrame) -> pd.DataFrame:
+    """Values for which higher is better (plausibility and simplicity too), with their modality.
+
+    A modality that the values do not name is that of their methods: Grad-CAM is about pictures.
+    """
+    lower = units.metric.map(METRICS) == "lower"
+    found = units.assign(value=units.value.where(~lower, -units.value))
+    if "modality" in found.columns:
+        return found.assign(dataset=found.modality)
+    pictures = set(found.dataset[found.method == "grad_cam"])
+    return found.assign(modality=np.where(found.dataset.isin(pictures), VISION, TEXT))
+
+
+def by_cell(measured: Measured, columns: Sequence[str], **fixed: object) -> dict[tuple[str, ...], Paired]:
+    """The mean of every combination of labels in `columns` that has a defined value, in the order in which they come
+    first; `fixed`: labels that all have."""
+    frame = measured.frame.dropna(subset=["value"])
+    for name, wanted in fixed.items():
+        frame = frame[frame[name].isin([wanted] if isinstance(wanted, str) else list(wanted))]  # type: ignore[call-overload]
+    keys = frame[list(columns)].drop_duplicates().itertuples(index=False, name=None)
+    return {key: measured.mean(**{**fixed, **dict(zip(columns, key, strict=True))}) for key in keys}
+
+
+def listed(cells: Mapping[tuple[str, ...], Paired], columns: Sequence[str]) -> pd.DataFrame:
+    """Means by their labels as a frame: the labels, estimate, low, high, n."""
+    rows = []
+    for key, pair in cells.items():
+        ends = pair.ours.interval()
+        numbers = {"estimate": ends.estimate, "low": ends.low, "high": ends.high, "n": pair.ours.n}
+        rows.append({**dict(zip(columns, key, strict=True)), **numbers})
+    return pd.DataFrame(rows, columns=[*columns, "estimate", "low", "high", "n"])
+
+
+def answer(quantity: Quantity, threshold: float = 0.0) -> str:
+    """Whether it is above the threshold, for an adviser: yes, no, or unsure (too few inputs, too)."""
+    found = rules.above(quantity, threshold).answer
+    return found if found in (rules.YES, rules.NO) else "unsure"
+
+
+def hard_to_fool(lost: Quantity) -> str:
+    """Of a rank correlation lost on a model that erasure misleads: no where it is clearly above zero, yes where it is
+    clearly below `LITTLE`."""
+    if answer(lost) == rules.YES:
+        return rules.NO
+    return rules.YES if answer(-lost, -LITTLE) == rules.YES else "unsure"
+
+
+def inputs_needed(quantity: Quantity, threshold: float) -> float:
+    """Inputs that tell it from the threshold four times in five; NaN where the ones at hand do not tell it to be above:
+    an effect that may be zero needs any number."""
+    if answer(quantity, threshold) != rules.YES:
+        return float("nan")
+    return float(rules.how_many(quantity - threshold))
+
+
+# ---------------------------------------------------------------------------------------------------------- agreement
+def agreements(units: pd.DataFrame) -> pd.DataFrame:
+    """Spearman's rank correlation of two metrics over methods (without the random one) on each input: columns `first`,
+    `second`. Besides, per input: of each metric of faithfulness the mean with all others (`second`: `REST`), and two
+    contrasts of means over pairs (`first`: `INSIDE`, `ALIKE`)."""
+    values = turned(units)
+    frames = []
+    for key, part in values[values.method != "random"].groupby(_INPUT, sort=False):
+        wide = part.pivot_table(index="method", columns="metric", values="value")
+        rho = wide.reindex(columns=[name for name in FAMILY_OF if name in wide.columns]).corr(method="spearman")
+        frames.append(_labelled(_of_input(rho), _INPUT, key))
+    return pd.concat(frames, ignore_index=True).dropna(subset=["value"])
+
+
+def correlations(units: pd.DataFrame) -> pd.DataFrame:
+    """`agreements` of pairs and of each metric with the rest, in [-1, 1]."""
+    found = agreements(units)
+    return found[~found["first"].isin([INSIDE, ALIKE])]
+
+
+def pair_contrasts(units: pd.DataFrame) -> pd.DataFrame:
+    """The two contrasts of `agreements`, in [-2, 2]."""
+    found = agreements(units)
+    return found[found["first"].isin([INSIDE, ALIKE])]
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """Metrics in a tree by mean agreement: average linkage of 1 - rho, where an undefined rho counts as 0."""
+
+    names: list[str]
+    tree: np.ndarray
+
+    @classmethod
+    def of(cls, agreement: pd.DataFrame) -> Self:
+        """The tree of a square frame of mean correlations; its diagonal is not read."""
+        names = [str(name) for name in agreement.index]
+        distance = 1 - agreement.reindex(columns=names).fillna(0).to_numpy(copy=True)
+        np.fill_diagonal(distance, 0)
+        return cls(names, average(squareform((distance + distance.T) / 2, checks=False)))
+
+    @property
+    def order(self) -> list[str]:
+        """The metrics, those that agree beside one another."""
+        return [self.names[i] for i in leaves_list(self.tree)]
+
+    def above(self, correlation: float) -> list[list[str]]:
+        """Metrics in clusters with at least this mean correlation, in the order of the tree."""
+        member = dict(zip(self.names, fcluster(self.tree, 1 - correlation, criterion="distance"), strict=True))
+        order = self.order
+        return [[name for name in order if member[name] == k] for k in dict.fromkeys(member[name] for name in order)]
+
+
+def _of_input(rho: pd.DataFrame) -> pd.DataFrame:
+    """The pairs and the summaries of one input's correlations [metrics, metrics]."""
+    names = list(rho.columns)
+    r = rho.to_numpy(copy=True)
+    np.fill_diagonal(r, np.nan)
+    asking = [i for i, name in enumerate(names) if name in FAITHFULNESS]
+    rows = [(a, b, r[i, j]) for i, a in enumerate(names) for j, b in enumerate(names) if i != j]
+    rows += [(names[i], REST, _mean(r[i, asking])) for i in asking]
+    pairs = [(names[i], names[j], r[i, j]) for i in asking for j in asking if i < j]
+    rows.append((INSIDE, REST, _contrast((FAMILY_OF[a] == FAMILY_OF[b], value) for a, b, value in pairs)))
+    sides = {name: side for side, group in enumerate((TOP_FIRST, BOTTOM_FIRST)) for name in group}
+    directed = [(a, b, v) for a, b, v in pairs if FAMILY_OF[a] != FAMILY_OF[b] and a in sides and b in sides]
+    rows.append((ALIKE, REST, _contrast((sides[a] == sides[b], value) for a, b, value in directed)))
+    return pd.DataFrame(rows, columns=["first", "second", "value"])
+
+
+def _contrast(pairs: Iterable[tuple[bool, float]]) -> float:
+    """The mean value of pairs of one kind less that of the others."""
+    found = list(pairs)
+    return _mean([value for same, value in found if same]) - _mean([value for same, value in found if not same])
+
+
+def _labelled(frame: pd.DataFrame, names: Sequence[str], key: Any) -> pd.DataFrame:
+    """The frame with a column for each label of a group's key."""
+    return frame.assign(**dict(zip(names, key, strict=True)))
+
+
+def _mean(values: Sequence[float] | np.ndarray) -> float:
+    """The mean of what is defined, NaN where nothing is."""
+    there = np.asarray(values, dtype=float)
+    there = there[~np.isnan(there)]
+    return float(there.mean()) if len(there) else float("nan")
+
+
+# -------------------------------------------------------------------------------------------------------- diagnosticity
+CHANCE, ITSELF, RANKS, TIES = (
+    "random scores",
+    "itself shuffled",
+    "random scores, both as ranks",
+    "tied with random scores",
+)
+
+
+def preferred_to_chance(units: pd.DataFrame) -> pd.DataFrame:
+    """How often an attribution's value is better than another's on the same input (1, 0, a tie: one half): `against`
+    random scores, and of soft metrics against the same scores shuffled and of both as ranks, whose amounts are alike.
+
+    `units`: the values and, in the column `control` (else empty), those of the controls. `TIES` has the share of ties.
+    """
+    values = turned(units)
+    control = values["control"] if "control" in values.columns else pd.Series(np.nan, index=values.index)
+    plain, on = values[control.isna()], ["modality", "dataset", "id", "metric"]
+    frames = {CHANCE: against_random(plain, on=on)}
+    if control.notna().any():
+        shuffled = values[(control == "shuffled") & (values.method != "random")]
+        own = plain[plain.metric.isin(SOFT) & (plain.method != "random")].assign(of=lambda rows: rows.method)
+        both = pd.concat([own, shuffled.assign(of=shuffled.method, method="random")])
+        frames[ITSELF] = against_random(both, on=[*on, "of"])
+        frames[RANKS] = against_random(values[control == "ranks"], on=on)
+    wins = [frame.assign(against=name, value=frame.win + frame.tie / 2) for name, frame in frames.items()]
+    tied = frames[CHANCE].assign(against=TIES, value=frames[CHANCE].tie)
+    columns = [*_INPUT, "method", "metric", "against", "value"]
+    return pd.concat([*wins, tied], ignore_index=True)[columns].dropna(subset=["value"])
+
+
+# ------------------------------------------------------------------------------------------------------------ the truth
+FOLLOWS, TRUE = "follows the truth", "how true"
+
+
+def preferred_truth(units: pd.DataFrame) -> pd.DataFrame:
+    """Whether a metric gives the truth a better value than a rung or a method (`against`) on the same input: 1, 0, a
+    tie one half; against methods differences below `TRIFLE` are ties."""
+    asking = turned(units)
+    asking = asking[asking.metric.isin(FAITHFULNESS)]
+    keys = [*_INPUT, "model", "erase", "metric"]
+    truth = asking.loc[asking.method == "truth", [*keys, "value"]].rename(columns={"value": "truth"})
+    beside = asking[asking.method != "truth"].merge(truth, on=keys, validate="many_to_one")
+    lead = (beside.truth - beside.value).where(beside.truth.notna() & beside.value.notna())
+    trifle = np.where(beside.method.isin(RUNGS), 0.0, TRIFLE)
+    prefers = ((lead > trifle) + 1.0 - (lead < -trifle)).where(lead.notna()) / 2
+    found = beside.assign(against=beside.method, value=prefers)
+    return found[[*keys, "against", "value"]].dropna(subset=["value"])
+
+
+def followed_truth(units: pd.DataFrame) -> pd.DataFrame:
+    """How metrics and methods stand to the truth, per input, in the column `asked`:
+
+    - `FOLLOWS`: Spearman's rank correlation over explanations of a metric with AUPRC, which is how true they are;
+    - `TRUE`: AUPRC of each method (`against`).
+    """
+    values = turned(units)
+    true = values[values.metric == "auprc"]
+    frames = [_follows(values), true.assign(asked=TRUE, against=true.method)]
+    columns = ["asked", *_INPUT, "model", "erase", "metric", "against", "value"]
+    return pd.concat([frame[columns] for frame in frames], ignore_index=True).dropna(subset=["value"])
+
+
+def _follows(values: pd.DataFrame) -> pd.DataFrame:
+    frames = []
+    of_one = [*_INPUT, "model", "erase"]
+    for key, part in values.groupby(of_one, sort=False):
+        wide = part.pivot_table(index="method", columns="metric", values="value")
+        if "auprc" not in wide.columns:
+            continue
+        metrics = [name for name in FAITHFULNESS if name in wide.columns]
+        rho = wide[metrics].corrwith(wide["auprc"], method="spearman")
+        told = pd.DataFrame({"metric": rho.index, "value": rho.to_numpy(), "asked": FOLLOWS, "against": "all"})
+        frames.append(_labelled(told, of_one, key))
+    empty = pd.DataFrame(columns=["metric", "value", "asked", "against", *of_one])
+    return pd.concat(frames, ignore_index=True) if frames else empty
