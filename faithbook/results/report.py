@@ -139,14 +139,16 @@ class Page:
         )
 
     def verdicts(self, tested: Tested) -> Markdown:
-        """The claims of a section, a line each: verdict, evidence, claim, numbers, since when the rule stands."""
+        """The claims of a section: verdict, evidence and claim; below in small print the numbers and the age of the
+        rule."""
         lines = []
         for name, one in tested.claims.items():
             ground = f" ({one.evidence})" if one.rule.rule != "fixed" else ""
             yours = f" Your run: {one.here_word}." if one.here_word and one.here_word != one.word else ""
             dated = f"rule of {one.rule.dated}" + (", after a first run was seen" if one.rule.post_hoc else "")
             said = self._said.get(name, "").rstrip(".")
-            lines.append(f"- `{name}` {badge(one.word)}{ground} {said}. {_sentence(one.note)}{yours} *({dated})*")
+            told = f"{_sentence(one.note)}{yours} *({dated})*"
+            lines.append(f'- `{name}` {badge(one.word)}{ground} {said}. <span class="verdict-note">{told}</span>')
         return Markdown("\n".join(lines))
 
     # ------------------------------------------------------------------------------------------------------- exhibits

@@ -42,6 +42,7 @@ def table(
         rounded[column] = [label(cell) if isinstance(cell, str) else cell for cell in rounded[column]]
     for column in rounded.select_dtypes(["float"]).columns.astype(str):
         rounded[column] = [_rounded(x, digits) for x in rounded[column]]
+    rounded.columns = [label(str(column)).replace("_", " ") for column in rounded.columns]
     write(run.path(f"{name}_shown.csv"), rounded.to_csv(index=False, lineterminator="\n").encode())
     # Colons, because a fence of backticks allows none in what follows it, and captions may have code.
     return Markdown(
