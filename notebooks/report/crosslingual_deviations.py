@@ -20,108 +20,113 @@ profile = "laptop"
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from IPython.display import Markdown, display
+from IPython.display import Markdown
 
 from faithbook.engine.run import load, start_run
 from faithbook.papers.erasure_counts import BATCH, ERASURE_BINS, WINDOW, bin_sizes, windows_told
-from faithbook.papers.zaman_belinkov import AGGREGATED, ERASING, PAPER_LANGUAGES
-from faithbook.results import claims, figures, published, reference, resampling, tables
+from faithbook.papers.zaman_belinkov import OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
+from faithbook.papers.zaman_belinkov_tables import KEYS, RELEASED, Rows, means_of
+from faithbook.results import figures, published
 from faithbook.results.figures import PALETTE
 from faithbook.results.labels import row_label
+from faithbook.results.report import Page
 
 run = start_run("crosslingual_deviations", profile=profile)
 figures.theme()
-rho = load("crosslingual_rho", profile)
-languages = [language for language in dict.fromkeys(rho.language) if language in PAPER_LANGUAGES]
-rho = rho[rho.language.isin(languages)]
-released = load("crosslingual_released", profile)
-released = released[released.language.isin(languages)]
-erasure = load("crosslingual_erasure", profile)
-models = list(dict.fromkeys(rho.model))
-n_messages, n_erased = rho.input.nunique(), erasure.input.nunique()
+page = Page(run, paper="zaman_belinkov_2022")
 
+
+def prepared(units):
+    """Rho in the paper's languages by `way`: a setting of the main run, or what was done otherwise for the top
+    prediction."""
+    units = units[units.language.isin(PAPER_LANGUAGES) & units.choice.ne("main")].dropna(subset=["value"])
+    output = units.output.where(units.choice.isna(), "top_prediction")
+    return units.assign(way=units.choice.fillna(units.setting), output=output)
+
+
+cells = ["way", "model", "language", *KEYS]
+measured = page.measure("crosslingual_metrics", parts=["", "choices"], over=cells, prepare=prepared, bounds=(-1, 1))
+page.speaks()
 
 # %% [markdown]
 # ## How the effects are measured
 #
 # A choice is made otherwise, on the same messages with the same models and links. Reported is the **change of rho**,
 # always *other choice less ours*: the mean over languages (those of the paper's four that the profile has) and models.
-# Intervals draw messages again, each with both of its values.
+# Intervals draw messages again, each with both of its values. Where nothing else is said the output is the top
+# prediction.
 
 # %%
-CELLS = ["model", "language", "choice", "method", "aggregation"]
-changed = resampling.resample_means(released, value="rho", unit="input", cells=CELLS)
+rho = {way: Rows(measured, way=way) for way in measured.levels("way")}
+TP, GUIDED = "top_prediction", RELEASED[0].removesuffix("_released")
+
+
+def of_choice(way):
+    """Of every row that was looked at: ours, and with the choice made otherwise."""
+    frame = measured.frame[measured.frame.way == way]
+    rows = dict.fromkeys(zip(frame.method, frame.aggregation, strict=True))
+    return {row_label(*row): (rho["main"](row, TP), rho[way](row, TP)) for row in rows}
+
+
+def of_all(way):
+    """The mean over the thirteen rows and both outputs: ours, and in another setting."""
+    return {f"all rows, {way}": tuple(rho[one].mean(THIRTEEN, [*OUTPUT_NAMES]) for one in ("main", way))}
+
+
+SUMS = ["mean of pieces", "mean of links", "means of both", "unaligned left out", "no copied words"]
+SUMS += ["means, aligned, no copied words"]
 POINTS = {
-    "embedded twice": "E2 embedded twice",
-    "probability": "E4 probability",
-    "logit of the predicted class": "E9 the predicted class's logit",
-    "single pieces": "E10 single pieces",
-    "lasso": "E14 a lasso for LIME",
+    "E2 embedded twice": of_choice("embedded twice"),
+    "E3 guided backprop as released": {
+        row_label(GUIDED, how): (rho["main"]((GUIDED, how), TP), rho["main"]((RELEASED[0], how), TP))
+        for how in ("l2", "mean")
+    },
+    "E4 probability": of_choice("probability"),
+    "E5 sums and zeros": {name: both for way in SUMS for name, both in of_all(way).items()},
+    "E9 the predicted class's logit": of_choice("logit of the predicted class"),
+    "E10 single pieces": of_choice("single pieces"),
+    "E14 a lasso for LIME": of_choice("lasso"),
 }
-rows = []
-for choice, point in POINTS.items():
-    for method, aggregation in released[released.choice == choice][["method", "aggregation"]].drop_duplicates().values:
-        here = {"method": method, "aggregation": aggregation}
-        found = changed.difference(here | {"choice": choice}, here | {"choice": "main"})
-        before = changed.interval(choice="main", **here)
-        rows.append(
-            {"point": point, "choice": choice, **here, "n": n_messages, "ours": before.estimate}
-            | {"estimate": found.estimate, "low": found.low, "high": found.high}
-        )
-# E3: three rows of the main run, of which the first two are meant to differ.
-whole = rho[rho.setting == "main"]
-power = resampling.resample_means(
-    whole, value="rho", unit="input", cells=["model", "language", "output", "method", "aggregation"]
+effects = pd.DataFrame(
+    [
+        {"point": point, "row": name, "ours": ours.ours.point, **vars(change.interval()), "n": change.n}
+        for point, rows in POINTS.items()
+        for name, (ours, otherwise) in rows.items()
+        for change in [(otherwise - ours).ours]
+    ]
 )
-for aggregation in ("l2", "mean"):
-    here = {"aggregation": aggregation, "output": "top_prediction"}
-    found = power.difference(here | {"method": "guided_backprop_released"}, here | {"method": "guided_backprop"})
-    before = power.interval(method="guided_backprop", **here)
-    rows.append(
-        {"point": "E3 guided backprop as released", "choice": "released", "method": "guided_backprop"}
-        | {"aggregation": aggregation, "n": n_messages, "ours": before.estimate}
-        | {"estimate": found.estimate, "low": found.low, "high": found.high}
-    )
-effects = pd.DataFrame(rows)
-tables.table(
-    reference.with_reference(effects, "crosslingual_deviations_effects", on=["choice", "method", "aggregation"]),
-    run,
+page.listing(
+    effects,
     "crosslingual_deviations_effects",
-    caption="Every effect on rho of the top prediction: other choice less ours, 95 % intervals over n messages",
-    shown=False,
+    caption="Every effect on rho: ours, and the other choice less ours (estimate) with its 95 % interval over n messages",
 )
 
 # %%
-order = effects.sort_values("point", key=lambda v: v.str.extract(r"E(\d+)")[0].astype(int), kind="stable")
-fig, ax = plt.subplots(figsize=(7.5, 0.34 * len(order) + 1.2))
-places = np.arange(len(order))[::-1]
-points = list(dict.fromkeys(order.point))
-for i, point in enumerate(points):
-    chosen = (order.point == point).to_numpy()
-    figures.dots(
-        ax, order[chosen], places[chosen], colour=PALETTE[i % len(PALETTE)], marker="osD^v"[i % 5], label=point
-    )
+fig, ax = plt.subplots(figsize=(7.5, 0.3 * len(effects) + 1.2))
+places = np.arange(len(effects))[::-1]
+for i, point in enumerate(POINTS):
+    chosen = (effects.point == point).to_numpy()
+    figures.dots(ax, effects[chosen], places[chosen], colour=PALETTE[i], marker="osD^vP*"[i], label=point)
 ax.axvline(0, color="#666666", ls=":", lw=1)
-ax.set_yticks(places, [row_label(r.method, r.aggregation) for r in order.itertuples()])
+ax.set_yticks(places, effects["row"])
 ax.set_xlabel("change of rho, other choice less ours")
 ax.grid(axis="y", visible=False)
-ax.legend(loc="lower center", bbox_to_anchor=(0.4, 1.0), ncols=2, fontsize="small")
-spoken = "; ".join(f"{r.point}, {row_label(r.method, r.aggregation)} {r.estimate:+.2f}" for r in order.itertuples())
-figures.save(
+fig.legend(loc="outside upper center", ncols=3, fontsize="small")
+spoken = "; ".join(f"{r.point}, {r.row} {r.estimate:+.2f}" for r in effects.itertuples())
+page.figure(
     fig,
-    run,
     "crosslingual_deviations_plot",
-    alt=f"Dot plot of the change of rho, a row for each choice and method. {spoken}.",
-    caption=f"What each choice changes in rho of the top prediction ({n_messages} messages, {', '.join(languages)}; 95 % "
-    "bootstrap intervals over messages).",
+    alt=f"Dot plot of the change of rho, a line for each choice and row. {spoken}.",
+    caption="What each choice changes in rho, 95 % intervals over messages.",
 )
 
 
 # %%
-def shown(name, caption, point):
-    """The effects of one point as a table."""
-    part = effects[effects.point == point].drop(columns=["point", "choice"])
-    display(tables.table(part, run, name, caption=caption))
+def told(point):
+    """The effects of one point in words."""
+    rows = effects[effects.point.str.startswith(f"{point} ")]
+    parts = [f"{r.row} {r.estimate:+.3f} [{r.low:+.3f}, {r.high:+.3f}]" for r in rows.itertuples()]
+    return Markdown(f"Change of rho (n = {rows.n.min()} messages): {'; '.join(parts)}.")
 
 
 # %% [markdown]
@@ -140,60 +145,9 @@ seen = windows_told(BATCH * 3)  # more inputs than any batch holds
 Markdown(
     f"Batches of {BATCH} and {WINDOW} rows an input leave {seen['different windows']} different windows, however many "
     f"inputs there are. {seen['begin on an original']} of them start on an input, and "
-    f"{seen['one input from end to end']} belong to one input from end to end."
+    f"{seen['one input from end to end']} belong to one input from end to end. What that does to the spread of the "
+    "methods' scores, which is what the paper compares with rho, {doc}`the page on erasure <crosslingual_erasure>` has."
 )
-
-# %% [markdown]
-# What that does to the spread of the methods' scores, which is what the paper compares with rho: the standard deviation
-# over rows (method, aggregation, output) of the mean over texts. {doc}`The page on erasure <crosslingual_erasure>` has
-# the tables and the claim that hangs on it.
-
-# %%
-ROW = ["method", "aggregation", "output"]
-COLUMNS = ["comprehensiveness", "sufficiency"]
-COLUMNS += [f"{name}_first_batch" for name in COLUMNS]
-rated = erasure[~erasure.method.isin(["uniform", "random", "guided_backprop_released"])]
-long = rated.melt(["input", "model", *ROW], COLUMNS, "metric", "value")
-over_texts = resampling.resample_means(long, value="value", unit="input", cells=["metric", "model", *ROW])
-
-
-def spread(metric):
-    """The standard deviation over rows of their means over models and texts: a function of the cells."""
-
-    def function(frame):
-        chosen = frame.loc[:, frame.columns.get_level_values("metric") == metric]
-        return chosen.T.groupby(level=ROW).mean().T.std(axis=1)
-
-    return function
-
-
-spreads = pd.DataFrame(
-    [
-        {"metric": name.removesuffix("_first_batch"), "answers": "first batch" if "first" in name else "right"}
-        | {"n": n_erased, "estimate": found.estimate, "low": found.low, "high": found.high}
-        for name in COLUMNS
-        for found in [over_texts.interval(spread(name))]
-    ]
-)
-# Texts that share a window are no separate texts: an interval for the faulty numbers would be too narrow.
-spreads.loc[spreads.answers == "first batch", ["low", "high"]] = np.nan
-tables.table(
-    reference.with_reference(spreads, "crosslingual_deviations_e1", on=["metric", "answers"]),
-    run,
-    "crosslingual_deviations_e1",
-    caption="E1: standard deviation over rows of the mean score, with right answers and with those of the first batch",
-)
-
-# %%
-if n_erased <= BATCH // WINDOW:
-    note = f"This profile erases {n_erased} texts, which fit into one batch: the fault cannot show here."
-else:
-    at = spreads.set_index(["metric", "answers"]).estimate
-    note = "With the fault the spread is " + " and ".join(
-        f"{at[name, 'first batch'] / at[name, 'right']:.2f} times the right one ({name})" for name in COLUMNS[:2]
-    )
-    note += "."
-Markdown(note)
 
 # %% [markdown]
 # ## E2: twice through the embeddings
@@ -207,7 +161,7 @@ Markdown(note)
 #   input × gradient this is a what-if.
 
 # %%
-shown("crosslingual_deviations_e2", "E2: rho of the function that embeds twice, less ours", "E2 embedded twice")
+told("E2")
 
 # %% [markdown]
 # ## E3: guided backpropagation of a model without ReLU
@@ -220,16 +174,12 @@ shown("crosslingual_deviations_e2", "E2: rho of the function that embeds twice, 
 
 # %%
 printed = published.table("crosslingual_table1").set_index(["method", "aggregation", "output"]).value
-apart = [abs(printed["guided_backprop", "l2", o] - printed["saliency", "l2", o]) for o in ("top_prediction", "loss")]
-both = {"aggregation": "l2", "output": ["top_prediction", "loss"]}
-gap = power.difference(both | {"method": "guided_backprop_released"}, both | {"method": "saliency"})
-display(
-    Markdown(
-        f"Printed, L2: guided backprop and saliency differ by {max(apart):.4f} at most. Ours, released guided backprop less "
-        f"saliency, L2: {gap} (n = {n_messages})."
-    )
+apart = [abs(printed[GUIDED, "l2", output] - printed["saliency", "l2", output]) for output in OUTPUT_NAMES]
+same = rho["main"].mean([RELEASED], [*OUTPUT_NAMES]) - rho["main"].mean([("saliency", "l2")], [*OUTPUT_NAMES])
+Markdown(
+    f"Printed, L2: guided backprop and saliency differ by {max(apart):.4f} at most. Ours, released guided backprop less "
+    f"saliency, L2: {same.ours.point:.4f} (n = {same.ours.n}). {told('E3').data}"
 )
-shown("crosslingual_deviations_e3", "E3: rho of the released row, less ours", "E3 guided backprop as released")
 
 # %% [markdown]
 # ## E4: a probability or a logit
@@ -241,7 +191,7 @@ shown("crosslingual_deviations_e3", "E3: rho of the released row, less ours", "E
 #   model is sure; the order of words within a message may change, and rho sees nothing else.
 
 # %%
-shown("crosslingual_deviations_e4", "E4: rho of the probability, less that of the largest logit", "E4 probability")
+told("E4")
 
 # %% [markdown]
 # ## E5: sums over pieces, sums over links, zeros
@@ -254,30 +204,7 @@ shown("crosslingual_deviations_e4", "E4: rho of the probability, less that of th
 #   {doc}`A page of its own <crosslingual_floors>` sets floors beside them. In short, over the paper's thirteen:
 
 # %%
-METHODS = [*AGGREGATED, *ERASING]
-E5 = ["mean of pieces", "mean of links", "means of both", "unaligned left out", "no copied words"]
-E5 += ["means, aligned, no copied words"]
-settings = resampling.resample_means(
-    rho[rho.method.isin([*METHODS, "uniform"])],
-    value="rho",
-    unit="input",
-    cells=["model", "language", "setting", "method", "aggregation", "output"],
-)
-rows = []
-for setting in E5:
-    found = settings.difference({"setting": setting, "method": METHODS}, {"setting": "main", "method": METHODS})
-    ours = settings.interval(setting="main", method=METHODS)
-    rows.append(
-        {"setting": setting, "n": n_messages, "ours": ours.estimate}
-        | {"estimate": found.estimate, "low": found.low, "high": found.high}
-    )
-e5 = pd.DataFrame(rows)
-tables.table(
-    reference.with_reference(e5, "crosslingual_deviations_e5", on=["setting"]),
-    run,
-    "crosslingual_deviations_e5",
-    caption="E5: change of rho, mean over the thirteen rows and both outputs",
-)
+told("E5")
 
 # %% [markdown]
 # ## E6: which languages
@@ -288,17 +215,16 @@ tables.table(
 # - *Here:* the four of the text where they are averaged over. What the printed accuracies themselves say:
 
 # %%
-accuracies = published.table("crosslingual_table7")
 TOP = 5
+accuracies = published.table("crosslingual_table7").query("language != 'en'")
 first = {
-    model: set(part[part.language != "en"].nlargest(TOP, "value", keep="all").language)
+    model: set(part.nlargest(TOP, "value", keep="all").language)
     for model, part in accuracies.groupby("model", sort=False)
 }
-common = sorted(set.intersection(*first.values()))
 Markdown(
     f"The {TOP} best languages other than English in Table 7 (all that tie for the last place): "
     + "; ".join(f"{model}: {', '.join(sorted(names))}" for model, names in first.items())
-    + f". In common: {', '.join(common)}."
+    + f". In common: {', '.join(sorted(set.intersection(*first.values())))}."
 )
 
 # %% [markdown]
@@ -312,14 +238,9 @@ Markdown(
 
 # %%
 table3 = published.table("crosslingual_table3").groupby("metric").value.mean()
-fraction = len(ERASURE_BINS) / (len(ERASURE_BINS) + 1)
-Markdown(
-    "Means over the rows of Table 3: "
-    + "; ".join(
-        f"{name} {value:.3f} as printed, {value / fraction:.3f} as a mean over bins" for name, value in table3.items()
-    )
-    + "."
-)
+five_sixths = len(ERASURE_BINS) / WINDOW
+means = [f"{name} {v:.3f} as printed, {v / five_sixths:.3f} as a mean over bins" for name, v in table3.items()]
+Markdown(f"Means over the rows of Table 3: {'; '.join(means)}.")
 
 # %% [markdown]
 # ## E8: how many words are in a bin
@@ -330,16 +251,15 @@ Markdown(
 # - *Here:* rounded up, as everywhere in this book. Measured: in how many bins of our texts the two differ.
 
 # %%
-lengths = erasure.drop_duplicates("input").set_index("input").words.astype(int)
-differs = {n: (bin_sizes(n, "up") != bin_sizes(n, "nearest")).mean() for n in set(lengths)}
-found = resampling.mean_interval(lengths.map(differs))
-single = resampling.mean_interval(
-    lengths.map({n: len(set(bin_sizes(n, "nearest").tolist())) for n in set(lengths)}).astype(float)
-)
+texts = load("crosslingual_erasure", profile).drop_duplicates("input")[["input", "words"]]
+texts["moved"] = [(bin_sizes(n, "up") != bin_sizes(n, "nearest")).mean() for n in texts.words.astype(int)]
+texts["different"] = [len(set(bin_sizes(n, "nearest").tolist())) for n in texts.words.astype(int)]
+of_texts = means_of(texts, ["moved", "different"])
+moved, different = (of_texts(name).ours.interval() for name in ("moved", "different"))
 Markdown(
-    f"Bins whose size the rounding changes: {found.estimate:.0%} [{found.low:.0%}, {found.high:.0%}] of all "
-    f"(n = {found.n} texts). Short texts make the five bins few: as released, a text has {single.estimate:.1f} "
-    "different ones on average."
+    f"Bins whose size the rounding changes: {moved.estimate:.0%} [{moved.low:.0%}, {moved.high:.0%}] of all (n = "
+    f"{len(texts)} texts of this run). Short texts make the five bins few: as released, a text has {different.estimate:.1f} "
+    f"[{different.low:.1f}, {different.high:.1f}] different ones on average."
 )
 
 # %% [markdown]
@@ -354,8 +274,7 @@ Markdown(
 #   saliency and input × gradient the two are one and the same, and their change is zero.
 
 # %%
-POINT = "E9 the predicted class's logit"
-shown("crosslingual_deviations_e9", "E9: rho of the predicted class's logit, less that of the largest", POINT)
+told("E9")
 
 # %% [markdown]
 # ## E10: a word at a time, or a piece
@@ -367,7 +286,7 @@ shown("crosslingual_deviations_e9", "E9: rho of the predicted class's logit, les
 #   to find.
 
 # %%
-shown("crosslingual_deviations_e10", "E10: rho with single pieces erased, less whole words", "E10 single pieces")
+told("E10")
 
 # %% [markdown]
 # ## E11: the word aligner
@@ -402,30 +321,12 @@ shown("crosslingual_deviations_e10", "E10: rho with single pieces erased, less w
 #   weight of zero all tie, and where all are zero there is no rho.
 
 # %%
-shown("crosslingual_deviations_e14", "E14: rho of LIME with a lasso, less a ridge", "E14 a lasso for LIME")
-
-# %% [markdown]
-# ## In one sentence each
+told("E14")
 
 # %%
-clear = effects[(effects.low > 0) | (effects.high < 0)] if n_messages >= claims.FEWEST_UNITS else effects[:0]
-lines = [
-    f"- {point}: "
-    + (
-        "; ".join(
-            f"{row_label(r.method, r.aggregation)} {r.estimate:+.3f}" for r in clear[clear.point == point].itertuples()
-        )
-        or "no change of rho that can be told from zero"
-    )
-    for point in points
-]
-Markdown("Changes of rho with an interval that leaves out zero:\n\n" + "\n".join(lines))
-
-# %%
-run.provenance(
-    n=n_messages,
-    note=f"rho: {n_messages} messages; erasure: {n_erased}; models: {', '.join(models)}; languages: {', '.join(languages)}",
+page.provenance(
+    note=f"models: {', '.join(measured.levels('model'))}; languages: {', '.join(measured.levels('language'))}"
 )
 
 # %%
-run.finish()
+page.finish()
