@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,9 @@ from faithbook.crosslingual import gold as gold_module
 from faithbook.crosslingual.gold import AlignmentScores, alignment_scores, link_counts, load_gold
 from faithbook.crosslingual.links import encoder_links, fast_align, mutual_argmax, softmax_links, word_vectors
 from faithbook.models.encoders import encoder_folder
-from faithbook.results.alignment import score_intervals
+from faithbook.results.alignment import EVERY, found_batches, score
+from faithbook.results.estimates import Cells
+from faithbook.results.paired import Paired
 from faithbook.sources.splits import stable_hash
 from faithbook.sources.words import Pair, copied_words, is_copied, split_words, words_of
 from faithlib.errors import DataError, FaithlibError, InputError, UnknownNameError
@@ -276,21 +279,46 @@ def test_scores_are_those_of_a_slow_loop(sentences):
     assert np.isnan(plain.f1) or plain.f1 == pytest.approx(1 - plain.aer)
 
 
+def counted(found: list[frozenset], sure: list[frozenset], n_resamples: int = 200) -> Callable[[str], Paired]:
+    """Mean counts of a sentence with draws of sentences."""
+    long = pd.DataFrame(link_counts(found, sure)).rename_axis("id").reset_index().melt("id", var_name="metric")
+    cells = Cells.of(long, over=["metric"], unit="id", n_resamples=n_resamples)
+    return lambda count: Paired(cells.mean(metric=count))
+
+
 @settings(max_examples=20, deadline=None)
-@given(st.lists(st.tuples(LINKS.filter(bool), LINKS.filter(bool)), min_size=1, max_size=5), st.integers(0, 9))
-def test_intervals_are_of_ratios_of_sums(sentences, seed):
+@given(st.lists(st.tuples(LINKS.filter(bool), LINKS.filter(bool)), min_size=2, max_size=5))
+def test_scores_with_draws_are_ratios_of_sums(sentences):
     found, sure = map(list, zip(*sentences, strict=True))
-    intervals = score_intervals(pd.DataFrame(link_counts(found, sure)), n_resamples=200, seed=seed)
-    scores = alignment_scores(found, sure)
-    assert list(intervals) == ["precision", "recall", "f1", "aer"]
-    for name, interval in intervals.items():
-        assert interval.estimate == pytest.approx(getattr(scores, name))
-        assert interval.units == len(found)
-        if len(found) == 1:
-            assert interval.low == interval.high == pytest.approx(interval.estimate)
-    # No resample lies outside what the best and the worst sentence reach alone.
-    alone = [alignment_scores([f], [s]).aer for f, s in zip(found, sure, strict=True)]
-    assert min(alone) - 1e-9 <= intervals["aer"].low <= intervals["aer"].high <= max(alone) + 1e-9
+    scores, mean = alignment_scores(found, sure), counted(found, sure)
+    for name in AlignmentScores.__annotations__:
+        one = score(name, mean).ours
+        assert one.point == pytest.approx(getattr(scores, name))
+        for draw, times in enumerate(one.drawn.counts[:20].astype(int)):
+            again = [(f, s) for pair, time in zip(sentences, times, strict=True) for f, s in [pair] * time]
+            assert one.draws[draw] == pytest.approx(
+                getattr(alignment_scores(*map(list, zip(*again, strict=True))), name)
+            )
+        ends = one.interval()
+        assert 0 <= ends.low <= ends.estimate <= ends.high <= 1
+        assert (one.n, one.clusters) == (len(found), len(found))
+
+
+def test_a_score_that_nobody_has_is_refused():
+    with pytest.raises(UnknownNameError, match="recal"):
+        score("recal", counted([frozenset({(0, 0)})] * 2, [frozenset({(0, 0)})] * 2))
+
+
+def test_more_orders_of_the_same_texts_leave_the_spread_of_one():
+    """Batches of several orders were drawn as if each were new texts, their interval shrank with every order."""
+    one = pd.DataFrame({"model": "m", "language": "bg", "draw": 0, "id": range(24), "value": [1.0, 0.0, 1.0] * 8})
+    several = pd.concat([one.assign(draw=draw) for draw in range(4)])
+    single, many = (found_batches(hits, n_resamples=1999)["m", EVERY] for hits in (one, several))
+    assert many.point == single.point
+    assert many.standard_error == pytest.approx(single.standard_error, rel=0.05)
+    assert (many.n, many.clusters) == (single.n, single.clusters) == (24, 24)
+    wide, narrow = (found.interval().high - found.interval().low for found in (many, single))
+    assert wide == pytest.approx(narrow, rel=0.1)
 
 
 def test_scores_refuse_links_that_do_not_fit_together():

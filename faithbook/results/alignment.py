@@ -1,32 +1,67 @@
-"""How well aligners agree with people's links, or with one another, with intervals over sentences."""
+"""How well aligners agree with people's links, or with one another, and how often batches find their translations: as
+quantities with draws."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 
 from faithbook.crosslingual.gold import COUNTS, AlignmentScores, scores_of_counts
-from faithbook.results.resampling import Interval, resample_means
+from faithbook.results.estimates import Array, Cells, Quantity
+from faithbook.results.paired import Paired, combined
+from faithlib.errors import unknown
+
+EVERY = "mean"
+"""In the place of a language: the mean over all."""
 
 
-def score_intervals(counts: pd.DataFrame, *, n_resamples: int = 2000, seed: int = 0) -> dict[str, Interval]:
-    """`alignment_scores` by name, each with its 95 % percentile bootstrap interval over sentence pairs.
+def score(name: str, mean: Callable[[str], Paired]) -> Paired:
+    """One of `alignment_scores` ("precision", "recall", "f1", "aer"), in [0, 1], from the mean counts of a sentence
+    (`mean` is asked for each of `COUNTS`): a score of a draw is the ratio of that draw's sums.
 
-    `counts`: a row a sentence, as `link_counts` gives them. Sentences are drawn with all their counts: a score of a
-    resample is the ratio of that resample's sums.
-
-    >>> counts = pd.DataFrame({"found": [2, 1], "sure": [2, 1], "found_sure": [1, 1], "found_possible": [1, 1]})
-    >>> round(score_intervals(counts)["f1"].estimate, 3)
-    0.667
+    Raises UnknownNameError for another score.
     """
-    numbered = counts[list(COUNTS)].reset_index(drop=True).rename_axis("sentence").reset_index()
-    long = numbered.melt("sentence", var_name="count", value_name="value")
-    drawn = resample_means(long, value="value", unit="sentence", cells=["count"], n_resamples=n_resamples, seed=seed)
+    if name not in AlignmentScores.__annotations__:
+        raise unknown("score of links", name, AlignmentScores.__annotations__)
 
-    def score(name: str) -> Callable[[pd.DataFrame], pd.Series]:
-        return lambda means: pd.Series(
-            scores_of_counts({str(column): means[column].to_numpy() for column in means})[name]
-        )
+    def ratio(counts: Array) -> Array:
+        return np.asarray(scores_of_counts(dict(zip(COUNTS, np.moveaxis(counts, -1, 0), strict=True)))[name])
 
-    return {name: drawn.interval(score(name)) for name in AlignmentScores.__annotations__}
+    found = combined(ratio, [mean(count) for count in COUNTS])
+    here = None if found.here is None else replace(found.here, bounds=(0.0, 1.0))
+    return replace(found, ours=replace(found.ours, bounds=(0.0, 1.0)), here=here)
+
+
+def found_batches(hits: pd.DataFrame, *, n_resamples: int = 9999) -> dict[tuple[str, str], Quantity]:
+    """How often each model finds the right batch in each language, and over all of them (`EVERY`).
+
+    `hits`: a row a batch, with model, language, `draw` (the number of the random order that made the batch), id and
+    value (0 or 1). The orders share their texts: a mean over several of them is as uncertain as that of one order.
+    """
+    orders = hits["draw"].nunique()
+    cells = Cells.of(hits, over=["model", "language"], unit=["draw", "id"], bounds=(0.0, 1.0), n_resamples=n_resamples)
+    languages = list(dict.fromkeys(hits["language"]))
+    found = {}
+    for model in dict.fromkeys(hits["model"]):
+        for language in (*languages, EVERY):
+            one = cells.mean(model=model, language=languages if language == EVERY else language)
+            found[model, language] = _of_one(one, orders)
+    return found
+
+
+def _of_one(mean: Quantity, orders: int) -> Quantity:
+    """A mean over so many orders with the spread and the number of batches that one order has."""
+    if orders == 1:
+        return mean
+    wider = float(np.sqrt(orders))
+    return replace(
+        mean,
+        draws=mean.point + wider * (mean.draws - mean.point),
+        influence=wider * mean.influence,
+        clusters=mean.clusters // orders,
+        n=mean.n // orders,
+        share=mean.share and replace(mean.share, n=mean.share.n / orders),
+    )
