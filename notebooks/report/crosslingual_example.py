@@ -22,28 +22,25 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.run import load, start_run
-from faithbook.results import claims, figures, page, scoreboard, tables
-from faithbook.results.figures import OURS, PALETTE, PUBLISHED
+from faithbook.papers.zaman_belinkov_pair import crossings, most_crossed, ranked, rho
+from faithbook.results import figures
+from faithbook.results.figures import OURS, PUBLISHED
 from faithbook.results.labels import label
+from faithbook.results.report import Page
 
 run = start_run("crosslingual_example", profile=profile)
 figures.theme()
+page = Page(run, paper="zaman_belinkov_2022")
 LANGUAGE, NAME = "de", "German"
-examples = load("crosslingual_examples", profile)
-links = load("crosslingual_word_links", profile)
-rho = load("crosslingual_rho", profile)
-first = examples.iloc[0]
-MODEL, SEED = first.model, int(first.seed)
+KEYS = ["method", "aggregation", "output"]
 SHOWN = ("input_x_gradient", "l2", "loss")  # the paper's leader
 FLOOR = ("uniform", "none", "none")
-
-
-def of_model(frame):
-    """The rows of one model and seed: everything on this page is about that one."""
-    return frame[(frame.model == MODEL) & (frame.seed == SEED)]
-
-
-examples, links, rho = of_model(examples), of_model(links), of_model(rho)
+examples, links, saved = (load(f"crosslingual_{name}", profile) for name in ("examples", "word_links", "rho"))
+MODEL, SEED = examples.model.iloc[0], int(examples.seed.iloc[0])  # everything on this page is about that one
+examples, links, saved = (
+    frame[(frame.model == MODEL) & (frame.seed == SEED)] for frame in (examples, links, saved)
+)  # fmt: skip
+saved = saved[saved.setting == "main"].set_index([*KEYS, "language", "input"]).rho
 
 # %% [markdown]
 # ## Figure 1: the procedure
@@ -59,10 +56,10 @@ examples, links, rho = of_model(examples), of_model(links), of_model(rho)
 
 
 # %%
-def scores_of(language, message, row):
+def scores_of(language, message, row=SHOWN):
     """Words, pieces and scores of a message in one language by one row, in order."""
-    names = ("language", "input", "method", "aggregation", "output")
-    chosen = np.all([examples[name] == value for name, value in zip(names, (language, message, *row), strict=True)], 0)
+    names = dict(zip(("language", "input", *KEYS), (language, message, *row), strict=True))
+    chosen = np.all([examples[name] == value for name, value in names.items()], axis=0)
     return examples[chosen].sort_values("word").reset_index(drop=True)
 
 
@@ -72,37 +69,10 @@ def links_of(message):
     return sorted(zip(part.word.tolist(), part.word_there.tolist(), strict=True))
 
 
-def crossings(pairs):
-    """How many pairs of links cross."""
-    return sum(a < c and b > d for a, b in pairs for c, d in pairs)
-
-
-messages = list(dict.fromkeys(examples.input))
-sizes = {message: len(scores_of("en", message, SHOWN)) for message in messages}
-fitting = [message for message in messages if 6 <= sizes[message] <= 16] or messages
-message = max(fitting, key=lambda one: crossings(links_of(one)))  # the first of equals
-english, other = (scores_of(language, message, SHOWN) for language in ("en", LANGUAGE))
-pairs = links_of(message)
-
-
-def carried(here, there):
-    """Scores of the translation on the English words: sums over links, 0 without one."""
-    brought = np.zeros(len(here))
-    for i, j in pairs:
-        brought[i] += there.score[j]
-    return brought.astype(there.score.dtype)  # as precise as the scores, so that no rounding parts equal ones
-
-
-def correlation(here, there):
-    """rho of one pair of texts: Pearson's correlation of the ranks, equal scores sharing their average rank."""
-    return here.score.rank().corr(pd.Series(carried(here, there)).rank())
-
-
-value = correlation(english, other)
-saved = rho[(rho.language == LANGUAGE) & (rho.input == message) & (rho.setting == "main")]
-saved = saved.set_index(["method", "aggregation", "output"]).rho
-# The page computes anew what the study has computed: they have to be the same number.
-check = claims.match(value, saved[SHOWN], tolerance=1e-4)
+message = most_crossed({one: len(scores_of("en", one)) for one in dict.fromkeys(examples.input)}, links_of)
+english, other, pairs = scores_of("en", message), scores_of(LANGUAGE, message), links_of(message)
+steps = ranked(english, other, pairs)
+value = rho(steps)
 
 # %% [markdown]
 # ### Steps a to c in one picture
@@ -122,18 +92,18 @@ def tinted(ax, x, words, scores, *, side):
         )
 
 
-rows = max(len(english), len(other))
-fig, (left, right) = plt.subplots(1, 2, figsize=(9, 0.36 * rows + 1.4), width_ratios=(3, 2))
+lines = max(len(english), len(other))
+fig, (left, right) = plt.subplots(1, 2, figsize=(9, 0.36 * lines + 1.4), width_ratios=(3, 2))
 tinted(left, 0.36, english.text, english.score, side="right")
 tinted(left, 0.64, other.text, other.score, side="left")
 for i, j in pairs:
     left.plot([0.38, 0.62], [-i, -j], color="#444444", lw=1.2)
 left.set_xlim(0, 1)
-left.set_ylim(-rows + 0.4, 1.0)
+left.set_ylim(-lines + 0.4, 1.0)
 left.text(0.36, 0.75, "English", ha="right", fontweight="bold", fontsize=9)
 left.text(0.64, 0.75, NAME, ha="left", fontweight="bold", fontsize=9)
 left.axis("off")
-brought = carried(english, other)
+brought = steps["carried score"].to_numpy()
 place = -np.arange(len(english))
 for values, shift, colour, name in (
     (english.score.to_numpy(), 0.2, OURS, "own score"),
@@ -141,20 +111,19 @@ for values, shift, colour, name in (
 ):
     right.barh(place + shift, values / max(values.max(), 1e-12), height=0.36, color=colour, label=name)
 right.set_yticks(place, english.text, fontsize=9)
-right.set_ylim(-rows + 0.4, 1.0)
+right.set_ylim(-lines + 0.4, 1.0)
 right.set_xlabel("score, as a share of the highest", fontsize="small")
 right.legend(loc="lower center", bbox_to_anchor=(0.4, 1.0), ncols=2, fontsize="x-small")
 right.grid(axis="y", visible=False)
 linked = {i for i, _ in pairs}
 highest = english.score.idxmax(), int(brought.argmax())
-figures.save(
+page.figure(
     fig,
-    run,
     "crosslingual_figure1",
     alt=f"Two columns of words, {len(english)} English and {len(other)} {NAME}, tinted by their scores and joined by "
     f"{len(pairs)} lines, {crossings(pairs)} pairs of which cross; {len(english) - len(linked)} English words have no "
     f"line. Beside them two bars for each English word: its own score, highest at '{english.text[highest[0]]}', and the "
-    f"score carried over, highest at '{english.text[highest[1]]}'. The order of the two correlates at {value:.2f}.",
+    f"score carried over, highest at '{english.text[highest[1]]}'. The two orders correlate at {value:.2f}.",
     caption=f"A message and its {NAME} translation, explained by {label(SHOWN[0])} with L2 of the loss (model `{MODEL}`, a "
     f"stand-in, seed {SEED}). Lines: links of the word aligner. Orange: what the {NAME} words' scores become on the "
     "English words.",
@@ -169,61 +138,25 @@ figures.save(
 
 
 # %%
-def in_words(ranks):
-    """Ranks as they are written: 3, or 3.5 for a tie."""
-    return [f"{rank:g}" for rank in ranks]
+def two_lists(steps, name, caption):
+    """The two lists of a pair as a table; ranks as they are written, 3, or 3.5 for a tie."""
+    ranks = {column: [f"{rank:g}" for rank in steps[column]] for column in ("rank", "rank of carried")}
+    return page.listing(steps.assign(**ranks), name, caption=caption)
 
 
-def ranked(here, there):
-    """The two lists with their ranks, word by word."""
-    over = carried(here, there)
-    met = {i: " ".join(there.text[j] for k, j in pairs if k == i) for i in range(len(here))}
-    return pd.DataFrame(
-        {
-            "English word": here.text,
-            "pieces": here.pieces,
-            "score": here.score,
-            "rank": in_words(here.score.rank()),
-            "linked with": [met[i] or "–" for i in range(len(here))],
-            "carried score": over,
-            "rank of carried": in_words(pd.Series(over).rank()),
-        }
-    )
-
-
-steps = ranked(english, other)
-tables.table(
-    steps,
-    run,
-    "crosslingual_example_steps",
-    caption=f"The two lists of one pair of texts; rho of this pair {value:.3f}",
+two_lists(
+    steps.assign(pieces=english.pieces), "crosslingual_example_steps", f"The two lists of one pair; rho {value:.3f}"
 )
 
 # %%
-own, over = (steps[name].astype(float) for name in ("rank", "rank of carried"))
-by_hand = own.corr(over)
-fig, ax = plt.subplots(figsize=(4.6, 4.2))
-ax.plot([1, len(steps)], [1, len(steps)], color="#666666", ls=":", lw=1)
-ax.plot(own, over, "o", color=OURS)
-for word, x, y in zip(steps["English word"], own, over, strict=True):
-    ax.annotate(word, (x, y), xytext=(4, 4), textcoords="offset points", fontsize="x-small")
-ax.set_xlabel("rank of the own score")
-ax.set_ylabel("rank of the carried score")
-figures.save(
-    fig,
-    run,
-    "crosslingual_example_ranks",
-    alt=f"Scatter plot of the ranks of {len(steps)} English words: own score across, carried score upwards, with the "
-    f"diagonal on which all would lie if the orders were the same. Their correlation is {by_hand:.2f}.",
-    caption="rho is Pearson's correlation of these ranks; on the dotted line it would be 1.",
+tested = page.test(
+    {"crosslingual_figure1": None},
+    asides={
+        "crosslingual_figure1": f"on our pair, {len(english)} words and {len(pairs)} links, rho is {value:.3f}; as the study "
+        f"saved it {saved[(*SHOWN, LANGUAGE, message)]:.3f}"
+    },
 )
-
-# %%
-page.verdict_line(
-    claims.NOT_RECOMPUTABLE,
-    f"Figure 1 is an illustration. On our pair rho is {value:.3f}; from the ranks of the table {by_hand:.3f}; as the study "
-    f"saved it {saved[SHOWN]:.3f} ({check}).",
-)
+page.verdicts(tested)
 
 # %% [markdown]
 # ## The same pair, explained by nothing
@@ -233,60 +166,39 @@ page.verdict_line(
 # are worth on this pair.
 
 # %%
-floor = ranked(scores_of("en", message, FLOOR), scores_of(LANGUAGE, message, FLOOR))
-tables.table(
-    floor.drop(columns="pieces"),
-    run,
-    "crosslingual_example_floor",
-    caption="The two lists of uniform scores on the same pair of texts",
+floor = ranked(scores_of("en", message, FLOOR), scores_of(LANGUAGE, message, FLOOR), pairs)
+two_lists(
+    floor, "crosslingual_example_floor", f"The two lists of uniform scores on the same pair; rho {rho(floor):.3f}"
 )
 
 # %%
-ROWS = list(dict.fromkeys(zip(examples.method, examples.aggregation, examples.output, strict=True)))
-others = list(dict.fromkeys(rho.language))
-of_message = rho[(rho.input == message) & (rho.setting == "main")]
-values = of_message.set_index(["method", "aggregation", "output", "language"]).rho
+rows = list(dict.fromkeys(zip(*(examples[key] for key in KEYS), strict=True)))
+languages = list(saved.index.unique("language"))
 everywhere = pd.DataFrame(
     [
-        {"method": method, "aggregation": aggregation, "output": output}
-        | {language: values.get((method, aggregation, output, language), np.nan) for language in others}
-        for method, aggregation, output in ROWS
+        dict(zip(KEYS, row, strict=True)) | {one: saved.get((*row, one, message), np.nan) for one in languages}
+        for row in rows
     ]
 )
-tables.table(
+page.listing(
     everywhere,
-    run,
     "crosslingual_example_languages",
     digits=2,
     caption="The same English message against every translation: rho of single pairs",
 )
 
-# %% [markdown]
-# Single pairs scatter widely, which is why the paper averages over thousands and this book prints intervals. What floors
-# like this one reach on average, and how much of rho is left above them, has {doc}`its own page <crosslingual_floors>`.
-
 # %%
-fig, ax = plt.subplots(figsize=(6.5, 2.6))
-pool = rho[(rho.setting == "main") & (rho.language == LANGUAGE)]
-spread = {}
-for i, row in enumerate(ROWS):
-    part = pool[(pool.method == row[0]) & (pool.aggregation == row[1]) & (pool.output == row[2])].rho.dropna()
-    spread[label(row[0])] = part
-    ax.plot(part, np.full(len(part), -i), "|", color=PALETTE[i], ms=14, mew=1.5)
-    ax.plot(part.mean(), -i, "o", color=PALETTE[i])
-ax.axvline(0, color="#666666", ls=":", lw=1)
-ax.set_yticks([-i for i in range(len(ROWS))], list(spread))
-ax.set_ylim(-len(ROWS) + 0.4, 0.6)
-ax.set_xlabel(f"rho of single messages, English and {NAME}")
-ax.grid(axis="y", visible=False)
-figures.save(
-    fig,
-    run,
-    "crosslingual_example_spread",
-    alt=f"Ticks for rho of single messages, a line for each of {len(ROWS)} rows, with their mean as a dot. "
-    + "; ".join(f"{name}: {v.min():.2f} to {v.max():.2f}, mean {v.mean():.2f}" for name, v in spread.items() if len(v))
-    + ".",
-    caption=f"How rho scatters over messages ({pool.input.nunique()} pairs, model `{MODEL}`, seed {SEED}).",
+pools = {row: saved.xs((*row, LANGUAGE), level=[*KEYS, "language"]).dropna() for row in rows}
+spread = [
+    f"{label(row[0])} from {pool.min():.2f} to {pool.max():.2f}, half of them from {pool.quantile(0.25):.2f} to "
+    f"{pool.quantile(0.75):.2f}"
+    for row, pool in pools.items()
+    if len(pool)
+]
+Markdown(
+    f"Over all {len(pools[SHOWN])} pairs of English and {NAME} texts: {'; '.join(spread)}. Single pairs scatter widely, which "
+    "is why the paper averages over thousands and this book prints intervals. What floors like this one reach on average, "
+    "and how much of rho is left above them, has {doc}`its own page <crosslingual_floors>`."
 )
 
 # %% [markdown]
@@ -295,13 +207,7 @@ figures.save(
 # may link a word to several, so step (c) seldom adds up anything here.
 
 # %%
-scoreboard.save_verdicts(
-    run, ("crosslingual_figure1", claims.NOT_RECOMPUTABLE, 1, "an illustration; one of ours is drawn in its place")
-)
-Markdown(f"rho of the pair drawn above: {value:.3f} ({len(english)} words, {len(pairs)} links).")
+page.provenance(note=f"one message and its translations; model {MODEL}, seed {SEED}")
 
 # %%
-run.provenance(n=1, note=f"one message and its translations; model {MODEL}, seed {SEED}")
-
-# %%
-run.finish()
+page.finish()

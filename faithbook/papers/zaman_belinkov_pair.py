@@ -1,0 +1,69 @@
+"""Rho of one text and its translation, step by step (Figure 1 of Zaman & Belinkov 2022), on saved scores and links.
+
+What `faithlib.metrics` does to tensors (`aligned_scores`, `crosslingual_rho`), on tables of words: pages that only read
+results need no tensors, and the tests hold the two together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+Links = Sequence[tuple[int, int]]
+"""Pairs of words by their numbers: the English one, that of the translation."""
+
+
+def crossings(links: Links) -> int:
+    """How many pairs of links cross.
+
+    >>> crossings([(0, 1), (1, 0), (2, 2)])
+    1
+    """
+    return sum(a < c and b > d for a, b in links for c, d in links)
+
+
+def most_crossed(sizes: Mapping[str, int], links: Callable[[str], Links], *, least: int = 6, most: int = 16) -> str:
+    """Of the texts that have between `least` and `most` words (of all where none has) the first whose links cross most
+    often. It is chosen by its links and not by scores, so that there is an order to see."""
+    fitting = [text for text, size in sizes.items() if least <= size <= most] or list(sizes)
+    return max(fitting, key=lambda text: crossings(links(text)))
+
+
+def carried(scores: pd.Series, links: Links, n: int) -> NDArray[Any]:
+    """Scores of the translation's words on the n English words: sums over links, 0 without one; as precise as they
+    came, so that no rounding parts equal ones.
+
+    >>> carried(pd.Series([0.5, 1.0]), [(0, 0), (0, 1)], 2).tolist()
+    [1.5, 0.0]
+    """
+    brought = np.zeros(n)
+    for here, there in links:
+        brought[here] += scores[there]
+    return brought.astype(scores.to_numpy().dtype)
+
+
+def ranked(here: pd.DataFrame, there: pd.DataFrame, links: Links) -> pd.DataFrame:
+    """The two lists word by word: own score, carried score, and the ranks of both, 1 for the lowest, equal scores with
+    their average rank. `here`, `there`: the words in order, with the columns text and score."""
+    brought = pd.Series(carried(there["score"], links, len(here)))
+    met = [" ".join(there["text"][j] for k, j in links if k == i) for i in range(len(here))]
+    return pd.DataFrame(
+        {
+            "English word": here["text"],
+            "score": here["score"],
+            "rank": here["score"].rank(),
+            "linked with": [words or "–" for words in met],
+            "carried score": brought,
+            "rank of carried": brought.rank(),
+        }
+    )
+
+
+def rho(steps: pd.DataFrame) -> float:
+    """Spearman's rho of the two lists of `ranked`: Pearson's correlation of their ranks; NaN where one is all ties."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return float(steps["rank"].corr(steps["rank of carried"]))
