@@ -153,32 +153,6 @@ def test_a_function_of_cells_is_applied_to_estimate_and_draws_alike() -> None:
     assert spread.low <= spread.high
 
 
-def test_the_mean_of_rows_is_that_of_the_cells_with_the_labels() -> None:
-    generator = np.random.default_rng(4)
-    rows = [("lime", "none", "loss"), ("lime", "none", "top"), ("saliency", "l2", "loss"), ("uniform", "none", "none")]
-    frame = pd.DataFrame(
-        [
-            {"input": i, "model": m, "method": row[0], "aggregation": row[1], "output": row[2], "value": v}
-            for m in "ab"
-            for row in rows
-            for i, v in enumerate(generator.normal(size=5))
-        ]
-    )
-    cells = ["model", "method", "aggregation", "output"]
-    power = resampling.resample_means(frame, value="value", unit="input", cells=cells, n_resamples=20)
-
-    def mean(chosen: pd.Series) -> float:
-        return float(frame[chosen].groupby(cells).value.mean().mean())
-
-    both = quantities.row_means([("lime", "none"), ("uniform", "none")], output="loss", model=["a", "b"])
-    expected = mean(frame.method.isin(["lime", "uniform"]) & frame.output.isin(["loss", "none"]))
-    assert power.interval(both).estimate == pytest.approx(expected)
-    one = quantities.row_means([("saliency", "l2")], model="b")
-    assert power.interval(one).estimate == pytest.approx(mean((frame.method == "saliency") & (frame.model == "b")))
-    with pytest.raises(InputError, match=r"no cell of the rows \[\('saliency', 'mean'\)\]"):
-        power.interval(quantities.row_means([("saliency", "mean")]))
-
-
 def test_the_same_seed_gives_the_same_draws() -> None:
     assert resampled(scores(), seed=1).draws.equals(resampled(scores(), seed=1).draws)
     assert not resampled(scores(), seed=1).draws.equals(resampled(scores(), seed=2).draws)

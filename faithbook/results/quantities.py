@@ -2,65 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from faithbook.results.rank_tests import tau_b
-from faithbook.results.resampling import Cells, Resampled, over_inputs
+from faithbook.results.resampling import Resampled, over_inputs
 from faithlib.errors import InputError
 from faithlib.preferences import preferences
-
-
-def row_means(rows: Iterable[tuple[str, str]], **labels: object) -> Cells:
-    """The mean over the cells of rows (method, aggregation) that have the given `labels`, each one or several.
-
-    What ignores the prediction has one value for all outputs: its cells have the output "none", and belong to each.
-
-    >>> cells = pd.MultiIndex.from_tuples(
-    ...     [("lime", "none", "loss"), ("lime", "none", "top_prediction"), ("uniform", "none", "none")],
-    ...     names=["method", "aggregation", "output"],
-    ... )
-    >>> frame = pd.DataFrame([[0.5, 0.25, 0.0]], columns=cells)
-    >>> float(row_means([("lime", "none"), ("uniform", "none")], output="loss")(frame)[0])
-    0.25
-    """
-    wanted = list(rows)
-
-    def function(frame: pd.DataFrame) -> pd.Series:
-        names = frame.columns
-        pairs = pd.MultiIndex.from_arrays([names.get_level_values("method"), names.get_level_values("aggregation")])
-        chosen = pairs.isin(wanted)
-        for level, given in labels.items():
-            values = [given] if isinstance(given, str | int) else list(given)  # type: ignore[call-overload]
-            chosen &= names.get_level_values(level).isin([*values, "none"] if level == "output" else values)
-        if not chosen.any():
-            raise InputError(f"no cell of the rows {wanted} has {labels}")
-        return frame.loc[:, chosen].mean(axis=1)
-
-    return function
-
-
-def tau_between(first: Sequence[Cells], second: Sequence[Cells] | NDArray[np.float64]) -> Cells:
-    """Kendall's tau-b of the order of several functions of the cells with that of as many others, or of given values.
-
-    >>> frame = pd.DataFrame({"a": [1.0, 3.0], "b": [2.0, 2.0]})
-    >>> tau_between([lambda cells: cells["a"], lambda cells: cells["b"]], np.array([0.25, 0.75]))(frame).tolist()
-    [1.0, -1.0]
-    """
-
-    def function(frame: pd.DataFrame) -> pd.Series:
-        other = second if isinstance(second, np.ndarray) else together(second, frame)
-        return pd.Series(tau_b(together(first, frame), other), index=frame.index)
-
-    return function
-
-
-def together(functions: Sequence[Cells], frame: pd.DataFrame) -> NDArray[np.float64]:
-    """The values of several functions of the cells side by side, [rows of the frame, functions]."""
-    return np.stack([function(frame).to_numpy(dtype=float) for function in functions], axis=1)
 
 
 def over_lengths(scores: pd.DataFrame) -> pd.DataFrame:
