@@ -1,0 +1,217 @@
+"""What was found, for a reader in a hurry: counts of distinct findings by the ground they rest on, and a sentence a
+paper: what stands, what does not, what nobody can tell yet.
+
+Both are made from the scoreboard (`faithbook.results.scoreboard.board`), so that no sentence says more than the
+verdicts. `data/plain.csv` has headline claims in plain words; a paper's sentence names these and counts the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from faithbook.results import evidence, published
+from faithbook.results.exhibits import pipe_table
+from faithbook.results.page import badge
+from faithbook.results.scoreboard import distinct
+
+STANDS, IN_PART, DOES_NOT, OPEN = "stands", "stands in part", "does not stand", "nobody can tell yet"
+NO_FINDING = "nothing to find"
+SIDES: Mapping[str, str] = {
+    **dict.fromkeys((evidence.MATCH, evidence.HOLDS, evidence.CARRIES_OVER), STANDS),
+    evidence.PARTLY: IN_PART,
+    **dict.fromkeys((evidence.DIFFERS, evidence.FAILS, evidence.DOES_NOT, evidence.LEVEL), DOES_NOT),
+    **dict.fromkeys((evidence.INCONCLUSIVE, evidence.UNTESTABLE, evidence.NO_ORDER, evidence.NOT_RUN), OPEN),
+    **dict.fromkeys((evidence.SET_UP, evidence.NOT_RECOMPUTABLE), NO_FINDING),
+}
+"""The side that a word is on. An effect that is there but smaller than the smallest of interest (*level*) does not
+stand; tables of the set-up, illustrations and people's marks are no findings."""
+COLOURS = {STANDS: "#56B4E9", IN_PART: "#CC79A7", DOES_NOT: "#E8905A", OPEN: "#DDDDDD"}
+"""The sides that findings are on, in their order, with the colour of each; badges of verdicts have the same four."""
+TOLD = tuple(COLOURS)
+
+UNTESTED = "not tested here"
+GROUNDS = (*evidence.GROUNDS, UNTESTED)
+_NOT_TESTED = (evidence.UNTESTABLE, evidence.NOT_RUN)
+OWN_MATERIAL = (evidence.AUTHORS, evidence.PAPER, evidence.DATA)
+"""Grounds that are the papers' own, at least in part: they come first."""
+
+NAMES: Mapping[str, str] = {
+    "zhao_aletras_2023": "Zhao & Aletras 2023 (Soft-NS, Soft-NC)",
+    "wu_2024": "Wu et al. 2024 (SaCo)",
+    "zaman_belinkov_2022": "Zaman & Belinkov 2022 (cross-lingual)",
+    "edin_2025": "Edin et al. 2025 (NAOPC)",
+    published.OUR_OWN: "Our own questions",
+}
+_TITLES = {"table": "title", "figure": "shows", "claim": "claim", "question": "question"}
+
+
+def plain_words() -> dict[str, str]:
+    """Headline claims and questions in plain words, by id."""
+    told = published.beside("plain")
+    return dict(zip(told["id"], told["words"], strict=True))
+
+
+def sided(board: pd.DataFrame) -> pd.DataFrame:
+    """The distinct findings of a board with the `side` each is on and the `ground` it rests on, the firmest first.
+
+    A fact that several ids state counts once (`same_as`).
+    """
+    facts = distinct(board)
+    side = facts["verdict"].map(SIDES)
+    untested = facts["verdict"].isin(_NOT_TESTED)
+    found = facts.assign(side=side, ground=facts["evidence"].where(~untested, UNTESTED))
+    found = found[found["side"] != NO_FINDING]
+    return found.sort_values("ground", key=lambda column: column.map(GROUNDS.index), kind="stable", ignore_index=True)
+
+
+def counts(board: pd.DataFrame) -> pd.DataFrame:
+    """Distinct findings: a row a paper and ground, a column a side; the firmest ground first."""
+    found = sided(board)
+    table = found.groupby(["ground", "paper", "side"]).size().unstack(fill_value=0)
+    known = [(ground, paper) for ground in GROUNDS for paper in NAMES if (ground, paper) in table.index]
+    return table.reindex(index=pd.MultiIndex.from_tuples(known, names=["ground", "paper"]), columns=TOLD, fill_value=0)
+
+
+def sentence(board: pd.DataFrame, paper: str, words: Mapping[str, str]) -> str:
+    """What of a paper stands, what does not and what nobody can tell yet; headlines in `words`, the others counted.
+
+    A headline names what its answer hangs on, where its page has tried other choices.
+    """
+    found = sided(board)
+    found = found[found["paper"] == paper]
+    told = []
+    for side in TOLD:
+        rows = found[found["side"] == side]
+        # What nobody can tell has no ground to speak of, and our own questions have one.
+        grounds = [rows] if side == OPEN else [part for _, part in rows.groupby("ground", sort=False)]
+        for part in grounds:
+            if part.empty:
+                continue
+            named = part[part["id"].isin(words)]
+            items = [_named(row, words) for row in named.to_dict("records")]
+            if more := len(part) - len(named):
+                items.append(f"{more} more" if items else f"{more} finding{'s' if more > 1 else ''}")
+            ground = part["ground"].iloc[0]
+            where = f" ({ground})" if side != OPEN and ground != evidence.OUR_QUESTION else ""
+            told.append(f"*{side[0].upper()}{side[1:]}*{where}: {'; '.join(items)}.")
+    return " ".join(told) or "Nothing was judged."
+
+
+def _named(row: Mapping[Any, Any], words: Mapping[str, str]) -> str:
+    """A headline in plain words, with what its answer hangs on."""
+    return words[str(row["id"])] + (f" ({row['hangs']})" if row["hangs"] else "")
+
+
+def sentences(board: pd.DataFrame, words: Mapping[str, str]) -> list[str]:
+    """The sentence of every paper, those with findings on firmer ground first, then our own questions."""
+    found = sided(board)
+    firmest = found.groupby("paper")["ground"].agg(lambda grounds: min(map(GROUNDS.index, grounds)))
+    papers = sorted(published.PAPERS, key=lambda name: firmest.get(name, len(GROUNDS)))
+    return [f"**{NAMES[paper]}.** {sentence(board, paper, words)}" for paper in (*papers, published.OUR_OWN)]
+
+
+def in_numbers(board: pd.DataFrame) -> str:
+    """How many rows, repeats and findings there are, and how they fared by the ground they rest on, in words."""
+    found, repeats = sided(board), len(board) - len(distinct(board))
+    own = found["ground"].isin(OWN_MATERIAL)
+    asked = found["ground"] == evidence.OUR_QUESTION
+    told = [
+        f"Of {len(board)} tables, figures and claims of the four papers and questions of our own, {repeats} repeat "
+        f"another, and {len(board) - repeats - len(found)} are of the set-up or illustrations. The other {len(found)}:"
+    ]
+    parts = {
+        "on what the authors released or on the papers' own data": found[own],
+        "on stand-ins": found[found["ground"] == evidence.STAND_INS],
+        "of our own questions": found[asked],
+        UNTESTED: found[found["ground"] == UNTESTED],
+    }
+    for name, rows in parts.items():
+        sides = rows["side"].value_counts()
+        split = ", ".join(f"{sides[side]} {_ending(side, int(sides[side]))}" for side in TOLD if side in sides)
+        told.append(f"- {name}: {len(rows)}" + (f" ({split})" if name != UNTESTED and len(rows) else ""))
+    return "\n".join([told[0], "", *told[1:]])
+
+
+def _ending(side: str, number: int) -> str:
+    """A side as a verb of so many findings."""
+    many = {STANDS: "stand", IN_PART: "stand in part", DOES_NOT: "do not stand", OPEN: OPEN}
+    return side if number == 1 else many[side]
+
+
+def headlines(board: pd.DataFrame, words: Mapping[str, str]) -> dict[str, pd.DataFrame]:
+    """The headline claims, those on the papers' own material apart from those on stand-ins: what the paper says, the
+    verdict, what it rests on, what it hangs on."""
+    found = sided(board[board["kind"] == "claim"])
+    found = found[found["id"].isin(words)]
+    said = found["id"].map(_said())
+    table = pd.DataFrame(
+        {
+            "what the paper says": said,
+            "paper": [NAMES[paper].partition(" (")[0] for paper in found["paper"]],
+            "verdict": [badge(word) for word in found["verdict"]],
+            "rests on": found["ground"],
+            "hangs on": found["hangs"],
+        }
+    )
+    own = found["ground"].isin(OWN_MATERIAL)
+    return {"the papers' own material": table[own], "stand-ins, or not at all": table[~own]}
+
+
+def every(board: pd.DataFrame) -> pd.DataFrame:
+    """All verdicts for people, the firmest ground first, with what each repeats and a link to its page."""
+    ground = board["evidence"].where(~board["verdict"].isin(_NOT_TESTED), UNTESTED)
+    nothing = board["verdict"].map(SIDES) == NO_FINDING
+    rows = board.assign(ground=ground.where(~nothing, NO_FINDING))
+    rows = rows.sort_values(
+        "ground", key=lambda column: column.map([*GROUNDS, NO_FINDING].index), kind="stable", ignore_index=True
+    )
+    # That none of the parts says yes would read as a no where nothing was decided.
+    decided = ~rows["verdict"].isin([*_NOT_TESTED, evidence.NO_ORDER]) & (rows["ground"] != NO_FINDING)
+    parts = [
+        f"{passed} of {of}" if judged and not pd.isna(of) and of > 1 else ""
+        for passed, of, judged in zip(rows["passed"], rows["parts"], decided, strict=True)
+    ]
+    yours = [
+        badge(here) if here and here != word else "" for here, word in zip(rows["here"], rows["verdict"], strict=True)
+    ]
+    said = _said()
+    return pd.DataFrame(
+        {
+            "what": [f"`{name}` {said[name]}" for name in rows["id"]],
+            "verdict": [badge(word) for word in rows["verdict"]],
+            "found": [_why(row) for row in rows.to_dict("records")],
+            "rests on": rows["ground"],
+            "parts": parts,
+            "n": rows["n"].astype(str).replace("<NA>", ""),
+            "paper": [NAMES[paper].partition(" (")[0] for paper in rows["paper"]],
+            "your run": yours,
+            "page": [f"{{doc}}`see <{page.removeprefix('executed/')}>`" if page else "" for page in rows["page"]],
+        }
+    )
+
+
+def _why(row: Mapping[Any, Any]) -> str:
+    """The note of a verdict, and which finding it repeats."""
+    repeats = f"repeats `{row['same_as']}`" if row["same_as"] else ""
+    return "; ".join(str(part) for part in (row["note"], repeats) if part)
+
+
+def _said() -> dict[str, str]:
+    """What every id says, in the words of the index that has it."""
+    return {
+        str(name): str(text)
+        for kind, column in _TITLES.items()
+        for name, text in published.index(f"{kind}s").set_index("id")[column].items()
+    }
+
+
+def summary(board: pd.DataFrame, about: str, words: Mapping[str, str]) -> str:
+    """What the landing page includes: the numbers, a sentence a paper, the headline claims by what they rest on."""
+    told = [about, in_numbers(board), *sentences(board, words)]
+    for ground, rows in headlines(board, words).items():
+        head = f"**Headline claims, tested on {ground}**"
+        told.append(f"{head}\n\n{pipe_table(rows)}" if len(rows) else f"{head}: none in this copy of the book.")
+    return "\n\n".join(told)
