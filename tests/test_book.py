@@ -121,6 +121,20 @@ def test_images_say_what_they_show(pages: dict[str, Page]) -> None:
     assert figures > 0
 
 
+def test_exhibits_are_numbered_by_chapter(html: Path, pages: dict[str, Page]) -> None:
+    """Figure 7.3 is the third of the seventh page; the numbers that the papers gave stand in headings."""
+    chapters: dict[str, str] = {}
+    for name, page in pages.items():
+        numbers = re.findall(r'<span class="caption-number">(?:Figure|Table|Listing) ([\d.]+) </span>', page.text)
+        if not numbers:
+            continue
+        assert all(re.fullmatch(r"\d+\.\d+", number) for number in numbers), (name, numbers)
+        (chapter,) = {number.partition(".")[0] for number in numbers}
+        assert chapters.setdefault(chapter, name) == name
+        assert f'<span class="section-number">{chapter}. </span>' in page.text, name
+    assert len(chapters) > 20
+
+
 def test_every_computation_keeps_the_values_of_single_inputs(html: Path) -> None:
     """In the schema that the reference commits; prints how large they are."""
     sizes: dict[str, int] = defaultdict(int)
@@ -259,6 +273,29 @@ def test_figures_are_there_and_stand_on_a_light_sheet(seen: Seen) -> None:
         assert not facts["blank"], key
         for sheet in facts["sheets"]:
             assert min(sheet[:3]) > 200, key
+
+
+FOUND = """(() => {
+  const body = document.querySelector("table.findable").tBodies[0];
+  const rows = () => [...body.rows].filter(row => !row.hidden);
+  const bar = document.querySelector(".find"), field = bar.querySelector("input"), all = rows().length;
+  field.value = "edin"; field.dispatchEvent(new Event("input"));
+  return {all, some: rows().map(row => row.textContent), told: bar.querySelector("[role=status]").textContent,
+          menus: bar.querySelectorAll("select").length, cards: document.querySelectorAll("table.cards").length};
+})()"""
+
+
+@pytest.mark.browser
+def test_the_scoreboard_is_searched_without_a_kernel_and_set_as_cards_on_a_telephone(
+    html: Path, window: Browser
+) -> None:
+    window.open((html / "executed" / "scoreboard.html").as_uri())
+    desk = window.evaluate(FOUND)
+    assert len(desk["some"]) < desk["all"] and all("edin" in text.lower() for text in desk["some"])
+    assert desk["told"] == f"{len(desk['some'])} of {desk['all']} rows"
+    assert (desk["menus"] > 1, desk["cards"]) == (True, 0)
+    window.open((html / "executed" / "scoreboard.html").as_uri(), width=390)
+    assert window.evaluate(FOUND)["cards"] > 0
 
 
 @pytest.mark.browser

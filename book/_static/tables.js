@@ -1,0 +1,71 @@
+// Tables in the page itself, without a kernel and without a network. `.findable` sorts by a click on a head and is filtered by a
+// field, and by a menu for each column of few different words. A table that does not fit a telephone is set as cards, one a row.
+(() => {
+  "use strict";
+  const FEW = 12, SHORT = 40, NARROW = 576;
+  const words = cell => (cell ? cell.textContent.trim() : "");
+  const number = text => { const found = text.replace("−", "-").match(/^-?\d*\.?\d+/); return found ? +found[0] : NaN; };
+  const element = (name, properties) => Object.assign(document.createElement(name), properties);
+
+  const sort = (table, column) => {
+    const heads = [...table.tHead.rows[0].cells], up = heads[column].getAttribute("aria-sort") !== "ascending";
+    heads.forEach(head => head.removeAttribute("aria-sort"));
+    heads[column].setAttribute("aria-sort", up ? "ascending" : "descending");
+    const body = table.tBodies[0], key = row => words(row.cells[column]);
+    const filled = [...body.rows].filter(key), empty = [...body.rows].filter(row => !key(row));  // what is missing comes last
+    const numbers = filled.every(row => !isNaN(number(key(row))));
+    filled.sort((a, b) => (numbers ? number(key(a)) - number(key(b)) : key(a).localeCompare(key(b))) * (up ? 1 : -1));
+    body.append(...filled, ...empty);
+  };
+
+  const findable = table => {
+    const heads = [...table.tHead.rows[0].cells], rows = [...table.tBodies[0].rows], menus = [];
+    const bar = element("div", {className: "find"}), told = element("span", {role: "status"});
+    const field = element("input", {type: "search", placeholder: "find in this table", ariaLabel: "find in this table"});
+    const filter = () => {
+      const asked = field.value.toLowerCase().split(/\s+/);
+      rows.forEach(row => {
+        const text = row.textContent.toLowerCase();
+        row.hidden = !asked.every(word => text.includes(word)) || menus.some(([menu, column]) => menu.value && menu.value !== words(row.cells[column]));
+      });
+      told.textContent = `${rows.filter(row => !row.hidden).length} of ${rows.length} rows`;
+    };
+    bar.append(field);
+    heads.forEach((head, column) => {
+      const name = words(head), values = [...new Set(rows.map(row => words(row.cells[column])))].filter(Boolean);
+      const button = element("button", {type: "button", textContent: name, title: `sort by ${name}`});
+      button.addEventListener("click", () => sort(table, column));
+      head.replaceChildren(button);
+      if (values.length < 2 || values.length > FEW || values.some(value => value.length > SHORT) || values.every(value => !isNaN(number(value)))) return;
+      const menu = element("select", {ariaLabel: name});
+      menu.append(element("option", {value: "", textContent: `${name}: any`}), ...values.sort().map(value => element("option", {value, textContent: value})));
+      menu.addEventListener("change", filter);
+      menus.push([menu, column]);
+      bar.append(menu);
+    });
+    field.addEventListener("input", filter);
+    bar.append(told);
+    const frame = table.closest(".pst-scrollable-table-container") || table;
+    frame.before(bar);
+    filter();
+  };
+
+  const fit = table => {
+    table.classList.remove("cards");  // a table in a closed box has no width yet: many columns will not fit
+    const wide = table.clientWidth ? table.scrollWidth > table.clientWidth + 1 : table.tHead.rows[0].cells.length > 3;
+    table.classList.toggle("cards", innerWidth <= NARROW && wide);
+  };
+
+  addEventListener("DOMContentLoaded", () => {
+    const tables = [...document.querySelectorAll("article table")].filter(one => one.tHead && one.tHead.rows.length === 1 && one.tBodies.length);
+    tables.forEach(table => {
+      const heads = [...table.tHead.rows[0].cells].map(words);
+      [...table.tBodies[0].rows].forEach(row => [...row.cells].forEach((cell, column) => { cell.dataset.head = heads[column] || ""; cell.classList.toggle("void", !words(cell)); }));
+      if (table.classList.contains("findable")) findable(table);
+    });
+    const all = () => tables.forEach(fit);
+    all();
+    addEventListener("load", all);
+    addEventListener("resize", all);
+  });
+})();
