@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from store import Shown, Store, units_of
+
+from faithbook.results import published
+from faithbook.sources import datasets
+from faithlib.errors import DataError
 
 METHODS = ("attention", "deeplift")
 VARIANCES = (0.01, 0.1, 1.0)
@@ -135,3 +141,187 @@ def test_examples_that_hard_erasure_wins_alone_do_not(store: Store) -> None:
 
 def test_few_examples_decide_nothing(store: Store) -> None:
     assert examples(store, soft=0.9, hard=0.2, n=8).verdict("soft_table4_examples") == "not testable here"
+
+
+# --- Tables and figures ----------------------------------------------------------------------------------------------
+FIVE = ("attention", "scaled_attention", "input_x_gradient", "integrated_gradients", "deeplift")
+HARD, SOFT = ("nc", "ns"), ("soft_nc", "soft_ns")
+LENGTHS = (0.01, 0.05, 0.1, 0.2, 0.5)
+Shares = dict[tuple[str, str, str], float]
+
+
+def scores(shares: Shares, dataset: str, *, n: int, seed: int = 0) -> pd.DataFrame:
+    """Scores in which a method beats random ones on the given share of n inputs, nearly the same ones for all."""
+    rng = np.random.default_rng(seed)
+    ease = rng.random(n)
+    frames = []
+    for (metric, task, method), share in shares.items():
+        if task == dataset:
+            place = (ease + 0.3 * rng.random(n)).argsort().argsort()
+            won = place < round(share * n)
+            frames.append(pd.DataFrame({"metric": metric, "method": method, "value": np.where(won, 0.8, 0.2)}))
+    frames += [pd.DataFrame({"metric": metric, "method": "random", "value": [0.5] * n}) for metric in (*HARD, *SOFT)]
+    names = [f"i{i}" for i in range(n)]
+    return pd.concat([frame.assign(id=names, cluster=names, seed=0) for frame in frames], ignore_index=True)
+
+
+def at_lengths(found: pd.DataFrame, rise: float = 0.0) -> pd.DataFrame:
+    """Hard scores at every length; all of them, the random ones too, rise by so much from each to the next."""
+    hard = found[found.metric.isin(HARD)]
+    return pd.concat([hard.assign(ratio=r, value=hard.value + rise * i) for i, r in enumerate(LENGTHS)])
+
+
+def study(store: Store, shares: Shares, *, n: int = 40, rise: float = 0.0) -> None:
+    """What the two compute notebooks of study 1 keep, in a world of such diagnosticities."""
+    for seed, dataset in enumerate(dict.fromkeys(task for _, task, _ in shares)):
+        found = scores(shares, dataset, n=n, seed=seed)
+        soft = found[found.metric.isin(SOFT)]
+        once = soft.assign(metric=soft.metric + "_one_draw")
+        facts = soft[soft.method == "random"].assign(method="none", metric="p_full").drop_duplicates("id")
+        store.add(
+            "soft_metrics",
+            {"": pd.concat([soft, once, facts]), "lengths": at_lengths(found, rise)},
+            dataset=dataset,
+        )
+        if seed < 2:  # of the short texts
+            ranks = soft.assign(variant="normaliser=rank")
+            exact = found[found.method == "deeplift"].assign(variant="deeplift=exact")
+            variants = pd.concat([found.assign(variant="paper"), ranks, exact])
+            store.add("soft_variants", {"variants": variants}, dataset=dataset)
+
+
+# Of each metric what its methods have on average over tasks, DeepLIFT last.
+TRUE = {
+    "nc": (0.55, 0.55, 0.55, 0.55, 0.3),
+    "ns": (0.34, 0.34, 0.34, 0.34, 0.14),
+    "soft_nc": (0.68, 0.68, 0.68, 0.68, 0.78),
+    "soft_ns": (0.55, 0.55, 0.55, 0.55, 0.55),
+}
+FALSE = {"nc": TRUE["soft_ns"], "ns": TRUE["soft_nc"], "soft_nc": TRUE["ns"], "soft_ns": TRUE["nc"]}
+
+
+def world(methods: dict[str, tuple[float, ...]], *, tasks: float, names: tuple[str, ...] = DATASETS) -> Shares:
+    """Diagnosticity of every cell; two tasks lie above the mean by so much, two below."""
+    by_task = dict(zip(names, (-tasks, tasks, tasks, -tasks), strict=True))
+    cells = itertools.product(methods, names, range(len(FIVE)))
+    return {
+        (metric, task, FIVE[i]): min(1.0, max(0.0, methods[metric][i] + by_task[task])) for metric, task, i in cells
+    }
+
+
+@pytest.fixture
+def splits(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[str, str], int]:
+    """Data sets of a text each, said to be as large as these; another split is not on this machine."""
+    sizes: dict[tuple[str, str], int] = {}
+
+    class Sized(datasets.Dataset):
+        def __len__(self) -> int:
+            return sizes[self.name, self.split]
+
+    def load(name: str, split: str) -> datasets.Dataset:
+        if (name, split) not in sizes:
+            raise DataError(f"no {name}")
+        return Sized(name, split, ("a b c d",), (0,), ("i0",), ("no", "yes"), 64)
+
+    monkeypatch.setattr(datasets, "load_dataset", load)
+    return sizes
+
+
+TABLES = ("soft_table2", "soft_table3", "soft_table6", *(f"soft_c0{i}" for i in (1, 2, 4, 5, 6, 7, 9)))
+NAMED = ("soft_table1", "soft_c03", "soft_c08")
+
+
+@pytest.mark.usefixtures("splits")
+def test_the_tables_of_a_world_in_which_soft_does_better(store: Store) -> None:
+    study(store, world(TRUE, tasks=0.2), n=64)
+    found = store.report("soft_tables")
+    assert {name: found.verdict(name) for name in TABLES} == dict.fromkeys(TABLES, "carries over")
+    assert {name: found.verdict(name) for name in NAMED} == dict.fromkeys(NAMED, "not testable here")
+    assert found.verdict("soft_table5") == "set up as published"
+    assert set(found.verdicts.evidence) == {"stand-ins"}
+    notes = found.verdicts.note
+    assert "12 of 12 settings" in notes["soft_table5"]
+    assert "the paper's own numbers contradict 2 of 2 parts" in notes["soft_c03"]
+    assert "Soft-NC on MultiRC" in notes["soft_c03"]
+    assert "carries under 7 of 7 specifications" in notes["soft_c01"]
+    assert "carries under 10 of 10 specifications" in notes["soft_c02"]
+    table = pd.read_csv(found.folder / "soft_table6.csv").set_index(["dataset", "method", "metric"])
+    assert len(table) == 80
+    assert table.estimate["bbc", "attention", "soft_nc"] == pytest.approx(0.88, abs=0.01)
+    assert table.n.eq(64).all()
+    average = pd.read_csv(found.folder / "soft_table2.csv").set_index(["metric", "method"]).loc[("nc", "average")]
+    assert average.published == 0.394
+    assert average.estimate == pytest.approx(0.5, abs=0.02)
+
+
+@pytest.mark.usefixtures("splits")
+def test_the_tables_of_a_world_that_is_the_other_way_round(store: Store) -> None:
+    study(store, world(FALSE, tasks=0.0), n=64)
+    found = store.report("soft_tables")
+    assert {name: found.verdict(name) for name in TABLES} == dict.fromkeys(TABLES, "does not carry over")
+    assert "carries under 0 of 7 specifications" in found.verdicts.note["soft_c01"]
+
+
+@pytest.mark.usefixtures("splits")
+def test_the_tables_of_few_inputs_decide_nothing(store: Store) -> None:
+    study(store, world(TRUE, tasks=0.2), n=8)
+    found = store.report("soft_tables")
+    assert {found.verdict(name) for name in TABLES} == {"not testable here"}
+
+
+THEIRS = ("sst", "ag", "evinf", "multirc")
+
+
+def test_claims_about_named_data_sets_are_judged_on_those(store: Store, splits: dict[tuple[str, str], int]) -> None:
+    printed = published.table("soft_table1")
+    sizes = printed[printed.metric == "size"]
+    splits.update({(row.dataset, row.split): int(row.value) for row in sizes.itertuples()})
+    shares = dict.fromkeys(itertools.product((*HARD, *SOFT), THEIRS, FIVE), 0.5)
+    for method in FIVE:
+        shares["soft_nc", "ag", method], shares["nc", "ag", method] = 0.75, 0.95
+        shares["soft_ns", "ag", method], shares["ns", "multirc", method] = 0.25, 0.8
+    study(store, shares, n=64)
+    found = store.report("soft_tables")
+    assert {found.verdict(name) for name in ("soft_c03", "soft_c08")} == {"carries over"}
+    assert found.verdict("soft_table1") == "set up as published"
+    assert found.verdicts.evidence["soft_c03"] == "the paper's data"
+
+
+def test_claims_about_named_data_sets_can_be_wrong(store: Store, splits: dict[tuple[str, str], int]) -> None:
+    splits["sst", "test"] = 1
+    study(store, world(TRUE, tasks=0.2, names=THEIRS), n=64)
+    found = store.report("soft_tables")
+    assert {found.verdict(name) for name in ("soft_c03", "soft_c08")} == {"does not carry over"}
+    assert found.verdict("soft_table1") == "differs"
+
+
+FIGURES = ("soft_figure2", "soft_figure3", "soft_c10", "soft_c11")
+
+
+def test_the_figures_of_a_world_in_which_scores_rise_and_soft_does_better(store: Store) -> None:
+    study(store, world(TRUE, tasks=0.2), n=40, rise=0.05)
+    found = store.report("soft_figures")
+    assert {name: found.verdict(name) for name in FIGURES} == dict.fromkeys(FIGURES, "carries over")
+    notes = found.verdicts.note
+    assert "rises more than random scores in 0 of 8 panels" in notes["soft_c10"]
+    slopes = pd.read_csv(found.folder / "soft_figure2_slopes.csv")
+    assert slopes["less that of random"].abs().max() < 1e-6  # all rise alike: the claim is hollow here
+    assert "carries under 10 of 10 specifications" in notes["soft_c11"]
+    assert "the paper's own numbers contradict 1 of 4 parts" in notes["soft_c11"]  # Soft-NC on MultiRC
+    curves = pd.read_csv(found.folder / "soft_figure2.csv").set_index(["dataset", "metric", "method", "ratio"]).estimate
+    assert curves["movie", "nc", "random", 0.5] - curves["movie", "nc", "random", 0.01] == pytest.approx(0.2)
+    points = pd.read_csv(found.folder / "soft_figure3.csv").set_index(["dataset", "metric", "ratio"]).estimate
+    assert points["section", "ns", 0.1] == pytest.approx(0.5, abs=0.02)
+
+
+def test_the_figures_of_a_world_in_which_scores_fall_and_hard_does_better(store: Store) -> None:
+    study(store, world(FALSE, tasks=0.0), n=40, rise=-0.05)
+    found = store.report("soft_figures")
+    assert {name: found.verdict(name) for name in FIGURES} == dict.fromkeys(FIGURES, "does not carry over")
+    assert "carries under 0 of 10 specifications" in found.verdicts.note["soft_c11"]
+
+
+def test_the_figures_of_few_inputs_decide_nothing(store: Store) -> None:
+    study(store, world(TRUE, tasks=0.2), n=8, rise=0.05)
+    found = store.report("soft_figures")
+    assert {found.verdict(name) for name in FIGURES} == {"not testable here"}

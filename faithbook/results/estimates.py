@@ -313,6 +313,19 @@ def combined(function: Callable[[Array], Array], of: Sequence[Quantity]) -> Quan
     )
 
 
+def variance_between(of: Sequence[Quantity]) -> Quantity:
+    """The variance between several quantities of the same `Cells`, less what noise alone would give.
+
+    Means m_1 .. m_P that do not differ still have a variance: on average N = mean over p of Var(m_p - mean of all). It
+    is taken out of the point, and out of the draws twice, for each draw adds the noise of drawing to that of the
+    sample; so the result can lie below zero. Raises what `combined` raises.
+    """
+    seen = combined(lambda values: values.var(axis=-1), of)
+    middle = combined(lambda values: values.mean(axis=-1), of)
+    noise = float(np.mean([(one - middle).standard_error ** 2 for one in of]))
+    return replace(seen, point=seen.point - noise, draws=seen.draws - 2 * noise)
+
+
 @dataclass(frozen=True)
 class Cells:
     """Values of units in cells, ready to be averaged and drawn: `values` [U, C] with NaN where undefined or not

@@ -68,6 +68,7 @@ class Measured:
     here: Cells | None
     printed: pd.DataFrame
     _means: dict[str, Paired] = field(default_factory=dict, repr=False)
+    _levels: dict[str, list[Any]] = field(default_factory=dict, repr=False)
 
     @classmethod
     def read(
@@ -116,7 +117,9 @@ class Measured:
         """The different values of a column of the frame, in the order in which they come first."""
         if column not in self.frame.columns:
             raise unknown("column", column, self.frame.columns)
-        return list(self.frame[column].unique().tolist())
+        if column not in self._levels:  # asked for with each quantity, of frames of many rows
+            self._levels[column] = list(self.frame[column].unique().tolist())
+        return list(self._levels[column])
 
     def comparable(self, column: str = "dataset") -> list[Any]:
         """The levels that the paper prints values of, or all where it prints none of them.

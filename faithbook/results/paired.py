@@ -103,14 +103,28 @@ def combined(function: Callable[[Array], Array], of: Sequence[Paired], *, publis
 
     Raises InputError for no quantities.
     """
+    printed = float(function(np.array([one.published for one in of]))) if of and published is None else published
+    return _folded(lambda side: estimates.combined(function, side), of, printed)
+
+
+def variance_between(of: Sequence[Paired]) -> Paired:
+    """The variance between several quantities, ours less what noise alone would give (`estimates.variance_between`);
+    the published one is that of the printed values, of whose noise nothing is known."""
+    printed = float(np.var([one.published for one in of])) if of else math.nan
+    return _folded(estimates.variance_between, of, printed)
+
+
+def _folded(
+    function: Callable[[Sequence[Quantity]], Quantity], of: Sequence[Paired], published: float | None
+) -> Paired:
     if not of:
         raise InputError("no quantities to combine")
     here = [one.here for one in of if one.here is not None]
     sizes = [one.published_n for one in of if one.published_n is not None]
     return Paired(
-        estimates.combined(function, [one.ours for one in of]),
-        float(function(np.array([one.published for one in of]))) if published is None else published,
-        estimates.combined(function, here) if len(here) == len(of) else None,
+        function([one.ours for one in of]),
+        math.nan if published is None else published,
+        function(here) if len(here) == len(of) else None,
         evidence.weakest(one.evidence for one in of),
         min(sizes) if len(sizes) == len(of) else None,
     )

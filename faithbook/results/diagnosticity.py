@@ -1,0 +1,168 @@
+"""Diagnosticity from values of single inputs (Zhao & Aletras 2023, Eq. 6): who beats the random attribution, how often
+the two are equal, at which rationale length, and with which choice in place of the paper's.
+
+    wins = counted(with_lengths(units))            # a row an input, metric, method and what is counted
+    wins[wins.shows == WIN].groupby("metric").value.mean()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from faithbook.results.quantities import against_random
+from faithlib.errors import InputError, unknown
+
+WIN, TIE, LIMIT = "win", "tie", "tie at the limit"
+"""What is counted: strict wins, ties, and those ties in which both scores are the best or worst that a prediction can
+have which does not fall."""
+
+HARD = ("ns", "nc")
+_INPUT = ["dataset", "seed", "id", "cluster", "method", "metric"]
+
+
+def at_length(metric: str, ratio: float) -> str:
+    """The name of a hard metric at one rationale length.
+
+    >>> at_length("nc", 0.05)
+    'nc at 5 %'
+    """
+    return f"{metric} at {100 * ratio:g} %"
+
+
+def with_lengths(units: pd.DataFrame) -> pd.DataFrame:
+    """Soft scores as they are; hard ones averaged over their lengths (`ns`, `nc`), and of each length as a metric of
+    its own (`at_length`).
+
+    The mean of an input is undefined where the score of one length is.
+    """
+    hard = units[units["metric"].isin(HARD)]
+    if hard.empty:
+        raise InputError("no score of NS or NC: expected the part `lengths` of the values, with a column ratio")
+    mean = hard.groupby(_INPUT, observed=True, sort=False)["value"].agg(["mean", "count", "size"])
+    whole = mean["mean"].where(mean["count"] == mean["size"]).rename("value").reset_index()
+    names = {(m, r): at_length(m, r) for m in HARD for r in hard["ratio"].unique()}
+    apart = hard.assign(metric=[names[key] for key in zip(hard["metric"], hard["ratio"], strict=True)])
+    return pd.concat([whole, apart, units[~units["metric"].isin(HARD)]], ignore_index=True)[[*_INPUT, "value"]]
+
+
+def counted(scores: pd.DataFrame, *, by: Sequence[str] = ()) -> pd.DataFrame:
+    """Each real attribution beside the random one of the same input: three rows, in `shows` what is counted (`WIN`,
+    `TIE`, `LIMIT`), in `value` 1 or 0, NaN where one of the two scores is undefined.
+
+    `by`: further columns in which the two have to agree (a variant). A score is at the limit where the probability does
+    not fall: NS 1 where the rationale alone suffices, NC 0 where nothing is lost without it; the formulas count a
+    probability that rises as one that stays.
+    """
+    pairs = against_random(scores, on=["dataset", "seed", "id", "metric", *by])
+    limit = np.where(pairs["metric"].str.contains("nc"), 0.0, 1.0)
+    pairs["limit"] = (pairs["tie"] * (pairs["value"] == limit)).where(pairs["tie"].notna())
+    shown = [
+        pairs.assign(shows=name, value=pairs[column]) for name, column in ((WIN, "win"), (TIE, "tie"), (LIMIT, "limit"))
+    ]
+    return pd.concat(shown, ignore_index=True)[[*_INPUT, *by, "shows", "value"]]
+
+
+def completed(variants: pd.DataFrame, *, base: str = "paper") -> pd.DataFrame:
+    """Every variant with the base's rows where it has none of a metric and method: it changes one choice alone.
+
+    Raises UnknownNameError where there is no such base.
+    """
+    if base not in set(variants["variant"]):
+        raise unknown("variant", base, sorted(set(variants["variant"])))
+    cell = ["metric", "method"]
+    own = variants[variants["variant"] == base]
+    frames = [own]
+    for name, rows in variants[variants["variant"] != base].groupby("variant", sort=False, observed=True):
+        has = pd.MultiIndex.from_frame(rows[cell].drop_duplicates())
+        lacking = own[~pd.MultiIndex.from_frame(own[cell]).isin(has)]
+        frames += [rows, lacking.assign(variant=name)]
+    return pd.concat(frames, ignore_index=True)
+
+
+# -------------------------------------------------------------------------------------------------------- open choices
+TIES = {"no win": 0.0, "half a win": 0.5, "wins": 1.0}
+"""How ties may count, as shares of a win; the paper's text says the first, most of its scripts the last."""
+
+OWN = {
+    "texts": "",
+    "normaliser": "min-max",
+    "mask": "as in the text",
+    "empty text": "zero embeddings",
+    "lengths": "five",
+    "draws": "several",
+    "limits": "none",
+    "ties": "no win",
+    "DeepLIFT": "captum's rules",
+    "scaled attention": "with gradient",
+    "precision": "",
+}
+"""The open choices and the book's own; texts and precision are those of the run."""
+
+EXCHANGED = {
+    "normaliser=rank": {"normaliser": "ranks"},
+    "normaliser=sigmoid": {"normaliser": "sigmoid"},
+    "normaliser=released": {"normaliser": "as released"},
+    "direction=released": {"mask": "inverted, as released"},
+    "direction=released, normaliser=released": {"normaliser": "as released", "mask": "inverted, as released"},
+    "baseline=pad": {"empty text": "padding"},
+    "ratios=released": {"lengths": "seven, as released"},
+    "draws=1": {"draws": "one"},
+    "clip=released": {"limits": "0 to 1, as released"},
+    "deeplift=exact": {"DeepLIFT": "exact rules"},
+    "scaled_attention=released": {"scaled attention": "squared, as released"},
+    "dtype=bfloat16": {"precision": "bfloat16"},
+    "dtype=float32": {"precision": "float32"},
+}
+"""By variant of `soft_variants`, what it exchanges."""
+
+_PAIRED_WITH_TIES = {"normaliser=rank": "half a win", "draws=1": "wins"}
+
+
+def specifications(
+    variants: Collection[str], *, texts: str, precision: str
+) -> dict[tuple[str, ...], tuple[str, float]]:
+    """From the options chosen (one for each of `OWN`) to the variant and how ties count: the book's own first, each
+    choice alone, and as pairs mask with normaliser, ranks with ties as half, one draw with ties as wins.
+
+    `variants`: those that were measured.
+    """
+    own = OWN | {"texts": texts, "precision": precision}
+    found = {tuple(own.values()): ("paper", TIES[own["ties"]])}
+    for name, choice in EXCHANGED.items():
+        counted_as = [own["ties"], *([_PAIRED_WITH_TIES[name]] if name in _PAIRED_WITH_TIES else [])]
+        for ties in counted_as if name in variants else []:
+            found.setdefault(tuple((own | choice | {"ties": ties}).values()), (name, TIES[ties]))
+    return found | {tuple((own | {"ties": ties}).values()): ("paper", TIES[ties]) for ties in list(TIES)[1:]}
+
+
+READ_AS = ("lengths", "draws", "ties")
+"""The choices that values of single inputs leave open on all texts."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Which of the measured metrics is meant, and how ties count."""
+
+    ratio: float | None = None
+    one_draw: bool = False
+    tied: float = 0.0
+
+    def metric(self, name: str) -> str:
+        """The metric as `with_lengths` names it."""
+        if name in HARD:
+            return name if self.ratio is None else at_length(name, self.ratio)
+        return f"{name}_one_draw" if self.one_draw else name
+
+
+def readings(ratios: Sequence[float]) -> dict[tuple[str, ...], Reading]:
+    """From the options chosen (one for each of `READ_AS`) to what is read: the book's own first, each length alone, one
+    draw, the other ways to count ties, and one draw with ties as wins, which is the released protocol."""
+    five, several, none = "all", "several", "no win"
+    found: dict[tuple[str, ...], Reading] = {(five, several, none): Reading()}
+    found |= {(f"{100 * ratio:g} % alone", several, none): Reading(ratio) for ratio in ratios}
+    found |= {(five, several, ties): Reading(tied=TIES[ties]) for ties in list(TIES)[1:]}
+    return found | {(five, "one", none): Reading(one_draw=True), (five, "one", "wins"): Reading(None, True, 1.0)}

@@ -1,0 +1,118 @@
+"""What is counted of the comparison with random, and how open choices name what was measured."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from faithbook.results import diagnosticity, estimates, paired
+from faithbook.results.diagnosticity import LIMIT, TIE, WIN
+from faithbook.results.estimates import Cells
+from faithbook.results.paired import Paired
+from faithlib.errors import InputError, UnknownNameError
+
+KEYS = {"dataset": "d", "seed": 0, "cluster": "c"}
+
+
+def unit(metric: str, method: str, value: float, *, id: str = "a", **more: object) -> dict[str, object]:
+    return KEYS | {"id": id, "metric": metric, "method": method, "value": value, **more}
+
+
+def test_hard_scores_are_averaged_over_lengths_and_kept_at_each() -> None:
+    rows = [unit("nc", "m", value, id=name, ratio=ratio) for name, ratio, value in
+            (("a", 0.1, 0.2), ("a", 0.5, 0.6), ("b", 0.1, 0.3), ("b", 0.5, np.nan))]  # fmt: skip
+    rows.append(unit("soft_nc", "m", 0.9, ratio=np.nan))
+    found = diagnosticity.with_lengths(pd.DataFrame(rows)).set_index(["metric", "id"]).value
+    assert found["nc", "a"] == pytest.approx(0.4)
+    assert np.isnan(found["nc", "b"])
+    assert found[diagnosticity.at_length("nc", 0.1), "b"] == 0.3
+    assert found["soft_nc", "a"] == 0.9
+    with pytest.raises(InputError, match="lengths"):
+        diagnosticity.with_lengths(pd.DataFrame(rows[-1:]))
+
+
+@pytest.mark.parametrize(
+    ("metric", "real", "random", "expected"),
+    [
+        ("nc", 0.4, 0.1, (1, 0, 0)),
+        ("nc", 0.1, 0.4, (0, 0, 0)),
+        ("nc", 0.3, 0.3, (0, 1, 0)),
+        ("nc", 0.0, 0.0, (0, 1, 1)),
+        ("ns", 1.0, 1.0, (0, 1, 1)),
+        ("soft_ns", 0.0, 0.0, (0, 1, 0)),
+        ("soft_nc at 5 %", 0.0, 0.0, (0, 1, 1)),
+    ],
+)
+def test_wins_ties_and_ties_at_the_limit(
+    metric: str, real: float, random: float, expected: tuple[float, float, float]
+) -> None:
+    found = diagnosticity.counted(pd.DataFrame([unit(metric, "m", real), unit(metric, "random", random)]))
+    assert tuple(found.set_index("shows").value[[WIN, TIE, LIMIT]]) == expected
+
+
+def test_an_undefined_score_counts_as_nothing() -> None:
+    found = diagnosticity.counted(pd.DataFrame([unit("nc", "m", np.nan), unit("nc", "random", 0.1)]))
+    assert found.value.isna().all()
+
+
+def test_a_variant_has_the_rows_of_the_base_that_it_does_not_change() -> None:
+    base = [unit(metric, method, 0.1, variant="paper") for metric in ("nc", "soft_nc") for method in ("m", "random")]
+    found = diagnosticity.completed(pd.DataFrame([*base, unit("nc", "m", 0.7, variant="other")]))
+    other = found[found.variant == "other"].set_index(["metric", "method"]).value
+    assert len(other) == 4
+    assert other["nc", "m"] == 0.7
+    assert (other.drop(("nc", "m")) == 0.1).all()
+    with pytest.raises(UnknownNameError, match="paper"):
+        diagnosticity.completed(pd.DataFrame([unit("nc", "m", 0.7, variant="other")]))
+
+
+def test_specifications_begin_with_the_books_own_and_change_one_choice_each() -> None:
+    found = diagnosticity.specifications(list(diagnosticity.EXCHANGED), texts="t", precision="float32")
+    own, *others = found
+    assert found[own] == ("paper", 0.0)
+    changed = [sum(a != b for a, b in zip(own, other, strict=True)) for other in others]
+    assert set(changed) == {1, 2}
+    assert changed.count(2) == 3  # mask with normaliser, ranks with half ties, one draw with ties as wins
+    assert ("dtype=float32", 0.0) not in found.values()  # what ran is no other specification
+    assert len(diagnosticity.specifications([], texts="t", precision="float32")) == 3
+
+
+def test_readings_name_what_was_measured() -> None:
+    found = diagnosticity.readings((0.01, 0.5))
+    own = found["all", "several", "no win"]
+    assert (own.metric("nc"), own.metric("soft_nc"), own.tied) == ("nc", "soft_nc", 0.0)
+    assert found["50 % alone", "several", "no win"].metric("nc") == "nc at 50 %"
+    assert found["50 % alone", "several", "no win"].metric("soft_nc") == "soft_nc"
+    released = found["all", "one", "wins"]
+    assert (released.metric("nc"), released.metric("soft_nc"), released.tied) == ("nc", "soft_nc_one_draw", 1.0)
+
+
+# --- the variance between means --------------------------------------------------------------------------------------
+def noisy(means: list[float], *, n: int, seed: int) -> list[estimates.Quantity]:
+    rng = np.random.default_rng(seed)
+    values = np.array(means) + rng.normal(0, 0.4, (n, len(means)))
+    frame = pd.DataFrame(values).melt(var_name="m", value_name="value", ignore_index=False).reset_index(names="id")
+    cells = Cells.of(frame, over=["m"], unit="id", n_resamples=199)
+    return [cells.mean(m=m) for m in range(len(means))]
+
+
+def test_noise_is_taken_out_of_the_variance_between_means() -> None:
+    """The plain variance of five equal means is .4 ** 2 / 40 * 4 / 5 = .0032 on average."""
+    equal = [noisy([0.5] * 5, n=40, seed=seed) for seed in range(40)]
+    found = [estimates.variance_between(of) for of in equal]
+    plain = np.mean([np.var([one.point for one in of]) for of in equal])
+    assert plain == pytest.approx(0.0032, abs=0.001)
+    assert np.mean([one.point for one in found]) == pytest.approx(0, abs=0.0007)
+    centres = [float(one.draws.mean() - one.point) for one in found]
+    assert np.mean(centres) == pytest.approx(0, abs=0.0004)  # draws lie about the point, without the noise of drawing
+    apart = estimates.variance_between(noisy([0.1, 0.3, 0.5, 0.7, 0.9], n=400, seed=0))
+    assert apart.point == pytest.approx(0.08, abs=0.01)
+    assert apart.p_above() == pytest.approx(1 / 200)  # the least that 199 draws can say
+
+
+def test_the_published_variance_is_that_of_the_printed_values() -> None:
+    of = [Paired(one, value) for one, value in zip(noisy([0.0, 0.0], n=20, seed=0), (0.2, 0.4), strict=True)]
+    assert paired.variance_between(of).published == pytest.approx(0.01)
+    with pytest.raises(InputError, match="no quantities"):
+        paired.variance_between([])
