@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from faithbook.results import diagnosticity, estimates, paired
-from faithbook.results.diagnosticity import LIMIT, TIE, WIN
+from faithbook.results.diagnosticity import AFTER, BEFORE, FLIP, LIMIT, ONE_SIDED, OUTSIDE, SCORE, TIE, WIN
 from faithbook.results.estimates import Cells
 from faithbook.results.paired import Paired
 from faithlib.errors import InputError, UnknownNameError
@@ -65,6 +65,31 @@ def test_a_variant_has_the_rows_of_the_base_that_it_does_not_change() -> None:
     assert (other.drop(("nc", "m")) == 0.1).all()
     with pytest.raises(UnknownNameError, match="paper"):
         diagnosticity.completed(pd.DataFrame([unit("nc", "m", 0.7, variant="other")]))
+
+
+def test_a_change_is_the_difference_of_the_two_values_beside_it() -> None:
+    """Means over other inputs on either side gave .517 and .527 beside a change of 0."""
+    values = {"a": (0.9, 0.2), "b": (0.1, 5.0), "c": (0.8, np.nan)}
+    rows = [unit("nc", "m", value, id=name, variant=variant) for name, both in values.items()
+            for variant, value in zip(("paper", "baseline=pad"), both, strict=True)]  # fmt: skip
+    rows += [unit("nc", "random", 0.5, id=name, variant="paper") for name in values]
+    found = diagnosticity.beside_base(diagnosticity.completed(pd.DataFrame(rows)))
+    by = found.pivot(index="id", columns="shows", values="value")
+    assert by[BEFORE].mean() == 0.5
+    assert by[AFTER].mean() == 0.5
+    assert by[FLIP].dropna().tolist() == [1.0, 1.0]
+    assert by[ONE_SIDED].tolist() == [0.0, 0.0, 1.0]
+    assert by[SCORE].dropna().tolist() == pytest.approx([-0.7, 0.9])  # limited to [0, 1]
+    assert by[OUTSIDE].sum() == 0
+
+
+def test_one_draw_flips_where_it_puts_the_other_ahead() -> None:
+    rows = [unit("soft_nc", "random", 0.5), unit("soft_nc_one_draw", "random", 0.5)]
+    rows += [unit("soft_nc", name, 0.6) for name in ("m", "o")]
+    rows += [unit("soft_nc_one_draw", "m", 0.4), unit("soft_nc_one_draw", "o", 0.7)]
+    found = diagnosticity.one_draw_flips(diagnosticity.counted(pd.DataFrame(rows)))
+    assert found.set_index("method").value.to_dict() == {"m": 1.0, "o": 0.0}
+    assert set(found.metric) == {"soft_nc"}
 
 
 def test_specifications_begin_with_the_books_own_and_change_one_choice_each() -> None:

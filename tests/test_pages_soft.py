@@ -325,3 +325,76 @@ def test_the_figures_of_few_inputs_decide_nothing(store: Store) -> None:
     study(store, world(TRUE, tasks=0.2), n=8, rise=0.05)
     found = store.report("soft_figures")
     assert {found.verdict(name) for name in FIGURES} == {"not testable here"}
+
+
+# --- Deviations ------------------------------------------------------------------------------------------------------
+UNDEFINED = 10
+"""Inputs of 40 whose text has no higher probability than the empty one: a score of 1 for every token has no score."""
+
+
+def deviations(store: Store, *, minmax: float, ranks: float, n: int = 40) -> Shown:
+    """Two short texts' worth of scores: soft metrics put real attributions above random ones on a share `minmax` of the
+    inputs, on ranks on a share `ranks`, and mirrored where the mask is; hard metrics on six of ten."""
+    for seed, dataset in enumerate(("movie", "bbc")):
+
+        def made(soft: float, dataset: str = dataset, seed: int = seed) -> pd.DataFrame:
+            shares = {(metric, dataset, method): soft for metric in SOFT for method in FIVE}
+            shares |= {(metric, dataset, method): 0.6 for metric in HARD for method in FIVE}
+            return scores(shares, dataset, n=n, seed=seed)
+
+        found = made(minmax)
+        soft = found[found.metric.isin(SOFT)]
+        first = soft.id.isin([f"i{i}" for i in range(n // 4)])  # whose one draw puts the other attribution ahead
+        once = soft.assign(metric=soft.metric + "_one_draw", value=np.where(first, 1 - soft.value, soft.value))
+        full = [0.1 if i < n * UNDEFINED // 40 else 0.9 for i in range(n)]
+        facts = soft[(soft.method == "random") & (soft.metric == SOFT[0])].assign(method="none")
+        facts = pd.concat([facts.assign(metric="p_full", value=full), facts.assign(metric="p_empty", value=0.1)])
+        # Attention is peaked: of its three scores one is high.
+        tokens = pd.DataFrame(
+            {"score": [0.0, 0.0, 1.0] + [0.0, 0.5, 1.0] * 5, "method": np.repeat((*FIVE, "random"), 3)}
+        )
+        tokens = tokens.assign(dataset=dataset, model_seed=0, input="i0")
+        units = {"": pd.concat([soft, once, facts]), "lengths": at_lengths(found)}
+        store.add("soft_metrics", units, tables={"soft_examples": tokens}, dataset=dataset)
+        others = {
+            "paper": found,
+            "normaliser=rank": made(ranks)[lambda frame: frame.metric.isin(SOFT)],
+            "direction=released": soft.assign(value=1 - soft.value),
+            "deeplift=exact": made(1.0)[lambda frame: frame.method == "deeplift"],
+        }
+        variants = pd.concat([frame.assign(variant=name) for name, frame in others.items()])
+        store.add("soft_variants", {"variants": variants}, dataset=dataset)
+    return store.report("soft_deviations")
+
+
+def test_amounts_that_count_are_told_and_each_choice_has_its_effect(store: Store) -> None:
+    found = deviations(store, minmax=0.2, ranks=0.8)
+    assert ">carries over<" in found.text
+    assert "Soft-NS 0.600 [0." in found.text
+    # A score of 1 for every token beats random ones wherever it is defined.
+    assert "under Soft-NS on a share of the inputs of 1.000" in found.text
+    effects = pd.read_csv(found.folder / "soft_deviations_effects_plot.csv").set_index(["variant", "metric"])
+    ranked, mirrored = effects.loc[("normaliser=rank", "soft_nc")], effects.loc[("direction=released", "soft_ns")]
+    assert (ranked.change, ranked["other choice"]) == (pytest.approx(0.6, abs=0.02), pytest.approx(0.8, abs=0.02))
+    assert (mirrored.change, mirrored.flips) == (pytest.approx(0.6, abs=0.02), 1.0)
+    assert mirrored.score == pytest.approx(0.36, abs=0.02)  # from .2 * .8 + .8 * .2 to the reverse
+    exact = effects.loc[("deeplift=exact", "soft_nc")]
+    assert (exact.diagnosticity, exact["other choice"], exact.n) == (pytest.approx(0.2, abs=0.02), 1.0, 40)
+    assert ("normaliser=rank", "nc") not in effects.index
+    assert "Not measured in this profile" in found.text  # of the choices that this world has no values of
+    one_draw = pd.read_csv(found.folder / "soft_one_draw.csv")
+    assert one_draw.flips.eq(0.25).all()
+    sides = pd.read_csv(found.folder / "soft_d8.csv").set_index(["dataset", "metric"]).reading
+    assert sides["movie", "soft_nc"] == "random preferred"
+    assert "below one half: Soft-NS on movie" in found.text
+    kept = pd.read_csv(found.folder / "soft_amount.csv").set_index("method").estimate
+    assert (kept.attention, kept.random) == (pytest.approx(1 / 3), 0.5)
+    assert not (found.folder / "verdicts.parquet").exists()
+
+
+def test_amounts_that_do_not_count_do_not_carry_over(store: Store) -> None:
+    assert ">does not carry over<" in deviations(store, minmax=0.8, ranks=0.3).text
+
+
+def test_few_inputs_say_nothing_of_amounts(store: Store) -> None:
+    assert ">not testable here<" in deviations(store, minmax=0.2, ranks=0.8, n=4).text

@@ -7,13 +7,13 @@ the two are equal, at which rationale length, and with which choice in place of 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from faithbook.results.quantities import against_random
+from faithbook.results.quantities import against_random, outside_unit
 from faithlib.errors import InputError, unknown
 
 WIN, TIE, LIMIT = "win", "tie", "tie at the limit"
@@ -166,3 +166,76 @@ def readings(ratios: Sequence[float]) -> dict[tuple[str, ...], Reading]:
     found |= {(f"{100 * ratio:g} % alone", several, none): Reading(ratio) for ratio in ratios}
     found |= {(five, several, ties): Reading(tied=TIES[ties]) for ties in list(TIES)[1:]}
     return found | {(five, "one", none): Reading(one_draw=True), (five, "one", "wins"): Reading(None, True, 1.0)}
+
+
+BEFORE, AFTER, FLIP, SCORE, OUTSIDE, ONE_SIDED = "before", "after", "flip", "score", "outside", "defined on one side"
+"""What `beside_base` shows of a comparison with random: whether it is won under the base and under the variant (where
+both are defined), whether it changed sides, how far the score moved, whether the base's score lay outside [0, 1], and
+whether the comparison is defined under one of the two alone."""
+
+
+def beside_base(variants: pd.DataFrame, *, bases: Mapping[str, str] | None = None) -> pd.DataFrame:
+    """Every variant of `completed` beside its base on the same inputs, in `shows` what is shown.
+
+    `bases`: of a variant the one that it is compared with (default: paper). Scores are limited to [0, 1] before their
+    difference is taken, but for a variant that changes the limits: where the empty text costs hardly any probability
+    they divide by almost nothing.
+    """
+    on = ["dataset", "seed", "id", "cluster", "method", "metric"]
+    wins = against_random(variants, on=["dataset", "seed", "id", "metric", "variant"])
+    frames = []
+    for name in [one for one in dict.fromkeys(wins["variant"]) if one != "paper"]:
+        base = wins[wins["variant"] == (bases or {}).get(name, "paper")]
+        both = wins[wins["variant"] == name].merge(base[[*on, "value", "win"]], on=on, suffixes=("", "_base"))
+        won, won_base = both["win"], both["win_base"]
+        here, there = won.notna(), won_base.notna()
+        defined = here & there
+        limits = (-np.inf, np.inf) if name.startswith("clip") else (0, 1)
+        shown = {
+            BEFORE: won_base.where(defined),
+            AFTER: won.where(defined),
+            FLIP: (won != won_base).astype(float).where(defined),
+            SCORE: both["value"].clip(*limits) - both["value_base"].clip(*limits),
+            OUTSIDE: outside_unit(both["value_base"]),
+            ONE_SIDED: (here != there).astype(float),
+        }
+        frames += [both.assign(shows=what, value=values) for what, values in shown.items()]
+    return pd.concat(frames, ignore_index=True)[[*on, "variant", "shows", "value"]]
+
+
+def one_draw_flips(wins: pd.DataFrame) -> pd.DataFrame:
+    """Of `counted` rows of soft metrics: 1 where the first draw alone puts the other attribution ahead than the mean of
+    all draws does, as rows that show `FLIP`."""
+    on = ["dataset", "seed", "id", "cluster", "method", "metric"]
+    won = wins[(wins["shows"] == WIN) & wins["metric"].str.startswith("soft")]
+    once = won[won["metric"].str.endswith("_one_draw")]
+    once = once.assign(metric=once["metric"].str.removesuffix("_one_draw"))
+    both = won.merge(once[[*on, "value"]], on=on, suffixes=("", "_once"))
+    defined = both["value"].notna() & both["value_once"].notna()
+    return both.assign(shows=FLIP, value=(both["value"] != both["value_once"]).astype(float).where(defined))[
+        [*on, "shows", "value"]
+    ]
+
+
+EVERYTHING, REAL_ALONE = "everything", "real alone"
+
+
+def everything(units: pd.DataFrame) -> pd.DataFrame:
+    """Soft scores of an attribution of 1 for every token, from the probabilities of the text and of the empty one.
+
+    It keeps all under Soft-NS and removes all under Soft-NC, so that both are 1, the value of a perfect explanation,
+    wherever they are defined (where the text has a higher probability than the empty one).
+    """
+    facts = units[units["method"] == "none"]
+    wide = facts.pivot(index=["dataset", "seed", "id", "cluster"], columns="metric", values="value")
+    ideal = (wide["p_full"] > wide["p_empty"]).map({True: 1.0, False: np.nan}).rename("value").reset_index()
+    return pd.concat(
+        [ideal.assign(method=EVERYTHING, metric=metric) for metric in ("soft_ns", "soft_nc")], ignore_index=True
+    )[[*_INPUT, "value"]]
+
+
+def real_on_ranks(variants: pd.DataFrame) -> pd.DataFrame:
+    """The soft scores of real attributions on ranks beside those of random ones as they were, as a variant."""
+    soft = variants[variants["metric"].isin(("soft_ns", "soft_nc"))]
+    chosen = soft["variant"] == np.where(soft["method"] == "random", "paper", "normaliser=rank")
+    return soft[chosen].assign(variant=REAL_ALONE)
