@@ -71,6 +71,7 @@ def p_means(
     there = np.full(len(points), 0.5)
     if np.isfinite(least):
         there = np.maximum(there, (threshold - least) / np.where(points > least, points - least, np.inf))
+        there = np.minimum(there, 1.0)  # what lies below the threshold is not asked
     return np.where(still, np.where(distance > nothing, there**clusters, 1.0), found)
 
 

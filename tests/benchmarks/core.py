@@ -3,9 +3,9 @@
     .venv/bin/python tests/benchmarks/core.py [--tokens 24 64 256] [--inputs 8] [--out table.csv]
 
 For hard NS/NC at the paper's five lengths and Soft-NS/NC with one draw, six attributions an input, on real MiniLM:
-- `floor`: distinct rows x the time one row takes in the best of several batch sizes, measured before and after each
-  attribution, because a shared machine is not equally fast all the time;
-- `ratio`: the core's wall time to that floor (aim: at most 1.10);
+- `floor`: distinct rows x the time one row takes in the best of several batch sizes, measured before and after;
+- `ratio`: the core's wall time to that floor (aim: at most 1.10). A shared machine is not equally fast all the time, so
+  everything runs `--repeats` times, and of each attribution and of the row's price the least counts;
 - `asked`, `run`: rows that the metrics asked for and rows that the model saw;
 - `naive`: the core's time to a loop that runs every row asked, one at a time;
 - `peak`: bytes of the tensors alive in one chunk (on a GPU: allocated), and the growth of the process;
@@ -21,11 +21,12 @@ from __future__ import annotations
 import argparse
 import resource
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import pandas as pd
 import torch
+from timing import least_seconds
 from torch import Tensor, nn
 
 from faithbook.models.load import load_model
@@ -73,34 +74,15 @@ def seconds_a_row(model: nn.Module, tokens: int, sizes: Sequence[int]) -> float:
     return best
 
 
-def timed(run: Callable[[], object]) -> float:
-    """Wall seconds, until a GPU has finished."""
-    start = time.perf_counter()
-    run()
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
-    return time.perf_counter() - start
-
-
-def four_metrics(perturber: Perturber, scores: Tensor) -> None:
-    hard_scores(perturber, scores)
-    soft_scores(perturber, scores)
-
-
-def core(model: nn.Module, inputs: TextInputs, scores: list[Tensor]) -> tuple[Stats, float, float]:
-    """All four metrics for all attributions: what they cost, their seconds, and the floor's."""
-    tokens = inputs.input_ids.shape[1]
-    price = partial(seconds_a_row, model, tokens, BATCH_SIZES[tokens])
-    seconds, floor, done, before = 0.0, 0.0, 0, price()
-    start = time.perf_counter()
+def core(model: nn.Module, inputs: TextInputs, scores: list[Tensor]) -> Iterator[Stats]:
+    """All four metrics of one attribution after the other: what they have cost so far."""
     perturber = Perturber(model, inputs)
-    seconds += time.perf_counter() - start
     for score in scores:
-        seconds += timed(partial(four_metrics, perturber, score))
-        after = price()
-        floor += (perturber.stats.rows_run - done) * (before + after) / 2
-        done, before = perturber.stats.rows_run, after
-    return perturber.stats, seconds, floor
+        hard_scores(perturber, score)
+        soft_scores(perturber, score)
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
+        yield perturber.stats
 
 
 def naive_seconds_a_row(model: nn.Module, inputs: TextInputs, rows: int = 24) -> float:
@@ -112,12 +94,19 @@ def naive_seconds_a_row(model: nn.Module, inputs: TextInputs, rows: int = 24) ->
         return (time.perf_counter() - start) / rows
 
 
-def measure(model: nn.Module, tokenizer: object, tokens: int, n: int) -> dict[str, object]:
+def measure(model: nn.Module, tokenizer: object, tokens: int, n: int, repeats: int) -> dict[str, object]:
     inputs = texts_of(tokens, n, tokenizer)
     scores = attributions(inputs)
-    core(model, inputs[:1], [scores[0][:1]])  # warm up
+    price = partial(seconds_a_row, model, tokens, BATCH_SIZES[tokens])
+    list(core(model, inputs[:1], [scores[0][:1]]))  # warm up
+    before = price()
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    stats, seconds, floor = core(model, inputs, scores)
+    start = time.perf_counter()
+    *_, stats = core(model, inputs, scores)
+    once = time.perf_counter() - start
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory
+    seconds = least_seconds(partial(core, model, inputs, scores), repeats=repeats)
+    floor = stats.rows_run * min(before, price())
     return {
         "tokens": tokens,
         "inputs": n,
@@ -126,10 +115,10 @@ def measure(model: nn.Module, tokenizer: object, tokens: int, n: int) -> dict[st
         "seconds": round(seconds, 2),
         "floor": round(floor, 2),
         "ratio": round(seconds / floor, 3),
-        "outside the model": round(1 - stats.seconds_model / seconds, 3),
+        "outside the model": round(1 - stats.seconds_model / once, 3),
         "naive / core": round(naive_seconds_a_row(model, inputs) * stats.rows_asked / seconds, 2),
         "peak MB": round(stats.peak_bytes / 1e6, 1),
-        "process grew MB": round((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory) / 1e3, 1),
+        "process grew MB": round(grown / 1e3, 1),
     }
 
 
@@ -138,6 +127,7 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, nargs="+", default=[24, 64, 256])
     parser.add_argument("--inputs", type=int, help="inputs at growth 1 (default: 400 tokens in all)")
     parser.add_argument("--growth", type=int, nargs="+", default=[1, 4, 16])
+    parser.add_argument("--repeats", type=int, default=3, help="of all of it, of which the least time counts")
     parser.add_argument("--threads", type=int, default=1, help="of a processor; 0: as many as torch takes")
     parser.add_argument("--out", help="write the table as CSV")
     options = parser.parse_args()
@@ -150,7 +140,7 @@ def main() -> None:
     for tokens in options.tokens:
         inputs = options.inputs or max(2, TOKENS_AT_GROWTH_1 // tokens)
         for growth in options.growth:
-            rows.append(measure(model, classifier.tokenizer, tokens, inputs * growth))
+            rows.append(measure(model, classifier.tokenizer, tokens, inputs * growth, options.repeats))
             print(pd.DataFrame(rows[-1:]).to_string(index=False, header=len(rows) == 1), flush=True)
     if options.out:
         pd.DataFrame(rows).to_csv(options.out, index=False)
