@@ -129,10 +129,13 @@ class Store:
         source = self.home / "notebooks" / "report" / f"{notebook}.py"
         shown: list[str] = []
         self.monkeypatch.setattr("IPython.display.display", lambda one: shown.append(str(getattr(one, "data", one))))
-        return _run(source, folder, {"profile": self.profile}, shown)
+        names = run_cells(source, {"profile": self.profile}, shown)
+        plt.close("all")
+        return Shown(folder, shown, names)
 
 
-def _run(source: Path, folder: Path, parameters: Mapping[str, Any], shown: list[str]) -> Shown:
+def run_cells(source: Path, parameters: Mapping[str, Any], shown: list[str]) -> dict[str, Any]:
+    """Run a notebook's cells here, without a kernel: the names it ends with; what its cells show goes to `shown`."""
     names: dict[str, Any] = {"__name__": "__main__"}
     for number, cell in enumerate(jupytext.read(source).cells):
         if cell.cell_type != "code":
@@ -147,8 +150,7 @@ def _run(source: Path, folder: Path, parameters: Mapping[str, Any], shown: list[
                 shown.append(str(getattr(value, "data", value)))
         if "parameters" in cell.metadata.get("tags", []):
             names.update(parameters)
-    plt.close("all")
-    return Shown(folder, shown, names)
+    return names
 
 
 def units_of(
