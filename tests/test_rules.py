@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from faithbook.results import rules
-from faithbook.results.estimates import Cells, Quantity, effective_n, p_paired_shares, wilson
+from faithbook.results.estimates import Cells, Quantity, effective_n, p_discordant, wilson
 from faithbook.results.p_values import outward
 from faithlib.errors import InputError, UnknownNameError
 
@@ -234,9 +234,21 @@ def test_effective_n_of_clusters() -> None:
 
 
 def test_paired_shares_are_mcnemars_exact_test() -> None:
-    a, b = [True] * 9 + [False] * 3 + [True] * 20, [False] * 9 + [True] * 3 + [True] * 20
-    assert p_paired_shares(a, b) == pytest.approx(scipy.stats.binom.sf(8, 12, 0.5))
-    assert p_paired_shares(a, a) == 1.0
+    a, b = [1.0] * 9 + [0.0] * 3 + [1.0] * 20, [0.0] * 9 + [1.0] * 3 + [1.0] * 20
+    frame = pd.DataFrame({"id": [*range(32)] * 2, "method": ["a"] * 32 + ["b"] * 32, "value": a + b})
+    cells = Cells.of(frame, over=["method"], unit=["id"], cluster="id", stratum=None, bounds=(0, 1), n_resamples=99)
+    gain = cells.mean(method="a") - cells.mean(method="b")
+    assert gain.discordant == (9, 3)
+    assert gain.p_above() == pytest.approx(scipy.stats.binom.sf(8, 12, 0.5)) == pytest.approx(p_discordant(9, 3))
+    assert gain.p_below() == pytest.approx(scipy.stats.binom.sf(2, 12, 0.5))
+    assert (cells.mean(method="a") - cells.mean(method="a")).p_above() == 1.0
+    # No longer two paired shares: a margin, a mean of gains, inputs that share a source.
+    assert gain.p_above(0.05) != gain.p_above() != (gain + 0.01).p_above()
+    assert ((gain + gain) / 2).discordant is None
+    pairs = Cells.of(
+        frame.assign(source=frame["id"] // 2), over=["method"], unit=["id"], cluster="source", stratum=None
+    )
+    assert (pairs.mean(method="a") - pairs.mean(method="b")).discordant is None
 
 
 # --- rules: each says yes and no where that is so --------------------------------------------------------------------

@@ -129,6 +129,8 @@ class Quantity:
     - `influence` [K]: what each cluster adds to its deviation, to first order; they sum to about zero.
     - `clusters`, `n`: clusters and units in the smallest cell it rests on; `bounds`: the range it cannot leave.
     - `share`: set where it is one share of 0/1 values.
+    - `discordant`: set where it is one such share less another over the same single inputs: on how many only the first
+      has a 1, and on how many only the second.
 
     Sums, differences, products, ratios and absolute values of quantities of the same `Cells` are quantities.
     """
@@ -141,6 +143,7 @@ class Quantity:
     n: int
     bounds: tuple[float, float] = (-np.inf, np.inf)
     share: Share | None = None
+    discordant: tuple[int, int] | None = None
 
     # ------------------------------------------------------------------------------------------------- arithmetic
     def _with(self, other: Quantity | float, do: Callable[[Any, Any], Any], slopes: tuple[float, float]) -> Quantity:
@@ -153,6 +156,7 @@ class Quantity:
                 influence=slopes[0] * self.influence,
                 bounds=_range(do, self.bounds, (other, other)),
                 share=None,
+                discordant=None,
             )
         if other.drawn is not self.drawn:
             raise InputError("quantities of different cells have no common draws: make both from one Cells")
@@ -175,7 +179,9 @@ class Quantity:
         return replace(found, share=replace(self.share, offset=self.share.offset + other))
 
     def __sub__(self, other: Quantity | float) -> Quantity:
-        return self._with(other, lambda a, b: a - b, (1.0, -1.0)) if isinstance(other, Quantity) else self + -other
+        if not isinstance(other, Quantity):
+            return self + -other
+        return replace(self._with(other, lambda a, b: a - b, (1.0, -1.0)), discordant=_discordant(self, other))
 
     def __mul__(self, other: Quantity | float) -> Quantity:
         by = other.point if isinstance(other, Quantity) else other
@@ -197,6 +203,7 @@ class Quantity:
             influence=np.sign(self.point) * self.influence,
             bounds=(0.0, max(abs(low), abs(high))),
             share=None,
+            discordant=None,
         )
 
     def __neg__(self) -> Quantity:
@@ -209,6 +216,7 @@ class Quantity:
             influence=-self.influence,
             bounds=(-high, -low),
             share=share,
+            discordant=self.discordant and self.discordant[::-1],
         )
         # What has no sign is worked out once: both sides of a part are tested.
         turned.__dict__.update({name: found for name, found in self.__dict__.items() if name in _UNSIGNED})
@@ -255,10 +263,12 @@ class Quantity:
 
         Where every cluster says the same there is no spread to test with; then the p-value is the binomial one of so
         many on one side: s^-n, s the largest share that a quantity within its range, and not above the threshold, can
-        have there, at least one half.
+        have there, at least one half. Two paired shares have the exact test on the pairs in which they differ.
         """
         if self.share is not None:
             return self.share.p_above(self.point, threshold)
+        if self.discordant is not None and threshold == 0:
+            return p_discordant(*self.discordant)
         drawn = pivots(self.draws[:, None] - self.point, self.draw_errors[:, None])
         points, errors = np.array([self.point]), np.array([self.standard_error])
         return float(p_means(points, errors, drawn, self.clusters, threshold, self.bounds[0])[0])
@@ -458,16 +468,22 @@ def effective_n(values: ArrayLike, cluster: ArrayLike) -> float:
     return float(k) if variance == 0 else float(min(k, share * (1 - share) / variance))
 
 
-def p_paired_shares(first: Sequence[bool], second: Sequence[bool]) -> float:
-    """One-sided p-value of "the first share is not larger", exact, from the pairs in which the two differ.
+def p_discordant(wins: int, losses: int) -> float:
+    """One-sided p-value of "the first of two paired shares is not larger", exact (McNemar), from the number of pairs
+    in which only the first, and only the second, has a 1.
 
-    >>> p_paired_shares([True] * 6, [False] * 6)
-    0.015625
+    >>> p_discordant(6, 0), p_discordant(0, 0)
+    (0.015625, 1.0)
     """
-    a, b = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
-    if a.shape != b.shape:
-        raise InputError(f"{len(a)} and {len(b)} values: expected pairs")
-    wins, losses = int((a & ~b).sum()), int((b & ~a).sum())
-    if wins + losses == 0:
-        return 1.0
-    return float(scipy.stats.binomtest(wins, wins + losses, alternative="greater").pvalue)
+    return float(scipy.stats.binom.sf(wins - 1, wins + losses, 0.5))
+
+
+def _discordant(first: Quantity, second: Quantity) -> tuple[int, int] | None:
+    """On how many inputs only the one share has a 1, and only the other; None where these are no shares of single
+    inputs that are all in both."""
+    values = []
+    for one in (first, second):
+        if one.share != Share(one.share.n if one.share else 0) or not one.n == one.clusters == len(one.influence):
+            return None
+        values.append(np.rint(one.n * one.influence + one.point))
+    return int((values[0] > values[1]).sum()), int((values[0] < values[1]).sum())

@@ -35,6 +35,7 @@ from faithbook.results import figures, paired, published, rules
 from faithbook.results.figures import OURS, PUBLISHED
 from faithbook.results.judged import Ordered, Provided
 from faithbook.results.labels import label
+from faithbook.results.p_values import wilson_ends
 from faithbook.results.report import Page
 
 run = start_run("saco_tables", profile=profile)
@@ -86,9 +87,12 @@ page.speaks()
 facts = cards("vision")
 facts = facts[facts.dataset.isin(measured.levels("dataset"))] if len(facts) else facts
 if len(facts):
-    facts = facts[["dataset", "classifier", "parameters", "train_size", "test_size", "accuracy"]]
-    caption = "Our vision transformers, from their model cards: accuracy on held-out pictures"
-    shown = page.listing(facts.rename(columns={"classifier": "model"}), "saco_models", caption=caption)
+    low, high = wilson_ends(facts["accuracy"], facts["test_size"])
+    words = {"classifier": "model", "train_size": "learnt from", "test_size": "n"}
+    facts = facts.rename(columns=words).assign(low=low, high=high)
+    facts = facts[["dataset", "model", "parameters", "learnt from", "accuracy", "low", "high", "n"]]
+    caption = "Our vision transformers, from their model cards: accuracy on n held-out pictures, with its 95 % interval"
+    shown = page.listing(facts, "saco_models", caption=caption)
 else:
     shown = Markdown("No model of these pictures has a model card on this machine.")
 shown
