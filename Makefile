@@ -23,7 +23,7 @@ ENVIRONMENT := .venv/.made-from-$(PINS)
 FAITHBOOK := $(BIN)/python -m faithbook
 export PYTHONUNBUFFERED := 1
 
-.PHONY: help notebooks book test test-long lint format lock fetch train full paper calibrate serve clean
+.PHONY: help notebooks book test test-long lint format lock fetch train full preflight paper calibrate serve clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -58,7 +58,11 @@ train: $(ENVIRONMENT) fetch ## make every checkpoint of a profile again (PROFILE
 full: ## the full profile: about an hour a paper on two cores, resumable (STUDY=soft: one paper, without the book)
 	@$(MAKE) $(if $(STUDY),notebooks,book) PROFILE=full
 
+preflight: $(ENVIRONMENT) ## what a profile needs and what of it is missing (PROFILE=paper, STUDY=soft: one paper)
+	@$(FAITHBOOK) preflight --profile $(PROFILE) $(if $(STUDY),--study $(STUDY))
+
 paper: ## the papers' own models and data: needs a GPU and the network (STUDY=soft: one paper, without the book)
+	@$(MAKE) preflight PROFILE=paper
 	@$(MAKE) $(if $(STUDY),notebooks,book) PROFILE=paper
 
 notebooks: $(ENVIRONMENT) fetch # of a profile, or of one of its studies

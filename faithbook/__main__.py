@@ -1,8 +1,9 @@
-"""`python -m faithbook run|build|book|plan|train|reference|calibrate`: run the notebooks and build the book.
+"""`python -m faithbook run|build|book|plan|preflight|train|reference|calibrate`: run the notebooks and build the book.
 
 `run` executes one notebook into a hidden folder and renames it when whole; `build` lets Snakemake run all notebooks
-of a profile that are not there yet; `book` puts the executed reports beside the prose and makes the pages;
-`reference` copies a profile's tables to where they are committed; `calibrate` measures how often the rules err.
+of a profile that are not there yet; `preflight` says what a profile needs and what of it is missing; `book` puts the
+executed reports beside the prose and makes the pages; `reference` copies a profile's tables to where they are
+committed; `calibrate` measures how often the rules err.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ def _parser() -> argparse.ArgumentParser:
         "build": "execute every notebook of a profile that is not done",
         "book": "build, then make the pages",
         "plan": "list the notebooks of a profile and which are done",
+        "preflight": "say what a profile needs, and end with an error where something is missing",
         "train": "execute every training notebook, which replaces the checkpoints",
         "reference": "copy a profile's tables to data/reference/full",
         "calibrate": "measure how often the rules of the verdicts err, into data/reference",
@@ -64,7 +66,7 @@ def _parser() -> argparse.ArgumentParser:
             sub.add_argument("--quiet", action="store_true", help="say nothing but errors")
         if verb == "reference":
             sub.add_argument("--study", help="only this study; what the folder holds of others stays")
-        if verb in ("build", "plan"):
+        if verb in ("build", "plan", "preflight"):
             sub.add_argument("--study", help="only the notebooks of this study and those they read")
         if verb in ("build", "book"):
             sub.add_argument("--cores", type=int, help="notebooks at a time (default: the cores of this machine)")
@@ -107,8 +109,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         elif options.verb == "plan":
             for job in plan(options.profile, options.study):
                 print(f"{'done' if job.done else 'to do'}  {job.run_id}  {job.label}")
+        elif options.verb == "preflight":
+            from faithbook.preflight import check  # slow to import, as the next are
+
+            check(options.profile, options.study)
         elif options.verb == "calibrate":
-            from faithbook.results.calibration import calibrate  # slow to import, as the next is
+            from faithbook.results.calibration import calibrate
 
             print(f"error rates are in {calibrate(options.worlds)}")
         else:

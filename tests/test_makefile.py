@@ -49,6 +49,15 @@ def test_a_study_alone_is_built_without_the_book(tmp_path: Path, profile: str) -
     assert "faithbook book" not in done.stdout
 
 
+def test_the_papers_run_looks_at_what_it_needs_first(tmp_path: Path) -> None:
+    done = make(tmp_path, "--dry-run", "paper", "STUDY=soft")
+    assert done.returncode == 0, done.stderr
+    looked, built = (
+        done.stdout.index(f"faithbook {verb} --profile paper --study soft") for verb in ("preflight", "build")
+    )
+    assert looked < built
+
+
 @pytest.mark.parametrize("profile", ["smoke", "laptop", "full", "paper"])
 def test_every_training_of_a_profile_has_its_settings(profile: str) -> None:
     blocks = find_profile(profile).settings

@@ -35,9 +35,23 @@ def loaded(
     Raises InputError for a template that leads to nothing, UnknownNameError for a name that no table has, DataError
     for a checkpoint or file that is not there.
     """
+    found: dict[str, str] = {}
+    for name in named(notebook, profile, templates, block, parameters):
+        found |= _digests(notebook, name)
+    return found
+
+
+def named(
+    notebook: str, profile: str, templates: Iterable[str], block: Settings, parameters: Mapping[str, Any]
+) -> list[str]:
+    """The models, data sets and encoders that a notebook with these parameters loads, whether they are there or not.
+
+    Raises InputError for a template that leads to nothing, UnknownNameError for a parameter or setting in one that
+    does not exist.
+    """
     plain = {key: value for key, value in block.items() if isinstance(value, str | int)}
     values = {"seed": 0, **plain, **parameters}
-    found: dict[str, str] = {}
+    found: list[str] = []
     for template in templates:
         try:
             wanted = template.format_map(values)
@@ -45,9 +59,8 @@ def loaded(
             raise unknown(f"parameter or setting in `loads` of {notebook},", error.args[0], values) from error
         if not (names := [name.format_map(values) for name in _names(wanted, profile, block)]):
             raise InputError(f"{notebook} loads {template!r}, but its settings hold nothing at {wanted!r}")
-        for name in names:
-            found |= _digests(notebook, name)
-    return found
+        found += names
+    return list(dict.fromkeys(found))
 
 
 def _names(wanted: str, profile: str, block: Settings) -> list[str]:

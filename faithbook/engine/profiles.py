@@ -51,6 +51,8 @@ class Profile(_Strict):
 class NotebookEntry(_Strict):
     """One notebook of a study: the grid it runs over (parameter: setting that lists its values), the notebooks whose
     results it reads, and the models and data it loads (`faithbook.engine.loads`), without which it may open none.
+    `inputs`: the settings that add up to the number of inputs of one run (`inputs.{dataset}`), for what is told
+    beforehand of rows and hours.
 
     `shareable: false` keeps its tables out of the committed reference: they quote texts that are not ours, or are about
     what a reader brings.
@@ -59,7 +61,15 @@ class NotebookEntry(_Strict):
     over: dict[str, str] = {}
     reads: tuple[str, ...] = ()
     loads: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
     shareable: bool = True
+
+
+class HubModel(_Strict):
+    """A model of the hub: the commit it is wanted at ("": the newest) and its licence ("": its card says it)."""
+
+    revision: str = ""
+    licence: str = ""
 
 
 class StudyEntry(_Strict):
@@ -76,6 +86,7 @@ class Table(_Strict):
     profiles: dict[str, Profile]
     studies: dict[str, StudyEntry]
     data: dict[str, tuple[str, ...]] = {}  # data set, encoder or gold alignment: the sources and files it is read from
+    hub: dict[str, HubModel] = {}  # by hub id
 
     def entries(self) -> Iterator[tuple[str, str, str, NotebookEntry]]:
         """(study, kind, notebook, entry) of every notebook, computations first."""

@@ -1,0 +1,102 @@
+"""Models of the hub: which are read, at which commit, and what the hub would give if it were asked for them now.
+
+The table `hub` of notebooks/profiles.yaml names commit and licence of each. Weights are read as safetensors only; what
+a repository holds as pickles alone has to be converted first.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from faithbook.engine.profiles import HubModel, table
+
+_SECONDS = 8.0
+_WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
+
+
+@dataclass(frozen=True)
+class Found:
+    """What is known of a model: whether it lies in the cache, whether the hub would give it, and words about both."""
+
+    is_cached: bool
+    can_be_had: bool
+    note: str
+    revision: str = ""
+    licence: str = ""
+    bytes: int = 0
+
+
+def repository(name: str) -> str:
+    """The hub id of a model as `load_model` names it.
+
+    >>> repository("hf:roberta-base"), repository("timm:deit_base_patch16_224.fb_in1k?random")
+    ('roberta-base', 'timm/deit_base_patch16_224.fb_in1k')
+    """
+    kind, _, rest = name.partition(":")
+    return f"timm/{rest.partition('?')[0]}" if kind == "timm" else rest
+
+
+def entry(name: str) -> HubModel:
+    """What the table says of a model; nothing, where it does not know it."""
+    return table().hub.get(repository(name), HubModel())
+
+
+def cache_folder() -> Path:
+    """Where downloaded models are kept."""
+    from huggingface_hub.constants import HF_HUB_CACHE  # half a second to import
+
+    return Path(HF_HUB_CACHE)
+
+
+def look(name: str) -> Found:
+    """What the cache holds of a model, or else what the hub says of it; nothing is downloaded."""
+    place, wanted = repository(name), entry(name).revision or None
+    if cached := _cached(place, wanted):
+        return Found(True, True, f"in the cache, {cached}", revision=cached.name)
+    try:
+        return _asked(place, wanted)
+    except Exception as error:  # whatever the hub's client raises: offline, gated, unknown, refused
+        return Found(False, False, f"not in the cache, and the hub does not give it: {_told(error)}")
+
+
+def _cached(place: str, revision: str | None) -> Path | None:
+    """The folder of a model's files in the cache, if weights are among them."""
+    from huggingface_hub import try_to_load_from_cache
+
+    for file in _WEIGHTS:
+        found = try_to_load_from_cache(place, file, revision=revision)
+        if isinstance(found, str):
+            return Path(found).parent
+    return None
+
+
+def _asked(place: str, wanted: str | None) -> Found:
+    """What the hub says of a repository; raises what its client raises."""
+    from huggingface_hub import HfApi
+
+    said = HfApi().model_info(place, revision=wanted, timeout=_SECONDS, files_metadata=True)
+    files = {one.rfilename: one.size or 0 for one in said.siblings or ()}
+    weights = {name: size for name, size in files.items() if name.endswith(".safetensors")}
+    revision, licence = said.sha or "", _licence(said)
+    if not weights:
+        pickles = ", ".join(sorted(name for name in files if name.endswith((".bin", ".pt", ".pth")))) or "none at all"
+        note = f"the hub holds no safetensors weights of it at this commit ({pickles}); pickled weights are not loaded"
+        return Found(False, False, note, revision, licence)
+    size = sum(weights.values())
+    return Found(False, True, f"the hub gives it, {size / 1e9:.1f} GB", revision, licence, size)
+
+
+def _licence(said: Any) -> str:
+    with contextlib.suppress(AttributeError, TypeError):
+        if licence := said.card_data.get("license"):
+            return str(licence)
+    return next((tag.removeprefix("license:") for tag in said.tags or () if tag.startswith("license:")), "")
+
+
+def _told(error: Exception) -> str:
+    """The first line of an error that says something; the client's messages are long."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__

@@ -1,0 +1,364 @@
+"""What a profile needs, looked at before it starts: in seconds, all that is missing at once.
+
+    python -m faithbook preflight --profile paper [--study soft]
+
+Every file, checkpoint and model of the hub that a notebook of the profile loads, with its revision and licence; disk,
+memory and accelerator; inputs, rows and hours a study. Nothing is downloaded and no model is built: files are held
+against their digests, and the hub is asked what it would give.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from faithbook import hours, hub
+from faithbook.engine import loads
+from faithbook.engine.plan import checked_parameters, find_notebook, trainings
+from faithbook.engine.profiles import find_profile, place_of, settings_of, table
+from faithbook.paths import checkpoints_dir, raw_dir, root
+from faithbook.sources.files import Source, files_of, verify
+from faithlib.errors import DataError, DigestError, InputError, unknown
+
+STATES = MISSING, WITHOUT, COMES, HERE = "missing", "done without", "comes by itself", "here"
+# Notebooks that load these look first whether they are there.
+_OPTIONAL = {"rwth": "links of German sentences", "xlwa": "links of Bulgarian sentences"}
+_GIGABYTE = 1e9
+
+
+@dataclass(frozen=True)
+class Need:
+    """Something that notebooks load: whether it is there, and if not what brings it.
+
+    `notebooks`: those that load it; `revision`: a commit of the hub, a version or a digest; `bytes`: what has to be
+    downloaded, as far as that is known.
+    """
+
+    name: str
+    kind: str
+    state: str
+    note: str
+    licence: str = ""
+    revision: str = ""
+    bytes: int = 0
+    notebooks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Preflight:
+    """All that was found; `missing` is what a run would stop at."""
+
+    profile: str
+    study: str | None
+    needs: tuple[Need, ...]
+    hours: tuple[hours.Hours, ...]
+
+    @property
+    def missing(self) -> tuple[Need, ...]:
+        return tuple(need for need in self.needs if need.state == MISSING)
+
+    @property
+    def not_run(self) -> dict[str, list[str]]:
+        """Pages that cannot show all they have, each with what it lacks: pages of what is missing, through all that
+        they read."""
+        lacking: dict[str, list[str]] = {}
+        for need in self.needs:
+            if need.state in (MISSING, WITHOUT):
+                for name in _reports_of(need.notebooks):
+                    lacking.setdefault(name, []).append(need.name)
+        return lacking
+
+
+def preflight(profile: str, study: str | None = None) -> Preflight:
+    """Look at everything that a profile, or one study of it, needs. Raises UnknownNameError for either."""
+    find_profile(profile)
+    if study not in (None, *table().studies):
+        raise unknown("study", study, table().studies)
+    made = _made_by_training(profile)
+    wanted = _wanted(profile, study)
+    for name, notebooks in list(wanted.items()):  # what has to be trained first starts from something itself
+        if (folder := _checkpoint_folder(name)) is not None and not _has_weights(folder):
+            for start in made.get(folder, ()):
+                wanted.setdefault(start, set()).update(notebooks)
+    expanded: dict[str, set[str]] = {}
+    for name, notebooks in wanted.items():
+        for one in _expanded(name):
+            expanded.setdefault(one, set()).update(notebooks)
+    with ThreadPoolExecutor(8) as pool:  # most of the time is waiting for the hub
+        found = list(pool.map(lambda name: _need(name, made), expanded))
+    needs = [replace(need, notebooks=tuple(sorted(expanded[need.name]))) for need in found]
+    needs.sort(key=lambda need: (STATES.index(need.state), need.kind, need.name))
+    return Preflight(profile, study, tuple(needs), tuple(hours.by_study(profile, study)))
+
+
+# ---------------------------------------------------------------------------------------------------- what is wanted
+def _wanted(profile: str, study: str | None) -> dict[str, set[str]]:
+    """Every name under `loads` of the notebooks of a profile, or of one study and what it reads, with who loads it."""
+    found: dict[str, set[str]] = {}
+    for notebook in notebooks_of(study):
+        entry, block = place_of(notebook)[1], settings_of(notebook, profile)
+        source = find_notebook(notebook)
+        for point in product(*(block[setting] for setting in entry.over.values())):
+            given = dict(zip(entry.over, point, strict=True))
+            parameters = checked_parameters(source, given)
+            for name in loads.named(notebook, profile, entry.loads, block, parameters):
+                found.setdefault(name, set()).add(notebook)
+    return found
+
+
+def notebooks_of(study: str | None) -> list[str]:
+    """The notebooks of a study with those they read, computations first; of all studies where none is named."""
+    entries = {name: (of, entry) for of, _, name, entry in table().entries()}
+    chosen: set[str] = set()
+
+    def add(name: str) -> None:
+        if name not in chosen:
+            chosen.add(name)
+            for read in entries[name][1].reads:
+                if read != "*":
+                    add(read)
+
+    for name, (of, _) in entries.items():
+        if study in (None, of):
+            add(name)
+    return [name for name in entries if name in chosen]
+
+
+def _reports_of(notebooks: Iterable[str]) -> list[str]:
+    """The reports that read one of these notebooks, directly or through others, or are one of them."""
+    reached, kinds = set(notebooks), {name: kind for _, kind, name, _ in table().entries()}
+    while True:
+        more = {
+            name
+            for of, _, name, entry in table().entries()
+            if of != "book" and name not in reached and reached & set(entry.reads)
+        }
+        if not more:
+            return [name for name in kinds if name in reached and kinds[name] == "report"]
+        reached |= more
+
+
+def _expanded(name: str) -> Iterator[str]:
+    """A name with what it stands on: a data set's sources and files, an adapter's encoder."""
+    if name in table().data:
+        yield from table().data[name]
+        return
+    yield name
+    folder = _checkpoint_folder(name)
+    card = folder / "card.json" if folder is not None else None
+    if folder is not None and card is not None and card.is_file() and not (folder / "config.json").exists():
+        encoder = json.loads(card.read_text(encoding="utf-8")).get("encoder")
+        yield from table().data.get(encoder, ())
+
+
+def _checkpoint_folder(name: str) -> Path | None:
+    """Where a checkpoint of ours lies, there or not; None for everything else."""
+    kind, _, rest = name.partition(":")
+    if kind == "local":
+        return checkpoints_dir() / rest
+    rest = rest if kind in ("hf", "timm") else name
+    is_ours = kind in ("hf", "timm") and (rest.startswith(("data/", "/", ".")) or (root() / rest).is_dir())
+    return root() / rest if is_ours else None
+
+
+def _made_by_training(profile: str) -> dict[Path, tuple[str, ...]]:
+    """The folder of every checkpoint that `make train` makes at a profile, with what it starts from (none of ours)."""
+    try:
+        jobs = trainings(profile)
+    except InputError:  # a profile that trains nothing
+        return {}
+    blocks = find_profile(profile).settings
+    found: dict[Path, tuple[str, ...]] = {}
+    for job in jobs:
+        own, dataset = job.parameters, str(job.parameters["dataset"])
+        seed = f"seed{own['seed']}"
+        if job.notebook == "vision_classifiers":
+            block, model = blocks[job.notebook], str(own["model"])
+            folder = f"{block['kind']}/{dataset}-{model}-{seed}"
+            start = f"timm:{block['architectures'][model]['name']}" if block["pretrained"] else ""
+        else:
+            how = _gathered(blocks, "training")[dataset] | _gathered(blocks, "training_of").get(
+                str(own["classifier"]), {}
+            )
+            kind = "text" if how.get("rank") or how.get("hidden") else "paper"
+            folder = f"{kind}/" + "-".join(part for part in (dataset, str(own["classifier"]), seed) if part)
+            start = f"hf:{how['model']}" if kind == "paper" else ""
+        found[checkpoints_dir() / folder] = tuple(name for name in (start, *table().data.get(dataset, ())) if name)
+    return found
+
+
+def _gathered(blocks: Mapping[str, Any], key: str) -> dict[str, Any]:
+    return {name: how for block in blocks.values() for name, how in block.get(key, {}).items() if "kind" not in block}
+
+
+# ---------------------------------------------------------------------------------------------------- what is there
+def _need(name: str, made: Mapping[Path, tuple[str, ...]]) -> Need:
+    if name == loads.CARDS:
+        return Need(name, "checkpoint", HERE, "the cards of all checkpoints that are there")
+    if (folder := _checkpoint_folder(name)) is not None:
+        return _checkpoint(name, folder, made)
+    if name.startswith(("hf:", "timm:")):
+        return _model_of_hub(name)
+    if "/" in name:
+        return _committed(name)
+    return _source(name)
+
+
+def _checkpoint(name: str, folder: Path, made: Mapping[Path, tuple[str, ...]]) -> Need:
+    if _has_weights(folder):
+        return Need(name, "checkpoint", HERE, _shown(folder), licence="ours", revision=loads.tree_digest(folder))
+    how = (
+        "`make train` with this profile makes it"
+        if folder in made
+        else "no training of this profile makes it: put a folder in the hub's layout there, or change the profile"
+    )
+    return Need(name, "checkpoint", MISSING, f"{_shown(folder)} is not there; {how}", licence="ours")
+
+
+def _has_weights(folder: Path) -> bool:
+    return folder.is_dir() and any(folder.glob("*.safetensors"))
+
+
+def _model_of_hub(name: str) -> Need:
+    known = hub.entry(name)
+    found = hub.look(name)
+    state = HERE if found.is_cached else COMES if found.can_be_had else MISSING
+    revision = known.revision or (f"{found.revision}, not pinned" if found.revision else "not pinned")
+    licence = known.licence or found.licence or "not stated"
+    return Need(name, "hub", state, found.note, licence, revision, 0 if found.is_cached else found.bytes)
+
+
+def _committed(name: str) -> Need:
+    if (root() / name).exists():
+        return Need(name, "file", HERE, "comes with the repository", revision=loads.tree_digest(root() / name))
+    return Need(name, "file", MISSING, f"{name} is not there: get it again with `git checkout`")
+
+
+def _source(name: str) -> Need:
+    files = files_of(name)
+    source = files[0]
+    revision = source.version or (source.sha256 or "")[:12] or "no digest published"
+
+    def need(state: str, note: str) -> Need:
+        return Need(name, source.kind, state, note, source.licence, revision)
+
+    try:
+        here = [_lies(one) for one in files]
+    except DigestError as error:
+        return need(MISSING, str(error))
+    if all(here):
+        return need(HERE, ", ".join(dict.fromkeys(here)))
+    if source.kind != "manual":
+        return need(COMES, f"{source.what}: downloaded to {_shown(source.path)}")
+    by_hand = f"get {source.file} by hand ({source.where}) and put it at {_shown(source.path)}; {source.what}"
+    if name in _OPTIONAL:
+        return need(WITHOUT, f"{_OPTIONAL[name]} will read “not run”: {by_hand}")
+    return need(MISSING, by_hand)
+
+
+def _lies(source: Source) -> str:
+    """Where a source's file lies, "" where it does not; DigestError for another file than the one listed.
+
+    What people bring may be gzipped, or be one of several layouts (`data/sources.toml`): any file counts as brought.
+    """
+    if source.path.exists():
+        verify(source, source.path)
+        return _shown(source.path)
+    folder = source.path.parent
+    if source.kind != "manual" or not folder.is_dir():
+        return ""
+    brought = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+    return f"{_shown(folder)} holds {', '.join(brought[:4])}" if brought else ""
+
+
+def _shown(path: Path) -> str:
+    return str(path.relative_to(root())) if path.is_relative_to(root()) else str(path)
+
+
+# ---------------------------------------------------------------------------------------------------- the machine
+def machine_lines(needs: Iterable[Need]) -> list[str]:
+    """Disk, memory and accelerator, in sentences."""
+    places = {"results": root(), "sources": raw_dir(), "the hub's cache": hub.cache_folder()}
+    free: dict[int, list[str]] = {}
+    for what, folder in places.items():
+        free.setdefault(shutil.disk_usage(_existing(folder)).free, []).append(what)
+    to_come = sum(need.bytes for need in needs)
+    told = [f"{amount / _GIGABYTE:.0f} GB free for {' and '.join(names)}" for amount, names in free.items()]
+    download = f"at least {to_come / _GIGABYTE:.1f} GB to download" if to_come else "no download whose size is known"
+    memory = psutil.virtual_memory()
+    return [
+        f"disk: {'; '.join(told)}; {download}",
+        f"memory: {memory.available / _GIGABYTE:.0f} of {memory.total / _GIGABYTE:.0f} GB free, "
+        f"{psutil.cpu_count()} cores",
+        f"accelerator: {accelerator() or 'none found: everything runs on the processor'}",
+    ]
+
+
+def _existing(folder: Path) -> Path:
+    return next(place for place in (folder, *folder.parents) if place.exists())
+
+
+def accelerator() -> str:
+    """Name and memory of the GPUs, as their driver says; "" without one. Importing torch would take seconds."""
+    question = ["nvidia-smi", "--query-gpu=name,memory.total,memory.free", "--format=csv,noheader"]
+    try:
+        done = subprocess.run(question, capture_output=True, text=True, check=True, timeout=10)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return "; ".join(done.stdout.strip().splitlines())
+
+
+# ---------------------------------------------------------------------------------------------------- in words
+def show(found: Preflight) -> None:
+    """Print all of it: what is needed, what is missing first; the machine; rows and hours; what reads "not run"."""
+    of = f", study {found.study}" if found.study else ""
+    print(f"profile {found.profile}{of}: {find_profile(found.profile).about}")
+    for state in STATES:
+        needs = [need for need in found.needs if need.state == state]
+        if needs:
+            print(f"\n{state} ({len(needs)})")
+        about = _aligned([(need.name, need.kind, need.revision, need.licence) for need in needs])
+        for line, need in zip(about, needs, strict=True):
+            print(f"  {line}\n      {need.note}")
+    print("", *machine_lines(found.needs), "", sep="\n")
+    print(*_aligned([hours.HEADINGS, *(one.cells() for one in found.hours)]), hours.EXPLAINED, "", sep="\n")
+    print(*_not_run_lines(found), sep="\n")
+    if not found.missing:
+        print("nothing is missing")
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows of cells as lines whose columns stand below one another."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def _not_run_lines(found: Preflight) -> list[str]:
+    if not found.not_run:
+        return ["no page lacks anything that it loads"]
+    lines = [f"  {page}: {_some(names)}" for page, names in found.not_run.items()]
+    return ["what rests on these reads “not run”; page: what it lacks", *lines]
+
+
+def _some(names: Sequence[str], most: int = 4) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def check(profile: str, study: str | None = None) -> None:
+    """Show what a profile needs; DataError that lists everything that is missing, if something is."""
+    found = preflight(profile, study)
+    show(found)
+    if found.missing:
+        listed = "\n".join(f"  {need.name}: {need.note}" for need in found.missing)
+        raise DataError(
+            f"{len(found.missing)} of {len(found.needs)} things are missing, so nothing was started:\n{listed}"
+        )

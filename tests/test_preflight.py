@@ -1,0 +1,224 @@
+"""What a profile needs, told before it starts: all that is missing at once, and rows and hours as runs have counted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import ClassVar
+
+import pytest
+
+from faithbook import hours, hub
+from faithbook.__main__ import main
+from faithbook.engine.plan import plan
+from faithbook.engine.profiles import find_profile, table
+from faithbook.preflight import COMES, HERE, MISSING, WITHOUT, check, notebooks_of, preflight
+from faithbook.sources.files import sources
+from faithlib.errors import UnknownNameError
+
+NAMED = ("hf:", "timm:")
+
+
+@pytest.fixture
+def nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine on which nothing has been fetched, and no network."""
+    monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path / "raw"))
+    monkeypatch.setattr(hub, "_cached", lambda place, revision: None)
+    return tmp_path / "raw"
+
+
+@pytest.mark.usefixtures("nothing")
+def test_everything_that_is_missing_is_named_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["preflight", "--profile", "paper"]) == 1
+    said = capsys.readouterr()
+    assert "things are missing, so nothing was started:" in said.err
+    found = preflight("paper")
+    assert {need.name for need in found.missing} >= {
+        "ag", "evinf", "multirc", "mnli", "xnli", "esnli", "imagenet", "hf:bert-base-multilingual-cased",
+        "hf:data/checkpoints/paper/sst-seed0", "local:paper/cifar10-base-seed0", "hf:roberta-base",
+    }  # fmt: skip
+    for need in found.missing:
+        assert f"\n  {need.name}: {need.note}" in said.err
+    by_hand = next(need for need in found.missing if need.name == "ag")
+    assert "by hand" in by_hand.note
+    assert str(sources()["ag"].path) in by_hand.note
+    assert by_hand.licence == "non-commercial use"
+    assert "make train" in next(need.note for need in found.missing if need.name.startswith("local:paper/"))
+
+
+@pytest.mark.usefixtures("nothing")
+def test_one_study_asks_for_its_own_things_only() -> None:
+    names = {need.name for need in preflight("paper", "soft").needs}
+    assert names >= {"ag", "sst-test", "hf:bert-base-uncased", "hf:allenai/scibert_scivocab_uncased"}
+    assert not names & {"imagenet", "xnli", "local:paper/cifar10-base-seed0"}
+    assert {one.study for one in preflight("paper", "soft").hours} == {"soft"}
+    with pytest.raises(UnknownNameError, match="did you mean 'soft'"):
+        preflight("paper", "sotf")
+
+
+def test_what_is_there_is_held_against_its_digest(nothing: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("ag", "sst-test"):
+        sources()[name].path.parent.mkdir(parents=True)
+    (nothing / "ag" / "train.csv.gz").write_text("whatever people bring")
+    sources()["sst-test"].path.write_text("another file")
+    found = {need.name: need for need in preflight("paper", "soft").needs}
+    assert found["ag"].state == HERE
+    assert "holds train.csv.gz" in found["ag"].note
+    assert found["sst-train"].state == COMES
+    assert found["sst-test"].state == MISSING
+    assert "is not the file expected" in found["sst-test"].note
+
+
+@pytest.mark.usefixtures("nothing")
+def test_what_a_notebook_goes_on_without_stops_nothing() -> None:
+    found = preflight("laptop", "crosslingual")
+    states = {need.name: need.state for need in found.needs}
+    assert (states["rwth"], states["xlwa"]) == (WITHOUT, WITHOUT)
+    assert not {"rwth", "xlwa"} & {need.name for need in found.missing}
+    assert found.not_run == {"crosslingual_aligner": ["rwth", "xlwa"]}
+
+
+@pytest.mark.usefixtures("nothing")
+def test_a_profile_whose_files_can_all_be_had_passes(capsys: pytest.CaptureFixture[str]) -> None:
+    check("laptop")
+    said = capsys.readouterr().out
+    assert "nothing is missing" in said
+    assert "GB free for" in said
+
+
+def test_every_model_of_the_hub_is_in_the_table() -> None:
+    for profile in table().profiles:
+        for need in preflight(profile).needs if profile == "paper" else ():
+            if need.name.startswith(NAMED) and "/checkpoints/" not in need.name:
+                assert hub.repository(need.name) in table().hub, need.name
+    for model in table().hub.values():
+        assert len(model.revision) in (0, 40)
+
+
+def test_a_study_has_what_it_reads() -> None:
+    assert notebooks_of("soft")[:3] == ["soft_metrics", "soft_variants", "soft_two_attributions"]
+    assert "together_matrix" in notebooks_of("book")
+    assert set(notebooks_of(None)) == {name for _, _, name, _ in table().entries()}
+
+
+# --- the hub ---------------------------------------------------------------------------------------------------------
+
+SAFE = {"sha": "a" * 40, "siblings": [{"rfilename": "model.safetensors", "size": 440_000_000}], "tags": ["license:mit"]}
+PICKLED = {"sha": "b" * 40, "siblings": [{"rfilename": "pytorch_model.bin", "size": 440_000_000}]}
+
+
+class _Hub(BaseHTTPRequestHandler):
+    """The part of the hub's protocol that says what a repository holds."""
+
+    answers: ClassVar = {"safe": SAFE, "pickled": PICKLED}
+
+    def do_GET(self) -> None:
+        name = self.path.partition("?")[0].removeprefix("/api/models/").partition("/revision/")[0]
+        said = self.answers.get(name)
+        self.send_response(200 if said else 403 if name == "gated" else 404)
+        self.send_header("X-Error-Code", {"gated": "GatedRepo"}.get(name, "RepoNotFound"))
+        self.end_headers()
+        self.wfile.write(json.dumps({"id": name, "modelId": name, **(said or {})}).encode())
+
+    def log_message(self, *_: object) -> None:
+        """Quietly."""
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    import huggingface_hub.constants as constants
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Hub) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{server.server_port}")
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+        yield
+        server.shutdown()
+
+
+@pytest.mark.usefixtures("served", "nothing")
+def test_the_hub_says_what_it_would_give() -> None:
+    safe = hub.look("hf:safe")
+    assert (safe.is_cached, safe.can_be_had, safe.bytes) == (False, True, 440_000_000)
+    assert (safe.revision, safe.licence) == ("a" * 40, "mit")
+    pickled = hub.look("hf:pickled")
+    assert not pickled.can_be_had
+    assert "no safetensors weights" in pickled.note
+    assert "pytorch_model.bin" in pickled.note
+    for name in ("gated", "unknown"):
+        refused = hub.look(f"hf:{name}")
+        assert not refused.can_be_had
+        assert "the hub does not give it" in refused.note
+
+
+def test_a_model_in_the_cache_is_not_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import huggingface_hub.constants as constants
+
+    commit = "c" * 40
+    folder = tmp_path / "models--safe" / "snapshots" / commit
+    folder.mkdir(parents=True)
+    (folder / "model.safetensors").write_bytes(b"")
+    (tmp_path / "models--safe" / "refs").mkdir()
+    (tmp_path / "models--safe" / "refs" / "main").write_text(commit)
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    found = hub.look("hf:safe")
+    assert (found.is_cached, found.revision) == (True, commit)
+
+
+# --- rows and hours --------------------------------------------------------------------------------------------------
+
+
+def ran(home: Path, profile: str, seconds: float, rows: int, inputs: int) -> None:
+    """A whole run of `count` that has counted rows."""
+    folder = home / "data" / "results" / profile / "runs" / "count" / f"movie-{seconds:.0f}"
+    folder.mkdir(parents=True)
+    facts = {
+        "notebook": "count",
+        "kind": "compute",
+        "profile": profile,
+        "parameters": {"dataset": "movie", "seed": 0},
+        "settings": {"inputs": inputs},
+        "seconds": seconds,
+        "notes": {"n": inputs, "rows_run": rows},
+    }
+    (folder / "manifest.json").write_text(json.dumps(facts))
+
+
+def counting(home: Path) -> None:
+    path = home / "notebooks" / "profiles.yaml"
+    path.write_text(path.read_text().replace("seed: seeds}}", "seed: seeds}, inputs: [inputs]}"))
+
+
+def test_rows_are_those_counted_an_input_and_hours_those_measured_here(home: Path) -> None:
+    (before,) = hours.by_study("laptop")
+    assert (before.inputs, before.rows, before.hours) == (None, None, None)
+    counting(home)
+    (unknown,) = hours.by_study("laptop")
+    assert (unknown.runs, unknown.inputs, unknown.rows, unknown.hours) == (4, 120, None, None)
+    assert unknown.cells()[-3:] == ("unknown", "no run yet", "unknown")
+    ran(home, "smoke", seconds=10, rows=30, inputs=3)
+    (counted,) = hours.by_study("laptop")
+    assert (counted.rows, counted.counted_at, counted.hours) == (1200, "smoke", None)
+    ran(home, "laptop", seconds=36, rows=360, inputs=30)
+    (measured,) = hours.by_study("laptop")
+    assert (measured.rows, measured.counted_at) == (1440, "laptop")
+    assert measured.hours == pytest.approx(1440 * 0.1 / 3600)
+
+
+def test_what_is_told_beforehand_changes_no_run(home: Path) -> None:
+    before = [job.run_id for job in plan("smoke")]
+    counting(home)
+    path = home / "notebooks" / "profiles.yaml"
+    path.write_text(path.read_text() + "hub:\n  some/model: {licence: MIT}\n")
+    assert [job.run_id for job in plan("smoke")] == before
+
+
+def test_inputs_of_every_notebook_are_settings_that_are_there() -> None:
+    for profile in table().profiles:
+        find_profile(profile)
+        for one in hours.by_study(profile):
+            entry = next(entry for _, _, name, entry in table().entries() if name == one.notebook)
+            assert (one.inputs is not None) == bool(entry.inputs), (profile, one.notebook)
