@@ -23,13 +23,25 @@ ENVIRONMENT := .venv/.made-from-$(PINS)
 FAITHBOOK := $(BIN)/python -m faithbook
 export PYTHONUNBUFFERED := 1
 
-.PHONY: help notebooks book test test-long lint format lock fetch train full preflight paper calibrate serve clean
+.PHONY: help notebooks book pdf zip publish links test test-long lint format lock fetch train full preflight paper calibrate serve clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
 
 book: $(ENVIRONMENT) fetch ## run the notebooks (PROFILE=laptop) and build the book
 	@$(FAITHBOOK) book --profile $(PROFILE) $(if $(CORES),--cores $(CORES))
+
+pdf: $(ENVIRONMENT) fetch ## the book as one PDF with outline and page numbers (needs Chromium)
+	@$(FAITHBOOK) pdf --profile $(PROFILE) $(if $(CORES),--cores $(CORES))
+
+zip: $(ENVIRONMENT) fetch ## the book as an archive, for a room without a network
+	@$(FAITHBOOK) zip --profile $(PROFILE) $(if $(CORES),--cores $(CORES))
+
+publish: $(ENVIRONMENT) fetch ## the book for the web into SITE=folder (REPOSITORY=owner/name; .ci/publish pushes it)
+	@$(FAITHBOOK) publish --profile $(PROFILE) --site $(or $(SITE),$(error name a folder: make publish SITE=../pages)) $(if $(CORES),--cores $(CORES))
+
+links: $(ENVIRONMENT) fetch ## ask every address that the book links to (needs the network)
+	@$(FAITHBOOK) links --profile $(PROFILE) $(if $(CORES),--cores $(CORES))
 
 test: $(ENVIRONMENT) fetch lint ## lint, types, all tests, the smoke book and its pages in a browser
 	$(BIN)/python -m pytest -n 2 --dist loadfile

@@ -1,14 +1,15 @@
-"""`python -m faithbook run|build|book|plan|preflight|train|reference|calibrate`: run the notebooks and build the book.
+"""`python -m faithbook run|build|book|pdf|zip|publish|links|plan|preflight|train|reference|calibrate|completion`.
 
 `run` executes one notebook into a hidden folder and renames it when whole; `build` lets Snakemake run all notebooks
 of a profile that are not there yet; `preflight` says what a profile needs and what of it is missing; `book` puts the
-executed reports beside the prose and makes the pages; `reference` copies a profile's tables to where they are
-committed; `calibrate` measures how often the rules err.
+executed reports beside the prose and makes the pages, `pdf` and `zip` one file of them; `reference` copies a profile's
+tables to where they are committed; `calibrate` measures how often the rules err.
 """
 
 from __future__ import annotations
 
 import argparse
+import logging
 import signal
 import sys
 import time
@@ -19,11 +20,12 @@ from typing import Any
 import yaml
 
 from faithbook.engine.build import build, end_kernels, run_job
-from faithbook.engine.pages import READER_PROFILE, book
+from faithbook.engine.pages import READER_PROFILE, book, packed, printed, published
 from faithbook.engine.plan import Job, make_job, plan, trainings
 from faithbook.engine.profiles import find_profile
 from faithlib.errors import FaithlibError, InputError
 
+_PROGRAM = "python -m faithbook"
 _ENDS = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -43,35 +45,125 @@ def _stopped(number: int) -> int:
     return 128 + number
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m faithbook", description="Run the notebooks and build the book.")
-    verbs = parser.add_subparsers(dest="verb", required=True)
-    for verb, text in {
-        "run": "execute one notebook",
-        "build": "execute every notebook of a profile that is not done",
-        "book": "build, then make the pages",
-        "plan": "list the notebooks of a profile and which are done",
-        "preflight": "say what a profile needs, and end with an error where something is missing",
-        "train": "execute every training notebook, which replaces the checkpoints",
-        "reference": "copy a profile's tables to data/reference/full",
-        "calibrate": "measure how often the rules of the verdicts err, into data/reference",
-    }.items():
-        sub = verbs.add_parser(verb, help=text, description=text)
-        sub.add_argument("--profile", default=READER_PROFILE)
+_SHELLS = ("bash", "zsh", "tcsh")
+_LEVELS = ("debug", "info", "warning", "error")
+_BUILDS = ("build", "book", "pdf", "zip", "publish", "links")
+"""The verbs that run notebooks; how many at a time can be said to each."""
+
+# What each verb does, and lines to copy.
+_VERBS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "run": (
+        "execute one notebook",
+        (
+            "run notebooks/report/soft_tables.py --profile smoke",
+            "run notebooks/compute/soft_metrics.py -p dataset movie -p seed 1",
+            "run notebooks/own/own_text_model.py -p model my-model/ -p data reviews.csv",
+        ),
+    ),
+    "build": (
+        "execute every notebook of a profile that is not done",
+        (
+            "build --profile full --study soft",
+            "build --profile laptop --cores 1",
+            "build --profile full -- --executor slurm",
+        ),
+    ),
+    "book": ("build, then make the pages", ("book", "book --profile smoke")),
+    "pdf": ("make the book, and of it one PDF", ("pdf", "pdf --profile smoke")),
+    "zip": ("make the book, and of it an archive for a room without a network", ("zip", "zip --profile full")),
+    "publish": (
+        "make the book, its PDF and its archive for the web, into a copy of the branch that it serves",
+        ("publish --site ../pages  # with REPOSITORY=owner/name in the environment",),
+    ),
+    "links": ("make the book, and ask every address that it links to", ("links",)),
+    "plan": ("list the notebooks of a profile and which are done", ("plan --profile full", "plan --study naopc")),
+    "preflight": (
+        "say what a profile needs, and end with an error where something is missing",
+        ("preflight --profile paper", "preflight --profile paper --study soft"),
+    ),
+    "train": ("execute every training notebook, which replaces the checkpoints", ("train --profile laptop",)),
+    "reference": (
+        "copy a profile's tables to data/reference/full",
+        ("reference --profile full", "reference --profile full --study soft"),
+    ),
+    "calibrate": (
+        "measure how often the rules of the verdicts err, into data/reference",
+        ("calibrate", "calibrate --worlds 100"),
+    ),
+    "completion": (
+        "print what completes these commands in a shell, and the short name `faithbook` for them",
+        ('completion bash  # in ~/.bashrc: eval "$(/path/to/.venv/bin/python -m faithbook completion bash)"',),
+    ),
+}
+
+
+def _examples(*lines: str) -> str:
+    return "\n".join(["examples:", *(f"  {_PROGRAM} {line}" for line in lines)])
+
+
+def _parser(program: str = _PROGRAM) -> argparse.ArgumentParser:
+    plain: Any = {"formatter_class": argparse.RawDescriptionHelpFormatter}
+    parser = argparse.ArgumentParser(
+        prog=program,
+        description="Run the notebooks and build the book.",
+        epilog=_examples(*(lines[0] for _, lines in _VERBS.values())),
+        **plain,
+    )
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+    for verb, (text, lines) in _VERBS.items():
+        sub = verbs.add_parser(verb, help=text, description=text, epilog=_examples(*lines), **plain)
+        if verb == "completion":
+            sub.add_argument("shell", choices=_SHELLS)
+            continue
+        sub.add_argument("--profile", default=READER_PROFILE, help=f"how large the runs are (default {READER_PROFILE})")
+        sub.add_argument("--log", choices=_LEVELS, default="warning", help="least grave of the log to show")
         if verb == "calibrate":
             sub.add_argument("--worlds", type=int, default=1000, help="worlds for each rate (default 1000)")
         if verb == "run":
-            sub.add_argument("notebook", type=Path)
-            sub.add_argument("-p", dest="parameters", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"))
+            sub.add_argument("notebook", type=Path, help="its file, such as notebooks/report/soft_tables.py")
+            sub.add_argument(
+                *("-p", "--parameter"),
+                dest="parameters",
+                nargs=2,
+                action="append",
+                default=[],
+                metavar=("NAME", "VALUE"),
+                help="a parameter of the notebook; may be given again",
+            )
             sub.add_argument("--quiet", action="store_true", help="say nothing but errors")
         if verb == "reference":
             sub.add_argument("--study", help="only this study; what the folder holds of others stays")
         if verb in ("build", "plan", "preflight"):
             sub.add_argument("--study", help="only the notebooks of this study and those they read")
-        if verb in ("build", "book"):
+        if verb == "publish":
+            sub.add_argument("--site", type=Path, required=True, help="the copy of the branch, a folder")
+        if verb in _BUILDS:
             sub.add_argument("--cores", type=int, help="notebooks at a time (default: the cores of this machine)")
+        if verb in ("build", "book"):
             sub.add_argument("extra", nargs="*", help="after `--`: options for Snakemake, such as --executor slurm")
     return parser
+
+
+def _completion(shell: str) -> str:
+    """A function `faithbook` that calls this Python, and what completes it."""
+    import shtab
+
+    told = shtab.complete(_parser("faithbook"), shell=shell)
+    call = f"'{sys.executable}' -m faithbook"
+    if shell == "tcsh":
+        return f'{told}\nalias faithbook "{call} \\!*"'
+    return f'faithbook() {{ {call} "$@"; }}\n{told}'
+
+
+def _check_links(html: Path) -> int:
+    from faithbook.engine.links import dead, outside
+
+    found = outside(html)
+    wrong = dead(found)
+    for address, what in wrong.items():
+        print(f"{address}: {what} (on {', '.join(found[address][:3])})")
+    print(f"{len(found)} addresses, {len(wrong)} of them do not answer")
+    return 1 if wrong else 0
 
 
 def _run_command(options: argparse.Namespace) -> None:
@@ -93,6 +185,10 @@ def _report(job: Job) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; errors of faithlib end it with their message and status 1."""
     options = _parser().parse_args(arguments)
+    if options.verb == "completion":
+        print(_completion(options.shell))
+        return 0
+    logging.basicConfig(level=options.log.upper(), format="%(levelname)s %(name)s: %(message)s")
     for one in _ENDS:
         signal.signal(one, _tell)  # as an exception, so that what runs below is told to stop too
     try:
@@ -103,6 +199,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             build(options.profile, study=options.study, cores=options.cores, extra=options.extra)
         elif options.verb == "book":
             print(f"open {book(options.profile, cores=options.cores, extra=options.extra)}")
+        elif options.verb == "pdf":
+            print(f"open {printed(options.profile, cores=options.cores)}")
+        elif options.verb == "zip":
+            print(f"the archive is {packed(options.profile, cores=options.cores)}")
+        elif options.verb == "publish":
+            print(f"laid out in {published(options.profile, options.site, cores=options.cores)}")
+        elif options.verb == "links":
+            return _check_links(book(options.profile, cores=options.cores).parent)
         elif options.verb == "train":
             for job in trainings(options.profile):
                 _report(job)

@@ -3,8 +3,7 @@
 A faithfulness metric is a formula over answers p(target | perturbed input). What costs is the answers, so one scheduler
 stands under every way to perturb (`faithlib.perturbations`): it flattens what is asked to *rows*, drops rows already
 answered (the memo is shared by all metrics, methods, bounds and calls on one `Perturber`), sorts the rest by length,
-and runs chunks that fit the memory measured on the device; when memory runs out all the same, it halves the chunk and
-goes on.
+and runs chunks that fit the memory measured on the device; when it runs out all the same, smaller ones.
 
 Shape letters: B inputs, S perturbed copies of one, F features, L tokens, D embedding size, C classes, R rows.
 """
@@ -12,6 +11,7 @@ Shape letters: B inputs, S perturbed copies of one, F features, L tokens, D embe
 from __future__ import annotations
 
 import copy
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -41,6 +41,7 @@ _ERASURES: dict[type, tuple[str, ...]] = {
 _MOST_TOKENS = {"cpu": 2048, "cuda": 1 << 17}
 _SHARE_OF_FREE_MEMORY = 0.5
 _FIRST_CHUNK_ROWS = 8
+_LOG = logging.getLogger(__name__)
 
 
 class OutOfMemoryError(FaithlibError, MemoryError):
@@ -354,6 +355,7 @@ class Perturber:
         slots = self._memo.slots(self._keys(perturbation, rows))
         missing, first = np.unique(slots, return_index=True)
         first = first[~self._memo.done[missing]]
+        _LOG.debug("%d rows asked, %d of them new", len(slots), len(first))
         self.stats.rows_asked += len(slots)
         if len(first):
             self._run(perturbation, rows[first], slots[first])
@@ -386,9 +388,8 @@ class Perturber:
                 self._memo.put(slots[chunk], logits.float())
                 self.stats.rows_run += len(chunk)
                 self.stats.forwards += 1
-                self.stats.peak_bytes = max(
-                    self.stats.peak_bytes, round((self._bytes_a_token or 0) * len(chunk) * int(lengths[start]))
-                )
+                peak = round((self._bytes_a_token or 0) * len(chunk) * int(lengths[start]))
+                self.stats.peak_bytes = max(self.stats.peak_bytes, peak)
                 bar.update(len(chunk))
                 start = stop
         self.stats.seconds_model += clock.seconds()
@@ -399,8 +400,7 @@ class Perturber:
         fits = max(1, self._token_budget() // longest)
         if self._bytes_a_token is None:
             fits = min(fits, _FIRST_CHUNK_ROWS)
-        # Rows over 1/16 shorter than the first would mostly be padding: they wait for their own chunk, unless few are
-        # left.
+        # Rows over 1/16 shorter than the first would mostly be padding: they wait for a chunk, unless few are left.
         alike = int(np.searchsorted(-lengths, -(longest - longest // 16), side="right"))
         return min(fits, max(alike, _FIRST_CHUNK_ROWS), self._max_rows or len(lengths), len(lengths))
 
@@ -426,11 +426,11 @@ class Perturber:
             raise error
         if rows == 1:
             raise OutOfMemoryError(
-                f"one row of {length} tokens does not fit the memory of {self.device} "
-                f"({free_bytes(self.device) / 2**20:.0f} MiB free): shorten the input or use a smaller dtype; "
-                "rows already answered are kept"
+                f"one row of {length} tokens does not fit the memory of {self.device} ({free_bytes(self.device) >> 20} "
+                "MiB free): shorten the input or use a smaller dtype; rows already answered are kept"
             ) from error
         self._max_tokens = max(1, rows // 2) * length
+        _LOG.warning("memory ran out at %d rows of %d tokens: going on with half as many", rows, length)
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
 

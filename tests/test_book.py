@@ -18,8 +18,11 @@ import pytest
 import yaml
 from browser import Browser, browser
 
+from faithbook.engine import terms
+from faithbook.engine.pages import PAGE_KINDS
 from faithbook.engine.plan import plan
 from faithbook.engine.units import UNITS, checked_units, read_units
+from faithbook.sources.datasets import load_dataset
 
 ROOT = Path(__file__).resolve().parents[1]
 LEFT_TO_WRITE = r"\bTODO\b|\bFIXME\b|\bXXX\b|[Ll]orem ipsum|Traceback \(most recent"
@@ -165,6 +168,34 @@ def test_reports_say_where_they_come_from(html: Path, pages: dict[str, Page]) ->
         assert "| papermill - " in "".join(page.words), name
         downloads = [link for link in page.links if "_downloads/" in link]
         assert any(link.endswith(f"{Path(name).stem}.ipynb") for link in downloads), (name, downloads)
+
+
+RUN = 8  # so many words in a row are a quotation and no turn of phrase
+
+
+def runs_of_words(text: str) -> set[int]:
+    words = re.findall(r"[^\W\d_]+", text.lower())
+    return {hash(tuple(words[at : at + RUN])) for at in range(len(words) - RUN + 1)}
+
+
+def test_only_pages_that_say_so_quote_texts_that_are_not_free(html: Path, pages: dict[str, Page]) -> None:
+    """Those are left out of a published book (tests/test_publish.py); prose pages may quote none at all."""
+    bound = [name for name in ("movie", "bbc", "section", "pair") if terms.bound(name)]
+    texts = [text for name in bound for split in ("train", "dev", "test") for text in load_dataset(name, split).texts]
+    theirs = set().union(*map(runs_of_words, texts))
+    assert len(bound) == 4 and len(theirs) > 1_000_000
+    declared = {job.notebook for job in plan("smoke") if job.kind in PAGE_KINDS and terms.withheld(job)}
+    quoting = {}
+    for name, page in pages.items():
+        if found := runs_of_words(" ".join(page.words)) & theirs:
+            quoting[name] = len(found)
+    quoting.pop("bibliography.html", None)  # titles of papers, which other papers cite
+    assert not {name for name in quoting if Path(name).stem not in declared}, quoting
+    # Files to download likewise; a name tells of which page they are.
+    for path in [*html.rglob("*.csv"), *html.rglob("*.ipynb")]:
+        text = path.read_text(encoding="utf-8").replace("\\n", " ")
+        if runs_of_words(text) & theirs:
+            assert any(name in path.name for name in declared) or path.parent.name in declared, path
 
 
 # --- in the browser ------------------------------------------------------------

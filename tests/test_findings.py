@@ -101,6 +101,14 @@ def test_what_cannot_be_tested_has_no_count_of_parts() -> None:
     assert found.loc["saco_table1", "found"] == "repeats `saco_c03`"
 
 
+def test_every_verdict_has_a_place_of_its_own() -> None:
+    what = findings.every(BOARD)["what"]
+    places = what.str.extract(r"^`(?P<id>\w+)`\{#(?P<place>[a-z0-9-]+)\} \S")
+    assert not places.isna().any(axis=None) and places["place"].is_unique
+    assert set(places["id"]) == set(BOARD["id"])
+    assert places.set_index("id")["place"]["saco_c03"] == "verdict-saco-c03"
+
+
 # --------------------------------------------------------------------------------------------------------------- pages
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:

@@ -165,7 +165,7 @@ def test_erased_values_leak_nowhere():
     torch.testing.assert_close(Perturber(model, inputs, target=0).keep(keep)[0], expected, atol=1e-6, rtol=0)
 
 
-def test_out_of_memory_halves_the_chunk_and_goes_on(monkeypatch):
+def test_out_of_memory_halves_the_chunk_and_goes_on(monkeypatch, caplog):
     model = MODELS["bert"]
     inputs = text_inputs(model)
     keep = random_masks(inputs, 12)
@@ -183,6 +183,18 @@ def test_out_of_memory_halves_the_chunk_and_goes_on(monkeypatch):
     torch.testing.assert_close(perturber.keep(keep), expected, atol=1e-5, rtol=0)
     assert max(sizes) > 3
     assert perturber.stats.rows_run <= 36 + 3
+    told = [record.getMessage() for record in caplog.records if record.name == "faithlib.perturb"]
+    assert told and all(line.startswith(f"memory ran out at {sizes[0]} rows of") for line in told[:1])
+
+
+def test_the_log_says_what_was_asked_and_what_is_new(caplog):
+    inputs = text_inputs(MODELS["bert"])
+    perturber, keep = Perturber(MODELS["bert"], inputs), random_masks(inputs, 12)
+    with caplog.at_level("DEBUG", logger="faithlib"):
+        perturber.keep(keep)
+        perturber.keep(keep)
+    first, *_, last = [record.getMessage() for record in caplog.records if "rows asked" in record.getMessage()]
+    assert last == f"{keep.shape[0] * keep.shape[1]} rows asked, 0 of them new" and first != last
 
 
 def test_a_row_that_does_not_fit_is_a_clear_error_and_answers_stay(monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import tomllib
@@ -12,6 +13,8 @@ import readme_models
 import yaml
 
 import faithlib
+from faithbook.engine import terms
+from faithbook.engine.profiles import table as profiles
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -73,6 +76,48 @@ def test_versions_agree() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert PROJECT["version"] == faithlib.__version__ == citation["version"]
     assert f"## {faithlib.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_codemeta_says_what_the_other_files_say() -> None:
+    told = json.loads((ROOT / "codemeta.json").read_text())
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert (told["name"], told["version"]) == (citation["title"], citation["version"])
+    assert told["datePublished"] == str(citation["date-released"])
+    assert told["keywords"] == citation["keywords"]
+    assert [author["name"] for author in told["author"]] == [author["name"] for author in citation["authors"]]
+    assert told["license"].rpartition("/")[2] == citation["license"] == PROJECT["license"]
+    assert told["description"].startswith(PROJECT["description"])
+    assert told["softwareRequirements"] == PROJECT["dependencies"]
+    assert told["runtimePlatform"] == f"Python {PROJECT['requires-python']}"
+    articles = [one["name"] for one in told["referencePublication"]]
+    assert articles == [one["title"] for one in citation["references"]]
+
+
+def test_weights_trained_on_what_is_not_free_have_a_licence_of_their_own() -> None:
+    """A row for every data set of a card, with the terms as data/sources.toml has them; no other rows."""
+    text = (ROOT / "data" / "checkpoints" / "LICENSE.md").read_text()
+    rows: dict[str, tuple[list[str], str, str]] = {}
+    for line in re.findall(r"^\| (`.*) \|$", text, flags=re.MULTILINE):
+        names, trained_on, of_sources, licence = line.split(" | ")
+        kind = re.search(r"\((texts|pictures)\)", names)
+        for name in re.findall(r"`([\w-]+)`", names):
+            rows[f"{kind[1]}:{name}" if kind else name] = (re.findall(r"`([\w-]+)`", trained_on), of_sources, licence)
+    of_cards = set()
+    for card in (ROOT / "data" / "checkpoints").rglob("card.json"):
+        told = json.loads(card.read_text())
+        kind = "texts" if "encoder" in told else "pictures"
+        name = told["dataset"]
+        of_cards.add(f"{kind}:{name}" if name.startswith("planted") else name)
+    assert set(rows) == of_cards
+    listed = terms.sources()
+    for name, (trained_on, of_sources, licence) in rows.items():
+        assert "; ".join(listed[one]["licence"] for one in trained_on) == of_sources, name
+        free = all(terms.free(listed[one]["licence"]) for one in trained_on)
+        assert licence == ("MIT" if free else "CC BY-NC 4.0"), name
+        kind, _, data = name.rpartition(":")
+        known = {"texts": "text:planted", "pictures": "vision:planted"}.get(kind, data)
+        shipped = [one for one in profiles().data[known] if "/" not in one]
+        assert not shipped or shipped == trained_on, name
 
 
 # --- README ----------------------------------------------------------------------------------------------------------
@@ -145,10 +190,28 @@ def test_ci_calls_make_and_nothing_else_of_substance() -> None:
     assert script.rstrip().endswith("make test\nexec make test-long")
     for path in sorted((ROOT / ".github" / "workflows").glob("*.yml")):
         for job in yaml.safe_load(path.read_text())["jobs"].values():
+            if "uses" in job:  # another workflow of ours
+                assert (ROOT / job["uses"]).is_file(), job
+                continue
             for step in job["steps"]:
                 if "uses" in step:
                     assert re.search(r"@[0-9a-f]{40}$", step["uses"].split(" #")[0]), step
             assert any(re.match(r"make |\.ci/run|python -m pytest ", step.get("run", "")) for step in job["steps"])
+
+
+def test_the_book_is_published_from_main_and_tags_after_its_tests() -> None:
+    told = yaml.safe_load((ROOT / ".github" / "workflows" / "book.yml").read_text())
+    assert told[True]["push"] == {"branches": ["main"], "tags": ["v*"]}  # YAML 1.1 reads `on` as true
+    assert "workflow_call" in yaml.safe_load((ROOT / ".github" / "workflows" / "test.yml").read_text())[True]
+    job = told["jobs"]["book"]
+    assert job["needs"] == "test" and told["jobs"]["test"]["uses"] == "./.github/workflows/test.yml"
+    lines = [step.get("run", "") for step in job["steps"]]
+    made, looked, put = (
+        next(n for n, line in enumerate(lines) if words in line) for words in ("make book", "pytest", ".ci/publish")
+    )
+    assert made < looked < put
+    script = (ROOT / ".ci" / "publish").read_text()
+    assert "make publish SITE=" in script and "gh-pages" in script
 
 
 def test_workflows_run_every_python_that_is_promised() -> None:

@@ -43,6 +43,12 @@
       menus.push([menu, column]);
       bar.append(menu);
     });
+    // The name of a row is a link to its place, to copy.
+    table.querySelectorAll("code[id]").forEach(name => {
+      const link = element("a", {href: `#${name.id}`, title: "the address of this row"});
+      name.before(link);
+      link.append(name);
+    });
     field.addEventListener("input", filter);
     bar.append(told);
     const frame = table.closest(".pst-scrollable-table-container") || table;

@@ -55,7 +55,8 @@ class NotebookEntry(_Strict):
     beforehand of rows and hours.
 
     `shareable: false` keeps its tables out of the committed reference: they quote texts that are not ours, or are about
-    what a reader brings.
+    what a reader brings. `quotes` names the data sets whose texts or pictures a page shows, in the ways of `loads`: a
+    published book leaves out what is not free to be shown (`faithbook.engine.terms`).
     """
 
     over: dict[str, str] = {}
@@ -63,6 +64,7 @@ class NotebookEntry(_Strict):
     loads: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()
     shareable: bool = True
+    quotes: tuple[str, ...] = ()
 
 
 class HubModel(_Strict):

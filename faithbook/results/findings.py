@@ -161,7 +161,8 @@ def headlines(board: pd.DataFrame, words: Mapping[str, str]) -> dict[str, pd.Dat
 
 
 def every(board: pd.DataFrame) -> pd.DataFrame:
-    """All verdicts for people, the firmest ground first, with what each repeats and a link to its page."""
+    """All verdicts for people, the firmest ground first, with what each repeats and a link to its page; each row has a
+    place of its own (`anchor`)."""
     ground = board["evidence"].where(~board["verdict"].isin(_NOT_TESTED), UNTESTED)
     nothing = board["verdict"].map(SIDES) == NO_FINDING
     rows = board.assign(ground=ground.where(~nothing, NO_FINDING))
@@ -180,7 +181,7 @@ def every(board: pd.DataFrame) -> pd.DataFrame:
     said = _said()
     return pd.DataFrame(
         {
-            "what": [f"`{name}` {said[name]}" for name in rows["id"]],
+            "what": [f"`{name}`{{#{anchor(name)}}} {said[name]}" for name in rows["id"]],
             "verdict": [badge(word) for word in rows["verdict"]],
             "found": [_why(row) for row in rows.to_dict("records")],
             "rests on": rows["ground"],
@@ -191,6 +192,15 @@ def every(board: pd.DataFrame) -> pd.DataFrame:
             "page": [f"{{doc}}`see <{page.removeprefix('executed/')}>`" if page else "" for page in rows["page"]],
         }
     )
+
+
+def anchor(name: str) -> str:
+    """The place of a verdict on the scoreboard, to be cited.
+
+    >>> anchor("soft_c01")
+    'verdict-soft-c01'
+    """
+    return f"verdict-{name.replace('_', '-')}"
 
 
 def _why(row: Mapping[Any, Any]) -> str:

@@ -1,0 +1,60 @@
+"""`python -m faithbook`: its help, its examples, what completes it, and its log."""
+
+from __future__ import annotations
+
+import logging
+import shlex
+import shutil
+import subprocess
+
+import pytest
+
+from faithbook import __main__
+from faithbook.engine.profiles import table
+from faithbook.paths import root
+
+VERBS = list(__main__._VERBS)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help_with_examples_that_can_be_given(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        __main__.main([verb, "--help"])
+    assert ended.value.code == 0
+    told = capsys.readouterr().out
+    start = f"  {__main__._PROGRAM} "
+    examples = [line.removeprefix(start) for line in told.partition("examples:")[2].splitlines() if line.strip()]
+    assert examples and all(line.startswith(f"{verb}") for line in examples)
+    for line in examples:
+        options = __main__._parser().parse_args(shlex.split(line, comments=True))
+        assert options.verb == verb
+        assert getattr(options, "profile", "laptop") in table().profiles
+        assert getattr(options, "study", None) in (None, *table().studies)
+        if verb == "run":
+            assert (root() / options.notebook).is_file()
+
+
+def test_help_lists_every_verb(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        __main__.main(["--help"])
+    told = capsys.readouterr().out
+    assert all(f"{__main__._PROGRAM} {verb}" in told for verb in VERBS)
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash on this machine")
+def test_a_shell_completes_verbs_and_options(capsys: pytest.CaptureFixture[str]) -> None:
+    """What bash itself offers after `faithbook pre`, and after `faithbook plan --st`."""
+    assert __main__.main(["completion", "bash"]) == 0
+    told = capsys.readouterr().out
+    ask = (
+        'offered() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _shtab_faithbook; echo ${COMPREPLY[*]}; }'
+        "\noffered faithbook pre\noffered faithbook plan --st\ntype -t faithbook\n"
+    )
+    done = subprocess.run(["bash", "-c", told + ask], capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["preflight", "--study", "function"], done.stderr
+
+
+def test_what_the_library_logs_is_shown_when_asked(caplog: pytest.LogCaptureFixture) -> None:
+    """Below the level of warnings nothing is said unasked: the library adds no handler that writes."""
+    assert all(isinstance(one, logging.NullHandler) for one in logging.getLogger("faithlib").handlers)
+    assert __main__._parser().parse_args(["plan", "--log", "debug"]).log == "debug"
