@@ -237,7 +237,10 @@ def test_a_tag_has_its_folder_and_main_the_root(home: Path) -> None:
     (built / "old.html").unlink()
     (built / "index.html").write_text("two")
     publish.lay_out(built, site, publish.Place("a/b"))
-    assert (site / "index.html").read_text() == "two" and (site / "v0.9.0" / "index.html").read_text() == "one"
+    first, earlier = site / "index.html", site / "v0.9.0" / "index.html"
+    assert first.read_text().endswith("two") and earlier.read_text().endswith("one")
+    assert head(first)["og:url"] == "https://a.github.io/b/index.html"
+    assert head(earlier)["og:url"] == "https://a.github.io/b/v0.9.0/index.html"
     assert not (site / "old.html").exists() and (site / "v0.9.0" / "old.html").exists()
     assert (site / "v0.9.0" / "book.pdf").is_file() and not (site / "book.pdf").exists()
     assert (site / ".git" / "HEAD").is_file() and (site / ".nojekyll").is_file()

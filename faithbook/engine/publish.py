@@ -179,7 +179,7 @@ def head(title: str, page: str, where: Place, *, card: bool) -> str:
     address = f"{where.base}{page}.html"
     authors = [one.get("name") or f"{one['family-names']}, {one['given-names']}" for one in told["authors"]]
     citing = [
-        ("citation_title", title if page == "intro" else f"{title} ({told['title'].partition(':')[0]})"),
+        ("citation_title", title if page in ("index", "intro") else f"{title} ({told['title'].partition(':')[0]})"),
         *(("citation_author", author) for author in authors),
         ("citation_publication_date", str(told["date-released"]).replace("-", "/")),
         ("citation_technical_report_number", f"version {told['version']}"),
@@ -257,6 +257,10 @@ def lay_out(html: Path, site: Path, where: Place, beside: tuple[Path, ...] = ())
     shutil.copytree(html, target, dirs_exist_ok=True)
     for path in beside:
         shutil.copy(path, target / path.name)
+    # The first page only sends its reader on, but it is the one whose address is passed around.
+    first = target / "index.html"
+    told = head(str(citation()["title"]), "index", where, card=(target / CARD).is_file())
+    first.write_text(told.lstrip() + first.read_text(encoding="utf-8"), encoding="utf-8")
     (site / ".nojekyll").touch()  # folders that begin with _ are pages' own
     (site / "versions.html").write_text(_versions(site, where), encoding="utf-8")
     binder = site / ".binder"
