@@ -151,6 +151,25 @@ def test_the_book_on_disk_has_all(home: Path, monkeypatch: pytest.MonkeyPatch) -
     assert (source / "executed" / "report" / "table.csv").is_file()
 
 
+def test_no_other_page_points_at_what_a_published_book_leaves_out() -> None:
+    """Figures, tables and equations of withheld pages have no place in it: a reference there would break its build."""
+    kept = {job.notebook for job in plan("smoke") if job.kind in pages.PAGE_KINDS and terms.withheld(job)}
+    lost = {f"provenance-{name.replace('_', '-')}" for name in kept}
+    for name in kept:
+        text = (ROOT / "notebooks" / "report" / f"{name}.py").read_text(encoding="utf-8")
+        lost |= {word.replace("_", "-") for word in re.findall(r'"([a-z]+\w*_\w+)"', text)}  # names of exhibits
+        lost |= set(re.findall(r"\((eq-[\w-]+)\)", text))
+    sources = [*(ROOT / "book").rglob("*.md"), *(ROOT / "notebooks").rglob("*.py"), *(ROOT / "faithbook").rglob("*.py")]
+    references = 0
+    for path in sources:
+        if path.stem in kept or "executed" in path.parts or "_build" in path.parts:
+            continue
+        for words in re.findall(r"\{(?:ref|numref|eq)\}`([^`]*)`", path.read_text(encoding="utf-8")):
+            references += 1
+            assert re.sub(r".*<(.*)>", r"\1", words) not in lost, (path, words)
+    assert references > 10 and "soft-figure1" in lost and "eq-together-curves" in lost
+
+
 # --- pages -----------------------------------------------------------------------------------------------------------
 
 
