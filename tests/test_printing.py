@@ -85,7 +85,9 @@ def test_every_printed_page_has_its_number_and_every_chapter_its_title_once(pdf:
 def test_printed_figures_are_there(pdf: Path) -> None:
     from pypdf import PdfReader
 
-    assert sum(len(page.images) for page in PdfReader(pdf).pages) == 1
+    printed = PdfReader(pdf).pages
+    assert sum(len(page.images) for page in printed) == 1
+    assert all(page["/Contents"].get_object()["/Filter"] == "/FlateDecode" for page in printed)
 
 
 @pytest.mark.slow
