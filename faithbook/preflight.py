@@ -9,7 +9,6 @@ against their digests, and the hub is asked what it would give.
 
 from __future__ import annotations
 
-import json
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,6 +31,7 @@ from faithlib.errors import DataError, DigestError, InputError, unknown
 STATES = MISSING, WITHOUT, COMES, HERE = "missing", "done without", "comes by itself", "here"
 # Notebooks that load these look first whether they are there.
 _OPTIONAL = {"rwth": "links of German sentences", "xlwa": "links of Bulgarian sentences"}
+_FOLDER = "-folder"  # ends the name of pictures as files, which are read in place of an archive where they lie
 _GIGABYTE = 1e9
 
 
@@ -150,13 +150,12 @@ def _reports_of(notebooks: Iterable[str]) -> list[str]:
 def _expanded(name: str) -> Iterator[str]:
     """A name with what it stands on: a data set's sources and files, an adapter's encoder."""
     if name in table().data:
-        yield from table().data[name]
+        names = table().data[name]
+        folders = [one for one in names if one.endswith(_FOLDER) and files_of(one)[0].path.exists()]
+        yield from folders or (one for one in names if not one.endswith(_FOLDER))
         return
     yield name
-    folder = _checkpoint_folder(name)
-    card = folder / "card.json" if folder is not None else None
-    if folder is not None and card is not None and card.is_file() and not (folder / "config.json").exists():
-        encoder = json.loads(card.read_text(encoding="utf-8")).get("encoder")
+    if (folder := _checkpoint_folder(name)) is not None and (encoder := loads.encoder_of(folder)):
         yield from table().data.get(encoder, ())
 
 
@@ -185,6 +184,9 @@ def _made_by_training(profile: str) -> dict[Path, tuple[str, ...]]:
             block, model = blocks[job.notebook], str(own["model"])
             folder = f"{block['kind']}/{dataset}-{model}-{seed}"
             start = f"timm:{block['architectures'][model]['name']}" if block["pretrained"] else ""
+        elif job.notebook == "photo_classifiers":
+            block = blocks[job.notebook]
+            folder, start = f"{block['kind']}/{dataset}-{own['model']}-{seed}", block["encoder"]
         else:
             how = _gathered(blocks, "training")[dataset] | _gathered(blocks, "training_of").get(
                 str(own["classifier"]), {}
@@ -192,7 +194,8 @@ def _made_by_training(profile: str) -> dict[Path, tuple[str, ...]]:
             kind = "text" if how.get("rank") or how.get("hidden") else "paper"
             folder = f"{kind}/" + "-".join(part for part in (dataset, str(own["classifier"]), seed) if part)
             start = f"hf:{how['model']}" if kind == "paper" else ""
-        found[checkpoints_dir() / folder] = tuple(name for name in (start, *table().data.get(dataset, ())) if name)
+        listed = dataset if dataset in table().data else ""
+        found[checkpoints_dir() / folder] = tuple(name for name in (start, listed) if name)
     return found
 
 

@@ -21,6 +21,7 @@ from faithbook.engine.profiles import table
 from faithbook.engine.run import has_reference, load, start_run
 from faithbook.models.encoders import encoder_folder, load_encoder
 from faithbook.models.load import cards, load_model
+from faithbook.models.vit_s14 import encoder_file
 from faithbook.papers.edin_pack import read_packed
 from faithbook.paths import checkpoints_dir, root
 from faithbook.results import published
@@ -65,6 +66,9 @@ REACH_SACO = {
         (lambda: load_parallel("xnli", ["en"], "test"), "xnli"),
         (lambda: load_pictures("fashion", "test", n=1), "data/pictures/fashion_mnist_test1000.npz"),
         (lambda: load_pictures("imagenet", "test"), "imagenet"),
+        (lambda: load_pictures("cifar10", "test"), "cifar10-folder"),
+        (lambda: load_pictures("cifar100-few", "test"), "cifar-few"),
+        (lambda: encoder_file(), "vit-s14"),
         (lambda: load_gold("rwth"), "rwth"),
         (lambda: load_gold("xlwa"), "xlwa"),
         (lambda: published.table("saco_table1"), "data/published/saco_table1.csv"),

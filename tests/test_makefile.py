@@ -68,7 +68,9 @@ def test_every_training_of_a_profile_has_its_settings(profile: str) -> None:
         assert job.parameters["dataset"] in known, job.label
     made = {str(job.parameters["dataset"]) for job in jobs}
     assert made >= ({"sst", "ag", "evinf", "multirc", "mnli", "cifar10"} if profile == "paper" else {"movie", "mnist"})
-    assert not made & ({"movie", "fashion"} if profile == "paper" else {"sst", "cifar10"})
+    # The papers' own pictures are learnt from where results on them are computed, by small models of ours.
+    assert ("cifar10" in made) == (profile in ("full", "paper"))
+    assert not made & ({"movie", "fashion"} if profile == "paper" else {"sst"})
 
 
 def test_a_profile_that_trains_nothing_says_so(home: Path) -> None:

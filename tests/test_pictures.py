@@ -18,7 +18,7 @@ from PIL import Image
 
 from faithbook.models.load import cards, load_model, local_checkpoints
 from faithbook.paths import root
-from faithbook.sources import files, images
+from faithbook.sources import cifar, files, images
 from faithbook.sources.images import as_inputs, load_pictures, shipped_pictures
 from faithlib.attribution import attribute
 from faithlib.errors import DataError, InputError, UnknownNameError
@@ -110,14 +110,16 @@ def test_cifar_in_its_binary_form(name, extra, tmp_path, monkeypatch):
         for image, label in zip(pixels, labels, strict=True)
     )
     folder = "cifar-10-batches-bin" if name == "cifar10" else "cifar-100-binary"
-    test, names = ("test_batch.bin", "batches.meta.txt") if name == "cifar10" else ("test.bin", "fine_label_names.txt")
-    archive = _tar(tmp_path / "a.tar.gz", {f"{folder}/{test}": records, f"{folder}/{names}": b"plane\ncar\n"})
-    monkeypatch.setattr(images, "fetch", lambda source: archive)
+    test, named = ("test_batch.bin", "batches.meta.txt") if name == "cifar10" else ("test.bin", "fine_label_names.txt")
+    names = "\n".join(cifar.NAMES[name]).encode()
+    archive = _tar(tmp_path / "a.tar.gz", {f"{folder}/{test}": records, f"{folder}/{named}": names})
+    monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))  # where no folder of pictures goes before the archive
+    monkeypatch.setattr(cifar, "fetch", lambda source: archive)
     load = images._SETS[name].__wrapped__
     loaded = load("test")
     assert np.array_equal(np.stack(loaded.images), pixels)
     assert loaded.labels == tuple(labels.tolist())
-    _tar(archive, {f"{folder}/{test}": records[:-1], f"{folder}/{names}": b"plane\n"})
+    _tar(archive, {f"{folder}/{test}": records[:-1], f"{folder}/{named}": names})
     with pytest.raises(DataError, match="no whole number"):
         load("test")
 

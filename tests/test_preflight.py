@@ -49,6 +49,16 @@ def test_everything_that_is_missing_is_named_at_once(capsys: pytest.CaptureFixtu
     assert "make train" in next(need.note for need in found.missing if need.name.startswith("local:paper/"))
 
 
+def test_pictures_as_files_go_before_the_archive(nothing: Path) -> None:
+    names = {need.name: need.state for need in preflight("paper", "saco").needs}
+    assert names["cifar10"] == names["cifar100"] == COMES
+    assert not [name for name in names if name.endswith("-folder")]
+    sources()["cifar10-folder"].path.mkdir(parents=True)
+    names = {need.name: need.state for need in preflight("paper", "saco").needs}
+    assert (names["cifar10-folder"], names["cifar100"]) == (HERE, COMES)
+    assert "cifar10" not in names
+
+
 @pytest.mark.usefixtures("nothing")
 def test_one_study_asks_for_its_own_things_only() -> None:
     names = {need.name for need in preflight("paper", "soft").needs}

@@ -112,10 +112,16 @@ def _checkpoint(notebook: str, name: str) -> str:
 
 
 def _encoder(notebook: str, folder: Path) -> dict[str, str]:
-    """An adapter stands on an encoder of ours, which its card names; a Vision Transformer on none."""
-    card = folder / "card.json"
-    encoder = json.loads(card.read_text(encoding="utf-8")).get("encoder") if card.is_file() else None
-    return _digests(notebook, encoder) if encoder and not (folder / "config.json").exists() else {}
+    encoder = encoder_of(folder)
+    return _digests(notebook, encoder) if encoder else {}
+
+
+def encoder_of(folder: Path) -> str | None:
+    """The encoder of ours that a checkpoint stands on: an adapter of texts says it in its card, one of pictures in its
+    configuration; a whole model stands on none."""
+    config = folder / "config.json"
+    told, key = (config, "adapter_of") if config.exists() else (folder / "card.json", "encoder")
+    return json.loads(told.read_text(encoding="utf-8")).get(key) if told.is_file() else None
 
 
 def _folder_or_hub(name: str) -> str:

@@ -62,6 +62,8 @@ LABELS = {
     "animals": "animals (for ImageNet)",
     "cifar10": "CIFAR-10",
     "cifar100": "CIFAR-100",
+    "cifar10-few": "CIFAR-10, 20 pictures",
+    "cifar100-few": "CIFAR-100, 20 pictures",
     "imagenet": "ImageNet",
 }
 

@@ -4,7 +4,7 @@ Stand-ins of 28 x 28 grey pixels: "fashion" (Fashion-MNIST; 1,000 of its test pi
 a Debian package and is needed for training only), "mnist" (5,000 digits), "animals" (silhouettes of ten animals).
 "planted": pictures of "fashion" with striped cells that alone decide the label (`planted`), "planted-erased" and
 "planted-misled" with erased copies. The paper's own: "cifar10", "cifar100", "imagenet", read from their distributed
-files in FAITHLIB_DATA.
+files in FAITHLIB_DATA; "cifar10-few" and "cifar100-few" are their first twenty test pictures, which a package has.
 
 Duplicates are removed first; splits follow a hash of the pixels, so that nothing depends on the order of a file.
 
@@ -36,8 +36,8 @@ from torch import nn
 
 from faithbook.declared import ask, remembered
 from faithbook.paths import checked_root
-from faithbook.sources import planted
-from faithbook.sources.files import data_folder, fetch, read_member
+from faithbook.sources import cifar, planted
+from faithbook.sources.files import data_folder, fetch, is_here, read_member
 from faithbook.sources.splits import seeded, stable_hash
 from faithlib.errors import DataError, InputError, unknown
 from faithlib.inputs import ImageInputs
@@ -256,28 +256,35 @@ def _cut(
 
 def _made(name: str, split: str, pixels: Pixels, labels: Labels, names: tuple[str, ...]) -> Pictures:
     ids = tuple(f"{name}-{_key(image)}" for image in pixels)
-    digest = hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest()[:16]
-    return Pictures(name, split, list(pixels), tuple(labels.tolist()), ids, names, digest)
+    return Pictures(name, split, list(pixels), tuple(labels.tolist()), ids, names, digest_of_ids(ids))
+
+
+def digest_of_ids(ids: Sequence[str]) -> str:
+    """What tells a set of pictures from another one, whatever their order."""
+    return hashlib.sha256("\n".join(sorted(ids)).encode()).hexdigest()[:16]
 
 
 # ------------------------------------------------------------------------------------------------- the paper's own sets
-def _cifar(name: str, label_bytes: int, folder: str, files: dict[str, tuple[str, ...]], names: str) -> Any:
-    def load(split: str) -> Pictures:
-        archive = fetch(name)
-        record = label_bytes + 3 * 32 * 32
-        wanted = files["test" if split in ("test", "held_out") else "train"]
-        raw = b"".join(read_member(archive, f"{folder}/{file}") for file in wanted)
-        if not raw or len(raw) % record:
-            raise DataError(f"{archive}: {len(raw)} bytes are no whole number of {record}-byte records")
-        rows = np.frombuffer(raw, dtype=np.uint8).reshape(-1, record)
-        pixels = np.ascontiguousarray(rows[:, label_bytes:].reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1))
-        labels = rows[:, label_bytes - 1].astype(np.int64)
-        label_names = tuple(read_member(archive, f"{folder}/{names}").decode().split())
-        if split in ("test", "held_out"):
-            return _made(name, split, pixels, labels, label_names)
-        return _cut(name, split, pixels, labels, label_names, test=0, dev=5000)
+def _cifar(name: str, split: str) -> Pictures:
+    """The set's folder of pictures where there is one, its official archive otherwise."""
+    part = "test" if split in ("test", "held_out") else "train"
+    if not is_here(f"{name}-folder"):
+        pixels, labels = cifar.read_archive(name, part)
+        dev = 5000
+    else:
+        # Who has some of the training pictures has to say which are dev: the first by hash are others in another set.
+        own_dev = (cifar.folder_of(name) / "dev").is_dir()
+        pixels, labels = cifar.read_folder(name, split if own_dev and part == "train" else part)
+        dev = 5000 if not own_dev else len(pixels) if split == "dev" else 0
+    if part == "test":
+        return _made(name, split, pixels, labels, cifar.NAMES[name])
+    return _cut(name, split, pixels, labels, cifar.NAMES[name], test=0, dev=dev)
 
-    return load
+
+def _cifar_few(name: str, split: str) -> Pictures:
+    if split not in ("test", "held_out"):
+        raise DataError(f"{name}-few has twenty test pictures and nothing else: split 'test', or train on {name}")
+    return replace(_made(name, split, *cifar.read_few(name), cifar.NAMES[name]), name=f"{name}-few")
 
 
 def _imagenet(split: str) -> Pictures:
@@ -315,19 +322,9 @@ _SETS: dict[str, Callable[[str], Pictures]] = {
     "planted": remembered(_planted),
     "planted-erased": remembered(partial(_planted, copies="erased")),
     "planted-misled": remembered(partial(_planted, copies="misled")),
-    "cifar10": remembered(
-        _cifar(
-            "cifar10",
-            1,
-            "cifar-10-batches-bin",
-            {"train": tuple(f"data_batch_{i}.bin" for i in range(1, 6)), "test": ("test_batch.bin",)},
-            "batches.meta.txt",
-        )
-    ),
-    "cifar100": remembered(
-        _cifar(
-            "cifar100", 2, "cifar-100-binary", {"train": ("train.bin",), "test": ("test.bin",)}, "fine_label_names.txt"
-        )
-    ),
+    "cifar10": remembered(partial(_cifar, "cifar10")),
+    "cifar100": remembered(partial(_cifar, "cifar100")),
+    "cifar10-few": remembered(partial(_cifar_few, "cifar10")),
+    "cifar100-few": remembered(partial(_cifar_few, "cifar100")),
     "imagenet": remembered(_imagenet),
 }

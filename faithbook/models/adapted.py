@@ -1,0 +1,61 @@
+"""Classifiers that are small changes of one large encoder: adapters over ViT-S/14 beside all that `load_model` knows.
+
+A checkpoint holds `config.json` (whose classifier it is: `adapter_of`, `side`, `label_names`), `card.json`, and what
+training has changed: an adapter of **peft** with the head in it, or `head.safetensors` alone where the encoder was left
+as it is. Apart from `faithbook.models.load`, so that the studies of texts do not depend on it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+from peft import PeftModel
+
+from faithbook.declared import ask_for_model
+from faithbook.models import vit_s14
+from faithbook.models.cards import WHAT_TO_DO, read_json
+from faithbook.models.load import Classifier, load_model
+from faithbook.models.weights import check_weights, fill
+from faithbook.paths import checkpoints_dir
+from faithlib.errors import DataError
+
+HEAD = "head.safetensors"
+
+
+def load_classifier(spec: str) -> Classifier:
+    """A classifier by name: `local:photo/cifar10-lora-seed0`, merged into plain weights, or any name of `load_model`.
+
+    Raises what `load_model` raises; DataError for a checkpoint that is damaged, lacks a weight or is of another model.
+    """
+    kind, _, name = spec.partition(":")
+    folder = checkpoints_dir() / name
+    config = read_json(folder / "config.json") if kind == "local" and (folder / "config.json").exists() else {}
+    if "adapter_of" not in config:
+        return load_model(spec)
+    ask_for_model(spec)
+    if config["adapter_of"] != vit_s14.NAME or not {"side", "label_names"} <= set(config):
+        raise DataError(
+            f"{folder / 'config.json'}: expected an adapter of {vit_s14.NAME} with its `side` and `label_names`, found "
+            f"one of {config['adapter_of']} with {', '.join(config)}: {WHAT_TO_DO}"
+        )
+    labels = tuple(config["label_names"])
+    model = vit_s14.vit_s14(side=config["side"], classes=len(labels))
+    if (folder / HEAD).exists():
+        fill(model.head, folder / HEAD)
+    else:
+        model = _merged(model, folder)
+    return Classifier(model.eval(), None, labels, spec, read_json(folder / "card.json"))
+
+
+def _merged(model: Any, folder: Path) -> Any:
+    check_weights(folder)
+    read_json(folder / "adapter_config.json")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # peft asks transformers for a name that is about to change
+        warnings.filterwarnings("error", "Found missing adapter keys")  # their layers would stay at random
+        try:
+            return PeftModel.from_pretrained(model, str(folder)).float().merge_and_unload()
+        except (OSError, ValueError, TypeError, KeyError, RuntimeError, UserWarning) as error:
+            raise DataError(f"{folder} does not hold an adapter of {vit_s14.NAME} ({error}): {WHAT_TO_DO}") from error

@@ -1,0 +1,135 @@
+"""CIFAR-10 and CIFAR-100 as they are handed round: official archives, folders of pictures, twenty in a package.
+
+Whatever form they come in, classes are counted as the official archives count them, and pixels are the same bytes.
+
+Shape letters: N pictures of 32 x 32 pixels.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, UnidentifiedImageError
+
+from faithbook.sources.files import fetch, read_member, sources
+from faithlib.errors import DataError
+
+SIDE = 32
+FEW = "cifar-few"
+
+Pixels = NDArray[np.uint8]
+Labels = NDArray[np.integer[Any]]
+
+NAMES: dict[str, tuple[str, ...]] = {
+    "cifar10": tuple("airplane automobile bird cat deer dog frog horse ship truck".split()),
+    "cifar100": tuple(
+        """
+        apple aquarium_fish baby bear beaver bed bee beetle bicycle bottle bowl boy bridge bus butterfly camel can
+        castle caterpillar cattle chair chimpanzee clock cloud cockroach couch crab crocodile cup dinosaur dolphin
+        elephant
+        flatfish forest fox girl hamster house kangaroo keyboard lamp lawn_mower leopard lion lizard lobster man
+        maple_tree motorcycle mountain mouse mushroom oak_tree orange orchid otter palm_tree pear pickup_truck pine_tree
+        plain plate poppy porcupine possum rabbit raccoon ray road rocket rose sea seal shark shrew skunk skyscraper
+        snail snake spider squirrel streetcar sunflower sweet_pepper table tank telephone television tiger tractor train
+        trout tulip turtle wardrobe whale willow_tree wolf woman worm
+        """.split()
+    ),
+}
+"""The classes in the order of their numbers."""
+
+# By set: bytes of labels before a picture, the archive's folder, its files of each part, its file of names.
+_ARCHIVES: dict[str, tuple[int, str, dict[str, tuple[str, ...]], str]] = {
+    "cifar10": (
+        1,
+        "cifar-10-batches-bin",
+        {"train": tuple(f"data_batch_{i}.bin" for i in range(1, 6)), "test": ("test_batch.bin",)},
+        "batches.meta.txt",
+    ),
+    "cifar100": (2, "cifar-100-binary", {"train": ("train.bin",), "test": ("test.bin",)}, "fine_label_names.txt"),
+}
+
+
+def read_archive(name: str, part: str) -> tuple[Pixels, Labels]:
+    """Pictures [N, 32, 32, 3] and labels [N] of a part ("train", "test") of an official archive in binary form.
+
+    Raises DataError for an archive that is damaged or cut short, that names other classes, or in which a label is none.
+    """
+    archive = fetch(name)
+    label_bytes, folder, files, named = _ARCHIVES[name]
+    _check_names(name, read_member(archive, f"{folder}/{named}").decode(errors="replace").split(), archive)
+    record = label_bytes + 3 * SIDE * SIDE
+    raw = b"".join(read_member(archive, f"{folder}/{file}") for file in files[part])
+    if not raw or len(raw) % record:
+        raise DataError(
+            f"{archive}: {len(raw)} bytes are no whole number of {record}-byte records; delete it and fetch it again"
+        )
+    rows = np.frombuffer(raw, dtype=np.uint8).reshape(-1, record)
+    pixels = np.ascontiguousarray(rows[:, label_bytes:].reshape(-1, 3, SIDE, SIDE).transpose(0, 2, 3, 1))
+    labels = rows[:, label_bytes - 1].astype(np.int64)
+    if (highest := int(labels.max())) >= len(NAMES[name]):
+        raise DataError(f"{archive}: label {highest} in {name}, whose {len(NAMES[name])} classes are counted from 0")
+    return pixels, labels
+
+
+def read_folder(name: str, part: str) -> tuple[Pixels, Labels]:
+    """Pictures [N, 32, 32, 3] and labels [N] of the files in `<part>/<class>/` of the set's folder, in no order.
+
+    Raises DataError for a part without pictures, a folder that is named as no class, a file that is no picture or none
+    of 32 x 32 pixels.
+    """
+    place = folder_of(name) / part
+    classes = sorted(one for one in place.iterdir() if one.is_dir()) if place.is_dir() else []
+    files = [(file, one.name) for one in classes for file in sorted(one.iterdir()) if not file.name.startswith(".")]
+    if not files:
+        raise DataError(f"{place}: no pictures; expected a folder of PNG files for each class of {name}, by its name")
+    _check_names(name, [one.name for one in classes], place, all_of_them=False)
+    numbers = {label: number for number, label in enumerate(NAMES[name])}
+    pixels = np.stack([_picture(file.read_bytes(), file) for file, _ in files])
+    return pixels, np.array([numbers[label] for _, label in files])
+
+
+def read_few(name: str) -> tuple[Pixels, Labels]:
+    """The first twenty test pictures [20, 32, 32, 3] and their labels, out of a package whose file names hold both."""
+    archive = fetch(FEW)
+    form = re.compile(rf"foolbox/data/{name}_(\d+)_(\d+)\.png")
+    with zipfile.ZipFile(archive) as opened:
+        found = [match for match in map(form.fullmatch, sorted(opened.namelist())) if match]
+        pixels = [_picture(opened.read(match.group()), Path(match.group())) for match in found]
+    return np.stack(pixels), np.array([int(match.group(2)) for match in found])
+
+
+def folder_of(name: str) -> Path:
+    """Where the set's pictures lie as files, if they do."""
+    return sources()[f"{name}-folder"].path.parent
+
+
+def _check_names(name: str, found: list[str], place: Path, *, all_of_them: bool = True) -> None:
+    known = NAMES[name]
+    if all_of_them and tuple(found) != known:
+        raise DataError(
+            f"{place}: its classes are {_told(found)}; expected the {len(known)} of {name} in their order: "
+            f"{_told(known)}"
+        )
+    if strange := [one for one in found if one not in known]:
+        raise DataError(f"{place}: {_told(strange)} is no class of {name}; its classes are {_told(known)}")
+
+
+def _told(names: list[str] | tuple[str, ...]) -> str:
+    return ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "") or "none"
+
+
+def _picture(content: bytes, file: Path) -> Pixels:
+    try:
+        pixels = np.asarray(Image.open(io.BytesIO(content)).convert("RGB"))
+    except (OSError, UnidentifiedImageError, SyntaxError) as error:
+        raise DataError(f"{file} cannot be read as a picture: {error}; get it again, or take it out") from error
+    if pixels.shape != (SIDE, SIDE, 3):
+        high, wide = pixels.shape[:2]
+        raise DataError(f"{file} has {wide} x {high} pixels: expected the {SIDE} x {SIDE} of CIFAR")
+    return pixels

@@ -1,0 +1,299 @@
+# ---
+# jupyter:
+#   jupytext: {text_representation: {extension: .py, format_name: percent}}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+# ---
+
+# %% [markdown]
+# # Train: one classifier of photographs
+#
+# A head and, but for `head`, a rank-8 LoRA adapter on every linear layer of the blocks of ViT-S/14, in
+# `data/checkpoints/photo/<dataset>-<model>-seed<seed>`. Three trainings of one encoder, which are no replicates and no
+# three models: `lora`; `head`, a logistic regression on the class token of the encoder as it is; `lora-deit`, the adapter with the recipe
+# of Touvron et al. (2021): mixup, cutmix, random erasing, label smoothing, stochastic depth.
+#
+# Training can be stopped at any moment and started again with the same outcome: what is drawn in a step depends on the
+# seed and the step alone, and the state is kept beside the checkpoint until it is whole. The last step is kept; the test
+# split is read once, at the end.
+
+# %% tags=["parameters"]
+profile = "full"
+dataset = "cifar10"
+model = "lora"
+seed = 0
+folder = ""  # where to save, in place of data/checkpoints/...
+limit = 0  # at most that many pictures of each split; 0: as many as the profile says
+
+# %%
+import json
+import math
+import os
+import platform
+import random
+import shutil
+import time
+from pathlib import Path
+
+import numpy as np
+import peft
+import safetensors.torch
+import timm
+import timm.data
+import torch
+from sklearn.linear_model import LogisticRegression
+from timm.data.random_erasing import RandomErasing
+from torch.nn import functional
+from tqdm.auto import tqdm
+
+from faithbook.engine import machine
+from faithbook.engine.profiles import settings_of
+from faithbook.models import vit_s14
+from faithbook.models.adapted import HEAD, load_classifier
+from faithbook.paths import checkpoints_dir
+from faithbook.sources.images import as_inputs, digest_of_ids, load_pictures
+
+started = time.time()
+settings = settings_of("photo_classifiers", profile)
+how = settings["models"][model]
+training = settings["training"][dataset]
+epochs, rank = training["epochs"][model], how["rank"]
+target = Path(folder) if folder else checkpoints_dir() / settings["kind"] / f"{dataset}-{model}-seed{seed}"
+sizes = {split: min(limit, size) if limit else size for split, size in training["pictures"].items()}
+# The first ones of the cut, so that a machine that holds these alone has the same.
+train, dev = (load_pictures(dataset, split)[: sizes[split]] for split in ("train", "dev"))
+test = load_pictures(dataset, "test", n=sizes["test"])
+
+# %% [markdown]
+# ## Model
+
+# %%
+torch.manual_seed(seed)
+device = "cuda" if torch.cuda.is_available() else "cpu"
+precision = torch.bfloat16 if device == "cuda" else getattr(torch, machine.precision())
+network = vit_s14.vit_s14(side=settings["side"], classes=len(train.label_names), drop_path=how["drop_path"])
+look = timm.data.resolve_model_data_config(network)
+if rank:
+    lora = peft.LoraConfig(
+        r=rank,
+        lora_alpha=2 * rank,
+        target_modules=r"blocks\.\d+\.(attn\.(qkv|proj)|mlp\.(fc1|fc2))",
+        modules_to_save=["head"],
+    )
+    network = peft.get_peft_model(network, lora)
+network = network.to(device)
+
+# %% [markdown]
+# ## Batches
+#
+# Made as large as the encoder sees them, and flipped at random.
+
+# %%
+mean, std = (torch.tensor(look[key], device=device).view(1, -1, 1, 1) for key in ("mean", "std"))
+pixels = torch.from_numpy(np.stack(train.images)).permute(0, 3, 1, 2)
+labels = torch.tensor(train.labels)
+mixup = None
+if how["mixup"] or how["cutmix"]:
+    mixup = timm.data.Mixup(
+        mixup_alpha=how["mixup"],
+        cutmix_alpha=how["cutmix"],
+        label_smoothing=how["smoothing"],
+        num_classes=len(train.label_names),
+    )
+erase = RandomErasing(how["erasing"], mode="const", device=device) if how["erasing"] else None
+
+
+def seen(rows, flipped):
+    batch = pixels[rows].to(device).float() / 255
+    batch = functional.interpolate(batch, settings["side"], mode="bicubic", antialias=True).clamp(0, 1)
+    return torch.where(flipped.to(device)[:, None, None, None], batch.flip(-1), batch).sub(mean).div(std)
+
+
+def loss_of(rows):
+    batch, wanted = seen(rows, torch.rand(len(rows)) < 0.5), labels[rows].to(device)
+    if mixup is not None:
+        batch, wanted = mixup(batch, wanted)
+    if erase is not None:
+        batch = erase(batch)
+    with torch.autocast(device, dtype=precision, enabled=precision != torch.float32):
+        logits = network(batch).float()
+    return functional.cross_entropy(logits, wanted, label_smoothing=0.0 if mixup is not None else how["smoothing"])
+
+
+@torch.inference_mode()
+def accuracy(data, other, batch=100):
+    other.eval()
+    right = 0
+    for start in range(0, len(data), batch):
+        part = data[start : start + batch]
+        predicted = other(inputs_of(part)).argmax(1).cpu()
+        right += int((predicted == torch.tensor(part.labels)).sum())
+    return right / len(data)
+
+
+def inputs_of(part):
+    return as_inputs(part, bare).pixels.to(device)
+
+
+bare = vit_s14.vit_s14(side=settings["side"])  # tells how pictures are prepared
+
+# %% [markdown]
+# ## Training the adapter
+
+# %%
+batch_size = min(how["batch_size"], len(train) // 2 * 2)
+steps_an_epoch = len(train) // batch_size
+steps = epochs * steps_an_epoch
+saved = target.with_name(target.name + ".training.pt")
+saved.parent.mkdir(parents=True, exist_ok=True)
+history, first, spent = [], 0, 0.0
+
+
+def learnt():
+    """What training has changed."""
+    return peft.get_peft_model_state_dict(network)
+
+
+def keep(step):
+    state = {
+        "network": learnt(),
+        "optimiser": optimiser.state_dict(),
+        "schedule": schedule.state_dict(),
+        "history": history,
+        "step": step,
+        "seconds": spent + time.time() - started,
+    }
+    write(state)
+
+
+def write(state):
+    torch.save(state, saved.with_suffix(".part"))
+    os.replace(saved.with_suffix(".part"), saved)
+
+
+if rank:
+    trained = [p for p in network.parameters() if p.requires_grad]
+    optimiser = torch.optim.AdamW(trained, lr=float(how["learning_rate"]), weight_decay=how["weight_decay"])
+    warmup = max(1, steps // 20)
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimiser,
+        lambda step: (
+            min(1.0, (step + 1) / warmup)
+            * 0.5
+            * (1 + math.cos(math.pi * max(0, step - warmup) / max(1, steps - warmup)))
+        ),
+    )
+    if saved.exists():
+        state = torch.load(saved, weights_only=True)
+        peft.set_peft_model_state_dict(network, state["network"])
+        optimiser.load_state_dict(state["optimiser"])
+        schedule.load_state_dict(state["schedule"])
+        history, first, spent = state["history"], state["step"], state["seconds"]
+    for step in tqdm(range(first, steps), initial=first, total=steps, desc=target.name, unit="step", mininterval=30):
+        epoch, place = divmod(step, steps_an_epoch)
+        order = torch.randperm(len(train), generator=torch.Generator().manual_seed(1000 * seed + epoch))
+        drawn = 1_000_000 * seed + step
+        torch.manual_seed(drawn)
+        np.random.seed(drawn)  # noqa: NPY002 - timm's mixup draws from NumPy's global generator
+        random.seed(drawn)  # and its erasing from Python's
+        network.train()
+        loss_of(order[place * batch_size : (place + 1) * batch_size]).backward()
+        torch.nn.utils.clip_grad_norm_(trained, 1.0)
+        optimiser.step()
+        schedule.step()
+        optimiser.zero_grad()
+        if place == steps_an_epoch - 1:
+            history.append(accuracy(dev, network))
+            print(f"{target.name} epoch {epoch + 1}: dev accuracy {history[-1]:.4f}", flush=True)
+        if place == steps_an_epoch - 1 or (step + 1) % settings["keep_every"] == 0:
+            keep(step + 1)
+
+# %% [markdown]
+# ## Training the head alone
+#
+# The encoder stays as it is, so what it says of each picture is worked out once. How strongly the head is held small is
+# chosen on the development split.
+
+
+# %%
+@torch.inference_mode()
+def features(data, found):
+    """What the encoder says of pictures; `found`, of the first ones, is filled up and kept."""
+    network.eval()
+    for start in tqdm(range(100 * len(found), len(data), 100), desc=f"features of {data.split}", mininterval=30):
+        tokens = network.forward_features(inputs_of(data[start : start + 100]))
+        found.append(network.forward_head(tokens, pre_logits=True).cpu().clone())  # no view of all tokens
+        write(so_far | {"seconds": spent + time.time() - started})
+    return torch.cat(found).numpy()
+
+
+if not rank:
+    so_far = torch.load(saved, weights_only=True) if saved.exists() else {"train": [], "dev": [], "seconds": 0.0}
+    spent = so_far["seconds"]
+    known, asked = features(train, so_far["train"]), features(dev, so_far["dev"])
+    scale = known.std()  # one number, so that the regression converges and the head stays a plain linear layer
+    heads = {}
+    for strength in how["strengths"]:
+        fitted = LogisticRegression(C=strength, max_iter=500).fit(known / scale, train.labels)
+        heads[strength] = fitted, float((fitted.predict(asked / scale) == np.array(dev.labels)).mean())
+        print(f"{target.name} C {strength}: dev accuracy {heads[strength][1]:.4f}", flush=True)
+    strength = max(heads, key=lambda one: heads[one][1])
+    chosen, reached = heads[strength]
+    history = [reached]
+    fit = torch.zeros(len(train.label_names), known.shape[1]), torch.full((len(train.label_names),), -30.0)
+    for row, label in enumerate(chosen.classes_):  # a class without a picture, in a trial with few, is never answered
+        fit[0][label], fit[1][label] = torch.tensor(chosen.coef_[row] / scale), float(chosen.intercept_[row])
+
+# %% [markdown]
+# ## Save in half precision, then measure what was saved
+#
+# Accuracy is that of the saved weights, loaded as every reader loads them, in float32.
+
+# %%
+part = target.with_name(target.name + ".part")
+shutil.rmtree(part, ignore_errors=True)
+part.mkdir(parents=True)
+if rank:
+    halves = {k: v.half().cpu().contiguous() for k, v in learnt().items()}
+    safetensors.torch.save_file(halves, part / "adapter_model.safetensors")
+    said = network.peft_config["default"].to_dict() | {"base_model_name_or_path": vit_s14.NAME, "inference_mode": True}
+    said = {k: sorted(v) if isinstance(v, set) else v for k, v in said.items()}
+    (part / "adapter_config.json").write_text(json.dumps(said, indent=1, sort_keys=True, default=str) + "\n")
+else:
+    halves = {"weight": fit[0].half(), "bias": fit[1].half()}
+    safetensors.torch.save_file(halves, part / HEAD)
+config = {
+    "architecture": vit_s14.ARCHITECTURE,
+    "adapter_of": settings["encoder"],
+    "side": settings["side"],
+    "num_classes": len(train.label_names),
+    "label_names": list(train.label_names),
+}
+(part / "config.json").write_text(json.dumps(config, indent=1) + "\n")
+card = {
+    "dataset": dataset,
+    "classifier": model,
+    "seed": seed,
+    "adapter_of": settings["encoder"],
+    "parameters": sum(p.numel() for p in bare.parameters()) + len(train.label_names) * (bare.embed_dim + 1),
+    "trained_parameters": sum(value.numel() for value in halves.values()),
+    "data_digest": digest_of_ids(train.ids),
+    "train_size": len(train),
+    "dev_size": len(dev),
+    "test_size": len(test),
+    "hyperparameters": {**how, "epochs": epochs, "precision": str(precision), "optimiser": "AdamW"}
+    if rank
+    else {"strength": strength, "optimiser": "L-BFGS (logistic regression)"},
+    "dev_accuracy": history,
+}
+(part / "card.json").write_text(json.dumps(card, indent=1) + "\n")
+card |= {
+    "accuracy": accuracy(test, load_classifier(f"local:{part.resolve()}").model.to(device)),
+    "wall_seconds": round(spent + time.time() - started),
+    "versions": {"torch": torch.__version__, "timm": timm.__version__, "peft": peft.__version__},
+    "machine": f"{platform.machine()}, {os.cpu_count()} cores, {device}",
+}
+(part / "card.json").write_text(json.dumps(card, indent=1) + "\n")
+shutil.rmtree(target, ignore_errors=True)
+os.replace(part, target)
+saved.unlink(missing_ok=True)
+print(f"{target.name}: accuracy {card['accuracy']:.4f}, {card['wall_seconds']} s")
