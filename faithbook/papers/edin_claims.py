@@ -72,12 +72,12 @@ def published_values() -> pd.DataFrame:
     return pd.concat([scores[columns], ends[columns]], ignore_index=True)
 
 
-def unlike(values: np.ndarray) -> np.ndarray:
+def unlike(values: np.ndarray, *, models: int = MODELS_RANKED) -> np.ndarray:
     """One less the correlation over models of mean AOPC and mean NAOPC, mean over methods: [..., 2 * M * K] -> [...].
 
-    `values`: the means of AOPC of K models for each of M methods, one method after the other, then those of NAOPC.
+    `values`: the means of AOPC of K `models` for each of M methods, one method after the other, then those of NAOPC.
     """
-    plain, scaled = np.split(values.reshape((*values.shape[:-1], -1, MODELS_RANKED)), 2, axis=-2)
+    plain, scaled = np.split(values.reshape((*values.shape[:-1], -1, models)), 2, axis=-2)
     plain, scaled = (x - x.mean(axis=-1, keepdims=True) for x in (plain, scaled))
     norm = np.sqrt((plain**2).sum(axis=-1) * (scaled**2).sum(axis=-1))
     return np.asarray(1 - ((plain * scaled).sum(axis=-1) / norm).mean(axis=-1))

@@ -9,6 +9,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.ticker import FuncFormatter, LogLocator
 
 from faithbook.papers.edin_pack import LONG, MODELS, SHORT
 from faithbook.results import figures
@@ -109,6 +110,38 @@ def search_costs(cost: pd.DataFrame) -> Drawn:
         for row in cost.to_dict("records")
     )
     return fig, f"Mean error of upper and lower bound against answers asked for, by search and width: {told}."
+
+
+def trade_off(cost: pd.DataFrame) -> Drawn:
+    """Error of the bounds against rows, one panel a classifier and length (classifier, words, kind, search, rows,
+    estimate, low, high)."""
+    panels = list(cost[cost.kind != "exact"].groupby(["classifier", "words"], sort=False))
+    lines, columns = -(-len(panels) // 2), min(2, len(panels))
+    fig, axes = plt.subplots(lines, columns, figsize=(4.2 * columns, 2.8 * lines + 0.6), squeeze=False)
+    told = []
+    for ax, ((classifier, words), part) in zip(axes.flat, panels, strict=False):
+        for (kind, marker), colour in zip(SEARCHES.items(), PALETTE, strict=False):
+            line = part[part.kind == kind].sort_values("rows")
+            ax.vlines(line.rows, line.low, line.high, color=colour, lw=1.2)
+            ax.plot(line.rows, line.estimate, "-", color=colour, marker=marker, ms=5, lw=1, label=kind)
+        ax.axhline(0.005, color="#666666", lw=0.8, ls=":")
+        ax.set_xscale("log")
+        ax.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda rows, _: f"{rows:,.0f}"))
+        ax.minorticks_off()
+        ax.set_title(f"{classifier}, {words} words")
+        close = part[part.estimate <= 0.005].sort_values("rows")
+        least = f"{close.search.iloc[0]}, {close.rows.iloc[0]:,.0f} rows" if len(close) else "none"
+        told.append(f"{classifier}, {words} words: {least}")
+    for ax in axes.flat[len(panels) :]:
+        ax.set_visible(False)
+    fig.supxlabel("distinct rows a text", fontsize="medium")
+    fig.supylabel("mean error of a bound", fontsize="medium")
+    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=4, fontsize="small")
+    return fig, (
+        "Error of the bounds against the number of rows on a log scale, one panel a classifier and length, one line a "
+        f"kind of search. Fewest rows with a mean error of .005 or less: {'; '.join(told)}."
+    )
 
 
 def beams(found: pd.DataFrame) -> Drawn:

@@ -47,7 +47,7 @@ TESTS = {"t": rules.by_t, "sign_flip": rules.by_sign_flip}
 
 _TESTED = ("above", "k_of", "at_least", "equal", "leader")
 DATA_SETS = ("sst", "ag", "evinf", "multirc", "cifar10", "cifar100", "imagenet", "xnli", "esnli", "exnli")
-MODELS = ("mbert", "xlmr")
+MODELS = ("mbert", "xlmr", "robust")
 LANGUAGES = ("ar", "bg", "de", "el", "en", "es", "fr", "hi", "ru", "sw", "th", "tr", "ur", "vi", "zh")
 
 _Value = TypeVar("_Value", bound=Any)

@@ -24,58 +24,42 @@
 profile = "laptop"
 
 # %%
-import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 from IPython.display import Markdown
-from matplotlib.ticker import FuncFormatter, LogLocator
 
-from faithbook.engine.run import has_reference, load, start_run
-from faithbook.results import claims, figures, page, reference, resampling, scoreboard, tables
-from faithbook.results.figures import PALETTE
+from faithbook.engine.run import start_run
+from faithbook.papers import edin_bounds, edin_figures
+from faithbook.results import evidence, figures, rules
+from faithbook.results.page import badge
+from faithbook.results.report import Page
 
 run = start_run("naopc_search_cost", profile=profile)
 figures.theme()
-found = load("naopc_search", profile)
-TEXT = ["classifier", "words", "input"]
-best = found.groupby(TEXT).agg(best_upper=("upper", "max"), best_lower=("lower", "min"))
-found = found.join(best, on=TEXT)
-found["error"] = ((found.best_upper - found.upper) + (found.lower - found.best_lower)) / 2
-found["unsure"] = ((found.certified_upper - found.upper) + (found.lower - found.certified_lower)) / 2
-found["kind"] = np.where((found.variant == "merged") & found.candidates.notna(), "pruned", found.variant)
-found["search"] = [
-    row.kind
-    if row.kind in ("exact", "adaptive")
-    else f"{row.kind}, width {row.width:.0f}" + (f", {row.candidates:.0f} words" if row.kind == "pruned" else "")
-    for row in found.itertuples()
-]
-n_texts = len(best)
+page = Page(run, paper="edin_2025")
+measured = page.measure(
+    "naopc_search",
+    prepare=edin_bounds.of_searches,
+    over=["model", "words", "search", "metric"],
+    stratum="words",
+)
+mean = page.quantity("model", "words", "search", "metric")
+searches = measured.frame.drop_duplicates(["model", "words", "search"]).sort_values(["model", "words"])
+page.speaks()
 
 # %%
-cells = ["classifier", "words", "search"]
-error = resampling.resample_means(found, value="error", unit=TEXT, cells=cells).table()
-others = found.groupby(cells, sort=False).agg(
-    rows=("rows", "mean"),
-    unsure=("unsure", "mean"),
-    bookkeeping=("bookkeeping_seconds", "mean"),
-    kind=("kind", "first"),
-)
-table = error.join(others, on=cells).sort_values([*cells[:2], "rows"])
-published_rows = table[table.search == "released, width 5"].set_index(["classifier", "words"]).rows
-table["times_fewer"] = [
-    published_rows.get((row.classifier, row.words), np.nan) / row.rows for row in table.itertuples()
-]
-tables.table(
-    reference.with_reference(
-        table[[*cells, "rows", "times_fewer", "estimate", "low", "high", "unsure", "bookkeeping", "n"]],
-        "naopc_search_cost",
-        on=cells,
-    ),
-    run,
+rows = []
+for model, words, search, kind in searches[["model", "words", "search", "kind"]].itertuples(index=False):
+    found = {metric: mean(model, words, search, metric).ours for metric in ("rows", "fewer", "error", "unsure")}
+    ends = found["error"].interval()
+    rows.append({"classifier": model, "words": words, "search": search, "kind": kind, "n": found["error"].n})
+    rows[-1] |= {"rows": found["rows"].point, "times_fewer": found["fewer"].point}
+    rows[-1] |= {"estimate": ends.estimate, "low": ends.low, "high": ends.high, "unsure": found["unsure"].point}
+table = pd.DataFrame(rows).sort_values(["classifier", "words", "rows"])
+page.listing(
+    table.drop(columns="kind"),
     "naopc_search_cost",
     caption="Each search on each length: mean distinct rows a text, how many times fewer than the published search at "
-    "width 5, mean error of the two bounds with 95 % bootstrap interval over texts, mean width of the certificate beyond "
-    "the bound, seconds of bookkeeping a text (without the model)",
+    "width 5, mean error of the two bounds with 95 % interval over n texts, mean width of the certificate beyond the bound",
     digits=4,
 )
 
@@ -83,37 +67,9 @@ tables.table(
 # ## The trade-off curve
 
 # %%
-pairs = list(table[["classifier", "words"]].drop_duplicates().itertuples(index=False))
-columns = min(2, len(pairs))
-lines = -(-len(pairs) // columns)
-fig, axes = plt.subplots(lines, columns, figsize=(4 * columns, 2.8 * lines), squeeze=False)
-for ax, (classifier, words) in zip(axes.flat, pairs, strict=False):
-    here = table[(table.classifier == classifier) & (table.words == words)]
-    for kind, colour, marker in zip(("released", "merged", "pruned", "adaptive"), PALETTE, "osD^", strict=False):
-        line = here[here.kind == kind].sort_values("rows")
-        error_bars = [line.estimate - line.low, line.high - line.estimate]
-        ax.errorbar(line.rows, line.estimate, yerr=error_bars, fmt=marker, ls="-", ms=5, lw=1, color=colour, label=kind)
-    ax.axhline(0.005, color="0.5", lw=0.8, ls=":")
-    ax.set_xscale("log")
-    ax.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda rows, _: f"{rows:,.0f}"))
-    ax.minorticks_off()
-    ax.set_title(f"{classifier}, {words} words")
-for ax in axes.flat[len(pairs) :]:
-    ax.set_visible(False)
-for ax in axes[-1]:
-    ax.set_xlabel("distinct rows a text")
-for ax in axes[:, 0]:
-    ax.set_ylabel("mean error of a bound")
-axes[0][0].legend(fontsize="small")
-figures.save(
-    fig,
-    run,
-    "naopc_tradeoff",
-    alt="Error of the bounds against the number of rows on a log scale, one panel a classifier and length, one line a "
-    "kind of search (released, merged, pruned, adaptive); the dotted line marks an error of .005",
-    caption=f"What a row buys ({n_texts} texts in all; bars: 95 % bootstrap interval over texts; dotted: an error of .005)",
-)
+fig, alt = edin_figures.trade_off(table)
+caption = "What a row buys (bars: 95 % intervals over texts; dotted: an error of .005). Exact searches are left out."
+page.figure(fig, "naopc_tradeoff", alt=alt, caption=caption, data=table)
 
 # %% [markdown]
 # ## Five times fewer rows?
@@ -122,64 +78,42 @@ figures.save(
 # five times fewer rows.
 
 # %%
-long = table[(table.words >= 80) & table.kind.isin(["pruned", "adaptive"])]
-rows = []
-for (classifier, words), group in long.groupby(["classifier", "words"]):
-    theirs = found[(found.classifier == classifier) & (found.words == words) & (found.search == "released, width 5")]
-    for search in group.search:
-        ours = found[(found.classifier == classifier) & (found.words == words) & (found.search == search)]
-        both = theirs.set_index("input").join(ours.set_index("input"), rsuffix="_ours")
-        short_of = pd.concat([both.upper - both.upper_ours, both.lower_ours - both.lower])
-        rows.append(
-            {
-                "classifier": classifier,
-                "words": words,
-                "search": search,
-                "times_fewer": (both.rows / both.rows_ours).mean(),
-            }
-            | {"mean_short_of": short_of.mean(), "largest_short_of": short_of.max(), "n": len(both)}
-        )
-if rows:
-    aims = pd.DataFrame(rows)
-    aims["reached"] = (aims.times_fewer >= 5) & (aims.mean_short_of <= 0.005)
-    shown = tables.table(
-        aims,
-        run,
-        "naopc_aim",
-        caption="Pruned searches beside the published one at width 5 on long texts: rows, and by how much the bounds fall "
-        "short of the published search's (negative: they are better)",
-        digits=4,
-    )
-elif has_reference("naopc_aim"):
-    shown = tables.table(
-        load("naopc_aim", profile, reference=True),
-        run,
-        "naopc_aim",
-        caption=f"The reference run's answer (the profile `{profile}` has no text of 80 words): pruned searches beside the "
-        "published one at width 5, by how much the bounds fall short of the published search's (negative: better)",
-        digits=4,
-    )
-else:
-    shown = Markdown("This profile has no text of 80 words, and there is no reference run.")
-shown
+LONG, TIMES, CLOSE = 80, 5, 0.005
+rows, answers = [], []
+for row in table[(table.words >= LONG) & table.kind.isin(["pruned", "adaptive"])].itertuples():
+    fewer, short = (mean(row.classifier, row.words, row.search, metric).ours for metric in ("fewer", "short"))
+    answers.append(rules.k_of([fewer - TIMES, -short + CLOSE], "all"))
+    rows.append({"classifier": row.classifier, "words": row.words, "search": row.search, "n": short.n})
+    rows[-1] |= {"times fewer": fewer.point, "fewer low": fewer.interval().low, "fewer high": fewer.interval().high}
+    rows[-1] |= {"short of": short.point, "short low": short.interval().low, "short high": short.interval().high}
+    rows[-1] |= {"reached": evidence.worded(answers[-1].answer, evidence.OUR_QUESTION)}
+aims = pd.DataFrame(rows)
+caption = (
+    "Pruned searches beside the published one at width 5 on long texts: rows, and by how much the bounds fall short of the "
+    "published search's (negative: they are better), with 95 % intervals; reached: each row for itself"
+)
+Markdown("*None in this run.*") if aims.empty else page.listing(aims, "naopc_aim", caption=caption, digits=4)
 
 # %%
-if rows:
-    reached = aims[aims.reached]
-    best_one = (
-        aims.sort_values("times_fewer").iloc[-1] if reached.empty else reached.sort_values("times_fewer").iloc[-1]
-    )
-    text = (
-        f"reached by {len(reached)} of {len(aims)} rows of the table; at most `{best_one.search}` on {best_one.words} words: "
-        f"{best_one.times_fewer:.0f} times fewer rows, bounds {best_one.mean_short_of:.4f} short of the published ones on "
-        f"average and {best_one.largest_short_of:.4f} at most ({best_one.n} texts)."
-    )
-    few = aims.n.max() < claims.FEWEST_UNITS  # a handful of texts decides nothing, whatever they say
-    verdict = claims.INCONCLUSIVE if few else claims.HOLDS if len(reached) else claims.FAILS
-    line = page.verdict_line(verdict, text)
+if aims.empty:
+    word = evidence.NOT_RUN
+    told = f"A beam of width 5 asks for some 30,000 rows of a text of {LONG} words: this profile leaves such texts out."
 else:
-    line = Markdown("**Not run** at this profile: 80 words take a beam of width 5 some 30,000 rows a text.")
-line
+    tested = [answer for answer in answers if answer.answer != rules.UNTESTABLE]
+    answer = rules.UNTESTABLE
+    if tested:  # by one search at least, after the correction for all that were tried
+        fewest = int(aims.n[aims.reached != evidence.UNTESTABLE].min())
+        answer = rules.conjunction([one.p_yes for one in tested], [one.p_no for one in tested], 1, fewest).answer
+    word = evidence.worded(answer, evidence.OUR_QUESTION)
+    reached = aims[aims.reached == evidence.HOLDS]
+    top = (aims if reached.empty else reached).sort_values("times fewer").iloc[-1]
+    told = (
+        f"By one search at least, all that were tried taken into account. Each for itself, {len(reached)} of {len(aims)} rows "
+        f"of the table reach it, and {len(aims) - len(tested)} have too few texts for an answer. Most is saved by "
+        f"{top.search} ({top.classifier}, {top.words} words, n = {top.n}): {top['times fewer']:.0f} times fewer rows, bounds "
+        f"{top['short of']:.4f} short of the published ones."
+    )
+Markdown(f"{badge(word)} {told}")
 
 # %% [markdown]
 # ## What the certificate can and cannot do
@@ -191,17 +125,7 @@ line
 # move the bound. The column `unsure` of the table is that honest ignorance.
 
 # %%
-compare_width = found[found.kind != "exact"].groupby(["classifier", "words"]).unsure.agg(["min", "max"]).reset_index()
-tables.table(
-    compare_width,
-    run,
-    "naopc_unsure",
-    caption="Mean certified ignorance a bound (smallest and largest over searches)",
-)
+page.provenance()
 
 # %%
-scoreboard.save_verdicts(run)
-run.provenance(n=n_texts)
-
-# %%
-run.finish()
+page.finish()

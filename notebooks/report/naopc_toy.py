@@ -18,49 +18,21 @@
 profile = "laptop"
 
 # %%
-from itertools import combinations, permutations
-from math import factorial
-
-import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.run import load, start_run
-from faithbook.results import claims, figures, page, scoreboard, tables
-from faithbook.results.figures import PALETTE
-from faithbook.results.resampling import Interval
+from faithbook.papers import edin_toy
+from faithbook.results import figures
+from faithbook.results.report import Page
 
 run = start_run("naopc_toy", profile=profile)
 figures.theme()
-N = 4
-asked = load("naopc_small_answers", profile)
-answers = {name: dict(zip(rows.left, rows.answer, strict=True)) for name, rows in asked.groupby("function", sort=False)}
-searched = load("naopc_small_bounds", profile).set_index("function")
-every = dict(iter(load("naopc_small_orders", profile).groupby("function", sort=False)))
-
-
-def left_after(order, k):
-    """The words left after the first k of an order: 1 for a word that is there."""
-    gone = set(order[:k])
-    return "".join("0" if i in gone else "1" for i in range(N))
-
-
-def curve(name, order):
-    """A model's answers while words go: to the whole text, then after each removal."""
-    return np.array([answers[name][left_after(order, k)] for k in range(N + 1)])
-
-
-def aopc(name, order):
-    """How far the answer has fallen, mean over the removals."""
-    answer = curve(name, order)
-    return (answer[0] - answer[1:]).mean()
-
-
-def numbers(text):
-    """An order as it was saved."""
-    return [int(word) for word in text.split()]
-
+page = Page(run, paper="edin_2025")
+kept = [load(f"naopc_small_{name}", profile) for name in ("answers", "bounds", "orders")]
+small = edin_toy.functions(*kept)
+LINES = ("steep line", "flat line")
+perfect = tuple(range(edin_toy.N))  # the words in the order of their weights: the same for both
 
 # %% [markdown]
 # ## Two straight lines
@@ -82,40 +54,12 @@ def numbers(text):
 # \mathrm{AOPC}_\downarrow &= \frac{1}{N} \sum_{j=1}^{N} j\, w_{(j)}, \qquad
 # w_{(1)} \ge w_{(2)} \ge \dots\end{aligned}$$ (eq-toy-linear)
 
-
 # %%
-def linear(weights):
-    """The bounds of a straight line by the formula: lower, upper."""
-    down = sorted(weights, reverse=True)
-    upper = sum((N - j) * v for j, v in enumerate(down)) / N
-    lower = sum((j + 1) * v for j, v in enumerate(down)) / N
-    return lower, upper
-
-
-toys = {"steep line": linear([0.5, 0.2, 0.1, 0.0]), "flat line": linear([0.2, 0.1, 0.05, 0.0])}
-perfect = list(range(N))  # the words in the order of their weights: the same for both
-assert aopc("steep line", perfect) > 2 * aopc("flat line", perfect)
-
-fig, axes = plt.subplots(1, 2, figsize=(8, 3.4), sharey=True)
-for ax, name, colour in zip(axes, toys, PALETTE, strict=False):
-    answer = curve(name, perfect)
-    ax.bar(range(1, N + 1), answer[0] - answer[1:], bottom=answer[1:], width=0.9, color=colour, alpha=0.35)
-    ax.step(np.arange(N + 1), answer, where="mid", color=colour, lw=2)
-    ax.plot(range(N + 1), answer, "o", color=colour)
-    ax.axhline(answer[0], color="#666666", ls=":", lw=1)
-    ax.set_title(f"{name}: AOPC {aopc(name, perfect):.2f}")
-    ax.set_xlabel("words removed")
-    ax.set_xticks(range(N + 1))
-axes[0].set_ylabel("answer of the model")
-axes[0].set_ylim(0, 1)
-scored = {name: aopc(name, perfect) for name in toys}
-figures.save(
+fig, alt = edin_toy.curves(small, LINES, perfect)
+page.figure(
     fig,
-    run,
     "naopc_toy_curves",
-    alt="Two perturbation curves. Both models start at the same answer; words are removed in the same, perfect order. "
-    f"The steep line falls fast and its shaded area, the AOPC, is {scored['steep line']:.2f}; the flat line falls "
-    f"slowly and its area is {scored['flat line']:.2f}.",
+    alt=alt,
     caption="The perturbation curves of the perfect explanation. AOPC is the mean height of the shaded bars, how far "
     "the answer has fallen below that to the whole text (dotted).",
 )
@@ -125,34 +69,11 @@ figures.save(
 # wrong. What is missing is the range: which scores are *possible* for each model.
 
 # %%
-fig, axes = plt.subplots(1, 2, figsize=(8, 3.2), sharex=True)
-spans = {}
-for i, name in enumerate(toys):
-    lower, upper = spans[name] = searched.lower[name], searched.upper[name]
-    values = np.array([aopc(name, perfect), aopc(name, perfect[::-1])])
-    normalised = ((values - lower) / (upper - lower)).clip(0, 1)  # rounding must not lead out of the interval
-    axes[0].bar(i, upper - lower, bottom=lower, width=0.5, color=PALETTE[i], alpha=0.35)
-    axes[1].bar(i, 1, width=0.5, color=PALETTE[i], alpha=0.35)
-    for ax, shown in zip(axes, (values, normalised), strict=True):
-        ax.plot(i, shown[0], "D", color=PALETTE[i], ms=9, label="perfect explanation" if i == 0 else None)
-        ax.plot(i, shown[1], "X", color="black", ms=8, label="the same, reversed" if i == 0 else None)
-        for value in shown.tolist():
-            ax.annotate(f"{value:.2f}", (i, value), (9, 0), textcoords="offset points", va="center", fontsize="small")
-axes[0].set_xticks(range(len(toys)), list(toys))
-for ax, title in zip(axes, ("AOPC", "NAOPC"), strict=True):
-    ax.set_title(title)
-    ax.set_ylim(-0.08, 1.08)
-    ax.set_xlim(-0.6, len(toys) - 0.2)
-    ax.grid(visible=False, axis="x")
-axes[0].legend(loc="upper right", fontsize="small")
-figures.save(
+fig, alt = edin_toy.spans(small, LINES, perfect)
+page.figure(
     fig,
-    run,
     "naopc_figure_toy",
-    alt="Two panels with a bar for each model from the worst to the best score that any order of its words can have. "
-    f"AOPC: the steep line reaches from {spans['steep line'][0]:.2f} to {spans['steep line'][1]:.2f}, the flat line "
-    f"from {spans['flat line'][0]:.2f} to {spans['flat line'][1]:.2f}; the perfect explanation sits at the top of each. "
-    "NAOPC: both bars reach from 0 to 1, and the perfect explanation has 1 for both models.",
+    alt=alt,
     caption="The same two explanations of two models. Bars: from the smallest to the largest AOPC over all orders. The "
     "*worst* explanation of the steep line scores as high as the *best* one of the flat line. Normalised, the perfect "
     "explanation has 1 and its reverse 0, for both.",
@@ -167,21 +88,8 @@ figures.save(
 # what it is. That is checked here on the steep line, halved and raised, for every order of its words:
 
 # %%
-ORDERS = list(permutations(range(N)))
-assert len(ORDERS) == factorial(N)
-
-
-def over_all_orders(name):
-    """AOPC and NAOPC of every order of the words, as `faithlib` has them, and AOPC again from the answers."""
-    found = every[name]
-    assert [tuple(numbers(order)) for order in found.order] == ORDERS
-    assert max(abs(aopc(name, order) - value) for order, value in zip(ORDERS, found.aopc, strict=True)) < 1e-12
-    return found.aopc.to_numpy(), found.naopc.to_numpy()
-
-
-moved = np.abs(over_all_orders("steep line, halved and raised")[1] - over_all_orders("steep line")[1]).max()
-assert moved < 1e-12
-Markdown(f"Largest change of NAOPC over all {len(ORDERS)} orders: {moved:.1g}.")
+moved = abs(small["steep line, halved and raised"].naopc - small["steep line"].naopc)
+Markdown(f"Largest change of NAOPC over all {len(moved)} orders: {moved.max():.1g}.")
 
 # %% [markdown]
 # ## Words that work together
@@ -210,25 +118,6 @@ Markdown(f"Largest change of NAOPC over all {len(ORDERS)} orders: {moved:.1g}.")
 # Here the upper bound lies *above* $p(x) - c$, which is all that removing every word can bring: on the way down the
 # answer falls lower than where it ends. No formula that looks only at $p(x)$ and the empty text can know that.
 
-
-# %%
-def gate(kind, m=2, height=0.8):
-    """The bounds of an OR or AND of the first m words: lower, upper."""
-    if kind == "OR":
-        return height / N, height * (N - m + 1) / N
-    return height * m / N, height
-
-
-def negation(phi=0.2, beta=0.2, gamma=0.4, c=0.5):
-    """The bounds of not, bad, fun, really: lower, upper."""
-    full = c + phi + beta
-    upper = full - c + ((N - 1) * gamma - phi) / N
-    lower = full - c - ((N - 3) * beta + (N - 1) * phi) / N
-    return lower, upper
-
-
-toys |= {"OR": gate("OR"), "AND": gate("AND"), "negation": negation()}
-
 # %% [markdown]
 # ## Bounds by formula and by search
 #
@@ -239,55 +128,11 @@ toys |= {"OR": gate("OR"), "AND": gate("AND"), "negation": negation()}
 # (dynamic programming), with $2^N$ answers where trying all orders asks for $N!$ paths.
 
 # %%
-words = ["not", "bad", "fun", "really"]
-best, worst = (numbers(searched[end]["negation"]) for end in ("upper_order", "lower_order"))
-places = {}
-for size in range(N + 1):
-    row = list(combinations(range(N), size))
-    for i, members in enumerate(row):
-        places[frozenset(members)] = ((i - (len(row) - 1) / 2) * (1.6 if size == 2 else 1.9), size)
-answer = {s: answers["negation"]["".join(str(int(i in s)) for i in range(N))] for s in places}
-
-fig, ax = plt.subplots(figsize=(8, 6))
-paper = {"facecolor": "white", "edgecolor": "none", "pad": 0.5, "alpha": 0.8}
-for members, (x, y) in places.items():
-    for i in members:
-        ax.plot(*zip((x, y), places[members - {i}], strict=True), color="#DDDDDD", lw=1, zorder=1)
-for order, colour, shift, name in (
-    (best, PALETTE[1], -0.06, "best order (upper bound)"),
-    (worst, PALETTE[0], 0.06, "worst order (lower bound)"),
-):
-    path = [places[frozenset(range(N)) - set(order[:k])] for k in range(N + 1)]
-    ax.plot(
-        [x + shift for x, _ in path],
-        [y for _, y in path],
-        color=colour,
-        lw=3.5,
-        ls="-" if colour == PALETTE[1] else (0, (3, 1)),
-        label=f"{name}: {', '.join(words[i] for i in order)}",
-        zorder=2,
-    )
-drawn = ax.scatter(
-    *zip(*places.values(), strict=True), c=list(answer.values()), cmap="cividis", s=1250, edgecolor="#666666", zorder=3
-)
-for members, (x, y) in places.items():
-    text = " ".join(words[i] for i in sorted(members)) or "nothing"
-    ink = "black" if answer[members] > 0.5 else "white"
-    ax.text(x, y, f"{answer[members]:.1f}", ha="center", va="center", color=ink, fontweight="bold", zorder=4)
-    ax.annotate(text, (x, y), (0, 22), textcoords="offset points", ha="center", fontsize="x-small", bbox=paper)
-ax.set_axis_off()
-ax.set_ylim(-0.3, N + 0.45)
-ax.legend(loc="lower center", bbox_to_anchor=(0.5, -0.14), fontsize="small")
-fig.colorbar(drawn, ax=ax, label="answer of the model", shrink=0.6)
-up = " → ".join(words[i] for i in best)
-down = " → ".join(words[i] for i in worst)
-figures.save(
+fig, alt = edin_toy.lattice(small["negation"])
+page.figure(
     fig,
-    run,
     "naopc_toy_lattice",
-    alt=f"A lattice of all {2**N} sets of four words, from the whole text at the top to nothing at the bottom, each with "
-    f"the model's answer. Two paths lead down. The best order removes {up} and passes through the lowest answers; the "
-    f"worst removes {down} and stays on the highest ones.",
+    alt=alt,
     caption="The negation model as a lattice of sets. Every order of the four words is a path from top to bottom; AOPC "
     "is the answer at the top less the mean of the four answers below it on the path.",
 )
@@ -297,55 +142,16 @@ figures.save(
 # by more than $10^{-12}$.
 
 # %%
-rows, every_order = [], {}
-for name, (lower, upper) in toys.items():
-    values, normalised = over_all_orders(name)
-    found = searched.loc[name]
-    every_order[name] = normalised
-    assert abs(found.lower - lower) < 1e-12
-    assert abs(found.upper - upper) < 1e-12
-    assert abs(values.min() - lower) < 1e-12
-    assert abs(values.max() - upper) < 1e-12
-    rows.append(
-        {
-            "model": name,
-            "n (orders)": len(values),
-            "whole text": found.full,
-            "no words": found["empty"],
-            "lower, formula": lower,
-            "lower, exact_bounds": found.lower,
-            "upper, formula": upper,
-            "upper, exact_bounds": found.upper,
-            "mean AOPC of all orders": values.mean(),
-            "mean NAOPC of all orders": normalised.mean(),
-        }
-    )
-table = pd.DataFrame(rows)
-tables.table(
-    table,
-    run,
+page.listing(
+    edin_toy.compared(small),
     "naopc_toy_bounds",
-    caption="Bounds of the five models by formula and by search. Every order was tried, so there is nothing to "
-    "estimate and no interval",
+    caption="Bounds of the five models by formula and by search (`exact_bounds`), and means over all orders. Every order "
+    "was tried, so there is nothing to estimate and no interval",
 )
 
 # %%
-described = table[table.model != "negation"].rename(columns={"lower, exact_bounds": "low", "upper, exact_bounds": "up"})
-gaps = {
-    (a.model, b.model): max(abs(a.low - b.low), abs(a.up - b.up)) for a, b in combinations(described.itertuples(), 2)
-}
-closest, gap = min(gaps.items(), key=lambda item: item[1])
-figure_toy = claims.verdict(Interval(gap, gap, gap, len(ORDERS), units=len(ORDERS)))
-figure_note = (
-    f"two lines and two gates of our own, all {len(ORDERS)} orders tried: bounds of any two models differ, by "
-    f"{gap:.2f} or more (exact, nothing sampled)"
-)
-page.verdict_line(
-    figure_toy,
-    f"*The bounds of AOPC differ between simple functions:* {figure_note}. The closest two are {closest[0]} and "
-    f"{closest[1]}. Our source describes the figure (two linear functions, two logic gates) and gives no values, so "
-    "there is nothing to match.",
-)
+tested = page.test({"naopc_figure_toy": None})
+page.verdicts(tested)
 
 # %% [markdown]
 # ## Zero is the worst order, not a random one
@@ -364,44 +170,14 @@ page.verdict_line(
 # still mix different levels of chance.
 
 # %%
-expected = {"steep line": 1 / 2, "flat line": 1 / 2, "OR": 1 / 3, "AND": 2 / 3}
-for name, value in expected.items():
-    assert abs(every_order[name].mean() - value) < 1e-12
-
-fig, ax = plt.subplots(figsize=(8, 3.6))
-for y, values in zip(range(len(toys))[::-1], every_order.values(), strict=True):
-    level, count = np.unique(values.round(9), return_counts=True)
-    ax.scatter(level, [y] * len(level), s=30 * count, color=PALETTE[0], alpha=0.45, lw=0)
-    ax.plot(values.mean(), y, "D", color=PALETTE[1], ms=9, label="mean: a random order" if y == 0 else None)
-    ax.annotate(f"{values.mean():.2f}", (values.mean(), y), (0, 10), textcoords="offset points", ha="center")
-ax.set_yticks(range(len(toys))[::-1], list(every_order))
-ax.set_ylim(-0.6, len(toys) - 0.3)
-ax.set_xlabel("NAOPC")
-ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), fontsize="small")
-figures.save(
+fig, alt = edin_toy.every_order(small)
+page.figure(
     fig,
-    run,
     "naopc_toy_orders",
-    alt=f"NAOPC of all {len(ORDERS)} orders for five models, from 0 to 1, with the mean marked. The mean over all orders "
-    + ", ".join(f"is {values.mean():.2f} for {name}" for name, values in every_order.items())
-    + ".",
-    caption=f"NAOPC of every one of the {len(ORDERS)} orders (area: how many orders have that value). The diamond is "
+    alt=alt,
+    caption=f"NAOPC of every one of the {len(moved)} orders (area: how many orders have that value). The diamond is "
     "what a random order gets on average.",
-)
-
-# %%
-tables.table(
-    pd.DataFrame(
-        [
-            {"model": name, "order": " ".join(str(word + 1) for word in order), "naopc": value}
-            for name, values in every_order.items()
-            for order, value in zip(ORDERS, values, strict=True)
-        ]
-    ),
-    run,
-    "naopc_toy_orders",
-    caption="Every order of every model",
-    shown=False,
+    data=pd.concat(pd.DataFrame({"model": name, "naopc": small[name].naopc}) for name in edin_toy.FORMULAS),
 )
 
 # %% [markdown]
@@ -415,18 +191,15 @@ tables.table(
 # subject of {doc}`the next page <naopc_released_outputs>`.
 
 # %%
-_, normalised = over_all_orders("OR of all words")
-found = searched.loc["OR of all words"]
-assert found.lower == found.upper
-assert np.isnan(normalised).all()
+level = small["OR of all words"]
+undefined = int(pd.isna(level.naopc).sum())
 Markdown(
-    f"OR of all {N} words: lower bound {found.lower:.2f}, upper bound {found.upper:.2f}, and "
-    f"{int(np.isnan(normalised).sum())} of {len(ORDERS)} orders without a NAOPC."
+    f"OR of all {edin_toy.N} words: lower bound {level.bounds[0]:.2f}, upper bound {level.bounds[1]:.2f}, and {undefined} of "
+    f"{len(level.orders)} orders without a NAOPC."
 )
 
 # %%
-scoreboard.save_verdicts(run, ("naopc_figure_toy", figure_toy, len(ORDERS), figure_note))
-run.provenance(n=len(ORDERS))
+page.provenance(note=f"every one of the {len(moved)} orders of four words; nothing was drawn")
 
 # %%
-run.finish()
+page.finish()

@@ -1,0 +1,157 @@
+"""What study 4 asks of models and searches of ours, as one value a text: what `Page.measure` averages.
+
+Of `naopc_models` (`of_models`, its parts "" and "bounds"); a `search` is named with its width, "" where there is none:
+
+| metric | value |
+| --- | --- |
+| aopc_*, naopc_*, sufficiency_eraser | score of a method, as it was kept |
+| lower, upper, range | exact bounds of a short text, a beam's of a long one |
+| error_* | of a short text: how far a search ended from the exact bound |
+| rows, rows_exact | of a short text: sets that a search has to have answered, and the exact one |
+| beyond_* | of a long text: how far the certificate reaches beyond the bound |
+
+`of_shares` has, of short texts, what is 0 or 1 (apart, for a mean of it cannot leave [0, 1]):
+
+| metric | value |
+| --- | --- |
+| off_* | 1 where a search ended more than .02 from the exact bound |
+| proved_* | 1 where the exact bound lies within the search's certificate |
+
+Of `naopc_search` (`of_searches`), where the best bound of all searches stands in for the exact one:
+
+| metric | value |
+| --- | --- |
+| error | how far the two bounds fall short of the best, mean |
+| unsure | how far the certificate reaches beyond them, mean |
+| rows | sets that the search has to have answered |
+| fewer | how many times fewer than the published search at width 5 |
+| short | how far the two bounds fall short of that search's, mean; below zero where they are better |
+
+The classifier is called `model`. Nothing here needs torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from faithbook.papers.edin_claims import OFF
+
+ENDS = ("lower", "upper")
+ROUNDING = 1e-6
+"""Values of single inputs are kept in single precision."""
+PUBLISHED_SEARCH = "released, width 5"
+_SEARCHED = (*ENDS, "certified_lower", "certified_upper", "rows")
+_TEXT = ["dataset", "model", "length", "id", "cluster"]
+_KEYS = [*_TEXT, "method", "search"]
+
+
+def of_models(units: pd.DataFrame) -> pd.DataFrame:
+    """The first table, with the columns dataset, model, length, method, search, id, cluster, metric, value."""
+    units = units.rename(columns={"classifier": "model"})
+    scores = units[~units["metric"].isin(_SEARCHED)].assign(search="")
+    exact, beams, long = _searches(units)
+    best = pd.concat([exact, long]).assign(search="")
+    best["range"] = best["upper"] - best["lower"]
+    beyond = long.assign(search="", **{f"beyond_{end}": _beyond(long, end) for end in ENDS})
+    errors = beams.assign(**{f"error_{end}": _error(beams, end) for end in ENDS})
+    frames = [
+        _long(best, _KEYS, [*ENDS, "range"]),
+        _long(beyond, _KEYS, [f"beyond_{end}" for end in ENDS]),
+        _long(errors, _KEYS, [*(f"error_{end}" for end in ENDS), "rows", "rows_exact"]),
+    ]
+    return pd.concat([scores[[*_KEYS, "metric", "value"]], *frames], ignore_index=True)
+
+
+def of_shares(units: pd.DataFrame) -> pd.DataFrame:
+    """The second table, in the same columns."""
+    _, beams, _ = _searches(units.rename(columns={"classifier": "model"}))
+    found = {f"off_{end}": _error(beams, end) > OFF for end in ENDS}
+    found["proved_lower"] = beams["certified_lower"] <= beams["lower_exact"] + ROUNDING
+    found["proved_upper"] = beams["certified_upper"] >= beams["upper_exact"] - ROUNDING
+    return _long(beams.assign(**found).astype(dict.fromkeys(found, float)), _KEYS, list(found))
+
+
+def _searches(units: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Searches, one row a text: the exact ones, the beams of short texts beside them, those of long texts."""
+    found = _wide(units[units["metric"].isin(_SEARCHED)], [*_TEXT, "method", "width"])
+    found["search"] = [
+        f"{name}, width {width:.0f}" for name, width in zip(found["method"], found["width"], strict=True)
+    ]
+    short, exact = found["length"] == "short", found["method"] == "exact"
+    found["method"] = "none"
+    known = found.loc[short & exact, [*_TEXT, *ENDS, "rows"]]
+    beams = found[short & ~exact].merge(known, on=_TEXT, suffixes=("", "_exact"), validate="many_to_one")
+    return found[short & exact], beams, found[~short]
+
+
+def _error(beams: pd.DataFrame, end: str) -> pd.Series:
+    return (beams[end] - beams[f"{end}_exact"]).abs()
+
+
+def explained(found: pd.DataFrame) -> dict[str, list[str]]:
+    """The methods of every model that the first table has scores of, random left out.
+
+    >>> explained(pd.DataFrame({"model": ["a", "a", "b"], "method": ["lime", "random", "lime"], "metric": "aopc_morf"}))
+    {'a': ['lime'], 'b': ['lime']}
+    """
+    scored = found[(found["metric"] == "aopc_morf") & (found["method"] != "random")]
+    return {str(model): list(own) for model, own in scored.groupby("model", sort=False)["method"].unique().items()}
+
+
+def common(methods: Mapping[str, Sequence[str]], models: Sequence[str]) -> list[str]:
+    """The methods that all of these models have, in the order of the first.
+
+    >>> common({"a": ["lime", "attention"], "b": ["lime"]}, ["a", "b"])
+    ['lime']
+    """
+    return [name for name in methods[models[0]] if all(name in methods[model] for model in models)]
+
+
+def of_searches(units: pd.DataFrame) -> pd.DataFrame:
+    """The third table, with the columns dataset, model, words, kind, search, id, cluster, metric, value.
+
+    A text is an article and the number of its words that are kept: the id names both.
+    """
+    units = units.rename(columns={"classifier": "model"})
+    text = ["dataset", "model", "words", "id"]
+    found = _wide(units[units["metric"].isin(_SEARCHED)], [*text, "method", "width", "candidates"])
+    found["kind"] = np.where((found["method"] == "merged") & (found["candidates"] > 0), "pruned", found["method"])
+    found["search"] = [_named(*row) for row in found[["kind", "width", "candidates"]].itertuples(index=False)]
+    each = found.groupby(text)
+    upper, lower = each["upper"].transform("max"), each["lower"].transform("min")
+    found["error"] = (upper - found["upper"] + found["lower"] - lower) / 2
+    found["unsure"] = (_beyond(found, "upper") + _beyond(found, "lower")) / 2
+    theirs = found.loc[found["search"] == PUBLISHED_SEARCH, [*text, *ENDS, "rows"]]
+    found = found.merge(theirs, on=text, how="left", suffixes=("", "_theirs"), validate="many_to_one")
+    found["fewer"] = found["rows_theirs"] / found["rows"]
+    found["short"] = (found["upper_theirs"] - found["upper"] + found["lower"] - found["lower_theirs"]) / 2
+    found["id"] = found["words"].astype(str) + " words, " + found["id"]
+    keys = ["dataset", "model", "words", "kind", "search", "id", "cluster"]
+    return _long(found.assign(cluster=found["id"]), keys, ["error", "unsure", "rows", "fewer", "short"])
+
+
+def _named(kind: str, width: float, candidates: float) -> str:
+    """A search in words.
+
+    >>> _named("pruned", 3, 8), _named("merged", 3, 0), _named("adaptive", 0, 8)
+    ('pruned, width 3, 8 words', 'merged, width 3', 'adaptive')
+    """
+    if kind in ("exact", "adaptive"):
+        return kind
+    return f"{kind}, width {width:.0f}" + (f", {candidates:.0f} words" if kind == "pruned" else "")
+
+
+def _beyond(found: pd.DataFrame, end: str) -> pd.Series:
+    """How far the certificate reaches beyond a bound."""
+    return (found[f"certified_{end}"] - found[end]).abs()
+
+
+def _wide(units: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
+    return units.pivot_table(index=list(keys), columns="metric", values="value", observed=True).reset_index()
+
+
+def _long(found: pd.DataFrame, keys: Sequence[str], metrics: Sequence[str]) -> pd.DataFrame:
+    return found.melt(list(keys), list(metrics), "metric", "value")

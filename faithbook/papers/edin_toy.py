@@ -1,0 +1,262 @@
+"""Edin et al.'s argument on functions of four words of our own: bounds in closed form, what was asked of the functions,
+and the figures that show it.
+
+`naopc_small_functions` keeps every function's answers to all sets of words, its bounds by search, and AOPC and NAOPC of
+every order; a set is written with 1 for a word that is left, an order as the numbers of its words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from faithbook.results.figures import PALETTE
+from faithlib.errors import DataError
+
+N = 4
+WORDS = ("not", "bad", "fun", "really")
+"""Of the function "negation"."""
+EXACT = 1e-12
+"""Further than this apart, formula and search differ: both are exact but for rounding."""
+
+Bounds = tuple[float, float]
+"""Lower and upper."""
+Order = tuple[int, ...]
+Drawn = tuple[Any, str]
+"""A figure and its alternative text."""
+
+
+# --------------------------------------------------------------------------------------------------------- closed forms
+def linear(weights: Sequence[float]) -> Bounds:
+    """Of a straight line: (1/N) sum_j j w_(j) and (1/N) sum_j (N - j + 1) w_(j), w_(1) >= w_(2) >= ...
+
+    >>> linear([0.0, 0.5, 0.25, 0.25])
+    (0.4375, 0.8125)
+    """
+    down = sorted(weights, reverse=True)
+    n = len(down)
+    return sum((j + 1) * w for j, w in enumerate(down)) / n, sum((n - j) * w for j, w in enumerate(down)) / n
+
+
+def gate(kind: str, *, m: int = 2, height: float = 0.8) -> Bounds:
+    """Of an OR of m of the words, h/N and h (N - m + 1)/N; of an AND, h m/N and h.
+
+    >>> gate("OR", height=1), gate("AND", m=3, height=1)
+    ((0.25, 0.75), (0.75, 1))
+    """
+    return (height / N, height * (N - m + 1) / N) if kind == "OR" else (height * m / N, height)
+
+
+def negation(phi: float = 0.2, beta: float = 0.2, gamma: float = 0.4) -> Bounds:
+    """Of *not bad, fun, really*: what is lost in all, beta + phi, less ((N - 3) beta + (N - 1) phi)/N, and more
+    ((N - 1) gamma - phi)/N; for beta <= 2 phi and gamma > phi."""
+    lost = phi + beta
+    return lost - ((N - 3) * beta + (N - 1) * phi) / N, lost + ((N - 1) * gamma - phi) / N
+
+
+FORMULAS = {
+    "steep line": linear([0.5, 0.2, 0.1, 0.0]),
+    "flat line": linear([0.2, 0.1, 0.05, 0.0]),
+    "OR": gate("OR"),
+    "AND": gate("AND"),
+    "negation": negation(),
+}
+CHANCE = {"steep line": 1 / 2, "flat line": 1 / 2, "OR": 1 / 3, "AND": 2 / 3}
+"""Mean NAOPC of all orders: 1/2 of a straight line, 1/(m + 1) of an OR of m words, m/(m + 1) of an AND."""
+
+
+# ------------------------------------------------------------------------------------------------------ what was asked
+@dataclass(frozen=True)
+class Small:
+    """One function: its answer to each set, AOPC and NAOPC of every order, its bounds by search and their orders."""
+
+    answers: Mapping[str, float]
+    orders: Mapping[Order, tuple[float, float]]
+    bounds: Bounds
+    worst: Order
+    best: Order
+
+    def curve(self, order: Order) -> NDArray[np.float64]:
+        """Its answers while words go: to the whole text, then after each removal, [N + 1]."""
+        return np.array([self.answers[left(order[:k])] for k in range(len(order) + 1)])
+
+    def aopc(self, order: Order) -> float:
+        """How far the answer has fallen, mean over the removals."""
+        answer = self.curve(order)
+        return float((answer[0] - answer[1:]).mean())
+
+    @property
+    def naopc(self) -> NDArray[np.float64]:
+        """NAOPC of every order."""
+        return np.array([scaled for _, scaled in self.orders.values()])
+
+
+def left(gone: Sequence[int]) -> str:
+    """The set that is left once some words are gone.
+
+    >>> left([1, 3])
+    '1010'
+    """
+    return "".join("0" if word in gone else "1" for word in range(N))
+
+
+def functions(answers: pd.DataFrame, bounds: pd.DataFrame, orders: pd.DataFrame) -> dict[str, Small]:
+    """The functions by name, from the three tables that are kept.
+
+    Raises DataError where the AOPC of an order is not what the answers give.
+    """
+    found = {}
+    for row in bounds.to_dict("records"):
+        own = orders[orders.function == row["function"]]
+        asked = answers[answers.function == row["function"]]
+        small = Small(
+            dict(zip(asked.left, asked.answer, strict=True)),
+            {_numbers(o): (a, n) for o, a, n in zip(own.order, own.aopc, own.naopc, strict=True)},
+            (row["lower"], row["upper"]),
+            _numbers(row["lower_order"]),
+            _numbers(row["upper_order"]),
+        )
+        _agree(row["function"], "AOPC", {o: (small.aopc(o), a) for o, (a, _) in small.orders.items()})
+        found[row["function"]] = small
+    return found
+
+
+def _numbers(order: str) -> Order:
+    return tuple(int(word) for word in order.split())
+
+
+def _agree(name: str, what: str, pairs: Mapping[Any, tuple[float, float]]) -> None:
+    for key, (one, other) in pairs.items():
+        if not abs(one - other) < EXACT:
+            raise DataError(f"{what} of {name} ({key}): {one} and {other}, expected the same: run it again")
+
+
+def compared(found: Mapping[str, Small]) -> pd.DataFrame:
+    """The bounds of every function with a formula: by formula, by search, and over all orders.
+
+    Raises DataError where two of the three differ, or where the mean NAOPC of all orders is not `CHANCE`.
+    """
+    rows = []
+    for name, formula in FORMULAS.items():
+        small = found[name]
+        every = [plain for plain, _ in small.orders.values()]
+        row = {"model": name, "n (orders)": len(every), "whole text": small.answers[left([])]}
+        row |= {"no words": small.answers[left(range(N))]}
+        for end, by_formula, by_search, tried in zip(
+            ("lower", "upper"), formula, small.bounds, (min(every), max(every)), strict=True
+        ):
+            _agree(name, end, {"formula and search": (by_formula, by_search), "all orders": (by_search, tried)})
+            row |= {f"{end}, formula": by_formula, f"{end}, search": by_search}
+        mean = float(small.naopc.mean())
+        if name in CHANCE:
+            _agree(name, "mean NAOPC", {"all orders": (mean, CHANCE[name])})
+        rows.append(row | {"mean AOPC": np.mean(every), "mean NAOPC": mean})
+    return pd.DataFrame(rows)
+
+
+# -------------------------------------------------------------------------------------------------------------- figures
+def curves(found: Mapping[str, Small], names: Sequence[str], order: Order) -> Drawn:
+    """Perturbation curves of one order under several functions, what AOPC averages shaded."""
+    fig, axes = plt.subplots(1, len(names), figsize=(8, 3.4), sharey=True)
+    scored = {name: found[name].aopc(order) for name in names}
+    for ax, name, colour in zip(axes, names, PALETTE, strict=False):
+        answer = found[name].curve(order)
+        ax.bar(range(1, N + 1), answer[0] - answer[1:], bottom=answer[1:], width=0.9, color=colour, alpha=0.35)
+        ax.step(np.arange(N + 1), answer, where="mid", color=colour, lw=2)
+        ax.plot(range(N + 1), answer, "o", color=colour)
+        ax.axhline(answer[0], color="#666666", ls=":", lw=1)
+        ax.set(title=f"{name}: AOPC {scored[name]:.2f}", xlabel="words removed", xticks=range(N + 1))
+    axes[0].set(ylabel="answer of the model", ylim=(0, 1))
+    told = "; ".join(f"of the {name} it is {value:.2f}" for name, value in scored.items())
+    return fig, (
+        "Perturbation curves. The models start at the same answer; words are removed in the same, perfect order. The "
+        f"shaded area is the AOPC: {told}."
+    )
+
+
+def spans(found: Mapping[str, Small], names: Sequence[str], order: Order) -> Drawn:
+    """From the worst to the best AOPC and NAOPC of each function, with an order and its reverse."""
+    fig, axes = plt.subplots(1, 2, figsize=(8, 3.2), sharex=True)
+    told = []
+    for i, name in enumerate(names):
+        small = found[name]
+        for ax, place, (low, high) in zip(axes, (0, 1), (small.bounds, (0, 1)), strict=True):
+            ax.bar(i, high - low, bottom=low, width=0.5, color=PALETTE[i], alpha=0.35)
+            for shown, marker, says in ((order, "D", "perfect explanation"), (order[::-1], "X", "the same, reversed")):
+                value = small.orders[shown][place]
+                ax.plot(i, value, marker, color="black", ms=8, label=says if i == 0 else None)
+                ax.annotate(
+                    f"{value:.2f}", (i, value), (9, 0), textcoords="offset points", va="center", fontsize="small"
+                )
+        told.append(f"the {name} from {small.bounds[0]:.2f} to {small.bounds[1]:.2f}")
+    for ax, title in zip(axes, ("AOPC", "NAOPC"), strict=True):
+        ax.set(title=title, ylim=(-0.08, 1.08), xlim=(-0.6, len(names) - 0.2))
+        ax.grid(visible=False, axis="x")
+    axes[0].set_xticks(range(len(names)), list(names))
+    axes[0].legend(loc="upper right", fontsize="small")
+    return fig, (
+        "Two panels with a bar for each model from the worst to the best score that any order of its words can have. "
+        f"AOPC: {'; '.join(told)}. NAOPC: all bars from 0 to 1, the perfect explanation at 1, its reverse at 0."
+    )
+
+
+def lattice(small: Small, words: Sequence[str] = WORDS) -> Drawn:
+    """All sets of words that can be left, with the answer to each, and the best and the worst way down."""
+    places: dict[frozenset[int], tuple[float, float]] = {}
+    for size in range(N + 1):
+        row = [frozenset(chosen) for chosen in combinations(range(N), size)]
+        across = 1.6 if size == 2 else 1.9
+        places |= {members: ((i - (len(row) - 1) / 2) * across, size) for i, members in enumerate(row)}
+    answers = {members: small.answers[left(sorted(set(range(N)) - members))] for members in places}
+    fig, ax = plt.subplots(figsize=(8, 6))
+    for members, (x, y) in places.items():
+        for word in members:
+            ax.plot(*zip((x, y), places[members - {word}], strict=True), color="#DDDDDD", lw=1, zorder=1)
+    ways = ((small.best, PALETTE[1], -0.06, "-", "best"), (small.worst, PALETTE[0], 0.06, "--", "worst"))
+    for order, colour, shift, style, which in ways:
+        way = np.array([places[frozenset(range(N)) - set(order[:k])] for k in range(N + 1)])
+        names = ", ".join(words[i] for i in order)
+        ax.plot(way[:, 0] + shift, way[:, 1], style, color=colour, lw=3.5, label=f"{which} order: {names}", zorder=2)
+    spots = np.array(list(places.values()))
+    drawn = ax.scatter(*spots.T, c=list(answers.values()), cmap="cividis", s=1250, edgecolor="#666666", zorder=3)
+    paper: dict[str, Any] = {"facecolor": "white", "edgecolor": "none", "pad": 0.5, "alpha": 0.8}
+    for members, place in places.items():
+        text = " ".join(words[i] for i in sorted(members)) or "nothing"
+        ink = "black" if answers[members] > 0.5 else "white"
+        ax.text(*place, f"{answers[members]:.1f}", ha="center", va="center", color=ink, fontweight="bold", zorder=4)
+        ax.annotate(text, place, (0, 22), textcoords="offset points", ha="center", fontsize="x-small", bbox=paper)
+    ax.set_axis_off()
+    ax.set_ylim(-0.3, N + 0.45)
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, -0.14), fontsize="small")
+    fig.colorbar(drawn, ax=ax, label="answer of the model", shrink=0.6)
+    up, down = (", then ".join(words[i] for i in order) for order in (small.best, small.worst))
+    return fig, (
+        f"A lattice of all {2**N} sets of four words, from the whole text at the top to nothing at the bottom, each "
+        f"with the model's answer. Two paths lead down. The best order removes {up}; the worst removes {down}."
+    )
+
+
+def every_order(found: Mapping[str, Small]) -> Drawn:
+    """NAOPC of every order of every function with a formula, and the mean."""
+    fig, ax = plt.subplots(figsize=(8, 3.6))
+    means = {name: float(found[name].naopc.mean()) for name in FORMULAS}
+    for y, (name, mean) in zip(range(len(means))[::-1], means.items(), strict=True):
+        level, count = np.unique(found[name].naopc.round(9), return_counts=True)
+        ax.scatter(level, [y] * len(level), s=30 * count, color=PALETTE[0], alpha=0.45, lw=0)
+        ax.plot(mean, y, "D", color=PALETTE[1], ms=9, label="mean: a random order" if y == 0 else None)
+        ax.annotate(f"{mean:.2f}", (mean, y), (0, 10), textcoords="offset points", ha="center")
+    ax.set_yticks(range(len(means))[::-1], list(means))
+    ax.set(xlabel="NAOPC", ylim=(-0.6, len(means) - 0.3))
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), fontsize="small")
+    told = ", ".join(f"{mean:.2f} for {name}" for name, mean in means.items())
+    return (
+        fig,
+        f"NAOPC of every order of four words under {len(means)} models, from 0 to 1. The mean over orders is {told}.",
+    )
