@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -324,19 +322,7 @@ def test_rank_sum_is_scipys_with_cliffs_delta(seed: int) -> None:
     assert (turned.effect, turned.p) == (pytest.approx(-found.effect), pytest.approx(found.p))
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_signed_rank_is_scipys_with_the_rank_biserial_correlation(seed: int) -> None:
-    generator = np.random.default_rng(seed)
-    a, b = generator.normal(0.5, 1, size=14), generator.normal(size=14)
-    found = rank_tests.signed_rank([*a, 1.0, np.nan], [*b, 1.0, 0.0])
-    ranks = scipy.stats.rankdata(np.abs(a - b))
-    assert found.effect == pytest.approx((ranks[a > b].sum() - ranks[a < b].sum()) / ranks.sum())
-    assert found.p == pytest.approx(scipy.stats.wilcoxon(a, b).pvalue)
-    assert found.n == (15, 15)
-
-
 def test_rank_tests_at_the_edges() -> None:
-    assert rank_tests.signed_rank([1, 2], [1, 2]) == rank_tests.RankTest(1.0, 0.0, (2, 2))
     assert rank_tests.rank_sum([1, 1], [0, 0]).effect == 1
     with pytest.raises(InputError, match="without values"):
         rank_tests.rank_sum([np.nan], [1.0])
@@ -368,55 +354,6 @@ def test_few_inputs_decide_nothing_and_a_stable_count_of_many_does() -> None:
         frame = scores(sizes=(size,)).assign(value=lambda f: f.input + 100.0 * (f.method == "a"))
         first = resampled(frame).interval(lambda cells: -cells.rank(axis=1, ascending=False).iloc[:, 0])
         assert claims.verdict(first, above=-1.5) == verdict
-
-
-@pytest.mark.parametrize(
-    ("parts", "verdict"),
-    [
-        (["holds", "match"], "holds"),
-        (["holds", "inconclusive"], "inconclusive"),
-        (["holds", "inconclusive", "fails"], "fails"),
-        (["holds", "not run"], "inconclusive"),
-        ([], "inconclusive"),
-    ],
-)
-def test_a_claim_of_several_parts_needs_them_all(parts: list[str], verdict: str) -> None:
-    assert claims.every(parts) == verdict
-    assert claims.every(iter(parts)) == verdict
-
-
-@pytest.mark.parametrize(
-    ("interval", "at_least", "verdict"),
-    [
-        (Interval(0.1, -0.1, 0.2, 50, 50), False, "inconclusive"),
-        (Interval(0.1, -0.1, 0.2, 50, 50), True, "holds"),
-        (Interval(0.1, -0.1, 0.2, 50, 9), True, "inconclusive"),
-        (Interval(0.1, -0.1, 0.2, 50), True, "inconclusive"),
-        (Interval(-0.2, -0.3, -0.1, 50, 50), True, "fails"),
-        (Interval(0.2, 0.1, 0.3, 50, 50), False, "holds"),
-    ],
-)
-def test_a_part_that_asks_for_at_least_level_holds_unless_it_is_clearly_below(interval, at_least, verdict) -> None:
-    row = claims.part("c", "a less b", interval, at_least=at_least)
-    assert row == {"claim": "c", "part": "a less b"} | interval.ends | {"verdict": verdict}
-
-
-def test_parts_are_told_by_the_lowest_of_their_claim() -> None:
-    rows = [
-        claims.part("c", "one", Interval(0.5, 0.4, 0.6, 50, 50)),
-        claims.part("c", "two", Interval(0.1, -0.1, 0.2, 50, 50)),
-        claims.part("d", "three", Interval(-1.0, -2.0, -0.5, 50, 50)),
-    ]
-    told = claims.parts_told(pd.DataFrame(rows), "c")
-    assert told == "1 of 2 parts hold; lowest: two, 0.100 [-0.100, 0.200]"
-    assert "nothing" in claims.parts_told(pd.DataFrame(rows), "e")
-
-
-def test_match_is_within_the_tolerance() -> None:
-    assert claims.match(0.394, 0.3945, tolerance=0.0005 + 1e-12) == "match"
-    assert claims.match(0.394, 0.3951, tolerance=0.0005) == "fails"
-    with pytest.raises(InputError, match="missing number"):
-        claims.match(float("nan"), 0.4, tolerance=1)
 
 
 # --------------------------------------------------------------------------------------------------- the papers' index
@@ -454,19 +391,6 @@ def test_the_scoreboard_lists_everything_with_its_paper() -> None:
     assert list(board.columns) == ["id", "paper", "kind", *scoreboard.FIELDS]
     assert set(board.evidence) == {"stand-ins"}
     assert set(board.kind) == {"table", "figure", "claim", "question"}
-
-
-def test_a_report_saves_its_verdicts_with_its_own_page() -> None:
-    saved: dict[str, pd.DataFrame] = {}
-    run = SimpleNamespace(
-        job=SimpleNamespace(notebook="soft_tables"), save=lambda frame, name: saved.update({name: frame})
-    )
-    scoreboard.save_verdicts(run, ("soft_c01", claims.HOLDS, 4, "note"), ("soft_table5", claims.MATCH, None, ""))  # type: ignore[arg-type]
-    expected = [
-        Entry("soft_c01", claims.HOLDS, "executed/soft_tables", 4, "note"),
-        Entry("soft_table5", claims.MATCH, "executed/soft_tables"),
-    ]
-    pd.testing.assert_frame_equal(saved["verdicts"], scoreboard.entries(expected))
 
 
 def test_an_incomplete_scoreboard_is_an_error() -> None:

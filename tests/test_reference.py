@@ -12,7 +12,6 @@ from scipy.stats import fisher_exact
 from faithbook.engine.plan import plan
 from faithbook.engine.profiles import place_of
 from faithbook.paths import reference_dir, results_dir
-from faithbook.results.reference import versions_of
 
 REFERENCE = reference_dir()
 CELL = ["dataset", "method", "metric"]
@@ -139,12 +138,3 @@ def test_the_reference_says_how_it_was_made() -> None:
         assert {"parameters", "seconds", "versions", "commit", "run_id"} <= set(run)
         if run["notebook"] == "soft_metrics":
             assert run["notes"]["n"] > 0
-
-
-def test_pages_can_ask_with_which_version_the_reference_was_made(home: Path) -> None:
-    assert versions_of("soft") == set()  # this repository has no reference
-    folder = reference_dir()
-    folder.mkdir(parents=True)
-    runs = [{"study": study, "versions": {"faithlib": version}} for study, version in (("a", "1.0"), ("b", "2.0"))]
-    (folder / "manifest.json").write_text(json.dumps({"runs": runs}))
-    assert (versions_of("a"), versions_of("c")) == ({"1.0"}, set())

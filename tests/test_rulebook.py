@@ -166,8 +166,6 @@ def test_what_repeats_a_fact_is_judged_like_it() -> None:
             assert not other.same_as
             for field in alike:
                 assert getattr(found, field) == getattr(other, field), (name, field)
-    facts = rulebook.same_facts(["soft_c01", "soft_table2", "crosslingual_table2"])
-    assert facts == {"soft_c01": "soft_c01", "soft_table2": "soft_c01", "crosslingual_table2": "crosslingual_table2"}
 
 
 def test_headlines_are_those_of_the_specification_curves() -> None:

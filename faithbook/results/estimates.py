@@ -440,19 +440,6 @@ class Cells:
         return sums
 
 
-def wilson(successes: int, n: int, *, effective: float | None = None) -> Interval95:
-    """Wilson's 95 % interval of one share, for `effective` independent values where the n are clustered.
-
-    >>> shown = wilson(10, 10)
-    >>> round(shown.low, 3), round(shown.high, 3)
-    (0.722, 1.0)
-    """
-    if not 0 <= successes <= n or n < 1:
-        raise InputError(f"{successes} of {n}: expected 0 <= successes <= n, n at least 1")
-    low, high = wilson_ends(successes / n, n if effective is None else min(effective, n))
-    return Interval95(successes / n, float(low), float(high))
-
-
 def effective_n(values: ArrayLike, cluster: ArrayLike) -> float:
     """As how many independent values clustered 0/1 values count: p (1 - p) over the variance of their mean; at most
     the number of clusters, and that number where all values are equal.

@@ -174,25 +174,3 @@ def rows_by_output(
     told = "; ".join(f"{row_label(*row)} {panel[published][row]:.2f} and {panel.estimate[row]:.2f}" for row in rows)
     below = "; ".join(f"{row_label(*row)} {panel.estimate[row]:.2f}" for row in floors)
     return fig, f"For {outputs[output]}, {published} and ours: {told}; floors, ours alone: {below}."
-
-
-def published_against_ours(
-    frame: pd.DataFrame, *, x_label: str, chance: float | None = None, ours: str = "ours, 95 % interval"
-) -> Any:
-    """A dot plot with one line a row: published value, our estimate with its interval, the reference run where there
-    is.
-
-    `frame` has the columns label, published, estimate, low, high and optionally reference. Returns the figure.
-    """
-    fig, ax = plt.subplots(figsize=(7, 0.42 * len(frame) + 1.3))
-    y = range(len(frame))[::-1]
-    dots(ax, frame, y, label=ours)
-    if "reference" in frame:
-        ax.plot(frame.reference, y, "|", color=REFERENCE, ms=14, mew=2, label="reference run", zorder=2)
-    ax.plot(frame.published, y, "D", mfc="white", mec=PUBLISHED, mew=1.8, label="published", zorder=4)
-    if chance is not None:
-        ax.axvline(chance, color="#666666", ls=":", lw=1)
-    ax.set_yticks(list(y), frame.label)
-    ax.set_xlabel(x_label)
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize="small")
-    return fig

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import html
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
-
-from IPython.display import Markdown
 
 
 class Folder(Protocol):
@@ -38,20 +35,3 @@ def write(path: Path, content: bytes) -> None:
 def badge(verdict: str) -> str:
     """A verdict as a coloured word (colour is never the only sign: the word is there)."""
     return f'<span class="verdict verdict-{verdict.replace(" ", "-")}">{html.escape(verdict)}</span>'
-
-
-def verdict_line(verdict: str, reason: str) -> Markdown:
-    """A section's verdict with its reason, as a paragraph."""
-    return Markdown(f"**Verdict:** {badge(verdict)} {reason}")
-
-
-def verdict_list(verdicts: Mapping[str, tuple[str, int | None, str]], statements: Mapping[str, str]) -> str:
-    """Verdicts by id, each (verdict, n, note) as a report saves it, as a list with what each is about.
-
-    >>> print(verdict_list({"together_q1": ("holds", 12, "2 of 2 parts hold")}, {"together_q1": "All agree."}))
-    - q1 <span class="verdict verdict-holds">holds</span> All agree. 2 of 2 parts hold.
-    """
-    return "\n".join(
-        f"- {name.rpartition('_')[2]} {badge(verdict)} {statements[name]} {note}."
-        for name, (verdict, _, note) in verdicts.items()
-    )

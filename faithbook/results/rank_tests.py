@@ -79,19 +79,6 @@ def rank_sum(first: ArrayLike, second: ArrayLike) -> RankTest:
     return RankTest(float(result.pvalue), float(2 * result.statistic / (len(a) * len(b)) - 1), (len(a), len(b)))
 
 
-def signed_rank(first: ArrayLike, second: ArrayLike) -> RankTest:
-    """Wilcoxon's signed-rank test of pairs, effect the matched rank-biserial correlation (T+ - T-) / (T+ + T-)."""
-    difference = np.asarray(first, dtype=float) - np.asarray(second, dtype=float)
-    difference = difference[~np.isnan(difference)]
-    moved = difference[difference != 0]
-    if not len(moved):
-        return RankTest(1.0, 0.0, (len(difference), len(difference)))
-    ranks = scipy.stats.rankdata(np.abs(moved))
-    effect = float((ranks * np.sign(moved)).sum() / ranks.sum())
-    p = float(scipy.stats.wilcoxon(moved).pvalue)
-    return RankTest(p, effect, (len(difference), len(difference)))
-
-
 def _finite(values: ArrayLike) -> NDArray[np.float64]:
     array = np.asarray(values, dtype=float)
     array = array[~np.isnan(array)]

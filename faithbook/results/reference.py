@@ -13,7 +13,6 @@ from faithbook.engine.machine import uncommitted
 from faithbook.engine.pages import BOARD, mirror, public_files
 from faithbook.engine.plan import MANIFEST, Job, plan
 from faithbook.engine.profiles import shareable, table
-from faithbook.engine.run import has_reference, load
 from faithbook.engine.units import UNITS
 from faithbook.paths import reference_dir
 from faithbook.results.scoreboard import FIELDS, filled, to_judge
@@ -97,23 +96,3 @@ def judged_again(board: bytes, verdicts: pd.DataFrame, places: pd.DataFrame) -> 
     rows.update(new)
     added = places[places["id"].isin(new.index.difference(rows.index))].set_index("id")
     return pd.concat([rows, added.join(new)]).reset_index().to_csv(index=False, lineterminator="\n").encode()
-
-
-def with_reference(frame: pd.DataFrame, name: str, *, on: Sequence[str]) -> pd.DataFrame:
-    """The frame with a column `reference`: the estimate that the committed run of the full profile saved in the table
-    `name`, NaN where it has none; the frame as it is where that run has no such table."""
-    if not has_reference(name):
-        return frame
-    earlier = load(name, reference=True)
-    if missing := {*on, "estimate"} - set(earlier.columns):
-        raise DataError(f"the reference table {name} lacks the columns {sorted(missing)}: make it again, `make full`")
-    return frame.merge(earlier[[*on, "estimate"]].rename(columns={"estimate": "reference"}), on=list(on), how="left")
-
-
-def versions_of(study: str) -> set[str]:
-    """The versions of the library that the committed runs of a study were made with; empty where there is none."""
-    manifest = reference_dir() / MANIFEST
-    if not manifest.is_file():
-        return set()
-    runs = json.loads(manifest.read_text(encoding="utf-8"))["runs"]
-    return {run["versions"]["faithlib"] for run in runs if run["study"] == study}

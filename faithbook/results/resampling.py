@@ -125,30 +125,6 @@ class Resampled:
         return chosen
 
 
-Cells = Callable[[pd.DataFrame], pd.Series]
-"""A function of cell means, as `Resampled.interval` takes it: one row a resample, one column a cell -> one number."""
-
-
-def less(first: Cells, second: Cells) -> Cells:
-    """The difference of two functions of the cells.
-
-    >>> frame = pd.DataFrame({"a": [3.0], "b": [1.0]})
-    >>> less(lambda cells: cells["a"], lambda cells: cells["b"])(frame).tolist()
-    [2.0]
-    """
-    return lambda frame: first(frame) - second(frame)
-
-
-def lowest(functions: Sequence[Cells]) -> Cells:
-    """The smallest of several functions of the cells, in each resample anew."""
-    return lambda frame: pd.concat([function(frame) for function in functions], axis=1).min(axis=1)
-
-
-def highest(functions: Sequence[Cells]) -> Cells:
-    """The largest of several functions of the cells, in each resample anew."""
-    return lambda frame: pd.concat([function(frame) for function in functions], axis=1).max(axis=1)
-
-
 def resample_means(
     frame: pd.DataFrame,
     *,

@@ -139,11 +139,6 @@ def rule(name: str) -> Rule:
     return known[name]
 
 
-def same_facts(names: Collection[str]) -> dict[str, str]:
-    """By id, the id whose fact it states: its own, or that of its `same_as` where that is among the names."""
-    return {name: other if (other := rule(name).same_as) in names else name for name in names}
-
-
 def contrasts(items: Mapping[str, _Value], leads: str, *, where: str = "") -> dict[str, _Value]:
     """The item that leads less each of its rivals, by name; `where` tells settings apart.
 

@@ -186,13 +186,6 @@ def _positive(margin: float) -> float:
 
 
 # --------------------------------------------------------------------------------------------------- orders and trends
-def leader(items: Mapping[str, Quantity], item: str, *, margin: float | None = None, test: TestOf = by_t) -> Decision:
-    """Is `item` above every other? No: some rival is clearly ahead, after the correction for all of them."""
-    if item not in items:
-        raise unknown("item", item, items)
-    return k_of([items[item] - other for name, other in items.items() if name != item], "all", margin=margin, test=test)
-
-
 def order(
     items: Sequence[Quantity],
     published: ArrayLike,

@@ -51,12 +51,6 @@ def entries(rows: Iterable[Entry]) -> pd.DataFrame:
     return pd.DataFrame([asdict(row) for row in rows])
 
 
-def save_verdicts(run: Run, *rows: tuple[str, str, int | None, str]) -> None:
-    """Save a report's verdicts, each (id, verdict, n, note), for the scoreboard; their page is the report's own."""
-    page = f"executed/{run.job.notebook}"
-    run.save(entries(Entry(name, verdict, page, n, note) for name, verdict, n, note in rows), "verdicts")
-
-
 def to_judge() -> pd.DataFrame:
     """Everything that gets a verdict, in the order of the scoreboard: id, paper, kind."""
     return pd.concat([index(kind)[["id", "paper"]].assign(kind=kind.removesuffix("s")) for kind in KINDS])
