@@ -26,6 +26,7 @@ from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.adversarial import worst_shift
 from faithbook.models.load import load_model
+from faithbook.papers.edin_methods import attin_grad, kernel_shap
 from faithbook.sources.datasets import load_dataset
 from faithlib.attribution import attribute
 from faithlib.backends import TextBackend
@@ -129,8 +130,8 @@ run.save_units(as_units(searched, metrics=ENDS, keys=["length", "width"], **own)
 # %% [markdown]
 # ## Attributions, AOPC, NAOPC
 #
-# Of the paper's ten methods DecompX is left out: it needs a forward pass written anew for every architecture (the authors
-# ship their own BERT and RoBERTa for it), and ours are other models.
+# Nine of the paper's ten methods: DecompX needs a forward pass written anew for every architecture (the authors ship
+# their own BERT and RoBERTa for it), and ours are other models. AttInGrad needs attention maps, which an LSTM has not.
 #
 # Signed sums over the embedding, so that a word may speak against the class. A beam's bounds are widened by the orders
 # that the methods themselves have shown to be possible; how many values lay outside before is kept.
@@ -156,6 +157,10 @@ for length, chosen, inputs, score, found in (
     explained = {
         method: attribute(method, model, inputs, output="probability", **options) for method, options in methods.items()
     }
+    explained["kernel_shap"] = kernel_shap(score, n_samples=settings["samples"])
+    if classifier != "lstm":
+        explained |= {name: attribute(name, model, inputs, output="probability") for name in ("attention", "deeplift")}
+        explained["attin_grad"] = attin_grad(model, inputs)
     values = {method: aopc_scores(score, scores) for method, scores in explained.items()}
     for method, scores in explained.items():
         kept = score.keep(top_ratio(scores, PAPER_RATIOS, inputs.feature_mask))
