@@ -13,7 +13,7 @@ from faithbook.papers.edin_pack import MODELS, SHORT, read_packed
 from faithbook.papers.edin_released import attributions
 from faithbook.results import published
 from faithlib.bounds import beam_bounds, exact_bounds
-from faithlib.errors import DataError
+from faithlib.errors import DataError, UnknownNameError
 from faithlib.evaluation import aopc_scores
 from faithlib.perturb import SetFunction
 
@@ -141,7 +141,7 @@ def test_of_156_means_of_limits_140_match_and_16_hold_limits_too_high(exact, lim
 def test_scores_are_the_released_ones_wherever_words_are_counted_alike(cells):
     short = cells[cells.length == "short"]
     compared = short[short.gap.notna()]
-    assert compared.dataset.value_counts().to_dict() == {"yelp": 40_574, "sst2": 7_620}
+    assert compared.groupby("dataset").size().to_dict() == {"yelp": 40_574, "sst2": 7_620}
     assert compared.gap.max() < 1e-5
     odd = short[~short.own]
     assert len(odd[["dataset", "model", "id"]].drop_duplicates()) == 15
@@ -243,13 +243,18 @@ def test_half_of_the_last_printed_digit_is_tolerated():
 def test_flipped_pairs_and_naopc_by_hand():
     first, second = np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 3.0, 2.0]])
     assert edin_tables.flipped_share(first, second) == pytest.approx(1 / 3)
-    keys = {"dataset": "d", "length": "short", "model": "m"}
+    keys = {"dataset": "yelp", "length": "short", "model": "bert_imdb"}
     cells = pd.DataFrame([{**keys, "id": i, "aopc": value} for i, value in ((1, 0.3), (2, 0.5))])
     limits = pd.DataFrame(
         [{**keys, "id": 1, "lower": 0.1, "upper": 0.5}, {**keys, "id": 2, "lower": 0.5, "upper": 0.5}]
     )
     assert edin_tables.normalised(cells, limits).tolist() == pytest.approx([0.5, np.nan], nan_ok=True)
     assert edin_tables.normalised(cells, limits, no_range=0.0).tolist() == pytest.approx([0.5, 0.0])
+    assert edin_tables.normalised(cells, limits[:1]).tolist() == pytest.approx([0.5, np.nan], nan_ok=True)
+    elsewhere = limits.assign(dataset="sst2")  # of the same id and model: another text
+    assert edin_tables.normalised(cells, elsewhere).isna().all()
+    with pytest.raises(UnknownNameError, match="'ag'"):
+        edin_tables.normalised(cells.assign(dataset="ag"), limits)
 
 
 def test_ranks_go_downward_for_comprehensiveness_and_upward_for_sufficiency_over_texts_called_positive():

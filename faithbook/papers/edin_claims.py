@@ -56,7 +56,9 @@ def outside(limits: pd.DataFrame) -> pd.DataFrame:
     cells = cells[cells.model.isin(by.model.unique())].reset_index(drop=True)
     naopc = edin_tables.normalised(cells, by, aopc="value")
     beyond = ((naopc < -1e-6) | (naopc > 1 + 1e-6)).astype(float)
-    found = cells.assign(value=beyond).groupby(["dataset", "length", "model", "id"], as_index=False).value.mean()
+    keys = ["dataset", "length", "model", "id"]
+    means = cells.assign(value=beyond).groupby(keys, observed=True)["value"].mean().reset_index()
+    found = means.astype(dict.fromkeys(keys[:3], str))
     name = found.id.astype(str).where(found.length == "short", "long-" + found.id.astype(str))
     return found.assign(id=name, cluster=found.dataset + " " + name, method="none", metric="outside")[COLUMNS]
 

@@ -9,6 +9,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.cbook import boxplot_stats
 from matplotlib.ticker import FuncFormatter, LogLocator
 
 from faithbook.papers.edin_pack import LONG, MODELS, SHORT
@@ -27,8 +28,8 @@ Drawn = tuple[Any, str]
 def short_name(method: str) -> str:
     """A method's name without what stands in brackets.
 
-    >>> short_name("integrated_gradients"), short_name("input_x_gradient"), short_name("kernel_shap")
-    ('IG', 'x∇x', 'kernel shap')
+    >>> short_name("integrated_gradients"), short_name("input_x_gradient"), short_name("top_ratio")
+    ('IG', 'x∇x', 'top ratio')
     """
     return label(method).split(" (")[0].replace("_", " ")
 
@@ -91,10 +92,11 @@ def methods(panels: Mapping[str, Mapping[str, Paired]]) -> Drawn:
 
 
 def search_costs(cost: pd.DataFrame) -> Drawn:
-    """Mean error of both bounds against rows (search, width, rows, upper_error, lower_error); width 0: its own."""
+    """Mean error of both bounds against rows (search, width, rows, upper_error, lower_error); width 0: its own, or
+    none."""
     fig, axes = plt.subplots(1, 2, figsize=(8.5, 3.6), sharex=True)
     for ax, bound in zip(axes, ("upper", "lower"), strict=True):
-        for (search, marker), colour in zip(SEARCHES.items(), PALETTE, strict=False):
+        for (search, marker), colour in zip({**SEARCHES, "exact": "*"}.items(), PALETTE, strict=False):
             part = cost[cost.search == search].sort_values("rows")
             ax.plot(part.rows, part[f"{bound}_error"], color=colour, marker=marker, label=search)
             for width, rows, error in part[part.width > 0][["width", "rows", f"{bound}_error"]].itertuples(index=False):
@@ -103,10 +105,10 @@ def search_costs(cost: pd.DataFrame) -> Drawn:
         ax.set_xlabel("answers asked for, mean")
         ax.set_ylim(bottom=0)
     axes[0].set_ylabel("mean error")
-    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=4, fontsize="small")
+    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=5, fontsize="small")
     told = "; ".join(
-        f"{row['search']} {row['width'] or 'its own'}: {row['rows']:.0f} answers, errors {row['upper_error']:.4f} and "
-        f"{row['lower_error']:.4f}"
+        f"{row['search']} {row['width'] or ''}".rstrip()
+        + f": {row['rows']:.0f} answers, errors {row['upper_error']:.4f} and {row['lower_error']:.4f}"
         for row in cost.to_dict("records")
     )
     return fig, f"Mean error of upper and lower bound against answers asked for, by search and width: {told}."
@@ -167,10 +169,11 @@ def beams(found: pd.DataFrame) -> Drawn:
 def _boxes(ax: Any, part: pd.DataFrame, widths: Sequence[int]) -> None:
     for bound, colour, shift in (("upper", PALETTE[0], -0.18), ("lower", PALETTE[1], 0.18)):
         values = [part[(part.width == width) & (part.bound == bound)].found for width in widths]
+        box = pd.DataFrame(boxplot_stats(values))
         places = np.arange(len(widths)) + shift
-        drawn = ax.boxplot(values, positions=places, widths=0.3, showfliers=False, patch_artist=True)
-        for box in drawn["boxes"]:
-            box.set(facecolor=colour, alpha=0.5)
+        ax.vlines(places, box.whislo, box.whishi, color="#666666", lw=1)
+        ax.bar(places, box.q3 - box.q1, 0.3, bottom=box.q1, color=colour, alpha=0.5, edgecolor="black")
+        ax.hlines(box.med, places - 0.15, places + 0.15, color="black", lw=1.2)
 
 
 def rankings(panels: Mapping[str, pd.DataFrame]) -> Drawn:

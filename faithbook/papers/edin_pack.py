@@ -12,6 +12,7 @@ released values are single, so that nothing is lost. Nothing here needs torch: p
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
@@ -263,6 +264,14 @@ def read_packed(name: str, model: str | None = None, folder: Path | None = None)
 
 
 def _read_file(path: Path) -> pd.DataFrame:
+    """The table of a file, read once while the file stays the same."""
+    place = path.resolve()
+    changed = place.stat().st_mtime_ns if place.is_file() else 0
+    return _read_once(place, changed).copy(deep=False)
+
+
+@functools.lru_cache(maxsize=32)
+def _read_once(path: Path, changed: int) -> pd.DataFrame:
     try:
         return pd.read_parquet(path)
     except (OSError, ValueError) as error:

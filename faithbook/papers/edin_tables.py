@@ -15,15 +15,24 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from faithbook.declared import ask
-from faithbook.papers.edin_pack import LONG, read_packed
+from faithbook.papers.edin_pack import LONG, METHODS, MODELS, read_packed
 from faithbook.paths import root
 from faithbook.results.rank_tests import tau_b
-from faithlib.errors import DataError
+from faithlib.errors import DataError, unknown
 
 KINDS = ("comprehensiveness", "sufficiency")
 CELL = ["dataset", "length", "model", "id"]
+_KIND = pd.CategoricalDtype(list(KINDS))
+_NAMES = {
+    "dataset": pd.CategoricalDtype(list(LONG)),
+    "length": pd.CategoricalDtype(["short", "long"]),
+    "model": pd.CategoricalDtype(list(MODELS)),
+    "method": pd.CategoricalDtype(["attention", "attingrad", "decompx", "deeplift", "lime", *METHODS.values()]),
+    "kind": _KIND,
+}
 EXACT = 1e-9  # sums of float64 in another order differ by less
 
 FLOOR = "the released search for upper limits starts at 0, above what any order reaches"
@@ -81,7 +90,8 @@ def released_limits() -> pd.DataFrame:
     """
     exact = read_packed("limits_exact").assign(length="short", search="exact", seconds=np.nan)
     beam = read_packed("limits_beam").query("start == 'none' and width == 5").assign(search="beam")
-    full = read_packed("scores").drop_duplicates(CELL)[[*CELL, "p_full"]]
+    full = numbered(read_packed("scores")).drop_duplicates(CELL)[[*CELL, "p_full"]]
+    full = full.astype(dict.fromkeys(CELL[:3], str))
     beam = beam.merge(full, on=CELL, how="left", validate="one_to_one")
     columns = [*CELL, "search", "lower", "upper", "seconds", "words", "p_full"]
     return pd.concat([exact[columns], beam[columns]], ignore_index=True)
@@ -89,12 +99,7 @@ def released_limits() -> pd.DataFrame:
 
 def released_cells() -> pd.DataFrame:
     """Every released AOPC: those of CELL, method, kind, aopc."""
-    return (
-        read_packed("scores")
-        .melt([*CELL, "method"], list(KINDS), "kind", "aopc")
-        .astype({"kind": str})
-        .reset_index(drop=True)
-    )
+    return numbered(read_packed("scores")).melt([*CELL, "method"], list(KINDS), "kind", "aopc").astype({"kind": _KIND})
 
 
 # -------------------------------------------------------------------------------------------------------------- bounds
@@ -151,17 +156,37 @@ def cells_with_ours(released: pd.DataFrame, ours: pd.DataFrame) -> pd.DataFrame:
     `ours` has dataset, model, id, method, kind, aopc. Column `gap`: how far the two lie apart where both are there.
     """
     keys = [*CELL, "method", "kind"]
-    both = released.merge(ours.assign(length="short")[[*keys, "aopc"]], on=keys, how="outer", suffixes=("_files", ""))
+    own = numbered(ours.assign(length="short")[[*keys, "aopc"]])
+    both = released.merge(own, on=keys, how="outer", suffixes=("_files", ""))
     gap = (both.aopc - both.aopc_files).abs()
     return both.assign(gap=gap, own=both.aopc.notna(), aopc=both.aopc.fillna(both.aopc_files))
 
 
+def numbered(frame: pd.DataFrame) -> pd.DataFrame:
+    """The same with its names as categories, the same ones in every frame: hundreds of thousands of rows are grouped
+    and put side by side by their numbers."""
+    return frame.astype({name: kind for name, kind in _NAMES.items() if name in frame.columns})
+
+
 def normalised(cells: pd.DataFrame, limits: pd.DataFrame, *, no_range: float = np.nan, aopc: str = "aopc") -> pd.Series:
     """NAOPC of every cell, not clipped; `no_range` where both limits are the same."""
-    both = cells[CELL].merge(limits[[*CELL, "lower", "upper"]], on=CELL, how="left", validate="many_to_one")
-    span = (both.upper - both.lower).to_numpy()
-    found = (cells[aopc].to_numpy() - both.lower.to_numpy()) / np.where(span > 0, span, np.nan)
+    # -1, the last of all, where a cell has no limits
+    place = pd.Index(_texts(limits)).get_indexer(pd.Index(_texts(cells)))
+    lower, upper = (np.append(limits[end].to_numpy(dtype=float), np.nan)[place] for end in ("lower", "upper"))
+    span = upper - lower
+    found = (cells[aopc].to_numpy() - lower) / np.where(span > 0, span, np.nan)
     return pd.Series(np.where(span > 0, found, no_range), index=cells.index)
+
+
+def _texts(frame: pd.DataFrame) -> NDArray[np.int64]:
+    """A number for every text by a model: of a data set, length, model and id. UnknownNameError for other names."""
+    number = frame["id"].to_numpy(dtype=np.int64)
+    for name in ("dataset", "length", "model"):
+        codes = frame[name].astype(_NAMES[name]).cat.codes.to_numpy(dtype=np.int64)
+        if (codes < 0).any():
+            raise unknown(name, str(frame[name][codes < 0].iloc[0]), _NAMES[name].categories)
+        number = number * len(_NAMES[name].categories) + codes
+    return number
 
 
 def scored_by(limits: pd.DataFrame) -> pd.DataFrame:
@@ -171,19 +196,26 @@ def scored_by(limits: pd.DataFrame) -> pd.DataFrame:
 
 def score_means(cells: pd.DataFrame, naopc: pd.Series, aopc: str = "aopc") -> pd.DataFrame:
     """Mean AOPC and NAOPC of every data set, length, model and method, in the published columns."""
-    keys = ["dataset", "length", "model", "method", "metric"]
-    plain = cells.assign(metric="aopc_" + cells.kind, value=cells[aopc])
-    scaled = cells.assign(metric="naopc_" + cells.kind, value=naopc)
-    both = pd.concat([plain[[*keys, "value"]], scaled[[*keys, "value"]]])
-    return both.groupby(keys).value.mean().reset_index()
+    keys = ["dataset", "length", "model", "method", "kind"]
+    means = cells[keys].assign(aopc=cells[aopc], naopc=naopc).groupby(keys, observed=True).mean().reset_index()
+    long = means.melt(keys, ["aopc", "naopc"], "score")
+    return _named(long, long.score.astype(str) + "_" + long.kind.astype(str)).drop(columns="score")
+
+
+def _named(means: pd.DataFrame, metric: pd.Series) -> pd.DataFrame:
+    """Means with their labels as texts, and `metric` in place of the kind."""
+    labels = [name for name in _NAMES if name in means.columns]
+    return means.astype(dict.fromkeys(labels, str)).assign(metric=metric).drop(columns="kind")
 
 
 def outside_shares(cells: pd.DataFrame, naopc: pd.Series, *, tolerance: float = 1e-6) -> pd.DataFrame:
     """Share of all cells of a data set and length whose NAOPC lies outside [0, 1], in the published columns; missing
     ones lie inside."""
     out = ((naopc < -tolerance) | (naopc > 1 + tolerance)).astype(float)
-    table = cells.assign(value=out, metric="share_of_cells_outside_0_1_naopc_" + cells.kind, model="all", method="all")
-    return table.groupby(["dataset", "length", "model", "method", "metric"]).value.mean().reset_index()
+    keys = ["dataset", "length", "kind"]
+    shares = cells[keys].assign(value=out).groupby(keys, observed=True).value.mean().reset_index()
+    named = _named(shares, "share_of_cells_outside_0_1_naopc_" + shares.kind.astype(str))
+    return named.assign(model="all", method="all")
 
 
 def scores_table(cells: pd.DataFrame, limits: pd.DataFrame, exact: pd.DataFrame) -> pd.DataFrame:
@@ -216,7 +248,7 @@ def scores_table(cells: pd.DataFrame, limits: pd.DataFrame, exact: pd.DataFrame)
 
 
 # ---------------------------------------------------------------------------------------------------------------- taus
-RANKINGS = {"models_within_method": ("method", "model"), "methods_within_model": ("model", "method")}
+RANKINGS = ("models_within_method", "methods_within_model")
 
 
 def ranking_taus(means: pd.DataFrame) -> pd.DataFrame:
@@ -227,17 +259,18 @@ def ranking_taus(means: pd.DataFrame) -> pd.DataFrame:
     mean and standard deviation over the groups; and the share of model pairs that change order.
     """
     rows = []
-    for (dataset, length), cell in means.groupby(["dataset", "length"]):
+    wide = means.pivot(index=["dataset", "length", "metric", "method"], columns="model", values="value")
+    for dataset, length in means[["dataset", "length"]].drop_duplicates().itertuples(index=False):
         for kind in KINDS:
-            wide = {s: cell[cell.metric == f"{s}_{kind}"] for s in ("aopc", "naopc")}
+            names = [(dataset, length, f"{score}_{kind}") for score in ("aopc", "naopc")]
+            both = [wide.xs(one, level=[*CELL[:2], "metric"]).to_numpy() for one in names]
             about = {"dataset": dataset, "length": length, "metric": kind}
-            for ranking, (group, ranked) in RANKINGS.items():
-                plain, scaled = (w.pivot(index=group, columns=ranked, values="value").to_numpy() for w in wide.values())
+            for ranking in RANKINGS:
+                plain, scaled = both if ranking == RANKINGS[0] else (values.T for values in both)
                 taus = tau_b(plain, scaled)
                 rows.append(about | {"ranking": ranking, "value": taus.mean(), "spread": taus.std(ddof=1)})
-                if ranking == "models_within_method":
-                    flipped = {"ranking": "model_pairs_within_method", "value": flipped_share(plain, scaled)}
-                    rows.append(about | flipped)
+            flipped = flipped_share(*both)
+            rows.append(about | {"ranking": "model_pairs_within_method", "value": flipped})
     return pd.DataFrame(rows)
 
 
@@ -399,7 +432,7 @@ def ranks(cells: pd.DataFrame, kind: str, **values: pd.Series) -> pd.DataFrame:
 
 def with_p_full(cells: pd.DataFrame, limits: pd.DataFrame) -> pd.DataFrame:
     """The cells with the answer to their whole text."""
-    full = limits.drop_duplicates(CELL)[[*CELL, "p_full"]]
+    full = numbered(limits.drop_duplicates(CELL)[[*CELL, "p_full"]])
     return cells.merge(full, on=CELL, how="left", validate="many_to_one")
 
 

@@ -23,7 +23,7 @@ Shape letters: U units, C cells, K clusters, R draws, M quantities.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -336,6 +336,23 @@ def variance_between(of: Sequence[Quantity]) -> Quantity:
     return replace(seen, point=seen.point - noise, draws=seen.draws - 2 * noise)
 
 
+class Labels:
+    """A column of labels as numbers, which are asked again and again for the rows that have one of some labels.
+
+    >>> Labels(pd.Index(["a", "b", "a", "c"])).among(["a", "c", "d"]).tolist()
+    [True, False, True, True]
+    """
+
+    def __init__(self, column: pd.Index[Any]) -> None:
+        self._codes, known = pd.factorize(column)
+        self._number = {label: number for number, label in enumerate(known.tolist())}
+
+    def among(self, wanted: Iterable[object]) -> NDArray[np.bool_]:
+        """Which rows have one of these labels."""
+        numbers = [self._number[label] for label in wanted if label in self._number]
+        return self._codes == numbers[0] if len(numbers) == 1 else np.isin(self._codes, numbers)
+
+
 @dataclass(frozen=True)
 class Cells:
     """Values of units in cells, ready to be averaged and drawn: `values` [U, C] with NaN where undefined or not
@@ -392,22 +409,29 @@ class Cells:
             if level not in self._levels:
                 raise unknown("cell label", level, self._levels)
             accepted = [wanted] if isinstance(wanted, str | int | float) else list(wanted)  # type: ignore[call-overload]
-            chosen &= self._levels[level].isin(accepted)
+            chosen &= self._levels[level].among(accepted)
         if not chosen.any():
             raise InputError(f"no cell has {labels}: there are {columns.to_list()[:5]} …")
-        return self._quantity(self.values.to_numpy(dtype=float)[:, chosen])
+        return self._quantity(chosen)
 
     @functools.cached_property
-    def _levels(self) -> dict[str, pd.Index[Any]]:
+    def _levels(self) -> dict[str, Labels]:
         """What every cell is called, by label."""
         columns = self.values.columns
-        return {str(name): columns.get_level_values(place) for place, name in enumerate(columns.names)}
+        return {str(name): Labels(columns.get_level_values(place)) for place, name in enumerate(columns.names)}
 
-    def _quantity(self, values: Array) -> Quantity:
+    @functools.cached_property
+    def _sums(self) -> tuple[Array, Array]:
+        """Of every cluster and cell, the number of values and their sum, [K, C] each."""
+        there = self.values.notna().to_numpy(dtype=float)
+        return self._by_cluster(there), self._by_cluster(self.values.fillna(0.0).to_numpy(dtype=float))
+
+    def _quantity(self, chosen: NDArray[np.bool_]) -> Quantity:
+        values = self.values.to_numpy(dtype=float)[:, chosen]
         there = ~np.isnan(values)
         if not there.any(axis=0).all():
             raise InputError("a cell has no defined value: there is no mean of it")
-        count, total = self._by_cluster(there.astype(float)), self._by_cluster(np.where(there, values, 0.0))
+        count, total = (sums[:, chosen] for sums in self._sums)
         means = total.sum(0) / count.sum(0)
         with np.errstate(invalid="ignore", divide="ignore"):
             draws = ((self.drawn.counts @ total) / (self.drawn.counts @ count)).mean(axis=1)

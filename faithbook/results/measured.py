@@ -26,7 +26,7 @@ from faithbook.engine.profiles import settings_of
 from faithbook.engine.run import Run, load_units
 from faithbook.paths import reference_dir, root
 from faithbook.results import evidence
-from faithbook.results.estimates import Cells, Quantity
+from faithbook.results.estimates import Array, Cells, Labels, Quantity
 from faithbook.results.paired import Paired
 from faithlib.errors import InputError, UnknownNameError, unknown
 
@@ -181,20 +181,26 @@ class Measured:
 
         A stand-in has the value of the data set that it stands for; all data sets together have all printed values.
         """
-        chosen = np.ones(len(self.printed), dtype=bool)
+        chosen = np.ones(len(self._values), dtype=bool)
         stands = evidence.stands_for(self.paper)
         for name in [label for label in labels if label in self.printed.columns]:
             named = set(_listed(labels[name]))
             if name == "dataset" and named == set(self.levels(name)):
                 continue
-            wanted = {stands.get(one, one) for one in named}
-            chosen &= self._labels[name].isin(wanted)
-        return float(self.printed["value"][chosen].mean())
+            chosen &= self._labels[name].among({stands.get(one, one) for one in named})
+        values = self._values[chosen]
+        return float(values.mean()) if len(values) else math.nan
 
     @cached_property
-    def _labels(self) -> dict[str, pd.Index[str]]:
+    def _labels(self) -> dict[str, Labels]:
         """The labels of the printed values as text, by column."""
-        return {str(name): pd.Index(self.printed[name].astype(str)) for name in self.printed.columns}
+        rows = self.printed[self.printed["value"].notna()]
+        return {str(name): Labels(pd.Index(rows[name].astype(str))) for name in rows.columns if name != "value"}
+
+    @cached_property
+    def _values(self) -> Array:
+        """The printed values, without those that are missing."""
+        return self.printed["value"].dropna().to_numpy(dtype=float)
 
     def evidence(self, datasets: Iterable[str] | None = None) -> str:
         """The ground on which values of these data sets (default: all that are there) rest."""

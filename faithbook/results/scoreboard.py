@@ -7,7 +7,6 @@ from dataclasses import asdict, dataclass
 
 import pandas as pd
 
-from faithbook.engine.run import Run
 from faithbook.results.evidence import DECISIONS, GROUNDS, STAND_INS
 from faithbook.results.published import KINDS, index
 from faithlib.errors import DataError, unknown

@@ -301,6 +301,8 @@ compared(
 # %%
 errors = edin_tables.searched_errors(beams, exact)
 cost = errors.groupby(["search", "width"])[["upper_error", "lower_error", "rows"]].mean().reset_index()
+every = {"search": "exact", "width": 0, "upper_error": 0.0, "lower_error": 0.0, "rows": (2.0**exact.words).mean()}
+cost = pd.concat([cost, pd.DataFrame([every])], ignore_index=True)
 n = len(exact)
 fig, alt = edin_figures.search_costs(cost)
 caption = f"Error against cost on {n:,} pairs of a model and a short text. Numbers at the points: width."
