@@ -36,6 +36,7 @@ REACH_SACO = {
     "soft_metrics",
     "soft_variants",
     "soft_two_attributions",
+    "play_answers",
     "naopc_models",
     "naopc_released",
     "saco_metrics",

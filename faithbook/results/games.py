@@ -1,0 +1,94 @@
+"""Games in a page: what `book/_static/play.js` makes of the JSON that the page carries, so that it needs no kernel.
+
+Every game stands beside a figure of the page (`picture`) for those without scripts and for print.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+from IPython.display import HTML
+
+from faithlib.errors import InputError, unknown
+
+KINDS = ("erase", "soft", "saco")
+SCALE = 100_000
+"""Probabilities are whole numbers of this part, which is shorter to write than five digits after a point."""
+MOST_BYTES = 300_000
+
+
+def parts(values: Sequence[float] | pd.Series) -> list[int]:
+    """Probabilities as whole numbers of a part in SCALE.
+
+    >>> parts([0.5, 0.123456])
+    [50000, 12346]
+    """
+    return [round(float(value) * SCALE) for value in values]
+
+
+def order_of(text: str) -> list[int]:
+    """An order as the compute notebook writes it.
+
+    >>> order_of("2 0 1")
+    [2, 0, 1]
+    """
+    return [int(word) for word in text.split()]
+
+
+def erasing(
+    answers: pd.DataFrame,
+    items: pd.DataFrame,
+    orders: pd.DataFrame,
+    *,
+    named: Mapping[tuple[str, int], Mapping[str, Any]],
+    methods: Mapping[str, str],
+) -> dict[str, Any]:
+    """The data of a game of erasing from the tables of `faithbook.games`, each with a column `model`.
+
+    `named`: by (model, item) what the page calls it (`text`, `model`, `says`) and its `words`, where they are ours to
+    show, in the order of the menu; `methods`: names of attributions for people. Raises InputError where a set of words
+    has no answer.
+    """
+    by_item = {key: rows.sort_values("removed") for key, rows in answers.groupby(["model", "item"], sort=False)}
+    placed = items.set_index(["model", "item"])
+    ordered = dict(iter(orders.groupby(["model", "item"], sort=False)))
+    made = []
+    for key, names in named.items():
+        rows = by_item[key]
+        facts: Any = placed.loc[key]
+        n = int(facts["words"])
+        if rows["removed"].tolist() != list(range(2**n)):
+            raise InputError(f"{key}: expected answers to all {2**n} sets of {n} words, got {len(rows)}")
+        others = {
+            methods[row["method"]]: {"order": order_of(row["order"]), "aopc": round(float(row["aopc"]), 6)}
+            for row in ordered[key].to_dict("records")
+        }
+        ends = {end: round(float(facts[end]), 6) for end in ("lower", "upper", "chance")}
+        paths = {end: order_of(facts[end]) for end in ("worst", "best")}
+        made.append({**names, "n": n, "p": parts(rows["p"]), **ends, **paths, "orders": others})
+    return {"scale": SCALE, "items": made}
+
+
+def game(kind: str, data: Mapping[str, Any], *, label: str, picture: str) -> HTML:
+    """A game as HTML: its data, and where it is put in place by the script; `picture`: the id of its figure.
+
+    Raises UnknownNameError for another kind than those of KINDS, InputError for data that are no JSON or too large for
+    a page.
+    """
+    if kind not in KINDS:
+        raise unknown("game", kind, KINDS)
+    try:
+        text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+    except (TypeError, ValueError) as error:
+        raise InputError(f"the data of the game {kind} are no JSON ({error}): give numbers, texts and lists") from error
+    if (size := len(text.encode())) > MOST_BYTES:
+        raise InputError(f"the game {kind} has {size:,} bytes of data, a page takes {MOST_BYTES:,}: show fewer")
+    return HTML(
+        f'<div class="play" id="game-{kind}" data-game="{kind}" data-picture="{html.escape(picture)}" role="group" '
+        f'aria-label="{html.escape(label)}"><script type="application/json">{text}</script>'
+        "<noscript>This game needs scripts; the figure below shows what it is about.</noscript></div>"
+    )

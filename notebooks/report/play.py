@@ -1,0 +1,259 @@
+# ---
+# jupyter:
+#   jupytext: {text_representation: {extension: .py, format_name: percent}}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+# ---
+
+# %% [markdown]
+# # Erase it yourself
+#
+# Three small games with what the four papers measure. Nothing has to run for them: every answer that they can ask for
+# was computed beforehand (`notebooks/compute/play_answers.py`) and is in this page. They work by mouse, by touch and by
+# keyboard; under each is a picture of what it is about, for print.
+
+# %% tags=["parameters"]
+profile = "laptop"
+
+# %%
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from IPython.display import Markdown
+
+from faithbook.engine.run import load, start_run
+from faithbook.results import figures, games, published
+from faithbook.results.figures import OURS, PALETTE, PUBLISHED
+from faithbook.results.labels import label
+from faithbook.results.report import Page
+
+run = start_run("play", profile=profile)
+figures.theme()
+page = Page(run, paper=published.OUR_OWN)
+words = load("play_words", profile)
+answers, items, orders = (load(f"play_{name}", profile) for name in ("answers", "items", "orders"))
+
+# %% [markdown]
+# ## Which word first?
+#
+# A model has read a sentence and says *positive* or *negative*. Press a word to take it away: the model reads `[MASK]`
+# in its place, and the line shows how sure it still is. An explanation claims to know which words matter, so the order
+# it gives should make the line fall fast. **AOPC** is how far the answer has fallen, averaged over the steps
+# ({doc}`../foundations/metrics`); here the order is yours.
+#
+# 1. Erase all words, most important first. Watch AOPC: it rises as long as you find words that count.
+# 2. With the last word gone you see where your order lies between the worst and the best of *all* orders; the thick
+#    tick on the scale is what a random order gets on average. That place, from 0 to 1, is **NAOPC**
+#    ({doc}`naopc_toy`).
+# 3. Five attributions had the same sentence. Press a name in the table to draw its order as a dashed line.
+#
+# The first sentences are ours. Those that follow were released by Edin et al. {cite:p}`edin_2025` with the answers of six
+# models; their words are not ours to show, so a word is its place in the sentence. Take one of them and go through the
+# models: what is a good order for one is often a poor one for the next. For a class: "hide the bounds" takes the scale,
+# the table and the picture away until everybody has an order to defend.
+
+# %%
+METHODS = {
+    "occlusion": "occlusion",
+    "input_x_gradient": "input × gradient",
+    "integrated_gradients": "integrated gradients",
+    "lime": "LIME",
+    "shapley_sampling": "Shapley sampling",
+    "kernel_shap": "KernelSHAP",
+}
+OWN = "movie"
+
+
+def called(model, item):
+    """What the page calls an item, and its words where they are ours."""
+    if model == OWN:
+        mine = words[words["item"] == item].sort_values("place")
+        text = f"“{' '.join(mine.word)}”"
+        return {"text": text, "model": "our small one", "says": mine.says.iloc[0], "words": mine.word.tolist()}
+    n = items.words[(items.model == model) & (items["item"] == item)].iloc[0]
+    network, trained = model.split("_")
+    told = {"bert": "BERT", "roberta": "RoBERTa"}[network], {"sst2": "SST-2", "yelp": "Yelp", "imdb": "IMDB"}[trained]
+    return {"text": f"SST-2, text {item} ({n} words)", "model": f"{told[0]} trained on {told[1]}", "says": "positive"}
+
+
+keys = list(items[["model", "item"]].itertuples(index=False, name=None))
+named = {key: called(*key) for key in keys}
+erased = games.erasing(answers, items, orders, named=named, methods=METHODS)
+games.game(
+    "erase",
+    erased,
+    label="Game: erase the words of a sentence in an order of yours",
+    picture="play-erase",
+)
+
+# %%
+first = erased["items"][0]
+
+
+def curve(order):
+    """Answers along an order, from the whole sentence on."""
+    gone = np.cumsum([0, *(1 << word for word in order)])
+    return np.array(first["p"])[gone] / games.SCALE
+
+
+def aopc(order):
+    """How far the answer has fallen, mean over the removals."""
+    answered = curve(order)
+    return (answered[0] - answered[1:]).mean()
+
+
+fig, ax = plt.subplots(figsize=(7, 4))
+for number, (name, found) in enumerate(first["orders"].items()):
+    ax.plot(curve(found["order"]), "o-", ms=3, lw=1.2, color=PALETTE[number + 2], label=f"{name}, {found['aopc']:.2f}")
+for end, value, colour in (("best", "upper", OURS), ("worst", "lower", PUBLISHED)):
+    ax.plot(curve(first[end]), "-", lw=3, color=colour, alpha=0.8, label=f"{end} of all orders, {first[value]:.2f}")
+    assert abs(aopc(first[end]) - first[value]) < 1e-4
+ax.set_ylim(0, 1)
+ax.set_xlabel("words gone")
+ax.set_ylabel(f"probability of {first['says']}")
+ax.legend(fontsize="small", title="AOPC of the order of", loc="center left", bbox_to_anchor=(1, 0.5))
+told = "; ".join(f"{name} {found['aopc']:.2f}" for name, found in first["orders"].items())
+page.figure(
+    fig,
+    "play_erase",
+    alt=f"Probability of {first['says']} for {first['text']} while its {first['n']} words go one after the other, in the "
+    f"best of all orders (AOPC {first['upper']:.2f}), in the worst ({first['lower']:.2f}) and in those of five "
+    f"attributions: {told}.",
+    caption=f"The first sentence, {first['text']}: what is left of the answer in the best and the worst order of its "
+    f"words and in the orders of five attributions. A random order gets {first['chance']:.2f} on average.",
+)
+
+# %%
+played = orders.merge(items[["model", "item", "lower", "upper", "chance"]], on=["model", "item"])
+below = int((played.aopc < played.chance).sum())
+page.listing(
+    played[["model", "item", "method", "aopc", "naopc", "lower", "upper", "chance"]],
+    "play_orders",
+    caption="Orders of five attributions on every sentence of the game, under every model: AOPC, NAOPC, both bounds, and "
+    "what a random order gets on average",
+)
+
+# %%
+Markdown(
+    f"In {below} of the {len(played)} rows an attribution does worse than a random order would on average. The numbers of "
+    "this page are of a handful of sentences that were taken for being short; they are there to be played with and "
+    "support no claim."
+)
+
+# %% [markdown]
+# ## Soft against hard
+#
+# Hard erasure knows two states of a word: there, or gone. Zhao and Aletras {cite:p}`zhao_aletras_2023` erase *softly*: a
+# word is a list of numbers (its embedding), and each of them stays with a probability that is the word's importance.
+# Move the slider: the small squares are the first numbers of the chosen word in one random draw, filled where a number
+# stays. The drawing has the answers of the model over all draws, for each importance; all other words stay whole.
+#
+# Two things to look for. The ends are what hard erasure sees, everything between is new. And between them the answer is
+# no longer one number: at the same importance draws differ, so a soft score has to be averaged over several.
+
+# %%
+drawn, numbers = load("play_soft", profile), load("play_soft_numbers", profile)
+grid = sorted(drawn.importance.unique())
+cells = drawn.sort_values(["place", "importance", "draw"])
+sentence = cells.groupby("place").word.first()
+draws = int(drawn.draw.max()) + 1
+p = cells.p.to_numpy().reshape(len(sentence), len(grid), draws)
+start = int(np.abs(p[:, -1, 0] - p[:, 0, 0]).argmax())
+says = drawn.says.iloc[0]
+games.game(
+    "soft",
+    {
+        "scale": games.SCALE,
+        "words": sentence.tolist(),
+        "grid": [float(each) for each in grid],
+        "p": [[games.parts(row) for row in one] for one in p],
+        "numbers": [numbers[f"word{place}"].round(4).tolist() for place in sentence.index],
+        "start": start,
+        "says": says,
+    },
+    label="Game: keep a part of a word",
+    picture="play-soft",
+)
+
+# %%
+chosen = p[start]
+spread = chosen.max(axis=1) - chosen.min(axis=1)
+fig, ax = plt.subplots(figsize=(7, 3.6))
+ax.plot(np.repeat(grid, draws), chosen.ravel(), "o", ms=4, color=PUBLISHED, alpha=0.5, label="one draw")
+ax.plot(grid, chosen.mean(axis=1), "-", color=OURS, lw=2, label=f"mean of {draws} draws")
+ax.set_ylim(0, 1)
+ax.set_xlabel(f"importance of “{sentence[start]}”: how much of it stays")
+ax.set_ylabel(f"probability of {says}")
+ax.legend()
+page.figure(
+    fig,
+    "play_soft",
+    alt=f"Probability of {says} against the importance of the word {sentence[start]}, {draws} draws at each of {len(grid)} "
+    f"importances. Without the word {chosen[0].mean():.2f}, with it {chosen[-1].mean():.2f}; draws differ most at "
+    f"importance {grid[int(spread.argmax())]:.1f}, by {spread.max():.2f}.",
+    caption=f"Soft erasure of one word of “{' '.join(sentence)}”. All draws agree at both ends, which are the two answers "
+    "of hard erasure.",
+    data=drawn,
+)
+
+# %% [markdown]
+# ## SaCo: which region stands above which?
+#
+# Wu et al. {cite:p}`wu_2024` ask an explanation of a picture pair by pair: cut the picture into groups by salience, erase
+# each group alone, and look whether the more salient of two groups cost the model more. A pair that obeys counts for
+# the explanation, one that violates counts against it, each as much as the two saliences differ. **SaCo** is their sum,
+# from −1 to 1.
+#
+# Each row below is a group, the bright part of the picture, with what the model loses when it alone is erased. A place
+# in the list has a salience, the top the highest. Drag groups to other places, or use the arrows: which pairs violate?
+
+# %%
+groups, pixels = load("play_groups", profile).sort_values("group"), load("play_picture", profile)
+side, about = int(len(pixels) ** 0.5), groups.iloc[0]
+salience, drop = groups.salience.to_numpy(), groups["drop"].to_numpy()
+games.game(
+    "saco",
+    {
+        "side": side,
+        "grey": pixels.grey.tolist(),
+        "group": pixels.group.tolist(),
+        "salience": salience.tolist(),
+        "drop": drop.tolist(),
+        "method": label(about.method),
+    },
+    label="Game: order the groups of a picture",
+    picture="play-saco",
+)
+
+# %%
+letters = [chr(65 + group) for group in groups.group]
+against = [f"{letters[i]} above {letters[j]}" for j in range(len(drop)) for i in range(j) if drop[i] < drop[j]]
+fig, (left, right) = plt.subplots(1, 2, figsize=(8, 3.4))
+shown = pixels.group.to_numpy().reshape(side, side)
+left.imshow(pixels.grey.to_numpy().reshape(side, side), cmap="gray")
+left.imshow(shown, cmap="viridis_r", alpha=0.45)
+for group, letter in zip(groups.group, letters, strict=True):
+    rows, columns = np.nonzero(shown == group)
+    place = int(((rows - rows.mean()) ** 2 + (columns - columns.mean()) ** 2).argmin())
+    left.text(columns[place], rows[place], letter, color="white", weight="bold", ha="center", va="center")
+left.set_axis_off()
+right.barh(letters[::-1], drop[::-1], color=OURS)
+right.axvline(0, color="#666666", lw=1)
+right.set_xlabel("what the model loses")
+right.set_ylabel("group, most salient on top")
+page.figure(
+    fig,
+    "play_saco",
+    alt=f"A picture that the model calls {about.says}, cut into {len(groups)} groups by the salience of {label(about.method)}, "
+    "and what the model loses when each is erased alone: "
+    + "; ".join(f"{letter} {value:.2f}" for letter, value in zip(letters, drop, strict=True))
+    + f". SaCo {about.coefficient:.2f}.",
+    caption=f"{label(about.method)} on one picture (“{about.says}”, {about.full:.2f}): SaCo is {about.coefficient:.2f}, "
+    f"{len(against)} of {len(drop) * (len(drop) - 1) // 2} pairs violate: {', '.join(against) or 'none'}.",
+    data=pd.DataFrame({"group": letters, "salience": salience, "drop": drop}),
+)
+
+# %%
+page.provenance()
+
+# %%
+page.finish()

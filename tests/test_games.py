@@ -1,0 +1,402 @@
+"""The games of the page `play`: what is worked out for them beforehand, the page that carries it, and the games
+themselves in a browser (`book/_static/play.js`)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pydata_sphinx_theme
+import pytest
+import sphinx_book_theme
+import torch
+from browser import Browser, browser
+from store import Store
+from test_book import ASK
+from toy_models import one_row, text_inputs, text_model
+
+from faithbook import games
+from faithbook.papers.edin import AnswerTable
+from faithbook.results import games as shown
+from faithlib import metrics
+from faithlib.backends import TextBackend
+from faithlib.errors import InputError, UnknownNameError
+from faithlib.perturb import Perturber
+
+STATIC = Path(__file__).resolve().parents[1] / "book" / "_static"
+THEME = Path(pydata_sphinx_theme.__file__).parent / "theme" / "pydata_sphinx_theme" / "static" / "styles"
+BOOK_THEME = Path(sphinx_book_theme.__file__).parent / "theme/sphinx_book_theme/static/styles/sphinx-book-theme.css"
+WORDS = ["not", "a", "<dull>", "film", "friend"]
+N = len(WORDS)
+MODEL = text_model("bert")
+
+
+def table() -> AnswerTable:
+    """Two texts of five and four words with answers of no order at all."""
+    generator = torch.Generator().manual_seed(3)
+    return AnswerTable([4, 7], [torch.rand(2**n, generator=generator, dtype=torch.float64) for n in (N, 4)])
+
+
+def scores() -> dict[str, torch.Tensor]:
+    drawn = torch.rand(2, 2, N, generator=torch.Generator().manual_seed(5), dtype=torch.float64)
+    return {"occlusion": drawn[0], "lime": drawn[1]}
+
+
+def aopc(answers: np.ndarray, order: tuple[int, ...] | list[int]) -> float:
+    """Step by step: how far the answer has fallen, mean over the removals."""
+    falls, gone = [], 0
+    for word in order:
+        gone |= 1 << word
+        falls.append(answers[0] - answers[gone])
+    return float(np.mean(falls))
+
+
+# ------------------------------------------------------------------------------------------------ worked out beforehand
+def test_every_answer_is_that_of_one_row_at_a_time() -> None:
+    inputs = text_inputs(MODEL, (6, 5))
+    perturber = Perturber(MODEL, inputs, erase="mask")
+    found = games.every_answer(perturber)
+    assert [len(each) for each in found] == [16, 8]
+    for b, values in enumerate(found):
+        for removed, value in enumerate(values.tolist()):
+            keep = torch.tensor([not removed >> f & 1 for f in range(4)])
+            alone = one_row(MODEL, inputs, b, keep, "mask").softmax(dim=0)[perturber.target[b]]
+            assert value == pytest.approx(alone.item(), abs=1e-5)
+
+
+def test_bounds_and_chance_are_those_of_all_orders() -> None:
+    found = games.erasing(table(), scores())
+    for name, n in ((4, N), (7, 4)):
+        answers = found.answers[found.answers["item"] == name].p.to_numpy()
+        every = {order: aopc(answers, order) for order in permutations(range(n))}
+        item = found.items.set_index("item").loc[name]
+        assert item.lower == pytest.approx(min(every.values()), abs=1e-12)
+        assert item.upper == pytest.approx(max(every.values()), abs=1e-12)
+        assert item.chance == pytest.approx(np.mean(list(every.values())), abs=1e-12)
+        assert every[tuple(shown.order_of(item.worst))] == pytest.approx(item.lower, abs=1e-12)
+        assert every[tuple(shown.order_of(item.best))] == pytest.approx(item.upper, abs=1e-12)
+        for row in found.orders[found.orders["item"] == name].itertuples():
+            given = scores()[row.method][0 if name == 4 else 1, :n].numpy()
+            assert shown.order_of(row.order) == np.argsort(-given, kind="stable").tolist()
+            assert row.aopc == pytest.approx(every[tuple(shown.order_of(row.order))], abs=1e-6)
+            assert row.naopc == pytest.approx((row.aopc - item.lower) / (item.upper - item.lower), abs=1e-6)
+
+
+def test_a_score_that_is_missing_is_refused() -> None:
+    broken = scores()["lime"].clone()
+    broken[0, 1] = torch.nan
+    with pytest.raises(InputError, match="lime are not finite"):
+        games.erasing(table(), {"lime": broken})
+
+
+def test_soft_answers_keep_the_numbers_that_are_shown() -> None:
+    """By hand: the embedding's numbers below the importance stay, all else of the word is 0."""
+    inputs, grid, size = text_inputs(MODEL, (6,)), [0.0, 0.3, 0.8, 1.0], MODEL.config.hidden_size
+    found = games.soft_grid(MODEL, inputs, grid, draws=3)
+    drawn = games.drawn_numbers(inputs, size, shown=size)
+    assert found.shape == (4, 4, 3) and drawn.shape == (4, size)
+    backend, target = TextBackend(MODEL, inputs), Perturber(MODEL, inputs).target[0]
+    for word in range(4):
+        assert (found[word, [0, 3]] == found[word, [0, 3], :1]).all()  # no chance at the ends
+        for g, importance in enumerate(grid):
+            embedded = backend.embeddings().clone()
+            embedded[0, word + 1] *= drawn[word] < importance
+            with torch.inference_mode():
+                alone = backend.logits(embedded, torch.tensor([0])).softmax(dim=1)[0, target]
+            assert found[word, g, 0].item() == pytest.approx(alone.item(), abs=1e-5)
+    with pytest.raises(InputError, match="2 texts"):
+        games.soft_grid(MODEL, text_inputs(MODEL, (6, 5)), grid, draws=1)
+
+
+# ----------------------------------------------------------------------------------------------------- what pages carry
+METHODS = {"occlusion": "occlusion", "lime": "LIME"}
+
+
+def erase_data() -> dict[str, Any]:
+    found = games.erasing(table(), scores())
+    named = {
+        ("m", 4): {"text": "“not a <dull> film, friend”", "model": "ours", "says": "positive", "words": WORDS},
+        ("m", 7): {"text": "text 7", "model": "BERT", "says": "positive"},
+    }
+    frames = [frame.assign(model="m") for frame in (found.answers, found.items, found.orders)]
+    return shown.erasing(*frames, named=named, methods=METHODS)
+
+
+def soft_data() -> dict[str, Any]:
+    grid = [0.0, 0.5, 1.0]
+    p = [[[0.2] * 4, [0.3, 0.4, 0.5, 0.6], [0.9] * 4], [[0.7] * 4, [0.8, 0.85, 0.9, 0.95], [0.9] * 4]]
+    numbers = [[0.1, 0.4, 0.6, 0.9], [0.2, 0.3, 0.4, 0.7]]
+    whole = [[shown.parts(draws) for draws in word] for word in p]
+    named = {"words": ["dull", "film"], "start": 0, "says": "negative"}
+    return {"scale": shown.SCALE, "grid": grid, "p": whole, "numbers": numbers, **named}
+
+
+SALIENCE, DROP = [0.9, 0.5, 0.4, 0.1], [0.1, 0.4, -0.2, 0.3]
+
+
+def saco_data() -> dict[str, Any]:
+    cells = np.arange(16)
+    picture = {"side": 4, "grey": (cells * 16).tolist(), "group": (cells // 4).tolist()}
+    return {**picture, "salience": SALIENCE, "drop": DROP, "method": "rollout"}
+
+
+def test_what_no_page_can_carry_is_refused() -> None:
+    with pytest.raises(UnknownNameError, match="game"):
+        shown.game("chess", {}, label="a", picture="b")
+    with pytest.raises(InputError, match="no JSON"):
+        shown.game("soft", {"p": float("nan")}, label="a", picture="b")
+    with pytest.raises(InputError, match="a page takes"):
+        shown.game("soft", {"p": [0] * shown.MOST_BYTES}, label="a", picture="b")
+    found = games.erasing(table(), scores())
+    frames = [frame.assign(model="m") for frame in (found.answers.drop(index=3), found.items, found.orders)]
+    with pytest.raises(InputError, match="all 32 sets of 5 words, got 31"):
+        shown.erasing(*frames, named={("m", 4): {}}, methods=METHODS)
+
+
+def test_a_game_is_one_piece_of_html_whatever_its_words_are() -> None:
+    made = shown.game("erase", erase_data(), label="a & b", picture="fig").data
+    assert "\n" not in made and "<dull>" not in made  # neither MyST nor a browser takes a word for markup
+    inside = re.search(r'<script type="application/json">(.*?)</script>', made)
+    assert inside and json.loads(inside[1]) == erase_data()
+
+
+def test_the_script_is_small() -> None:
+    assert (STATIC / "play.js").stat().st_size < 20_000
+
+
+def test_the_page_takes_its_numbers_from_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(tmp_path, monkeypatch)
+    generator = np.random.default_rng(0)
+    few = AnswerTable([0, 1], [torch.tensor(generator.random(2**n)) for n in (3, 2)])
+    given = {name: torch.tensor(generator.random((2, 3))) for name in ("occlusion", "lime")}
+    found = games.erasing(few, given)
+    tables = {
+        f"play_{name}": pd.concat([getattr(found, name).assign(model=model) for model in ("movie", "bert_yelp")])
+        for name in ("answers", "items", "orders")
+    }
+    places = [(0, 0, "not"), (0, 1, "so"), (0, 2, "bad"), (1, 0, "very"), (1, 1, "dull")]
+    tables["play_words"] = pd.DataFrame(places, columns=["item", "place", "word"]).assign(says="negative")
+    soft = [(w, word, q, d, 0.2 + 0.6 * q + 0.01 * d * w * q * (1 - q)) for w, word in enumerate(("very", "dull"))
+            for q in (0.0, 0.5, 1.0) for d in range(4)]  # fmt: skip
+    tables["play_soft"] = pd.DataFrame(soft, columns=["place", "word", "importance", "draw", "p"]).assign(
+        says="negative"
+    )
+    tables["play_soft_numbers"] = pd.DataFrame(generator.random((8, 2)), columns=["word0", "word1"])
+    groups = pd.DataFrame({"group": range(4), "salience": SALIENCE, "drop": DROP})
+    tables["play_groups"] = groups.assign(coefficient=0.25, method="rollout", says="boot", full=0.9)
+    tables["play_picture"] = pd.DataFrame({"grey": range(16), "group": np.arange(16) // 4})
+    store.add("play_answers", tables=tables)
+    made = store.report("play")
+    carried = [json.loads(text) for text in re.findall(r'<script type="application/json">(.*?)</script>', made.text)]
+    assert [item["model"] for item in carried[0]["items"]] == ["our small one"] * 2 + ["BERT trained on Yelp"] * 2
+    assert carried[0]["items"][0]["words"] == ["not", "so", "bad"]
+    assert all("words" not in item for item in carried[0]["items"][2:])  # texts that are not ours are not shown
+    upper = tables["play_items"].upper.iloc[0]
+    assert carried[0]["items"][0]["upper"] == pytest.approx(upper, abs=1e-6)
+    assert carried[1]["p"][1][1] == shown.parts([0.5, 0.5025, 0.505, 0.5075])
+    assert carried[2]["drop"] == DROP
+    assert sum(len(json.dumps(each)) for each in carried) < shown.MOST_BYTES
+    for name in ("play-erase", "play-soft", "play-saco"):  # each game keeps its picture, with words for it
+        assert f":name: {name}" in made.text and f'data-picture="{name}"' in made.text
+    assert "3 of 6 pairs violate: A above B, A above D, C above D" in made.text
+
+
+# --------------------------------------------------------------------------------------------------------- in a browser
+@pytest.fixture(scope="module")
+def window() -> Iterator[Browser]:
+    with browser() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The three games, made by the functions that the report calls, in the book's own styles."""
+    made = "".join(
+        shown.game(kind, data, label=f"Game: {kind}", picture=f"picture-{kind}").data
+        + f'<figure id="picture-{kind}">picture</figure>'
+        for kind, data in (("erase", erase_data()), ("soft", soft_data()), ("saco", saco_data()))
+    )  # fmt: skip
+    theme = [THEME / name for name in ("theme.css", "bootstrap.css", "pydata-sphinx-theme.css")]
+    styles = [*theme, BOOK_THEME, STATIC / "book.css"]
+    links = "".join(f'<link rel="stylesheet" href="{path.as_uri()}">' for path in styles if path.is_file())
+    scheme = (
+        "document.documentElement.dataset.theme = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'"
+    )
+    path = tmp_path_factory.mktemp("play") / "page.html"
+    path.write_text(
+        '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        f'<script>{scheme}</script>{links}<script src="{(STATIC / "tables.js").as_uri()}"></script>'
+        f'<script src="{(STATIC / "play.js").as_uri()}"></script><body><main class="bd-main bd-content">'
+        f'<article class="bd-article">{made}</article></main>',
+        encoding="utf-8",
+    )
+    return path.as_uri()
+
+
+TOLD = "document.querySelector('#game-{} .told').textContent"
+
+
+def press(window: Browser, *words: int) -> str:
+    """Click words of the first game; returns what is said then."""
+    for word in words:
+        window.evaluate(f"document.querySelectorAll('#game-erase .words button')[{word}].click()")
+    return str(window.evaluate(TOLD.format("erase")))
+
+
+def key(window: Browser, name: str) -> None:
+    """One key, as a keyboard sends it."""
+    codes = {"Enter": 13, " ": 32, "ArrowRight": 39, "ArrowUp": 38, "Backspace": 8, "Tab": 9}
+    text = {"Enter": {"text": "\r"}, " ": {"text": " "}}.get(name, {})
+    facts = {"key": name, "code": "Space" if name == " " else name, "windowsVirtualKeyCode": codes[name]}
+    window.ask("Input.dispatchKeyEvent", type="keyDown", **facts, **text)
+    window.ask("Input.dispatchKeyEvent", type="keyUp", **facts)
+
+
+def number(text: str, before: str) -> float:
+    """The number that follows some words."""
+    found = re.search(re.escape(before) + r"\s*(−?)(\d*\.\d+)", text)
+    assert found, (before, text)
+    return float(found[2]) * (-1 if found[1] else 1)
+
+
+@pytest.mark.browser
+def test_an_order_is_clicked_and_its_aopc_is_that_of_numpy(window: Browser, page: str) -> None:
+    asked = window.open(page)
+    assert all(url.startswith("file:") for url in asked)
+    answers, item = (
+        table().keep_rows(torch.zeros(2**N, dtype=torch.long), games._sets(N, N)).numpy(),
+        erase_data()["items"][0],
+    )
+    order = [2, 0, 4, 1, 3]
+    others = "document.querySelector('#game-erase .others').checkVisibility()"
+    for step in range(1, N):
+        told = press(window, order[step - 1])
+        assert f"{step} of {N} words gone" in told
+        assert number(told, "so far:") == pytest.approx(aopc(answers, order[:step]), abs=6e-4)
+        assert not window.evaluate(others)
+    told = press(window, order[-1])
+    assert number(told, "AOPC of your order:") == pytest.approx(aopc(answers, order), abs=6e-4)
+    bounds = window.evaluate("document.querySelector('#game-erase .bounds p').textContent")
+    share = (aopc(answers, order) - item["lower"]) / (item["upper"] - item["lower"])
+    assert number(bounds, "(NAOPC") == pytest.approx(share, abs=6e-3)
+    assert number(bounds, "the worst has") == pytest.approx(item["lower"], abs=6e-4)
+    assert number(bounds, "the best") == pytest.approx(item["upper"], abs=6e-4)
+    assert number(bounds, "gets") == pytest.approx(item["chance"], abs=6e-4)
+    assert window.evaluate(others)
+    rows = window.evaluate(
+        "[...document.querySelectorAll('#game-erase tbody tr')]"
+        ".map(row => [...row.cells].map(cell => cell.textContent))"
+    )
+    assert {row[0] for row in rows} == {"you", "occlusion", "LIME", "the best", "the worst"}
+    values = [number(row[1], "") for row in rows]
+    assert values == sorted(values, reverse=True)
+    assert next(row[3] for row in rows if row[0] == "you") == ", ".join(WORDS[word] for word in order)
+    window.evaluate(
+        "[...document.querySelectorAll('#game-erase th button')].find(one => one.textContent === 'LIME').click()"
+    )
+    assert window.evaluate("document.querySelectorAll('#game-erase polyline.other').length") == 1
+    assert press(window, 4).startswith(f"{N - 1} of {N} words gone")  # pressed again: a word comes back
+
+
+@pytest.mark.browser
+def test_the_game_is_played_by_keyboard(window: Browser, page: str) -> None:
+    window.open(page)
+    window.evaluate("document.querySelector('#game-erase .words button').focus()")
+    key(window, "ArrowRight")
+    key(window, "Enter")
+    key(window, "ArrowRight")
+    key(window, " ")
+    pressed = "[...document.querySelectorAll('#game-erase .words button')].map(one => one.getAttribute('aria-pressed'))"
+    assert window.evaluate(pressed) == ["false", "true", "true", "false", "false"]
+    assert window.evaluate("document.activeElement.textContent") == "<dull>2"
+    key(window, "Backspace")
+    assert window.evaluate(pressed) == ["false", "true", "false", "false", "false"]
+    assert window.evaluate("document.querySelector('#game-erase .told').getAttribute('role')") == "status"
+    # Groups of the picture: up and down by arrows, the focus goes along.
+    window.evaluate("document.querySelectorAll('#game-saco .groups li')[1].querySelector('button').focus()")
+    key(window, "ArrowUp")
+    assert "From the top: B, A, C, D." in window.evaluate(TOLD.format("saco"))
+    assert window.evaluate("document.activeElement.getAttribute('aria-label')") == "move group B up"
+
+
+@pytest.mark.browser
+def test_another_text_has_no_words_but_places_and_bounds_can_be_hidden(window: Browser, page: str) -> None:
+    window.open(page)
+    window.evaluate(
+        "(one => { one.value = 1; one.dispatchEvent(new Event('change')); })"
+        "(document.querySelector('#game-erase select'))"
+    )
+    words = "[...document.querySelectorAll('#game-erase .words button')].map(one => one.textContent)"
+    assert window.evaluate(words) == [f"word {place}" for place in range(1, 5)]
+    seen = "['.bounds', '.told'].map(one => document.querySelector('#game-erase ' + one).checkVisibility())"
+    picture = "document.getElementById('picture-erase').checkVisibility()"
+    switch = "document.querySelector('#game-erase input[type=checkbox]').click()"
+    press(window, 0, 1, 2, 3)
+    assert (window.evaluate(seen), window.evaluate(picture)) == ([True, True], True)
+    window.evaluate(switch)
+    assert (window.evaluate(seen), window.evaluate(picture)) == ([False, True], False)
+    window.evaluate(switch)
+    assert (window.evaluate(seen), window.evaluate(picture)) == ([True, True], True)
+
+
+@pytest.mark.browser
+def test_the_slider_keeps_more_and_says_what_draws_do(window: Browser, page: str) -> None:
+    window.open(page)
+    slide = (
+        "(one => {{ one.value = {}; one.dispatchEvent(new Event('input')); }})"
+        "(document.querySelector('#game-soft input'))"
+    )
+    kept = "document.querySelectorAll('#game-soft .kept').length"
+    assert window.evaluate(kept) == 2
+    told = window.evaluate(TOLD.format("soft"))
+    assert "is .450 on average, from .300 to .600" in told and ".900 with the word, .200 without it" in told
+    window.evaluate(slide.format(2))
+    assert window.evaluate(kept) == 4
+    window.evaluate(slide.format(0))
+    assert window.evaluate(kept) == 0
+    assert "is .200 on average, from .200 to .200" in window.evaluate(TOLD.format("soft"))
+
+
+@pytest.mark.browser
+def test_the_coefficient_of_any_order_is_that_of_the_library(window: Browser, page: str) -> None:
+    window.open(page)
+
+    def agreed(order: list[int]) -> None:
+        told = window.evaluate(TOLD.format("saco"))
+        drop = torch.tensor([[DROP[group] for group in order]]).double()
+        expected = metrics.saco(torch.tensor([SALIENCE]).double(), drop).item()
+        against = sum(DROP[order[i]] < DROP[order[j]] for j in range(4) for i in range(j))
+        assert number(told, "SaCo") == pytest.approx(expected, abs=6e-4)
+        assert f"{against} of 6 pairs violate" in told
+        assert window.evaluate("document.querySelectorAll('#game-saco .pairs li').length") == against
+
+    agreed([0, 1, 2, 3])
+    window.evaluate("document.querySelectorAll('#game-saco .groups li')[0].querySelectorAll('button')[1].click()")
+    agreed([1, 0, 2, 3])
+    drag = """(list => { const dataTransfer = new DataTransfer();
+      const send = (one, name) => one.dispatchEvent(new DragEvent(name, {dataTransfer, bubbles: true}));
+      send(list[3], "dragstart"); send(list[0], "drop"); })([...document.querySelectorAll('#game-saco .groups li')])"""
+    window.evaluate(drag)
+    agreed([3, 1, 0, 2])
+    window.evaluate("document.querySelectorAll('#game-saco .bar button')[1].click()")
+    assert "SaCo 1.000: 0 of 6 pairs violate" in window.evaluate(TOLD.format("saco"))
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("width", "dark"), [(390, True), (390, False), (1280, True), (1280, False)])
+def test_games_fit_a_telephone_and_are_readable_in_light_and_dark(
+    window: Browser, page: str, width: int, dark: bool
+) -> None:
+    window.open(page, width=width, dark=dark)
+    press(window, 0, 1, 2, 3, 4)
+    # The checks of the book's pages, of buttons and labels too.
+    facts = window.evaluate(ASK.replace('"p, li,', '"button, label, small, b, strong, p, li,'))
+    assert facts["theme"] == ("dark" if dark else "light")
+    assert (facts["overflow"] <= 0, facts["wide"]) == (True, [])
+    assert facts["faint"] == []
