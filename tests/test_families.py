@@ -427,7 +427,7 @@ def _row(name: str) -> Any:
     return Row(name, options=FAST.get(name, {}))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_table_of_what_is_supported_is_what_passed(folder: Callable[..., Path]) -> None:
     rows = []
     for family in FAMILIES:

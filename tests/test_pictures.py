@@ -186,7 +186,7 @@ def test_the_base_model_of_fashion_is_good_enough():
     assert table[(table.dataset == "fashion") & (table.classifier == "base")].accuracy.item() >= 0.88
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_training_can_be_stopped_and_leaves_a_model_that_loads(tmp_path):
     notebook = tmp_path / "train.ipynb"
     jupytext.write(jupytext.read(root() / "notebooks" / "train" / "vision_classifiers.py"), notebook)
@@ -200,7 +200,7 @@ def test_training_can_be_stopped_and_leaves_a_model_that_loads(tmp_path):
     assert loaded.label_names == tuple("0123456789")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("architecture", ["vit_base_patch16_224", "deit_base_patch16_224"])
 def test_the_papers_models_and_pictures_lead_to_scores(architecture, tmp_path, monkeypatch):
     monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))

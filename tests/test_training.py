@@ -15,7 +15,7 @@ from faithbook.paths import root
 from faithlib.errors import UnknownNameError
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_full_fine_tuning_makes_a_classifier_that_loads(tmp_path, monkeypatch):
     encoder = tmp_path / "encoder"
     text_model("bert", classes=4).save_pretrained(encoder)
