@@ -22,7 +22,7 @@ from faithbook.crosslingual.gold import AlignmentScores, alignment_scores, link_
 from faithbook.crosslingual.links import encoder_links, fast_align, mutual_argmax, softmax_links, word_vectors
 from faithbook.models.encoders import encoder_folder
 from faithbook.results.alignment import EVERY, found_batches, score
-from faithbook.results.estimates import Cells
+from faithbook.results.cells import Cells
 from faithbook.results.paired import Paired
 from faithbook.sources.splits import stable_hash
 from faithbook.sources.words import Pair, copied_words, is_copied, split_words, words_of

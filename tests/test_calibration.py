@@ -16,7 +16,8 @@ from tiny import REPOSITORY
 
 from faithbook.results import calibration, rules
 from faithbook.results.calibration import LISTED, SKEWED, Means, World, quantities, resamples
-from faithbook.results.estimates import Cells, Drawn, Quantity
+from faithbook.results.cells import Cells
+from faithbook.results.estimates import Drawn, Quantity
 from faithlib.errors import DataError, UnknownNameError
 
 SHARES = {"share .8": 0.8, "share .95": 0.95}

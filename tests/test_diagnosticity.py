@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from faithbook.results import diagnosticity, estimates, paired
+from faithbook.results.cells import Cells
 from faithbook.results.diagnosticity import AFTER, BEFORE, FLIP, LIMIT, ONE_SIDED, OUTSIDE, SCORE, TIE, WIN
-from faithbook.results.estimates import Cells
 from faithbook.results.paired import Paired
 from faithlib.errors import InputError, UnknownNameError
 

@@ -22,7 +22,7 @@ from faithbook.papers.zaman_belinkov_tables import (
     own_account,
 )
 from faithbook.results import measured, published
-from faithbook.results.estimates import Cells
+from faithbook.results.cells import Cells
 from faithbook.results.measured import Material, Measured
 
 MODELS = {"e5": "mbert", "six": "xlm_r_base"}

@@ -14,7 +14,7 @@ from store import Store, units_of
 from faithbook.engine.profiles import table as profiles
 from faithbook.engine.run import start_run
 from faithbook.results import evidence, exhibits, judged, paired, published, rulebook, rules, scoreboard
-from faithbook.results.estimates import Cells
+from faithbook.results.cells import Cells
 from faithbook.results.judged import Along, Ordered, Printed, Provided
 from faithbook.results.measured import REFERENCE, RUN
 from faithbook.results.multiverse import multiverse

@@ -13,7 +13,8 @@ import scipy.stats
 
 from faithbook.engine.profiles import settings_of, table
 from faithbook.results import published, rulebook, rules
-from faithbook.results.estimates import Cells, Quantity
+from faithbook.results.cells import Cells
+from faithbook.results.estimates import Quantity
 from faithbook.results.rulebook import Order, Rule, judge, log
 from faithbook.results.scoreboard import to_judge
 from faithlib.errors import DataError, InputError, UnknownNameError

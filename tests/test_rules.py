@@ -13,8 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from faithbook.results import rules
-from faithbook.results.estimates import Cells, Quantity, effective_n, p_discordant
-from faithbook.results.p_values import outward, wilson_ends
+from faithbook.results.cells import Cells, effective_n
+from faithbook.results.estimates import Quantity, combined
+from faithbook.results.p_values import outward, p_discordant, wilson_ends
+from faithbook.results.paired import Paired
 from faithlib.errors import InputError, UnknownNameError
 
 RESAMPLES = 1999
@@ -231,6 +233,33 @@ def test_effective_n_of_clusters() -> None:
     assert effective_n([1, 1, 1, 1], ["a", "a", "b", "b"]) == 2.0
     independent = np.arange(100) % 2
     assert effective_n(independent, range(100)) == pytest.approx(99)
+
+
+def test_the_spread_between_seeds_adds_to_the_error() -> None:
+    generator, shift = np.random.default_rng(0), {0: -0.3, 1: 0.0, 2: 0.3}
+    frame = pd.DataFrame(list(itertools.product(range(40), "ab", shift)), columns=["id", "method", "seed"])
+    frame["value"] = generator.normal(0, 0.1, len(frame)) + frame["seed"].map(shift).where(frame["method"] == "a", 0.0)
+    cells = Cells.of(frame, over=["method"], unit="id", n_resamples=99)
+    gain = cells.mean(method="a") - cells.mean(method="b")
+    wide = frame.groupby(["seed", "method"])["value"].mean().unstack()
+    alone = (wide["a"] - wide["b"]).to_numpy()
+    np.testing.assert_allclose(gain.seeds, alone)
+    twice = [cells.mean(method=name) * 2 for name in "ab"]
+    np.testing.assert_allclose(combined(lambda values: values[..., 0] - values[..., 1], twice).seeds, 2 * alone)
+    np.testing.assert_allclose((-abs(gain)).seeds, -np.abs(alone))
+    assert gain.error_with_seeds == pytest.approx(np.sqrt(gain.standard_error**2 + alone.var(ddof=1) / 3))
+    assert Paired(gain, published=0.5).away == pytest.approx((gain.point - 0.5) / gain.error_with_seeds)
+    # A seed that lacks a method says nothing of its gain, and one seed nothing of seeds.
+    lacking = Cells.of(
+        frame[(frame["seed"] > 0) | (frame["method"] == "b")], over=["method"], unit="id", n_resamples=99
+    )
+    gain = lacking.mean(method="a") - lacking.mean(method="b")
+    assert gain.error_with_seeds == pytest.approx(np.sqrt(gain.standard_error**2 + alone[1:].var(ddof=1) / 2))
+    single = Cells.of(frame[frame["seed"] == 1], over=["method"], unit="id", n_resamples=99).mean(method="a")
+    assert len(single.seeds) == 0
+    assert single.error_with_seeds == single.standard_error
+    apart = Cells.of(frame, over=["method", "seed"], unit="id", n_resamples=99).mean(method="a", seed=1)
+    assert len(apart.seeds) == 0
 
 
 def test_paired_shares_are_mcnemars_exact_test() -> None:

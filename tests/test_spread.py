@@ -9,7 +9,8 @@ import pandas as pd
 import pytest
 
 from faithbook.results import spread
-from faithbook.results.estimates import Cells, Drawn
+from faithbook.results.cells import Cells
+from faithbook.results.estimates import Drawn
 from faithlib.errors import InputError
 
 

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 from faithbook.papers.zaman_belinkov import AGGREGATED, ERASING, OUTPUT_NAMES, THIRTEEN
 from faithbook.results import exhibits, rulebook
-from faithbook.results.estimates import FEWEST_CLUSTERS, Cells, Quantity
+from faithbook.results.cells import Cells
+from faithbook.results.estimates import FEWEST_CLUSTERS, Quantity
 from faithbook.results.judged import Ordered, Parts
 from faithbook.results.labels import row_label
 from faithbook.results.measured import Measured

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from faithbook.crosslingual.gold import COUNTS, AlignmentScores, scores_of_counts
-from faithbook.results.estimates import Array, Cells, Quantity
+from faithbook.results.cells import Cells
+from faithbook.results.estimates import Array, Quantity
 from faithbook.results.paired import Paired, combined
 from faithlib.errors import unknown
 

@@ -184,7 +184,7 @@ class Means:
         return p_values.p_share(right, limit, self._independent(right))
 
     def _independent(self, shares: Array) -> Array:
-        """`estimates.effective_n` of single clusters: n - 1, and n where all are equal."""
+        """`cells.effective_n` of single clusters: n - 1, and n where all are equal."""
         return np.where((shares > 1e-9) & (shares < 1 - 1e-9), self.clusters - 1, self.clusters)
 
     def ends(self) -> tuple[Array, Array]:

@@ -23,21 +23,19 @@ Shape letters: U units, C cells, K clusters, R draws, M quantities.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
-import pandas as pd
-import scipy.stats
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from faithbook.results.p_values import (
     LEVEL,
     NOTHING,
     Array,
     moved_outward,
+    p_discordant,
     p_means,
     p_share,
     p_sign_flips,
@@ -46,7 +44,7 @@ from faithbook.results.p_values import (
     wilson_ends,
 )
 from faithbook.results.resampling import drawn_counts
-from faithlib.errors import InputError, unknown
+from faithlib.errors import InputError
 
 _UNSIGNED = ("standard_error", "draw_errors")
 
@@ -129,6 +127,7 @@ class Quantity:
     - `influence` [K]: what each cluster adds to its deviation, to first order; they sum to about zero.
     - `clusters`, `n`: clusters and units in the smallest cell it rests on; `bounds`: the range it cannot leave.
     - `share`: set where it is one share of 0/1 values.
+    - `seeds` [S]: its value on each of several trained models alone; empty where there is one or none is told.
     - `discordant`: set where it is one such share less another over the same single inputs: on how many only the first
       has a 1, and on how many only the second.
 
@@ -143,6 +142,7 @@ class Quantity:
     n: int
     bounds: tuple[float, float] = (-np.inf, np.inf)
     share: Share | None = None
+    seeds: Array = field(default_factory=lambda: np.empty(0))
     discordant: tuple[int, int] | None = None
 
     # ------------------------------------------------------------------------------------------------- arithmetic
@@ -156,12 +156,14 @@ class Quantity:
                 influence=slopes[0] * self.influence,
                 bounds=_range(do, self.bounds, (other, other)),
                 share=None,
+                seeds=do(self.seeds, other),
                 discordant=None,
             )
         if other.drawn is not self.drawn:
             raise InputError("quantities of different cells have no common draws: make both from one Cells")
         with np.errstate(divide="ignore", invalid="ignore"):
             draws = do(self.draws, other.draws)
+            seeds = do(*_seeds([self, other]))
         return Quantity(
             do(self.point, other.point),
             draws,
@@ -170,6 +172,7 @@ class Quantity:
             min(self.clusters, other.clusters),
             min(self.n, other.n),
             _range(do, self.bounds, other.bounds),
+            seeds=seeds,
         )
 
     def __add__(self, other: Quantity | float) -> Quantity:
@@ -203,6 +206,7 @@ class Quantity:
             influence=np.sign(self.point) * self.influence,
             bounds=(0.0, max(abs(low), abs(high))),
             share=None,
+            seeds=np.abs(self.seeds),
             discordant=None,
         )
 
@@ -216,6 +220,7 @@ class Quantity:
             influence=-self.influence,
             bounds=(-high, -low),
             share=share,
+            seeds=-self.seeds,
             discordant=self.discordant and self.discordant[::-1],
         )
         # What has no sign is worked out once: both sides of a part are tested.
@@ -227,6 +232,13 @@ class Quantity:
     def standard_error(self) -> float:
         """Of the quantity, from the clusters' influences."""
         return float(np.sqrt(self.drawn.variance(self.influence)))
+
+    @property
+    def error_with_seeds(self) -> float:
+        """The standard error that the choice of seeds adds to: sqrt(that of the inputs^2 + variance of seeds / S)."""
+        own = self.seeds[~np.isnan(self.seeds)]
+        between = float(own.var(ddof=1)) / len(own) if len(own) > 1 else 0.0
+        return float(np.sqrt(self.standard_error**2 + between))
 
     @functools.cached_property
     def draw_errors(self) -> Array:
@@ -313,6 +325,7 @@ def combined(function: Callable[[Array], Array], of: Sequence[Quantity]) -> Quan
     points = np.array([one.point for one in of])
     steps = np.diag(1e-6 * np.maximum(1.0, np.abs(points)))
     slopes = (function(points + steps) - function(points - steps)) / (2 * np.diag(steps))
+    seeds = _seeds(of)
     return Quantity(
         float(function(points)),
         np.asarray(function(np.stack([one.draws for one in of], axis=-1))),
@@ -320,6 +333,7 @@ def combined(function: Callable[[Array], Array], of: Sequence[Quantity]) -> Quan
         of[0].drawn,
         min(one.clusters for one in of),
         min(one.n for one in of),
+        seeds=np.asarray(function(np.stack(seeds, axis=-1))) if len(seeds[0]) else seeds[0],
     )
 
 
@@ -333,160 +347,12 @@ def variance_between(of: Sequence[Quantity]) -> Quantity:
     seen = combined(lambda values: values.var(axis=-1), of)
     middle = combined(lambda values: values.mean(axis=-1), of)
     noise = float(np.mean([(one - middle).standard_error ** 2 for one in of]))
-    return replace(seen, point=seen.point - noise, draws=seen.draws - 2 * noise)
+    return replace(seen, point=seen.point - noise, draws=seen.draws - 2 * noise, seeds=seen.seeds - noise)
 
 
-class Labels:
-    """A column of labels as numbers, which are asked again and again for the rows that have one of some labels.
-
-    >>> Labels(pd.Index(["a", "b", "a", "c"])).among(["a", "c", "d"]).tolist()
-    [True, False, True, True]
-    """
-
-    def __init__(self, column: pd.Index[Any]) -> None:
-        self._codes, known = pd.factorize(column)
-        self._number = {label: number for number, label in enumerate(known.tolist())}
-
-    def among(self, wanted: Iterable[object]) -> NDArray[np.bool_]:
-        """Which rows have one of these labels."""
-        numbers = [self._number[label] for label in wanted if label in self._number]
-        return self._codes == numbers[0] if len(numbers) == 1 else np.isin(self._codes, numbers)
-
-
-@dataclass(frozen=True)
-class Cells:
-    """Values of units in cells, ready to be averaged and drawn: `values` [U, C] with NaN where undefined or not
-    measured, the cluster [U] of each unit, and the draws that all quantities share."""
-
-    values: pd.DataFrame
-    cluster: NDArray[np.int64]
-    drawn: Drawn
-    bounds: tuple[float, float]
-
-    @classmethod
-    def of(
-        cls,
-        frame: pd.DataFrame,
-        *,
-        over: Sequence[str],
-        unit: str | Sequence[str],
-        value: str = "value",
-        cluster: str | None = None,
-        stratum: str | None = None,
-        bounds: tuple[float, float] = (-np.inf, np.inf),
-        n_resamples: int = 9999,
-        seed: int = 0,
-    ) -> Cells:
-        """Cells of a long frame: one for every combination of the columns `over` that was measured.
-
-        `unit`: the columns that name an input; `cluster`: the column of what it shares a source by (default: itself);
-        `stratum`: the column within which clusters are drawn. `bounds`: the range of a value. Several values of a unit
-        in one cell (seeds, say) count by their mean. Raises InputError for a missing column or an empty frame.
-        """
-        units = [unit] if isinstance(unit, str) else list(unit)
-        wanted = {value, *units, *over, *(name for name in (cluster, stratum) if name)}
-        if missing := sorted(wanted - set(frame.columns)):
-            raise InputError(f"the frame lacks the columns {missing}: it has {sorted(frame.columns)}")
-        if frame.empty:
-            raise InputError("the frame has no rows: there is nothing to average")
-        frame = frame.assign(_unit=frame.groupby(units, sort=True, dropna=False).ngroup())
-        wide = frame.groupby(["_unit", *over], observed=True, dropna=False)[value].mean().unstack(list(over))
-        first = frame.drop_duplicates("_unit").set_index("_unit").reindex(wide.index)
-        strata = pd.factorize(first[stratum])[0] if stratum else np.zeros(len(first), dtype=np.int64)
-        shared = first[cluster].to_numpy() if cluster else first.index.to_numpy()
-        number, keys = pd.factorize(pd.MultiIndex.from_arrays([strata, shared]))
-        own = np.array([key[0] for key in keys], dtype=np.int64)
-        return cls(wide, number, Drawn.of(own, n_resamples=n_resamples, seed=seed), bounds)
-
-    def mean(self, **labels: object) -> Quantity:
-        """The mean over the cells that have these labels (each one or several) of each cell's mean over its units.
-
-        Raises UnknownNameError for a level that the cells do not have, InputError where no cell has the labels.
-        """
-        columns = self.values.columns
-        chosen = np.ones(len(columns), dtype=bool)
-        for level, wanted in labels.items():
-            if level not in self._levels:
-                raise unknown("cell label", level, self._levels)
-            accepted = [wanted] if isinstance(wanted, str | int | float) else list(wanted)  # type: ignore[call-overload]
-            chosen &= self._levels[level].among(accepted)
-        if not chosen.any():
-            raise InputError(f"no cell has {labels}: there are {columns.to_list()[:5]} …")
-        return self._quantity(chosen)
-
-    @functools.cached_property
-    def _levels(self) -> dict[str, Labels]:
-        """What every cell is called, by label."""
-        columns = self.values.columns
-        return {str(name): Labels(columns.get_level_values(place)) for place, name in enumerate(columns.names)}
-
-    @functools.cached_property
-    def _sums(self) -> tuple[Array, Array]:
-        """Of every cluster and cell, the number of values and their sum, [K, C] each."""
-        there = self.values.notna().to_numpy(dtype=float)
-        return self._by_cluster(there), self._by_cluster(self.values.fillna(0.0).to_numpy(dtype=float))
-
-    def _quantity(self, chosen: NDArray[np.bool_]) -> Quantity:
-        values = self.values.to_numpy(dtype=float)[:, chosen]
-        there = ~np.isnan(values)
-        if not there.any(axis=0).all():
-            raise InputError("a cell has no defined value: there is no mean of it")
-        count, total = (sums[:, chosen] for sums in self._sums)
-        means = total.sum(0) / count.sum(0)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            draws = ((self.drawn.counts @ total) / (self.drawn.counts @ count)).mean(axis=1)
-        influence = ((total - count * means) / count.sum(0)).mean(axis=1)
-        clusters, n = int((count > 0).sum(0).min()), int(there.sum(0).min())
-        share = self._share(values[there[:, 0], 0], there[:, 0]) if values.shape[1] == 1 else None
-        return Quantity(float(means.mean()), draws, influence, self.drawn, clusters, n, self.bounds, share)
-
-    def _share(self, values: Array, there: NDArray[np.bool_]) -> Share | None:
-        """Where the values of one cell are all 0 or 1, for how many independent ones they count.
-
-        A cell of equal values may as well hold differences that are all zero: it is a share where values lie in [0, 1].
-        """
-        if not np.isin(values, (0.0, 1.0)).all() or ((values == values[0]).all() and not self._in_unit):
-            return None
-        return Share(effective_n(values, self.cluster[there]))
-
-    @cached_property
-    def _in_unit(self) -> bool:
-        """Whether values lie in [0, 1]: by their bounds, or (without bounds) all that there are."""
-        if np.isfinite(self.bounds).any():
-            return self.bounds == (0, 1)
-        values = self.values.to_numpy(dtype=float)
-        return bool(np.nanmin(values) >= 0 and np.nanmax(values) <= 1)
-
-    def _by_cluster(self, values: Array) -> Array:
-        """Sums over the units of each cluster, [K, C]."""
-        sums = np.zeros((len(self.drawn.stratum), values.shape[1]))
-        np.add.at(sums, self.cluster, values)
-        return sums
-
-
-def effective_n(values: ArrayLike, cluster: ArrayLike) -> float:
-    """As how many independent values clustered 0/1 values count: p (1 - p) over the variance of their mean; at most
-    the number of clusters, and that number where all values are equal.
-
-    >>> effective_n([0, 1, 0, 1], ["a", "a", "b", "b"])
-    2.0
-    """
-    frame = pd.DataFrame({"value": np.asarray(values, dtype=float), "cluster": np.asarray(cluster)})
-    share, groups = frame["value"].mean(), frame.groupby("cluster", sort=False)["value"]
-    deviations = (groups.sum() - share * groups.size()).to_numpy() / len(frame)
-    k = len(deviations)
-    variance = float((deviations**2).sum()) * k / (k - 1) if k > 1 else 0.0
-    return float(k) if variance == 0 else float(min(k, share * (1 - share) / variance))
-
-
-def p_discordant(wins: int, losses: int) -> float:
-    """One-sided p-value of "the first of two paired shares is not larger", exact (McNemar), from the number of pairs
-    in which only the first, and only the second, has a 1.
-
-    >>> p_discordant(6, 0), p_discordant(0, 0)
-    (0.015625, 1.0)
-    """
-    return float(scipy.stats.binom.sf(wins - 1, wins + losses, 0.5))
+def _seeds(of: Sequence[Quantity]) -> list[Array]:
+    """The values by seed of several quantities; none where they do not all have as many."""
+    return [one.seeds if len({len(other.seeds) for other in of}) == 1 else np.empty(0) for one in of]
 
 
 def _discordant(first: Quantity, second: Quantity) -> tuple[int, int] | None:

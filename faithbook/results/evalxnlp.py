@@ -17,7 +17,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from faithbook.results.estimates import Cells, Quantity
+from faithbook.results.cells import Cells
+from faithbook.results.estimates import Quantity
 from faithbook.results.labels import label
 from faithlib.errors import InputError
 

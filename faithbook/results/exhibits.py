@@ -46,6 +46,15 @@ def short(x: float, digits: int = 2) -> str:
     return text.replace("0.", ".", 1) if abs(float(text)) < 1 and digits else text
 
 
+def apart(away: float) -> str:
+    """How far ours lies from the published value, in standard errors; nothing where none is printed.
+
+    >>> apart(-2.345), apart(float("nan"))
+    ('-2.3 SE', '')
+    """
+    return "" if math.isnan(away) else f"{away:+.1f} SE"
+
+
 def cell(pair: Paired | None, digits: int = 2) -> str:
     """One cell as inline HTML: ours, the published value in brackets, the sign; the interval on hover."""
     if pair is None:
@@ -175,7 +184,7 @@ def claims_plot(rows: pd.DataFrame, titles: Mapping[str, str], *, lines: Mapping
 
     `rows` has the columns of `judged.COLUMNS`; `titles`: what stands over a claim's panel; `lines`: where its dotted
     lines stand. Grey: the present run, where the reference speaks; the pale bar: where a replication of the published
-    value falls in 95 of 100.
+    value falls in 95 of 100; at the right, how far ours lies from it in standard errors.
     """
     panels = [(name, rows[rows["claim"] == name]) for name in dict.fromkeys(rows["claim"])]
     heights = [len(part) + 1 for _, part in panels]
@@ -193,6 +202,8 @@ def claims_plot(rows: pd.DataFrame, titles: Mapping[str, str], *, lines: Mapping
         figures.dots(ax, part, places, columns=("ours", "low", "high"), label="ours, 95 % interval")
         if rows["published"].notna().any():  # questions of our own have none
             ax.plot(part["published"], places, "D", mfc="white", mec=PUBLISHED, mew=1.8, label="published", zorder=4)
+        for place, away in zip(places, part["away"], strict=True):
+            ax.text(1.01, place, apart(away), transform=ax.get_yaxis_transform(), va="center", fontsize="x-small")
         ax.set_yticks(places, part["part"])
         ax.set_ylim(-0.6, len(part) - 0.4)
         ax.set_title(titles.get(name, name), loc="left", fontsize="small")
@@ -209,6 +220,7 @@ def spoken(rows: pd.DataFrame, titles: Mapping[str, str]) -> str:
             f"{row['part']}: "
             + ("" if math.isnan(row["published"]) else f"published {short(row['published'])}, ours ")
             + f"{short(row['ours'])} ({short(row['low'])} to {short(row['high'])})"
+            + ("" if math.isnan(row["away"]) else f", {row['away']:+.1f} standard errors apart")
             for row in rows[rows["claim"] == name].to_dict("records")
         ]
         told.append(f"{titles.get(name, name)}. {'; '.join(parts)}.")

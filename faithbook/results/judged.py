@@ -29,7 +29,7 @@ from faithlib.errors import InputError
 
 COLUMNS = (
     *("claim", "part", "published", "ours", "low", "high", "n", "clusters", "p", "answer"),
-    *("here", "here_low", "here_high", "predicted_low", "predicted_high", "detectable", "needed"),
+    *("here", "here_low", "here_high", "predicted_low", "predicted_high", "away", "detectable", "needed"),
 )
 
 
@@ -226,6 +226,8 @@ def part_of(rule: Rule, pair: Paired) -> dict[str, Any]:
     row["needed"] = rules.how_many(pair.ours, effect) if effect > 0 else math.nan
     if pair.here is not None:
         row |= _ends(pair.here.interval(), "here", "here_low", "here_high")
+    if not math.isnan(pair.published):
+        row["away"] = pair.away
     if pair.prediction is not None:
         row |= {"predicted_low": pair.prediction.low, "predicted_high": pair.prediction.high}
     return row

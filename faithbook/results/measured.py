@@ -26,7 +26,8 @@ from faithbook.engine.profiles import settings_of
 from faithbook.engine.run import Run, load_units
 from faithbook.paths import reference_dir, root
 from faithbook.results import evidence
-from faithbook.results.estimates import Array, Cells, Labels, Quantity
+from faithbook.results.cells import Cells, Labels
+from faithbook.results.estimates import Array, Quantity
 from faithbook.results.paired import Paired
 from faithlib.errors import InputError, UnknownNameError, unknown
 
@@ -90,7 +91,7 @@ class Measured:
     ) -> Measured:
         """The values that a compute notebook keeps (its `parts` one below the other), from the reference and the run.
 
-        `over`: the columns whose combinations are cells; the rest as `estimates.Cells.of` takes it. A column `dataset`
+        `over`: the columns whose combinations are cells; the rest as `cells.Cells.of` takes it. A column `dataset`
         that the values lack is the data set of the notebook's settings. Raises DataError where there are none at all.
         """
         mine, theirs = _of_run(run, notebook, parts), _of_reference(notebook, parts)

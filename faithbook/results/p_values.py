@@ -107,3 +107,13 @@ def p_share(share: ArrayLike, threshold: float, n: ArrayLike) -> Array:
     failures = np.maximum(np.asarray(n) * (1 - shares), 0.0)
     tails = scipy.special.betainc(np.maximum(successes, NOTHING), failures + 1, threshold)
     return np.where(successes <= NOTHING, 1.0, np.maximum(tails, np.finfo(float).tiny))
+
+
+def p_discordant(wins: int, losses: int) -> float:
+    """One-sided p-value of "the first of two paired shares is not larger", exact (McNemar), from the number of pairs
+    in which only the first, and only the second, has a 1.
+
+    >>> p_discordant(6, 0), p_discordant(0, 0)
+    (0.015625, 1.0)
+    """
+    return float(scipy.stats.binom.sf(wins - 1, wins + losses, 0.5))

@@ -91,8 +91,9 @@ class Paired:
 
     @property
     def away(self) -> float:
-        """Ours less the published value, in standard errors of ours; NaN where none is printed or nothing spreads."""
-        error = self.ours.standard_error
+        """Ours less the published value, in standard errors of ours with the spread between seeds in it; NaN where
+        none is printed or nothing spreads."""
+        error = self.ours.error_with_seeds
         return (self.ours.point - self.published) / error if error > 0 else math.nan
 
 

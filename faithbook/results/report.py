@@ -188,8 +188,8 @@ class Page:
         return Markdown(f"{told}\n\n{exhibits.slim_line(self.run, self.notebook, data)}")
 
     def parts(self, tested: Tested, name: str, *, caption: str, answers: Sequence[str] | None = None) -> Markdown:
-        """Every part of the claims of a section as a table: published, ours, n, p-value, answer. A claim that repeats
-        another of the section has no rows of its own.
+        """Every part of the claims of a section as a table: published, ours, how far apart, n, p-value, answer. A
+        claim that repeats another of the section has no rows of its own.
 
         `answers`: only parts with these answers of their own are shown (of hundreds); the file has all.
         """
@@ -205,10 +205,13 @@ class Page:
                 "published": [exhibits.short(float(x), 3) for x in frame["published"]],
                 "ours": [exhibits.short(float(x), 3) for x in frame["ours"]],
                 "95 % interval": [_ends(low, high) for low, high in zip(frame["low"], frame["high"], strict=True)],
+                "apart": [exhibits.apart(x) for x in frame["away"]],
                 "n": frame["n"].astype(str).replace("<NA>", "–"),
                 "alone": [words.get(str(answer), str(answer)) for answer in frame["answer"].fillna("–")],
             }
         )
+        if not wide["apart"].any():  # questions of our own have no published value
+            wide = wide.drop(columns="apart")
         if wide.empty and answers:
             wide = pd.DataFrame({"part": [f"none says {' or '.join(answers)} on its own"]})
         return exhibits.save_table(

@@ -21,7 +21,8 @@ import pandas as pd
 import scipy.stats
 from numpy.typing import NDArray
 
-from faithbook.results.estimates import Cells, Drawn, Quantity
+from faithbook.results.cells import Cells
+from faithbook.results.estimates import Drawn, Quantity
 from faithbook.results.resampling import defined_mean
 from faithlib.errors import InputError
 

@@ -42,7 +42,7 @@ from IPython.display import Markdown, display
 
 from faithbook.engine.run import load, start_run
 from faithbook.results import evalxnlp, figures, published
-from faithbook.results.estimates import Cells
+from faithbook.results.cells import Cells
 from faithbook.results.evalxnlp import rationale, span_f1, spans
 from faithbook.results.figures import OURS, PALETTE, PUBLISHED
 from faithbook.results.labels import label
