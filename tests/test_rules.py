@@ -262,6 +262,35 @@ def test_the_spread_between_seeds_adds_to_the_error() -> None:
     assert len(apart.seeds) == 0
 
 
+def test_a_bound_for_any_values_in_their_range_is_hoeffdings() -> None:
+    a, b = np.linspace(0, 1, 30), np.linspace(0.2, 0.4, 30)
+    frame = pd.DataFrame({"id": [*range(30)] * 2, "m": ["a"] * 30 + ["b"] * 30, "value": [*a, *b]})
+    frame["dataset"] = np.where(frame["id"] < 10, "few", "many")
+    cells = Cells.of(frame, over=["m"], unit="id", bounds=(0, 1), n_resamples=99)
+    one, other = cells.mean(m="a"), cells.mean(m="b")
+    assert one.p_bounded(0.2) == pytest.approx(np.exp(-2 * 30 * (a.mean() - 0.2) ** 2))
+    assert one.p_bounded(0.6) == 1.0
+    assert (one - other).p_bounded() == pytest.approx(np.exp(-2 * 30 * (a.mean() - b.mean()) ** 2 / 2**2))
+    assert (-(other - one) * 3).p_bounded() == pytest.approx((one - other).p_bounded())
+    # Of two data sets that count alike, an input of the smaller one moves the mean further.
+    apart = Cells.of(frame, over=["m", "dataset"], unit="id", stratum="dataset", bounds=(0, 1), n_resamples=99)
+    both = apart.mean(m="a")
+    assert both.p_bounded() == pytest.approx(np.exp(-2 * both.point**2 / (10 / 20**2 + 20 / 40**2)))
+    unlimited = Cells.of(frame, over=["m"], unit="id", n_resamples=99).mean(m="a")
+    for without in (unlimited, abs(one), one / other, combined(lambda values: values.max(axis=-1), [one, other])):
+        assert without.p_bounded(-9) == 1.0
+
+
+def test_strong_skew_leaves_nothing_open_that_a_bound_for_any_values_decides() -> None:
+    def decided(n: int) -> rules.Decision:
+        values = np.where(np.arange(n) % 10, -0.5, 0.9)  # of ten inputs one says the opposite, and more loudly
+        frame = pd.DataFrame({"id": range(n), "m": "a", "value": values})
+        return rules.above(Cells.of(frame, over=["m"], unit="id", bounds=(-1, 1)).mean(m="a"))
+
+    assert (decided(40).answer, decided(40).why) == ("inconclusive", rules.TOO_SKEWED)
+    assert (decided(80).answer, decided(80).why) == ("no", rules.BY_RANGE)
+
+
 def test_paired_shares_are_mcnemars_exact_test() -> None:
     a, b = [1.0] * 9 + [0.0] * 3 + [1.0] * 20, [0.0] * 9 + [1.0] * 3 + [1.0] * 20
     frame = pd.DataFrame({"id": [*range(32)] * 2, "method": ["a"] * 32 + ["b"] * 32, "value": a + b})

@@ -128,7 +128,9 @@ class Cells:
         clusters, n = int((count > 0).sum(0).min()), int(there.sum(0).min())
         share = self._share(values[there[:, 0], 0], there[:, 0]) if values.shape[1] == 1 else None
         point, seeds = float(means.mean()), self.seeds[:, chosen].mean(axis=1)
-        return Quantity(point, draws, influence, self.drawn, clusters, n, self.bounds, share, seeds)
+        width = self.bounds[1] - self.bounds[0]
+        reach = (count / count.sum(0)).mean(axis=1) * width if np.isfinite(width) else None
+        return Quantity(point, draws, influence, self.drawn, clusters, n, self.bounds, share, seeds, reach)
 
     def _share(self, values: Array, there: NDArray[np.bool_]) -> Share | None:
         """Where the values of one cell are all 0 or 1, for how many independent ones they count.

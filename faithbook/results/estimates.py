@@ -128,6 +128,7 @@ class Quantity:
     - `clusters`, `n`: clusters and units in the smallest cell it rests on; `bounds`: the range it cannot leave.
     - `share`: set where it is one share of 0/1 values.
     - `seeds` [S]: its value on each of several trained models alone; empty where there is one or none is told.
+    - `reach` [K]: how far each cluster can move it at most, where values have a range and it is a sum of means.
     - `discordant`: set where it is one such share less another over the same single inputs: on how many only the first
       has a 1, and on how many only the second.
 
@@ -143,6 +144,7 @@ class Quantity:
     bounds: tuple[float, float] = (-np.inf, np.inf)
     share: Share | None = None
     seeds: Array = field(default_factory=lambda: np.empty(0))
+    reach: Array | None = None
     discordant: tuple[int, int] | None = None
 
     # ------------------------------------------------------------------------------------------------- arithmetic
@@ -157,6 +159,7 @@ class Quantity:
                 bounds=_range(do, self.bounds, (other, other)),
                 share=None,
                 seeds=do(self.seeds, other),
+                reach=None if self.reach is None else abs(slopes[0]) * self.reach,
                 discordant=None,
             )
         if other.drawn is not self.drawn:
@@ -164,6 +167,7 @@ class Quantity:
         with np.errstate(divide="ignore", invalid="ignore"):
             draws = do(self.draws, other.draws)
             seeds = do(*_seeds([self, other]))
+        known = self.reach is not None and other.reach is not None and set(slopes) <= {1.0, -1.0}
         return Quantity(
             do(self.point, other.point),
             draws,
@@ -173,6 +177,7 @@ class Quantity:
             min(self.n, other.n),
             _range(do, self.bounds, other.bounds),
             seeds=seeds,
+            reach=self.reach + other.reach if known else None,  # type: ignore[operator]
         )
 
     def __add__(self, other: Quantity | float) -> Quantity:
@@ -207,6 +212,7 @@ class Quantity:
             bounds=(0.0, max(abs(low), abs(high))),
             share=None,
             seeds=np.abs(self.seeds),
+            reach=None,
             discordant=None,
         )
 
@@ -288,6 +294,14 @@ class Quantity:
     def p_below(self, threshold: float = 0.0) -> float:
         """One-sided p-value of "not below the threshold", in (0, 1]."""
         return (-self).p_above(-threshold)
+
+    def p_bounded(self, threshold: float = 0.0) -> float:
+        """`p_above` for any values in their range, however skewed (Hoeffding): exp(-2 distance^2 / sum of reach^2); 1
+        where they have no range."""
+        distance = self.point - threshold
+        if self.reach is None or distance <= 0:
+            return 1.0
+        return float(np.exp(-2 * distance**2 / (self.reach**2).sum()))
 
     def p_sign_flip(self, threshold: float = 0.0, *, n_resamples: int = 9999, seed: int = 0) -> float:
         """`p_above` for strongly skewed values: how often clusters whose deviations change sign at random do as well.

@@ -132,8 +132,10 @@ def _folded(
 
 
 def mean(of: Sequence[Paired]) -> Paired:
-    """The mean of several quantities, each counted once."""
-    return combined(lambda values: values.mean(axis=-1), of)
+    """The mean of several quantities, each counted once. Raises InputError for none."""
+    if not of:
+        raise InputError("no quantities to average")
+    return sum(of[1:], start=of[0]) / len(of)
 
 
 def _published(do: Callable[[Any, Any], Any], first: float, second: float) -> float:

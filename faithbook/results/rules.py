@@ -37,6 +37,8 @@ FEWEST_FOR_SEVERAL_NO = 24
 STRONG_SKEW = 1.0
 """Of the values of a part (of several: the median): beyond it the tail that a sample lacks makes answers on the other
 side of it too frequent, and they are not given. A "yes" from all of several parts needs no such care."""
+TOO_SKEWED = "the values are too skewed: the tail that a sample lacks would decide"
+BY_RANGE = "of strongly skewed values, by a bound that holds for any values in their range"
 FEWEST_TREND_UNITS = 5
 FEWEST_PERMUTATIONS = 40
 _ENUMERATED = 10_000
@@ -67,6 +69,11 @@ def by_t(quantity: Quantity, threshold: float) -> float:
     return quantity.p_above(threshold)
 
 
+def by_range(quantity: Quantity, threshold: float) -> float:
+    """The test of a part whose values are too skewed for the others: `Quantity.p_bounded`."""
+    return quantity.p_bounded(threshold)
+
+
 def by_sign_flip(quantity: Quantity, threshold: float) -> float:
     """The test of a part whose values are strongly skewed: `Quantity.p_sign_flip`."""
     return quantity.p_sign_flip(threshold)
@@ -84,7 +91,8 @@ def k_of(
     """Are at least `k` of the parts above `d`? `k`: a number, "all", or "most" (more than half).
 
     Yes: (m - k + 1) * p_(k) <= .025. No: k * p'_(m - k + 1) <= .025 with p' of "below d", from 24 clusters on where
-    there are several parts. Partly: neither, but after correction for all parts one is above and one below.
+    there are several parts. Partly: neither, but after correction for all parts one is above and one below. Where
+    strong skew would leave an answer open, that of a bound for any values in their range stands (`Quantity.p_bounded`).
 
     Raises InputError for no part or a k that is not among 1 to m.
     """
@@ -93,7 +101,14 @@ def k_of(
     if fewest < FEWEST_CLUSTERS:
         return _too_few(fewest, m)
     skew = float(np.median([part.skewness for part in parts]))
-    found = conjunction([test(part, d) for part in parts], [test(-part, -d) for part in parts], needed, fewest, skew)
+
+    def decided(by: TestOf, skew: float) -> Decision:
+        return conjunction([by(part, d) for part in parts], [by(-part, -d) for part in parts], needed, fewest, skew)
+
+    found = decided(test, skew)
+    if found.why == TOO_SKEWED:
+        bounded = decided(by_range, 0.0)
+        found = found if bounded.answer == INCONCLUSIVE else replace(bounded, passed=found.passed, why=BY_RANGE)
     if margin is not None and all(_around(part.interval(), d).inside(margin) for part in parts):
         return replace(found, answer=LEVEL, why=f"every interval lies within {margin:g} of {d:g}")
     return found
@@ -113,14 +128,13 @@ def conjunction(
     p_no = min(1.0, float(needed * down[m - needed]))
     passed = int((up <= ALPHA).sum())
     clear = m * up[0] <= ALPHA and m * down[0] <= ALPHA
-    tails = "the values are too skewed: the tail that a sample lacks would decide"
     if p_yes <= ALPHA:
         if (needed < m or m == 1) and skew < -STRONG_SKEW:
-            return Decision(INCONCLUSIVE, passed, m, p_yes, p_no, tails)
+            return Decision(INCONCLUSIVE, passed, m, p_yes, p_no, TOO_SKEWED)
         return Decision(YES, passed, m, p_yes, p_no)
     if p_no <= ALPHA and (m == 1 or clusters >= FEWEST_FOR_SEVERAL_NO):
         if skew > STRONG_SKEW:
-            return Decision(INCONCLUSIVE, passed, m, p_yes, p_no, tails)
+            return Decision(INCONCLUSIVE, passed, m, p_yes, p_no, TOO_SKEWED)
         return Decision(NO, passed, m, p_yes, p_no)
     if clear and abs(skew) <= STRONG_SKEW:
         return Decision(PARTLY, passed, m, p_yes, p_no, "some parts are clearly above and others clearly below")
