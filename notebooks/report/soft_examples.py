@@ -46,7 +46,7 @@ def prepared(units):
     kinds of metric disagree."""
     wins = quantities.against_random(over_lengths(units), on=["dataset", "seed", "id", "metric"])
     keys = ["dataset", "id", "cluster", "seed", "method"]
-    wide = wins.pivot_table(index=keys, columns="metric", values=["win", "gap"], observed=True, dropna=False)
+    wide = wins.set_index([*keys, "metric"])[["win", "gap"]].unstack("metric")
     parts = [wins.assign(value=wins.win, shows=WIN)]
     for hard, soft in KINDS.items():
         first, second = wide["win", soft], wide["win", hard]
