@@ -44,7 +44,7 @@ links: $(ENVIRONMENT) fetch ## ask every address that the book links to (needs t
 	@$(FAITHBOOK) links --profile $(PROFILE) $(if $(CORES),--cores $(CORES))
 
 test: $(ENVIRONMENT) fetch lint ## lint, types, all tests, the smoke book and its pages in a browser
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 	@command -v chromium chromium-browser google-chrome >/dev/null || \
 	 echo "no Chromium on this machine: the page checks in a browser were skipped (Debian: apt-get install chromium)"
 

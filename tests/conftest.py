@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from faithbook.declared import declare
 
 torch.set_num_threads(1)
 ROOT = Path(__file__).resolve().parents[1]
+WITH_BOOK = 3
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -38,12 +40,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.skip(reason="no Chromium on this machine: pages are not checked in a browser"))
         if "html" in getattr(item, "fixturenames", ()):  # the first of them builds the book in small
             item.add_marker(pytest.mark.timeout(2400))
-    items.sort(key=_turn)
+    turns: dict[Path, set[int]] = defaultdict(set)
+    for item in items:
+        turns[item.path].add(_turn(item))
+    # Workers take whole files, in the order of their first tests: one with a test that needs the book waits for it.
+    order = {path: WITH_BOOK if WITH_BOOK in found else min(found) for path, found in turns.items()}
+    items.sort(key=lambda item: (order[item.path], item.path, _turn(item)))
 
 
 def _turn(item: pytest.Item) -> int:
+    """The book's own file first, then what is slow, and what needs the book last."""
+    if item.path.name == "test_book.py":
+        return 0
     if item.get_closest_marker("book"):
-        return 0 if item.path.name == "test_book.py" else 3
+        return WITH_BOOK
     return 1 if item.get_closest_marker("slow") else 2
 
 
