@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pydata_sphinx_theme
 import pytest
 import sphinx_book_theme
 import torch
@@ -30,8 +29,9 @@ from faithlib.errors import InputError, UnknownNameError
 from faithlib.perturb import Perturber
 
 STATIC = Path(__file__).resolve().parents[1] / "book" / "_static"
-THEME = Path(pydata_sphinx_theme.__file__).parent / "theme" / "pydata_sphinx_theme" / "static" / "styles"
-BOOK_THEME = Path(sphinx_book_theme.__file__).parent / "theme/sphinx_book_theme/static/styles/sphinx-book-theme.css"
+PACKAGES = Path(sphinx_book_theme.__file__).parents[1]  # the theme that it builds on lies beside it
+THEME = PACKAGES / "pydata_sphinx_theme/theme/pydata_sphinx_theme/static/styles"
+BOOK_THEME = PACKAGES / "sphinx_book_theme/theme/sphinx_book_theme/static/styles/sphinx-book-theme.css"
 WORDS = ["not", "a", "<dull>", "film", "friend"]
 N = len(WORDS)
 MODEL = text_model("bert")

@@ -26,7 +26,6 @@ TOOLS = {
     "ipykernel": "the notebooks' kernel",
     "snakemake": "runs as a command",
     "jupyter-book": "runs as a command",
-    "sphinx-book-theme": "named by jupyter-book",
     "sphinx-mathjax-offline": "named in _config.yml",
     "hatchling": "the build backend",
     "import-linter": "runs as a command",
