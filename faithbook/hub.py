@@ -1,7 +1,7 @@
 """Models of the hub: which are read, at which commit, and what the hub would give if it were asked for them now.
 
 The table `hub` of notebooks/profiles.yaml names commit and licence of each. Weights are read as safetensors only; what
-a repository holds as pickles alone has to be converted first.
+a repository holds as pickles alone has to be converted first (`faithbook.models.convert`).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from faithbook.engine.profiles import HubModel, table
+from faithbook.paths import raw_dir
 
 _SECONDS = 8.0
 _WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
@@ -44,6 +45,16 @@ def entry(name: str) -> HubModel:
     return table().hub.get(repository(name), HubModel())
 
 
+def revision_of(name: str) -> str | None:
+    """The commit at which a model is read; None: the newest."""
+    return entry(name).revision or None
+
+
+def converted_folder(place: str) -> Path:
+    """Where a model of the hub lies once its pickled weights have been converted."""
+    return raw_dir() / "hub" / f"{place}@{revision_of(f'hf:{place}') or 'newest'}"
+
+
 def cache_folder() -> Path:
     """Where downloaded models are kept."""
     from huggingface_hub.constants import HF_HUB_CACHE  # half a second to import
@@ -53,13 +64,15 @@ def cache_folder() -> Path:
 
 def look(name: str) -> Found:
     """What the cache holds of a model, or else what the hub says of it; nothing is downloaded."""
-    place, wanted = repository(name), entry(name).revision or None
+    place, wanted = repository(name), revision_of(name)
+    if (converted_folder(place) / "model.safetensors").is_file():
+        return Found(True, True, f"converted, {converted_folder(place)}", revision=wanted or "")
     if cached := _cached(place, wanted):
         return Found(True, True, f"in the cache, {cached}", revision=cached.name)
     try:
         return _asked(place, wanted)
     except Exception as error:  # whatever the hub's client raises: offline, gated, unknown, refused
-        return Found(False, False, f"not in the cache, and the hub does not give it: {_told(error)}")
+        return Found(False, False, f"not in the cache, and the hub does not give it: {told(error)}")
 
 
 def _cached(place: str, revision: str | None) -> Path | None:
@@ -83,7 +96,10 @@ def _asked(place: str, wanted: str | None) -> Found:
     revision, licence = said.sha or "", _licence(said)
     if not weights:
         pickles = ", ".join(sorted(name for name in files if name.endswith((".bin", ".pt", ".pth")))) or "none at all"
-        note = f"the hub holds no safetensors weights of it at this commit ({pickles}); pickled weights are not loaded"
+        note = (
+            f"the hub holds no safetensors weights of it at this commit, but {pickles}; pickled weights are not "
+            f"loaded, but can be converted once: python -m faithbook.models.convert {place}"
+        )
         return Found(False, False, note, revision, licence)
     size = sum(weights.values())
     return Found(False, True, f"the hub gives it, {size / 1e9:.1f} GB", revision, licence, size)
@@ -96,7 +112,7 @@ def _licence(said: Any) -> str:
     return next((tag.removeprefix("license:") for tag in said.tags or () if tag.startswith("license:")), "")
 
 
-def _told(error: Exception) -> str:
+def told(error: Exception) -> str:
     """The first line of an error that says something; the client's messages are long."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__

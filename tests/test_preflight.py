@@ -157,7 +157,8 @@ def test_the_hub_says_what_it_would_give() -> None:
     pickled = hub.look("hf:pickled")
     assert not pickled.can_be_had
     assert "no safetensors weights" in pickled.note
-    assert "pytorch_model.bin" in pickled.note
+    assert "but pytorch_model.bin" in pickled.note
+    assert "faithbook.models.convert pickled" in pickled.note
     for name in ("gated", "unknown"):
         refused = hub.look(f"hf:{name}")
         assert not refused.can_be_had
@@ -181,15 +182,15 @@ def test_a_model_in_the_cache_is_not_asked_for(tmp_path: Path, monkeypatch: pyte
 # --- rows and hours --------------------------------------------------------------------------------------------------
 
 
-def ran(home: Path, profile: str, seconds: float, rows: int, inputs: int) -> None:
-    """A whole run of `count` that has counted rows."""
+def ran(home: Path, profile: str, seconds: float, rows: int, inputs: int, **part: int) -> None:
+    """A run of `count`, or of a part of it, that has counted rows."""
     folder = home / "data" / "results" / profile / "runs" / "count" / f"movie-{seconds:.0f}"
     folder.mkdir(parents=True)
     facts = {
         "notebook": "count",
         "kind": "compute",
         "profile": profile,
-        "parameters": {"dataset": "movie", "seed": 0},
+        "parameters": {"dataset": "movie", "seed": 0, **part},
         "settings": {"inputs": inputs},
         "seconds": seconds,
         "notes": {"n": inputs, "rows_run": rows},
@@ -212,6 +213,9 @@ def test_rows_are_those_counted_an_input_and_hours_those_measured_here(home: Pat
     ran(home, "smoke", seconds=10, rows=30, inputs=3)
     (counted,) = hours.by_study("laptop")
     assert (counted.rows, counted.counted_at, counted.hours) == (1200, "smoke", None)
+    ran(home, "laptop", seconds=9, rows=90, inputs=30, part=1, parts=4)
+    (timed,) = hours.by_study("laptop")
+    assert (timed.rows, timed.counted_at, timed.hours) == (1200, "smoke", pytest.approx(1200 * 0.1 / 3600))
     ran(home, "laptop", seconds=36, rows=360, inputs=30)
     (measured,) = hours.by_study("laptop")
     assert (measured.rows, measured.counted_at) == (1440, "laptop")

@@ -125,14 +125,15 @@ def encoder_of(folder: Path) -> str | None:
 
 
 def _folder_or_hub(name: str) -> str:
-    """Digest of a model's folder; the name of one on a hub, whose files cannot be seen from here."""
+    """Digest of a model's folder; the name and commit of one on a hub, whose files cannot be seen from here."""
     place = model_name(name)
     if not place.startswith(_MODELS):
         return tree_digest(Path(place))
     rest = name.partition(":")[2] if name.startswith(_MODELS) else name
     if rest.startswith(("data/", "/", ".")):
         raise DataError(f"there is no folder {rest} for the model {name}: `make train` makes checkpoints")
-    return name
+    known = table().hub.get(f"timm/{rest.partition('?')[0]}" if name.startswith("timm:") else rest)
+    return f"{name}@{known.revision}" if known and known.revision else name
 
 
 def source_digest(name: str) -> str:

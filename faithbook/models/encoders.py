@@ -20,6 +20,7 @@ import transformers
 from safetensors import SafetensorError
 from torch import Tensor
 
+from faithbook import hub
 from faithbook.declared import ask, ask_for_model
 from faithbook.models import e5
 from faithbook.models.weights import check_weights
@@ -58,11 +59,14 @@ def load_encoder(name: str) -> tuple[Any, Any]:
     if name.startswith("hf:"):
         ask_for_model(name)
     place = name.removeprefix("hf:") if name.startswith("hf:") else str(encoder_folder(name))
+    revision = hub.revision_of(name) if name.startswith("hf:") and not Path(place).is_dir() else None
     check_weights(Path(place))
     try:
         with no_load_report():
-            model = transformers.AutoModel.from_pretrained(place, use_safetensors=True, dtype=torch.float32)
-        return model.eval(), transformers.AutoTokenizer.from_pretrained(place)
+            model = transformers.AutoModel.from_pretrained(
+                place, use_safetensors=True, dtype=torch.float32, revision=revision
+            )
+        return model.eval(), transformers.AutoTokenizer.from_pretrained(place, revision=revision)
     except (OSError, ValueError, SafetensorError) as error:
         raise DataError(f"cannot load the encoder {name}: {error}") from error
 

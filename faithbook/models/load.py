@@ -21,6 +21,7 @@ from huggingface_hub import hf_hub_download
 from peft import PeftModel
 from safetensors import SafetensorError
 
+from faithbook import hub
 from faithbook.declared import ask_for_model
 from faithbook.models.cards import WHAT_TO_DO, cards, local_checkpoints, read_json
 from faithbook.models.encoders import encoder_folder, no_load_report, word_embeddings
@@ -62,7 +63,8 @@ def load_model(spec: str, *, revision: str | None = None, attention: str = "sdpa
     - `local:text/movie-seed0`: LoRA adapter in data/checkpoints over its fetched encoder, merged into plain weights; or
       an LSTM over the encoder's word embeddings (`local:text/movie-lstm-seed0`), which has no attention; or a small
       Vision Transformer (`local:vision/fashion-base-seed0`).
-    - `hf:<hub id or folder>`: any Hugging Face sequence classifier with safetensors weights; `revision` pins a commit.
+    - `hf:<hub id or folder>`: any Hugging Face sequence classifier with safetensors weights; `revision` pins a commit
+      (default: that of the table `hub` in notebooks/profiles.yaml, else the newest).
     - `timm:<name or folder>`: a timm VisionTransformer with its pretrained weights (`timm:<name>?random`: random ones).
     `attention` is "sdpa" (fast) or "eager" (gives attention maps).
 
@@ -117,7 +119,8 @@ def _lstm(folder: Path, card: dict[str, Any]) -> LstmClassifier:
 
 def _hf(name: str, revision: str | None, attention: str) -> Classifier:
     # Notebooks run in folders of their own, so a relative folder may be meant from the repository's root.
-    folder = next((place for place in (Path(name), root() / name) if place.is_dir()), None)
+    folder = next((place for place in (Path(name), root() / name, hub.converted_folder(name)) if place.is_dir()), None)
+    revision = revision or (None if folder else hub.revision_of(f"hf:{name}"))
     if folder and not list(folder.glob("*.safetensors")):
         raise DataError(f"{folder} has no *.safetensors file: pickled weights are not loaded; convert them first")
     if folder:
@@ -167,7 +170,7 @@ def _timm_pretrained(name: str) -> Any:
     if entry is None or not entry.hf_hub_id:
         raise DataError(f"timm:{name} has no pretrained weights on the hub: take timm:{name}?random, or a folder")
     try:
-        weights = hf_hub_download(entry.hf_hub_id, "model.safetensors")
+        weights = hf_hub_download(entry.hf_hub_id, "model.safetensors", revision=hub.revision_of(f"timm:{name}"))
     except (OSError, ValueError) as error:
         raise DataError(
             f"cannot load model.safetensors of {entry.hf_hub_id}, which timm:{name} needs (pickled weights are not "

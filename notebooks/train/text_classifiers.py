@@ -43,6 +43,7 @@ import transformers
 from sklearn.metrics import balanced_accuracy_score, f1_score
 from tqdm.auto import tqdm
 
+from faithbook import hub
 from faithbook.engine.profiles import find_profile
 from faithbook.models.adversarial import worst_shift
 from faithbook.models.encoders import encoder_folder, word_embeddings
@@ -87,8 +88,11 @@ shipped = {
     "multilingual-e5-small": "e5",
     "multilingual-e5-small, first six layers": "e5-six",
 }.get(named)
-weights = str(encoder_folder(shipped)) if shipped else named
-tokenizer = transformers.AutoTokenizer.from_pretrained(weights)
+# Of the hub: at the commit of the table of profiles, or what was converted of it.
+converted = hub.converted_folder(named)
+weights = str(encoder_folder(shipped)) if shipped else str(converted) if converted.is_dir() else named
+revision = hub.revision_of(f"hf:{named}") if weights == named else None
+tokenizer = transformers.AutoTokenizer.from_pretrained(weights, revision=revision)
 
 # %% [markdown]
 # ## Model
@@ -116,7 +120,12 @@ def adapted():
 
 def pretrained(**options):
     return transformers.AutoModelForSequenceClassification.from_pretrained(
-        weights, num_labels=len(train.label_names), use_safetensors=True, dtype=torch.float32, **options
+        weights,
+        num_labels=len(train.label_names),
+        use_safetensors=True,
+        dtype=torch.float32,
+        revision=revision,
+        **options,
     )
 
 
