@@ -22,7 +22,7 @@ import yaml
 from faithbook.engine.build import build, end_kernels, run_job
 from faithbook.engine.pages import READER_PROFILE, book, packed, printed, published
 from faithbook.engine.plan import Job, make_job, plan, trainings
-from faithbook.engine.profiles import find_profile
+from faithbook.engine.profiles import find_profile, in_one_piece
 from faithlib.errors import FaithlibError, InputError
 
 _PROGRAM = "python -m faithbook"
@@ -213,6 +213,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         elif options.verb == "plan":
             for job in plan(options.profile, options.study):
                 print(f"{'done' if job.done else 'to do'}  {job.run_id}  {job.label}")
+            for name, why in in_one_piece(options.study).items():
+                print(f"in one piece, {name}: {why}")
         elif options.verb == "preflight":
             from faithbook.preflight import check  # slow to import, as the next are
 

@@ -16,7 +16,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from faithbook.engine.plan import MANIFEST
+from faithbook.engine.plan import MANIFEST, PARTS
 from faithbook.engine.profiles import place_of, settings_of, table
 from faithbook.paths import reference_dir, root
 
@@ -71,7 +71,8 @@ def _of_notebook(study: str, name: str, profile: str, manifests: list[dict[str, 
         return Hours(study, name, len(points), None, None, "", None)
     inputs = sum(size for size in sizes if size is not None)
     own = [one for one in manifests if one["notebook"] == name and one["notes"].get("rows_run")]
-    counted = _nearest(own, profile)
+    # The settings of a part are those of the whole: it tells how long a row takes, but not how many an input has.
+    counted = _nearest([one for one in own if PARTS not in one["parameters"]], profile)
     rate = _rate(counted, entry.inputs)
     rows = None if rate is None else round(rate * inputs)
     measured = [one for one in own if one["profile"] == profile and one["here"]]

@@ -160,18 +160,19 @@ def test_a_timm_model_of_the_hub_comes_as_safetensors_or_not_at_all(tmp_path, mo
     save_file(made.state_dict(), tmp_path / "model.safetensors")
     asked = []
 
-    def here(repository, file):
-        asked.append((repository, file))
+    def here(repository, file, revision):
+        asked.append((repository, file, revision))
         return str(tmp_path / file)
 
     with monkeypatch.context() as patch:
         patch.setattr(models, "hf_hub_download", here)
+        patch.setattr(models.hub, "revision_of", {f"timm:{name}": "c" * 40}.get)
         loaded = models.load_model(f"timm:{name}").model
-    assert asked == [(f"timm/{name}", "model.safetensors")]
+    assert asked == [(f"timm/{name}", "model.safetensors", "c" * 40)]
     for key, value in made.state_dict().items():
         assert torch.equal(loaded.state_dict()[key], value)
 
-    def nowhere(repository, file):
+    def nowhere(repository, file, revision):
         raise FileNotFoundError(f"{file} is not in {repository}")
 
     monkeypatch.setattr(models, "hf_hub_download", nowhere)

@@ -24,6 +24,7 @@ import psutil
 from rich.console import Console
 
 from faithbook.engine import machine, warm
+from faithbook.engine.parts import put_together
 from faithbook.engine.plan import MANIFEST, NOTEBOOK, Job, plan
 from faithbook.engine.run import RUN_VARIABLE
 from faithbook.paths import results_dir, root
@@ -44,10 +45,11 @@ def run_job(job: Job) -> bool:
     """
     if job.done:
         return False
-    for earlier in job.upstream:
+    for earlier in job.before:
         if not earlier.done:
+            reads = "is put together from" if earlier in job.parts else "reads"
             raise DataError(
-                f"{job.label} reads {earlier.label}, which has not run; make book PROFILE={job.profile} does"
+                f"{job.label} {reads} {earlier.label}, which has not run; make book PROFILE={job.profile} does"
             )
     parent = job.folder.parent
     parent.mkdir(parents=True, exist_ok=True)
@@ -58,7 +60,7 @@ def run_job(job: Job) -> bool:
             shutil.rmtree(left, ignore_errors=True)
         folder = Path(tempfile.mkdtemp(prefix=f".{job.folder.name}.", suffix=".tmp", dir=parent))
         try:
-            _execute(job, folder)
+            put_together(job, folder) if job.parts else _execute(job, folder)
             folder.chmod(0o755)
             shutil.rmtree(job.folder, ignore_errors=True)  # without its manifest it is no run: somebody took that away
             folder.rename(job.folder)

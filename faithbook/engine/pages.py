@@ -98,7 +98,7 @@ def stage(profile: str, jobs: Sequence[Job]) -> Path:
             files[Path(f"{job.notebook}.ipynb")] = page(job)
             for path in public_files(job):
                 files[Path(job.notebook, path.name)] = path.read_bytes()
-        else:
+        elif not job.is_part:  # the page is that of the whole
             files[Path("compute", f"{job.notebook}-{job.slug}.ipynb")] = (job.folder / NOTEBOOK).read_bytes()
     mirror(files, source / "executed")
     tables = {

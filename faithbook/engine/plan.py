@@ -5,6 +5,10 @@ settings of its profile, the modules of both packages it imports, the pins, the 
 published and reference tables that a report names, and the ids of the runs it reads. A run lives in
 `data/results/<profile>/runs/<notebook>/<parameters>-<run_id>/`; it is made under another name and renamed when whole,
 so that a folder of that name is always a finished run, whatever was killed and when.
+
+**Parts.** Where a profile has a computation share its inputs out (`faithbook.engine.parts`), the job of a point of the
+grid is put together from the jobs of its parts, which have `part` and `parts` among their parameters. Its name does not
+depend on their number: scheduling cannot change a number.
 """
 
 from __future__ import annotations
@@ -27,6 +31,7 @@ from faithlib.errors import DataError, InputError, unknown
 
 MANIFEST = "manifest.json"
 NOTEBOOK = "notebook.ipynb"
+PART, PARTS = "part", "parts"  # the parameters of a notebook that can share its inputs out
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,7 @@ class Job:
     upstream: tuple[Job, ...] = ()
     loads: tuple[str, ...] = ()  # the models, sources and files it may open, see `faithbook.declared`
     words: tuple[str, ...] = ()  # of a report: the names of committed tables it may open are among them
+    parts: tuple[Job, ...] = ()  # what it is put together from, in the order of inputs; none: the notebook is executed
 
     @property
     def slug(self) -> str:
@@ -67,6 +73,16 @@ class Job:
     @property
     def done(self) -> bool:
         return self.manifest.is_file()
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it computes a share of the inputs only."""
+        return PARTS in self.parameters
+
+    @property
+    def before(self) -> tuple[Job, ...]:
+        """The jobs that must be done first; what is whole needs its parts no longer."""
+        return self.upstream if self.done else (*self.upstream, *self.parts)
 
     @property
     def label(self) -> str:
@@ -112,6 +128,14 @@ def checked_parameters(source: Path, given: Mapping[str, Any]) -> dict[str, Any]
             )
         merged[name] = value
     return merged
+
+
+def part_of(parameters: Mapping[str, Any]) -> tuple[int, int]:
+    """Which part of how many these parameters ask for: (1, 1) is all. InputError for a part that there is not."""
+    part, parts = parameters.get(PART, 1), parameters.get(PARTS, 1)
+    if not 1 <= part <= parts:
+        raise InputError(f"part {part} of {parts}: parts are counted from 1 to their number")
+    return part, parts
 
 
 def find_notebook(notebook: str) -> Path:
@@ -162,6 +186,8 @@ class _Planner:
         if "profile" in notebook_parameters(source):
             given = {"profile": self.profile, **given}
         parameters = checked_parameters(source, given)
+        share = part_of(parameters)
+        parameters = {key: value for key, value in parameters.items() if key not in (PART, PARTS)}
         upstream = tuple(job for read in _reads(name, entry) for job in self.grid(read))
         if source not in self._code:
             self._code[source] = self._library.code(source.read_text(encoding="utf-8"))
@@ -179,7 +205,16 @@ class _Planner:
             "brought": _brought(parameters),
             "upstream": [job.run_id for job in upstream],
         }
-        return Job(name, kind, study, source, self.profile, parameters, digest(parts), upstream, tuple(loads), words)
+        run_id = digest(parts)
+        cut: tuple[Job, ...] = ()
+        if share != (1, 1):
+            parameters |= dict(zip((PART, PARTS), share, strict=True))
+            run_id = digest([run_id, *share])
+        elif (number := find_profile(self.profile).parts.get(name, 1)) > 1:
+            cut = tuple(self.job(source, {**given, PART: one, PARTS: number}) for one in range(1, number + 1))
+        return Job(
+            name, kind, study, source, self.profile, parameters, run_id, upstream, tuple(loads), words, parts=cut
+        )
 
 
 def _own_settings(block: Settings, entry: NotebookEntry, parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -215,7 +250,7 @@ def plan(profile_name: str, study: str | None = None) -> tuple[Job, ...]:
     jobs: dict[Path, Job] = {}
 
     def add(job: Job) -> None:
-        for earlier in job.upstream:
+        for earlier in job.before:
             add(earlier)
         jobs.setdefault(job.folder, job)
 

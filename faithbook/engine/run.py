@@ -15,6 +15,8 @@ Every notebook is a jupytext py:percent file with one cell tagged `parameters` t
     run.save(table, "soft_table2", format="csv") # a file that the page offers for download
     run.save_units(values)                       # one value an input, in the schema of faithbook.engine.units
     run.note(n=120, rows_run=5_310)              # facts for the manifest and the status page
+    for rows in run.blocks(len(data), 64): ...   # this part's share of the inputs, a block at a time
+    run.add(frame, "soft_scores"), run.add_units(values), run.count(n=64)   # the same, block by block
     run.path("figure.svg"), run.link("figure.svg")   # where to write a public file; how its page refers to it
     run.provenance(n=120)                        # what ran where, and the line that runs it again, as MyST
     # %%
@@ -36,23 +38,27 @@ import shlex
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from faithbook.declared import ask, declare, opened
 from faithbook.engine.digests import Library
 from faithbook.engine.loads import UNITS_DIR, reference_table, table_names
 from faithbook.engine.machine import commit, device, processor, versions
+from faithbook.engine.parts import joined_notes, total
 from faithbook.engine.plan import (
     MANIFEST,
     NOTEBOOK,
+    PART,
+    PARTS,
     Job,
     find_notebook,
     make_job,
     notebook_parameters,
+    part_of,
     plan,
 )
 from faithbook.engine.profiles import Settings, place_of, settings_of
@@ -63,6 +69,7 @@ from faithlib.errors import DataError, InputError, unknown
 if TYPE_CHECKING:
     import pandas as pd  # a second to import, which the many short processes of a build do not need
 
+T = TypeVar("T")
 RUN_VARIABLE = "FAITHLIB_RUN"  # how a build tells the kernel which run it is
 
 
@@ -75,8 +82,11 @@ class Run:
     settings: Settings
     inside_runner: bool
     upstream: tuple[Path, ...]
+    share: tuple[int, int] = (1, 1)  # which part of how many
     notes: dict[str, Any] = field(default_factory=dict)
     files: dict[str, int | None] = field(default_factory=dict)
+    totals: dict[str, list[str]] = field(default_factory=dict)
+    _blocks: dict[str, list[pd.DataFrame]] = field(default_factory=dict)
     _clock: float = field(default_factory=time.perf_counter)
     _started: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
@@ -115,6 +125,56 @@ class Run:
         self.files[path.name] = len(frame)
         return path
 
+    # ------------------------------------------------------------------------------------------------ block by block
+    def shared(self, everything: Sequence[T]) -> Sequence[T]:
+        """This part's share of things in order: parts follow one another, and none has more than one above another.
+
+        What a notebook shares out must be computed thing by thing, the same whatever stands beside it; and what goes
+        into one table must be shared out at once, or parts would not follow one another in it.
+        """
+        part, parts = self.share
+        first, last = (len(everything) * number // parts for number in (part - 1, part))
+        return everything[first:last]
+
+    def blocks(self, inputs: int, size: int) -> Iterator[slice]:
+        """The places of this part's inputs, `size` at a time. Blocks are the same in every number of parts, and so is
+        what a model answers about them to the last bit; and what a block takes of memory is free after it."""
+        yield from self.shared([slice(first, min(first + size, inputs)) for first in range(0, inputs, size)])
+
+    @property
+    def is_last(self) -> bool:
+        """Whether this is the part with the last inputs, which saves what is saved once; it has inputs if any has."""
+        return self.share[0] == self.share[1]
+
+    def add(self, frame: pd.DataFrame, name: str) -> None:
+        """The rows of one block for a table that `finish` saves; parts and blocks follow one another in it."""
+        self._blocks.setdefault(name, []).append(frame)
+
+    def add_units(self, frame: pd.DataFrame, part: str = "") -> None:
+        """The values of one block's inputs, for `save_units`."""
+        self.add(frame, _units_file(part).removesuffix(".parquet"))
+
+    def add_total(self, frame: pd.DataFrame, name: str, by: Sequence[str]) -> None:
+        """The costs of one block: numbers of rows that agree in the columns `by` add up, over blocks and parts."""
+        self.totals[name] = list(by)
+        self.add(frame, name)
+
+    def count(self, **facts: float) -> None:
+        """Facts of one block, for the manifest: numbers add up, of `peak_bytes` and `features` the largest stays."""
+        self.notes = joined_notes([self.notes, facts])
+
+    def _save_blocks(self) -> None:
+        import pandas as pd
+
+        for name, frames in self._blocks.items():
+            whole = pd.concat(frames, ignore_index=True)
+            if name in self.totals:
+                self.save(total(whole, self.totals[name]), name)
+            elif name.startswith(UNITS):
+                self.save_units(whole, name.removeprefix(UNITS).removeprefix("_"))
+            else:
+                self.save(whole, name)
+
     def note(self, **facts: str | float | bool | None) -> None:
         """Put facts (numbers of inputs and rows, device, precision …) into the manifest and onto the status page."""
         self.notes.update(facts)
@@ -143,6 +203,7 @@ class Run:
             "seconds": round(time.perf_counter() - self._clock, 2),
             "files": dict(sorted(self.files.items())),
             "units_schema": UNITS_SCHEMA,
+            "totals": self.totals,
             "notes": self.notes,
         }
 
@@ -151,7 +212,8 @@ class Run:
         return Markdown(_provenance(self, n, note, name))
 
     def finish(self) -> None:
-        """Write the manifest; without it a run does not count as whole."""
+        """Save what blocks have added and write the manifest; without it a run does not count as whole."""
+        self._save_blocks()
         for name in self.files:
             if not (self.folder / name).is_file():
                 raise DataError(f"{self.job.label}: {name} was announced by run.path() and never written")
@@ -189,19 +251,21 @@ def start_run(notebook: str, *, profile: str, **parameters: Any) -> Run:
             f"which must be start_run({source.stem!r}, {', '.join(sorted(expected))})"
         )
     _refuse_injected_strangers(expected)
-    block = settings_of(notebook, profile)
+    block, share = settings_of(notebook, profile), part_of(given)
     if told:  # the runner has worked out what this run depends on
         study = place_of(notebook)[0]
-        here = (notebook, source.resolve().parent.name, study, source, profile, given, told["run_id"])
+        own = given if share != (1, 1) else {key: given[key] for key in given if key not in (PART, PARTS)}
+        here = (notebook, source.resolve().parent.name, study, source, profile, own, told["run_id"])
         job = Job(*here, loads=tuple(told["loads"]), words=tuple(told["words"]))
         declare([*job.loads, *table_names(job.words)])
-        return Run(job, Path(told["folder"]), block, True, tuple(Path(folder) for folder in told["upstream"]))
+        upstream = tuple(Path(folder) for folder in told["upstream"])
+        return Run(job, Path(told["folder"]), block, True, upstream, share)
     job = make_job(source, profile, given)
     folder = results_dir(profile) / "by-hand" / notebook / f".{job.slug}.{os.getpid()}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     declare([*job.loads, *table_names(job.words)])
-    return Run(job, folder, block, False, tuple(_folders_by_hand(job.upstream)))
+    return Run(job, folder, block, False, tuple(_folders_by_hand(job.upstream)), share)
 
 
 def _refuse_injected_strangers(expected: Iterable[str]) -> None:
@@ -316,8 +380,11 @@ def _read_reference(name: str) -> pd.DataFrame:
 
 
 def _folders_by_hand(jobs: Iterable[Job]) -> Iterator[Path]:
-    """The newest whole run of each job, made by hand or by the book; a job never run is left out."""
+    """The newest whole run of each job, made by hand or by the book; a job never run is left out, and so are parts,
+    which are read as what they were put together to."""
     for job in jobs:
+        if job.is_part:
+            continue
         by_hand = results_dir(job.profile) / "by-hand" / job.notebook / job.slug
         older = [
             path

@@ -79,16 +79,27 @@ def read_units(path: Path) -> pd.DataFrame:
 
     Raises DataError for a file without a schema, or with another version of it.
     """
+    frame, parameters = _read(path)
+    keys = {name: frame[name].astype(str) for name in frame.columns if frame[name].dtype == "category"}
+    missing = {name: value for name, value in parameters.items() if name not in frame.columns}
+    return frame.assign(**keys, value=frame["value"].astype("float64"), **missing)
+
+
+def stored_units(path: Path) -> pd.DataFrame:
+    """The columns of a file that `write_units` wrote and no others, fit to be written again; errors as `read_units`."""
+    frame, _ = _read(path)
+    return frame.astype({name: "str" for name in frame.columns if frame[name].dtype == "category"})
+
+
+def _read(path: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """The table of a file and the parameters of its run."""
     import pyarrow.parquet
 
     table = pyarrow.parquet.read_table(path)
     about = json.loads((table.schema.metadata or {}).get(_METADATA, b"{}"))
     if (found := about.get("schema")) != UNITS_SCHEMA:
         raise DataError(f"{path} holds values of schema {found}, this version reads {UNITS_SCHEMA}: run it again")
-    frame = table.to_pandas()
-    keys = {name: frame[name].astype(str) for name in frame.columns if frame[name].dtype == "category"}
-    missing = {name: value for name, value in about["parameters"].items() if name not in frame.columns}
-    return frame.assign(**keys, value=frame["value"].astype("float64"), **missing)
+    return table.to_pandas(), about["parameters"]
 
 
 def checked_units(frame: pd.DataFrame) -> pd.DataFrame:

@@ -53,6 +53,10 @@ class Dataset:
     def __len__(self) -> int:
         return len(self.texts)
 
+    def __getitem__(self, rows: slice) -> Dataset:
+        """These rows, in their order. What an id shares with others (`clusters`) is known of the whole alone."""
+        return _pick(self, range(len(self))[rows])
+
     @property
     def wholes(self) -> tuple[str, ...]:
         """What carries features: each text, with its pair behind it where there is one."""

@@ -16,6 +16,8 @@
 profile = "laptop"
 model = "e5"
 seed = 0
+part = 1  # of `parts`: which share of the messages
+parts = 1
 
 # %%
 import pandas as pd
@@ -31,6 +33,7 @@ from faithbook.papers.zaman_belinkov import PAPER_LANGUAGES
 from faithbook.papers.zaman_belinkov_rows import thirteen_rows
 from faithbook.papers.zaman_belinkov_twice import EmbeddedTwice
 from faithbook.sources.datasets import load_dataset, load_parallel
+from faithbook.sources.splits import stable_hash
 from faithbook.sources.words import Pair, copied_words, split_words
 from faithlib.attribution import Row, attribute_rows
 from faithlib.inputs import TextInputs
@@ -43,9 +46,10 @@ from faithlib.metrics import (
     random_links,
     sufficiency_eraser,
 )
+from faithlib.metrics.erasure import ERASURE_BINS
 from faithlib.perturb import Perturber, costs
 
-run = start_run("crosslingual_metrics", profile=profile, model=model, seed=seed)
+run = start_run("crosslingual_metrics", profile=profile, model=model, seed=seed, part=part, parts=parts)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 classifier = load_model(settings["models"][model].format(seed=seed))
@@ -67,7 +71,7 @@ network = classifier.model.to(device)
 ROWS = thirteen_rows(
     ig_steps=settings["ig_steps"], lime_samples=settings["lime_samples"], permutations=settings["permutations"]
 )
-spent = []
+named = {"model": model, "seed": seed}
 
 
 def inputs_of(data):
@@ -81,26 +85,18 @@ def inputs_of(data):
     ).to(device)
 
 
-def perturbers_of(data):
-    """One for each batch of a data set, erasing as the paper does: whatever asks it twice pays once."""
-    inputs = inputs_of(data)
+def explained(data, eraser, *, counted=True):
+    """For each text: scores of all rows on its features, and the text as inputs of one. `eraser` erases as the paper
+    does: whatever asks it twice pays once. What it costs goes into the table of costs, unless it is not `counted`."""
+    inputs, gold = eraser.inputs, torch.tensor(classifier.labels_of(data), device=device)
+    scores, spent = attribute_rows(list(ROWS.values()), network, inputs, targets={"gold": gold}, perturber=eraser)
+    if counted:
+        cost = pd.DataFrame([{"method": method, **vars(one), **named} for method, one in spent.items()])
+        run.add_total(cost, "crosslingual_costs", by=["method", *named])
     return [
-        Perturber(network, inputs[batch], erase="pad") for batch in torch.arange(len(data)).split(settings["batch"])
+        ({key: scores[row.name][b, :size].cpu() for key, row in ROWS.items()}, inputs[[b]].to("cpu"))
+        for b, size in enumerate(inputs.n_features.tolist())
     ]
-
-
-def explained(data, perturbers):
-    """For each text: scores of all rows on its features, and the text as inputs of one."""
-    labels = torch.tensor(classifier.labels_of(data), device=device).split(settings["batch"])
-    found = []
-    for perturber, gold in zip(perturbers, labels, strict=True):
-        inputs = perturber.inputs
-        scores, cost = attribute_rows(list(ROWS.values()), network, inputs, targets={"gold": gold}, perturber=perturber)
-        spent.extend(cost.items())
-        for b, size in enumerate(inputs.n_features.tolist()):
-            own = {key: scores[row.name][b, :size].cpu() for key, row in ROWS.items()}
-            found.append((own, inputs[[b]].to("cpu")))
-    return found
 
 
 # %% [markdown]
@@ -109,28 +105,19 @@ def explained(data, perturbers):
 # On all messages that exist in every language, whether explained below or not.
 
 # %%
-named = {"model": model, "seed": seed}
 everyone = load_parallel(settings["dataset"], settings["languages"], settings["split"])
-read = []
-for language, texts in tqdm(everyone.items(), desc="predictions"):
-    predicted = Perturber(network, inputs_of(texts)).predicted.cpu()
-    read.append(
-        pd.DataFrame({"input": texts.ids, "label": classifier.labels_of(texts), "predicted": predicted}).assign(
-            language=language
+clusters = everyone["en"].clusters
+for rows in tqdm(list(run.blocks(len(everyone["en"]), 8 * settings["batch"])), desc="predictions"):
+    for language, texts in everyone.items():
+        block = texts[rows]
+        predicted = Perturber(network, inputs_of(block)).predicted.cpu()
+        read = pd.DataFrame({"input": block.ids, "label": classifier.labels_of(block), "predicted": predicted})
+        read = read.assign(language=language)
+        run.add(read.assign(**named), "crosslingual_predictions")
+        told = read.assign(correct=read.label == read.predicted)
+        run.add_units(
+            as_units(told, seed=seed, clusters=clusters, metrics=["correct"], keys=["language"]), "predictions"
         )
-    )
-read = pd.concat(read, ignore_index=True)
-run.save(read.assign(**named), "crosslingual_predictions")
-run.save_units(
-    as_units(
-        read.assign(correct=read.label == read.predicted),
-        seed=seed,
-        clusters=everyone["en"].clusters,
-        metrics=["correct"],
-        keys=["language"],
-    ),
-    "predictions",
-)
 
 # %% [markdown]
 # ## Across languages
@@ -140,19 +127,33 @@ run.save_units(
 # between the features they belong to: where the tokenizer writes two words as one piece they are one feature.
 
 # %%
-data = load_parallel(settings["dataset"], settings["languages"], settings["split"], n=settings["messages"])
-erasers = {language: perturbers_of(texts) for language, texts in data.items()}
-readings = {language: explained(texts, erasers[language]) for language, texts in tqdm(data.items(), desc="readings")}
 others = [language for language in settings["languages"] if language != "en"]
-english = readings["en"]
+aligner, aligner_tokenizer = load_encoder(settings["aligner"])
+aligner = aligner.to(device)
 
 
-# %%
-def links_of(language):
-    """Links between words, message by message."""
-    pairs = [Pair.from_texts(*texts) for texts in zip(data["en"].wholes, data[language].wholes, strict=True)]
-    layer = settings["align_layer"]
-    return encoder_links(aligner, aligner_tokenizer, pairs, layers=[layer])[layer], pairs
+class Messages:
+    """Some messages, read and explained in every language."""
+
+    def __init__(self, texts):
+        self.texts, self.ids = texts, texts["en"].ids
+        self.erasers = {language: Perturber(network, inputs_of(own), erase="pad") for language, own in texts.items()}
+        self.readings = {language: explained(own, self.erasers[language]) for language, own in texts.items()}
+        self.links = {}
+        for language in others:
+            for number, links in enumerate(self.word_links(language)):
+                source, target = self.readings["en"][number][1], self.readings[language][number][1]
+                self.links[language, number] = between_features(links, source, target)
+
+    def pairs(self, language):
+        """The messages beside their translations."""
+        both = zip(self.texts["en"].wholes, self.texts[language].wholes, strict=True)
+        return [Pair.from_texts(*texts) for texts in both]
+
+    def word_links(self, language):
+        """Links between words, message by message."""
+        layer = settings["align_layer"]
+        return encoder_links(aligner, aligner_tokenizer, self.pairs(language), layers=[layer])[layer]
 
 
 def between_features(links, source, target):
@@ -160,9 +161,6 @@ def between_features(links, source, target):
     first, second = source.feature_of_word[0], target.feature_of_word[0]
     return sorted({(first[i], second[j]) for i, j in links if first[i] >= 0 and second[j] >= 0})
 
-
-aligner, aligner_tokenizer = load_encoder(settings["aligner"])
-aligner = aligner.to(device)
 
 # %% [markdown]
 # The main setting is the paper's: sums over pieces and over links, English words without a link keep 0. Every other
@@ -189,13 +187,16 @@ def stacked(scores, pool):
 
 
 def correlated(
-    source, target, links, copied, number, *, pool="sum", links_by="sum", unaligned="zero", leave_out=False, drawn=None
+    source, target, links, copied, name, *, pool="sum", links_by="sum", unaligned="zero", leave_out=False, drawn=None
 ):
-    """rho of every row for one message and its translation; `leave_out` copied words, links `drawn` at random."""
+    """rho of every row for one message and its translation; `leave_out` copied words, links `drawn` at random, by the
+    message's name."""
     (ours, inputs), (theirs, other) = source, target
     n_source, n_target = int(inputs.n_features[0]), int(other.n_features[0])
     if drawn:
-        links = random_links(links, n_source, n_target, keep=drawn, seed=(seed, number))
+        links = random_links(
+            links, n_source, n_target, keep=drawn, seed=(seed, int(stable_hash("links", name)[:16], 16))
+        )
     here, keys = stacked(ours, pool)
     there, _ = stacked(theirs, pool)
     carried = aligned_scores(there, links, n_source, links_by=links_by, unaligned=unaligned)
@@ -212,41 +213,42 @@ def copied_features(inputs, pair):
     return copied
 
 
-# %%
-found, linked, all_links, links_between = [], [], [], {}
-for language in tqdm(others, desc="languages"):
-    word_links, pairs = links_of(language)
-    for number, (source, target) in enumerate(zip(english, readings[language], strict=True)):
-        links = links_between[language, number] = between_features(word_links[number], source[1], target[1])
-        copied = copied_features(source[1], pairs[number])
-        all_links += [
-            {"language": language, "input": data["en"].ids[number], "word": i, "word_there": j} for i, j in links
-        ]
-        about = {"language": language, "input": data["en"].ids[number]}
-        linked.append(
-            about
-            | {
-                "words": len(copied),
-                "words_there": int(target[1].n_features[0]),
-                "pieces": int((source[1].feature_of >= 0).sum()),
-                "pieces_there": int((target[1].feature_of >= 0).sum()),
-                "links": len(links),
-                "linked_words": len({i for i, _ in links}),
-                "copied_words": int(copied.sum()),
-            }
-        )
-        for setting, change in SETTINGS.items():
-            for (method, aggregation, output), rho in correlated(source, target, links, copied, number, **change):
-                found.append(
-                    about
-                    | {"setting": setting, "method": method, "aggregation": aggregation, "output": output, "rho": rho}
-                )
-rho = pd.DataFrame(found)
-run.save(rho.assign(**named), "crosslingual_rho")
-clusters = everyone["en"].clusters
-ROW = ["language", "aggregation", "output"]
-run.save_units(as_units(rho, seed=seed, clusters=clusters, metrics=["rho"], keys=[*ROW, "setting"]))
-run.save(pd.DataFrame(linked).assign(**named), "crosslingual_links")
+def correlate(messages):
+    """Add rho, links and words' numbers of every message and language to what the reports read."""
+    found, linked, all_links = [], [], []
+    for language in others:
+        pairs, english = messages.pairs(language), messages.readings["en"]
+        for number, (source, target) in enumerate(zip(english, messages.readings[language], strict=True)):
+            links = messages.links[language, number]
+            copied = copied_features(source[1], pairs[number])
+            about = {"language": language, "input": messages.ids[number]}
+            all_links += [about | {"word": i, "word_there": j} for i, j in links]
+            linked.append(
+                about
+                | {
+                    "words": len(copied),
+                    "words_there": int(target[1].n_features[0]),
+                    "pieces": int((source[1].feature_of >= 0).sum()),
+                    "pieces_there": int((target[1].feature_of >= 0).sum()),
+                    "links": len(links),
+                    "linked_words": len({i for i, _ in links}),
+                    "copied_words": int(copied.sum()),
+                }
+            )
+            for setting, change in SETTINGS.items():
+                for (method, how, output), rho in correlated(
+                    source, target, links, copied, messages.ids[number], **change
+                ):
+                    row = {"setting": setting, "method": method, "aggregation": how, "output": output, "rho": rho}
+                    found.append(about | row)
+    rho = pd.DataFrame(found)
+    run.add(rho.assign(**named), "crosslingual_rho")
+    keys = ["language", "aggregation", "output", "setting"]
+    run.add_units(as_units(rho, seed=seed, clusters=clusters, metrics=["rho"], keys=keys))
+    run.add(pd.DataFrame(linked).assign(**named), "crosslingual_links")
+    if all_links:
+        run.add(pd.DataFrame(all_links).assign(**named), "crosslingual_word_links")
+
 
 # %% [markdown]
 # ## Where text and code part
@@ -275,20 +277,17 @@ def row_of(method, aggregation, *, output="top_logit", **options):
     return Row(method, aggregation, output, options=OPTIONS.get(method, {}) | options)
 
 
-def explained_by(function, rows, language):
+def explained_by(function, rows, eraser):
     """Scores [R, F] of rows on each text."""
-    found = []
-    for eraser in erasers[language]:
-        scores, _ = attribute_rows(rows, function, eraser.inputs, perturber=eraser if function is network else None)
-        for b, size in enumerate(eraser.inputs.n_features.tolist()):
-            found.append(torch.stack([scores[row.name][b, :size].cpu() for row in rows]))
-    return found
+    scores, _ = attribute_rows(rows, function, eraser.inputs, perturber=eraser if function is network else None)
+    sizes = eraser.inputs.n_features.tolist()
+    return [torch.stack([scores[row.name][b, :size].cpu() for row in rows]) for b, size in enumerate(sizes)]
 
 
-def as_read(language):
+def as_read(readings):
     """Scores [R, F] on each text of the rows looked at, as the readings have them."""
     keys = [(method, how or "none", "top_prediction", "sum") for method, how in LOOKED_AT]
-    return [torch.stack([scores[key] for key in keys]) for scores, _ in readings[language]]
+    return [torch.stack([scores[key] for key in keys]) for scores, _ in readings]
 
 
 otherwise = {
@@ -299,31 +298,81 @@ otherwise = {
 }
 twice = {("embedded twice", method, how or "none"): row_of(method, how) for method, how in LOOKED_AT}
 embedded_twice = EmbeddedTwice(network)
-blocks = [
-    ([("main", method, how or "none") for method, how in LOOKED_AT], as_read),
-    (list(otherwise), lambda language: explained_by(network, list(otherwise.values()), language)),
-    (list(twice), lambda language: explained_by(embedded_twice, list(twice.values()), language)),
-]
-in_these = [language for language in data if language in ("en", *PAPER_LANGUAGES)]
-released = []
-for rows, scored in blocks:
-    scores = {language: scored(language) for language in in_these}
-    for (language, number), links in links_between.items():
-        if language not in in_these:
-            continue
-        here, there = scores["en"][number], scores[language][number]
-        rho = crosslingual_rho(here, aligned_scores(there, links, here.shape[1]))
-        about = {"language": language, "input": data["en"].ids[number]}
-        released += [
-            about | {"choice": choice, "method": method, "aggregation": how, "rho": value}
-            for (choice, method, how), value in zip(rows, rho.tolist(), strict=True)
-        ]
-released = pd.DataFrame(released)
-run.save(released.assign(**named), "crosslingual_released")
-run.save_units(
-    as_units(released, seed=seed, clusters=clusters, metrics=["rho"], keys=["language", "aggregation", "choice"]),
-    "choices",
-)
+
+
+def choose(messages):
+    """Add rho of every choice to what the reports read."""
+    in_these = [language for language in messages.texts if language in ("en", *PAPER_LANGUAGES)]
+    scored = [
+        (
+            [("main", method, how or "none") for method, how in LOOKED_AT],
+            {language: as_read(messages.readings[language]) for language in in_these},
+        )
+    ]
+    for function, rows in ((network, otherwise), (embedded_twice, twice)):
+        by = {name: explained_by(function, list(rows.values()), messages.erasers[name]) for name in in_these}
+        scored.append((list(rows), by))
+    released = []
+    for rows, scores in scored:
+        for (language, number), links in messages.links.items():
+            if language not in in_these:
+                continue
+            here, there = scores["en"][number], scores[language][number]
+            rho = crosslingual_rho(here, aligned_scores(there, links, here.shape[1]))
+            about = {"language": language, "input": messages.ids[number]}
+            released += [
+                about | {"choice": choice, "method": method, "aggregation": how, "rho": value}
+                for (choice, method, how), value in zip(rows, rho.tolist(), strict=True)
+            ]
+    released = pd.DataFrame(released)
+    run.add(released.assign(**named), "crosslingual_released")
+    keys = ["language", "aggregation", "choice"]
+    run.add_units(as_units(released, seed=seed, clusters=clusters, metrics=["rho"], keys=keys), "choices")
+
+
+# %% [markdown]
+# ## What highlights are made of
+#
+# The paper makes highlights for other languages out of one attribution (saliency with L2 of the loss) and the links.
+# Scores and links are kept, for the report to do the same. The first few messages are kept in all languages with their
+# words, for a report that shows the measure at work.
+
+# %%
+HIGHLIGHTER = ("saliency", "l2", "loss", "sum")
+EXAMPLES = 8
+SHOWN = [("input_x_gradient", "l2", "loss"), ("saliency", "l2", "loss"), ("uniform", "none", "none")]
+
+
+def highlight(messages):
+    """Add every word's score to what the reports read."""
+    for language, reading in messages.readings.items():
+        for name, (scores, _) in zip(messages.ids, reading, strict=True):
+            values = scores[HIGHLIGHTER]
+            words = {"language": language, "input": name, "word": range(len(values)), "score": values}
+            run.add(pd.DataFrame(words).assign(**named), "crosslingual_words")
+
+
+def show(messages, wanted):
+    """Add the first `wanted` messages with their words to what a report shows."""
+    for language, reading in messages.readings.items():
+        for name, (scores, one) in list(zip(messages.ids, reading, strict=True))[: max(wanted, 0)]:
+            strings = one.features[0]
+            pieces = torch.bincount(one.feature_of[0][one.feature_of[0] >= 0], minlength=len(strings)).tolist()
+            about = {"language": language, "input": name, "word": range(len(strings)), "text": strings}
+            for key in SHOWN:
+                found = pd.DataFrame(about | {"pieces": pieces, "score": scores[*key, "sum"]})
+                found = found.assign(method=key[0], aggregation=key[1], output=key[2])
+                run.add(found.assign(**named), "crosslingual_examples")
+
+
+# %%
+data = load_parallel(settings["dataset"], settings["languages"], settings["split"], n=settings["messages"])
+for rows in tqdm(list(run.blocks(len(data["en"]), settings["batch"])), desc="messages"):
+    messages = Messages({language: texts[rows] for language, texts in data.items()})
+    correlate(messages)
+    choose(messages)
+    highlight(messages)
+    show(messages, EXAMPLES - rows.start)
 
 # %% [markdown]
 # ## Under erasure, in English
@@ -334,22 +383,31 @@ run.save_units(
 
 # %%
 texts = load_dataset(settings["dataset"], settings["split"], n=settings["erased"])
-whole = inputs_of(texts)
-explanations = explained(texts, perturbers_of(texts))
-perturber = Perturber(network, whole, erase="delete")
-present = whole.feature_mask
-everything = perturber.logits(present[:, None, :])
+SUMMED = [key for key in ROWS if key[3] == "sum"]
 
 
-def padded(key):
-    """Scores [B, F] of one row for all texts."""
-    return torch.nn.utils.rnn.pad_sequence([scores[key] for scores, _ in explanations], batch_first=True).to(device)
+class Erased:
+    """Some texts, explained, and what the model answers when their words are deleted."""
 
+    def __init__(self, texts, *, counted=True):
+        inputs = inputs_of(texts)
+        self.texts, self.words = texts, inputs.n_features.cpu()
+        self.explanations = explained(texts, Perturber(network, inputs, erase="pad"), counted=counted)
+        self.perturber = Perturber(network, inputs, erase="delete")
+        self.present = inputs.feature_mask
+        self.everything = self.perturber.logits(self.present[:, None, :])
 
-def windows(rationales):
-    """Probabilities of all classes [B, 1 + S, C]: of the whole text and without each rationale; whole and that alone."""
-    parts = perturber.logits(present[:, None, :] & ~rationales), perturber.logits(rationales)
-    return [torch.cat([everything, part], dim=1).softmax(dim=-1).cpu() for part in parts]
+    def padded(self, key):
+        """Scores [B, F] of one row for all texts."""
+        own = [scores[key] for scores, _ in self.explanations]
+        return torch.nn.utils.rnn.pad_sequence(own, batch_first=True).to(device)
+
+    def windows(self, key):
+        """Probabilities of all classes [B, 1 + S, C]: of the whole text and without each rationale; whole and that
+        alone."""
+        rationales = erasure_rationales(self.padded(key), self.present)
+        parts = self.perturber.logits(self.present[:, None, :] & ~rationales), self.perturber.logits(rationales)
+        return [torch.cat([self.everything, part], dim=1).softmax(dim=-1).cpu() for part in parts]
 
 
 def at_predicted(probabilities):
@@ -367,85 +425,63 @@ def both_metrics(without, alone):
     )
 
 
-def faulty(probabilities):
-    """The windows that the released code reads."""
-    return first_batch_fault(probabilities.flatten(0, 1), window=probabilities.shape[1])
-
-
-# %%
-erased = []
-for key in tqdm([key for key in ROWS if key[3] == "sum"], desc="erasure"):
-    removed, kept = windows(erasure_rationales(padded(key), present))
-    comprehensiveness, sufficiency = both_metrics(removed, kept)
-    wrong_comprehensiveness, wrong_sufficiency = both_metrics(faulty(removed), faulty(kept))
-    erased.append(
-        pd.DataFrame(
-            {
-                "input": texts.ids,
-                "words": whole.n_features.cpu(),
-                "correct": everything[:, 0].argmax(dim=-1).cpu() == torch.tensor(classifier.labels_of(texts)),
-                "comprehensiveness": comprehensiveness,
-                "sufficiency": sufficiency,
-                "comprehensiveness_first_batch": wrong_comprehensiveness,
-                "sufficiency_first_batch": wrong_sufficiency,
-            }
-        ).assign(method=key[0], aggregation=key[1], output=key[2])
-    )
-erased = pd.concat(erased, ignore_index=True)
-run.save(erased.assign(**named), "crosslingual_erasure")
-both = ["comprehensiveness", "sufficiency"]
-run.save_units(
-    as_units(
-        erased,
-        seed=seed,
-        clusters=texts.clusters,
-        metrics=[*both, *(f"{name}_first_batch" for name in both)],
-        keys=["aggregation", "output"],
-    ),
-    "erasure",
-)
-
 # %% [markdown]
-# ## What highlights are made of
-#
-# The paper makes highlights for other languages out of one attribution (saliency with L2 of the loss) and the links.
-# Scores and links are kept, for the report to do the same.
+# The released code reads the first batch of all texts, whatever it has asked. So every part goes through the texts of that
+# batch, its own or not.
 
 # %%
-HIGHLIGHTER = ("saliency", "l2", "loss", "sum")
-words = []
-for language, reading in readings.items():
-    for input_id, (scores, _) in zip(data["en"].ids, reading, strict=True):
-        values = scores[HIGHLIGHTER]
-        words.append(
-            pd.DataFrame({"language": language, "input": input_id, "word": range(len(values)), "score": values})
-        )
-run.save(pd.concat(words, ignore_index=True).assign(**named), "crosslingual_words")
-run.save(pd.DataFrame(all_links).assign(**named), "crosslingual_word_links")
+ANSWERED = 64  # rows of a batch of the released code
+WINDOW = 1 + len(ERASURE_BINS)
+# Of each text, which rows of the whole list the released code takes for its answers.
+READ = first_batch_fault(torch.arange(len(texts) * WINDOW), ANSWERED, WINDOW)
 
-# %% [markdown]
-# The first few messages in all languages with their words, for a report that shows the measure at work.
 
-# %%
-EXAMPLES = 8
-SHOWN = [("input_x_gradient", "l2", "loss"), ("saliency", "l2", "loss"), ("uniform", "none", "none")]
-shown = []
-for language, reading in readings.items():
-    for input_id, (scores, one) in list(zip(data["en"].ids, reading, strict=True))[:EXAMPLES]:
-        strings = one.features[0]
-        pieces = torch.bincount(one.feature_of[0][one.feature_of[0] >= 0], minlength=len(strings)).tolist()
-        about = {"language": language, "input": input_id, "word": range(len(strings)), "text": strings}
-        shown += [
-            pd.DataFrame(about | {"pieces": pieces, "score": scores[*key, "sum"]}).assign(
-                method=key[0], aggregation=key[1], output=key[2]
-            )
-            for key in SHOWN
-        ]
-run.save(pd.concat(shown, ignore_index=True).assign(**named), "crosslingual_examples")
+def first_batch():
+    """The answers [64, C] to the first rows of the list, without rationales and with them alone, by row of the paper."""
+    answers = {key: ([], []) for key in SUMMED}
+    for start in range(0, min(len(texts), -(-ANSWERED // WINDOW)), settings["batch"]):
+        erased = Erased(texts[start : start + settings["batch"]], counted=False)
+        for key, parts in answers.items():
+            for part, probabilities in zip(parts, erased.windows(key), strict=True):
+                part.append(probabilities.flatten(0, 1))
+    return {key: [torch.cat(part) for part in parts] for key, parts in answers.items()}
+
+
+def faulty(answers, rows):
+    """The windows [B, 1 + S, C] that the released code reads for some texts."""
+    return answers[READ[rows]]
+
 
 # %%
-cost = pd.DataFrame([{"method": method, **vars(one)} for method, one in spent])
-cost = cost.groupby("method", sort=False).sum().reset_index()
-run.save(cost.assign(**named), "crosslingual_costs")
-run.note(n=len(texts), **costs(perturber), dtype="float32", device=device)
+mine = list(run.blocks(len(texts), settings["batch"]))
+first = first_batch() if mine else {}
+for rows in tqdm(mine, desc="erasure"):
+    block = texts[rows]
+    erased = Erased(block)
+    correct = erased.everything[:, 0].argmax(dim=-1).cpu() == torch.tensor(classifier.labels_of(block))
+    found = []
+    for key in SUMMED:
+        removed, kept = erased.windows(key)
+        comprehensiveness, sufficiency = both_metrics(removed, kept)
+        wrong_comprehensiveness, wrong_sufficiency = both_metrics(*(faulty(answers, rows) for answers in first[key]))
+        values = {
+            "input": block.ids,
+            "words": erased.words,
+            "correct": correct,
+            "comprehensiveness": comprehensiveness,
+            "sufficiency": sufficiency,
+            "comprehensiveness_first_batch": wrong_comprehensiveness,
+            "sufficiency_first_batch": wrong_sufficiency,
+        }
+        found.append(pd.DataFrame(values).assign(method=key[0], aggregation=key[1], output=key[2]))
+    found = pd.concat(found, ignore_index=True)
+    run.add(found.assign(**named), "crosslingual_erasure")
+    both = ["comprehensiveness", "sufficiency"]
+    metrics = [*both, *(f"{name}_first_batch" for name in both)]
+    values = as_units(found, seed=seed, clusters=texts.clusters, metrics=metrics, keys=["aggregation", "output"])
+    run.add_units(values, "erasure")
+    run.count(n=len(block), **costs(erased.perturber))
+
+# %%
+run.note(dtype="float32", device=device)
 run.finish()

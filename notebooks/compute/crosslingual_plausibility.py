@@ -14,6 +14,8 @@
 # %% tags=["parameters"]
 profile = "laptop"
 seed = 0
+part = 1  # of `parts`: which share of the texts
+parts = 1
 
 # %%
 import pandas as pd
@@ -30,7 +32,7 @@ from faithlib.attribution import attribute_rows
 from faithlib.inputs import TextInputs
 from faithlib.metrics import average_precision, best_f1_threshold
 
-run = start_run("crosslingual_plausibility", profile=profile, seed=seed)
+run = start_run("crosslingual_plausibility", profile=profile, seed=seed, part=part, parts=parts)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 classifier = load_model(settings["highlighted"].format(seed=seed))
@@ -66,23 +68,15 @@ def highlighted(split, n):
 ROWS = thirteen_rows(
     ig_steps=settings["ig_steps"], lime_samples=settings["lime_samples"], permutations=settings["permutations"]
 )
-spent = []
 
 
 def explained(rows, inputs, labels):
-    """Scores [B, F] of rows, by name, for all inputs."""
-    found = {name: torch.zeros(inputs.feature_mask.shape) for name in rows}
-    for batch in tqdm(torch.arange(len(inputs)).split(settings["batch"]), desc="texts"):
-        part = inputs[batch]
-        scores, cost = attribute_rows(list(rows.values()), network, part, targets={"gold": labels[batch].to(device)})
-        spent.extend(cost.items())
-        for name, row in rows.items():
-            found[name][batch, : scores[row.name].shape[1]] = scores[row.name].cpu()
-    return found
+    """Scores [B, F] of rows, by name; what they cost goes into the table of costs."""
+    scores, spent = attribute_rows(list(rows.values()), network, inputs, targets={"gold": labels.to(device)})
+    cost = pd.DataFrame([{"method": method, **vars(one), "seed": seed} for method, one in spent.items()])
+    run.add_total(cost, "crosslingual_plausibility_costs", by=["method", "seed"])
+    return {name: scores[row.name].cpu() for name, row in rows.items()}
 
-
-inputs, labels, marks, ids = highlighted("test", settings["excerpts"])
-scores = explained({name: row for name, row in ROWS.items() if name[3] == "sum"}, inputs, labels)
 
 # %% [markdown]
 # ## Average precision
@@ -91,42 +85,58 @@ scores = explained({name: row for name, row in ROWS.items() if name[3] == "sum"}
 # is the share of marked words.
 
 # %%
-present = inputs.feature_mask.cpu()
-facts = pd.DataFrame(
-    {"input": ids, "label": labels, "words": present.sum(dim=1), "marked": marks.sum(dim=1), "seed": seed}
-)
-found = [
-    facts.assign(
-        method=name[0], aggregation=name[1], output=name[2], average_precision=average_precision(values, marks, present)
-    )
-    for name, values in scores.items()
-]
-found = pd.concat(found, ignore_index=True)
-run.save(found, "crosslingual_plausibility")
+inputs, labels, marks, ids = highlighted("test", settings["excerpts"])
 clusters = load_dataset(settings["highlights"], "test").clusters
-run.save_units(
-    as_units(found, seed=seed, clusters=clusters, metrics=["average_precision"], keys=["aggregation", "output"])
-)
+SCORED = {name: row for name, row in ROWS.items() if name[3] == "sum"}
+for rows in tqdm(list(run.blocks(len(inputs), settings["batch"])), desc="texts"):
+    block = inputs[rows]
+    scores = explained(SCORED, block, labels[rows])
+    present = block.feature_mask.cpu()
+    gold = marks[rows, : present.shape[1]]
+    counted = {"words": present.sum(dim=1), "marked": gold.sum(dim=1)}
+    facts = pd.DataFrame({"input": ids[rows], "label": labels[rows], **counted, "seed": seed})
+    found = [
+        facts.assign(
+            method=name[0],
+            aggregation=name[1],
+            output=name[2],
+            average_precision=average_precision(values, gold, present),
+        )
+        for name, values in scores.items()
+    ]
+    found = pd.concat(found, ignore_index=True)
+    run.add(found, "crosslingual_plausibility")
+    run.add_units(
+        as_units(found, seed=seed, clusters=clusters, metrics=["average_precision"], keys=["aggregation", "output"])
+    )
+    run.count(n=len(block), truncated=int(block.truncated.sum()))
 
 # %% [markdown]
 # ## A threshold for highlights
 #
 # Section 4.3 turns scores into highlights: word vectors of length one, and the threshold that agrees best (F1) with
-# highlights people made, on other texts: those of the development split.
+# highlights people made, on other texts: those of the development split. It is one number of all of them, so one part
+# finds it.
 
 # %%
 HIGHLIGHTER = ("saliency", "l2", "loss", "sum")
-dev_inputs, dev_labels, dev_marks, _ = highlighted("dev", settings["threshold_excerpts"])
-dev_scores = explained({HIGHLIGHTER: ROWS[HIGHLIGHTER]}, dev_inputs, dev_labels)[HIGHLIGHTER]
-unit = torch.nn.functional.normalize(dev_scores, dim=1)
-threshold, f1 = best_f1_threshold(unit, dev_marks, dev_inputs.feature_mask.cpu())
-run.save(
-    pd.DataFrame([{"seed": seed, "threshold": threshold, "f1": f1, "n": len(dev_inputs)}]), "crosslingual_threshold"
-)
+
+
+def best_threshold():
+    """The threshold and its F1 on the development split."""
+    inputs, labels, marks, _ = highlighted("dev", settings["threshold_excerpts"])
+    scores = torch.zeros(inputs.feature_mask.shape)
+    for batch in torch.arange(len(inputs)).split(settings["batch"]):
+        found = explained({HIGHLIGHTER: ROWS[HIGHLIGHTER]}, inputs[batch], labels[batch])[HIGHLIGHTER]
+        scores[batch, : found.shape[1]] = found
+    unit = torch.nn.functional.normalize(scores, dim=1)
+    threshold, f1 = best_f1_threshold(unit, marks, inputs.feature_mask.cpu())
+    return {"seed": seed, "threshold": threshold, "f1": f1, "n": len(inputs)}
+
+
+if run.is_last:
+    run.save(pd.DataFrame([best_threshold()]), "crosslingual_threshold")
 
 # %%
-cost = pd.DataFrame([{"method": method, **vars(one)} for method, one in spent])
-cost = cost.groupby("method", sort=False).sum().reset_index()
-run.save(cost.assign(seed=seed), "crosslingual_plausibility_costs")
-run.note(n=len(ids), truncated=int(inputs.truncated.sum()), dtype="float32", device=device)
+run.note(dtype="float32", device=device)
 run.finish()

@@ -15,6 +15,8 @@
 profile = "laptop"
 dataset = "movie"
 classifier = "l6"
+part = 1  # of `parts`: which share of the texts
+parts = 1
 
 # %%
 import time
@@ -36,7 +38,7 @@ from faithlib.inputs import TextInputs
 from faithlib.masks import top_ratio
 from faithlib.perturb import Perturber, costs
 
-run = start_run("naopc_models", profile=profile, dataset=dataset, classifier=classifier)
+run = start_run("naopc_models", profile=profile, dataset=dataset, classifier=classifier, part=part, parts=parts)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 loaded = load_model(settings["models"][classifier].format(dataset=dataset))
@@ -91,41 +93,42 @@ def bounds_frame(chosen, inputs, found, seconds, **columns):
 # Short texts: exact bounds first. The beams that follow ask for nothing new, since every set is answered; their `rows`
 # count the sets each of them would need alone.
 
-# %%
-short = texts_of(*settings["short"]["words"], settings["short"]["inputs"])
-short_inputs, short_score = perturbed(short)
-started = time.perf_counter()
-exact = exact_bounds(short_score, max_features=settings["short"]["words"][1])
-bounds = [bounds_frame(short, short_inputs, exact, time.perf_counter() - started, length="short", search="exact")]
-for variant in ("released", "merged"):
-    for width in settings["widths"]:
-        found = beam_bounds(short_score, width=width, variant=variant)
-        bounds.append(
-            bounds_frame(short, short_inputs, found, float("nan"), length="short", search=variant, width=width)
-        )
 
 # %%
-long = texts_of(*settings["long"]["words"], settings["long"]["inputs"])
-long_inputs, long_score = perturbed(long)
-started = time.perf_counter()
-beam = beam_bounds(long_score, **settings["long_search"])
-bounds.append(
-    bounds_frame(
-        long,
-        long_inputs,
-        beam,
-        time.perf_counter() - started,
-        length="long",
-        search="merged",
-        **settings["long_search"],
-    )
-)
-bounds = pd.concat(bounds, ignore_index=True)
-run.save(bounds, "naopc_model_bounds")
+def short_bounds(chosen, inputs, score):
+    """The exact bounds, and rows of them and of every beam."""
+    started = time.perf_counter()
+    exact = exact_bounds(score, max_features=settings["short"]["words"][1])
+    took = time.perf_counter() - started
+    rows = [bounds_frame(chosen, inputs, exact, took, length="short", search="exact")]
+    for variant in ("released", "merged"):
+        for width in settings["widths"]:
+            found = beam_bounds(score, width=width, variant=variant)
+            about = {"length": "short", "search": variant, "width": width}
+            rows.append(bounds_frame(chosen, inputs, found, float("nan"), **about))
+    return exact, pd.concat(rows, ignore_index=True)
+
+
+def long_bounds(chosen, inputs, score):
+    """A beam's bounds, and rows of them."""
+    started, options = time.perf_counter(), settings["long_search"]
+    beam = beam_bounds(score, **options)
+    took = time.perf_counter() - started
+    return beam, bounds_frame(chosen, inputs, beam, took, length="long", search="merged", **options)
+
+
 own = {"seed": 0, "clusters": data.clusters}
 ENDS = ["lower", "upper", "certified_lower", "certified_upper", "rows"]
-searched = bounds.assign(method=bounds.search, width=bounds.width.fillna(0).astype(int))  # 0: an exact search has none
-run.save_units(as_units(searched, metrics=ENDS, keys=["length", "width"], **own), "bounds")
+
+
+def save_bounds(bounds):
+    """Add a block's bounds to what the reports read."""
+    limits = {name: bounds.get(name, float("nan")) for name in ("width", "candidates", "tolerance")}
+    bounds = bounds.assign(**limits).astype(dict.fromkeys(limits, float))
+    run.add(bounds, "naopc_model_bounds")
+    searched = bounds.assign(method=bounds.search, width=bounds.width.fillna(0).astype(int))  # 0: exact, it has none
+    run.add_units(as_units(searched, metrics=ENDS, keys=["length", "width"], **own), "bounds")
+
 
 # %% [markdown]
 # ## Attributions, AOPC, NAOPC
@@ -149,20 +152,20 @@ methods = {
     "shapley_sampling": {"n_samples": settings["permutations"], "seed": 0},
     "random": {"seed": 0},
 }
-rows, conventions = [], []
-for length, chosen, inputs, score, found in (
-    ("short", short, short_inputs, short_score, exact),
-    ("long", long, long_inputs, long_score, beam),
-):
-    explained = {
+
+
+def explained(chosen, inputs, score, found, length):
+    """Rows of AOPC and NAOPC, and of both ways to sum, of every method."""
+    scored = {
         method: attribute(method, model, inputs, output="probability", **options) for method, options in methods.items()
     }
-    explained["kernel_shap"] = kernel_shap(score, n_samples=settings["samples"])
+    scored["kernel_shap"] = kernel_shap(score, n_samples=settings["samples"])
     if classifier != "lstm":
-        explained |= {name: attribute(name, model, inputs, output="probability") for name in ("attention", "deeplift")}
-        explained["attin_grad"] = attin_grad(model, inputs)
-    values = {method: aopc_scores(score, scores) for method, scores in explained.items()}
-    for method, scores in explained.items():
+        scored |= {name: attribute(name, model, inputs, output="probability") for name in ("attention", "deeplift")}
+        scored["attin_grad"] = attin_grad(model, inputs)
+    values = {method: aopc_scores(score, scores) for method, scores in scored.items()}
+    rows, conventions = [], []
+    for method, scores in scored.items():
         kept = score.keep(top_ratio(scores, PAPER_RATIOS, inputs.feature_mask))
         eraser = score.full - kept.mean(dim=1)
         ascending = values[method]["aopc_lerf"]
@@ -187,27 +190,35 @@ for length, chosen, inputs, score, found in (
                     outside=faults["clipped"],
                 )
             )
-scores, conventions = pd.concat(rows, ignore_index=True), pd.concat(conventions, ignore_index=True)
-run.save(scores, "naopc_model_scores")
-run.save(conventions, "naopc_conventions")
-run.save_units(
-    pd.concat(
-        [
-            as_units(scores.assign(value=scores.aopc), keys=["length"], **own),
-            as_units(
-                scores.assign(metric=scores.metric.str.replace("aopc", "naopc"), value=scores.naopc),
-                keys=["length"],
-                **own,
-            ),
-            as_units(
-                conventions.rename(columns={"eraser": "sufficiency_eraser"}),
-                metrics=["sufficiency_eraser"],
-                keys=["length"],
-                **own,
-            ),
-        ]
-    )
-)
+    return pd.concat(rows, ignore_index=True), pd.concat(conventions, ignore_index=True)
+
+
+def save_scores(scores, conventions):
+    """Add a block's scores to what the reports read."""
+    run.add(scores, "naopc_model_scores")
+    run.add(conventions, "naopc_conventions")
+    scaled = scores.assign(metric=scores.metric.str.replace("aopc", "naopc"), value=scores.naopc)
+    sums = conventions.rename(columns={"eraser": "sufficiency_eraser"})
+    run.add_units(as_units(scores.assign(value=scores.aopc), keys=["length"], **own))
+    run.add_units(as_units(scaled, keys=["length"], **own))
+    run.add_units(as_units(sums, metrics=["sufficiency_eraser"], keys=["length"], **own))
+
+
+# %%
+BOUNDED = {"short": short_bounds, "long": long_bounds}
+texts = {length: texts_of(*settings[length]["words"], settings[length]["inputs"]) for length in BOUNDED}
+# One list, so that parts follow one another in every table.
+blocks = [
+    (length, chosen.iloc[start : start + settings["block"]].reset_index(drop=True))
+    for length, chosen in texts.items()
+    for start in range(0, len(chosen), settings["block"])
+]
+for length, block in run.shared(blocks):
+    inputs, score = perturbed(block)
+    found, bounds = BOUNDED[length](block, inputs, score)
+    save_bounds(bounds)
+    save_scores(*explained(block, inputs, score, found, length))
+    run.count(n=len(block), **costs(score))
 
 # %% [markdown]
 # ## How well the classifier withstands an attack
@@ -217,46 +228,60 @@ run.save_units(
 
 # %%
 attacked = load_dataset(dataset, "test", n=settings["attacked"], seed=0)
-inputs = TextInputs.from_texts(attacked.texts, loaded.tokenizer, max_length=attacked.max_length)
-backend = TextBackend(model, inputs)
 for parameter in model.parameters():
     parameter.requires_grad_(False)
-embedded, labels = backend.embeddings(), torch.tensor(attacked.labels, device=device)
-present = backend.inputs.attention_mask
-unit = embedded.norm(dim=-1)[present].mean().item()
 
 
-def survives(part, radius):
-    """Which of the texts `part` are still classified rightly after an attack."""
+def read(block):
+    """The texts of a block as the model reads them, and their embeddings."""
+    inputs = TextInputs.from_texts(block.texts, loaded.tokenizer, max_length=block.max_length)
+    backend = TextBackend(model, inputs)
+    return backend, backend.embeddings()
+
+
+def mean_length():
+    """Of a token's embedding, over all texts, whichever part this is."""
+    total, tokens = 0.0, 0
+    for start in range(0, len(attacked), settings["block"]):
+        backend, embedded = read(attacked[start : start + settings["block"]])
+        lengths = embedded.norm(dim=-1)[backend.inputs.attention_mask]
+        total, tokens = total + lengths.double().sum().item(), tokens + len(lengths)
+    return total / tokens
+
+
+def survive(block, radius):
+    """Which texts of a block are still classified rightly after an attack."""
+    backend, embedded = read(block)
+    labels, everyone = torch.tensor(block.labels, device=device), torch.arange(len(block), device=device)
 
     def logits(shift):
-        return backend.logits(embedded[part] + shift, part)
+        return backend.logits(embedded + shift, everyone)
 
     def loss(shift):
-        return torch.nn.functional.cross_entropy(logits(shift), labels[part], reduction="none")
+        return torch.nn.functional.cross_entropy(logits(shift), labels, reduction="none")
 
-    shift = worst_shift(loss, present[part], embedded.shape[-1], radius=radius, steps=settings["attack_steps"])
+    present = backend.inputs.attention_mask
+    shift = worst_shift(loss, present, embedded.shape[-1], radius=radius, steps=settings["attack_steps"])
     with torch.no_grad():
-        return logits(shift).argmax(dim=1) == labels[part]
+        return (logits(shift).argmax(dim=1) == labels).cpu().numpy()
 
-
-rows = []
-for share in settings["radii"]:
-    parts = torch.arange(len(labels), device=device).split(16)
-    right = torch.cat([survives(part, share * unit) for part in parts])
-    for name, correct in zip(attacked.ids, right.tolist(), strict=True):
-        rows.append({"dataset": dataset, "classifier": classifier, "input": name, "radius": share, "right": correct})
-robustness = pd.DataFrame(rows)
-run.save(robustness, "naopc_robustness")
-run.save_units(
-    as_units(robustness, seed=0, clusters=attacked.clusters, metrics=["right"], keys=["radius"]), "robustness"
-)
 
 # %%
-run.note(
-    n=len(short) + len(long),
-    **costs(short_score, long_score),
-    dtype="float32",
-    device=device,
-)
+unit = mean_length()
+for rows in run.blocks(len(attacked), settings["block"]):
+    block = attacked[rows]
+    about = {"dataset": dataset, "classifier": classifier, "input": block.ids}
+    robustness = pd.concat(
+        [
+            pd.DataFrame({**about, "radius": share, "right": survive(block, share * unit)})
+            for share in settings["radii"]
+        ],
+        ignore_index=True,
+    )
+    run.add(robustness, "naopc_robustness")
+    clusters = attacked.clusters
+    run.add_units(as_units(robustness, seed=0, clusters=clusters, metrics=["right"], keys=["radius"]), "robustness")
+
+# %%
+run.note(dtype="float32", device=device)
 run.finish()

@@ -14,6 +14,8 @@
 # %% tags=["parameters"]
 profile = "laptop"
 dataset = "fashion"
+part = 1  # of `parts`: which share of the pictures
+parts = 1
 
 # %%
 import pandas as pd
@@ -29,7 +31,7 @@ from faithlib.evaluation import saco_of_groups, saco_scores, saco_steps
 from faithlib.masks import salience_groups
 from faithlib.perturb import Perturber, costs
 
-run = start_run("saco_metrics", profile=profile, dataset=dataset)
+run = start_run("saco_metrics", profile=profile, dataset=dataset, part=part, parts=parts)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 pictures = load_pictures(dataset, "test", n=settings["pictures"])
@@ -149,114 +151,132 @@ def frame(asked, perturber, method, draw, values):
 
 
 # %% [markdown]
-# ## Every model: the main setting, and SaCo alone for other numbers of groups
-#
-# The first pictures and the first model also go through the other settings, in the same batches: what the main setting
-# has asked about them is answered already.
-
-
-# %%
-def batches():
-    """Batches of pictures, and whether a batch is of the part that goes through all settings."""
-    varied = settings["varied_pictures"]
-    for part, is_varied in ((pictures[:varied], True), (pictures[varied:], False)):
-        for start in range(0, len(part), settings["batch"]):
-            yield part[start : start + settings["batch"]], is_varied
-
-
-first = next(iter(specs))
-main, groups, varied, used, looked_at = [], [], [], [], None
-for name, spec in tqdm(specs.items(), desc="models"):
-    model = load_model(spec.format(dataset=dataset)).model.to(device)
-    for batch, is_varied in batches():
-        asked = Asked(model, batch)
-        looked_at = looked_at or asked
-        main.append(measured(asked, MAIN).assign(model=name))
-        perturber = asked.perturber("pixel", "mean")
-        for k in settings["group_counts"]:
-            for (method, draw), scores in asked.explanations("pixel", "bilinear").items():
-                found = saco_of_groups(perturber, scores, k=k, **GROUPING)
-                groups.append(frame(asked, perturber, method, draw, {"saco": found}).assign(model=name, k=k))
-        if is_varied and name == first:
-            for setting, change in VARIANTS.items():
-                varied.append(measured(asked, MAIN | change).assign(setting=setting, model=name))
-        used.append(costs(*asked.perturbers.values()))
-
-# %%
-columns = {"dataset": dataset, "output": "probability"}
-main, groups, varied = (pd.concat(rows, ignore_index=True) for rows in (main, groups, varied))
-run.save(main.assign(**columns, k=10), "saco_scores")
-kept = ["dataset", "model", "k", "input", "method", "draw", "saco"]
-run.save(groups.assign(**columns)[kept], "saco_group_counts")
-run.save(varied.assign(dataset=dataset), "saco_settings")
-METRICS = ["saco", "auc", "aopc_morf", "aopc_lerf", "log_odds"]
-run.save_units(as_units(main, seed=0, metrics=METRICS, keys=["model", "draw"]))
-run.save_units(as_units(groups, seed=0, metrics=["saco"], keys=["model", "draw", "k"]), "groups")
-run.save_units(as_units(varied, seed=0, metrics=METRICS, keys=["model", "draw", "setting"]), "settings")
-
-# %% [markdown]
 # ## A few pictures to look at
 #
 # Their pixels, the maps of all explanations and what the first model answers, group by group: nothing is asked anew.
 
-# %%
-asked = looked_at
-shown = asked.chosen[: settings["examples"]]
-perturber = asked.perturber("pixel", "mean")
-side = asked.cut("pixel").pixels.shape[-1]
-maps, steps = [], []
-for (method, draw), scores in asked.explanations("pixel", "bilinear").items():
-    if draw:
-        continue
-    group = salience_groups(scores, 10, perturber.feature_mask)
-    found = saco_steps(perturber, scores, labels=asked.labels, **GROUPING)
-    for i, picture in enumerate(shown.ids):
-        maps.append(
-            pd.DataFrame({"input": picture, "method": method, "score": scores[i].cpu(), "group": group[i].cpu()})
-            .reset_index(names="pixel")
-            .assign(side=side)
-        )
-        steps.append(
-            pd.DataFrame(
-                {
-                    "input": picture,
-                    "method": method,
-                    "group": range(1, 11),
-                    "salience": found.salience[i].cpu(),
-                    "alone": found.alone[i].cpu(),
-                    "together": (found.morf[i, :1] - found.morf[i, 1:]).cpu(),
-                }
-            )
-        )
-run.save(pd.concat(maps, ignore_index=True).assign(dataset=dataset), "saco_maps")
-run.save(pd.concat(steps, ignore_index=True).assign(dataset=dataset, model=first), "saco_steps")
-pixels = asked.cut("pixel").pixels[: len(shown)].permute(0, 2, 3, 1).reshape(len(shown), side * side, -1).cpu()
-run.save(
-    pd.concat(
-        [
-            pd.DataFrame(values.numpy(), columns=[f"channel{c}" for c in range(values.shape[1])])
-            .reset_index(names="pixel")
-            .assign(
-                input=picture,
-                label=shown.label_names[label],
-                predicted=shown.label_names[predicted],
-                p_full=p_full,
-            )
-            for picture, values, label, predicted, p_full in zip(
-                shown.ids,
-                pixels,
-                shown.labels,
-                perturber.predicted[: len(shown)].tolist(),
-                perturber.full[: len(shown)].tolist(),
-                strict=True,
-            )
-        ],
-        ignore_index=True,
-    ).assign(dataset=dataset, model=first, side=side),
-    "saco_pictures",
-)
 
 # %%
-total = {key: round(sum(one[key] for one in used), 2) for key in used[0] if key != "peak_bytes"}
-run.note(n=len(pictures), **total, peak_bytes=max(one["peak_bytes"] for one in used), dtype="float32", device=device)
+def looked_at(asked, model, wanted):
+    """Tables, by name, of the first `wanted` pictures of a batch."""
+    perturber, shown = asked.perturber("pixel", "mean"), asked.chosen[:wanted]
+    side = asked.cut("pixel").pixels.shape[-1]
+    maps, steps = [], []
+    for (method, draw), scores in asked.explanations("pixel", "bilinear").items():
+        if draw:
+            continue
+        group = salience_groups(scores, 10, perturber.feature_mask)
+        found = saco_steps(perturber, scores, labels=asked.labels, **GROUPING)
+        for i, picture in enumerate(shown.ids):
+            maps.append(
+                pd.DataFrame({"input": picture, "method": method, "score": scores[i].cpu(), "group": group[i].cpu()})
+                .reset_index(names="pixel")
+                .assign(side=side)
+            )
+            steps.append(
+                pd.DataFrame(
+                    {
+                        "input": picture,
+                        "method": method,
+                        "group": range(1, 11),
+                        "salience": found.salience[i].cpu(),
+                        "alone": found.alone[i].cpu(),
+                        "together": (found.morf[i, :1] - found.morf[i, 1:]).cpu(),
+                    }
+                )
+            )
+    pixels = asked.cut("pixel").pixels[: len(shown)].permute(0, 2, 3, 1).reshape(len(shown), side * side, -1).cpu()
+    seen = [
+        pd.DataFrame(values.numpy(), columns=[f"channel{c}" for c in range(values.shape[1])])
+        .reset_index(names="pixel")
+        .assign(
+            input=picture,
+            label=shown.label_names[label],
+            predicted=shown.label_names[predicted],
+            p_full=p_full,
+        )
+        for picture, values, label, predicted, p_full in zip(
+            shown.ids,
+            pixels,
+            shown.labels,
+            perturber.predicted[: len(shown)].tolist(),
+            perturber.full[: len(shown)].tolist(),
+            strict=True,
+        )
+    ]
+    return {
+        "saco_maps": pd.concat(maps, ignore_index=True).assign(dataset=dataset),
+        "saco_steps": pd.concat(steps, ignore_index=True).assign(dataset=dataset, model=model),
+        "saco_pictures": pd.concat(seen, ignore_index=True).assign(dataset=dataset, model=model, side=side),
+    }
+
+
+# %% [markdown]
+# ## Batch by batch, every model: the main setting, and SaCo alone for other numbers of groups
+#
+# The first pictures and the first model also go through the other settings, in the same batches: what the main setting
+# has asked about them is answered already. What a batch takes of memory is free after it.
+
+
+# %%
+METRICS = ["saco", "auc", "aopc_morf", "aopc_lerf", "log_odds"]
+
+
+def batches():
+    """The places of each batch of pictures, and whether it is of the part that goes through all settings."""
+    size, varied = settings["batch"], min(settings["varied_pictures"], len(pictures))
+    for first, last, is_varied in ((0, varied, True), (varied, len(pictures), False)):
+        for start in range(first, last, size):
+            yield slice(start, min(start + size, last)), is_varied
+
+
+def save_main(asked, model):
+    """The main setting of a batch."""
+    main = measured(asked, MAIN).assign(model=model)
+    run.add(main.assign(dataset=dataset, output="probability", k=10), "saco_scores")
+    run.add_units(as_units(main, seed=0, metrics=METRICS, keys=["model", "draw"]))
+
+
+def save_groups(asked, model):
+    """SaCo alone for each other number of groups."""
+    perturber = asked.perturber("pixel", "mean")
+    found = []
+    for k in settings["group_counts"]:
+        for (method, draw), scores in asked.explanations("pixel", "bilinear").items():
+            values = saco_of_groups(perturber, scores, k=k, **GROUPING)
+            found.append(frame(asked, perturber, method, draw, {"saco": values}).assign(model=model, k=k))
+    groups = pd.concat(found, ignore_index=True)
+    kept = ["dataset", "model", "k", "input", "method", "draw", "saco"]
+    run.add(groups.assign(dataset=dataset)[kept], "saco_group_counts")
+    run.add_units(as_units(groups, seed=0, metrics=["saco"], keys=["model", "draw", "k"]), "groups")
+
+
+def save_varied(asked, model):
+    """Every setting that differs from the main one in one thing."""
+    found = [
+        measured(asked, MAIN | change).assign(setting=setting, model=model) for setting, change in VARIANTS.items()
+    ]
+    varied = pd.concat(found, ignore_index=True)
+    run.add(varied.assign(dataset=dataset), "saco_settings")
+    run.add_units(as_units(varied, seed=0, metrics=METRICS, keys=["model", "draw", "setting"]), "settings")
+
+
+# %%
+models = {name: load_model(spec.format(dataset=dataset)).model.to(device) for name, spec in specs.items()}
+first = next(iter(models))
+for rows, is_varied in tqdm(run.shared(list(batches())), desc="batches"):
+    for name, model in models.items():
+        asked = Asked(model, pictures[rows])
+        save_main(asked, name)
+        save_groups(asked, name)
+        if is_varied and name == first:
+            save_varied(asked, name)
+        if rows.start < settings["examples"] and name == first:
+            for table, found in looked_at(asked, name, settings["examples"] - rows.start).items():
+                run.add(found, table)
+        run.count(**costs(*asked.perturbers.values()))
+    run.count(n=len(asked.chosen))
+
+# %%
+run.note(dtype="float32", device=device)
 run.finish()

@@ -15,6 +15,8 @@
 profile = "laptop"
 dataset = "movie"
 seed = 0
+part = 1  # of `parts`: which share of the inputs
+parts = 1
 
 # %%
 import pandas as pd
@@ -29,21 +31,27 @@ from faithlib.evaluation import hard_scores, soft_scores
 from faithlib.inputs import TextInputs
 from faithlib.perturb import Perturber, costs
 
-run = start_run("soft_metrics", profile=profile, dataset=dataset, seed=seed)
+run = start_run("soft_metrics", profile=profile, dataset=dataset, seed=seed, part=part, parts=parts)
 settings = run.settings
 
 # %% [markdown]
 # ## The model and its inputs
 #
 # The inputs are a fixed sample of the test split: the same for every model seed, so that seeds can be compared input by
-# input. Texts over the task's limit lose their end; how many did is counted and shown on the status page.
+# input. Texts over the task's limit lose their end; how many did is counted and shown on the status page. They are
+# gone through in blocks, each by itself: what a block takes of memory is free after it.
 
 # %%
 data = load_dataset(dataset, "test", n=settings["inputs"][dataset], seed=0)
 device = "cuda" if torch.cuda.is_available() else "cpu"
 classifier = load_model(settings["models"][dataset].format(seed=seed))
 model = classifier.model.to(device)
-inputs = TextInputs.from_texts(data.texts, classifier.tokenizer, queries=data.queries, max_length=data.max_length)
+
+
+def inputs_of(block):
+    """The model's inputs of some of the texts."""
+    return TextInputs.from_texts(block.texts, classifier.tokenizer, queries=block.queries, max_length=block.max_length)
+
 
 # %% [markdown]
 # ## Attributions
@@ -54,7 +62,7 @@ inputs = TextInputs.from_texts(data.texts, classifier.tokenizer, queries=data.qu
 # explanation an input.
 
 # %%
-methods = {
+METHODS = {
     "attention": {},
     "scaled_attention": {},
     "input_x_gradient": {"aggregation": "abs_sum"},
@@ -62,7 +70,12 @@ methods = {
     "deeplift": {"aggregation": "sum", "rules": "captum"},
     "random": {"seed": seed},
 }
-scores = {name: attribute(name, model, inputs, output="logit", **options) for name, options in methods.items()}
+
+
+def explained(inputs):
+    """Scores [B, F] of every method."""
+    return {name: attribute(name, model, inputs, output="logit", **options) for name, options in METHODS.items()}
+
 
 # %% [markdown]
 # ## Scores
@@ -72,56 +85,60 @@ scores = {name: attribute(name, model, inputs, output="logit", **options) for na
 
 # %%
 dtype = getattr(torch, settings["dtype"])
-perturber = Perturber(model, inputs, dtype=dtype)
-full, empty = perturber.full.cpu(), perturber.empty.cpu()
-facts = pd.DataFrame(
-    {
-        "dataset": dataset,
-        "model_seed": seed,
-        "input": data.ids,
-        "n_features": inputs.n_features,
-        "truncated": inputs.truncated,
-        "p_full": full,
-        "p_empty": empty,
-        "predicted": perturber.predicted.cpu(),
-        "label": data.labels,
-    }
-)
 
-# %%
-rows = []
-for method, score in scores.items():
-    for metric, values in hard_scores(perturber, score, ratios=settings["ratios"]).items():
-        for ratio, value in zip(settings["ratios"], values.cpu().T, strict=True):
-            rows.append(facts.assign(method=method, metric=metric, ratio=ratio, value=value))
-    for metric, values in soft_scores(perturber, score, draws=settings["draws"], seed=seed).items():
-        # The Monte-Carlo error is that of the value limited to [0, 1]: without limits, inputs whose probability hardly
-        # falls when everything is erased have errors of any size.
-        spread = values.clamp(0, 1).std(dim=1) if settings["draws"] > 1 else torch.full_like(values[:, 0], torch.nan)
-        rows.append(
-            facts.assign(
-                method=method,
-                metric=metric,
-                value=values.mean(dim=1).cpu(),
-                mc_error=(spread / settings["draws"] ** 0.5).cpu(),
-                value_one_draw=values[:, 0].cpu(),
-            )
-        )
-everything = pd.concat(rows, ignore_index=True)
-run.save(everything, "soft_scores")
-own = {"seed": seed, "clusters": data.clusters}
-at_lengths = everything.metric.isin(["ns", "nc"])
-soft = everything[~at_lengths]
-run.save_units(
-    pd.concat(
-        [
-            as_units(soft, **own),
-            as_units(soft.assign(metric=soft.metric + "_one_draw", value=soft.value_one_draw), **own),
-            as_units(facts, metrics=["p_full", "p_empty", "n_features"], **own),
-        ]
+
+def facts_of(block, inputs, perturber):
+    """What is true of an input whatever explains it, one row each."""
+    return pd.DataFrame(
+        {
+            "dataset": dataset,
+            "model_seed": seed,
+            "input": block.ids,
+            "n_features": inputs.n_features,
+            "truncated": inputs.truncated,
+            "p_full": perturber.full.cpu(),
+            "p_empty": perturber.empty.cpu(),
+            "predicted": perturber.predicted.cpu(),
+            "label": block.labels,
+        }
     )
-)
-run.save_units(as_units(everything[at_lengths], keys=["ratio"], **own), "lengths")
+
+
+def measured(perturber, scores, facts):
+    """Every value of every method: hard ones by length, soft ones over draws."""
+    rows = []
+    for method, score in scores.items():
+        for metric, values in hard_scores(perturber, score, ratios=settings["ratios"]).items():
+            for ratio, value in zip(settings["ratios"], values.cpu().T, strict=True):
+                rows.append(facts.assign(method=method, metric=metric, ratio=ratio, value=value))
+        for metric, values in soft_scores(perturber, score, draws=settings["draws"], seed=seed).items():
+            # The Monte-Carlo error is that of the value limited to [0, 1]: without limits, inputs whose probability
+            # hardly falls when everything is erased have errors of any size.
+            limited = values.clamp(0, 1)
+            spread = limited.std(dim=1) if settings["draws"] > 1 else torch.full_like(values[:, 0], torch.nan)
+            rows.append(
+                facts.assign(
+                    method=method,
+                    metric=metric,
+                    value=values.mean(dim=1).cpu(),
+                    mc_error=(spread / settings["draws"] ** 0.5).cpu(),
+                    value_one_draw=values[:, 0].cpu(),
+                )
+            )
+    return pd.concat(rows, ignore_index=True)
+
+
+def save(everything, facts):
+    """Add a block's values to what the reports read."""
+    run.add(everything, "soft_scores")
+    own = {"seed": seed, "clusters": data.clusters}
+    at_lengths = everything.metric.isin(["ns", "nc"])
+    soft = everything[~at_lengths]
+    run.add_units(as_units(soft, **own))
+    run.add_units(as_units(soft.assign(metric=soft.metric + "_one_draw", value=soft.value_one_draw), **own))
+    run.add_units(as_units(facts, metrics=["p_full", "p_empty", "n_features"], **own))
+    run.add_units(as_units(everything[at_lengths], keys=["ratio"], **own), "lengths")
+
 
 # %% [markdown]
 # ## Heat maps for the report
@@ -129,23 +146,35 @@ run.save_units(as_units(everything[at_lengths], keys=["ratio"], **own), "lengths
 # Tokens and scores of the first inputs, for the qualitative table. They hold text of third parties: they stay in the
 # results folder and are never committed.
 
-# %%
-shown = [
-    {"dataset": dataset, "model_seed": seed, "input": data.ids[b], "position": f, "token": token, "method": method,
-     "score": score[b, f].item()}
-    for b in range(min(len(inputs), settings["examples"]))
-    for method, score in scores.items()
-    for f, token in enumerate(inputs.features[b])
-]  # fmt: skip
-run.save(pd.DataFrame(shown), "soft_examples")
 
 # %%
-run.note(
-    n=len(inputs),
-    truncated=int(inputs.truncated.sum()),
-    undefined=int((full <= empty).sum()),
-    **costs(perturber),
-    dtype=settings["dtype"],
-    device=device,
-)
+def shown(block, inputs, scores, wanted):
+    """Tokens and scores of the first `wanted` inputs of a block."""
+    return [
+        {"dataset": dataset, "model_seed": seed, "input": block.ids[b], "position": f, "token": token, "method": method,
+         "score": score[b, f].item()}
+        for b in range(min(len(inputs), wanted))
+        for method, score in scores.items()
+        for f, token in enumerate(inputs.features[b])
+    ]  # fmt: skip
+
+
+# %% [markdown]
+# ## Block by block
+
+# %%
+for rows in run.blocks(len(data), settings["block"]):
+    block = data[rows]
+    inputs = inputs_of(block)
+    scores = explained(inputs)
+    perturber = Perturber(model, inputs, dtype=dtype)
+    facts = facts_of(block, inputs, perturber)
+    save(measured(perturber, scores, facts), facts)
+    if examples := shown(block, inputs, scores, settings["examples"] - rows.start):
+        run.add(pd.DataFrame(examples), "soft_examples")
+    undefined = int((facts.p_full <= facts.p_empty).sum())
+    run.count(n=len(inputs), truncated=int(inputs.truncated.sum()), undefined=undefined, **costs(perturber))
+
+# %%
+run.note(dtype=settings["dtype"], device=device)
 run.finish()

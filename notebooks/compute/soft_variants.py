@@ -15,6 +15,8 @@
 profile = "laptop"
 dataset = "movie"
 seed = 0
+part = 1  # of `parts`: which share of the inputs
+parts = 1
 
 # %%
 import pandas as pd
@@ -30,7 +32,7 @@ from faithlib.evaluation import RELEASED_RATIOS, hard_scores, soft_scores
 from faithlib.inputs import TextInputs
 from faithlib.perturb import Perturber, costs
 
-run = start_run("soft_variants", profile=profile, dataset=dataset, seed=seed)
+run = start_run("soft_variants", profile=profile, dataset=dataset, seed=seed, part=part, parts=parts)
 settings = run.settings
 draws = settings["draws"]
 
@@ -39,10 +41,9 @@ data = load_dataset(dataset, "test", n=settings["inputs"][dataset], seed=0)
 device = "cuda" if torch.cuda.is_available() else "cpu"
 classifier = load_model(settings["models"][dataset].format(seed=seed))
 model = classifier.model.to(device)
-inputs = TextInputs.from_texts(data.texts, classifier.tokenizer, queries=data.queries, max_length=data.max_length)
 
 # %%
-methods = {
+METHODS = {
     "attention": {},
     "scaled_attention": {},
     "input_x_gradient": {"aggregation": "abs_sum"},
@@ -50,119 +51,145 @@ methods = {
     "deeplift": {"aggregation": "sum", "rules": "captum"},
     "random": {"seed": seed},
 }
-scores = {name: attribute(name, model, inputs, output="logit", **options) for name, options in methods.items()}
-
-# %%
 dtype = getattr(torch, settings["dtype"])
-perturber = Perturber(model, inputs, dtype=dtype)
-padded = Perturber(model, inputs, erase="pad", dtype=dtype)
-low_precision = perturber if dtype == torch.bfloat16 else Perturber(model, inputs, dtype=torch.bfloat16)
-high_precision = perturber if dtype == torch.float32 else Perturber(model, inputs)
 
 
-def frame(values: dict[str, torch.Tensor], method: str, **columns: object) -> pd.DataFrame:
-    """Means over lengths or draws, one row an input and metric."""
-    parts = [
-        pd.DataFrame({"input": data.ids, "metric": metric, "value": value.float().mean(dim=1).cpu()})
-        for metric, value in values.items()
-    ]
-    return pd.concat(parts).assign(dataset=dataset, model_seed=seed, method=method, **columns)
+class Block:
+    """Some of the texts, read by the model: their scores, and a perturber for each precision and each erasure."""
+
+    def __init__(self, texts):
+        self.ids = texts.ids
+        self.inputs = TextInputs.from_texts(
+            texts.texts, classifier.tokenizer, queries=texts.queries, max_length=texts.max_length
+        )
+        self.perturber = Perturber(model, self.inputs, dtype=dtype)
+        self.padded = Perturber(model, self.inputs, erase="pad", dtype=dtype)
+        self.low, self.high = (
+            self.perturber if dtype == other else Perturber(model, self.inputs, dtype=other)
+            for other in (torch.bfloat16, torch.float32)
+        )
+        self.scores = {name: self.attribute(name, **options) for name, options in METHODS.items()}
+
+    def attribute(self, method, **options):
+        """Scores [B, F] of one method, of the logit of the predicted class."""
+        return attribute(method, model, self.inputs, output="logit", **options)
+
+    def frame(self, values, method, **columns):
+        """Means over lengths or draws, one row an input and metric."""
+        parts = [
+            pd.DataFrame({"input": self.ids, "metric": metric, "value": value.float().mean(dim=1).cpu()})
+            for metric, value in values.items()
+        ]
+        return pd.concat(parts).assign(dataset=dataset, model_seed=seed, method=method, **columns)
+
+    def costs(self):
+        """Of all perturbers, each once."""
+        return costs(*{self.perturber, self.padded, self.low, self.high})
 
 
 # %% [markdown]
 # ## One choice changed at a time
 
+
 # %%
-rows = []
-for method, score in scores.items():
-    hard, soft = hard_scores(perturber, score), soft_scores(perturber, score, draws=draws, seed=seed)
-    variants = {
-        "paper": {**hard, **soft},
-        "draws=1": {name: value[:, :1] for name, value in soft.items()},
-        "direction=released": soft_scores(perturber, score, draws=draws, seed=seed, variant="released"),
-        "normaliser=rank": soft_scores(perturber, score, draws=draws, seed=seed, normaliser="rank"),
-        "normaliser=sigmoid": soft_scores(perturber, score, draws=draws, seed=seed, normaliser="sigmoid"),
-        "normaliser=released": soft_scores(
-            perturber, score, draws=draws, seed=seed, normaliser=("released_ns", "released_nc")
-        ),
-        "direction=released, normaliser=released": soft_scores(
-            perturber, score, draws=draws, seed=seed, normaliser=("released_ns", "released_nc"), variant="released"
-        ),
+def soft(perturber, score, **choice):
+    """Soft scores with the draws of this profile and one choice changed."""
+    return soft_scores(perturber, score, draws=draws, seed=seed, **choice)
+
+
+def variants_of(block, score):
+    """Hard and soft values by variant."""
+    perturber, released = block.perturber, ("released_ns", "released_nc")
+    as_written = soft(perturber, score)
+    return {
+        "paper": {**hard_scores(perturber, score), **as_written},
+        "draws=1": {name: value[:, :1] for name, value in as_written.items()},
+        "direction=released": soft(perturber, score, variant="released"),
+        "normaliser=rank": soft(perturber, score, normaliser="rank"),
+        "normaliser=sigmoid": soft(perturber, score, normaliser="sigmoid"),
+        "normaliser=released": soft(perturber, score, normaliser=released),
+        "direction=released, normaliser=released": soft(perturber, score, normaliser=released, variant="released"),
         "baseline=pad": {
-            **hard_scores(padded, score),
-            **soft_scores(perturber, score, draws=draws, seed=seed, empty=padded.empty),
+            **hard_scores(block.padded, score),
+            **soft(perturber, score, empty=block.padded.empty),
         },
         "ratios=released": hard_scores(perturber, score, ratios=RELEASED_RATIOS),
-        "clip=released": {
-            **hard_scores(perturber, score, clip=True),
-            **soft_scores(perturber, score, draws=draws, seed=seed, clip=True),
-        },
-        "dtype=bfloat16": {
-            **hard_scores(low_precision, score),
-            **soft_scores(low_precision, score, draws=draws, seed=seed),
-        },
-        "dtype=float32": {
-            **hard_scores(high_precision, score),
-            **soft_scores(high_precision, score, draws=draws, seed=seed),
-        },
+        "clip=released": {**hard_scores(perturber, score, clip=True), **soft(perturber, score, clip=True)},
+        "dtype=bfloat16": {**hard_scores(block.low, score), **soft(block.low, score)},
+        "dtype=float32": {**hard_scores(block.high, score), **soft(block.high, score)},
     }
-    rows += [frame(values, method, variant=variant) for variant, values in variants.items()]
+
 
 # %% [markdown]
-# D6: the released script multiplies attention by attention where the paper multiplies it by its gradient.
+# D6: the released script multiplies attention by attention where the paper multiplies it by its gradient. D10: DeepLIFT by
+# exact rules for every operation, where captum, which the released code calls, takes the gradient of all but the pooler's
+# tanh.
+
 
 # %%
-squared = attribute("scaled_attention", model, inputs, output="logit", variant="released")
-rows.append(
-    frame(
-        {**hard_scores(perturber, squared), **soft_scores(perturber, squared, draws=draws, seed=seed)},
-        "scaled_attention",
-        variant="scaled_attention=released",
-    )
-)
-# %% [markdown]
-# D10: DeepLIFT by exact rules for every operation, where captum, which the released code calls, takes the gradient of all
-# but the pooler's tanh.
+OTHER_METHODS = {
+    "scaled_attention=released": ("scaled_attention", {"variant": "released"}),
+    "deeplift=exact": ("deeplift", {"aggregation": "sum", "rules": "rescale"}),
+}
 
-# %%
-exact = attribute("deeplift", model, inputs, output="logit", aggregation="sum", rules="rescale")
-rows.append(
-    frame(
-        {**hard_scores(perturber, exact), **soft_scores(perturber, exact, draws=draws, seed=seed)},
-        "deeplift",
-        variant="deeplift=exact",
-    )
-)
-variants = pd.concat(rows, ignore_index=True)
-run.save(variants, "soft_variants")
-run.save_units(as_units(variants, seed=seed, clusters=data.clusters, keys=["variant"]), "variants")
+
+def all_variants(block):
+    """Rows of every variant of every method."""
+    rows = [
+        block.frame(values, method, variant=variant)
+        for method, score in block.scores.items()
+        for variant, values in variants_of(block, score).items()
+    ]
+    for variant, (method, options) in OTHER_METHODS.items():
+        score = block.attribute(method, **options)
+        values = {**hard_scores(block.perturber, score), **soft(block.perturber, score)}
+        rows.append(block.frame(values, method, variant=variant))
+    return pd.concat(rows, ignore_index=True)
+
 
 # %% [markdown]
 # ## Appendix C: Gaussian noise and a continuous attention mask
 
-# %%
-rows = []
-for method, score in scores.items():
-    dropout = soft_scores(perturber, score, draws=draws, seed=seed)
-    masked = attention_mask_scores(perturber, score)
-    rows += [frame(dropout, method, perturbation="dropout"), frame(masked, method, perturbation="attention_mask")]
-    for equation in (7, 8):
-        for variance in settings["variances"]:
-            noisy = gaussian_scores(
-                perturber, score, variance=variance, equation=equation, draws=settings["noise_draws"], seed=seed
-            )
-            rows.append(frame(noisy, method, perturbation=f"gaussian_eq{equation}", variance=variance))
-appendix = pd.concat(rows, ignore_index=True)
-run.save(appendix, "soft_appendix")
-appendix["variance"] = appendix.variance.fillna(0)  # of what adds no noise
-run.save_units(as_units(appendix, seed=seed, clusters=data.clusters, keys=["perturbation", "variance"]), "appendix")
 
 # %%
-run.note(
-    n=len(inputs),
-    truncated=int(inputs.truncated.sum()),
-    **costs(*{perturber, padded, low_precision, high_precision}),
-    dtype=f"{settings['dtype']}, and bfloat16 for its own variant",
-    device=device,
-)
+def all_perturbations(block):
+    """Rows of every way to perturb, of every method."""
+    rows = []
+    for method, score in block.scores.items():
+        dropout, masked = soft(block.perturber, score), attention_mask_scores(block.perturber, score)
+        rows += [
+            block.frame(dropout, method, perturbation="dropout"),
+            block.frame(masked, method, perturbation="attention_mask"),
+        ]
+        for equation in (7, 8):
+            for variance in settings["variances"]:
+                noisy = gaussian_scores(
+                    block.perturber,
+                    score,
+                    variance=variance,
+                    equation=equation,
+                    draws=settings["noise_draws"],
+                    seed=seed,
+                )
+                rows.append(block.frame(noisy, method, perturbation=f"gaussian_eq{equation}", variance=variance))
+    return pd.concat(rows, ignore_index=True)
+
+
+# %% [markdown]
+# ## Block by block
+
+# %%
+own = {"seed": seed, "clusters": data.clusters}
+for rows in run.blocks(len(data), settings["block"]):
+    block = Block(data[rows])
+    variants, appendix = all_variants(block), all_perturbations(block)
+    run.add(variants, "soft_variants")
+    run.add_units(as_units(variants, keys=["variant"], **own), "variants")
+    run.add(appendix, "soft_appendix")
+    filled = appendix.assign(variance=appendix.variance.fillna(0))  # of what adds no noise
+    run.add_units(as_units(filled, keys=["perturbation", "variance"], **own), "appendix")
+    run.count(n=len(block.ids), truncated=int(block.inputs.truncated.sum()), **block.costs())
+
+# %%
+run.note(dtype=f"{settings['dtype']}, and bfloat16 for its own variant", device=device)
 run.finish()

@@ -13,6 +13,8 @@
 # %% tags=["parameters"]
 profile = "laptop"
 dataset = "movie"
+part = 1  # of `parts`: which share of the inputs
+parts = 1
 
 # %%
 import time
@@ -35,7 +37,7 @@ from faithlib.masks import normalise
 from faithlib.perturb import Perturber
 from faithlib.perturb import costs as costs_of
 
-run = start_run("together_matrix", profile=profile, dataset=dataset)
+run = start_run("together_matrix", profile=profile, dataset=dataset, part=part, parts=parts)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 # Attention methods need attention maps.
@@ -149,28 +151,30 @@ shared = {"draws": settings["draws"], "groups": settings["groups"], "beam": sett
 # Bounds of AOPC take most rows, so NAOPC has fewer inputs where there are many features.
 
 # %%
-everyone = list(range(len(inputs)))
 searched = settings["searched"][modality]
 unbounded = [name for name in METRICS if name not in FAMILIES["naopc"].directions]
-found, costs = [], []
-for what, rows, metrics in (
-    ("every metric", everyone[:searched], METRICS),
-    ("all but NAOPC", everyone[searched:], unbounded),
-):
-    if not rows:
-        continue
-    began, part = time.perf_counter(), inputs[rows]
-    width = part.feature_mask.shape[1]  # of the longest among them
+ABOUT = ["what", "methods", "dataset", "modality"]
+
+
+def save_costs(what, rows, methods, spent):
+    """Add what something cost to the table of costs."""
+    about = {"what": what, "inputs": rows, "methods": methods, **spent, "dataset": dataset, "modality": modality}
+    run.add_total(pd.DataFrame([about]), "together_costs", by=ABOUT)
+
+
+def evaluated(rows, what, metrics):
+    """Add metrics of some inputs to what the reports read."""
+    began, block = time.perf_counter(), inputs[rows]
+    width = block.feature_mask.shape[1]  # of the longest among them
     given = {} if gold is None else {"gold": gold[rows, :width].to(device), "gold_size": average_marked(gold)}
-    table = evaluate(network, part, methods=METHODS[modality], metrics=metrics, **given, **shared)
-    spent = {"what": what, "inputs": len(rows), "methods": len(METHODS[modality]), **table.attrs["costs"]}
-    costs.append(spent | {"seconds_all": time.perf_counter() - began})
-    table["input"] = [ids[rows[i]] for i in table["input"]]
+    table = evaluate(network, block, methods=METHODS[modality], metrics=metrics, **given, **shared)
+    spent = table.attrs["costs"] | {"seconds_all": time.perf_counter() - began}
+    save_costs(what, len(block), len(METHODS[modality]), spent)
+    table["input"] = [ids[rows][i] for i in table["input"]]
     table.attrs.clear()
-    found.append(table)
-values = pd.concat(found, ignore_index=True)
-run.save(values.assign(dataset=dataset, modality=modality), "together_values")
-run.save_units(as_units(values, seed=0, clusters=clusters))
+    run.add(table.assign(dataset=dataset, modality=modality), "together_values")
+    run.add_units(as_units(table, seed=0, clusters=clusters))
+
 
 # %% [markdown]
 # ## Controls of soft metrics: the same scores at other features, and the same order with other scores
@@ -180,24 +184,54 @@ run.save_units(as_units(values, seed=0, clusters=clusters))
 # its input, an attribution keeps its density and forgets where its scores belong. Replaced by its ranks, every
 # attribution has the same density, random ones too, and keeps its order.
 
+
 # %%
-controlled = everyone[: settings["controlled"][dataset]]
-part = inputs[controlled]
-perturber = Perturber(network, part)
-controls = []
-for method, scores in explain(network, part, METHODS[modality]).items():
-    density = normalise(scores, "minmax", part.feature_mask).sum(dim=1) / part.feature_mask.sum(dim=1)
-    for control, given, normaliser in (
-        ("shuffled", shuffled(scores, part), "minmax"),
-        ("ranks", scores, "rank"),
-    ):
-        drawn = soft_scores(perturber, given, normaliser=normaliser, draws=settings["draws"])
-        own = {"input": [ids[i] for i in controlled], "method": method, "control": control, "density": density.cpu()}
-        controls += [pd.DataFrame(own | {"metric": name, "value": v.mean(dim=1).cpu()}) for name, v in drawn.items()]
-costs.append({"what": "controls", "inputs": len(part), "methods": len(METHODS[modality]), **costs_of(perturber)})
-controls = pd.concat(controls, ignore_index=True)
-run.save(controls.assign(dataset=dataset, modality=modality), "together_controls")
-run.save_units(as_units(controls, seed=0, clusters=clusters, keys=["control"]), "controls")
+def controlled(rows):
+    """Add the controls of some inputs to what the reports read."""
+    block = inputs[rows]
+    perturber = Perturber(network, block)
+    controls = []
+    for method, scores in explain(network, block, METHODS[modality]).items():
+        density = normalise(scores, "minmax", block.feature_mask).sum(dim=1) / block.feature_mask.sum(dim=1)
+        for control, given, normaliser in (
+            ("shuffled", shuffled(scores, block), "minmax"),
+            ("ranks", scores, "rank"),
+        ):
+            drawn = soft_scores(perturber, given, normaliser=normaliser, draws=settings["draws"])
+            own = {"input": ids[rows], "method": method, "control": control, "density": density.cpu()}
+            controls += [
+                pd.DataFrame(own | {"metric": name, "value": v.mean(dim=1).cpu()}) for name, v in drawn.items()
+            ]
+    save_costs("controls", len(block), len(METHODS[modality]), costs_of(perturber))
+    controls = pd.concat(controls, ignore_index=True)
+    run.add(controls.assign(dataset=dataset, modality=modality), "together_controls")
+    run.add_units(as_units(controls, seed=0, clusters=clusters, keys=["control"]), "controls")
+
+
+# %% [markdown]
+# ## Block by block
+#
+# Which inputs a block holds does not depend on the number of parts. Those whose bounds are searched and the others are in
+# blocks of their own.
+
+
+# %%
+def blocks_of(first, last):
+    """The places of inputs from one to another, a block at a time."""
+    size = settings["block"]
+    return [slice(start, min(start + size, last)) for start in range(first, last, size)]
+
+
+n = len(inputs)
+jobs = [
+    *((evaluated, rows, "every metric", METRICS) for rows in blocks_of(0, min(searched, n))),
+    *((evaluated, rows, "all but NAOPC", unbounded) for rows in blocks_of(searched, n)),
+    *((controlled, rows) for rows in blocks_of(0, min(settings["controlled"][dataset], n))),
+]
+for what, rows, *options in run.shared(jobs):
+    what(rows, *options)
+    if what is evaluated:
+        run.count(n=rows.stop - rows.start, features=int(inputs[rows].n_features.max()))
 
 # %% [markdown]
 # ## What each family of metrics would cost alone
@@ -208,12 +242,10 @@ run.save_units(as_units(controls, seed=0, clusters=clusters, keys=["control"]), 
 PRICED = 2
 priced = inputs[list(range(min(PRICED, len(inputs))))]
 for name, family in FAMILIES.items():
-    if family.needs_gold:
-        continue
-    alone = evaluate(network, priced, methods=["random"], metrics=list(family.directions), **shared)
-    costs.append({"what": name, "inputs": len(priced), "methods": 1, **alone.attrs["costs"]})
-run.save(pd.DataFrame(costs).assign(dataset=dataset, modality=modality), "together_costs")
+    if run.is_last and not family.needs_gold:
+        alone = evaluate(network, priced, methods=["random"], metrics=list(family.directions), **shared)
+        save_costs(name, len(priced), 1, alone.attrs["costs"])
 
 # %%
-run.note(n=len(inputs), features=int(inputs.n_features.max()), dtype="float32", device=device)
+run.note(dtype="float32", device=device)
 run.finish()

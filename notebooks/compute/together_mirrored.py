@@ -13,6 +13,8 @@
 # %% tags=["parameters"]
 profile = "laptop"
 dataset = "fashion"
+part = 1  # of `parts`: which share of the inputs
+parts = 1
 
 # %%
 from dataclasses import replace
@@ -29,14 +31,12 @@ from faithlib.evaluation import explain
 from faithlib.metrics import crosslingual_rho
 from faithlib.perturb import Perturber
 
-run = start_run("together_mirrored", profile=profile, dataset=dataset)
+run = start_run("together_mirrored", profile=profile, dataset=dataset, part=part, parts=parts)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 # Attention methods need attention maps.
 network = load_model(settings["models"][dataset], attention="eager").model.to(device)
 data = load_pictures(dataset, "test", n=settings["inputs"])
-inputs = as_inputs(data, network, patch=network.patch_embed.patch_size[0]).to(device)
-mirrored = replace(inputs, pixels=inputs.pixels.flip(-1))
 
 # %% [markdown]
 # ## Scores of both, cell by cell
@@ -49,34 +49,47 @@ mirrored = replace(inputs, pixels=inputs.pixels.flip(-1))
 PREPARED = {"integrated_gradients": Row("integrated_gradients", options={"n_steps": settings["ig_steps"]})}
 names = [name for name in methods("image") if name not in ("lime", "occlusion", "shapley_sampling", "uniform")]
 asked = {name: PREPARED.get(name, name) for name in names}
-rows, columns = (size + 1 for size in divmod(int(inputs.feature_of.max()), int(inputs.feature_of[0].max()) + 1))
 
 
-def cells(scores):
-    """Scores as maps, [B, rows, columns]."""
-    return scores.view(len(scores), rows, columns).cpu()
+def shape_of(inputs):
+    """Rows and columns of a map."""
+    return tuple(size + 1 for size in divmod(int(inputs.feature_of.max()), int(inputs.feature_of[0].max()) + 1))
 
 
-distance = torch.hypot(torch.arange(rows)[:, None] - (rows - 1) / 2, torch.arange(columns) - (columns - 1) / 2)
-middle = -distance.expand(len(inputs), rows, columns)
-straight = {name: cells(scores) for name, scores in explain(network, inputs, asked).items()} | {"middle": middle}
-turned = {name: cells(scores) for name, scores in explain(network, mirrored, asked).items()} | {"middle": middle}
-same = (Perturber(network, inputs).predicted == Perturber(network, mirrored).predicted).cpu().float()
-found = [
-    pd.DataFrame(
-        {
-            "input": data.ids,
-            "method": name,
-            "rho": crosslingual_rho(scores.flatten(1), turned[name].flip(-1).flatten(1)),
-            "same_class": same,
-        }
-    )
-    for name, scores in straight.items()
-]
-found = pd.concat(found, ignore_index=True)
-run.save(found.assign(dataset=dataset), "together_mirrored")
-run.save_units(as_units(found, seed=0, metrics=["rho", "same_class"]))
+def closeness(rows, columns):
+    """How close each cell is to the middle, [rows, columns]."""
+    return -torch.hypot(torch.arange(rows)[:, None] - (rows - 1) / 2, torch.arange(columns) - (columns - 1) / 2)
+
+
+def maps(inputs, shape):
+    """Scores as maps [B, rows, columns], by method."""
+    found = {name: scores.view(len(inputs), *shape).cpu() for name, scores in explain(network, inputs, asked).items()}
+    return found | {"middle": closeness(*shape).expand(len(inputs), *shape)}
+
+
+for rows in run.blocks(len(data), settings["block"]):
+    block = data[rows]
+    inputs = as_inputs(block, network, patch=network.patch_embed.patch_size[0]).to(device)
+    mirrored = replace(inputs, pixels=inputs.pixels.flip(-1))
+    shape = shape_of(inputs)
+    straight, turned = maps(inputs, shape), maps(mirrored, shape)
+    same = (Perturber(network, inputs).predicted == Perturber(network, mirrored).predicted).cpu().float()
+    found = [
+        pd.DataFrame(
+            {
+                "input": block.ids,
+                "method": name,
+                "rho": crosslingual_rho(scores.flatten(1), turned[name].flip(-1).flatten(1)),
+                "same_class": same,
+            }
+        )
+        for name, scores in straight.items()
+    ]
+    found = pd.concat(found, ignore_index=True)
+    run.add(found.assign(dataset=dataset), "together_mirrored")
+    run.add_units(as_units(found, seed=0, metrics=["rho", "same_class"]))
+    run.count(n=len(block), features=shape[0] * shape[1])
 
 # %%
-run.note(n=len(inputs), features=rows * columns, dtype="float32", device=device)
+run.note(dtype="float32", device=device)
 run.finish()
