@@ -65,7 +65,7 @@ fetch: $(ENVIRONMENT) ## fetch and verify every source in data/sources.toml
 	@$(BIN)/python -m faithbook.sources.files fetch
 
 train: $(ENVIRONMENT) fetch ## make every checkpoint of a profile again (PROFILE=laptop: those that are shipped; hours)
-	@$(FAITHBOOK) train --profile $(PROFILE)
+	@$(FAITHBOOK) train --profile $(PROFILE) $(if $(STUDY),--study $(STUDY)) $(if $(MISSING),--missing)
 
 full: ## the full profile: about an hour a paper on two cores, resumable (STUDY=soft: one paper, without the book)
 	@$(MAKE) $(if $(STUDY),notebooks,book) PROFILE=full
@@ -73,8 +73,9 @@ full: ## the full profile: about an hour a paper on two cores, resumable (STUDY=
 preflight: $(ENVIRONMENT) ## what a profile needs and what of it is missing (PROFILE=paper, STUDY=soft: one paper)
 	@$(FAITHBOOK) preflight --profile $(PROFILE) $(if $(STUDY),--study $(STUDY))
 
-paper: ## the papers' own models and data: needs a GPU and the network (STUDY=soft: one paper, without the book)
+paper: ## the papers' own models and data, trained first: needs a GPU and the network (STUDY=soft: one paper, without the book)
 	@$(MAKE) preflight PROFILE=paper
+	@$(MAKE) train PROFILE=paper MISSING=yes
 	@$(MAKE) $(if $(STUDY),notebooks,book) PROFILE=paper
 
 notebooks: $(ENVIRONMENT) fetch # of a profile, or of one of its studies

@@ -22,6 +22,7 @@ import yaml
 from faithbook.engine.build import build, end_kernels, run_job
 from faithbook.engine.pages import READER_PROFILE, book, packed, printed, published
 from faithbook.engine.plan import Job, make_job, plan, trainings
+from faithbook.engine.trained import checkpoint_of, is_made
 from faithbook.engine.profiles import find_profile, in_one_piece
 from faithlib.errors import FaithlibError, InputError
 
@@ -81,7 +82,10 @@ _VERBS: dict[str, tuple[str, tuple[str, ...]]] = {
         "say what a profile needs, and end with an error where something is missing",
         ("preflight --profile paper", "preflight --profile paper --study soft"),
     ),
-    "train": ("execute every training notebook, which replaces the checkpoints", ("train --profile laptop",)),
+    "train": (
+        "execute every training notebook, which replaces the checkpoints",
+        ("train --profile laptop", "train --profile paper --study soft --missing"),
+    ),
     "reference": (
         "copy a profile's tables to data/reference/full",
         ("reference --profile full", "reference --profile full --study soft"),
@@ -135,6 +139,9 @@ def _parser(program: str = _PROGRAM) -> argparse.ArgumentParser:
             sub.add_argument("--study", help="only this study; what the folder holds of others stays")
         if verb in ("build", "plan", "preflight"):
             sub.add_argument("--study", help="only the notebooks of this study and those they read")
+        if verb == "train":
+            sub.add_argument("--study", help="only the checkpoints of this study")
+            sub.add_argument("--missing", action="store_true", help="only the checkpoints that are not there")
         if verb == "publish":
             sub.add_argument("--site", type=Path, required=True, help="the copy of the branch, a folder")
         if verb in _BUILDS:
@@ -182,6 +189,14 @@ def _report(job: Job) -> None:
     print(f"{job.label}: {f'{time.time() - began:.1f} s' if run_job(job) else 'was done before'}, {job.folder}")
 
 
+def _train(profile: str, study: str | None, *, missing: bool) -> None:
+    for job in trainings(profile, study):
+        if missing and is_made(job):
+            print(f"{job.label}: {checkpoint_of(job)} is there")
+        else:
+            _report(job)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; errors of faithlib end it with their message and status 1."""
     options = _parser().parse_args(arguments)
@@ -208,8 +223,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         elif options.verb == "links":
             return _check_links(book(options.profile, cores=options.cores).parent)
         elif options.verb == "train":
-            for job in trainings(options.profile):
-                _report(job)
+            _train(options.profile, options.study, missing=options.missing)
         elif options.verb == "plan":
             for job in plan(options.profile, options.study):
                 print(f"{'done' if job.done else 'to do'}  {job.run_id}  {job.label}")

@@ -24,11 +24,12 @@ from faithbook import hours, hub
 from faithbook.engine import loads
 from faithbook.engine.plan import checked_parameters, find_notebook, trainings
 from faithbook.engine.profiles import find_profile, place_of, settings_of, table
+from faithbook.engine.trained import checkpoint_of, has_weights, starts_from
 from faithbook.paths import checkpoints_dir, raw_dir, root
 from faithbook.sources.files import Source, files_of, verify
 from faithlib.errors import DataError, DigestError, InputError, unknown
 
-STATES = MISSING, WITHOUT, COMES, HERE = "missing", "done without", "comes by itself", "here"
+STATES = MISSING, WITHOUT, TRAINED, COMES, HERE = "missing", "done without", "trained first", "comes by itself", "here"
 # Notebooks that load these look first whether they are there.
 _OPTIONAL = {"rwth": "links of German sentences", "xlwa": "links of Bulgarian sentences"}
 _FOLDER = "-folder"  # ends the name of pictures as files, which are read in place of an archive where they lie
@@ -86,7 +87,7 @@ def preflight(profile: str, study: str | None = None) -> Preflight:
     made = _made_by_training(profile)
     wanted = _wanted(profile, study)
     for name, notebooks in list(wanted.items()):  # what has to be trained first starts from something itself
-        if (folder := _checkpoint_folder(name)) is not None and not _has_weights(folder):
+        if (folder := _checkpoint_folder(name)) is not None and not has_weights(folder):
             for start in made.get(folder, ()):
                 wanted.setdefault(start, set()).update(notebooks)
     expanded: dict[str, set[str]] = {}
@@ -170,37 +171,11 @@ def _checkpoint_folder(name: str) -> Path | None:
 
 
 def _made_by_training(profile: str) -> dict[Path, tuple[str, ...]]:
-    """The folder of every checkpoint that `make train` makes at a profile, with what it starts from (none of ours)."""
+    """The folder of every checkpoint that is trained at a profile, with what that starts from."""
     try:
-        jobs = trainings(profile)
+        return {checkpoint_of(job): starts_from(job) for job in trainings(profile)}
     except InputError:  # a profile that trains nothing
         return {}
-    blocks = find_profile(profile).settings
-    found: dict[Path, tuple[str, ...]] = {}
-    for job in jobs:
-        own, dataset = job.parameters, str(job.parameters["dataset"])
-        seed = f"seed{own['seed']}"
-        if job.notebook == "vision_classifiers":
-            block, model = blocks[job.notebook], str(own["model"])
-            folder = f"{block['kind']}/{dataset}-{model}-{seed}"
-            start = f"timm:{block['architectures'][model]['name']}" if block["pretrained"] else ""
-        elif job.notebook == "photo_classifiers":
-            block = blocks[job.notebook]
-            folder, start = f"{block['kind']}/{dataset}-{own['model']}-{seed}", block["encoder"]
-        else:
-            how = _gathered(blocks, "training")[dataset] | _gathered(blocks, "training_of").get(
-                str(own["classifier"]), {}
-            )
-            kind = "text" if how.get("rank") or how.get("hidden") else "paper"
-            folder = f"{kind}/" + "-".join(part for part in (dataset, str(own["classifier"]), seed) if part)
-            start = f"hf:{how['model']}" if kind == "paper" else ""
-        listed = dataset if dataset in table().data else ""
-        found[checkpoints_dir() / folder] = tuple(name for name in (start, listed) if name)
-    return found
-
-
-def _gathered(blocks: Mapping[str, Any], key: str) -> dict[str, Any]:
-    return {name: how for block in blocks.values() for name, how in block.get(key, {}).items() if "kind" not in block}
 
 
 # ---------------------------------------------------------------------------------------------------- what is there
@@ -217,18 +192,13 @@ def _need(name: str, made: Mapping[Path, tuple[str, ...]]) -> Need:
 
 
 def _checkpoint(name: str, folder: Path, made: Mapping[Path, tuple[str, ...]]) -> Need:
-    if _has_weights(folder):
+    if has_weights(folder):
         return Need(name, "checkpoint", HERE, _shown(folder), licence="ours", revision=loads.tree_digest(folder))
-    how = (
-        "`make train` with this profile makes it"
-        if folder in made
-        else "no training of this profile makes it: put a folder in the hub's layout there, or change the profile"
-    )
+    if folder in made:
+        how = "`make train` with this profile makes it, which `make paper` does by itself"
+        return Need(name, "checkpoint", TRAINED, f"{_shown(folder)} is not there; {how}", licence="ours")
+    how = "no training of this profile makes it: put a folder in the hub's layout there, or change the profile"
     return Need(name, "checkpoint", MISSING, f"{_shown(folder)} is not there; {how}", licence="ours")
-
-
-def _has_weights(folder: Path) -> bool:
-    return folder.is_dir() and any(folder.glob("*.safetensors"))
 
 
 def _model_of_hub(name: str) -> Need:

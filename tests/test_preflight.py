@@ -11,11 +11,15 @@ from typing import ClassVar
 
 import pytest
 
+from faithbook import __main__ as command
 from faithbook import hours, hub
 from faithbook.__main__ import main
-from faithbook.engine.plan import plan
+from faithbook.engine import trained
+from faithbook.engine.plan import plan, trainings
 from faithbook.engine.profiles import find_profile, table
-from faithbook.preflight import COMES, HERE, MISSING, WITHOUT, check, notebooks_of, preflight
+from faithbook.engine.trained import checkpoint_of
+from faithbook.paths import checkpoints_dir
+from faithbook.preflight import COMES, HERE, MISSING, TRAINED, WITHOUT, check, notebooks_of, preflight
 from faithbook.sources.files import sources
 from faithlib.errors import UnknownNameError
 
@@ -37,8 +41,7 @@ def test_everything_that_is_missing_is_named_at_once(capsys: pytest.CaptureFixtu
     assert "things are missing, so nothing was started:" in said.err
     found = preflight("paper")
     assert {need.name for need in found.missing} >= {
-        "ag", "evinf", "multirc", "mnli", "xnli", "esnli", "imagenet", "hf:bert-base-multilingual-cased",
-        "hf:data/checkpoints/paper/sst-seed0", "local:paper/cifar10-base-seed0", "hf:roberta-base",
+        "ag", "evinf", "multirc", "mnli", "xnli", "esnli", "imagenet", "hf:bert-base-multilingual-cased", "hf:roberta-base",
     }  # fmt: skip
     for need in found.missing:
         assert f"\n  {need.name}: {need.note}" in said.err
@@ -46,7 +49,50 @@ def test_everything_that_is_missing_is_named_at_once(capsys: pytest.CaptureFixtu
     assert "by hand" in by_hand.note
     assert str(sources()["ag"].path) in by_hand.note
     assert by_hand.licence == "non-commercial use"
-    assert "make train" in next(need.note for need in found.missing if need.name.startswith("local:paper/"))
+
+
+@pytest.mark.usefixtures("nothing")
+def test_what_is_trained_is_not_missing_but_what_it_starts_from_is() -> None:
+    states = {need.name: need.state for need in preflight("paper").needs}
+    assert {name for name, state in states.items() if state == TRAINED} == {
+        *(f"hf:data/checkpoints/paper/{dataset}-seed{seed}" for dataset in ("sst", "ag", "evinf", "multirc") for seed in range(5)),
+        *(f"hf:data/checkpoints/paper/mnli-{kind}seed{seed}" for kind in ("", "xlmr-") for seed in range(3)),
+        *(f"local:paper/{dataset}-{model}-seed0" for dataset in ("cifar10", "cifar100") for model in ("base", "large", "deit")),
+    }  # fmt: skip
+    for start in ("hf:bert-base-uncased", "hf:allenai/scibert_scivocab_uncased", "mnli"):
+        assert states[start] == MISSING
+
+
+def test_what_trainings_make_is_what_is_shipped() -> None:
+    shipped = {path.parent for path in checkpoints_dir().glob("*/*/*.safetensors")}
+    assert {checkpoint_of(job) for job in trainings("laptop")} == shipped
+    of_one = trainings("laptop", "naopc")
+    assert {job.parameters["classifier"] for job in of_one} == {"l3", "lstm", "robust"}
+    assert len(of_one) == 6
+
+
+def test_only_what_is_not_there_is_trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(command, "run_job", lambda job: bool(asked.append(checkpoint_of(job).name)))
+    monkeypatch.setattr(trained, "checkpoints_dir", lambda: tmp_path)
+    weights = tmp_path / "text" / "movie-l3-seed0" / "adapter_model.safetensors"
+    weights.parent.mkdir(parents=True)
+    weights.write_bytes(b"")
+    assert main(["train", "--profile", "laptop", "--study", "naopc", "--missing"]) == 0
+    missing = [*asked]
+    assert main(["train", "--profile", "laptop", "--study", "naopc"]) == 0
+    assert asked[len(missing) :] == ["movie-l3-seed0", *missing]
+    assert len(missing) == 5
+
+
+def test_what_cannot_be_trained_is_said(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["train", "--profile", "smoke"]) == 1
+    assert "trains nothing" in capsys.readouterr().err
+    path = home / "notebooks" / "profiles.yaml"
+    grids = "smoke:\n    trains: {tiny: {text_classifiers: [{dataset: movei, seed: 0}]}}"
+    path.write_text(path.read_text().replace("smoke:", grids, 1))
+    assert main(["train", "--profile", "smoke"]) == 1
+    assert "data set with a `training` in the profile smoke" in capsys.readouterr().err
 
 
 def test_pictures_as_files_go_before_the_archive(nothing: Path) -> None:

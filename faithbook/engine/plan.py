@@ -17,7 +17,7 @@ import ast
 import functools
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -261,22 +261,38 @@ def plan(profile_name: str, study: str | None = None) -> tuple[Job, ...]:
     return tuple(jobs.values())
 
 
-def trainings(profile_name: str) -> tuple[Job, ...]:
-    """The jobs that make every checkpoint of a profile again; they belong to no book and run only when asked for.
+def trainings(profile_name: str, study: str | None = None) -> tuple[Job, ...]:
+    """The jobs that make every checkpoint of a profile, or of one of its studies; they run only when asked for.
 
-    These are the points of `train` whose data set the profile has a `training` for. InputError where it has none.
+    Raises UnknownNameError for another profile or study, or for a data set without a `training`; InputError where
+    nothing is trained.
     """
-    studies = table().studies.values()
-    points = [(name, point) for entry in studies for name, grid in entry.train.items() for point in grid]
-    planner = _Planner(profile_name)
-    jobs = [
-        planner.job(find_notebook(name), point)
-        for name, point in points
-        if point["dataset"] in _trainable(name, profile_name)
-    ]
+    entry, studies, planner = find_profile(profile_name), table().studies, _Planner(profile_name)
+    if study not in (None, *studies):
+        raise unknown("study", study, studies)
+    jobs: dict[Path, Job] = {}
+    for of, grids in entry.trains.items():
+        for name, points in grids.items() if study in (None, of) else ():
+            known = _trainable(name, profile_name)
+            for point in _combinations(points):
+                if point["dataset"] not in known:
+                    raise unknown(f"data set with a `training` in the profile {profile_name}", point["dataset"], known)
+                job = planner.job(find_notebook(name), point)
+                jobs.setdefault(job.folder, job)
     if not jobs:
-        raise InputError(f"the profile {profile_name} has no `training` for any point of `train` in profiles.yaml")
-    return tuple(jobs)
+        raise InputError(f"the profile {profile_name} trains nothing{f' for the study {study}' if study else ''}")
+    return tuple(jobs.values())
+
+
+def _combinations(points: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Every combination of the parameters of which lists are given.
+
+    >>> list(_combinations([{"dataset": ["movie", "bbc"], "seed": 0}]))
+    [{'dataset': 'movie', 'seed': 0}, {'dataset': 'bbc', 'seed': 0}]
+    """
+    for point in points:
+        every = [value if isinstance(value, list) else [value] for value in point.values()]
+        yield from (dict(zip(point, one, strict=True)) for one in product(*every))
 
 
 def _trainable(notebook: str, profile_name: str) -> set[str]:

@@ -45,11 +45,13 @@ class Profile(_Strict):
     """How large a run is: blocks of settings, each for a study or one notebook; the same keys in every profile.
 
     `parts`: in how many runs a computation shares its inputs out (`faithbook.engine.parts`), where more than one.
+    `trains`: by study and training notebook, the checkpoints to make, as parameters; of lists, every combination.
     """
 
     about: str
     settings: dict[str, dict[str, Any]]
     parts: dict[str, PositiveInt] = {}
+    trains: dict[str, dict[str, list[dict[str, Any]]]] = {}
 
 
 class NotebookEntry(_Strict):
@@ -82,7 +84,6 @@ class HubModel(_Strict):
 class StudyEntry(_Strict):
     """The notebooks of one paper."""
 
-    train: dict[str, list[dict[str, Any]]] = {}  # notebook: parameters of each checkpoint it makes
     compute: dict[str, NotebookEntry] = {}
     report: dict[str, NotebookEntry] = {}
 
@@ -150,7 +151,7 @@ def _check_same_settings(made: Table, path: Path) -> None:
         name: {(of, key) for of, block in profile.settings.items() for key in block}
         for name, profile in made.profiles.items()
     }
-    training = {name for study in made.studies.values() for name in study.train}
+    training = {name for profile in made.profiles.values() for grids in profile.trains.values() for name in grids}
     owners = {*made.studies, *training, *(name for _, _, name, _ in made.entries())}
     for of in sorted({of for have in keys.values() for of, _ in have} - owners):
         raise unknown(f"study or notebook with settings in {path.name},", of, owners)

@@ -1,0 +1,61 @@
+"""What a training job makes: the folder of its checkpoint, and what it starts from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from faithbook.engine.plan import Job
+from faithbook.engine.profiles import find_profile, table
+from faithbook.paths import checkpoints_dir
+
+
+def checkpoint_of(job: Job) -> Path:
+    """The folder in which the checkpoint of a training job lies once it is made."""
+    own = job.parameters
+    kind, names = _kind(job), (own["dataset"], own.get("model") or own.get("classifier"), f"seed{own['seed']}")
+    return checkpoints_dir() / kind / "-".join(str(name) for name in names if name)
+
+
+def is_made(job: Job) -> bool:
+    """Whether that folder holds weights, whoever made them."""
+    return has_weights(checkpoint_of(job))
+
+
+def has_weights(folder: Path) -> bool:
+    """Whether a folder holds weights."""
+    return folder.is_dir() and any(folder.glob("*.safetensors"))
+
+
+def starts_from(job: Job) -> tuple[str, ...]:
+    """The names, as notebooks have them under `loads`, of the pretrained model and the data that a training needs
+    beside what comes with the repository or the registries."""
+    blocks, dataset = find_profile(job.profile).settings, str(job.parameters["dataset"])
+    if job.notebook == "vision_classifiers":
+        block = blocks[job.notebook]
+        start = f"timm:{block['architectures'][job.parameters['model']]['name']}" if block["pretrained"] else ""
+    elif job.notebook == "photo_classifiers":
+        start = blocks[job.notebook]["encoder"]
+    else:
+        start = f"hf:{_how(job)['model']}" if _kind(job) == "paper" else ""
+    return tuple(name for name in (start, dataset if dataset in table().data else "") if name)
+
+
+def _kind(job: Job) -> str:
+    """The folder of folders: of texts, weights that are small enough to ship or those of `make train PROFILE=paper`."""
+    block = find_profile(job.profile).settings.get(job.notebook, {})
+    if "kind" in block:
+        return str(block["kind"])
+    return "text" if _how(job).get("rank") or _how(job).get("hidden") else "paper"
+
+
+def _how(job: Job) -> dict[str, Any]:
+    """The training of a text classifier: that of its data set, changed by its classifier's."""
+    blocks, own = find_profile(job.profile).settings, job.parameters
+    changed: dict[str, Any] = _gathered(blocks, "training_of").get(str(own["classifier"]), {})
+    return {**_gathered(blocks, "training")[own["dataset"]], **changed}
+
+
+def _gathered(blocks: Mapping[str, Any], key: str) -> dict[str, Any]:
+    return {name: how for block in blocks.values() for name, how in block.get(key, {}).items() if "kind" not in block}
