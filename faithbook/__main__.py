@@ -22,8 +22,8 @@ import yaml
 from faithbook.engine.build import build, end_kernels, run_job
 from faithbook.engine.pages import READER_PROFILE, book, packed, printed, published
 from faithbook.engine.plan import Job, make_job, plan, trainings
-from faithbook.engine.trained import checkpoint_of, is_made
 from faithbook.engine.profiles import find_profile, in_one_piece
+from faithbook.engine.trained import checkpoint_of, is_made
 from faithlib.errors import FaithlibError, InputError
 
 _PROGRAM = "python -m faithbook"

@@ -41,7 +41,8 @@ def test_everything_that_is_missing_is_named_at_once(capsys: pytest.CaptureFixtu
     assert "things are missing, so nothing was started:" in said.err
     found = preflight("paper")
     assert {need.name for need in found.missing} >= {
-        "ag", "evinf", "multirc", "mnli", "xnli", "esnli", "imagenet", "hf:bert-base-multilingual-cased", "hf:roberta-base",
+        "ag", "evinf", "multirc", "mnli", "xnli", "esnli", "imagenet", "hf:roberta-base",
+        "hf:bert-base-multilingual-cased",
     }  # fmt: skip
     for need in found.missing:
         assert f"\n  {need.name}: {need.note}" in said.err
@@ -54,11 +55,14 @@ def test_everything_that_is_missing_is_named_at_once(capsys: pytest.CaptureFixtu
 @pytest.mark.usefixtures("nothing")
 def test_what_is_trained_is_not_missing_but_what_it_starts_from_is() -> None:
     states = {need.name: need.state for need in preflight("paper").needs}
+    texts = [f"{dataset}-seed{seed}" for dataset in ("sst", "ag", "evinf", "multirc") for seed in range(5)]
+    pairs = [f"mnli-{kind}seed{seed}" for kind in ("", "xlmr-") for seed in range(3)]
+    pictures = [f"cifar{n}-{model}-seed0" for n in (10, 100) for model in ("base", "large", "deit")]
+    wanted = {f"hf:data/checkpoints/paper/{name}" for name in texts + pairs}
     assert {name for name, state in states.items() if state == TRAINED} == {
-        *(f"hf:data/checkpoints/paper/{dataset}-seed{seed}" for dataset in ("sst", "ag", "evinf", "multirc") for seed in range(5)),
-        *(f"hf:data/checkpoints/paper/mnli-{kind}seed{seed}" for kind in ("", "xlmr-") for seed in range(3)),
-        *(f"local:paper/{dataset}-{model}-seed0" for dataset in ("cifar10", "cifar100") for model in ("base", "large", "deit")),
-    }  # fmt: skip
+        *wanted,
+        *(f"local:paper/{name}" for name in pictures),
+    }
     for start in ("hf:bert-base-uncased", "hf:allenai/scibert_scivocab_uncased", "mnli"):
         assert states[start] == MISSING
 
