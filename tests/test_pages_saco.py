@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -70,11 +71,12 @@ def metric_units(
     return {"": main, "groups": groups, "settings": settings}
 
 
-def stored(dataset: str) -> dict[str, pd.DataFrame]:
+def stored(dataset: str, *, channels: int = 1) -> dict[str, pd.DataFrame]:
     """Pixels, maps and groups of one picture of four pixels."""
     picture = {"dataset": dataset, "input": "i0", "model": "base"}
     about = {"label": "a", "predicted": "b", "p_full": 0.9, "side": 2}
-    pixels = pd.DataFrame({"pixel": range(4), "channel0": [0.0, 1.0, 0.5, 0.2]}).assign(**picture, **about)
+    light = {f"channel{channel}": [0.0, 1.0, 0.5, 0.2] for channel in range(channels)}
+    pixels = pd.DataFrame({"pixel": range(4), **light}).assign(**picture, **about)
     ten = np.arange(1, 11)
     maps, steps = [], []
     for place, method in enumerate(("transformer_attribution", "raw_attention", "random")):
@@ -146,6 +148,67 @@ def test_the_reference_speaks_and_a_run_that_says_otherwise_is_told(store: Store
     assert "; your run " in found.text  # on hover, in the cells of the paper's tables
 
 
+def photographs(store: Store, parts: dict[str, pd.DataFrame], **more: Any) -> None:
+    """A run on a few pictures of CIFAR-10, with adapters over a pretrained encoder."""
+    own = {part: frame.assign(dataset="cifar10", model="lora") for part, frame in parts.items()}
+    models = ("local:photo/cifar10-lora-seed0",)
+    store.add("saco_metrics", own, declared=models, dataset="cifar10-few", **more)
+
+
+def test_photographs_of_the_papers_own_data_decide_and_small_pictures_stand_after_them(store: Store) -> None:
+    turned = {key: 0.7 - value for key, value in as_printed().items()}
+    photographs(store, saco_units(as_printed(), n=24, seed=3))
+    found = page(store, turned)
+    judged = [name for name in CLAIMS if name != "saco_text"]
+    assert {name: found.verdict(name) for name in judged} == dict.fromkeys(judged, "carries over")
+    assert set(found.verdicts.loc[judged, "evidence"]) == {"the paper's data"}
+    assert set(found.verdicts.loc[judged, "n"]) == {24}
+    listed = pd.read_csv(found.folder / "saco_table2_datasets.csv")
+    assert list(listed.dataset.unique()) == ["cifar10", *DATASETS]
+
+
+def test_photographs_that_went_through_no_other_settings_have_no_specifications_of_them(store: Store) -> None:
+    parts = saco_units(as_printed(), n=24, seed=3)
+    photographs(store, {part: frame for part, frame in parts.items() if part != "settings"})
+    found = page(store, as_printed())
+    curve = pd.read_csv(found.folder / "saco_c04_curve.csv")
+    assert sorted(curve.setting) == ["20 groups", "5 groups", "main, all models"]
+
+
+def test_both_kinds_of_pictures_stand_side_by_side(store: Store) -> None:
+    turned = {key: 0.7 - value if key[0] != "random" else 0.0 for key, value in as_printed().items()}
+    for seed, dataset in enumerate(DATASETS):
+        store.add("saco_metrics", saco_units(turned, n=40, seed=seed), dataset=dataset)
+    parts = saco_units(as_printed(), n=24, seed=3)
+    main = parts["settings"].query("setting == 'main'")
+    shifts = {"main": 0.0, "zero": 0.1, "ranks": -0.2}
+    parts["settings"] = pd.concat([main.assign(setting=name, value=main.value + by) for name, by in shifts.items()])
+    photographs(store, parts)
+    found = store.report("saco_stand_ins")
+    claims = pd.read_csv(found.folder / "saco_stand_ins_claims.csv").set_index(["pictures", "claim"]).decision
+    said = published.index("claims").set_index("id")["claim"]
+    for name in ("saco_c03", "saco_c04", "saco_c11"):
+        assert claims["photographs", said[name]] == "carries over"
+        assert claims["small pictures", said[name]] == "does not carry over"
+    assert claims["photographs", said["saco_c05"]] == claims["small pictures", said["saco_c05"]] == "carries over"
+    beside = pd.read_csv(found.folder / "saco_stand_ins_table2.csv").set_index("method")
+    assert beside.loc["rollout", "photographs"] == pytest.approx(as_printed()["rollout", 10], abs=1e-3)
+    assert beside.loc["rollout", "difference"] == pytest.approx(2 * as_printed()["rollout", 10] - 0.7, abs=1e-3)
+    changes = pd.read_csv(found.folder / "saco_stand_ins_changes.csv")
+    changed = changes.groupby(["pictures", "change"]).estimate.mean()
+    assert changed["photographs", "scores replaced by ranks"] == pytest.approx(-0.2, abs=1e-3)
+    assert changed["photographs", "erased: mean colour of the data"] == pytest.approx(0.1, abs=1e-3)
+    assert "verdicts.parquet" not in {path.name for path in found.folder.iterdir()}
+
+
+def test_one_kind_of_pictures_has_one_column(store: Store) -> None:
+    for seed, dataset in enumerate(DATASETS):
+        store.add("saco_metrics", saco_units(as_printed(), n=40, seed=seed), dataset=dataset)
+    found = store.report("saco_stand_ins")
+    assert "There are no photographs among the values that speak here" in found.text
+    assert "difference" not in pd.read_csv(found.folder / "saco_stand_ins_table2.csv").columns
+
+
 # ----------------------------------------------------------------------------------------------------------- figures
 FIGURES = ["saco_figure2", "saco_figure3", "saco_figure4", "saco_c01", "saco_c02", "saco_c05", "saco_c06", "saco_c07"]
 
@@ -162,6 +225,47 @@ def test_the_figures_carry_over_to_a_world_that_is_as_the_paper_says(store: Stor
 def test_the_figures_do_not_carry_over_to_the_opposite_world(store: Store) -> None:
     found = figures(store, like_saco=True, compete=-0.19, zero=0.5, leads=-2.0)
     assert {name: found.verdict(name) for name in FIGURES} == dict.fromkeys(FIGURES, "does not carry over")
+
+
+def metrics_of_one(dataset: str) -> pd.DataFrame:
+    """What `saco_metrics` says of the stored picture: Raw Attention is best by SaCo, random scores by nothing."""
+    rows = []
+    for place, method in enumerate(("transformer_attribution", "raw_attention", "random")):
+        metrics = {"saco": (0.4, 0.9, -0.3)[place], "auc": 0.5, "aopc_morf": 0.3, "aopc_lerf": 0.2, "log_odds": -1.0}
+        metrics |= {"auc": (0.2, 0.6, 0.9)[place], "log_odds": (-3.0, -2.0, 0.0)[place]}
+        rows.append({"dataset": dataset, "input": "i0", "model": "base", "method": method, "draw": 0, **metrics})
+    return pd.DataFrame(rows)
+
+
+def test_photographs_are_drawn_with_their_maps_sorted_by_saco(store: Store) -> None:
+    tables = stored("cifar10", channels=3) | {"saco_scores": metrics_of_one("cifar10")}
+    store.add("saco_metrics", tables=tables, dataset="cifar10-few")
+    grey = stored("fashion") | {"saco_scores": metrics_of_one("fashion")}
+    store.add("saco_metrics", tables=grey, dataset="fashion")
+    found = store.report("saco_photographs")
+    assert "by their SaCo: Raw Attention 0.90, Transformer Attribution 0.40, random -0.30." in found.text
+    assert "AUC, best: Transformer Attribution 0.20" in found.text  # lower is better
+    assert "LOdds, worst: Raw Attention -2.00" in found.text  # random scores are none of the ten
+    drawn = {path.name for path in found.folder.glob("*.svg")}
+    assert drawn == {"saco_photographs_1.svg", "saco_photographs_ends.svg"}
+
+
+def test_without_photographs_there_is_nothing_to_draw(store: Store) -> None:
+    tables = stored("fashion") | {"saco_scores": metrics_of_one("fashion")}
+    store.add("saco_metrics", tables=tables, dataset="fashion")
+    found = store.report("saco_photographs")
+    assert "No photograph was measured in this run" in found.text
+    assert not list(found.folder.glob("*.svg"))
+
+
+def test_the_picture_of_figure_1_is_one_that_may_be_shown(store: Store) -> None:
+    world = {"like_saco": False, "compete": 0.6, "zero": 0.0, "leads": 2.0}
+    photographs(store, metric_units(n=60, seed=3, **world), tables=stored("cifar10", channels=3))  # type: ignore[arg-type]
+    found = figures(store, **world)
+    assert "a picture of fashion (for CIFAR-10), label a, taken for b" in found.text
+    assert {name: found.verdict(name) for name in FIGURES} == dict.fromkeys(FIGURES, "carries over")
+    assert set(found.verdicts.loc[FIGURES, "evidence"]) == {"the paper's data"}
+    assert set(pd.read_csv(found.folder / "saco_figure4.csv").dataset) == {"cifar10"}
 
 
 def test_the_figures_of_few_pictures_decide_nothing(store: Store) -> None:

@@ -388,6 +388,39 @@ def test_published_values_are_those_with_the_labels_and_of_what_is_stood_for(sto
     assert measured.comparable() == ["animals", "fashion"]
 
 
+def test_the_papers_own_pictures_go_before_stand_ins_whatever_form_they_came_in(store: Store) -> None:
+    """Twenty pictures of CIFAR-10 are a data set of their own to load, and CIFAR-10 in the values."""
+    for seed, dataset in enumerate(("fashion", "animals")):
+        store.add("saco_metrics", saco({"rollout": 0.1}, seed=seed), dataset=dataset)
+    own = {part: frame.assign(dataset="cifar10") for part, frame in saco({"rollout": 0.7}).items()}
+    store.add("saco_metrics", own, declared=("local:photo/cifar10-lora-seed0",), dataset="cifar10-few")
+    page = begin(store)
+    printed = published.table("saco_table2").astype({"k": int}).query("k == 10")
+    every = page.measure("saco_metrics", over=["dataset", "method"], printed=printed)
+    assert every.comparable() == ["cifar10"]
+    assert every.grounds == {evidence.DATA: ["cifar10"], evidence.STAND_INS: ["animals", "fashion"]}
+    theirs = printed.query("method == 'rollout'").value.item()  # of ImageNet, beside which ours is looked at
+    found = every.mean(method="rollout", dataset=every.comparable())
+    assert (found.ours.point, found.published, found.evidence) == (pytest.approx(0.7), theirs, evidence.DATA)
+    assert every.mean(method="rollout").evidence == evidence.STAND_INS
+    assert f"evidence: {evidence.DATA} (cifar10), {evidence.STAND_INS} (animals, fashion)" in page.speaks().data
+    alone = page.measure("saco_metrics", over=["method"], firmest=True)
+    assert (alone.levels("dataset"), alone.evidence()) == (["cifar10"], evidence.DATA)
+    assert alone.mean(method="rollout").ours.point == pytest.approx(0.7)
+
+
+def test_without_the_papers_own_pictures_the_firmest_are_all_stand_ins(store: Store) -> None:
+    """As where the reference has none yet: what the present run has of them waits until the reference has some too."""
+    own = {part: frame.assign(dataset="cifar10") for part, frame in saco({"rollout": 0.7}).items()}
+    store.add("saco_metrics", own, declared=("local:photo/cifar10-lora-seed0",), dataset="cifar10-few")
+    store.add("saco_metrics", saco({"rollout": 0.2}), dataset="fashion")
+    store.add("saco_metrics", saco({"rollout": 0.1}), dataset="fashion", reference=True)
+    found = begin(store).measure("saco_metrics", over=["method"], firmest=True)
+    assert (found.speaks, found.levels("dataset")) == (REFERENCE, ["fashion"])
+    pair = found.mean(method="rollout")
+    assert pair.here is not None and pair.here.point == pytest.approx(0.2)
+
+
 def test_a_page_ends_only_with_all_its_verdicts_and_no_other(store: Store) -> None:
     store.add("saco_metrics", saco({"rollout": 0.3, "random": 0.0}), dataset="fashion")
     page = begin(store, "saco_tables")

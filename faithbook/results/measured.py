@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -87,27 +87,38 @@ class Measured:
         value: str = "value",
         bounds: tuple[float, float] = (-np.inf, np.inf),
         printed: pd.DataFrame | None = None,
+        firmest: bool = False,
         n_resamples: int | None = None,
     ) -> Measured:
         """The values that a compute notebook keeps (its `parts` one below the other), from the reference and the run.
 
         `over`: the columns whose combinations are cells; the rest as `cells.Cells.of` takes it. A column `dataset`
-        that the values lack is the data set of the notebook's settings. Raises DataError where there are none at all.
+        that the values lack is the data set of the notebook's settings. `firmest`: of data sets on different grounds
+        only those on the firmest, the paper's own where there are some beside stand-ins. Raises DataError where there
+        are no values at all.
         """
         mine, theirs = _of_run(run, notebook, parts), _of_reference(notebook, parts)
         ours, other = _speaking(mine, theirs, lambda one: _ground(paper, notebook, one), run.job.profile)
 
-        def cells(one: Material) -> tuple[pd.DataFrame, Cells]:
-            frame = one.units if prepare is None else prepare(one.units)
+        def prepared(one: Material) -> pd.DataFrame:
+            return one.units if prepare is None else prepare(one.units)
+
+        frame, here_frame = prepared(ours), None if other is None else prepared(other)
+        if firmest:
+            kept = next(iter(_by_ground(paper, notebook, ours, frame["dataset"].unique()).values()), [])
+            ours, frame = replace(ours, datasets=tuple(kept)), frame[frame["dataset"].isin(kept)]
+            if here_frame is not None and (here_frame := here_frame[here_frame["dataset"].isin(kept)]).empty:
+                here_frame = None
+
+        def cells(frame: pd.DataFrame) -> Cells:
             defined = frame[frame.groupby(list(over), observed=True, dropna=False)[value].transform("count") > 0]
             keys = {"unit": unit, "cluster": cluster, "stratum": stratum, "value": value}
             drawn = n_resamples or RESAMPLES
-            return frame, Cells.of(defined, over=over, bounds=bounds, n_resamples=drawn, **keys)  # type: ignore[arg-type]
+            return Cells.of(defined, over=over, bounds=bounds, n_resamples=drawn, **keys)  # type: ignore[arg-type]
 
-        frame, spoken = cells(ours)
-        mine_frame, here = (None, None) if other is None else cells(other)
+        here = None if here_frame is None else cells(here_frame)
         none = pd.DataFrame({"value": pd.Series(dtype=float)})
-        return cls(paper, notebook, frame, ours, spoken, mine_frame, here, none if printed is None else printed)
+        return cls(paper, notebook, frame, ours, cells(frame), here_frame, here, none if printed is None else printed)
 
     @property
     def speaks(self) -> str:
@@ -123,13 +134,22 @@ class Measured:
         return list(self._levels[column])
 
     def comparable(self, column: str = "dataset") -> list[Any]:
-        """The levels that the paper prints values of, or all where it prints none of them.
+        """The levels whose values stand beside the paper's: those that it prints values of, or all; of data sets where
+        it prints none of them those on the firmest ground.
 
-        On the paper's own data set its table is compared with that data set alone; stand-ins are pooled.
+        On the paper's own data its table is compared with that data alone, whatever stand-ins there are; stand-ins are
+        pooled where there is nothing else.
         """
         found = self.levels(column)
         printed = set(self.printed[column]) if column in self.printed.columns else set()
-        return [level for level in found if level in printed] or found
+        if own := [level for level in found if level in printed]:
+            return own
+        return next(iter(self.grounds.values()), found) if column == "dataset" else found
+
+    @cached_property
+    def grounds(self) -> dict[str, list[str]]:
+        """The data sets that are there by the ground on which their values rest, the firmest first."""
+        return _by_ground(self.paper, self.notebook, self.material, self.levels("dataset"))
 
     @cached_property
     def have(self) -> frozenset[str]:
@@ -180,13 +200,14 @@ class Measured:
     def published(self, **labels: object) -> float:
         """The mean of the printed values with these labels, NaN where there is none.
 
-        A stand-in has the value of the data set that it stands for; all data sets together have all printed values.
+        A stand-in has the value of the data set that it stands for; all data sets together have all printed values,
+        and so have all that are compared with the paper (`comparable`).
         """
         chosen = np.ones(len(self._values), dtype=bool)
         stands = evidence.stands_for(self.paper)
         for name in [label for label in labels if label in self.printed.columns]:
             named = set(_listed(labels[name]))
-            if name == "dataset" and named == set(self.levels(name)):
+            if name == "dataset" and named in (set(self.levels(name)), set(self.comparable())):
                 continue
             chosen &= self._labels[name].among({stands.get(one, one) for one in named})
         values = self._values[chosen]
@@ -235,6 +256,15 @@ def _speaking(
     if ground(mine) != ground(theirs) and evidence.weakest([ground(mine), ground(theirs)]) == ground(theirs):
         return mine, None
     return theirs, mine
+
+
+def _by_ground(paper: str, notebook: str, one: Material, datasets: Iterable[str]) -> dict[str, list[str]]:
+    """Data sets by the ground on which their values rest, the firmest first."""
+    found: dict[str, list[str]] = {}
+    for name in datasets:
+        on = evidence.ground(paper, notebook=notebook, datasets=[name], models=one.models)
+        found.setdefault(on, []).append(name)
+    return {ground: found[ground] for ground in evidence.GROUNDS if ground in found}
 
 
 def _ground(paper: str, notebook: str, one: Material) -> str:

@@ -99,7 +99,7 @@ class Page:
         for one in self._measured:
             n = one.frame.groupby("dataset")["id"].nunique() if "dataset" in one.frame.columns else pd.Series(dtype=int)
             sizes = ", ".join(f"{size} of {name}" for name, size in n.items())
-            told.append(f"`{one.notebook}` ({sizes}) from {one.speaks}, evidence: {one.evidence()}")
+            told.append(f"`{one.notebook}` ({sizes}) from {one.speaks}, evidence: {_told(one)}")
         spoken = any(one.speaks == REFERENCE for one in self._measured)
         rest = "your run stands beside it in grey and in the texts of cells" if spoken else RUN_SPEAKS
         return Markdown(
@@ -269,6 +269,14 @@ class Page:
             told = [replace(one, hangs=self._hangs.get(name, "")) for name, one in self._entries.items()]
             self.run.save(scoreboard.entries(told), "verdicts")
         self.run.finish()
+
+
+def _told(measured: Measured) -> str:
+    """The ground of what was measured; where data sets rest on different ones, each with its data sets."""
+    grounds = measured.grounds if "dataset" in measured.frame.columns else {}
+    if len(grounds) < 2:
+        return measured.evidence()
+    return ", ".join(f"{ground} ({', '.join(names)})" for ground, names in grounds.items())
 
 
 def _ends(low: float, high: float) -> str:

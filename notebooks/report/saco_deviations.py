@@ -63,7 +63,11 @@ def varied(units):
 
 page = Page(run, paper="wu_2024")
 measured = page.measure(
-    "saco_metrics", parts=["settings", "groups"], over=["dataset", "setting", "metric", "method"], prepare=varied
+    "saco_metrics",
+    parts=["settings", "groups"],
+    over=["dataset", "setting", "metric", "method"],
+    prepare=varied,
+    firmest=True,  # the paper's own pictures alone where some went through all settings
 )
 value = page.quantity("setting", "metric", "method")
 asked = [name for name in NAMES if name in measured.levels("setting")]
@@ -232,7 +236,7 @@ Markdown(
 # - *Said:* the mean of the picture.
 # - *Open:* of each channel or of all; before or after normalisation. Normalisation treats each channel by itself, so the
 #   mean of a channel is the same pixel either way; a mean over all channels is not.
-# - *Here:* per picture and channel. The stand-ins have one channel, so the open part cannot matter there. Measured:
+# - *Here:* per picture and channel. The grey stand-ins have one channel, so the open part cannot matter there. Measured:
 #   zero in normalised pixels, which is the mean colour of the training data, and a blurred copy of the picture.
 
 # %%
@@ -402,7 +406,8 @@ page.listing(picked.assign(one=picked.one.map(label), other=picked.other.map(lab
 #
 # - *Said:* ViT-B, ViT-L, DeiT-B on ImageNet, CIFAR-10 and CIFAR-100; sizes are in a supplement.
 # - *Open:* which weights, and how they were fine-tuned for CIFAR; those weights are not published. How many pictures.
-# - *Here:* small transformers of the same three kinds on stand-ins. The `paper` profile names public ImageNet weights
+# - *Here:* changes of one small pretrained transformer on CIFAR; small transformers of the paper's three kinds on
+#   stand-ins. The `paper` profile names public ImageNet weights
 #   that fit the description and fine-tunes them for CIFAR; what it takes is on the {doc}`overview <../paper2/overview>`.
 #   Not measured: other models are other functions.
 

@@ -11,8 +11,12 @@
 # Vision Transformer from random scores, and that theirs, SaCo, can. Their figures carry the argument: how SaCo relates
 # to four older metrics, one picture in detail, and all methods under all metrics.
 #
-# At every profile but `paper` everything here is on {term}`stand-ins <stand-in>`: other pictures, and for ViT-B, ViT-L and
-# DeiT-B three small Vision Transformers of ours on pictures of 28 x 28 pixels. The labels name what stands for what.
+# At every profile but `paper` the models are not the paper's. Where photographs of CIFAR-10 or CIFAR-100 were measured,
+# numbers and verdicts here are about these, with one smaller pretrained model in several trainings; else about
+# {term}`stand-ins <stand-in>`: pictures of 28 x 28 pixels and three small Vision Transformers of ours. The labels name what
+# stands for what, and {doc}`one page <saco_stand_ins>` has both side by side. The picture that Figures 1 and 3 are drawn from
+# is one that may be shown to everybody; {doc}`photographs with their maps <saco_photographs>` are drawn in a reader's own
+# run alone.
 #
 # Four metrics beside SaCo: AUC (area under the accuracy while pixels go, most relevant first; lower is better), AOPC,
 # MoRF (mean loss of probability on the same path; higher is better), LOdds (mean log ratio of the probability on the
@@ -30,6 +34,7 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
+from faithbook.engine.profiles import settings_of
 from faithbook.engine.run import load, start_run
 from faithbook.results import figures, paired, published
 from faithbook.results.agreement import KENDALL, SPEARMAN, rank_agreement
@@ -72,6 +77,7 @@ measured = page.measure(
     "saco_metrics",
     over=["dataset", "model", "metric", "method"],
     prepare=turned,
+    firmest=True,  # the paper's own pictures alone where there are any
     printed=pd.concat([table2[["dataset", "method", "metric", "value"]], known]),
 )
 datasets, on = measured.levels("dataset"), measured.comparable()
@@ -85,12 +91,13 @@ page.speaks()
 # as well, until nothing is left. Group by group: each tenth of the pixels alone, all others in place. SaCo does the
 # second, the four other metrics the first.
 #
-# **Our run.** An illustration, with nothing to compare: the first picture of the first data set, chosen by its place
+# **Our run.** An illustration, with nothing to compare: the first picture of one data set, chosen by its place
 # and not by its looks. First the maps of all explanations, then what the model gets to see. An erased pixel becomes the
 # mean of its picture.
 
 # %%
 pictures, maps, steps = (load(f"saco_{name}", profile) for name in ("pictures", "maps", "steps"))
+pictures = pictures[pictures.dataset == settings_of("saco_metrics", profile)["shown"]]
 first = pictures.iloc[0]
 
 
@@ -182,9 +189,9 @@ illustration = page.test({"saco_figure1": None})
 page.verdicts(illustration)
 
 # %% [markdown]
-# **What differs and why.** The paper's picture is a photograph of 224 x 224 pixels cut into patches of 16 pixels; ours
-# has 28 x 28 pixels and patches of 4, so that a map has 49 cells before it is spread over the pixels. On pictures with
-# a black ground the mean is a grey that no pixel had: erasing does not hide a stroke, it also paints the ground.
+# **What differs and why.** The paper's picture is a photograph of 224 x 224 pixels cut into patches of 16 pixels; the one
+# here, but at the profile `paper`, has 28 x 28 pixels and patches of 4, so that a map has 49 cells before it is spread over
+# the pixels. On pictures with a black ground the mean is a grey that no pixel had: erasing does not hide a stroke, it also paints the ground.
 
 # %% [markdown]
 # ## Figure 2: how far the metrics agree on pictures
@@ -336,7 +343,7 @@ Markdown(
 # Attention, near zero for random scores.
 #
 # **Our run.** The picture of Figure 1, with the first of our models (`base` stands in for ViT-B). It was not picked for
-# its looks, so it may or may not show the pattern; the verdict asks all pictures.
+# its looks, so it may or may not show the pattern; the verdict asks all pictures that are compared with the paper.
 
 # %%
 TA, RAW, CHANCE = "transformer_attribution", "raw_attention", "random"
@@ -389,7 +396,7 @@ def case_study(units):
     return pd.concat([value.rename("value").reset_index().assign(quantity=name) for name, value in values.items()])
 
 
-of_all = page.measure("saco_metrics", over=["dataset", "model", "quantity"], prepare=case_study)
+of_all = page.measure("saco_metrics", over=["dataset", "model", "quantity"], prepare=case_study, firmest=True)
 asked = of_all.quantity("quantity", dataset=on)
 *parts, share = of_all.levels("quantity")
 often = asked(share).ours.interval()
@@ -486,7 +493,11 @@ def by_setting(units):
 
 ZERO = "mean SaCo of random scores"
 zero = page.measure(
-    "saco_metrics", parts=["", "groups", "settings"], over=["dataset", "model", "setting"], prepare=by_setting
+    "saco_metrics",
+    parts=["", "groups", "settings"],
+    over=["dataset", "model", "setting"],
+    prepare=by_setting,
+    firmest=True,
 )
 at = zero.quantity("setting", dataset=on)
 settings = sorted(zero.levels("setting"), key=lambda name: name != "main, all models")
@@ -494,7 +505,8 @@ c05 = page.multiverse("saco_c05", ["setting"], {(name,): {ZERO: at(name)} for na
 page.curve(c05, "saco_c05_curve", caption="Mean SaCo of random scores by setting; it should lie near zero.")
 
 # %%
-wins = page.measure("saco_metrics", over=["dataset", "model", "metric", "method", "ties"], prepare=against_random)
+over = ["dataset", "model", "metric", "method", "ties"]
+wins = page.measure("saco_metrics", over=over, prepare=against_random, firmest=True)
 others_ = page.measure(
     "saco_metrics", parts=["settings"], over=["dataset", "setting", "metric", "method", "ties"], prepare=against_random
 )
@@ -512,7 +524,8 @@ def competing(share, **labels):
 ahead = wins.quantity("metric", "method", ties="half", dataset=on)
 specifications = {("main, all models", kind): competing(ahead, ties=kind) for kind in ("half", "none")}
 share = others_.quantity("metric", "method", ties="half", dataset=on)
-specifications |= {(name, "half"): competing(share, setting=name) for name in others_.levels("setting")}
+tried = others_.frame[others_.frame.dataset.isin(on)].setting.unique()
+specifications |= {(name, "half"): competing(share, setting=name) for name in tried}
 c06 = page.multiverse("saco_c06", ["setting", "ties count"], specifications)
 page.curve(
     c06,
@@ -556,10 +569,10 @@ page.parts(
 )
 
 # %% [markdown]
-# **What differs and why.** Stand-ins for data and models. Grey pictures of 28 x 28 pixels have large even grounds:
-# erasing ground to the mean of the picture changes what the model sees more than in a photograph, and random scores
-# spread over the whole picture erase ground and object alike. Integrated Gradients use fewer steps here than is usual
-# (the number is in `notebooks/profiles.yaml`). The means are over three models; between models of another training run
+# **What differs and why.** Other models, and on {term}`stand-ins <stand-in>` other data. Grey pictures of 28 x 28 pixels have
+# large even grounds: erasing ground to the mean of the picture changes what the model sees more than in a photograph, and
+# random scores spread over the whole picture erase ground and object alike. Integrated Gradients use fewer steps here than is usual
+# (the number is in `notebooks/profiles.yaml`). The means are over a few models; between models of another training run
 # they would differ by more than the intervals say, because intervals are over pictures only.
 
 # %%

@@ -12,7 +12,8 @@
 # with ten groups, it scatters with a standard deviation of about a third. So the practical question is another one: how
 # many pictures does a metric need before the difference shows?
 #
-# **The paper has no counterpart to this page.** Nothing here is compared with published numbers but the fact that SaCo
+# The pictures are photographs of CIFAR where these were measured, else those of the {term}`stand-ins <stand-in>`; the line
+# below says which. **The paper has no counterpart to this page.** Nothing here is compared with published numbers but the fact that SaCo
 # of random scores has mean zero ({doc}`saco_figures`).
 
 # %% tags=["parameters"]
@@ -53,7 +54,7 @@ def beside(units):
 
 
 page = Page(run, paper="wu_2024")
-measured = page.measure("saco_metrics", over=["quantity", "metric", "method"], prepare=beside)
+measured = page.measure("saco_metrics", over=["quantity", "metric", "method"], prepare=beside, firmest=True)
 methods = measured.levels("method")
 at = page.quantity("quantity", "metric", "method")
 page.speaks()
@@ -201,7 +202,7 @@ def moments(units):
     return pd.concat([saco.assign(power=power, value=saco.value**power) for power in (1, 2)])
 
 
-noise = page.measure("saco_metrics", parts=["", "groups"], over=["k", "power"], prepare=moments)
+noise = page.measure("saco_metrics", parts=["", "groups"], over=["k", "power"], prepare=moments, firmest=True)
 moment = noise.quantity("power", "k")
 rows = []
 for k in sorted(noise.levels("k")):

@@ -1,0 +1,144 @@
+# ---
+# jupyter:
+#   jupytext: {text_representation: {extension: .py, format_name: percent}}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+# ---
+
+# %% [markdown]
+# # Photographs with their maps over them
+#
+# What the numbers of study 2 {cite:p}`wu_2024` are about: pictures of CIFAR-10 and CIFAR-100 {cite:p}`krizhevsky_2009` as the
+# model sees them, with every explanation laid over them. The pictures are for research use: this page is drawn in a
+# reader's own run, and a published copy of the book leaves it out. They are the first ones of their data sets and were not
+# picked for their looks; a few pictures decide nothing.
+
+# %% tags=["parameters"]
+profile = "laptop"
+
+# %%
+import matplotlib.pyplot as plt
+from IPython.display import Markdown, display
+
+from faithbook.engine.run import load, start_run
+from faithbook.papers.wu import METHODS, short
+from faithbook.results import figures
+from faithbook.results.labels import label
+from faithbook.results.report import Page
+
+run = start_run("saco_photographs", profile=profile)
+figures.theme()
+page = Page(run, paper="wu_2024")
+# Which way each metric is better: times its sign, higher is better everywhere.
+SIGN = {"saco": 1, "auc": -1, "aopc_morf": 1, "log_odds": -1, "aopc_lerf": -1}
+SHOWN = [*METHODS, "random"]
+pictures, maps, scores = (load(f"saco_{name}", profile) for name in ("pictures", "maps", "scores"))
+channels = [name for name in pictures.columns if name.startswith("channel")]
+photographs = pictures.dropna(subset=channels) if len(channels) == 3 else pictures.head(0)
+WHICH = ["dataset", "input"]
+by_picture = {key: rows.sort_values("pixel") for key, rows in photographs.groupby(WHICH, sort=False)}
+by_map = {
+    key: rows.sort_values("pixel")
+    for key, rows in maps.groupby([*WHICH, "method"], sort=False)
+    if key[:2] in by_picture
+}
+first = scores[scores.draw == 0].merge(photographs[[*WHICH, "model"]].drop_duplicates(), on=[*WHICH, "model"])
+values = first[first.method.isin(SHOWN)].set_index([*WHICH, "method"])[list(SIGN)]
+Markdown(
+    "Over each picture, in grey, lie the ten groups of a map, the most salient one brightest. The colours say the order "
+    "alone, so that maps with and without negative scores look alike."
+    if by_picture
+    else "*No photograph was measured in this run: there is nothing to show.*"
+)
+
+
+# %%
+def grey(rows):
+    """A picture [side, side] from its pixels, by how light each is."""
+    side = int(rows.side.iloc[0])
+    return (rows[channels].to_numpy() @ [0.299, 0.587, 0.114]).reshape(side, side)
+
+
+def bare(ax, title):
+    """A panel without ticks."""
+    ax.set_xticks([])
+    ax.set_yticks([])
+    ax.grid(visible=False)
+    ax.set_title(title, fontsize="small")
+
+
+def draw(ax, key, method, title):
+    """A picture in grey with the groups of a map over it."""
+    light = grey(by_picture[key])
+    group = by_map[*key, method].group.to_numpy().reshape(light.shape)
+    ax.imshow(light, cmap="gray", vmin=0, vmax=1)
+    ax.imshow(group, cmap="viridis_r", alpha=0.5, vmin=0, vmax=9)
+    bare(ax, title)
+
+
+def told(key):
+    """What a picture shows and what the model takes it for."""
+    one = by_picture[key].iloc[0]
+    return f"a picture of {label(one.dataset)}, label {one.label}, taken for {one.predicted} with probability {one.p_full:.2f}"
+
+
+# %% [markdown]
+# ## Every explanation, the best by SaCo first
+#
+# Left above the picture as it is; then its ten explanations and random scores, by their SaCo on this picture. With ten groups
+# the coefficient of one picture scatters by a third ({doc}`saco_random`), so the order is that of one picture alone.
+
+# %%
+for place, key in enumerate(by_picture):
+    rows = by_picture[key]
+    of_this = values.loc[key].saco.dropna().sort_values(ascending=False)
+    down = -(-(len(of_this) + 1) // 3)
+    fig, axes = plt.subplots(down, 3, figsize=(8, 2.85 * down))
+    axes.flat[0].imshow(rows[channels].to_numpy().reshape(*grey(rows).shape, 3))
+    bare(axes.flat[0], f"{rows.label.iloc[0]}")
+    for ax, (method, saco) in zip(axes.flat[1:], of_this.items(), strict=False):
+        draw(ax, key, method, f"{short(method)}: {saco:.2f}")
+    for ax in axes.flat[len(of_this) + 1 :]:
+        ax.set_visible(False)
+    spoken = ", ".join(f"{short(method)} {saco:.2f}" for method, saco in of_this.items())
+    shown = page.figure(
+        fig,
+        f"saco_photographs_{place + 1}",
+        alt=f"{told(key).capitalize()}, and {len(of_this)} maps over it in grey, by their SaCo: {spoken}.",
+        caption=f"{told(key).capitalize()}: the maps by their SaCo.",
+    )
+    display(shown)
+
+# %% [markdown]
+# ## The best and the worst case of each metric
+#
+# Among these pictures and methods, random scores left out: above, the map that each metric likes most, below, the one that
+# it likes least. A metric is not wrong where a map looks odd: faithfulness is to the model, which may look elsewhere than
+# people do.
+
+# %%
+if by_picture:
+    ranked = values[values.index.get_level_values("method") != "random"] * SIGN
+    fig, axes = plt.subplots(2, len(SIGN), figsize=(10, 5.4))
+    spoken = []
+    for column, metric in zip(axes.T, SIGN, strict=True):
+        ends = (ranked[metric].idxmax(), ranked[metric].idxmin())
+        for ax, end, word in zip(column, ends, ("best", "worst"), strict=True):
+            value = values.loc[end, metric]
+            draw(ax, end[:2], end[2], f"{label(metric)}: {value:.2f}\n{short(end[2])}")
+            spoken.append(f"{label(metric)}, {word}: {short(end[2])} {value:.2f} on {told(end[:2])}")
+    for ax, word in zip(axes[:, 0], ("best", "worst"), strict=True):
+        ax.set_ylabel(word)
+    display(
+        page.figure(
+            fig,
+            "saco_photographs_ends",
+            alt=f"Two rows of pictures in grey with a map over each, a column a metric. {'; '.join(spoken)}.",
+            caption="The map that each metric likes most (above) and least (below), with its value.",
+        )
+    )
+
+# %%
+page.provenance(note=f"{len(by_picture)} photographs")
+
+# %%
+page.finish()
