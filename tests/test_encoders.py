@@ -152,6 +152,35 @@ def test_hidden_states_are_those_of_the_whole_model(file, whole_tokenizer, paral
                 assert torch.equal(six(**batch).last_hidden_state, expected.hidden_states[6])
 
 
+THAI = "ผู้หญิงสองคนกำลังกอดกัน"  # two women are hugging
+
+
+def test_the_whole_vocabulary_reads_what_the_cut_one_cannot(whole_tokenizer):
+    all_of_it = Tokenizer.from_str(e5.tokenizer(e5.all_pieces).decode())
+    for text in (THAI, "दो औरतें गले मिल रही हैं", "Two women are hugging <mask>"):
+        assert all_of_it.encode(text).ids == whole_tokenizer.encode(text).ids
+    assert json.loads(e5.config(12, e5.all_pieces))["vocab_size"] == 250_002
+    cut = transformers.AutoTokenizer.from_pretrained(encoders.encoder_folder("e5"))
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=all_of_it, unk_token="<unk>")
+    lost, read = encoders.unknown_pieces(cut, [THAI]), encoders.unknown_pieces(fast, [THAI])
+    tokens = cut.convert_ids_to_tokens(cut(THAI, add_special_tokens=False).input_ids)
+    assert (lost.unknown, lost.pieces) == (tokens.count("<unk>"), len(tokens))
+    assert lost.share > 0.1
+    assert (read.unknown, read.pieces) == (0, len(fast.tokenize(THAI)))
+    assert encoders.unknown_pieces(cut, []).share == 0
+
+
+@pytest.mark.long
+def test_an_encoder_with_the_whole_vocabulary_agrees_where_the_cut_one_reads(parallel):
+    cut, whole = (encoders.load_encoder(name) for name in ("e5-six", "e5-whole-six"))
+    for texts in parallel.values():
+        states = [
+            model(**tokenizer(list(texts), padding=True, return_tensors="pt")).last_hidden_state
+            for model, tokenizer in (cut, whole)
+        ]
+        torch.testing.assert_close(*states, atol=0, rtol=0)
+
+
 @pytest.mark.parametrize("name", ["e5", "e5-six"])
 def test_the_files_are_always_the_same_bytes(name):
     folder = encoders.encoder_folder(name)

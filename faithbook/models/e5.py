@@ -1,8 +1,9 @@
-"""multilingual-e5-small out of two packages: its 4-bit weights dequantised, its vocabulary cut to our texts.
+"""multilingual-e5-small out of two packages: its 4-bit weights dequantised, its vocabulary whole or cut to our texts.
 
 Of the model's 117 million parameters 96 million are embeddings of 250,002 pieces, most of them of languages that are
-not here. Kept are the pieces that `vocabulary_texts` need. These texts come out exactly as with the whole vocabulary;
-another text may be cut into other pieces, and a character that none of them has becomes <unk>.
+not in what comes with the registries. So for these texts only the pieces that `vocabulary_texts` need are kept. They
+come out exactly as with the whole vocabulary; another text may be cut into other pieces, and a character that none of
+them has becomes <unk>. Texts in other languages need the whole vocabulary (`all_pieces`).
 
 The model was trained without token types (every position has row 0), with the mean over positions as its sentence
 vector and "query: " before each text to be compared. It has no pooler. The package's file, little endian: a header,
@@ -15,7 +16,7 @@ import csv
 import io
 import json
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -38,6 +39,8 @@ VOCABULARY_SOURCES = ("homeassistant", "aclsum", "bible")  # of `vocabulary_text
 SPECIAL = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
 MAX_LENGTH = 512
 PREFIX = "query: "
+
+Pieces = Callable[[], Sequence[int]]  # says which are kept
 
 _BLOCK = 32  # weights that share one scale
 # The package's names and BertModel's, in a layer and around them.
@@ -162,14 +165,19 @@ def kept_pieces() -> tuple[int, ...]:
     return tuple(sorted(used | special | {least_likely}))
 
 
+def all_pieces() -> range:
+    """Ids of all pieces of the model's own tokenizer."""
+    return range(len(_whole_tokenizer()["model"]["vocab"]))
+
+
 # ------------------------------------------------------------------------------------- files in the hub's layout
 @cache
 def _file() -> E5File:
     return read_e5(read_member(fetch("e5"), MODEL))
 
 
-def config(layers: int) -> bytes:
-    """config.json of a BertModel with the first `layers` layers."""
+def config(layers: int, pieces: Pieces = kept_pieces) -> bytes:
+    """config.json of a BertModel with the first `layers` layers and these pieces."""
     file = _file()
     return _json(
         {
@@ -184,15 +192,15 @@ def config(layers: int) -> bytes:
             "layer_norm_eps": file.epsilon,
             "max_position_embeddings": file.positions,
             "type_vocab_size": file.types,
-            "vocab_size": len(kept_pieces()),
+            "vocab_size": len(pieces()),
             "pad_token_id": SPECIAL.index("<pad>"),
         }
     )
 
 
-def weights(layers: int) -> bytes:
+def weights(layers: int, pieces: Pieces = kept_pieces) -> bytes:
     """model.safetensors of a BertModel with the first `layers` layers, without pooler, float32."""
-    return safetensors.torch.save(bert_weights(_file(), kept_pieces(), layers))
+    return safetensors.torch.save(bert_weights(_file(), pieces(), layers))
 
 
 def bert_weights(file: E5File, pieces: Sequence[int], layers: int) -> dict[str, Tensor]:
@@ -211,10 +219,10 @@ def bert_weights(file: E5File, pieces: Sequence[int], layers: int) -> dict[str, 
     return state
 
 
-def tokenizer() -> bytes:
-    """tokenizer.json with the kept pieces, numbered anew in their old order."""
+def tokenizer(pieces: Pieces = kept_pieces) -> bytes:
+    """tokenizer.json with these pieces, numbered anew in their old order."""
     whole = _whole_tokenizer()
-    vocabulary = [whole["model"]["vocab"][piece] for piece in kept_pieces()]
+    vocabulary = [whole["model"]["vocab"][piece] for piece in pieces()]
     place = {piece: i for i, (piece, _) in enumerate(vocabulary)}
     added = [token | {"id": place[token["content"]]} for token in whole["added_tokens"]]
     return _json(whole | {"added_tokens": added, "model": whole["model"] | {"vocab": vocabulary}})

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,7 @@ def encoder_folder(source_id: str) -> Path:
     - "minilm-l3": paraphrase-MiniLM-L3-v2, 3 layers of 384, out of an ONNX file; it shares the tokenizer of "minilm".
     - "e5": multilingual-e5-small, 12 layers of 384, 4-bit weights, with a cut vocabulary (`faithbook.models.e5`).
     - "e5-six": its first six layers.
+    - "e5-whole", "e5-whole-six": the same with the whole vocabulary, for texts in any of its hundred languages.
 
     Its files are checked against the digests recorded when they were made (`derived_folder`), and made again from the
     package archives where they are not the recorded ones; DigestError where the archives are not whole either.
@@ -69,6 +71,33 @@ def load_encoder(name: str) -> tuple[Any, Any]:
         return model.eval(), transformers.AutoTokenizer.from_pretrained(place, revision=revision)
     except (OSError, ValueError, SafetensorError) as error:
         raise DataError(f"cannot load the encoder {name}: {error}") from error
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """How many of the pieces that a tokenizer made of texts it does not know; special tokens are not counted."""
+
+    unknown: int
+    pieces: int
+
+    @property
+    def share(self) -> float:
+        """In [0, 1]; lower is better: a model that reads <unk> explains nothing of the word that stood there."""
+        return self.unknown / self.pieces if self.pieces else 0.0
+
+
+def unknown_pieces(tokenizer: Any, texts: Sequence[str]) -> Unknown:
+    """Count the pieces of these texts that a tokenizer replaces by its unknown token (none where it has no such token).
+
+    >>> class Letters:
+    ...     unk_token_id = 0
+    ...     def __call__(self, texts, **_):
+    ...         return {"input_ids": [["abc".find(letter) + 1 for letter in text] for text in texts]}
+    >>> unknown_pieces(Letters(), ["abba", "ad"]).share
+    0.16666666666666666
+    """
+    read = tokenizer(list(texts), add_special_tokens=False)["input_ids"] if texts else []
+    return Unknown(sum(row.count(tokenizer.unk_token_id) for row in read), sum(map(len, read)))
 
 
 @contextmanager
@@ -126,11 +155,11 @@ def bert_weights_of_onnx(exported: bytes) -> dict[str, Tensor]:
     return state
 
 
-def _e5_files(layers: int) -> dict[str, Callable[[], bytes]]:
+def _e5_files(layers: int, pieces: e5.Pieces = e5.kept_pieces) -> dict[str, Callable[[], bytes]]:
     return {
-        "config.json": partial(e5.config, layers),
-        "model.safetensors": partial(e5.weights, layers),
-        "tokenizer.json": e5.tokenizer,
+        "config.json": partial(e5.config, layers, pieces),
+        "model.safetensors": partial(e5.weights, layers, pieces),
+        "tokenizer.json": partial(e5.tokenizer, pieces),
         "tokenizer_config.json": e5.tokenizer_config,
     }
 
@@ -144,11 +173,16 @@ _FILES: dict[str, dict[str, Callable[[], bytes]]] = {
     },
     "e5": _e5_files(12),
     "e5-six": _e5_files(6),
+    "e5-whole": _e5_files(12, e5.all_pieces),
+    "e5-whole-six": _e5_files(6, e5.all_pieces),
 }
-_E5_SOURCES = ("e5", "e5-tokenizer", *e5.VOCABULARY_SOURCES)
+_E5_WHOLE = ("e5", "e5-tokenizer")
+_E5_SOURCES = (*_E5_WHOLE, *e5.VOCABULARY_SOURCES)
 _SOURCES = {
     "minilm": ("minilm",),
     "minilm-l3": ("minilm", "minilm-l3"),
     "e5": _E5_SOURCES,
     "e5-six": _E5_SOURCES,
+    "e5-whole": _E5_WHOLE,
+    "e5-whole-six": _E5_WHOLE,
 }

@@ -87,6 +87,8 @@ shipped = {
     "paraphrase-MiniLM-L3-v2": "minilm-l3",
     "multilingual-e5-small": "e5",
     "multilingual-e5-small, first six layers": "e5-six",
+    "multilingual-e5-small, whole vocabulary": "e5-whole",
+    "multilingual-e5-small, whole vocabulary, first six layers": "e5-whole-six",
 }.get(named)
 # Of the hub: at the commit of the table of profiles, or what was converted of it.
 converted = hub.converted_folder(named)
