@@ -135,7 +135,9 @@ def add_runs(store: Store, rho: Values, read: Values, *, at_random: float = 0.0,
         units = {"": units_of(means, levels, n=n, metric="rho")}
         accuracies = {(language,): read[model, language] for language in ("en", *languages)}
         units["predictions"] = units_of(accuracies, ("language",), n=n, metric="correct")
-        store.add("crosslingual_metrics", units, model=model, seed=0)
+        pieces = pd.DataFrame({"language": ["en", *languages], "unknown": 0, "pieces": 100, "model": model, "seed": 0})
+        pieces.loc[pieces.language == "bg", "unknown"] = 25
+        store.add("crosslingual_metrics", units, tables={"crosslingual_unknown_pieces": pieces}, model=model, seed=0)
 
 
 TABLES = [f"crosslingual_table{number}" for number in (1, 2, 7, 8, *LANGUAGE_TABLES)]
@@ -154,6 +156,7 @@ def test_tables_as_printed_carry_over(store: Store) -> None:
     assert len(both) == 26
     assert np.allclose(both.published, both.estimate, atol=1e-3)  # Table 1 is the mean of Tables 11 to 14, rounded
     assert "of 7 specifications" in found.verdicts.loc["xl_c01", "note"]
+    assert "(your run): 25.0% in bg." in found.text
 
 
 def test_tables_the_other_way_round_do_not(store: Store) -> None:

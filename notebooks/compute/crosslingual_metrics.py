@@ -24,10 +24,10 @@ import pandas as pd
 import torch
 from tqdm.auto import tqdm
 
-from faithbook.crosslingual.links import encoder_links
+from faithbook.crosslingual.links import encoder_links, mutual_argmax, softmax_links
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
-from faithbook.models.encoders import load_encoder
+from faithbook.models.encoders import load_encoder, unknown_pieces
 from faithbook.models.load import load_model
 from faithbook.papers.zaman_belinkov import PAPER_LANGUAGES
 from faithbook.papers.zaman_belinkov_rows import thirteen_rows
@@ -102,7 +102,8 @@ def explained(data, eraser, *, counted=True):
 # %% [markdown]
 # ## How well the model reads each language
 #
-# On all messages that exist in every language, whether explained below or not.
+# On all messages that exist in every language, whether explained below or not. Pieces that the tokenizer does not know are
+# counted: a model that reads `<unk>` explains nothing of the word that stood there.
 
 # %%
 everyone = load_parallel(settings["dataset"], settings["languages"], settings["split"])
@@ -114,6 +115,8 @@ for rows in tqdm(list(run.blocks(len(everyone["en"]), 8 * settings["batch"])), d
         read = pd.DataFrame({"input": block.ids, "label": classifier.labels_of(block), "predicted": predicted})
         read = read.assign(language=language)
         run.add(read.assign(**named), "crosslingual_predictions")
+        unknown = pd.DataFrame([vars(unknown_pieces(classifier.tokenizer, block.wholes)) | {"language": language}])
+        run.add_total(unknown.assign(**named), "crosslingual_unknown_pieces", by=["language", *named])
         told = read.assign(correct=read.label == read.predicted)
         run.add_units(
             as_units(told, seed=seed, clusters=clusters, metrics=["correct"], keys=["language"]), "predictions"
@@ -123,13 +126,17 @@ for rows in tqdm(list(run.blocks(len(everyone["en"]), 8 * settings["batch"])), d
 # ## Across languages
 #
 # Links come from the frozen encoder's own hidden states, from the layer that agrees best with alignments made by people
-# (`crosslingual_alignment` measures it), and are the same for every model. A link between two words becomes a link
+# (`crosslingual_alignment` measures it), and are the same for every model: by the rule that the profile names, and beside
+# it by the other of the two, both softmaxes above a threshold (awesome-align, as the paper) or each word the other's
+# nearest. A link between two words becomes a link
 # between the features they belong to: where the tokenizer writes two words as one piece they are one feature.
 
 # %%
 others = [language for language in settings["languages"] if language != "en"]
 aligner, aligner_tokenizer = load_encoder(settings["aligner"])
 aligner = aligner.to(device)
+LINKS = {"softmax": softmax_links, "mutual argmax": mutual_argmax}
+WAYS = {way: link for name, link in LINKS.items() for way in ["main" if name == settings["links"] else "other links"]}
 
 
 class Messages:
@@ -139,21 +146,24 @@ class Messages:
         self.texts, self.ids = texts, texts["en"].ids
         self.erasers = {language: Perturber(network, inputs_of(own), erase="pad") for language, own in texts.items()}
         self.readings = {language: explained(own, self.erasers[language]) for language, own in texts.items()}
-        self.links = {}
-        for language in others:
-            for number, links in enumerate(self.word_links(language)):
-                source, target = self.readings["en"][number][1], self.readings[language][number][1]
-                self.links[language, number] = between_features(links, source, target)
+        self.links = {way: self.linked(link) for way, link in WAYS.items()}
 
     def pairs(self, language):
         """The messages beside their translations."""
         both = zip(self.texts["en"].wholes, self.texts[language].wholes, strict=True)
         return [Pair.from_texts(*texts) for texts in both]
 
-    def word_links(self, language):
-        """Links between words, message by message."""
-        layer = settings["align_layer"]
-        return encoder_links(aligner, aligner_tokenizer, self.pairs(language), layers=[layer])[layer]
+    def linked(self, link):
+        """Links between features, for each language and message."""
+        found, layer = {}, settings["align_layer"]
+        for language in others:
+            pairs = self.pairs(language)
+            for number, links in enumerate(
+                encoder_links(aligner, aligner_tokenizer, pairs, layers=[layer], link=link)[layer]
+            ):
+                source, target = self.readings["en"][number][1], self.readings[language][number][1]
+                found[language, number] = between_features(links, source, target)
+        return found
 
 
 def between_features(links, source, target):
@@ -175,6 +185,7 @@ SETTINGS = {
     "unaligned left out": {"unaligned": "nan"},
     "no copied words": {"leave_out": True},
     "means, aligned, no copied words": {"pool": "mean", "links_by": "mean", "unaligned": "nan", "leave_out": True},
+    "other links": {},
     "random links": {"drawn": "number"},
     "random links, degrees kept": {"drawn": "degrees"},
 }
@@ -219,7 +230,7 @@ def correlate(messages):
     for language in others:
         pairs, english = messages.pairs(language), messages.readings["en"]
         for number, (source, target) in enumerate(zip(english, messages.readings[language], strict=True)):
-            links = messages.links[language, number]
+            links = messages.links["main"][language, number]
             copied = copied_features(source[1], pairs[number])
             about = {"language": language, "input": messages.ids[number]}
             all_links += [about | {"word": i, "word_there": j} for i, j in links]
@@ -236,8 +247,9 @@ def correlate(messages):
                 }
             )
             for setting, change in SETTINGS.items():
+                used = messages.links[setting if setting in WAYS else "main"][language, number]
                 for (method, how, output), rho in correlated(
-                    source, target, links, copied, messages.ids[number], **change
+                    source, target, used, copied, messages.ids[number], **change
                 ):
                     row = {"setting": setting, "method": method, "aggregation": how, "output": output, "rho": rho}
                     found.append(about | row)
@@ -314,7 +326,7 @@ def choose(messages):
         scored.append((list(rows), by))
     released = []
     for rows, scores in scored:
-        for (language, number), links in messages.links.items():
+        for (language, number), links in messages.links["main"].items():
             if language not in in_these:
                 continue
             here, there = scores["en"][number], scores[language][number]

@@ -52,6 +52,7 @@ SETTINGS = {
     "unaligned left out": "unaligned left out",
     "no copied words": "no copied words",
     "means, aligned, no copied words": "all of these",
+    "other links": f"links by {'mutual argmax' if run.settings['links'] == 'softmax' else 'softmax'}",
     "random links": "random links",
     "random links, degrees kept": "random, each word's number kept",
 }

@@ -24,8 +24,9 @@ profile = "laptop"
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from IPython.display import Markdown
 
-from faithbook.engine.run import start_run
+from faithbook.engine.run import load, start_run
 from faithbook.papers.zaman_belinkov import AGGREGATED, LANGUAGE_TABLES, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
 from faithbook.papers.zaman_belinkov_tables import FLOORS, KEYS, Rows, for_ours, shown, words
 from faithbook.results import figures, paired, published
@@ -285,6 +286,17 @@ page.table(
     columns=["model"],
     words=WORDS,
     printed=pd.DataFrame([(one, model) for one in ["en", *order] for model in models], columns=["language", "model"]),
+)
+
+# %%
+pieces = load("crosslingual_unknown_pieces", profile).groupby("language")[["unknown", "pieces"]].sum()
+unread = (pieces.unknown / pieces.pieces).sort_values(ascending=False)
+in_words = (
+    ", ".join(f"{share:.1%} in {language}" for language, share in unread.items() if share) or "none in any language"
+)
+Markdown(
+    f"Pieces of these texts that the models' tokenizers do not know, of {int(pieces.pieces.sum()):,} in "
+    f"{len(pieces)} languages (your run): {in_words}."
 )
 
 # %%
