@@ -83,16 +83,19 @@ def _of_notebook(study: str, name: str, profile: str, manifests: list[dict[str, 
 
 
 def _inputs(templates: tuple[str, ...], block: Mapping[str, Any], point: Mapping[str, Any]) -> int | None:
-    """The numbers of inputs that settings name, added up; None where a setting is not there.
+    """The numbers of inputs that settings name, added up; None where a setting is not there. A number in place of a
+    table holds for every point: so older runs told it.
 
     >>> _inputs(("inputs.{dataset}",), {"inputs": {"movie": 8}}, {"dataset": "movie"})
     8
+    >>> _inputs(("inputs.{dataset}",), {"inputs": 9}, {"dataset": "movie"})
+    9
     """
     total = 0
     for template in templates:
         value: Any = block
         for part in template.format_map(point).split("."):
-            value = value.get(part) if isinstance(value, Mapping) else None
+            value = value.get(part) if isinstance(value, Mapping) else value
         if not isinstance(value, int):
             return None
         total += value

@@ -5,20 +5,24 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import shutil
 import tarfile
 from pathlib import Path
 
 import numpy as np
 import onnx
+import pandas as pd
 import pytest
 import torch
+import yaml
 from onnx.reference import ReferenceEvaluator
 from PIL import Image
 from safetensors.torch import load_file, save_file
 from store import run_cells
 from timm.layers import resample_abs_pos_embed
 
+from faithbook.engine.units import read_units
 from faithbook.models import adapted, vit_s14
 from faithbook.models.adapted import HEAD, load_classifier
 from faithbook.models.load import load_model, local_checkpoints
@@ -29,6 +33,7 @@ from faithbook.sources import cifar, files, images
 from faithbook.sources.files import fetch, read_member
 from faithbook.sources.images import as_inputs, load_pictures
 from faithlib.errors import DataError, DigestError, InputError
+from faithlib.masks import salience_groups
 
 TRAINING = root() / "notebooks" / "train" / "photo_classifiers.py"
 PHOTO = [name for name in local_checkpoints() if name.startswith("photo/")]
@@ -387,3 +392,68 @@ def test_shipped_classifiers_of_photographs_are_what_their_cards_say(name):
     assert abs(right / 20 - share) < 5 * (share * (1 - share) / 20) ** 0.5
     with pytest.raises(DataError, match=r"model\.safetensors is missing"):
         load_model(f"local:{name}")  # says so in a sentence: adapters of pictures have a loader of their own
+
+
+# --- SaCo on photographs ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def small(tmp_path, monkeypatch):
+    """A home with a small study: one photograph, two methods, three groups beside ten."""
+    home = tmp_path / "home"
+    for place in ("notebooks", "data"):
+        (home / place).mkdir(parents=True)
+        for path in (root() / place).iterdir():
+            if path.name not in ("profiles.yaml", "results"):
+                (home / place / path.name).symlink_to(path)
+    for name in ("faithlib", "faithbook", "requirements.lock"):
+        (home / name).symlink_to(root() / name)
+    told = yaml.safe_load((root() / "notebooks" / "profiles.yaml").read_text())
+    block = told["profiles"]["laptop"]["settings"]["saco_metrics"]
+    sizes = {"pictures": 1, "varied_pictures": 0, "examples": 1}
+    block |= {name: {"cifar10-few": size} for name, size in sizes.items()} | {"group_counts": [3], "random_draws": 1}
+    block |= {"datasets": ["cifar10-few"], "models_of": {"cifar10-few": {"photo": f"local:{PHOTO[0]}"}}}
+    (home / "notebooks" / "profiles.yaml").write_text(yaml.safe_dump(told, sort_keys=False))
+    monkeypatch.setenv("FAITHLIB_HOME", str(home))
+    return home
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not PHOTO, reason="no classifier of photographs is shipped")
+def test_saco_of_a_photograph_is_that_of_its_data_set(small, monkeypatch):
+    source = small / "saco_metrics.py"
+    text = (root() / "notebooks" / "compute" / "saco_metrics.py").read_text()
+    kept = '    "raw_attention": {},\n    "rollout": {},\n'
+    before, methods, after = re.split(r"(?<=METHODS = \{\n)(.+?)(?=\n\}\n)", text, maxsplit=1, flags=re.DOTALL)
+    assert kept in methods
+    source.write_text(before + kept + after)
+    run_cells(source, {"dataset": "cifar10-few"}, [])
+    (manifest,) = (small / "data" / "results" / "laptop" / "by-hand" / "saco_metrics").glob("*/manifest.json")
+    folder = manifest.parent
+    scores = pd.read_parquet(folder / "saco_scores.parquet")
+    assert set(scores.method) == {"raw_attention", "rollout", "random"}
+    assert (set(scores.dataset), set(scores.model)) == ({"cifar10"}, {"photo"})
+    few = load_pictures("cifar10-few", n=1)
+    assert list(scores.input.unique()) == list(few.ids)
+    assert scores.saco.between(-1, 1).all()
+    units = read_units(folder / "units.parquet")
+    assert (set(units.dataset), set(units.id)) == ({"cifar10"}, set(few.ids))
+    assert set(read_units(folder / "units_groups.parquet").k) == {3}
+    pixels = pd.read_parquet(folder / "saco_pictures.parquet")
+    assert (len(pixels), set(pixels.side)) == (112 * 112, {112})
+    seen = pixels[["channel0", "channel1", "channel2"]].to_numpy()
+    whole = np.asarray(Image.fromarray(few.images[0]).resize((112, 112), Image.BICUBIC)).reshape(-1, 3) / 255
+    assert np.abs(seen - whole).mean() < 0.02  # the picture as it is, not as the model has it normalised
+    maps = pd.read_parquet(folder / "saco_maps.parquet")
+    assert maps.groupby("method").group.nunique().eq(10).all()
+
+
+def test_ranks_keep_the_groups_and_forget_how_far_apart_scores_are():
+    source = (root() / "notebooks" / "compute" / "saco_metrics.py").read_text()
+    (body,) = re.findall(r"^def ranks\(scores\):\n(?:.+\n)+", source, flags=re.MULTILINE)
+    names = {"torch": torch}
+    exec(body, names)
+    scores = torch.tensor([[0.5, 9.0, 0.5, -3.0], [0.0, 0.0, 0.0, 1.0]])
+    assert names["ranks"](scores).tolist() == [[3, 4, 2, 1], [3, 2, 1, 4]]
+    many = torch.randn(3, 784, generator=torch.Generator().manual_seed(0)).round(decimals=1)  # with many ties
+    assert torch.equal(salience_groups(many, 10), salience_groups(names["ranks"](many), 10))

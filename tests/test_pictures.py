@@ -175,8 +175,11 @@ def test_vision_checkpoints_are_shipped_under_their_own_names():
     table = cards("vision")
     expected = {(dataset, model) for dataset in ("fashion", "mnist", "animals") for model in ("base", "large", "deit")}
     expected |= {(dataset, "base") for dataset in ("planted", "planted-erased", "planted-misled")}
-    assert {(row.dataset, row.classifier) for row in table.itertuples()} == expected
-    assert sorted(VISION) == sorted(f"vision/{row.dataset}-{row.classifier}-seed0" for row in table.itertuples())
+    photographs = {("cifar10", "head")}
+    assert {(row.dataset, row.classifier) for row in table.itertuples()} == expected | photographs
+    names = [f"vision/{dataset}-{model}-seed0" for dataset, model in expected]
+    names += [f"photo/{dataset}-{model}-seed0" for dataset, model in photographs]
+    assert sorted(table.checkpoint) == sorted(names)
     assert (table.accuracy > 0.7).all(), table[["dataset", "classifier", "accuracy"]]
     assert (table[table.dataset == "fashion"].test_size == 10000).all()
 

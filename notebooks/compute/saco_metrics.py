@@ -8,8 +8,11 @@
 # # Compute: SaCo and four other metrics of eleven explanations of Vision Transformers
 #
 # Wu et al. (2024): pixels are grouped by salience, each group is erased alone (SaCo) and one group after the other (AUC,
-# AOPC, LOdds, least relevant first), for three models on one data set. One perturber a model answers for all metrics,
+# AOPC, LOdds, least relevant first), for the models of one data set. One perturber a model answers for all metrics,
 # methods and settings, so that an erased picture that two of them need is run once.
+#
+# The models are those of the data set where it has some of its own: three trainings of one pretrained encoder for
+# photographs of CIFAR, three small transformers for each stand-in.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -19,12 +22,13 @@ parts = 1
 
 # %%
 import pandas as pd
+import timm.data
 import torch
 from tqdm.auto import tqdm
 
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
-from faithbook.models.load import load_model
+from faithbook.models.adapted import load_classifier
 from faithbook.sources.images import as_inputs, load_pictures
 from faithlib.attribution import attribute
 from faithlib.evaluation import saco_of_groups, saco_scores, saco_steps
@@ -34,8 +38,10 @@ from faithlib.perturb import Perturber, costs
 run = start_run("saco_metrics", profile=profile, dataset=dataset, part=part, parts=parts)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
-pictures = load_pictures(dataset, "test", n=settings["pictures"])
-specs = settings["models"] | settings["published_models"].get(dataset, {})
+pictures = load_pictures(dataset, "test", n=settings["pictures"][dataset])
+specs = settings["models_of"].get(dataset) or settings["models"]
+# A few test pictures of a set are pictures of that set, whatever they came in: its name goes with their values.
+named = dataset.removesuffix("-few")
 
 # %% [markdown]
 # ## Explanations
@@ -81,10 +87,13 @@ def explained(model, inputs, upsample):
 # a time on a part of the pictures, with the first model. A group's salience is the mean of its pixels: 784 pixels make
 # ten groups of 78 or 79, and where a map is nearly flat their sums would say which group is larger. Of equal groups,
 # which 224 x 224 pixels almost make, the mean says what the paper's sum says.
+#
+# Scores replaced by their ranks make the same groups, so the model is asked nothing anew; what is lost is how far apart
+# scores are, and with it their density: all maps look alike but for the order.
 
 # %%
 GROUPING = {"remainder": "spread", "ties": "position", "reduce": "mean"}
-MAIN = {"unit": "pixel", "k": 10, "upsample": "bilinear", "erase": "mean", **GROUPING}
+MAIN = {"unit": "pixel", "k": 10, "upsample": "bilinear", "erase": "mean", "scores": "own", **GROUPING}
 VARIANTS = {
     "main": {},
     "group sums": {"reduce": "sum"},
@@ -96,6 +105,7 @@ VARIANTS = {
     "last group larger": {"remainder": "last"},
     "rest dropped": {"remainder": "drop"},
     "whole patches": {"unit": "patch"},
+    "ranks": {"scores": "ranks"},
 }
 
 
@@ -125,11 +135,19 @@ class Asked:
         return self.scores[key]
 
 
+def ranks(scores):
+    """Scores [B, F] as F for the highest down to 1, equal ones in reading order."""
+    order = scores.argsort(dim=1, descending=True, stable=True)
+    falling = torch.arange(scores.shape[1], 0, -1, device=scores.device, dtype=scores.dtype)
+    return torch.empty_like(scores).scatter_(1, order, falling.expand_as(scores).contiguous())
+
+
 def measured(asked, setting):
     """Rows of one setting: every explanation's metrics on every picture."""
     perturber = asked.perturber(setting["unit"], setting["erase"])
     rows = []
     for (method, draw), scores in asked.explanations(setting["unit"], setting["upsample"]).items():
+        scores = ranks(scores) if setting["scores"] == "ranks" else scores
         grouping = {name: setting[name] for name in ("k", *GROUPING)}
         values = saco_scores(perturber, scores, labels=asked.labels, **grouping)
         rows.append(frame(asked, perturber, method, draw, values))
@@ -153,7 +171,8 @@ def frame(asked, perturber, method, draw, values):
 # %% [markdown]
 # ## A few pictures to look at
 #
-# Their pixels, the maps of all explanations and what the first model answers, group by group: nothing is asked anew.
+# Their pixels from 0 to 1 as the model sees them, the maps of all explanations and what the first model answers, group by
+# group: nothing is asked anew.
 
 
 # %%
@@ -185,7 +204,10 @@ def looked_at(asked, model, wanted):
                     }
                 )
             )
-    pixels = asked.cut("pixel").pixels[: len(shown)].permute(0, 2, 3, 1).reshape(len(shown), side * side, -1).cpu()
+    look = timm.data.resolve_model_data_config(asked.model)
+    mean, std = (torch.tensor(look[key], device=device) for key in ("mean", "std"))
+    pixels = asked.cut("pixel").pixels[: len(shown)].permute(0, 2, 3, 1).mul(std).add(mean).clamp(0, 1)
+    pixels = pixels.reshape(len(shown), side * side, -1).cpu()
     seen = [
         pd.DataFrame(values.numpy(), columns=[f"channel{c}" for c in range(values.shape[1])])
         .reset_index(names="pixel")
@@ -205,9 +227,9 @@ def looked_at(asked, model, wanted):
         )
     ]
     return {
-        "saco_maps": pd.concat(maps, ignore_index=True).assign(dataset=dataset),
-        "saco_steps": pd.concat(steps, ignore_index=True).assign(dataset=dataset, model=model),
-        "saco_pictures": pd.concat(seen, ignore_index=True).assign(dataset=dataset, model=model, side=side),
+        "saco_maps": pd.concat(maps, ignore_index=True).assign(dataset=named),
+        "saco_steps": pd.concat(steps, ignore_index=True).assign(dataset=named, model=model),
+        "saco_pictures": pd.concat(seen, ignore_index=True).assign(dataset=named, model=model, side=side),
     }
 
 
@@ -224,7 +246,7 @@ METRICS = ["saco", "auc", "aopc_morf", "aopc_lerf", "log_odds"]
 
 def batches():
     """The places of each batch of pictures, and whether it is of the part that goes through all settings."""
-    size, varied = settings["batch"], min(settings["varied_pictures"], len(pictures))
+    size, varied = settings["batch"], min(settings["varied_pictures"][dataset], len(pictures))
     for first, last, is_varied in ((0, varied, True), (varied, len(pictures), False)):
         for start in range(first, last, size):
             yield slice(start, min(start + size, last)), is_varied
@@ -232,9 +254,9 @@ def batches():
 
 def save_main(asked, model):
     """The main setting of a batch."""
-    main = measured(asked, MAIN).assign(model=model)
-    run.add(main.assign(dataset=dataset, output="probability", k=10), "saco_scores")
-    run.add_units(as_units(main, seed=0, metrics=METRICS, keys=["model", "draw"]))
+    main = measured(asked, MAIN).assign(dataset=named, model=model)
+    run.add(main.assign(output="probability", k=10), "saco_scores")
+    run.add_units(as_units(main, seed=0, metrics=METRICS, keys=["dataset", "model", "draw"]))
 
 
 def save_groups(asked, model):
@@ -245,10 +267,10 @@ def save_groups(asked, model):
         for (method, draw), scores in asked.explanations("pixel", "bilinear").items():
             values = saco_of_groups(perturber, scores, k=k, **GROUPING)
             found.append(frame(asked, perturber, method, draw, {"saco": values}).assign(model=model, k=k))
-    groups = pd.concat(found, ignore_index=True)
+    groups = pd.concat(found, ignore_index=True).assign(dataset=named)
     kept = ["dataset", "model", "k", "input", "method", "draw", "saco"]
-    run.add(groups.assign(dataset=dataset)[kept], "saco_group_counts")
-    run.add_units(as_units(groups, seed=0, metrics=["saco"], keys=["model", "draw", "k"]), "groups")
+    run.add(groups[kept], "saco_group_counts")
+    run.add_units(as_units(groups, seed=0, metrics=["saco"], keys=["dataset", "model", "draw", "k"]), "groups")
 
 
 def save_varied(asked, model):
@@ -256,13 +278,13 @@ def save_varied(asked, model):
     found = [
         measured(asked, MAIN | change).assign(setting=setting, model=model) for setting, change in VARIANTS.items()
     ]
-    varied = pd.concat(found, ignore_index=True)
-    run.add(varied.assign(dataset=dataset), "saco_settings")
-    run.add_units(as_units(varied, seed=0, metrics=METRICS, keys=["model", "draw", "setting"]), "settings")
+    varied = pd.concat(found, ignore_index=True).assign(dataset=named)
+    run.add(varied, "saco_settings")
+    run.add_units(as_units(varied, seed=0, metrics=METRICS, keys=["dataset", "model", "draw", "setting"]), "settings")
 
 
 # %%
-models = {name: load_model(spec.format(dataset=dataset)).model.to(device) for name, spec in specs.items()}
+models = {name: load_classifier(spec.format(dataset=dataset)).model.to(device) for name, spec in specs.items()}
 first = next(iter(models))
 for rows, is_varied in tqdm(run.shared(list(batches())), desc="batches"):
     for name, model in models.items():
@@ -271,8 +293,8 @@ for rows, is_varied in tqdm(run.shared(list(batches())), desc="batches"):
         save_groups(asked, name)
         if is_varied and name == first:
             save_varied(asked, name)
-        if rows.start < settings["examples"] and name == first:
-            for table, found in looked_at(asked, name, settings["examples"] - rows.start).items():
+        if rows.start < (examples := settings["examples"][dataset]) and name == first:
+            for table, found in looked_at(asked, name, examples - rows.start).items():
                 run.add(found, table)
         run.count(**costs(*asked.perturbers.values()))
     run.count(n=len(asked.chosen))
