@@ -72,6 +72,22 @@ def test_conda_environment_leads_to_the_lock() -> None:
     assert PROJECT["requires-python"] == ">=3.11"
 
 
+def test_a_container_for_development_is_what_the_readme_asks_for() -> None:
+    told = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text())
+    python = re.search(r"python:(\d+\.\d+)-", told["image"])
+    assert python
+    assert f"python={python[1]}" in yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
+    commands = [told["onCreateCommand"], told["postCreateCommand"]]
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+    assert {word for line in commands for word in re.findall(r"(?<=make )[a-z-]+(?=$| &&)", line)} <= targets
+    assert {"chromium", "make"} <= set(commands[0].split())
+    assert told["forwardPorts"] == [
+        int(re.search(r"^PORT \?= (\d+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[1])
+    ]
+    interpreter = told["customizations"]["vscode"]["settings"]["python.defaultInterpreterPath"]
+    assert interpreter.endswith("/.venv/bin/python")
+
+
 def test_versions_agree() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert PROJECT["version"] == faithlib.__version__ == citation["version"]
