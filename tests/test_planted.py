@@ -9,6 +9,7 @@ import transformers
 from hypothesis import given
 from hypothesis import strategies as st
 
+from faithbook import reasons
 from faithbook.models import closed_form
 from faithbook.models.encoders import encoder_folder
 from faithbook.models.load import load_model
@@ -17,7 +18,7 @@ from faithbook.sources.datasets import Dataset, load_dataset
 from faithbook.sources.excerpts import gold_of, marked_excerpts
 from faithbook.sources.images import as_inputs, load_pictures
 from faithlib.attribution import attribute
-from faithlib.errors import InputError
+from faithlib.errors import InputError, UnknownNameError
 from faithlib.evaluation import evaluate
 from faithlib.inputs import TextInputs
 from faithlib.perturb import Perturber
@@ -102,6 +103,39 @@ def test_misled_copies_differ_in_labels_alone() -> None:
     assert {b for b, moved in zip(misled.labels, changed, strict=True) if moved} == {1}
     whole = set(load_dataset("planted", "test").ids)
     assert not any(moved for moved, name in zip(changed, erased.ids, strict=True) if name in whole)
+
+
+# ------------------------------------------------------------------------------------------- inputs with a known reason
+def test_marks_are_the_planted_words_and_cells(tokenizer) -> None:
+    classifier = closed_form.word_detector(tokenizer)
+    inputs, marks, labels, ids = reasons.planted_inputs("text", "planted", classifier, 40)
+    assert torch.equal(marks, triggers_in(inputs)) and len(set(ids)) == 40
+    assert torch.equal(marks.any(dim=1), labels > 0)
+    seer = closed_form.stripe_detector()
+    _, cells, directions, _ = reasons.planted_inputs("vision", "planted", seer, 40)
+    assert cells.shape == (40, 49) and torch.equal(cells.any(dim=1), directions > 0)
+    assert int(cells.sum(dim=1).max()) == planted.MOST_PLANTED
+
+
+def test_the_ladder_leads_from_the_truth_to_its_opposite(tokenizer) -> None:
+    inputs, marks, _, _ = reasons.planted_inputs("text", "planted", closed_form.word_detector(tokenizer), 40)
+    truth = marks.float()
+    rungs = reasons.ladder(truth, inputs)
+    assert list(rungs) == ["truth", "25% shuffled", "50% shuffled", "100% shuffled", "opposite"]
+    assert torch.equal(rungs["opposite"], -truth)
+    moved = [int((rungs[name] != truth).any(dim=1).sum()) for name in list(rungs)[:4]]
+    assert moved[0] == 0 and moved == sorted(moved) and moved[3] > moved[1]
+    assert all(torch.equal(rungs[name].sum(dim=1), truth.sum(dim=1)) for name in list(rungs)[:4])
+
+
+def test_pictures_of_closed_forms_get_no_methods_that_read_blocks() -> None:
+    sizes = {"ig_steps": 4, "lime_samples": 8}
+    for model in reasons.CLOSED:
+        assert set(reasons.methods("vision", model, **sizes)) == {"integrated_gradients", "random"}
+        assert "lime" in reasons.methods("text", model, **sizes)
+    assert "rollout" in reasons.methods("vision", "trained", **sizes)
+    with pytest.raises(UnknownNameError, match="modality"):
+        reasons.methods("sound", "trained", **sizes)
 
 
 # ---------------------------------------------------------------------------------------------------------- closed form

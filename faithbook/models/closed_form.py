@@ -27,8 +27,8 @@ from faithlib.errors import InputError
 from faithlib.inputs import ImageInputs, TextInputs
 
 # Dimensions that say the same thing, so that soft metrics have elements to draw from.
-_COPIES = 16
-_SHARPNESS = 8.0  # logits of a planted thing that is there, above or below those of "neither"
+COPIES = 16
+SHARPNESS = 8.0  # logits of a planted thing that is there, above or below those of "neither"
 
 
 class _Table(nn.Module):
@@ -93,8 +93,8 @@ class BagOfWords:
         counts = scipy.sparse.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(len(pieces), len(tokenizer)))
         fitted = LogisticRegression(max_iter=1000).fit(counts, data.labels)
         self.weight = torch.tensor(fitted.coef_[0], dtype=torch.float32)
-        table = self.weight[:, None].expand(-1, _COPIES) / _COPIES
-        half = torch.full((1, _COPIES), 0.5)
+        table = self.weight[:, None].expand(-1, COPIES) / COPIES
+        half = torch.full((1, COPIES), 0.5)
         bias = torch.tensor([-0.5, 0.5]) * float(fitted.intercept_[0])
         model = WordModel(table.contiguous(), torch.cat([-half, half]), bias, over="sum", pad_id=tokenizer.pad_token_id)
         self.classifier = Classifier(model, tokenizer, data.label_names, "closed form: bag of words")
@@ -110,10 +110,10 @@ class BagOfWords:
 def word_detector(tokenizer: Any) -> Classifier:
     """The classifier of "planted" texts that knows the triggers: a class where one of its triggers is there, "neither"
     where none is."""
-    table = torch.zeros(len(tokenizer), len(planted.TRIGGERS) * _COPIES)
+    table = torch.zeros(len(tokenizer), len(planted.TRIGGERS) * COPIES)
     for kind, words in enumerate(planted.TRIGGERS):
         for word in words:
-            table[tokenizer.convert_tokens_to_ids(word), kind * _COPIES : (kind + 1) * _COPIES] = 1.0
+            table[tokenizer.convert_tokens_to_ids(word), kind * COPIES : (kind + 1) * COPIES] = 1.0
     weight, bias = _detecting(len(planted.TRIGGERS), threshold=0.5)
     model = WordModel(table, weight, bias, over="max", pad_id=tokenizer.pad_token_id)
     return Classifier(model, tokenizer, planted.WORD_LABELS, "closed form: word detector")
@@ -121,9 +121,9 @@ def word_detector(tokenizer: Any) -> Classifier:
 
 def _detecting(kinds: int, *, threshold: float) -> tuple[Tensor, Tensor]:
     """Weight [1 + kinds, kinds * copies] and bias of: "neither" at 0, a kind above it where its dimensions are above
-    the threshold, by `_SHARPNESS` where they are 1."""
-    slope = _SHARPNESS / (1 - threshold)
-    own = torch.eye(kinds).repeat_interleave(_COPIES, dim=1) * (slope / _COPIES)
+    the threshold, by `SHARPNESS` where they are 1."""
+    slope = SHARPNESS / (1 - threshold)
+    own = torch.eye(kinds).repeat_interleave(COPIES, dim=1) * (slope / COPIES)
     weight = torch.cat([torch.zeros(1, own.shape[1]), own])
     return weight, torch.tensor([0.0] + [-slope * threshold] * kinds)
 
@@ -136,14 +136,14 @@ def _templates() -> Tensor:
     return centred / centred.square().sum(dim=(1, 2, 3), keepdim=True)
 
 
-def _patches_to_logits(weight: Tensor, bias: Tensor, *, pool: str, labels: tuple[str, ...], what: str) -> Classifier:
-    """A Vision Transformer without blocks: each patch's answers to the templates, pooled over patches, and a head."""
-    model: Any = VisionTransformer(
+def patch_reader(kind: type[VisionTransformer], *, pool: str, classes: int) -> Any:
+    """A Vision Transformer of that kind without blocks, whose patches answer to the two templates."""
+    model: Any = kind(
         img_size=28,
         patch_size=planted.CELL,
         in_chans=1,
-        num_classes=len(labels),
-        embed_dim=2 * _COPIES,
+        num_classes=classes,
+        embed_dim=2 * COPIES,
         depth=0,
         num_heads=1,
         class_token=False,
@@ -153,17 +153,23 @@ def _patches_to_logits(weight: Tensor, bias: Tensor, *, pool: str, labels: tuple
         fc_norm=False,
     )
     model.pretrained_cfg = {"input_size": (1, 28, 28), "mean": (0.0,), "std": (1.0,), "crop_pct": 1.0}
-    model.patch_embed.proj.weight.data = _templates().repeat_interleave(_COPIES, dim=0)
+    model.patch_embed.proj.weight.data = _templates().repeat_interleave(COPIES, dim=0)
     model.patch_embed.proj.bias.data.zero_()
+    return model
+
+
+def _patches_to_logits(weight: Tensor, bias: Tensor, *, pool: str, labels: tuple[str, ...], what: str) -> Classifier:
+    """A Vision Transformer without blocks: each patch's answers to the templates, pooled over patches, and a head."""
+    model: Any = patch_reader(VisionTransformer, pool=pool, classes=len(labels))
     model.head.weight.data, model.head.bias.data = weight.clone(), bias.clone()
     return Classifier(model.eval(), None, labels, f"closed form: {what}")
 
 
 def linear_patches() -> Classifier:
     """Which direction of stripes has more evidence in the whole picture: linear in every patch."""
-    own = torch.eye(2).repeat_interleave(_COPIES, dim=1) / _COPIES
+    own = torch.eye(2).repeat_interleave(COPIES, dim=1) / COPIES
     patches = (28 // planted.CELL) ** 2
-    weight = patches * _SHARPNESS / 2 * (own - own.flip(0))
+    weight = patches * SHARPNESS / 2 * (own - own.flip(0))
     return _patches_to_logits(weight, torch.zeros(2), pool="avg", labels=planted.CELL_LABELS[1:], what="linear patches")
 
 

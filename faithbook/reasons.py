@@ -1,0 +1,86 @@
+"""Inputs whose reason was planted, explanations of known quality, and the attributions that stand beside them.
+
+Words are features of texts, 4 x 4 cells those of pictures. Shape letters: B inputs, F features.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from faithbook.models.load import Classifier
+from faithbook.sources import planted
+from faithbook.sources.datasets import Dataset, load_dataset
+from faithbook.sources.images import Pictures, as_inputs, load_pictures
+from faithbook.sources.words import split_words
+from faithlib.attribution import Row
+from faithlib.errors import unknown
+from faithlib.evaluation import shuffled
+from faithlib.inputs import ImageInputs, Inputs, TextInputs
+
+ERASURES = {"text": ("mask", "delete", "zero", "pad"), "vision": ("mean", "blur", "zero")}
+"""Ways to erase that a planted model is asked about; the first is the main one."""
+SHARES = (0.25, 0.5, 1.0)
+CLOSED = ("linear", "detector", "meeting", "negation", "beside")
+"""Models in closed form; their pictures are read without blocks, and so without attention."""
+
+
+def text_inputs(data: Dataset, tokenizer: Any) -> tuple[TextInputs, Tensor]:
+    """Texts with words as features, and the features that were planted, bool [B, F]."""
+    words = [split_words(text) for text in data.texts]
+    inputs = TextInputs.from_texts(data.texts, tokenizer, words=words, max_length=data.max_length)
+    marks = torch.zeros(inputs.feature_mask.shape, dtype=torch.bool)
+    for b, (spans, own) in enumerate(zip(words, data.rationales or [()] * len(data), strict=True)):
+        for (start, end), feature in zip(spans, inputs.feature_of_word[b], strict=True):
+            if feature >= 0 and any(start <= a and z <= end for a, z in own):
+                marks[b, feature] = True
+    return inputs, marks
+
+
+def picture_inputs(data: Pictures, model: nn.Module) -> tuple[ImageInputs, Tensor]:
+    """Pictures with cells as features, and the cells that were planted, bool [B, F]."""
+    inputs = as_inputs(data, model, patch=planted.CELL)
+    marks = torch.zeros(inputs.feature_mask.shape, dtype=torch.bool)
+    for b, cells in enumerate(data.cells or ()):
+        marks[b, list(cells)] = True
+    return inputs, marks
+
+
+def planted_inputs(
+    modality: str, name: str, classifier: Classifier, n: int
+) -> tuple[Inputs, Tensor, Tensor, tuple[str, ...]]:
+    """Inputs of a sample of a planted data set's test split, what was planted, labels [B] and ids."""
+    if modality == "text":
+        data = load_dataset(name, "test", n=n)
+        return *text_inputs(data, classifier.tokenizer), torch.tensor(data.labels), data.ids
+    shown = load_pictures(name, "test", n=n)
+    return *picture_inputs(shown, classifier.model), torch.tensor(shown.labels), shown.ids
+
+
+def ladder(truth: Tensor, inputs: Inputs) -> dict[str, Tensor]:
+    """The truth [B, F], the truth spoilt more and more (a part of its scores shuffled), and its opposite.
+
+    Of planted reasons, which have few ones and many zeros, every feature's score is moved with that probability.
+    """
+    rungs = {"truth": truth} | {f"{share:.0%} shuffled": shuffled(truth, inputs, share=share) for share in SHARES}
+    return rungs | {"opposite": -truth}
+
+
+def methods(modality: str, model: str, *, ig_steps: int, lime_samples: int) -> dict[str, str | Row]:
+    """The attributions that planted models are explained with, by name; `model`: a closed form, or a trained one.
+
+    >>> list(methods("vision", "detector", ig_steps=4, lime_samples=8))
+    ['integrated_gradients', 'random']
+    """
+    if modality not in ERASURES:
+        raise unknown("modality", modality, ERASURES)
+    gradients = Row("integrated_gradients", options={"n_steps": ig_steps})
+    blind: dict[str, str | Row] = {"integrated_gradients": gradients, "random": "random"}
+    if modality == "text":
+        lime = Row("lime", options={"n_samples": lime_samples})
+        looking = {"saliency": "saliency", "input_x_gradient": "input_x_gradient"}
+        return {**looking, **blind, "occlusion": "occlusion", "lime": lime}
+    attending = ("grad_cam", "transformer_attribution", "raw_attention", "rollout", "attcat")
+    return blind if model in CLOSED else blind | {name: name for name in attending}
