@@ -74,5 +74,5 @@ def test_every_training_of_a_profile_has_its_settings(profile: str) -> None:
 
 
 def test_a_profile_that_trains_nothing_says_so(home: Path) -> None:
-    with pytest.raises(InputError, match="the profile smoke has no `training`"):
+    with pytest.raises(InputError, match="the profile smoke trains nothing"):
         trainings("smoke")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import signal
 import socket
 import subprocess
@@ -17,6 +18,8 @@ import psutil
 import pytest
 
 from faithbook.engine import build, warm
+from faithbook.engine.build import kernel_environment
+from faithbook.paths import root
 
 pytestmark = [
     pytest.mark.slow,
@@ -142,3 +145,28 @@ def test_a_kernels_options_of_python_stay_before_the_module(monkeypatch: pytest.
     monkeypatch.setattr("jupyter_client.manager.AsyncKernelManager.format_kernel_cmd", lambda *_: list(given))
     manager = build._kernels()["kernel_manager_class"]()
     assert manager.format_kernel_cmd() == [*given[:3], warm.__name__, *given[3:]]
+
+
+FAULTS = """
+import resource, torch
+torch.ones(2**25)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(20):
+    torch.ones(2**25)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver() < ("glibc", "2.26"), reason="the C library is not glibc, or has no tunables")
+def test_a_kernel_keeps_the_memory_of_large_tensors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty tensors one after another have the memory of the first."""
+    monkeypatch.delenv("GLIBC_TUNABLES", raising=False)
+    counted = [
+        int(subprocess.check_output([sys.executable, "-c", FAULTS], env={**os.environ, **more}, text=True))
+        for more in ({}, kernel_environment())
+    ]
+    assert counted[1] < counted[0] / 10
+    makefile = (root() / "Makefile").read_text()
+    assert f"export GLIBC_TUNABLES ?= {kernel_environment()['GLIBC_TUNABLES']}\n" in makefile
+    monkeypatch.setenv("GLIBC_TUNABLES", "glibc.malloc.check=1")
+    assert kernel_environment()["GLIBC_TUNABLES"] == "glibc.malloc.check=1"
