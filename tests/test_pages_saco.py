@@ -29,7 +29,8 @@ def saco_units(means: dict[tuple[str, int], float], *, n: int, seed: int = 0) ->
     """The two files that `saco_metrics` keeps of SaCo."""
     frame = units_of(means, ("method", "k"), n=n, seed=seed, metric="saco", model="base", draw=0, spread=0.05)
     main = frame[frame.k == 10].drop(columns="k")
-    settings = pd.concat([main.assign(setting=name) for name in ("main", "nearest")])
+    # Ranks are a control, and no specification of any claim.
+    settings = pd.concat([main.assign(setting=name) for name in ("main", "nearest", "ranks")])
     return {"": main, "groups": frame[frame.k != 10], "settings": settings}
 
 
@@ -67,7 +68,7 @@ def metric_units(
     main = pd.concat(rows, ignore_index=True)
     saco = main[main.metric == "saco"]
     groups = pd.concat([saco.assign(k=k) for k in (5, 20)])
-    settings = pd.concat([main.assign(setting=name) for name in ("main", "nearest")])
+    settings = pd.concat([main.assign(setting=name) for name in ("main", "nearest", "ranks")])
     return {"": main, "groups": groups, "settings": settings}
 
 
@@ -219,7 +220,10 @@ def test_the_figures_carry_over_to_a_world_that_is_as_the_paper_says(store: Stor
     assert found.verdict("saco_figure1") == "not recomputable"
     told = "carries under 2 of 6 specifications, does not under 0"  # turned otherwise, the existing metrics part
     assert told in found.verdicts.loc["saco_c02", "note"]
-    assert (found.folder / "saco_c05_curve.csv").is_file()
+    for name in ("saco_c05", "saco_c06"):
+        curve = pd.read_csv(found.folder / f"{name}_curve.csv")
+        assert {"main, first model", "nearest"} & set(curve.setting)
+        assert "ranks" not in set(curve.setting)
 
 
 def test_the_figures_do_not_carry_over_to_the_opposite_world(store: Store) -> None:

@@ -485,8 +485,8 @@ page.listing(values, "saco_figure4", caption="Mean score of every method under e
 
 # %%
 def by_setting(units):
-    """SaCo of random scores by setting and number of groups."""
-    saco = units[(units.metric == "saco") & (units.method == "random")]
+    """SaCo of random scores by setting and number of groups; ranks in place of scores are a control and no setting."""
+    saco = units[(units.metric == "saco") & (units.method == "random") & (units.setting != "ranks")]
     setting = saco.setting.fillna(saco.k.map(lambda k: "main, all models" if np.isnan(k) else f"{k:.0f} groups"))
     return saco.assign(setting=setting.replace("main", "main, first model"))
 
@@ -525,7 +525,7 @@ ahead = wins.quantity("metric", "method", ties="half", dataset=on)
 specifications = {("main, all models", kind): competing(ahead, ties=kind) for kind in ("half", "none")}
 share = others_.quantity("metric", "method", ties="half", dataset=on)
 tried = others_.frame[others_.frame.dataset.isin(on)].setting.unique()
-specifications |= {(name, "half"): competing(share, setting=name) for name in tried}
+specifications |= {(name, "half"): competing(share, setting=name) for name in tried if name != "ranks"}
 c06 = page.multiverse("saco_c06", ["setting", "ties count"], specifications)
 page.curve(
     c06,

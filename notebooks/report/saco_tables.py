@@ -54,8 +54,9 @@ def prepared(units):
 
 
 def by_setting(units):
-    """SaCo by setting: the main one of all models, other numbers of groups, other settings of the first model."""
-    saco = units[units.metric == "saco"]
+    """SaCo by setting: the main one of all models, other numbers of groups, other settings of the first model. Ranks in
+    place of scores are a control, which no reading of the paper allows."""
+    saco = units[(units.metric == "saco") & (units.setting != "ranks")]
     whole = saco.k.map(lambda k: "main, all models" if np.isnan(k) else f"{k:.0f} groups")
     return saco.assign(setting=saco.setting.replace("main", "main, first model").fillna(whole))
 
