@@ -21,6 +21,7 @@ import psutil
 
 from faithbook import hours, hub
 from faithbook.engine import loads
+from faithbook.engine.here import is_here
 from faithbook.engine.plan import checked_parameters, find_notebook, trainings
 from faithbook.engine.profiles import find_profile, place_of, settings_of, table
 from faithbook.engine.trained import checkpoint_of, has_weights, starts_from
@@ -150,7 +151,10 @@ def _reports_of(notebooks: Iterable[str]) -> list[str]:
 def _expanded(name: str) -> Iterator[str]:
     """A name with what it stands on: a data set's sources and files, an adapter's encoder."""
     if name in table().data:
-        names = table().data[name]
+        names, instead = table().data[name], table().instead.get(name, ())
+        if instead and is_here(instead) and not is_here(names):
+            yield from instead
+            return
         folders = [one for one in names if one.endswith(_FOLDER) and files_of(one)[0].path.exists()]
         yield from folders or (one for one in names if not one.endswith(_FOLDER))
         return

@@ -59,7 +59,10 @@ def test_the_papers_run_looks_at_what_it_needs_first(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("profile", ["smoke", "laptop", "full", "paper"])
-def test_every_training_of_a_profile_has_its_settings(profile: str) -> None:
+def test_every_training_of_a_profile_has_its_settings(
+    profile: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
     blocks = find_profile(profile).settings
     jobs = trainings(profile)
     for job in jobs:
@@ -71,6 +74,17 @@ def test_every_training_of_a_profile_has_its_settings(profile: str) -> None:
     # The papers' own pictures are learnt from where results on them are computed, by small models of ours.
     assert ("cifar10" in made) == (profile in ("full", "paper"))
     assert not made & ({"movie", "fashion"} if profile == "paper" else {"sst"})
+
+
+def test_the_papers_texts_are_learnt_where_they_lie(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
+    for split in ("train", "dev", "test"):
+        (tmp_path / f"sst-{split}").mkdir()
+        (tmp_path / f"sst-{split}" / f"{split}.tsv").write_text("a film\t1\n")
+    made = [(job.parameters["dataset"], job.parameters["seed"]) for job in trainings("full", "soft")]
+    assert [seed for name, seed in made if name == "sst"] == [0, 1, 2]
+    assert not {name for name, _ in made} & {"ag", "evinf", "multirc"}
+    assert "sst" not in {job.parameters["dataset"] for job in trainings("laptop", "soft")}
 
 
 def test_a_profile_that_trains_nothing_says_so(home: Path) -> None:

@@ -295,6 +295,20 @@ def test_claims_about_named_data_sets_can_be_wrong(store: Store, splits: dict[tu
     assert found.verdict("soft_table1") == "differs"
 
 
+def test_stand_ins_stand_after_the_papers_own_data(store: Store) -> None:
+    study(store, world(TRUE, tasks=0.0, names=THEIRS) | world(FALSE, tasks=0.0), n=64)
+    found = store.report("soft_tables")
+    assert found.verdict("soft_c01") == "carries over"
+    assert found.verdicts.evidence["soft_c01"] == "the paper's data"
+    others = pd.read_csv(found.folder / "soft_tables_stand_ins.csv").set_index(["dataset", "metric"])
+    assert len(others) == 16
+    assert others.loc[("movie", "soft_nc"), "stands for"] == "sst"
+    assert others.estimate["movie", "soft_nc"] < others.estimate["movie", "nc"]
+    assert others.n.eq(64).all()
+    printed = published.table("soft_table3").set_index(["dataset", "metric"]).value
+    assert others.published["pair", "nc"] == pytest.approx(printed["multirc", "nc"], abs=0.01)
+
+
 FIGURES = ("soft_figure2", "soft_figure3", "soft_c10", "soft_c11")
 
 

@@ -236,6 +236,42 @@ def test_a_source_without_digests_counts_by_what_lies_there(home: Path) -> None:
     assert changed(before) == set(before)
 
 
+def test_data_sets_that_lie_here_go_before_the_others(home: Path) -> None:
+    declared(home, "['{dataset}']")
+    path = home / "notebooks" / "profiles.yaml"
+    edit(path, "count: {datasets: [movie, bbc]", "count: {where_here: [own, theirs], datasets: [movie, bbc]")
+    assert path.read_text().count("where_here") == 2
+    edit(
+        path, "  texts: [words, data/a.txt]\n", "  movie: [words]\n  bbc: [words]\n  own: [words]\n  theirs: [others]\n"
+    )
+    edit(path, "  theirs: [others]\n", "  theirs: [others]\ninstead: {theirs: [half, rest]}\n")
+    edit(home / "data" / "sources.toml", "[words]\n", '[words]\nkind = "manual"\n')
+    with (home / "data" / "sources.toml").open("a") as stream:
+        stream.write('[half]\nfile = "h"\nsha256 = "3"\n[rest]\nfiles = {"r" = "4", "s" = "5"}\n')
+    own = [settings_of("count", name) for name in ("smoke", "laptop")]
+    assert [(one["datasets"], "where_here" in one) for one in own] == [(["movie", "bbc"], False)] * 2
+    before = ids()
+
+    def lies(file: str) -> list[str]:
+        (home / "data" / "raw" / file).parent.mkdir(parents=True, exist_ok=True)
+        (home / "data" / "raw" / file).write_text("here")
+        return list(settings_of("count", "smoke")["datasets"])
+
+    assert lies("half/h") == ["movie", "bbc"]
+    assert lies("rest/r") == ["movie", "bbc"]
+    assert lies("rest/s") == ["theirs", "movie", "bbc"]
+    assert {label for label, run in ids().items() if before.get(label) != run} == {"count theirs 0", "report"}
+    assert lies("words/any.gz") == ["own", "theirs", "movie", "bbc"]
+    edit(path, "bbc: 'hf:somewhere'", "bbc: 'hf:somewhere', own: 'local:text/own-seed{seed}'")
+    assert settings_of("count", "smoke")["datasets"] == ["theirs", "movie", "bbc"]
+    (home / "data" / "checkpoints" / "text" / "own-seed0").mkdir()
+    assert settings_of("count", "smoke")["datasets"] == ["own", "theirs", "movie", "bbc"]
+    assert settings_of("count", "laptop")["datasets"] == ["theirs", "movie", "bbc"]  # of two seeds
+    edit(path, "[own, theirs]", "[own, thiers]")
+    with pytest.raises(UnknownNameError, match="did you mean 'theirs'"):
+        table()
+
+
 def test_an_optional_source_counts_by_being_there(home: Path) -> None:
     declared(home, "[texts]")
     (home / "data" / "sources.toml").write_text('[words]\nfile = "w"\nsha256 = "1"\noptional = true\n')

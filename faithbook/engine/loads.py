@@ -7,9 +7,7 @@ or a model as `load_model` takes it. `{dataset}` stands for the parameter or set
 
 from __future__ import annotations
 
-import functools
 import json
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatch
 from pathlib import Path
@@ -17,6 +15,7 @@ from typing import Any
 
 from faithbook.declared import CARDS, model_name
 from faithbook.engine.digests import digest, tree_digest
+from faithbook.engine.here import listed_source
 from faithbook.engine.profiles import Settings, settings_of, table
 from faithbook.paths import checkpoints_dir, raw_dir, root
 from faithlib.errors import DataError, InputError, unknown
@@ -101,7 +100,8 @@ def _digests(notebook: str, name: str) -> dict[str, str]:
     files = table().data
     if name not in files:
         raise unknown(f"data set, encoder or gold that {notebook} loads", name, files)
-    return {one: tree_digest(root() / one) if "/" in one else source_digest(one) for one in files[name]}
+    read = (*files[name], *table().instead.get(name, ()))
+    return {one: tree_digest(root() / one) if "/" in one else source_digest(one) for one in read}
 
 
 def _checkpoint(notebook: str, name: str) -> str:
@@ -142,10 +142,7 @@ def source_digest(name: str) -> str:
     Of an optional source also whether it is there, for a notebook goes on without it. Where the owner publishes no
     digests, names and sizes of the files that lie there stand for them.
     """
-    listed = root() / "data" / "sources.toml"
-    entry = _sources(listed.read_text(encoding="utf-8")).get(name)
-    if entry is None:
-        raise unknown("source", name, _sources(listed.read_text(encoding="utf-8")))
+    entry = listed_source(name)
     folder = raw_dir() / name
     files: dict[str, str] = entry.get("files", {entry["file"]: entry["sha256"]} if "sha256" in entry else {})
     parts: dict[str, Any] = {"files": files}
@@ -155,11 +152,6 @@ def source_digest(name: str) -> str:
         lying = sorted(path for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else []
         parts["lying"] = {str(path.relative_to(folder)): path.stat().st_size for path in lying}
     return digest(parts)
-
-
-@functools.lru_cache(maxsize=4)
-def _sources(text: str) -> dict[str, dict[str, Any]]:
-    return tomllib.loads(text)
 
 
 def reference_table(name: str) -> str:

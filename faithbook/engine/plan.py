@@ -264,17 +264,19 @@ def plan(profile_name: str, study: str | None = None) -> tuple[Job, ...]:
 def trainings(profile_name: str, study: str | None = None) -> tuple[Job, ...]:
     """The jobs that make every checkpoint of a profile, or of one of its studies; they run only when asked for.
 
-    Raises UnknownNameError for another profile or study, or for a data set without a `training`; InputError where
-    nothing is trained.
+    What is used only where it lies on this machine (`where_here`) is learnt only there. Raises UnknownNameError for
+    another profile or study, or for a data set without a `training`; InputError where nothing is trained.
     """
     entry, studies, planner = find_profile(profile_name), table().studies, _Planner(profile_name)
     if study not in (None, *studies):
         raise unknown("study", study, studies)
     jobs: dict[Path, Job] = {}
+    absent = [data for block in entry.settings.values() for data in block.get("where_here", ())]
+    absent = [data for data in absent if not table().is_here(data)]
     for of, grids in entry.trains.items():
         for name, points in grids.items() if study in (None, of) else ():
             known = _trainable(name, profile_name)
-            for point in _combinations(points):
+            for point in (one for one in _combinations(points) if one["dataset"] not in absent):
                 if point["dataset"] not in known:
                     raise unknown(f"data set with a `training` in the profile {profile_name}", point["dataset"], known)
                 job = planner.job(find_notebook(name), point)

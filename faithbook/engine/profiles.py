@@ -11,7 +11,8 @@ import yaml
 from pydantic import BaseModel, ConfigDict, PositiveInt, ValidationError
 
 from faithbook.engine import machine
-from faithbook.paths import checked_root
+from faithbook.engine.here import is_here
+from faithbook.paths import checked_root, checkpoints_dir
 from faithlib.errors import InputError, unknown
 
 # Both know plain data only; the one in C reads the table in a tenth of the time, where it is there.
@@ -94,7 +95,14 @@ class Table(_Strict):
     profiles: dict[str, Profile]
     studies: dict[str, StudyEntry]
     data: dict[str, tuple[str, ...]] = {}  # data set, encoder or gold alignment: the sources and files it is read from
+    instead: dict[str, tuple[str, ...]] = {}  # data set: the sources read in place of those, where they are not there
     hub: dict[str, HubModel] = {}  # by hub id
+
+    def is_here(self, name: str) -> bool:
+        """Whether a data set can be read without fetching anything (UnknownNameError for one that is not listed)."""
+        if name not in self.data:
+            raise unknown("data set in `where_here`", name, self.data)
+        return is_here(self.data[name], self.instead.get(name, ()))
 
     def entries(self) -> Iterator[tuple[str, str, str, NotebookEntry]]:
         """(study, kind, notebook, entry) of every notebook, computations first."""
@@ -125,7 +133,7 @@ def _table(path: Path, text: str) -> Table:
                 raise unknown(f"notebook that {name} reads", read, names)
         for profile_name, profile_entry in made.profiles.items():
             for setting in entry.over.values():
-                values = _block(profile_entry, study, name)[setting]
+                values = _block(profile_entry, study, name, made)[setting]
                 if not isinstance(values, list) or not values:
                     raise InputError(
                         f"{path}: {name} runs over {setting}, which must be a non-empty list, "
@@ -171,14 +179,25 @@ def find_profile(name: str) -> Profile:
 
 def settings_of(notebook: str, profile_name: str) -> Settings:
     """The settings of one notebook: its study's block of the profile, then its own."""
-    return _block(find_profile(profile_name), place_of(notebook)[0] or "", notebook)
+    return _block(find_profile(profile_name), place_of(notebook)[0] or "", notebook, table())
 
 
-def _block(profile: Profile, study: str, notebook: str) -> Settings:
+def _block(profile: Profile, study: str, notebook: str, known: Table) -> Settings:
     found = Settings({**profile.settings.get(study, {}), **profile.settings.get(notebook, {})})
+    # Data sets that go before the others where they lie on this machine, as their models do: a run without goes on.
+    if where_here := found.pop("where_here", []):
+        here = [name for name in where_here if known.is_here(name) and _has_models(found, name)]
+        found["datasets"] = here + found["datasets"]
     if found.get("dtype") == "auto":  # resolved here, so that it is part of the run's name
         found["dtype"] = machine.precision()
     return found
+
+
+def _has_models(block: Settings, dataset: str) -> bool:
+    """Whether the checkpoints of ours that a block names for a data set are there, of every seed."""
+    spec = str(block.get("models", {}).get(dataset, ""))
+    names = {spec.format(seed=seed).removeprefix("local:") for seed in block.get("seeds", [0])}
+    return not spec.startswith("local:") or all((checkpoints_dir() / name).is_dir() for name in names)
 
 
 def place_of(notebook: str) -> tuple[str | None, NotebookEntry]:

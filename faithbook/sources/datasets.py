@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from faithbook.declared import ask, remembered
-from faithbook.sources import home_assistant, nli_sets, planted, zhao_aletras_sets
+from faithbook.sources import by_url, home_assistant, nli_sets, planted, zhao_aletras_sets
 from faithbook.sources.files import data_folder, fetch, read_member, tar_member
+from faithbook.sources.near import near_duplicates
 from faithbook.sources.splits import (
     SPLITS,
     Item,
@@ -158,6 +159,38 @@ def paper_parallel(
         if one.labels != found[languages[0]].labels:
             raise DataError(f"{folder}: the rows in {languages[0]} and {language} differ in number or label")
     return found if n is None else {language: _sample(one, n, seed) for language, one in found.items()}
+
+
+def splits_to_learn(name: str, *, n: int | None = None) -> tuple[Dataset, Dataset, dict[str, dict[str, int]]]:
+    """Training and development split of a data set, and by split how many of its texts were left out, and why.
+
+    Of the papers' own sets of study 1 what nearly repeats a text of a later split is left out of the earlier one, and
+    what nearly repeats a text that another data set is measured on, for some of these share their sources (film
+    snippets and SST-2). A text of which one row is left out is left out with all its queries. Nothing is left out of
+    a stand-in, whose splits were made without duplicates, nor ever of a test split. `n`: at most that many of each.
+    """
+    splits = {split: load_dataset(name, split) for split in ("train", "dev")}
+    left_out: dict[str, dict[str, int]] = {}
+    for split, later in (("dev", ("test",)), ("train", ("dev", "test"))) if name in _KEPT_FROM else ():
+        others = {f"{one} split": (name, one) for one in later}
+        others |= {f"test split of {one}": (one, "test") for one in _KEPT_FROM[name]}
+        data = splits[split]
+        distinct = list(dict.fromkeys(data.texts))
+        near = {
+            why: {distinct[i] for i in near_duplicates(distinct, tuple(dict.fromkeys(load_dataset(*other).texts)))}
+            for why, other in others.items()
+        }
+        left_out[split] = {why: sum(text in found for text in data.texts) for why, found in near.items()}
+        gone = {text for found in near.values() for text in found}
+        splits[split] = _pick(data, [i for i, text in enumerate(data.texts) if text not in gone])
+        splits[split] = replace(splits[split], digest=_digest_of(splits[split]))
+    train, dev = (data if n is None else _sample(data, n, 0) for data in splits.values())
+    return train, dev, left_out
+
+
+def _digest_of(data: Dataset) -> str:
+    told = "\n".join("\t".join(map(str, row)) for row in zip(data.ids, data.labels, data.texts, strict=True))
+    return hashlib.sha256(told.encode()).hexdigest()[:16]
 
 
 def _sample(data: Dataset, n: int, seed: int) -> Dataset:
@@ -369,6 +402,8 @@ _PARALLEL: dict[str, tuple[Iterable[str], Callable[[], Mapping[str, Mapping[str,
 
 def _paper_set(name: str, split: str) -> Dataset:
     """One of the paper's own data sets; SST-2's files have known digests and can be fetched, the others lie there."""
+    if by_url.is_read_in_parts(name):
+        return Dataset(name=name, split=split, **by_url.read_part(name, split))
     if name != "sst":
         ask(name)
     if name == "ag" and split != "test":
@@ -402,6 +437,8 @@ _PAPER_SETS: dict[str, tuple[Callable[[Path, str], dict[str, Any]], str]] = {
     "esnli": (nli_sets.esnli, "{split}"),
     "exnli": (nli_sets.exnli, "{split}"),
 }
+# What learns from these keeps away from the test splits of others too.
+_KEPT_FROM: dict[str, tuple[str, ...]] = {"sst": ("movie",), "ag": (), "evinf": (), "multirc": ()}
 _PAPER_PARALLEL: dict[str, Callable[[Path, str, str], dict[str, Any]]] = {
     "xnli": nli_sets.xnli,
     "exnli": nli_sets.exnli,

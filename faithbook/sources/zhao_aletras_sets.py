@@ -1,7 +1,7 @@
-"""The papers' own data sets, read from the files that their authors distribute (the `paper` profile).
+"""The papers' own data sets, read from the files that their authors distribute.
 
-Files lie at `<FAITHLIB_DATA>/<data set>/`, as `data/sources.toml` says; plain or gzipped. Splits are the published
-ones.
+Files that people bring lie at `<FAITHLIB_DATA>/<data set>/`, as `data/sources.toml` says; plain or gzipped. Splits are
+the published ones. `faithbook.sources.by_url` reads what can be had by URL where these are not there.
 """
 
 from __future__ import annotations
@@ -9,9 +9,11 @@ from __future__ import annotations
 import ast
 import csv
 import gzip
+import hashlib
 import io
 import json
 import tarfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -41,6 +43,8 @@ def read_text(folder: Path, name: str) -> str:
 def sst(folder: Path, name: str) -> dict[str, Any]:
     """SST-2 lines `sentence<TAB>label`."""
     rows = [line.rsplit("\t", 1) for line in read_text(folder, name).splitlines() if line.strip()]
+    if bad := [row for row in rows if row[1:] not in (["0"], ["1"])]:
+        raise DataError(f"{folder / name}: row {bad[0]!r} is not a sentence, a tab and 0 or 1; get the file again")
     return {
         "texts": tuple(text for text, _ in rows),
         "labels": tuple(int(label) for _, label in rows),
@@ -53,7 +57,7 @@ def sst(folder: Path, name: str) -> dict[str, Any]:
 def ag(folder: Path, name: str) -> dict[str, Any]:
     """AG News rows class, title, description; the text is title and description."""
     rows = list(csv.reader(io.StringIO(read_text(folder, name))))
-    if bad := [row for row in rows if len(row) != 3 or row[0] not in "1234"]:
+    if bad := [row for row in rows if len(row) != 3 or row[0] not in tuple("1234")]:
         raise DataError(f"{folder / name}: row {bad[0]!r} is not class (1-4), title, description")
     return {
         "texts": tuple(f"{title} {description}" for _, title, description in rows),
@@ -64,13 +68,28 @@ def ag(folder: Path, name: str) -> dict[str, Any]:
     }
 
 
+def ag_rows(folder: Path, name: str) -> dict[str, Any]:
+    """Rows text, label (0-3) of AG News' training file; a first line that names these columns is none of them."""
+    rows = list(csv.reader(io.StringIO(read_text(folder, name))))
+    rows = rows[1:] if rows[:1] == [["text", "label"]] else rows
+    if bad := [row for row in rows if len(row) != 2 or row[1] not in tuple("0123")]:
+        raise DataError(f"{folder / name}: row {bad[0]!r} is not text, class (0-3)")
+    return {
+        "texts": tuple(text for text, _ in rows),
+        "labels": tuple(int(label) for _, label in rows),
+        "ids": tuple(f"ag-part-{name.split('.')[0]}-{i}" for i in range(len(rows))),
+        "label_names": AG_TOPICS,
+        "max_length": 256,
+    }
+
+
 def evinf(folder: Path, name: str) -> dict[str, Any]:
     """Evidence Inference rows; the query is intervention, comparator and outcome, rationales are evidence tokens."""
     rows = list(csv.DictReader(io.StringIO(read_text(folder, name))))
     if missing := {"annotation_id", "document", "query", "label_id"} - set(rows[0] if rows else ()):
         raise DataError(f"{folder / name} lacks the columns {', '.join(sorted(missing))}")
-    if strange := {row["label_id"] for row in rows} - set(EVINF_OUTCOMES):
-        raise DataError(f"{folder / name}: label_id {min(strange)!r} is not one of {', '.join(EVINF_OUTCOMES)}")
+    if strange := [row["label_id"] for row in rows if row["label_id"] not in EVINF_OUTCOMES]:
+        raise DataError(f"{folder / name}: label_id {strange[0]!r} is not one of {', '.join(EVINF_OUTCOMES)}")
     return {
         "texts": tuple(row["document"] for row in rows),
         "queries": tuple(row["query"] for row in rows),
@@ -84,10 +103,18 @@ def evinf(folder: Path, name: str) -> dict[str, Any]:
     }
 
 
-def multirc(folder: Path, name: str) -> dict[str, Any]:
-    """MultiRC in ERASER's layout; the query is `question || answer`, rationales are the evidence sentences."""
-    rows = [json.loads(line) for line in read_text(folder, name).splitlines() if line.strip()]
-    documents = _documents(folder, {row["annotation_id"].split(":")[0] for row in rows})
+def multirc(folder: Path, name: str, documents_of: Path | None = None) -> dict[str, Any]:
+    """MultiRC in ERASER's layout; the query is `question || answer`, rationales are the evidence sentences.
+
+    `documents_of`: the folder of docs/ or docs.tar.gz, where that is another one.
+    """
+    try:
+        rows = [json.loads(line) for line in read_text(folder, name).splitlines() if line.strip()]
+    except json.JSONDecodeError as error:
+        raise DataError(f"cannot read {name} in {folder}: {error}; get the file again") from error
+    if strange := [row["classification"] for row in rows if row["classification"] not in ("True", "False")]:
+        raise DataError(f"{folder / name}: classification {strange[0]!r} is neither True nor False")
+    documents = _documents(documents_of or folder, {row["annotation_id"].split(":")[0] for row in rows})
     texts, spans = [], []
     for row in rows:
         tokens = documents[row["annotation_id"].split(":")[0]].split()
@@ -113,14 +140,22 @@ def _documents(folder: Path, names: set[str]) -> dict[str, str]:
     if not archive.exists():
         raise DataError(f"{folder} has neither docs/ nor docs.tar.gz: MultiRC's documents are missing")
     found = {}
-    with tarfile.open(archive) as opened:
-        for member in opened:
-            stream = opened.extractfile(member) if member.isfile() else None
-            if stream is not None and Path(member.name).name in names:
-                found[Path(member.name).name] = stream.read().decode("utf-8")
+    try:
+        with tarfile.open(archive) as opened:
+            for member in opened:
+                stream = opened.extractfile(member) if member.isfile() else None
+                if stream is not None and Path(member.name).name in names:
+                    found[Path(member.name).name] = stream.read().decode("utf-8")
+    except (tarfile.TarError, OSError, EOFError, zlib.error) as error:
+        raise DataError(f"cannot read {archive}: {error}; get the archive again") from error
     if lost := names - set(found):
         raise DataError(f"{archive} lacks {len(lost)} documents, for example {min(lost)}")
     return found
+
+
+def documents_digest(texts: Sequence[str]) -> str:
+    """What tells these documents from others, however they are packed and in whatever order they are named."""
+    return hashlib.sha256("\x1e".join(sorted(set(texts))).encode()).hexdigest()[:16]
 
 
 def token_spans(text: str, ranges: Sequence[tuple[int, int]]) -> tuple[Span, ...]:

@@ -50,7 +50,9 @@ model = classifier.model.to(device)
 
 def inputs_of(block):
     """The model's inputs of some of the texts."""
-    return TextInputs.from_texts(block.texts, classifier.tokenizer, queries=block.queries, max_length=block.max_length)
+    return TextInputs.from_texts(
+        block.texts, classifier.tokenizer, queries=block.queries, max_length=classifier.window(block)
+    )
 
 
 # %% [markdown]

@@ -46,7 +46,7 @@ def encoded(chosen):
     """The model's inputs of some sentences."""
     queries = None if data.queries is None else [data.queries[i] for i in chosen]
     return TextInputs.from_texts(
-        [data.texts[i] for i in chosen], classifier.tokenizer, queries=queries, max_length=data.max_length
+        [data.texts[i] for i in chosen], classifier.tokenizer, queries=queries, max_length=classifier.window(data)
     )
 
 

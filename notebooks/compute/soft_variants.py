@@ -60,7 +60,7 @@ class Block:
     def __init__(self, texts):
         self.ids = texts.ids
         self.inputs = TextInputs.from_texts(
-            texts.texts, classifier.tokenizer, queries=texts.queries, max_length=texts.max_length
+            texts.texts, classifier.tokenizer, queries=texts.queries, max_length=classifier.window(texts)
         )
         self.perturber = Perturber(model, self.inputs, dtype=dtype)
         self.padded = Perturber(model, self.inputs, erase="pad", dtype=dtype)

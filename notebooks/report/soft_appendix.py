@@ -59,6 +59,7 @@ measured = page.measure(
     prepare=prepared,
     over=["shows", "metric", "perturbation", "variance"],
     bounds=(0, 1),
+    firmest=True,
 )
 found = page.quantity("metric", "perturbation", variance=0.0, shows=POWER)
 variances = sorted(value for value in measured.levels("variance") if value > 0)

@@ -82,9 +82,14 @@ def compared(units):
 
 page = Page(run, paper="zhao_aletras_2023")
 measured = page.measure(
-    "soft_metrics", parts=["", "lengths"], over=["shows", "dataset", "method", "metric"], prepare=scored, bounds=(0, 1)
+    "soft_metrics",
+    parts=["", "lengths"],
+    over=["shows", "dataset", "method", "metric"],
+    prepare=scored,
+    bounds=(0, 1),
+    firmest=True,
 )
-among = {"parts": ["variants"], "over": ["shows", "variant", "dataset", "method", "metric"]}
+among = {"parts": ["variants"], "over": ["shows", "variant", "dataset", "method", "metric"], "firmest": True}
 tried = page.measure(
     "soft_variants", prepare=lambda units: compared(units)[lambda frame: frame.shows != SCORE], bounds=(0, 1), **among
 )

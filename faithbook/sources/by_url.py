@@ -1,0 +1,102 @@
+"""The papers' own data as far as it can be had by URL, read where nobody has brought the whole.
+
+AG News: the whole test split, and 5,000 rows of the training file. Evidence Inference: the test split; training and
+development are cut from the published development split, a document's rows together. MultiRC: development and test, and
+4,806 rows of the training split.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from faithbook.declared import ask
+from faithbook.sources import zhao_aletras_sets
+from faithbook.sources.files import data_folder, fetch, files_of
+from faithbook.sources.splits import split_groups
+from faithlib.errors import DataError
+
+_DEV_SHARE = 0.15  # of Evidence Inference's documents, as the paper cuts AG News' training file
+
+
+def is_read_in_parts(name: str) -> bool:
+    """Whether a data set's whole files are not there, but all of its parts are. Downloads nothing."""
+    brought = data_folder() / name
+    return name in _SOURCES and not brought.is_dir() and all(map(_lies, _SOURCES[name]))
+
+
+def read_part(name: str, split: str) -> dict[str, Any]:
+    """The columns of a split, from the parts of a data set.
+
+    Raises DataError where a file is missing or not the one whose digest is listed, or documents are not those expected.
+    """
+    return _PARTS[name](split)
+
+
+def _lies(source: str) -> bool:
+    if source == "multirc-docs":
+        folder = data_folder() / source
+        return (folder / "docs").is_dir() or (folder / "docs.tar.gz").exists()
+    return all(one.path.exists() for one in files_of(source))
+
+
+def _fetched(source: str) -> Path:
+    """The folder of a source of several files, all verified."""
+    for one in files_of(source):
+        file = fetch(one.id)
+    return file.parent
+
+
+def _ag(split: str) -> dict[str, Any]:
+    if split == "test":
+        return zhao_aletras_sets.ag(fetch("ag-test").parent, "test.csv")
+    columns = zhao_aletras_sets.ag_rows(_fetched("ag-part"), f"{split}.csv")
+    if split == "dev":
+        return columns
+    known = set(zhao_aletras_sets.ag_rows(_fetched("ag-part"), "dev.csv")["texts"])
+    return picked(columns, lambda i: columns["texts"][i] not in known)
+
+
+def _evinf(split: str) -> dict[str, Any]:
+    file = "test.csv" if split == "test" else "dev.csv"
+    columns = zhao_aletras_sets.evinf(_fetched("evinf-part"), file)
+    if split == "test":
+        return columns
+    split_of = split_groups("evinf-part", set(columns["texts"]), (0.0, _DEV_SHARE))
+    return picked(columns, lambda i: split_of[columns["texts"][i]] == split)
+
+
+_MULTIRC = {
+    "train": ("val1.jsonl", "9ec1d04cfd341404"),
+    "dev": ("val.jsonl", "ebc52faf5cc3e8dd"),
+    "test": ("test.jsonl", "a37b3785ec5add64"),
+}
+
+
+def _multirc(split: str) -> dict[str, Any]:
+    file, digest = _MULTIRC[split]
+    folder = data_folder() / "multirc-docs"
+    ask("multirc-docs")
+    columns = zhao_aletras_sets.multirc(_fetched("multirc-part"), file, folder)
+    if (found := zhao_aletras_sets.documents_digest(columns["texts"])) != digest:
+        raise DataError(
+            f"the documents in {folder} are not those of {file}: digest of their texts {found}, expected {digest}; get "
+            "them again from where data/sources.toml says"
+        )
+    return columns
+
+
+def picked(columns: Mapping[str, Any], keep: Callable[[int], bool]) -> dict[str, Any]:
+    """The rows of a data set's columns whose places are to be kept; what is no column stays."""
+    rows = [i for i in range(len(columns["texts"])) if keep(i)]
+    by_row = ("texts", "labels", "ids", "queries", "rationales")
+    return {name: tuple(value[i] for i in rows) if name in by_row else value for name, value in columns.items()}
+
+
+_SOURCES = {
+    "ag": ("ag-test", "ag-part"),
+    "evinf": ("evinf-part",),
+    "multirc": ("multirc-part", "multirc-docs"),
+}
+_PARTS: dict[str, Callable[[str], dict[str, Any]]] = {"ag": _ag, "evinf": _evinf, "multirc": _multirc}
