@@ -9,6 +9,11 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 PROFILE ?= laptop
 CORES ?=
 PORT ?= 8000
+# On a cluster: EXECUTOR=slurm PARTITION=gpu, and where it needs them CPU_PARTITION, ACCOUNT, QUEUE (jobs at a time), GPUS a job, HOURS
+# and MEMORY (GB) for jobs of which no run has told. On this machine PER_GPU=2 lets two notebooks share a GPU. Only what stands on
+# the command line counts: names as plain as these may mean something else in an environment, where FAITHLIB_EXECUTOR and so on do.
+$(foreach name,EXECUTOR PARTITION CPU_PARTITION ACCOUNT QUEUE GPUS HOURS MEMORY PER_GPU,$(if $(filter command,$(origin $(name))),\
+ $(eval export FAITHLIB_$(name) := $($(name)))))
 # A slip is told at once, with plain tools, before anything is installed.
 PROFILES := $(shell sed -n '/^profiles:/,/^studies:/s/^  \([a-z]*\):$$/\1/p' notebooks/profiles.yaml)
 ifeq ($(filter $(PROFILES),$(PROFILE)),)

@@ -19,7 +19,8 @@ from typing import Any
 
 import yaml
 
-from faithbook.engine.build import build, end_kernels, run_job
+from faithbook.engine.build import build, end_kernels, run_job, train
+from faithbook.engine.cluster import chosen
 from faithbook.engine.pages import READER_PROFILE, book, packed, printed, published
 from faithbook.engine.plan import Job, make_job, plan, trainings
 from faithbook.engine.profiles import find_profile, in_one_piece
@@ -66,7 +67,7 @@ _VERBS: dict[str, tuple[str, tuple[str, ...]]] = {
         (
             "build --profile full --study soft",
             "build --profile laptop --cores 1",
-            "build --profile full -- --executor slurm",
+            "build --profile full  # on a cluster: with FAITHLIB_EXECUTOR=slurm in the environment",
         ),
     ),
     "book": ("build, then make the pages", ("book", "book --profile smoke")),
@@ -147,7 +148,7 @@ def _parser(program: str = _PROGRAM) -> argparse.ArgumentParser:
         if verb in _BUILDS:
             sub.add_argument("--cores", type=int, help="notebooks at a time (default: the cores of this machine)")
         if verb in ("build", "book"):
-            sub.add_argument("extra", nargs="*", help="after `--`: options for Snakemake, such as --executor slurm")
+            sub.add_argument("extra", nargs="*", help="after `--`: options for Snakemake, such as --rerun-incomplete")
     return parser
 
 
@@ -190,6 +191,9 @@ def _report(job: Job) -> None:
 
 
 def _train(profile: str, study: str | None, *, missing: bool) -> None:
+    if chosen():
+        train(profile, study=study, missing=missing)
+        return
     for job in trainings(profile, study):
         if missing and is_made(job):
             print(f"{job.label}: {checkpoint_of(job)} is there")

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from faithbook.engine.plan import MANIFEST, PARTS
+from faithbook.engine.plan import MANIFEST, PART, PARTS, Job, part_of
 from faithbook.engine.profiles import place_of, settings_of, table
 from faithbook.paths import reference_dir, root
 
@@ -52,12 +52,75 @@ class Hours:
         )
 
 
-def by_study(profile: str, study: str | None = None) -> Iterator[Hours]:
-    """The computations of a profile, or of one study, in the order of the table."""
-    manifests = list(_manifests())
+def by_study(profile: str, study: str | None = None, *, ran: Sequence[dict[str, Any]] | None = None) -> Iterator[Hours]:
+    """The computations of a profile, or of one study, in the order of the table; `ran`: the manifests that tell of it,
+    in place of all that lie on this machine and of the committed reference."""
+    manifests = list(_manifests() if ran is None else ran)
     for of, kind, name, _ in table().entries():
         if kind == "compute" and study in (None, of):
             yield _of_notebook(of, name, profile, manifests)
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What a run takes, as far as others have told: seconds, and the most memory that one of them held."""
+
+    seconds: float | None = None
+    bytes: int | None = None
+
+
+def taken(job: Job) -> Taken:
+    """What runs of a job's notebook at its profile tell of it: seconds an input, times its share of the inputs.
+
+    Of runs that differ in nothing but a seed if there are any, else of all; of those on this machine if there are any,
+    else of the committed reference. A notebook without `inputs` takes as long as it took.
+    """
+    own = [one for one in _manifests() if one["notebook"] == job.notebook and one["profile"] == job.profile]
+    return _told(own, settings_of(job.notebook, job.profile), job.notebook, job.parameters)
+
+
+def _told(
+    own: Sequence[dict[str, Any]], block: Mapping[str, Any], notebook: str, parameters: Mapping[str, Any]
+) -> Taken:
+    for alike in ([one for one in own if _grid(one["parameters"]) == _grid(parameters)], own):
+        found = [one for one in alike if one["here"]] or alike
+        if found:
+            break
+    else:
+        return Taken()
+    size = _shared(place_of(notebook)[1].inputs, block, parameters)
+    pace = seconds_an_input(found)
+    memory = [int(one["memory_bytes"]) for one in found if "memory_bytes" in one]
+    told = pace * size if size and pace else max(float(one["seconds"]) for one in found)
+    return Taken(told, max(memory, default=None))
+
+
+def seconds_an_input(runs: Sequence[dict[str, Any]]) -> float | None:
+    """Seconds that runs of one notebook took for an input, with everything beside; None where one has no inputs."""
+    sizes = [_shared(place_of(one["notebook"])[1].inputs, one["settings"], one["parameters"]) for one in runs]
+    if not sizes or not all(sizes):
+        return None
+    return sum(float(one["seconds"]) for one in runs) / sum(size for size in sizes if size)
+
+
+def told_of(one: dict[str, Any], others: Sequence[dict[str, Any]]) -> float | None:
+    """The seconds that other runs of a run's notebook would have told of it beforehand, by the input; None where there
+    are none, or no numbers of inputs."""
+    if not place_of(one["notebook"])[1].inputs:
+        return None
+    own = [other for other in others if other["notebook"] == one["notebook"]]
+    return _told(own, one["settings"], one["notebook"], one["parameters"]).seconds
+
+
+def _grid(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters that tell what a run is about."""
+    return {key: value for key, value in parameters.items() if key not in (PART, PARTS, "seed")}
+
+
+def _shared(templates: tuple[str, ...], block: Mapping[str, Any], parameters: Mapping[str, Any]) -> float | None:
+    """The inputs of a run or of its part."""
+    size = _inputs(templates, block, parameters)
+    return None if size is None else size / part_of(parameters)[1]
 
 
 def _of_notebook(study: str, name: str, profile: str, manifests: list[dict[str, Any]]) -> Hours:
@@ -131,9 +194,18 @@ def _pace(manifests: list[dict[str, Any]]) -> float | None:
 
 def _manifests() -> Iterator[dict[str, Any]]:
     """The manifests of computations: of every profile that has run on this machine, and of the committed reference."""
+    yield from _of_this_machine()
+    yield from of_reference()
+
+
+def _of_this_machine() -> Iterator[dict[str, Any]]:
     for path in sorted((root() / "data" / "results").glob(f"*/runs/*/*/{MANIFEST}")):
         if (one := _read(path, path.stat().st_mtime_ns)).get("kind") == "compute":
             yield {**one, "here": True}
+
+
+def of_reference() -> Iterator[dict[str, Any]]:
+    """The manifests of the computations of the committed reference."""
     reference = reference_dir() / MANIFEST
     if reference.is_file():
         for one in _read(reference, reference.stat().st_mtime_ns)["runs"]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -15,13 +16,13 @@ from faithlib.errors import InputError
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def make(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def make(folder: Path, *words: str, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     """`make` in a folder with nothing but what it reads, and without a Python."""
     for name in ("Makefile", "notebooks/profiles.yaml", "requirements.lock", "pyproject.toml"):
         (folder / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
     line = ["make", "PYTHON=/nowhere/python", *words]
-    return subprocess.run(line, cwd=folder, capture_output=True, text=True, check=False)
+    return subprocess.run(line, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize("target", ["book", "serve", "train"])
@@ -56,6 +57,13 @@ def test_the_papers_run_looks_at_what_it_needs_first(tmp_path: Path) -> None:
         done.stdout.index(f"faithbook {verb} --profile paper --study soft") for verb in ("preflight", "build")
     )
     assert looked < built
+
+
+def test_the_command_line_says_where_jobs_run_and_the_environment_in_its_own_words(tmp_path: Path) -> None:
+    shows = "show:;@echo $$FAITHLIB_EXECUTOR $$FAITHLIB_PARTITION $$FAITHLIB_QUEUE"
+    given = {**os.environ, "QUEUE": "9", "FAITHLIB_QUEUE": "7"}
+    done = make(tmp_path, f"--eval={shows}", "show", "EXECUTOR=slurm", "PARTITION=gpu", environment=given)
+    assert done.stdout.split() == ["slurm", "gpu", "7"], done.stderr
 
 
 @pytest.mark.parametrize("profile", ["smoke", "laptop", "full", "paper"])

@@ -25,6 +25,7 @@ TOOLS = {
     "pip": "fetches sources from package indices",
     "ipykernel": "the notebooks' kernel",
     "snakemake": "runs as a command",
+    "snakemake-executor-plugin-slurm": "a plugin of snakemake",
     "jupyter-book": "runs as a command",
     "sphinx-mathjax-offline": "named in _config.yml",
     "hatchling": "the build backend",

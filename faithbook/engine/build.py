@@ -16,19 +16,21 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import psutil
 from rich.console import Console
 
-from faithbook.engine import machine, warm
+from faithbook.engine import cluster, devices, machine, warm
 from faithbook.engine.parts import put_together
-from faithbook.engine.plan import MANIFEST, NOTEBOOK, Job, plan
+from faithbook.engine.plan import MANIFEST, NOTEBOOK, Job, plan, trainings
 from faithbook.engine.run import RUN_VARIABLE
+from faithbook.engine.trained import is_made
 from faithbook.paths import results_dir, root
-from faithlib.errors import DataError, FaithlibError
+from faithlib.errors import DataError, FaithlibError, InputError
 
 # glibc gives the memory of every large tensor back at once, and the system clears it anew for the next one: a tenth of
 # the time of a forward pass. Kept in place of that, and in large pages; other systems know nothing of it.
@@ -39,6 +41,7 @@ _KEPT = ":".join(
 )
 _SECONDS_TO_END = 3
 _SECONDS_BETWEEN_LOOKS = 1
+_SECONDS_BETWEEN_QUESTIONS = 5
 
 
 class RunError(FaithlibError):
@@ -133,7 +136,7 @@ def _execute(job: Job, folder: Path) -> None:
         }
     )
     executed = folder / NOTEBOOK
-    with _environment({RUN_VARIABLE: told, **kernel_environment()}):
+    with _device(job) as seen, _environment({RUN_VARIABLE: told, **kernel_environment(), **seen}):
         try:
             papermill.execute_notebook(
                 notebook,
@@ -157,6 +160,11 @@ def _execute(job: Job, folder: Path) -> None:
         raise RunError(
             f"{job.label} came to its end without `run.finish()`, which must be its last cell; see {job.failed}"
         )
+
+
+def _device(job: Job) -> contextlib.AbstractContextManager[dict[str, str]]:
+    """A place at a GPU of this machine for a notebook that uses one."""
+    return devices.held() if job.uses_device else contextlib.nullcontext({})
 
 
 def _kernels() -> dict[str, Any]:
@@ -212,50 +220,115 @@ def build(
     """
     folder = results_dir(profile)
     folder.mkdir(parents=True, exist_ok=True)
+    place = cluster.chosen()
     with locked(folder / "build.lock"):
-        return _build(profile, study, cores, extra)
+        _wait_for_queue(profile, place)
+        return _Build(profile, study, place).go(lambda: plan(profile, study), cores, extra)
 
 
-def _build(profile: str, study: str | None, cores: int | None, extra: Sequence[str]) -> tuple[Job, ...]:
-    began = time.time()
-    jobs = plan(profile, study)
-    todo = [job for job in jobs if not job.done]
-    console = Console(highlight=False, soft_wrap=True)
-    of = f", study {study}" if study else ""
-    console.print(f"profile {profile}{of}: {len(jobs)} notebooks, {len(jobs) - len(todo)} of them done before")
-    if not todo:
-        return jobs
+def train(profile: str, *, study: str | None = None, missing: bool = False) -> None:
+    """Run the training notebooks of a profile (of one `study` alone) as jobs of the cluster; `missing`: only those
+    whose checkpoints are not there. Raises InputError where no cluster is chosen, and `trainings` says what else."""
+    place = cluster.chosen()
+    if place is None:
+        raise InputError("no cluster is chosen: set FAITHLIB_EXECUTOR, or call `python -m faithbook train`")
+    trainings(profile, study)  # raises before anything waits
     folder = results_dir(profile)
-    log = folder / "snakemake.log"
-    with log.open("wb") as stream, warm.warmed(len(todo), kernel_environment()) as told:
-        process = subprocess.Popen(
-            _snakemake(profile, study, cores, extra),
-            stdout=stream,
-            stderr=subprocess.STDOUT,
-            cwd=folder,
-            env={**os.environ, machine.PRECISION: machine.precision(), **told},
-        )
-        try:
-            _watch(process, todo, began, console)
-        finally:
-            if process.poll() is None:  # told to stop; left to itself, Snakemake waits for the notebooks that run
-                _stop_children(first=process.pid)
-    if process.returncode or not all(job.done for job in todo):
-        raise RunError(_why(todo, log))
-    console.print(f"{len(todo)} notebooks in {minutes(time.time() - began)}")
-    return jobs
+    folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder / "build.lock"):
+        _wait_for_queue(profile, place)
+
+        def wanted() -> tuple[Job, ...]:
+            return tuple(job for job in trainings(profile, study) if not (missing and is_made(job)))
+
+        _Build(profile, study, place, trains="missing" if missing else "all").go(wanted, None, ())
 
 
-def _snakemake(profile: str, study: str | None, cores: int | None, extra: Sequence[str]) -> list[str]:
-    number = cores or (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
-    return [
-        *(sys.executable, "-m", "snakemake", "--snakefile", str(root() / "notebooks" / "Snakefile")),
-        *("--cores", str(number), "--config", f"profile={profile}", *([f"study={study}"] if study else [])),
-        *("--keep-going", "--quiet", "all"),
-        # A run that is there is whole and belongs to exactly these inputs: Snakemake need remember nothing of its own.
-        *("--nolock", "--ignore-incomplete", "--drop-metadata", "--rerun-triggers", "mtime"),
-        *extra,
-    ]
+def _wait_for_queue(profile: str, place: cluster.Cluster | None) -> None:
+    """Wait for jobs that an earlier call has left in the cluster's queue: they do what would be submitted again."""
+    if place is None:
+        return
+    said: list[str] = []
+    while left := cluster.queued(place, profile):
+        if not said:
+            ends = f"`scancel {' '.join(left)}` ends them instead"
+            print(f"waiting for {_jobs(left)} of an earlier call; {ends}", flush=True)
+        said = left
+        time.sleep(_SECONDS_BETWEEN_QUESTIONS)
+
+
+def _jobs(numbers: Sequence[str]) -> str:
+    return f"{len(numbers)} job{'s' if len(numbers) > 1 else ''} in the queue"
+
+
+@dataclass(frozen=True)
+class _Build:
+    """One call of Snakemake: which jobs, and where they run (None: here)."""
+
+    profile: str
+    study: str | None
+    place: cluster.Cluster | None
+    trains: str = ""  # what Snakefile is told of trainings: "", "all" or "missing"
+
+    def go(self, planned: Callable[[], tuple[Job, ...]], cores: int | None, extra: Sequence[str]) -> tuple[Job, ...]:
+        """Run those of the planned jobs that are not done, showing a line for each; returns all. RunError says why some
+        did not end."""
+        began = time.time()
+        jobs = planned()
+        todo = [job for job in jobs if not job.done]
+        console = Console(highlight=False, soft_wrap=True)
+        of = f", study {self.study}" if self.study else ""
+        console.print(f"profile {self.profile}{of}: {len(jobs)} notebooks, {len(jobs) - len(todo)} of them done before")
+        if not todo:
+            return jobs
+        if self.place is not None:
+            console.print(f"{self.place.executor}: at most {self.place.queue} of them in the queue at a time")
+        folder = results_dir(self.profile)
+        log = folder / "snakemake.log"
+        notebooks = 0 if self.place else len(todo)  # nodes of a cluster have no warm process
+        with log.open("wb") as stream, warm.warmed(notebooks, kernel_environment()) as told:
+            process = subprocess.Popen(
+                self._command(cores, extra),
+                stdout=stream,
+                stderr=subprocess.STDOUT,
+                cwd=folder,
+                env={**os.environ, **self._told_jobs(), **told},
+            )
+            try:
+                _watch(process, todo, began, console)
+            finally:
+                if process.poll() is None:  # told to stop; left to itself, Snakemake waits for the notebooks that run
+                    _stop_children(first=process.pid)
+                    self._say_what_goes_on()
+        if process.returncode or not all(job.done for job in todo):
+            raise RunError(_why(todo, log, planned))
+        console.print(f"{len(todo)} notebooks in {minutes(time.time() - began)}")
+        return jobs
+
+    def _command(self, cores: int | None, extra: Sequence[str]) -> list[str]:
+        number = cores or (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+        told = {"profile": self.profile, "study": self.study, "trains": self.trains}
+        places = [] if self.place else devices.places()
+        return [
+            *(sys.executable, "-m", "snakemake", "--snakefile", str(root() / "notebooks" / "Snakefile")),
+            *("--config", *(f"{key}={value}" for key, value in told.items() if value)),
+            *(cluster.options(self.place, self.profile) if self.place else ("--cores", str(number))),
+            *(("--resources", f"gpu={len(places)}") if places else ()),
+            *("--keep-going", *(() if self.place else ("--quiet", "all"))),  # of a cluster it says how jobs ended
+            # A run that is there is whole and belongs to exactly these inputs: Snakemake need remember nothing of its
+            # own, and must take none away, as it would where a job is lost after its end.
+            *("--nolock", "--ignore-incomplete", "--keep-incomplete", "--drop-metadata", "--rerun-triggers", "mtime"),
+            *extra,
+        ]
+
+    def _told_jobs(self) -> dict[str, str]:
+        """What all jobs are told, on whichever node: the precision, and here the GPUs that they share."""
+        places = [] if self.place else devices.places()
+        return {machine.PRECISION: machine.precision(), **({devices.DEVICES: ",".join(places)} if places else {})}
+
+    def _say_what_goes_on(self) -> None:
+        if self.place and (left := cluster.queued(self.place, self.profile)):
+            print(f"{_jobs(left)} will end by itself; `scancel {' '.join(left)}` ends it now", file=sys.stderr)
 
 
 def _watch(process: subprocess.Popen[bytes], todo: Sequence[Job], began: float, console: Console) -> None:
@@ -290,13 +363,14 @@ def _has_failed(job: Job, began: float) -> bool:
     return job.failed.is_file() and job.failed.stat().st_mtime >= began
 
 
-def _why(todo: Sequence[Job], log: Path) -> str:
+def _why(todo: Sequence[Job], log: Path, planned: Callable[[], tuple[Job, ...]]) -> str:
     missing = [job for job in todo if not job.done]
-    if {job.folder for job in missing} - {job.folder for job in plan(todo[0].profile)}:
+    if {job.folder for job in missing} - {job.folder for job in planned()}:
         return "notebooks, library, settings or data changed during the build: run the same command again"
     broken = [job for job in missing if job.failed.is_file()]
     text = log.read_text(encoding="utf-8", errors="replace")
     told = re.findall(r"^faithlib: .*(?:\n(?!faithlib: |Error|\[).*)*", text, flags=re.MULTILINE)
+    told += cluster.why(text, missing)
     lines = [f"{len(missing)} of {len(todo)} notebooks did not end ({len(broken)} raised, the others wait for them)"]
     lines += told or [f"the end of {log}:", *text.splitlines()[-25:]]
     lines.append(

@@ -6,6 +6,7 @@ import functools
 import importlib.metadata
 import os
 import platform
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -68,6 +69,12 @@ def device() -> str:
 def processor() -> str:
     """The name of the processor, as the operating system gives it."""
     return _told_of_processor("model name") or platform.processor() or platform.machine()
+
+
+def most_memory() -> int:
+    """The most bytes of memory that this process has held at a time."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 def precision() -> str:

@@ -77,7 +77,7 @@ def total(frame: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 
 
 def joined_manifest(job: Job, manifests: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What parts say of themselves as one: times and counts added up, machines named where they differ."""
+    """What parts say of themselves as one: times and counts added up, the most memory, machines where they differ."""
     return {
         **manifests[0],
         "parameters": dict(job.parameters),
@@ -86,6 +86,7 @@ def joined_manifest(job: Job, manifests: Sequence[Mapping[str, Any]]) -> dict[st
         **{name: _one_of(one[name] for one in manifests) for name in _MACHINE},
         "started": min(one["started"] for one in manifests),
         "seconds": round(sum(one["seconds"] for one in manifests), 2),
+        "memory_bytes": max(one["memory_bytes"] for one in manifests),
         "put_together_from": [one["run_id"] for one in manifests],
         "notes": joined_notes([one["notes"] for one in manifests]),
     }

@@ -80,6 +80,11 @@ class Job:
         return PARTS in self.parameters
 
     @property
+    def uses_device(self) -> bool:
+        """Whether it computes, on a GPU where there is one: reports do not, nor what is only put together."""
+        return self.kind != "report" and not self.parts
+
+    @property
     def before(self) -> tuple[Job, ...]:
         """The jobs that must be done first; what is whole needs its parts no longer."""
         return self.upstream if self.done else (*self.upstream, *self.parts)

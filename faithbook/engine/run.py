@@ -47,7 +47,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from faithbook.declared import ask, declare, opened
 from faithbook.engine.digests import Library
 from faithbook.engine.loads import UNITS_DIR, reference_table, table_names
-from faithbook.engine.machine import commit, device, processor, versions
+from faithbook.engine.machine import commit, device, most_memory, processor, versions
 from faithbook.engine.parts import joined_notes, total
 from faithbook.engine.plan import (
     MANIFEST,
@@ -201,6 +201,7 @@ class Run:
             "threads": int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1),
             "started": self._started,
             "seconds": round(time.perf_counter() - self._clock, 2),
+            "memory_bytes": most_memory(),
             "files": dict(sorted(self.files.items())),
             "units_schema": UNITS_SCHEMA,
             "totals": self.totals,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,16 @@ def checkpoint_of(job: Job) -> Path:
 def is_made(job: Job) -> bool:
     """Whether that folder holds weights, whoever made them."""
     return has_weights(checkpoint_of(job))
+
+
+def waits_for(job: Job, others: Iterable[Job]) -> list[Job]:
+    """Those of other training jobs whose checkpoint this one starts from."""
+    if job.kind != "train":
+        return []
+    how = find_profile(job.profile).settings.get(job.notebook, {}).get("training", {})
+    start = how.get(job.parameters["dataset"], {}).get("start_from")
+    wanted = {**job.parameters, "dataset": start}
+    return [one for one in others if start and dict(one.parameters) == wanted]
 
 
 def has_weights(folder: Path) -> bool:

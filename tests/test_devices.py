@@ -1,0 +1,92 @@
+"""One notebook a GPU: a driver that is not there names the GPUs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+import tiny
+
+from faithbook.engine import devices
+from faithlib.errors import InputError
+
+# Notes which GPU it sees, and goes on when another has begun as well, or after some seconds.
+SEES = """
+# %%
+(root() / f"seen-{dataset}").write_text(os.environ.get("CUDA_VISIBLE_DEVICES", "none"))
+for _ in range(80):
+    if len(list(root().glob("seen-*"))) == 2:
+        (root() / f"together-{dataset}").touch()
+        break
+    time.sleep(0.05)
+
+# %%
+run.finish()
+"""
+
+
+@pytest.fixture
+def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The command of a driver that knows two GPUs."""
+    path = tmp_path / "bin" / "nvidia-smi"
+    path.parent.mkdir()
+    path.write_text("#!/bin/sh\nprintf '0\\n1\\n'\n")
+    path.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{path.parent}:{os.environ['PATH']}")
+    monkeypatch.setenv("TMPDIR", str(tmp_path))  # where the locks are
+    for name in (devices.VISIBLE, devices.DEVICES, devices.PER_GPU):
+        monkeypatch.delenv(name, raising=False)
+    return path
+
+
+def test_the_environment_goes_before_the_driver(driver: Path) -> None:
+    assert devices.visible({}) == ["0", "1"]
+    assert devices.visible({"CUDA_VISIBLE_DEVICES": "1,GPU-5f"}) == ["1", "GPU-5f"]
+    assert devices.visible({"CUDA_VISIBLE_DEVICES": ""}) == []
+    driver.unlink()
+    driver.with_name("nvidia-smi").write_text("#!/bin/sh\nexit 9\n")
+    driver.chmod(0o755)
+    assert devices.visible({}) == []
+
+
+def test_places_are_gpus_as_often_as_is_asked(driver: Path) -> None:
+    assert devices.places({}) == ["0", "1"]
+    assert devices.places({"FAITHLIB_PER_GPU": "2"}) == ["0", "1", "0", "1"]
+    for said in ("0", "two", "1.5"):
+        with pytest.raises(InputError, match="the number of notebooks that may share a GPU"):
+            devices.places({"FAITHLIB_PER_GPU": said})
+
+
+def test_a_place_is_held_by_one_and_free_again(driver: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with devices.held() as outside:
+        assert outside == {}
+    monkeypatch.setenv(devices.DEVICES, "0,1,0")
+    with devices.held() as one, devices.held() as two, devices.held() as three:
+        assert [found["CUDA_VISIBLE_DEVICES"] for found in (one, two, three)] == ["0", "1", "0"]
+    with devices.held() as again:
+        assert again == {"CUDA_VISIBLE_DEVICES": "0"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("said", "seen", "together"),
+    [
+        ({}, ["0", "1"], True),
+        ({"CUDA_VISIBLE_DEVICES": "1"}, ["1", "1"], False),
+        ({"CUDA_VISIBLE_DEVICES": "1", "FAITHLIB_PER_GPU": "2"}, ["1", "1"], True),
+    ],
+    ids=["two GPUs", "one GPU", "one GPU for two"],
+)
+def test_a_build_gives_each_notebook_a_gpu_of_its_own(
+    said: dict[str, str], seen: list[str], together: bool, driver: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = home / "notebooks" / "compute" / "count.py"
+    source.write_text(source.read_text().removesuffix("run.finish()\n") + SEES)
+    for name, value in said.items():
+        monkeypatch.setenv(name, value)
+    done = tiny.call(home, "build", "--profile", "smoke", "--cores", "4")
+    assert done.returncode == 0, done.stderr
+    assert sorted((home / f"seen-{name}").read_text() for name in ("movie", "bbc")) == seen
+    assert (home / "together-movie").exists() or (home / "together-bbc").exists()
+    assert ((home / "together-movie").exists() and (home / "together-bbc").exists()) == together
