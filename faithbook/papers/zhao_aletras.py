@@ -1,6 +1,65 @@
-"""The data sets of Zhao & Aletras (2023), and which of ours stand in for them."""
+"""The data sets of Zhao & Aletras (2023), which of ours stand in for them, and where their released code differs.
+
+No tensors here: pages read it.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Sequence
+from itertools import chain, combinations
+
+from faithlib.errors import unknown
+
 # A stand-in is another data set of the same kind of task, not a sample of the paper's.
 STAND_INS = {"movie": "sst", "bbc": "ag", "section": "evinf", "pair": "multirc"}
+
+RELEASED = {
+    "empty text": ("zero embeddings", "padding"),
+    "lengths": ("five", "seven"),
+    "limits": ("none", "0 to 1"),
+    "scaled attention": ("with gradient", "squared"),
+    "draws": ("several", "one"),
+    "normaliser": ("min-max", "two of its own"),
+    "mask": ("as written", "inverted"),
+    "ties": ("no win", "wins"),
+}
+"""The choices in which the released pipeline leaves the text: by choice the text's option (the book's own, where the
+text names none) and the code's."""
+HARD_CHOICES = ("empty text", "lengths", "limits")
+SOFT_CHOICES = ("empty text", "limits", "draws", "normaliser", "mask")
+"""Those that change a value of a single input. What is left of `RELEASED` is read from these values: another
+attribution, and how ties count."""
+SQUARED = "scaled_attention_squared"
+"""Attention multiplied by attention, as the released script has it, beside that multiplied by its gradient."""
+
+
+def choices_of(metric: str) -> tuple[str, ...]:
+    """The choices that a metric's values depend on.
+
+    >>> choices_of("nc")
+    ('empty text', 'lengths', 'limits')
+    """
+    known = {"ns": HARD_CHOICES, "nc": HARD_CHOICES, "soft_ns": SOFT_CHOICES, "soft_nc": SOFT_CHOICES}
+    if metric not in known:
+        raise unknown("metric", metric, known)
+    return known[metric]
+
+
+def replay_name(metric: str, released: Collection[str]) -> str:
+    """The name of a metric's values where these choices are the released code's and all others the text's.
+
+    >>> replay_name("nc", ["mask", "limits", "empty text"])
+    'empty text, limits'
+    >>> replay_name("soft_nc", ["lengths", "ties"])
+    'as written'
+    """
+    return ", ".join(name for name in choices_of(metric) if name in released) or "as written"
+
+
+def subsets(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Every choice of some of the names, from none to all.
+
+    >>> list(subsets("ab"))
+    [(), ('a',), ('b',), ('a', 'b')]
+    """
+    return chain.from_iterable(combinations(names, size) for size in range(len(names) + 1))

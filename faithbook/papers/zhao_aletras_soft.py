@@ -1,4 +1,5 @@
-"""Soft-NS and Soft-NC with what Zhao & Aletras (2023) try in place of dropout, in their Appendix C.
+"""Soft-NS and Soft-NC with what Zhao & Aletras (2023) try in place of dropout, in their Appendix C; and both kinds of
+score as their released code has them, each of its choices made or not.
 
 Values and divisors are those of `faithlib.evaluation.soft_scores`: {"soft_ns": [B, R], "soft_nc": [B, R]}, R draws.
 
@@ -19,9 +20,13 @@ torch.Size([1, 1])
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from torch import Tensor
 
-from faithlib.masks import normalise
+from faithbook.papers.zhao_aletras import HARD_CHOICES, SOFT_CHOICES, replay_name, subsets
+from faithlib.evaluation import PAPER_RATIOS, RELEASED_RATIOS, hard_scores
+from faithlib.masks import normalise, soft_keep
 from faithlib.metrics import soft_nc, soft_ns
 from faithlib.perturb import Perturber
 
@@ -52,6 +57,45 @@ def attention_mask_scores(perturber: Perturber, scores: Tensor, *, normaliser: s
     """
     importance = normalise(scores, normaliser, perturber.inputs.feature_mask)[:, None]
     return _divided(perturber, perturber.attention_mask(importance), perturber.attention_mask(1 - importance))
+
+
+def replayed_hard(zeroed: Perturber, padded: Perturber, scores: Tensor) -> Iterator[tuple[str, dict[str, Tensor]]]:
+    """Hard NS and NC [B, S] under every subset of `HARD_CHOICES`, by name.
+
+    `zeroed` erases to zero embeddings, `padded` to padding ids, of the same inputs.
+    """
+    for made in subsets(HARD_CHOICES):
+        asked = padded if "empty text" in made else zeroed
+        ratios = RELEASED_RATIOS if "lengths" in made else PAPER_RATIOS
+        yield replay_name("ns", made), hard_scores(asked, scores, ratios=ratios, clip="limits" in made)
+
+
+def replayed_soft(
+    zeroed: Perturber, padded: Perturber, scores: Tensor, *, draws: int, seed: int = 0
+) -> Iterator[tuple[str, dict[str, Tensor]]]:
+    """Soft-NS and Soft-NC [B, R] under every subset of `SOFT_CHOICES`, by name; one draw is the first of the `draws`.
+
+    The four masks (which normaliser, which direction) are asked for once; all else is worked out from the answers.
+    """
+    mask, full = zeroed.inputs.feature_mask, zeroed.full[:, None]
+    for masked in subsets(("normaliser", "mask")):
+        direction = "released" if "mask" in masked else "paper"
+        normalisers = ("released_ns", "released_nc") if "normaliser" in masked else ("minmax", "minmax")
+        keep = [
+            soft_keep(scores, verb=verb, normaliser=normaliser, variant=direction, feature_mask=mask)
+            for verb, normaliser in zip(("sufficiency", "comprehensiveness"), normalisers, strict=True)
+        ]
+        answers = [zeroed.soft(one[:, None], draws=draws, seed=seed)[:, 0] for one in keep]
+        for rest in subsets([name for name in SOFT_CHOICES if name not in ("normaliser", "mask")]):
+            floor = (padded.empty if "empty text" in rest else zeroed.soft_empty)[:, None]
+            ns, nc = (answer[:, :1] if "draws" in rest else answer for answer in answers)
+            yield (
+                replay_name("soft_ns", (*masked, *rest)),
+                {
+                    "soft_ns": soft_ns(full, ns, floor, clip="limits" in rest),
+                    "soft_nc": soft_nc(full, nc, floor, clip="limits" in rest),
+                },
+            )
 
 
 def _divided(perturber: Perturber, kept: Tensor, erased: Tensor) -> dict[str, Tensor]:

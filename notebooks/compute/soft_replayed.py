@@ -1,0 +1,93 @@
+# ---
+# jupyter:
+#   jupytext: {text_representation: {extension: .py, format_name: percent}}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+# ---
+
+# %% [markdown]
+# # Compute: the released pipeline, each of its choices made or not
+#
+# The same inputs and attributions, scored under every subset of the choices in which the released code of Zhao & Aletras
+# (2023) leaves the paper's text: what the empty text is, which rationale lengths, limits, draws, normalisers and
+# direction of the mask. Attention is multiplied by its gradient, as the text says, and by itself, as the code has it.
+# `soft_variants` changes one choice at a time; here they can be put together until all are the code's.
+
+# %% tags=["parameters"]
+profile = "laptop"
+dataset = "movie"
+seed = 0
+part = 1  # of `parts`: which share of the inputs
+parts = 1
+
+# %%
+import pandas as pd
+import torch
+
+from faithbook.engine.run import start_run
+from faithbook.engine.units import as_units
+from faithbook.models.load import load_model
+from faithbook.papers.zhao_aletras import SQUARED
+from faithbook.papers.zhao_aletras_soft import replayed_hard, replayed_soft
+from faithbook.sources.datasets import load_dataset
+from faithlib.attribution import attribute
+from faithlib.inputs import TextInputs
+from faithlib.perturb import Perturber, costs
+
+run = start_run("soft_replayed", profile=profile, dataset=dataset, seed=seed, part=part, parts=parts)
+settings = run.settings
+
+# %%
+data = load_dataset(dataset, "test", n=settings["inputs"][dataset], seed=0)
+device = "cuda" if torch.cuda.is_available() else "cpu"
+classifier = load_model(settings["models"][dataset].format(seed=seed))
+model = classifier.model.to(device)
+dtype = getattr(torch, settings["dtype"])
+METHODS = {
+    "attention": ("attention", {}),
+    "scaled_attention": ("scaled_attention", {}),
+    SQUARED: ("scaled_attention", {"variant": "released"}),
+    "input_x_gradient": ("input_x_gradient", {"aggregation": "abs_sum"}),
+    "integrated_gradients": ("integrated_gradients", {"aggregation": "sum", "n_steps": settings["ig_steps"]}),
+    "deeplift": ("deeplift", {"aggregation": "sum", "rules": "captum"}),
+    "random": ("random", {"seed": seed}),
+}
+
+
+# %% [markdown]
+# ## Every subset of choices
+#
+# The paper's score of an input is the mean over lengths or draws.
+
+
+# %%
+def replayed(block, zeroed, padded):
+    """A row an input, method, metric and subset of choices."""
+    frames = []
+    for method, (name, options) in METHODS.items():
+        score = attribute(name, model, zeroed.inputs, output="logit", **options)
+        hard = replayed_hard(zeroed, padded, score)
+        soft = replayed_soft(zeroed, padded, score, draws=settings["draws"], seed=seed)
+        for found in (hard, soft):
+            for variant, values in found:
+                for metric, value in values.items():
+                    mean = value.float().mean(dim=1).cpu()
+                    rows = pd.DataFrame({"input": block.ids, "value": mean})
+                    frames.append(rows.assign(method=method, metric=metric, variant=variant))
+    return pd.concat(frames, ignore_index=True).assign(dataset=dataset, model_seed=seed)
+
+
+# %%
+own = {"seed": seed, "clusters": data.clusters}
+for rows in run.blocks(len(data), settings["block"]):
+    block = data[rows]
+    inputs = TextInputs.from_texts(
+        block.texts, classifier.tokenizer, queries=block.queries, max_length=classifier.window(block)
+    )
+    zeroed = Perturber(model, inputs, dtype=dtype)
+    padded = Perturber(model, inputs, erase="pad", dtype=dtype)
+    run.add_units(as_units(replayed(block, zeroed, padded), keys=["variant"], **own), "replayed")
+    run.count(n=len(block.ids), truncated=int(inputs.truncated.sum()), **costs(zeroed, padded))
+
+# %%
+run.note(dtype=settings["dtype"], device=device)
+run.finish()
