@@ -1,9 +1,11 @@
-"""`python -m faithbook run|build|book|pdf|zip|publish|links|plan|preflight|train|reference|calibrate|completion`.
+"""`python -m faithbook run|build|book|pdf|zip|publish|links|plan|preflight|train|reference|calibrate|completion`, and
+`bench|bench-method`.
 
 `run` executes one notebook into a hidden folder and renames it when whole; `build` lets Snakemake run all notebooks
 of a profile that are not there yet; `preflight` says what a profile needs and what of it is missing; `book` puts the
 executed reports beside the prose and makes the pages, `pdf` and `zip` one file of them; `reference` copies a profile's
-tables to where they are committed; `calibrate` measures how often the rules err.
+tables to where they are committed; `calibrate` measures how often the rules err; `bench` and `bench-method` judge a
+metric or a method of one's own beside the known ones.
 """
 
 from __future__ import annotations
@@ -51,6 +53,7 @@ _SHELLS = ("bash", "zsh", "tcsh")
 _LEVELS = ("debug", "info", "warning", "error")
 _BUILDS = ("build", "book", "pdf", "zip", "publish", "links")
 """The verbs that run notebooks; how many at a time can be said to each."""
+_BENCHES = ("bench", "bench-method")
 
 # What each verb does, and lines to copy.
 _VERBS: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -95,6 +98,17 @@ _VERBS: dict[str, tuple[str, tuple[str, ...]]] = {
         "measure how often the rules of the verdicts err, into data/reference",
         ("calibrate", "calibrate --worlds 100"),
     ),
+    "bench": (
+        "judge a metric of your own beside the known ones, in minutes; ends with 1 where a check found something wrong",
+        (
+            "bench examples/lone_loss.py",
+            "bench my_metrics.py:second_one --profile smoke --only text --to my-page/",
+        ),
+    ),
+    "bench-method": (
+        "judge an attribution method of your own beside the known ones",
+        ("bench-method examples/lone_words.py", "bench-method examples/lone_words.py --profile smoke"),
+    ),
     "completion": (
         "print what completes these commands in a shell, and the short name `faithbook` for them",
         ('completion bash  # in ~/.bashrc: eval "$(/path/to/.venv/bin/python -m faithbook completion bash)"',),
@@ -124,6 +138,10 @@ def _parser(program: str = _PROGRAM) -> argparse.ArgumentParser:
         sub.add_argument("--log", choices=_LEVELS, default="warning", help="least grave of the log to show")
         if verb == "calibrate":
             sub.add_argument("--worlds", type=int, default=1000, help="worlds for each rate (default 1000)")
+        if verb in _BENCHES:
+            sub.add_argument("what", help="a file with a function, file.py:function, or the name that a package offers")
+            sub.add_argument("--to", type=Path, help="the folder of the page (default: bench- and its name)")
+            sub.add_argument("--only", choices=("text", "vision"), help="models of texts, or of pictures, alone")
         if verb == "run":
             sub.add_argument("notebook", type=Path, help="its file, such as notebooks/report/soft_tables.py")
             sub.add_argument(
@@ -172,6 +190,26 @@ def _check_links(html: Path) -> int:
         print(f"{address}: {what} (on {', '.join(found[address][:3])})")
     print(f"{len(found)} addresses, {len(wrong)} of them do not answer")
     return 1 if wrong else 0
+
+
+def _bench(options: argparse.Namespace) -> int:
+    """Judge what is named; 1 where a check found something wrong, so that a package's own tests can call this."""
+    from faithbook.bench.measure import MODALITIES
+    from faithbook.bench.run import bench_method, bench_metric
+
+    judge = bench_metric if options.verb == "bench" else bench_method
+    modalities = MODALITIES if options.only is None else (options.only,)
+    found = judge(options.what, options.to, profile=options.profile, modalities=modalities, tell=_say)
+    for line in found.faults:
+        print(f"wrong: {line}")
+    for line in found.verdicts:
+        print(line)
+    print(f"open {found.page}")
+    return 1 if found.faults else 0
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr)
 
 
 def _run_command(options: argparse.Namespace) -> None:
@@ -226,6 +264,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"laid out in {published(options.profile, options.site, cores=options.cores)}")
         elif options.verb == "links":
             return _check_links(book(options.profile, cores=options.cores).parent)
+        elif options.verb in _BENCHES:
+            return _bench(options)
         elif options.verb == "train":
             _train(options.profile, options.study, missing=options.missing)
         elif options.verb == "plan":

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from faithbook.results.labels import label
-from faithbook.results.side_by_side import ITSELF, RANKS, SOFT
-from faithlib.catalogue import FAITHFULNESS
+from faithbook.results.side_by_side import BOOK, ITSELF, RANKS, Known
 
 QUESTIONS = ["tells", "freed of amounts", "is right", "hard to fool"]
 YES, NO, UNSURE = "yes", "no", "unsure"
@@ -15,13 +14,19 @@ UNCONTROLLED = ("saco",)
 
 
 def advice(
-    telling: pd.DataFrame, amounts: pd.DataFrame, right: pd.DataFrame, lost: pd.DataFrame, follows: pd.DataFrame
+    telling: pd.DataFrame,
+    amounts: pd.DataFrame,
+    right: pd.DataFrame,
+    lost: pd.DataFrame,
+    follows: pd.DataFrame,
+    *,
+    known: Known = BOOK,
 ) -> pd.DataFrame:
     """One row a modality and metric: the answer to each of `QUESTIONS`, n (of the answer with fewest inputs), rank
     correlation with how true explanations are, inputs needed, rows an input; the best first.
 
     - `telling`: modality, metric, above chance, n, inputs needed, rows an input;
-    - `amounts`: modality, metric, against, answer, n (of soft metrics);
+    - `amounts`: modality, metric, against, answer, n (of metrics with controls, the soft ones);
     - `right`: modality, model, metric, answer, n; `lost`: modality, metric, answer, n;
     - `follows`: modality, model, metric, estimate.
     """
@@ -29,9 +34,9 @@ def advice(
     followed = follows[follows.model == "trained"].set_index(["modality", "metric"]).estimate
     fooled = lost.set_index(["modality", "metric"])
     rows = []
-    for row in telling[telling.metric.isin(FAITHFULNESS)].to_dict("records"):
+    for row in telling[telling.metric.isin(known.asking)].to_dict("records"):
         key = (row["modality"], row["metric"])
-        freed, n_freed = _freed(amounts, *key)
+        freed, n_freed = _freed(amounts, *key, known)
         sizes = [row["n"], n_freed, *(part.n[key] for part in (usual, fooled) if key in part.index)]
         answers = [row["above chance"], freed, _of(usual, key), _of(fooled, key)]
         rows.append(
@@ -52,11 +57,11 @@ def _of(frame: pd.DataFrame, key: tuple[str, str]) -> str:
     return str(frame.answer[key]) if key in frame.index else UNSURE
 
 
-def _freed(amounts: pd.DataFrame, modality: str, metric: str) -> tuple[str, int | None]:
+def _freed(amounts: pd.DataFrame, modality: str, metric: str, known: Known) -> tuple[str, int | None]:
     """Whether a metric tells when amounts are alike, and on how many inputs; one that uses orders alone does."""
     if metric in UNCONTROLLED:
         return UNSURE, None
-    if metric not in SOFT:
+    if metric not in known.amounts:
         return YES, None
     own = amounts[(amounts.modality == modality) & (amounts.metric == metric) & amounts.against.isin([ITSELF, RANKS])]
     answers = set(own.answer)

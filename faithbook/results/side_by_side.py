@@ -21,11 +21,39 @@ from faithbook.results.estimates import Quantity
 from faithbook.results.measured import Measured
 from faithbook.results.paired import Paired
 from faithbook.results.quantities import against_random
-from faithlib.catalogue import FAITHFULNESS, FAMILIES, METRICS
+from faithlib.catalogue import FAITHFULNESS, FAMILIES, METRICS, Direction
 
 FAMILY_OF: Mapping[str, str] = {name: family for family, one in FAMILIES.items() for name in one.directions}
 SOFT = tuple(FAMILIES["soft"].directions)
 TEXT, VISION = "text", "vision"
+
+
+@dataclass(frozen=True)
+class Known:
+    """The metrics that stand side by side: which way each is better, its family, those that are asked whether they are
+    faithful, and those that use how high scores are and were asked about controls of it."""
+
+    directions: Mapping[str, Direction]
+    family_of: Mapping[str, str]
+    asking: tuple[str, ...]
+    amounts: tuple[str, ...]
+
+    def beside(self, name: str, direction: Direction, *, by_amount: bool) -> Known:
+        """These and one more, a family of its own; `by_amount`: whether it uses how high scores are.
+
+        >>> BOOK.beside("mine", "lower", by_amount=False).asking[-1]
+        'mine'
+        """
+        return Known(
+            {**self.directions, name: direction},
+            {**self.family_of, name: name},
+            (*self.asking, name),
+            (*self.amounts, name) if by_amount else self.amounts,
+        )
+
+
+BOOK = Known(METRICS, FAMILY_OF, FAITHFULNESS, SOFT)
+"""The metrics of the catalogue."""
 
 SHUFFLED, OPPOSITE = "100% shuffled", "opposite"
 RUNGS = ("25% shuffled", "50% shuffled", SHUFFLED, OPPOSITE, "random")
@@ -44,12 +72,12 @@ _INPUT = ["modality", "dataset", "id", "cluster"]
 
 
 # ----------------------------------------------------------------------------------------------------------- any page
-def turned(units: pd.DataFrame) -> pd.DataFrame:
+def turned(units: pd.DataFrame, known: Known = BOOK) -> pd.DataFrame:
     """Values for which higher is better (plausibility and simplicity too), with their modality.
 
     A modality that the values do not name is that of their methods: Grad-CAM is about pictures.
     """
-    lower = units.metric.map(METRICS) == "lower"
+    lower = units.metric.map(known.directions) == "lower"
     found = units.assign(value=units.value.where(~lower, -units.value))
     if "modality" in found.columns:
         return found.assign(dataset=found.modality)
@@ -67,12 +95,13 @@ def by_cell(measured: Measured, columns: Sequence[str], **fixed: object) -> dict
     return {key: measured.mean(**{**fixed, **dict(zip(columns, key, strict=True))}) for key in keys}
 
 
-def listed(cells: Mapping[tuple[str, ...], Paired], columns: Sequence[str]) -> pd.DataFrame:
+def listed(cells: Mapping[tuple[str, ...], Paired | Quantity], columns: Sequence[str]) -> pd.DataFrame:
     """Means by their labels as a frame: the labels, estimate, low, high, n."""
     rows = []
     for key, pair in cells.items():
-        ends = pair.ours.interval()
-        numbers = {"estimate": ends.estimate, "low": ends.low, "high": ends.high, "n": pair.ours.n}
+        ours = pair.ours if isinstance(pair, Paired) else pair
+        ends = ours.interval()
+        numbers = {"estimate": ends.estimate, "low": ends.low, "high": ends.high, "n": ours.n}
         rows.append({**dict(zip(columns, key, strict=True)), **numbers})
     return pd.DataFrame(rows, columns=[*columns, "estimate", "low", "high", "n"])
 
@@ -100,16 +129,16 @@ def inputs_needed(quantity: Quantity, threshold: float) -> float:
 
 
 # ---------------------------------------------------------------------------------------------------------- agreement
-def agreements(units: pd.DataFrame) -> pd.DataFrame:
+def agreements(units: pd.DataFrame, known: Known = BOOK) -> pd.DataFrame:
     """Spearman's rank correlation of two metrics over methods (without the random one) on each input: columns `first`,
     `second`. Besides, per input: of each metric of faithfulness the mean with all others (`second`: `REST`), and two
     contrasts of means over pairs (`first`: `INSIDE`, `ALIKE`)."""
-    values = turned(units)
+    values = turned(units, known)
     frames = []
     for key, part in values[values.method != "random"].groupby(_INPUT, sort=False):
         wide = part.pivot_table(index="method", columns="metric", values="value")
-        rho = wide.reindex(columns=[name for name in FAMILY_OF if name in wide.columns]).corr(method="spearman")
-        frames.append(_labelled(_of_input(rho), _INPUT, key))
+        rho = wide.reindex(columns=[name for name in known.family_of if name in wide.columns]).corr(method="spearman")
+        frames.append(_labelled(_of_input(rho, known), _INPUT, key))
     return pd.concat(frames, ignore_index=True).dropna(subset=["value"])
 
 
@@ -152,18 +181,18 @@ class Clusters:
         return [[name for name in order if member[name] == k] for k in dict.fromkeys(member[name] for name in order)]
 
 
-def _of_input(rho: pd.DataFrame) -> pd.DataFrame:
+def _of_input(rho: pd.DataFrame, known: Known) -> pd.DataFrame:
     """The pairs and the summaries of one input's correlations [metrics, metrics]."""
     names = list(rho.columns)
     r = rho.to_numpy(copy=True)
     np.fill_diagonal(r, np.nan)
-    asking = [i for i, name in enumerate(names) if name in FAITHFULNESS]
+    asking, family_of = [i for i, name in enumerate(names) if name in known.asking], known.family_of
     rows = [(a, b, r[i, j]) for i, a in enumerate(names) for j, b in enumerate(names) if i != j]
     rows += [(names[i], REST, _mean(r[i, asking])) for i in asking]
     pairs = [(names[i], names[j], r[i, j]) for i in asking for j in asking if i < j]
-    rows.append((INSIDE, REST, _contrast((FAMILY_OF[a] == FAMILY_OF[b], value) for a, b, value in pairs)))
+    rows.append((INSIDE, REST, _contrast((family_of[a] == family_of[b], value) for a, b, value in pairs)))
     sides = {name: side for side, group in enumerate((TOP_FIRST, BOTTOM_FIRST)) for name in group}
-    directed = [(a, b, v) for a, b, v in pairs if FAMILY_OF[a] != FAMILY_OF[b] and a in sides and b in sides]
+    directed = [(a, b, v) for a, b, v in pairs if family_of[a] != family_of[b] and a in sides and b in sides]
     rows.append((ALIKE, REST, _contrast((sides[a] == sides[b], value) for a, b, value in directed)))
     return pd.DataFrame(rows, columns=["first", "second", "value"])
 
@@ -195,19 +224,20 @@ CHANCE, ITSELF, RANKS, TIES = (
 )
 
 
-def preferred_to_chance(units: pd.DataFrame) -> pd.DataFrame:
+def preferred_to_chance(units: pd.DataFrame, known: Known = BOOK) -> pd.DataFrame:
     """How often an attribution's value is better than another's on the same input (1, 0, a tie: one half): `against`
-    random scores, and of soft metrics against the same scores shuffled and of both as ranks, whose amounts are alike.
+    random scores, and of metrics with controls (the soft ones) against the same scores shuffled and of both as ranks,
+    whose amounts are alike.
 
     `units`: the values and, in the column `control` (else empty), those of the controls. `TIES` has the share of ties.
     """
-    values = turned(units)
+    values = turned(units, known)
     control = values["control"] if "control" in values.columns else pd.Series(np.nan, index=values.index)
     plain, on = values[control.isna()], ["modality", "dataset", "id", "metric"]
     frames = {CHANCE: against_random(plain, on=on)}
     if control.notna().any():
         shuffled = values[(control == "shuffled") & (values.method != "random")]
-        own = plain[plain.metric.isin(SOFT) & (plain.method != "random")].assign(of=lambda rows: rows.method)
+        own = plain[plain.metric.isin(known.amounts) & (plain.method != "random")].assign(of=lambda rows: rows.method)
         both = pd.concat([own, shuffled.assign(of=shuffled.method, method="random")])
         frames[ITSELF] = against_random(both, on=[*on, "of"])
         frames[RANKS] = against_random(values[control == "ranks"], on=on)
@@ -221,11 +251,11 @@ def preferred_to_chance(units: pd.DataFrame) -> pd.DataFrame:
 FOLLOWS, TRUE = "follows the truth", "how true"
 
 
-def preferred_truth(units: pd.DataFrame) -> pd.DataFrame:
+def preferred_truth(units: pd.DataFrame, known: Known = BOOK) -> pd.DataFrame:
     """Whether a metric gives the truth a better value than a rung or a method (`against`) on the same input: 1, 0, a
     tie one half; against methods differences below `TRIFLE` are ties."""
-    asking = turned(units)
-    asking = asking[asking.metric.isin(FAITHFULNESS)]
+    asking = turned(units, known)
+    asking = asking[asking.metric.isin(known.asking)]
     keys = [*_INPUT, "model", "erase", "metric"]
     truth = asking.loc[asking.method == "truth", [*keys, "value"]].rename(columns={"value": "truth"})
     beside = asking[asking.method != "truth"].merge(truth, on=keys, validate="many_to_one")
@@ -236,27 +266,27 @@ def preferred_truth(units: pd.DataFrame) -> pd.DataFrame:
     return found[[*keys, "against", "value"]].dropna(subset=["value"])
 
 
-def followed_truth(units: pd.DataFrame) -> pd.DataFrame:
+def followed_truth(units: pd.DataFrame, known: Known = BOOK) -> pd.DataFrame:
     """How metrics and methods stand to the truth, per input, in the column `asked`:
 
     - `FOLLOWS`: Spearman's rank correlation over explanations of a metric with AUPRC, which is how true they are;
     - `TRUE`: AUPRC of each method (`against`).
     """
-    values = turned(units)
+    values = turned(units, known)
     true = values[values.metric == "auprc"]
-    frames = [_follows(values), true.assign(asked=TRUE, against=true.method)]
+    frames = [_follows(values, known), true.assign(asked=TRUE, against=true.method)]
     columns = ["asked", *_INPUT, "model", "erase", "metric", "against", "value"]
     return pd.concat([frame[columns] for frame in frames], ignore_index=True).dropna(subset=["value"])
 
 
-def _follows(values: pd.DataFrame) -> pd.DataFrame:
+def _follows(values: pd.DataFrame, known: Known) -> pd.DataFrame:
     frames = []
     of_one = [*_INPUT, "model", "erase"]
     for key, part in values.groupby(of_one, sort=False):
         wide = part.pivot_table(index="method", columns="metric", values="value")
         if "auprc" not in wide.columns:
             continue
-        metrics = [name for name in FAITHFULNESS if name in wide.columns]
+        metrics = [name for name in known.asking if name in wide.columns]
         rho = wide[metrics].corrwith(wide["auprc"], method="spearman")
         told = pd.DataFrame({"metric": rho.index, "value": rho.to_numpy(), "asked": FOLLOWS, "against": "all"})
         frames.append(_labelled(told, of_one, key))

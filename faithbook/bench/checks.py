@@ -1,0 +1,178 @@
+"""What is wrong with a metric or a method before any table is made: asked of a model in closed form, in a second.
+
+The model is the detector of planted trigger words (`faithbook.models.closed_form`), whose every answer is known. What
+may not change an answer is changed: the order of the batch, the company in it, what stands beyond an input's features,
+the names of the classes, the words as strings. Shape letters: B inputs, F features.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+import transformers
+from torch import Tensor
+
+from faithbook.bench.subject import OwnMethod, OwnMetric
+from faithbook.models import closed_form
+from faithbook.models.encoders import encoder_folder
+from faithbook.reasons import text_inputs
+from faithbook.sources.datasets import load_dataset
+from faithlib.attribution import attribute
+from faithlib.errors import InputError
+from faithlib.inputs import TextInputs
+from faithlib.masks import normalise
+from faithlib.perturb import Perturber
+
+_INPUTS = 12
+_CLOSE = 1e-4
+
+Answer = Callable[[Any, Perturber, Tensor], Tensor]
+"""What is checked, of a model, its perturber and scores [B, F]: one value an input, or one a feature of an input."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What the checks say: `faults`, a sentence each; `undefined`, the share of values that are NaN; `by_amount`,
+    whether values hang on how high scores are and not on their order alone."""
+
+    faults: tuple[str, ...]
+    undefined: float = 0.0
+    by_amount: bool = False
+
+
+@dataclass(frozen=True)
+class Bed:
+    """The model that is asked, its texts with something planted, and scores of a few kinds, [B, F] each."""
+
+    model: Any
+    inputs: TextInputs
+    scores: dict[str, Tensor]
+
+    def perturber(self, rows: list[int] | None = None) -> Perturber:
+        """The model with some of the texts."""
+        return Perturber(self.model, self.inputs if rows is None else self.inputs[rows], erase="mask")
+
+
+@functools.cache
+def bed() -> Bed:
+    """Planted texts of several lengths, the first of the test split that have triggers."""
+    tokenizer = transformers.AutoTokenizer.from_pretrained(str(encoder_folder("minilm")), local_files_only=True)
+    detector = closed_form.word_detector(tokenizer)
+    data = load_dataset("planted", "test", n=3 * _INPUTS)
+    inputs, marks = text_inputs(data, tokenizer)
+    rows = [i for i, label in enumerate(data.labels) if label][:_INPUTS]
+    inputs = inputs[rows]
+    marks = marks[rows][:, : inputs.feature_mask.shape[1]].float()
+    random = attribute("random", detector.model, inputs)
+    return Bed(detector.model, inputs, {"truth": marks, "opposite": -marks, "random": random})
+
+
+def check_metric(metric: OwnMetric) -> Found:
+    """All checks of a metric; a wrong shape, infinite values and an error are raised as InputError: nothing can be
+    measured with them."""
+    ground = bed()
+    perturber, scores = ground.perturber(), ground.scores["random"]
+    values = {name: metric(perturber, one) for name, one in ground.scores.items()}
+    undefined = float(torch.cat(list(values.values())).isnan().float().mean())
+    ranks = normalise(scores, "rank", perturber.feature_mask)
+    by_amount = not _same(values["random"], metric(perturber, ranks))
+    if undefined == 1:
+        raise InputError(f"{metric.name} answered NaN for every input: nothing can be compared")
+
+    def values_of(_: Any, asked: Perturber, given: Tensor) -> Tensor:
+        return metric(asked, given)
+
+    faults = _changes(metric.name, values_of, ground)
+    if undefined:
+        told = "a value that is undefined tells no explanation from another, and its input is left out"
+        faults.insert(0, f"{metric.name} is NaN for {undefined:.0%} of inputs and explanations: {told}.")
+    if all(len(set(one[~one.isnan()].tolist())) == 1 and _same(one, values["truth"]) for one in values.values()):
+        faults.append(f"{metric.name} has the same value for every explanation of every input.")
+    return Found(tuple(faults), undefined, by_amount)
+
+
+def check_method(method: OwnMethod) -> Found:
+    """All checks of a method; errors as `check_metric`."""
+
+    def scores_of(model: Any, asked: Perturber, _: Tensor) -> Tensor:
+        return method(model, asked.inputs, asked).double().cpu()
+
+    return Found(tuple(_changes(method.name, scores_of, bed(), unit="scores")))
+
+
+def _changes(name: str, answer: Answer, ground: Bed, *, unit: str = "value") -> list[str]:
+    """A sentence for each thing that changes an answer and must not."""
+    scores, sizes = ground.scores["random"], ground.inputs.n_features.tolist()
+    everyone = list(range(len(scores)))
+
+    def asked(given: Tensor, rows: list[int] | None = None) -> Tensor:
+        return answer(ground.model, ground.perturber(rows), given)
+
+    own = asked(scores)
+    faults = []
+    if not _same(own, asked(scores)):
+        return [f"{name} answers the same question twice and differently: let it draw from a seed of its own."]
+    backwards = everyone[::-1]
+    if not _same(own[backwards], asked(scores[backwards], backwards)):
+        faults.append(
+            f"{name} changes with the order of the batch: the {unit} of an input may not hang on where it stands."
+        )
+    for b in everyone:
+        alone = asked(scores[[b], : sizes[b]], [b])
+        beside = own[[b]] if own.ndim == 1 else own[[b], : sizes[b]]
+        if not _same(beside, alone):
+            faults.append(
+                f"{name} changes with the other inputs of the batch: input {b}, of {sizes[b]} features, has another "
+                f"{unit} alone than beside inputs of {max(sizes)}; see that only features that there are count."
+            )
+            break
+    beyond = torch.where(ground.inputs.feature_mask, scores, 7.0)
+    if not _same(own, asked(beyond)):
+        faults.append(f"{name} reads scores beyond an input's features: use perturber.feature_mask, or `present`.")
+    return faults + _label_faults(name, answer, ground, own)
+
+
+def _label_faults(name: str, answer: Answer, ground: Bed, own: Tensor) -> list[str]:
+    """What changes where classes have other numbers, or words are other strings, though the model answers the same."""
+    faults = []
+    inner = ground.model
+    turned = closed_form.WordModel(
+        inner.encoder.embeddings.table.weight.data,
+        inner.head.weight.data.roll(1, dims=0),
+        inner.head.bias.data.roll(1, dims=0),
+        over=inner.over,
+        pad_id=inner.config.pad_token_id,
+    )
+    if not _answered_alike(own, answer, replace(ground, model=turned)):
+        faults.append(
+            f"{name} looks at the label: it changes where the classes get other numbers and the model answers the same."
+        )
+    inputs = ground.inputs
+    renamed = replace(inputs, features=_numbered(inputs.features), tokens=_numbered(inputs.tokens))
+    if not _answered_alike(own, answer, replace(ground, inputs=renamed)):
+        faults.append(
+            f"{name} looks at the words, and so at the label: it changes where they are other strings and the model "
+            "answers the same."
+        )
+    return faults
+
+
+def _numbered(rows: tuple[tuple[str, ...], ...]) -> tuple[tuple[str, ...], ...]:
+    """As many strings, which say nothing."""
+    return tuple(tuple(f"w{i}" for i in range(len(row))) for row in rows)
+
+
+def _answered_alike(own: Tensor, answer: Answer, ground: Bed) -> bool:
+    """Whether the answer is the same elsewhere; one that fails there is not."""
+    try:
+        return _same(own, answer(ground.model, ground.perturber(), ground.scores["random"]))
+    except InputError:
+        return False
+
+
+def _same(one: Tensor, other: Tensor) -> bool:
+    return one.shape == other.shape and torch.allclose(one, other, rtol=_CLOSE, atol=_CLOSE, equal_nan=True)

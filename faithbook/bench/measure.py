@@ -1,0 +1,432 @@
+"""Values of single inputs that a bench rests on: the known metrics and methods, and one of somebody's own among them.
+
+The same questions as in the last chapter, on fewer inputs: attributions of a real model of texts and of pictures, the
+same scores shuffled or as ranks, mirror images, and models whose reason was planted. NAOPC is left out: its bounds cost
+more than all else together.
+
+Shape letters: B inputs, F features.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import pandas as pd
+import torch
+from torch import Tensor
+
+from faithbook import reasons
+from faithbook.bench.subject import OwnMethod, OwnMetric
+from faithbook.engine.profiles import find_profile
+from faithbook.models import closed_form
+from faithbook.models.closed_form_pairs import beside_detector, pair_detector
+from faithbook.models.load import Classifier, load_model
+from faithbook.sources import planted_pairs
+from faithbook.sources.datasets import Dataset, load_dataset
+from faithbook.sources.images import Pictures, as_inputs, load_pictures
+from faithbook.sources.words import split_words
+from faithlib.attribution import Row
+from faithlib.catalogue import FAITHFULNESS, FAMILIES
+from faithlib.errors import unknown
+from faithlib.evaluation import average_marked, count_rows, evaluate, explain, shuffled, soft_scores
+from faithlib.inputs import ImageInputs, Inputs, TextInputs
+from faithlib.masks import normalise
+from faithlib.metrics import auprc, crosslingual_rho
+from faithlib.perturb import Perturber
+
+MODALITIES = ("text", "vision")
+METRICS = tuple(name for name in FAITHFULNESS if name not in FAMILIES["naopc"].directions)
+SOFT = tuple(FAMILIES["soft"].directions)
+MIDDLE = "middle"
+"""A map of closeness to the middle of a picture: a floor that knows neither model nor picture."""
+_DATA = {"text": "movie", "vision": "fashion"}
+_MODELS = {"text": "local:text/movie-seed0", "vision": "local:vision/fashion-base-seed0"}
+_PLANTED = {"text": "local:text/{}-seed0", "vision": "local:vision/{}-base-seed0"}
+_TRAINED = {
+    "trained": "planted",
+    "trained with erasure": "planted-erased",
+    "misled by erasure": "planted-misled",
+}
+HARDER = {"text": tuple(planted_pairs.WORD_TASKS), "vision": (planted_pairs.BESIDE,)}
+_PRICED = 2  # inputs whose rows are counted
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How many inputs, by modality, and how long methods sample."""
+
+    inputs: Mapping[str, int]
+    planted: Mapping[str, int]
+    words: int
+    draws: int
+    ig_steps: int
+    lime_samples: int
+    permutations: int
+    groups: int = 10
+
+
+SIZES = {
+    "smoke": Sizes({"text": 3, "vision": 3}, {"text": 3, "vision": 3}, 8, 2, 4, 8, 2),
+    "laptop": Sizes({"text": 24, "vision": 16}, {"text": 20, "vision": 12}, 10, 2, 8, 30, 3),
+    "full": Sizes({"text": 100, "vision": 50}, {"text": 100, "vision": 50}, 24, 4, 16, 100, 10),
+}
+SIZES["paper"] = SIZES["full"]
+
+
+def sizes_of(profile: str) -> Sizes:
+    """The sizes of a profile; UnknownNameError for another name."""
+    find_profile(profile)
+    if profile not in SIZES:
+        raise unknown("profile with sizes of a bench", profile, SIZES)
+    return SIZES[profile]
+
+
+@dataclass
+class Measured:
+    """Long frames, a row a value. All have modality, id, method, metric, value, but where it is said.
+
+    `values`: real models, with `control` "", "shuffled" or "ranks"; `mirrored`: values of mirror images; `planted`:
+    with model and erase; `rho`: of methods, picture against mirror image (id, method, value); `true`: how a method
+    stands to the truth (model, id, method, value); `alike`: rank correlation of the own method with others (id, method,
+    value); `prices`: rows an input (modality, name, rows, seconds).
+    """
+
+    values: list[pd.DataFrame] = field(default_factory=list)
+    mirrored: list[pd.DataFrame] = field(default_factory=list)
+    planted: list[pd.DataFrame] = field(default_factory=list)
+    rho: list[pd.DataFrame] = field(default_factory=list)
+    true: list[pd.DataFrame] = field(default_factory=list)
+    alike: list[pd.DataFrame] = field(default_factory=list)
+    prices: list[dict[str, Any]] = field(default_factory=list)
+
+    def take(self, other: Measured) -> None:
+        """Add what another holds."""
+        for name, found in vars(other).items():
+            getattr(self, name).extend(found)
+
+    def frame(self, name: str) -> pd.DataFrame:
+        """One of them as a whole."""
+        found = getattr(self, name)
+        if name == "prices":
+            return pd.DataFrame(found)
+        return pd.concat(found, ignore_index=True) if found else pd.DataFrame()
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What is judged, at which sizes, what it tells while it goes on, and what it has measured."""
+
+    metric: OwnMetric | None
+    method: OwnMethod | None
+    sizes: Sizes
+    tell: Callable[[str], None] = lambda _: None
+    found: Measured = field(default_factory=Measured)
+
+    # ------------------------------------------------------------------------------------------------- explanations
+    def explanations(
+        self, model: Any, inputs: Inputs, methods: Mapping[str, str | Row], *, erase: str | None
+    ) -> dict[str, Tensor]:
+        """Scores [B, F] of the known methods, and of one's own."""
+        found = explain(model, inputs, methods, erase=erase)
+        if self.method is not None:
+            found[self.method.name] = self.method(model, inputs, Perturber(model, inputs, erase=erase))
+        return found
+
+    def scored(
+        self,
+        model: Any,
+        inputs: Inputs,
+        explanations: Mapping[str, Tensor],
+        ids: Iterable[str],
+        *,
+        erase: str | None,
+        gold: Tensor | None = None,
+    ) -> pd.DataFrame:
+        """Every metric of every explanation: id, method, metric, value."""
+        metrics = [*METRICS, *(FAMILIES["plausibility"].directions if gold is not None else ())]
+        table = evaluate(
+            model,
+            inputs,
+            methods=dict(explanations),
+            metrics=metrics,
+            erase=erase,
+            draws=self.sizes.draws,
+            groups=self.sizes.groups,
+            gold=gold,
+            gold_size=None if gold is None else average_marked(gold),
+        )
+        names = list(ids)
+        table = table.assign(id=[names[i] for i in table["input"]])[["id", "method", "metric", "value"]]
+        return pd.concat([table, *self._own(model, inputs, explanations, names, erase)], ignore_index=True)
+
+    def _own(
+        self, model: Any, inputs: Inputs, explanations: Mapping[str, Tensor], ids: list[str], erase: str | None
+    ) -> list[pd.DataFrame]:
+        if self.metric is None:
+            return []
+        perturber = Perturber(model, inputs, erase=erase)
+        return [
+            tidy(ids, name, self.metric.name, self.metric(perturber, scores)) for name, scores in explanations.items()
+        ]
+
+    # -------------------------------------------------------------------------------------------------- real models
+    def real(self, modality: str) -> None:
+        """A real model of one modality: values, controls, prices, and mirror images of pictures."""
+        classifier = load_model(_MODELS[modality], attention="eager")
+        model = classifier.model.to(_device())
+        inputs, ids = real_inputs(modality, classifier, self.sizes)
+        methods = real_methods(modality, self.sizes)
+        self.tell(f"{modality}: {len(inputs)} inputs of a real model, {len(methods)} methods")
+        explanations = self.explanations(model, inputs, methods, erase=None)
+        if self.method is not None:
+            own = explanations[self.method.name]
+            self._agreement_of_methods(modality, inputs, ids, own, explanations)
+        table = self.scored(model, inputs, explanations, ids, erase=None).assign(modality=modality, control="")
+        self.found.values.append(table)
+        self._controls(modality, model, inputs, ids, explanations)
+        self._prices(modality, model, inputs, methods)
+        if isinstance(inputs, ImageInputs):
+            self._mirror(model, inputs, ids, methods, explanations, table)
+
+    def _controls(
+        self, modality: str, model: Any, inputs: Inputs, ids: list[str], explanations: Mapping[str, Tensor]
+    ) -> None:
+        """The same scores shuffled among the features, and the ranks of the features in place of scores."""
+        perturber = Perturber(model, inputs)
+        for method, scores in explanations.items():
+            elsewhere, ranks = shuffled(scores, inputs), normalise(scores, "rank", inputs.feature_mask)
+            for control, given, normaliser in (("shuffled", elsewhere, "minmax"), ("ranks", scores, "rank")):
+                drawn = soft_scores(perturber, given, normaliser=normaliser, draws=self.sizes.draws)
+                values = {name: value.mean(dim=1) for name, value in drawn.items()}
+                if self.metric is not None:
+                    values[self.metric.name] = self.metric(perturber, given if control == "shuffled" else ranks)
+                frames = [tidy(ids, method, name, value) for name, value in values.items()]
+                self.found.values.append(pd.concat(frames).assign(modality=modality, control=control))
+        if self.method is not None:  # its own scores shuffled, asked of every metric
+            own = {self.method.name: shuffled(explanations[self.method.name], inputs)}
+            told = self.scored(model, inputs, own, ids, erase=None)
+            told = told[~told["metric"].isin(SOFT)]
+            self.found.values.append(told.assign(modality=modality, control="shuffled"))
+
+    def _prices(self, modality: str, model: Any, inputs: Inputs, methods: Mapping[str, str | Row]) -> None:
+        """Rows that one attribution of one input costs: of each family of metrics alone, of one's own, of methods."""
+        part = inputs[list(range(min(_PRICED, len(inputs))))]
+        scores = explain(model, part, ["random"])
+        told = self.found.prices
+        counted = count_rows(
+            model, part, methods=scores, metrics=METRICS, draws=self.sizes.draws, groups=self.sizes.groups
+        )
+        told += [
+            {"modality": modality, "name": family, "rows": rows / len(part)} for family, rows in counted.alone.items()
+        ]
+        if self.metric is not None:
+            perturber = Perturber(model, part)
+            self.metric(perturber, scores["random"])
+            rows = perturber.stats.rows_run / len(part)
+            told.append({"modality": modality, "name": self.metric.name, "rows": rows})
+        if self.method is not None:
+            self._prices_of_methods(modality, model, inputs, methods)
+
+    def _prices_of_methods(self, modality: str, model: Any, inputs: Inputs, methods: Mapping[str, str | Row]) -> None:
+        assert self.method is not None
+        own = self.method
+        perturber = Perturber(model, inputs)
+        before = perturber.stats.rows_run  # the inputs themselves
+        asked: list[int] = []
+        hook = model.register_forward_pre_hook(
+            lambda _, args, kwargs: asked.append(_rows_of(args, kwargs)), with_kwargs=True
+        )
+        try:
+            took = _seconds(lambda: own(model, inputs, perturber))
+        finally:
+            hook.remove()
+        rows = sum(asked) if own.sees_inside else perturber.stats.rows_run - before
+        counted = rows / len(inputs) if rows else float("nan")
+        told = self.found.prices
+        told.append({"modality": modality, "name": own.name, "rows": counted, "seconds": took / len(inputs)})
+        for name, what in methods.items():
+            took = _seconds(partial(explain, model, inputs, {name: what}))
+            told.append({"modality": modality, "name": name, "rows": float("nan"), "seconds": took / len(inputs)})
+
+    def _agreement_of_methods(
+        self, modality: str, inputs: Inputs, ids: list[str], own: Tensor, explanations: Mapping[str, Tensor]
+    ) -> None:
+        """Rank correlation of one's own scores with those of every other method, by input."""
+        assert self.method is not None
+        mask = inputs.feature_mask
+        others = {name: one for name, one in explanations.items() if name != self.method.name}
+        for name, scores in others.items():
+            rho = crosslingual_rho(own, scores, keep=mask)
+            self.found.alike.append(tidy(ids, name, "rho", rho).assign(modality=modality))
+
+    def _mirror(
+        self,
+        model: Any,
+        inputs: ImageInputs,
+        ids: list[str],
+        methods: Mapping[str, str | Row],
+        explanations: Mapping[str, Tensor],
+        table: pd.DataFrame,
+    ) -> None:
+        """Mirror images, explained anew: values of metrics, and each method's scores cell by cell."""
+        self.tell("vision: the mirror images of the same pictures")
+        mirrored = replace(inputs, pixels=inputs.pixels.flip(-1))
+        turned = self.explanations(model, mirrored, methods, erase=None)
+        if self.metric is not None:
+            values = self.scored(model, mirrored, turned, ids, erase=None).assign(modality="vision")
+            both = values.merge(
+                table[["id", "method", "metric", "value"]], on=["id", "method", "metric"], suffixes=("", "_straight")
+            )
+            self.found.mirrored.append(both)
+        if self.method is None:
+            return
+        across = int(inputs.feature_of[0].max()) + 1
+        down = inputs.feature_mask.shape[1] // across
+        middle = -torch.hypot(torch.arange(down)[:, None] - (down - 1) / 2, torch.arange(across) - (across - 1) / 2)
+        straight = {**explanations, MIDDLE: middle.flatten().expand(len(inputs), -1)}
+        turned |= {MIDDLE: straight[MIDDLE]}
+        for name, scores in straight.items():
+            back = turned[name].view(len(inputs), down, across).flip(-1).flatten(1)
+            rho = crosslingual_rho(scores, back.to(scores.device))
+            self.found.rho.append(tidy(ids, name, "rho", rho).assign(modality="vision"))
+
+    # ----------------------------------------------------------------------------------------------- planted reasons
+    def planted(self, modality: str) -> None:
+        """Two models in closed form and three trained ones, whose reason was planted."""
+        n = self.sizes.planted[modality]
+        trained = {name: load_model(_PLANTED[modality].format(data)) for name, data in _TRAINED.items()}
+        tokenizer = next(iter(trained.values())).tokenizer
+        detector = closed_form.word_detector(tokenizer) if modality == "text" else closed_form.stripe_detector()
+        whole, right = {}, []
+        for name, classifier in {"detector": detector, **trained}.items():
+            classifier.model.to(_device())
+            inputs, marks, labels, ids = reasons.planted_inputs(modality, "planted", classifier, 3 * n)
+            inputs = inputs.to(_device())
+            whole[name] = classifier.model, inputs, marks, ids
+            right.append((Perturber(classifier.model, inputs).predicted.cpu() == labels) & (labels > 0))
+        self._linear(modality, tokenizer, n)
+        for task in HARDER[modality]:
+            self._harder(modality, task, tokenizer, n)
+        rows = torch.stack(right).all(dim=0).nonzero()[:n, 0].tolist()
+        for name, (model, inputs, marks, ids) in whole.items():
+            part = inputs[rows]
+            gold = marks[rows][:, : part.feature_mask.shape[1]].to(_device())
+            self.tell(f"{modality}: {len(rows)} inputs with something planted, model {name}")
+            self._of_planted(modality, name, model, part, gold.float(), gold, [ids[i] for i in rows])
+
+    def _harder(self, modality: str, task: str, tokenizer: Any, n: int) -> None:
+        """A detector of a task in which no feature is the reason alone, on inputs that have a reason."""
+        inputs: Inputs
+        data: Dataset | Pictures
+        if modality == "text":
+            data, detector = planted_pairs.load_words(task, n=3 * n), pair_detector(task, tokenizer)
+            inputs, marks = reasons.text_inputs(data, tokenizer)
+        else:
+            data, detector = planted_pairs.load_cells(n=3 * n), beside_detector()
+            inputs, marks = reasons.picture_inputs(data, detector.model)
+        rows = marks.any(dim=1).nonzero()[:n, 0].tolist()
+        part = inputs[rows].to(_device())
+        gold = marks[rows][:, : part.feature_mask.shape[1]].to(_device())
+        self.tell(f"{modality}: {len(rows)} inputs with something planted, model {task}")
+        ids = [data.ids[i] for i in rows]
+        self._of_planted(modality, task, detector.model.to(_device()), part, gold.float(), gold, ids)
+
+    def _linear(self, modality: str, tokenizer: Any, n: int) -> None:
+        inputs: Inputs
+        if modality == "text":
+            texts = load_dataset("planted", "test", n=n)
+            bag = closed_form.BagOfWords(load_dataset("movie", "train"), tokenizer)
+            model, (inputs, _), ids = bag.classifier.model, reasons.text_inputs(texts, tokenizer), texts.ids
+            truth = bag.truth(inputs, Perturber(model, inputs).predicted)
+        else:
+            shown = load_pictures("planted", "test", n=n)
+            model, ids = closed_form.linear_patches().model, shown.ids
+            inputs, _ = reasons.picture_inputs(shown, model)
+            truth = closed_form.patch_truth(inputs, Perturber(model, inputs).predicted)
+        self.tell(f"{modality}: {len(inputs)} inputs of a linear model")
+        model.to(_device())
+        self._of_planted(modality, "linear", model, inputs.to(_device()), truth.to(_device()), None, list(ids))
+
+    def _of_planted(
+        self,
+        modality: str,
+        name: str,
+        model: Any,
+        inputs: Inputs,
+        truth: Tensor,
+        gold: Tensor | None,
+        ids: list[str],
+    ) -> None:
+        erase = reasons.ERASURES[modality][0]
+        sizes = self.sizes
+        methods = reasons.methods(modality, name, ig_steps=sizes.ig_steps, lime_samples=sizes.lime_samples)
+        explained = self.explanations(model, inputs, methods, erase=erase)
+        own = reasons.ladder(truth, inputs) | explained
+        where = {"modality": modality, "model": name}
+        if self.method is None:
+            table = self.scored(model, inputs, own, ids, erase=erase, gold=gold)
+            self.found.planted.append(table.assign(**where, erase=erase))
+        mask = inputs.feature_mask
+        for method, scores in explained.items():
+            how = crosslingual_rho(scores, truth, keep=mask) if gold is None else auprc(scores, gold, mask)
+            self.found.true.append(tidy(ids, method, "how true", how).assign(**where))
+
+
+# -------------------------------------------------------------------------------------------------------------- inputs
+def real_inputs(modality: str, classifier: Classifier, sizes: Sizes) -> tuple[Inputs, list[str]]:
+    """The beginnings of film reviews with words as features, or pictures of clothes with the model's patches; ids."""
+    n = sizes.inputs[modality]
+    if modality == "vision":
+        shown = load_pictures(_DATA[modality], "test", n=n)
+        patch = classifier.model.patch_embed.patch_size[0]
+        return as_inputs(shown, classifier.model, patch=patch).to(_device()), list(shown.ids)
+    data = load_dataset(_DATA[modality], "test", n=n)
+    words = [split_words(text)[: sizes.words] for text in data.texts]
+    cut = [text[: spans[-1][1]] for text, spans in zip(data.texts, words, strict=True)]
+    inputs = TextInputs.from_texts(cut, classifier.tokenizer, words=words, max_length=data.max_length)
+    return inputs.to(_device()), list(data.ids)
+
+
+def real_methods(modality: str, sizes: Sizes) -> dict[str, str | Row]:
+    """The attributions of a real model, by name, with the sizes' steps and samples."""
+    gradients = Row("integrated_gradients", options={"n_steps": sizes.ig_steps})
+    if modality == "text":
+        return {
+            **{name: name for name in ("attention", "scaled_attention", "saliency", "input_x_gradient")},
+            "integrated_gradients": gradients,
+            "occlusion": "occlusion",
+            "lime": Row("lime", options={"n_samples": sizes.lime_samples}),
+            "shapley_sampling": Row("shapley_sampling", options={"n_samples": sizes.permutations}),
+            "random": "random",
+        }
+    seen = ("grad_cam", "lrp", "transformer_attribution", "raw_attention", "rollout", "transformer_mm", "attcat")
+    return {"integrated_gradients": gradients, **{name: name for name in (*seen, "random")}}
+
+
+def tidy(ids: Iterable[str], method: str, metric: str, values: Tensor) -> pd.DataFrame:
+    """Values [B] as rows: id, method, metric, value.
+
+    >>> tidy(["a"], "lime", "nc", torch.tensor([0.5])).values.tolist()
+    [['a', 'lime', 'nc', 0.5]]
+    """
+    numbers = values.detach().double().cpu().numpy()
+    return pd.DataFrame({"id": list(ids), "method": method, "metric": metric, "value": numbers})
+
+
+def _device() -> str:
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def _seconds(run: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    run()
+    return time.perf_counter() - began
+
+
+def _rows_of(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int:
+    """Rows of a forward pass: the size of the first tensor that it is given."""
+    return next((len(one) for one in (*args, *kwargs.values()) if isinstance(one, Tensor)), 0)

@@ -1,0 +1,177 @@
+"""A bench as a folder: `index.html`, which needs nothing from outside, and beside it tables as CSV, and pictures."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import pandas as pd
+
+from faithbook.bench.tables import Tables
+from faithbook.results import figures
+from faithbook.results.labels import label
+from faithbook.results.page import write
+
+CAPTIONS: Mapping[str, str] = {
+    "answers": "The four questions of the last chapter, the best first: does it tell real attributions from random "
+    "ones, also where amounts are alike, does it prefer a planted reason, and is it hard to fool; n of the answer with "
+    "fewest inputs.",
+    "diagnosticity": "How often each metric prefers a real attribution to random scores (ties count half), with 95 % "
+    "interval over n inputs; how many inputs it needs to be sure (– where these do not tell), the smallest gain it "
+    "would have found, and the rows of the model for one attribution of one input.",
+    "density": "What is left where amounts are alike: how often metrics that use how high scores are prefer a real "
+    "attribution to itself shuffled, and to random scores where both are ranks.",
+    "agreement": "How far it ranks methods as each other metric does: rank correlation over methods, mean over inputs.",
+    "planted_truth": "How often each metric prefers a planted reason to itself shuffled (ties count half), by model.",
+    "follows_the_truth": "Rank correlation, over explanations of one input, of each metric with how true they are "
+    "(AUPRC against what was planted), by model.",
+    "misled": "What is lost of that on the model that erasure misleads: trained less misled.",
+    "mirror_images": "Agreement of what is said of a picture and of its mirror image: rank correlation, mean over "
+    "pictures.",
+    "preferred_to_random": "How often each metric prefers it to random scores, and to itself shuffled.",
+    "beside_other_methods": "The same, mean over metrics, beside other methods.",
+    "ranks": "Mean rank over the metrics of faithfulness (1 is best). Metrics of one family agree by construction.",
+    "how_true": "How true explanations are: AUPRC against what was planted; on the linear model rank correlation with "
+    "its summands.",
+    "alike": "Rank correlation of its scores with those of other methods, mean over inputs.",
+    "cost": "Rows of the model (of methods that were counted) and seconds for one input.",
+}
+
+_STYLE = """
+:root { color-scheme: light dark; --line: #8888; --own: #0072b222; --no: #d55e00; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+caption { text-align: left; padding: .4rem 0; }
+th, td { padding: .2rem .6rem; border-bottom: 1px solid var(--line); text-align: right; }
+th[scope=row], thead th:first-child { text-align: left; }
+tr.own { background: var(--own); font-weight: bold; }
+.wide { overflow-x: auto; }
+.wide:focus { outline: 2px solid #0072b2; }
+.fault { border-left: .4rem solid var(--no); padding-left: .8rem; }
+img { max-width: 100%; height: auto; background: white; }
+"""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A folder as figures write to it."""
+
+    folder: Path
+
+    def path(self, name: str) -> Path:
+        """The place of a file."""
+        return self.folder / name
+
+    def link(self, name: str) -> str:
+        """How the page refers to it."""
+        return name
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a page says besides its tables: of whom, in which words, what was found wrong, at which sizes."""
+
+    name: str
+    kind: str
+    about: str
+    faults: Sequence[str]
+    verdicts: Sequence[str]
+    notes: Sequence[str]
+
+
+def write_page(folder: Path, told: Told, tables: Tables) -> Path:
+    """Write the page with its tables and pictures; the place of `index.html`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    parts = [f"<h1>{html.escape(told.name)}: a {told.kind} on the bench</h1>"]
+    if told.about:
+        parts.append(f"<p>{html.escape(told.about)}</p>")
+    parts += _said("Found wrong", told.faults, "fault") + _said("In short", told.verdicts)
+    for name, table in tables.items():
+        write(folder / f"{name}.csv", table.to_csv(index=False, lineterminator="\n").encode())
+        parts.append(f'<h2 id="{name}">{html.escape(name.replace("_", " "))}</h2>')
+        if picture := _picture(folder, name, table, told.name):
+            parts.append(picture)
+        parts.append(_table(name, table, told.name))
+    parts += _said("How it was made", told.notes)
+    page = (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{html.escape(told.name)} on the bench</title><style>{_STYLE}</style></head>\n<body><main>\n"
+        + "\n".join(parts)
+        + "\n</main></body></html>\n"
+    )
+    place = folder / "index.html"
+    write(place, page.encode())
+    return place
+
+
+def _said(title: str, lines: Sequence[str], kind: str = "said") -> list[str]:
+    if not lines:
+        return []
+    items = "".join(f"<li>{html.escape(line)}</li>" for line in lines)
+    return [f'<section class="{kind}"><h2>{title}</h2><ul>{items}</ul></section>']
+
+
+def _table(name: str, table: pd.DataFrame, own: str) -> str:
+    """A table with its caption and download; rows that name what is judged are marked."""
+    names = [column for column in ("metric", "method", "name") if column in table.columns]
+    heads = "".join(f'<th scope="col">{html.escape(str(column))}</th>' for column in table.columns)
+    rows = []
+    for row in table.to_dict("records"):
+        mine = any(row[column] == own for column in names)
+        cells = [_cell(str(column), value) for column, value in row.items()]
+        first = f'<th scope="row">{cells[0]}</th>'
+        rest = "".join(f"<td>{cell}</td>" for cell in cells[1:])
+        start = '<tr class="own">' if mine else "<tr>"
+        rows.append(f"{start}{first}{rest}</tr>")
+    caption = html.escape(CAPTIONS[name])
+    return (
+        f'<div class="wide" tabindex="0" role="region" aria-label="{html.escape(name.replace("_", " "))}"><table>'
+        f"<caption>{caption}</caption><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+        f'<p><a href="{name}.csv" download>CSV</a></p>'
+    )
+
+
+def _cell(column: str, value: Any) -> str:
+    if isinstance(value, str):
+        return html.escape(label(value) if column in ("metric", "method", "name") else value)
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "–"
+    whole = column in ("n", "inputs needed", "rows an input") or (abs(value) >= 2 and float(value).is_integer())
+    return f"{value:.0f}" if whole else f"{value:.2f}"
+
+
+_PICTURED = {"diagnosticity": ("metric", 0.5), "agreement": ("metric", 0.0), "beside_other_methods": ("method", 0.5)}
+"""Tables that are drawn: the column that names a row, and the value of chance."""
+
+
+def _picture(folder: Path, name: str, table: pd.DataFrame, own: str) -> str:
+    """Estimates with their intervals, a panel a modality; what is judged in another colour and another form."""
+    if name not in _PICTURED:
+        return ""
+    figures.theme()
+    column, chance = _PICTURED[name]
+    order = list(table.groupby(column)["estimate"].mean().sort_values().index)
+    kinds = list(dict.fromkeys(table["modality"]))
+    fig, axes = plt.subplots(1, len(kinds), figsize=(9.5, 0.3 * len(order) + 1.6), sharey=True, squeeze=False)
+    for ax, kind in zip(axes[0], kinds, strict=True):
+        part = table[table["modality"] == kind]
+        for mine, colour, marker in ((False, figures.PALETTE[0], "o"), (True, figures.PALETTE[1], "D")):
+            rows = part[(part[column] == own) == mine]
+            figures.dots(ax, rows, [order.index(one) for one in rows[column]], colour=colour, marker=marker)
+        ax.axvline(chance, color="#666666", ls=":", lw=1)
+        fewest, most = part["n"].min(), part["n"].max()
+        ax.set_title(f"{kind}, n = {most:.0f}" + (f", fewest {fewest:.0f}" if fewest < most else ""))
+    axes[0, 0].set_yticks(range(len(order)), [label(one) for one in order])
+    spoken = "; ".join(
+        f"{row['modality']}, {label(row[column])} {row['estimate']:.2f} ({row['low']:.2f} to {row['high']:.2f})"
+        for row in table.to_dict("records")
+    )
+    alt = f"Dot plot with 95 % intervals, dotted line at {chance:g}, {own} as diamonds. {spoken}."
+    figures.save(fig, Bound(folder), name, alt=alt, caption=CAPTIONS[name])
+    return f'<img src="{name}.svg" alt="{html.escape(alt, quote=True)}">'

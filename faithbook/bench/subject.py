@@ -1,0 +1,210 @@
+"""A metric or an attribution method of one's own, read from a file or from a package that offers it.
+
+**A metric** is a function of one of two shapes, and a module that says `DIRECTION = "higher"` or `"lower"`:
+
+    def my_metric(perturber, scores):   # asks the model: a faithlib.perturb.Perturber, and scores [B, F]
+    def my_metric(scores, present):     # looks at scores [B, F] alone, and at which features there are, bool [B, F]
+
+It answers one value an input, [B]; NaN where it is not defined for an input.
+
+**A method** is a function of one of two shapes, and answers scores [B, F]; higher = matters more:
+
+    def my_method(perturber):              # asks the model about erased copies
+    def my_method(model, inputs, target):  # looks into the model; target: the classes to explain, [B]
+
+A file holds one public function, or is named with the function behind a colon (`mine.py:top_word`). A package offers
+them as entry points of the groups `faithlib.metrics` and `faithlib.methods`; then the name alone is enough.
+
+Shape letters: B inputs, F features.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any, get_args
+
+import torch
+from torch import Tensor
+
+from faithlib.catalogue import METRICS, Direction
+from faithlib.errors import DataError, InputError, ModelError, unknown
+from faithlib.inputs import Inputs
+from faithlib.perturb import Perturber
+
+METRIC_GROUP, METHOD_GROUP = "faithlib.metrics", "faithlib.methods"
+_ASKS, _LOOKS = ("perturber", "scores"), ("scores", "present")
+_ERASES, _SEES_INSIDE = ("perturber",), ("model", "inputs", "target")
+_LABELS = ("label", "labels", "gold", "y", "truth", "targets")
+
+
+@dataclass(frozen=True)
+class OwnMetric:
+    """A metric that is to be judged; `about`: the first line of its docstring."""
+
+    name: str
+    function: Callable[..., Any]
+    direction: Direction
+    asks_model: bool
+    about: str = ""
+
+    def __call__(self, perturber: Perturber, scores: Tensor) -> Tensor:
+        """Its values, float64 [B] on the processor; InputError where it answers anything else, or fails."""
+        given = scores.clone()
+        arguments = (perturber, given) if self.asks_model else (given, perturber.feature_mask)
+        found = _called(self.name, self.function, *arguments)
+        expected = (len(scores),)
+        if tuple(found.shape) != expected:
+            raise InputError(
+                f"{self.name} answered shape {tuple(found.shape)} for scores of shape {tuple(scores.shape)}: expected "
+                f"[B] = {list(expected)}, one value an input"
+            )
+        values = found.detach().double().cpu()
+        if bool(values.isinf().any()):
+            raise InputError(
+                f"{self.name} answered an infinite value for input {int(values.isinf().nonzero()[0])} of "
+                f"{len(values)}: expected numbers, or NaN where it is not defined"
+            )
+        if not torch.equal(given, scores):
+            raise InputError(f"{self.name} changed the scores that it was given: let it work on a copy")
+        return values
+
+
+@dataclass(frozen=True)
+class OwnMethod:
+    """An attribution method that is to be judged; `about`: the first line of its docstring."""
+
+    name: str
+    function: Callable[..., Any]
+    sees_inside: bool
+    about: str = ""
+
+    def __call__(self, model: Any, inputs: Inputs, perturber: Perturber) -> Tensor:
+        """Its scores of the perturber's target, float32 [B, F] on the model's device, 0 beyond an input's features;
+        InputError where it answers anything else, or fails."""
+        arguments = (model, inputs, perturber.target) if self.sees_inside else (perturber,)
+        found = _called(self.name, self.function, *arguments)
+        present = perturber.feature_mask
+        if found.shape != present.shape:
+            raise InputError(
+                f"{self.name} answered shape {tuple(found.shape)}: expected [B, F] = {list(present.shape)}, one score "
+                "a feature and anything beyond an input's features"
+            )
+        scores = found.detach().float().to(present.device)
+        bad = (~torch.isfinite(scores) & present).any(dim=1)
+        if bool(bad.any()):
+            raise InputError(
+                f"{self.name} answered NaN or infinite scores for {int(bad.sum())} of {len(bad)} inputs, first input "
+                f"{int(bad.nonzero()[0])}: expected finite numbers"
+            )
+        return torch.where(present, scores, 0.0)
+
+
+def _called(name: str, function: Callable[..., Any], *arguments: Any) -> Tensor:
+    try:
+        found = function(*arguments)
+    except ModelError:
+        raise  # this kind of model does not allow it, which is no fault
+    except Exception as error:
+        raise InputError(f"{name} failed with {type(error).__name__}: {error}") from error
+    if not isinstance(found, Tensor):
+        raise InputError(f"{name} answered a {type(found).__name__}: expected a torch tensor")
+    if found.dtype == torch.bool or found.is_complex():
+        raise InputError(f"{name} answered {found.dtype}: expected numbers")
+    return found
+
+
+# ------------------------------------------------------------------------------------------------------------- reading
+def find_metric(what: str) -> OwnMetric:
+    """The metric in a file (`mine.py`, `mine.py:function`), or that a package offers under this name.
+
+    Raises DataError for a file that is not there, UnknownNameError for a name that no package offers, InputError for a
+    function that is no metric.
+    """
+    function, module = _found(what, METRIC_GROUP)
+    asks = _shape_of(function, {_ASKS: True, _LOOKS: False}, "metric")
+    direction: Any = getattr(module, "DIRECTION", None)
+    if direction not in get_args(Direction):
+        told = "says no DIRECTION" if direction is None else f"says DIRECTION = {direction!r}"
+        raise InputError(f'{what} {told}: expected DIRECTION = "higher" or "lower", which values are better')
+    if function.__name__ in METRICS:
+        raise InputError(f"{function.__name__} is a metric of the catalogue: give yours another name")
+    return OwnMetric(function.__name__, function, direction, asks, _about(function))
+
+
+def find_method(what: str) -> OwnMethod:
+    """The method in a file, or that a package offers under this name; errors as `find_metric`."""
+    function, _ = _found(what, METHOD_GROUP)
+    sees = _shape_of(function, {_ERASES: False, _SEES_INSIDE: True}, "method")
+    return OwnMethod(function.__name__, function, sees, _about(function))
+
+
+def _about(function: Callable[..., Any]) -> str:
+    return (inspect.getdoc(function) or "").partition("\n")[0]
+
+
+def _shape_of(function: Callable[..., Any], shapes: Mapping[tuple[str, ...], bool], kind: str) -> bool:
+    """What the shapes say of the one that the function's parameters without a default have."""
+    own = inspect.signature(function).parameters.values()
+    names = tuple(one.name for one in own if one.default is one.empty and one.kind is not one.VAR_KEYWORD)
+    if names in shapes:
+        return shapes[names]
+    told = f"{function.__name__} takes ({', '.join(names)}): a {kind} takes "
+    told += " or ".join(f"({', '.join(one)})" for one in shapes)
+    if asked := [name for name in names if name in _LABELS]:
+        told += f"; it gets no {asked[0]}: what a text is really about says nothing of what the model used"
+    raise InputError(told)
+
+
+def _found(what: str, group: str) -> tuple[Callable[..., Any], ModuleType]:
+    """The function that is meant, and the module that it stands in."""
+    place, _, name = what.partition(":")
+    if not (place.endswith(".py") or Path(place).is_file()):
+        offered = {one.name: one for one in entry_points(group=group)}
+        if what not in offered:
+            raise unknown(f"file, or entry point of {group},", what, offered or ["none is installed"])
+        loaded = offered[what].load()
+        if callable(loaded):
+            return loaded, sys.modules[loaded.__module__]
+        return _function_of(loaded, "", what), loaded
+    path = Path(place).resolve()
+    if not path.is_file():
+        raise DataError(f"{path} is not there: expected a Python file with a function")
+    module = _module(path)
+    return _function_of(module, name, what), module
+
+
+def _module(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(path.parent))  # what stands beside it can be imported, as by `python my_metric.py`
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise InputError(f"{path} cannot be read: {type(error).__name__}: {error}") from error
+    finally:
+        sys.path.remove(str(path.parent))
+    return module
+
+
+def _function_of(module: ModuleType, name: str, what: str) -> Callable[..., Any]:
+    own = {
+        key: one
+        for key, one in vars(module).items()
+        if inspect.isfunction(one) and one.__module__ == module.__name__ and not key.startswith("_")
+    }
+    if name:
+        if name not in own:
+            raise unknown(f"function of {what.partition(':')[0]}", name, own)
+        return own[name]
+    if len(own) != 1:
+        told = "none" if not own else ", ".join(own)
+        raise InputError(f"{what} has {len(own)} public functions ({told}): expected one, or name it, {what}:name")
+    return next(iter(own.values()))

@@ -1,0 +1,381 @@
+"""The bench: what is read, what checks find, what tables say of metrics whose worth is known, what is written."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from faithbook import __main__
+from faithbook.bench import measure, tables
+from faithbook.bench.checks import check_method, check_metric
+from faithbook.bench.measure import SIZES, Measured
+from faithbook.bench.run import bench_method
+from faithbook.bench.subject import find_method, find_metric
+from faithbook.engine.profiles import table as profiles
+from faithlib.catalogue import FAMILIES, METRICS
+from faithlib.errors import DataError, InputError, ModelError, UnknownNameError
+from faithlib.inputs import WordInputs
+from faithlib.perturb import Perturber
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+
+
+def written(folder: Path, code: str, name: str = "mine") -> str:
+    head = 'import torch\n\nfrom faithlib import evaluation\n\nDIRECTION = "higher"\n\n\n'
+    (folder / f"{name}.py").write_text(head + code)
+    return str(folder / f"{name}.py")
+
+
+def asked() -> Perturber:
+    model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]  # noqa: E731
+    return Perturber(model, WordInputs.from_texts(["a good film", "a dull one"]))
+
+
+# ------------------------------------------------------------------------------------------------------------- reading
+def test_a_file_with_one_function_is_a_metric() -> None:
+    metric = find_metric(str(EXAMPLES / "lone_loss.py"))
+    assert (metric.name, metric.direction, metric.asks_model) == ("lone_loss", "higher", True)
+    assert metric.about.startswith("What losing a feature")
+    perturber = asked()
+    # "good" is all that the model uses: without it .9 becomes .5. Of three words two are the upper half.
+    assert metric(perturber, torch.tensor([[0.0, 1.0, 0.0], [1.0, 2.0, 3.0]])).tolist() == pytest.approx([0.2, 0.0])
+    assert not find_metric(str(EXAMPLES / "bold.py")).asks_model
+
+
+def test_of_several_functions_one_is_named(tmp_path: Path) -> None:
+    file = written(tmp_path, "def one(scores, present): ...\n\n\ndef two(perturber, scores): ...\n")
+    with pytest.raises(InputError, match=r"has 2 public functions \(one, two\)"):
+        find_metric(file)
+    assert find_metric(f"{file}:two").asks_model
+    with pytest.raises(UnknownNameError, match="tow"):
+        find_metric(f"{file}:tow")
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("def mine(perturber, scores, labels): ...", r"takes \(perturber, scores, labels\).*it gets no labels"),
+        ("def mine(a, b): ...", r"takes \(a, b\): a metric takes \(perturber, scores\) or \(scores, present\)"),
+        ("def nc(perturber, scores): ...", "nc is a metric of the catalogue"),
+        ("def mine(perturber, scores):\n    return 1 / 0\nmine(0, 0)", "cannot be read: ZeroDivisionError"),
+        ("x = 1", r"has 0 public functions \(none\)"),
+    ],
+)
+def test_what_is_no_metric_is_refused(tmp_path: Path, code: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        find_metric(written(tmp_path, code))
+
+
+def test_a_metric_has_to_say_its_direction(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("def mine(perturber, scores): ...\n")
+    with pytest.raises(InputError, match="says no DIRECTION"):
+        find_metric(str(file))
+    file.write_text('DIRECTION = "up"\ndef mine(perturber, scores): ...\n')
+    with pytest.raises(InputError, match="says DIRECTION = 'up'"):
+        find_metric(str(file))
+    with pytest.raises(DataError, match="is not there"):
+        find_metric(str(tmp_path / "other.py"))
+
+
+def test_a_package_offers_metrics_and_methods(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installed package is a folder on the path with its entry points beside it."""
+    info = tmp_path / "faithlib_examples-0.1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: faithlib-examples\nVersion: 0.1.0\n")
+    import tomllib
+
+    told = tomllib.loads((EXAMPLES / "pyproject.toml").read_text())["project"]["entry-points"]
+    lines = [f"[{group}]\n" + "".join(f"{k} = {v}\n" for k, v in own.items()) for group, own in told.items()]
+    (info / "entry_points.txt").write_text("\n".join(lines))
+    with pytest.raises(UnknownNameError, match="none is installed"):
+        find_metric("lone_loss")
+    for place in (tmp_path, EXAMPLES):
+        monkeypatch.syspath_prepend(str(place))
+    assert find_metric("lone_loss").direction == "higher"
+    assert not find_method("lone_words").sees_inside
+    with pytest.raises(UnknownNameError, match="did you mean 'lone_loss'"):
+        find_metric("lone_los")
+    for name in ("lone_loss", "lone_words"):
+        sys.modules.pop(name)
+
+
+# -------------------------------------------------------------------------------------------------------------- checks
+ANSWERS = {
+    "shape (12, 1)": "return scores[:, :1]",
+    "a float: expected a torch tensor": "return 0.5",
+    "an infinite value": "return scores[:, 0] / 0",
+    "failed with KeyError": "return {}['x']",
+    "changed the scores": "return scores.mul_(2).sum(dim=1)",
+    "NaN for every input": "return scores[:, 0] * torch.nan",
+}
+
+
+@pytest.mark.parametrize("said", ANSWERS)
+def test_what_cannot_be_measured_with_is_an_error(tmp_path: Path, said: str) -> None:
+    metric = find_metric(written(tmp_path, f"def mine(perturber, scores):\n    {ANSWERS[said]}\n"))
+    with pytest.raises(InputError) as caught:
+        check_metric(metric)
+    assert said in str(caught.value)
+
+
+FAULTS = {
+    "is NaN for": "return torch.where(perturber.feature_mask.sum(dim=1) > 10, perturber.full, torch.nan)",
+    "answers the same question twice": "return torch.rand(len(scores))",
+    "order of the batch": "return perturber.full * torch.arange(len(scores))",
+    "other inputs of the batch": "return perturber.full + (~perturber.feature_mask).sum(dim=1)",
+    "beyond an input's features": "return scores.sum(dim=1)",
+    "the classes get other numbers": "return perturber.logits(perturber.feature_mask[:, None])[:, 0, 1]",
+    "looks at the words": (
+        "metals = {'copper', 'nickel', 'bronze', 'zinc'}\n"
+        "    best = scores.masked_fill(~perturber.feature_mask, -9.0).argmax(dim=1).tolist()\n"
+        "    names = zip(perturber.inputs.features, best)\n"
+        "    return torch.tensor([float(row[f] in metals or len(row[f])) for row, f in names])"
+    ),
+    "the same value for every explanation": "return torch.ones(len(scores))",
+}
+
+
+@pytest.mark.parametrize("said", FAULTS)
+def test_each_fault_is_said_in_a_sentence(tmp_path: Path, said: str) -> None:
+    found = check_metric(find_metric(written(tmp_path, f"def mine(perturber, scores):\n    {FAULTS[said]}\n")))
+    assert any(said in fault for fault in found.faults), found.faults
+    assert all(fault.startswith("mine ") and fault.endswith(".") for fault in found.faults)
+
+
+KNOWN = {
+    "ns": "return evaluation.hard_scores(perturber, scores)['ns'].mean(dim=1)",
+    "soft": "return evaluation.soft_scores(perturber, scores)['soft_nc'].mean(dim=1)",
+    "aopc": "return evaluation.aopc_scores(perturber, scores)['aopc_morf']",
+}
+
+
+@pytest.mark.parametrize(("name", "by_amount"), [("ns", False), ("soft", True), ("aopc", False)])
+def test_metrics_of_the_catalogue_pass(tmp_path: Path, name: str, by_amount: bool) -> None:
+    found = check_metric(find_metric(written(tmp_path, f"def mine(perturber, scores):\n    {KNOWN[name]}\n")))
+    assert [fault for fault in found.faults if "is NaN" not in fault] == []
+    assert found.by_amount == by_amount
+
+
+def test_the_examples_are_what_they_say() -> None:
+    assert check_metric(find_metric(str(EXAMPLES / "lone_loss.py"))).faults == ()
+    assert check_method(find_method(str(EXAMPLES / "lone_words.py"))).faults == ()
+    (fault,) = check_metric(find_metric(str(EXAMPLES / "bold.py"))).faults
+    assert "changes with the other inputs of the batch" in fault
+
+
+def test_the_examples_own_test_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    runpy.run_path(str(EXAMPLES / "test_lone_loss.py"))["test_the_reason_is_preferred_to_its_opposite"]()
+    sys.modules.pop("lone_loss")
+
+
+METHODS = {
+    "the classes get other numbers": "return perturber.logits(~torch.eye(n).bool().expand(b, -1, -1))[..., 1]",
+    "order of the batch": "return torch.arange(b)[:, None] + torch.zeros(b, n)",
+    "answers the same question twice": "return torch.rand(b, n)",
+}
+
+
+@pytest.mark.parametrize("said", METHODS)
+def test_faults_of_methods_are_found(tmp_path: Path, said: str) -> None:
+    code = f"def mine(perturber):\n    b, n = perturber.feature_mask.shape\n    {METHODS[said]}\n"
+    assert any(said in fault for fault in check_method(find_method(written(tmp_path, code))).faults)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [("torch.zeros(1, 1)", r"answered shape \(1, 1\): expected \[B, F\] = \[12,"), ("x / 0", "NaN or infinite scores")],
+)
+def test_scores_that_cannot_be_used_are_an_error(tmp_path: Path, answer: str, said: str) -> None:
+    code = f"def mine(model, inputs, target):\n    x = inputs.feature_mask.float()\n    return {answer}\n"
+    with pytest.raises(InputError, match=said):
+        check_method(find_method(written(tmp_path, code)))
+
+
+def test_a_method_of_the_library_passes(tmp_path: Path) -> None:
+    code = "def mine(model, inputs, target):\n    from faithlib.attribution import attribute\n"
+    code += "    return attribute('integrated_gradients', model, inputs, target=target)\n"
+    method = find_method(written(tmp_path, code))
+    assert check_method(method).faults == ()
+    perturber = asked()
+    with pytest.raises(ModelError, match="looks into a model"):  # what a function does not allow is no fault
+        method(len, perturber.inputs, perturber)
+
+
+# -------------------------------------------------------------------------------------------------------------- tables
+N = 40
+METHODS_SEEN = ("lime", "saliency", "attention", "random")
+
+
+def measured(mine: dict[str, float], *, spread: float = 0.02) -> Measured:
+    """Values of NC, Soft-NC and a metric `mine`: the two know what is good; `mine` gives the means that are said."""
+    generator = np.random.default_rng(0)
+    good = {"lime": 0.9, "saliency": 0.6, "attention": 0.3, "random": 0.1}
+    of = {"nc": good, "soft_nc": good, "mine": mine}
+    truth = {"truth": 1.0, "100% shuffled": 0.2, "opposite": 0.0} | good
+    planted_mine = {name: mine.get(name, mine["lime"] if name == "truth" else mine["random"]) for name in truth}
+    planted = {"nc": truth, "soft_nc": truth, "mine": planted_mine, "auprc": truth}
+
+    def rows(table: dict[str, dict[str, float]], **labels: str) -> pd.DataFrame:
+        found = [
+            {"modality": "text", "id": f"t{i}", "metric": metric, "method": method, **labels}
+            | {"value": value + spread * generator.normal()}
+            for metric, values in table.items()
+            for method, value in values.items()
+            for i in range(N)
+        ]
+        return pd.DataFrame(found)
+
+    shuffled = {m: {**dict.fromkeys(METHODS_SEEN, v["random"])} for m, v in of.items() if m != "nc"}
+    ranks = {m: v for m, v in of.items() if m != "nc"}
+    found = Measured()
+    found.values = [rows(of, control=""), rows(shuffled, control="shuffled"), rows(ranks, control="ranks")]
+    models = ("linear", "detector", "trained", "trained with erasure", "misled by erasure")
+    found.planted = [rows(planted, model=model, erase="mask") for model in models]
+    found.prices = [{"modality": "text", "name": name, "rows": 7.0} for name in ("hard", "soft", "mine")]
+    return found
+
+
+def answers(mine: dict[str, float], *, by_amount: bool = False) -> dict[str, str]:
+    found = tables.of_metric(measured(mine), "mine", "higher", by_amount=by_amount)
+    row = found["answers"].set_index("metric").loc["mine"]
+    return {question: row[question] for question in tables.OF_METRIC}
+
+
+WHOLE = {"answers", "diagnosticity", "density", "agreement", "planted_truth", "follows_the_truth", "misled"}
+GOOD = {"lime": 0.9, "saliency": 0.6, "attention": 0.3, "random": 0.1}
+
+
+def test_a_bad_metric_gets_no() -> None:
+    upside_down = {"lime": 0.1, "saliency": 0.3, "attention": 0.4, "random": 0.9}
+    told = answers(upside_down, by_amount=True)
+    assert (told["tells"], told["freed of amounts"], told["is right"]) == ("no", "no", "no")
+
+
+def test_a_blind_metric_is_unsure_of_everything() -> None:
+    told = answers(dict.fromkeys(GOOD, 0.5))
+    assert (told["tells"], told["is right"]) == ("unsure", "unsure")
+
+
+def test_a_good_metric_gets_yes_four_times_also_where_lower_is_better() -> None:
+    values = measured({name: 1 - value for name, value in GOOD.items()})
+    found = tables.of_metric(values, "mine", "lower", by_amount=False)
+    assert set(found["answers"].set_index("metric").loc["mine", list(tables.OF_METRIC)]) == {"yes"}
+    agreement = found["agreement"].set_index("metric").estimate
+    assert set(agreement.index) == {"nc", "soft_nc"} and agreement.min() > 0.9
+
+
+def test_tables_have_n_intervals_and_prices() -> None:
+    found = tables.of_metric(measured(GOOD), "mine", "higher", by_amount=True)
+    assert set(found) == WHOLE
+    assert found["answers"].set_index("metric").loc["mine", "freed of amounts"] == "yes"
+    for name, table in found.items():
+        assert (table.n == N).all(), name
+        if name != "answers":
+            assert (table.low <= table.estimate).all() and (table.estimate <= table.high).all(), name
+    told = found["diagnosticity"].set_index("metric")
+    assert told.loc["mine", "rows an input"] == 7 and told.loc["nc", "rows an input"] == 7
+    assert set(found["density"].metric) == {"soft_nc", "mine"}
+    assert set(found["planted_truth"].model) > {"linear", "detector", "trained", "misled by erasure"}
+
+
+# --------------------------------------------------------------------------------------------------------------- whole
+class Page(HTMLParser):
+    """What a page holds, and that every tag is closed."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in ("meta", "img"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_every_profile_has_sizes() -> None:
+    assert set(SIZES) == set(profiles().profiles)
+    with pytest.raises(UnknownNameError, match="profile"):
+        measure.sizes_of("smokey")
+
+
+def checked_page(folder: Path, own: str, expected: set[str]) -> None:
+    text = (folder / "index.html").read_text()
+    page = Page(text)
+    assert page.open == []
+    assert {file.stem for file in folder.glob("*.csv")} == expected
+    assert "http" not in text.replace("http-equiv", "")
+    for image in [attributes for tag, attributes in page.tags if tag == "img"]:
+        assert (folder / str(image["src"])).is_file() and len(str(image["alt"])) > 40
+    for link in [attributes["href"] for tag, attributes in page.tags if tag == "a"]:
+        assert (folder / str(link)).is_file()
+    assert 'class="own"' in text and own in text
+
+
+@pytest.mark.slow
+def test_a_metric_gets_its_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By the command line, in small, on texts and pictures."""
+    line = ["bench", str(EXAMPLES / "lone_loss.py"), "--profile", "smoke", "--to", str(tmp_path / "page")]
+    assert __main__.main(line) == 0
+    told = capsys.readouterr().out
+    assert "On texts (n = 3), lone_loss" in told and "On pictures (n = 3), lone_loss" in told
+    checked_page(
+        tmp_path / "page",
+        "lone_loss",
+        WHOLE | {"mirror_images"},
+    )
+    table = pd.read_csv(tmp_path / "page" / "diagnosticity.csv")
+    unbounded = {name for name in METRICS if name in measure.METRICS}
+    assert set(table.metric) >= unbounded | {"lone_loss"}
+    own = table[table.metric == "lone_loss"].set_index("modality")["rows an input"]
+    assert own["vision"] == 50  # a row a cell, and the picture itself
+    assert not set(table.metric) & set(FAMILIES["naopc"].directions)
+    right = pd.read_csv(tmp_path / "page" / "planted_truth.csv")
+    models = right[right.metric == "lone_loss"].groupby("modality").model.agg(set)
+    assert {"meeting", "negation"} < models["text"] and "beside" in models["vision"]
+    assert all(len(own) == 5 + len(measure.HARDER[modality]) for modality, own in models.items())
+
+
+@pytest.mark.slow
+def test_a_bad_metric_is_told_so_and_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    line = ["bench", str(EXAMPLES / "bold.py"), "--profile", "smoke", "--only", "text", "--to", str(tmp_path)]
+    assert __main__.main(line) == 1
+    assert "wrong: bold changes with the other inputs of the batch" in capsys.readouterr().out
+    assert "Found wrong" in (tmp_path / "index.html").read_text()
+    prices = pd.read_csv(tmp_path / "diagnosticity.csv").set_index("metric")["rows an input"]
+    assert prices["bold"] == 1  # it asks about nothing but the input as it is
+
+
+@pytest.mark.slow
+def test_a_method_gets_its_page(tmp_path: Path) -> None:
+    found = bench_method(str(EXAMPLES / "lone_words.py"), tmp_path, profile="smoke")
+    assert found.faults == () and len(found.verdicts) == 2
+    expected = {
+        "answers",
+        "preferred_to_random",
+        "beside_other_methods",
+        "ranks",
+        "how_true",
+        "alike",
+        "mirror_images",
+        "cost",
+    }
+    checked_page(tmp_path, "lone_words", expected)
+    cost = pd.read_csv(tmp_path / "cost.csv").set_index(["modality", "name"])
+    assert cost.loc[("vision", "lone_words"), "rows"] == 50  # 49 cells alone, and the empty picture
+    true = pd.read_csv(tmp_path / "how_true.csv").set_index(["modality", "model", "method"]).estimate
+    # The detector answers by what was planted alone, so each planted word alone tells.
+    assert true["text", "detector", "lone_words"] == pytest.approx(1)
