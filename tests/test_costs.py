@@ -64,7 +64,7 @@ def test_what_no_run_tells_is_unknown_and_counted_as_that() -> None:
     assert set(others["ground"]) == {"unknown"} and others["hours"].isna().all()
     sums = costs.by_study(found).set_index("study")
     assert sums.loc["study 1", "guessed"] == sums.loc["all", "guessed"] == of_study_1(FULL)["hours"]
-    assert sums.loc["study 1", "unknown"] == 2
+    assert sums.loc["study 1", "unknown"] == 3  # its variants, its replay, its two attributions
     assert sums.loc["all", "unknown"] == len(others)
     assert math.isnan(sums.loc["study 2", "hours"])
     shown = costs.shown(found, {"notebook": "computation"}).set_index("computation")

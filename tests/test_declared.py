@@ -35,6 +35,7 @@ PROFILES = ("smoke", "laptop", "full")
 REACH_SACO = {
     "soft_metrics",
     "soft_variants",
+    "soft_replayed",
     "soft_two_attributions",
     "play_answers",
     "naopc_models",

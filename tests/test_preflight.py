@@ -163,7 +163,7 @@ def test_every_model_of_the_hub_is_in_the_table() -> None:
 
 
 def test_a_study_has_what_it_reads() -> None:
-    assert notebooks_of("soft")[:3] == ["soft_metrics", "soft_variants", "soft_two_attributions"]
+    assert notebooks_of("soft")[:4] == ["soft_metrics", "soft_variants", "soft_replayed", "soft_two_attributions"]
     assert "together_matrix" in notebooks_of("book")
     assert set(notebooks_of(None)) == {name for _, _, name, _ in table().entries()}
 
