@@ -7,12 +7,12 @@
 # %% [markdown]
 # # Photographs and small pictures, side by side
 #
-# What stands in for a study can decide what it finds. This book has tried the claims of Wu et al. {cite:p}`wu_2024` on two
-# kinds of material, and they do not agree. Here both stand side by side, beside the paper's printed values.
+# What stands in for a study can decide what it finds. This book tries the claims of Wu et al. {cite:p}`wu_2024` on two
+# kinds of material. Here both stand side by side, beside the paper's printed values.
 #
 # | | the paper | photographs | small pictures |
 # | --- | --- | --- | --- |
-# | pictures | ImageNet, CIFAR-10, CIFAR-100 | CIFAR-10, CIFAR-100: the paper's data, in colour, with grounds of all kinds | clothes, digits, silhouettes: one grey object on a black ground |
+# | pictures | ImageNet, CIFAR-10, CIFAR-100 | CIFAR-10: one of the paper's data sets, in colour, with grounds of all kinds | clothes, digits, silhouettes: one grey object on a black ground |
 # | pixels, patches | 224 × 224, 196 | 112 × 112 (made larger from 32 × 32), 64 | 28 × 28, 49 |
 # | blocks, width | 12 of 768, 24 of 1,024 | 12 of 384 | 6 of 96, 8 of 120 |
 # | parameters | 86 and 304 million | 22 million | about 0.7 and 1.4 million |
