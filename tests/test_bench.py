@@ -325,7 +325,7 @@ def checked_page(folder: Path, own: str, expected: set[str]) -> None:
     assert 'class="own"' in text and own in text
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_metric_gets_its_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """By the command line, in small, on texts and pictures."""
     line = ["bench", str(EXAMPLES / "lone_loss.py"), "--profile", "smoke", "--to", str(tmp_path / "page")]
@@ -349,7 +349,7 @@ def test_a_metric_gets_its_page(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert all(len(own) == 5 + len(measure.HARDER[modality]) for modality, own in models.items())
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_bad_metric_is_told_so_and_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     line = ["bench", str(EXAMPLES / "bold.py"), "--profile", "smoke", "--only", "text", "--to", str(tmp_path)]
     assert __main__.main(line) == 1
@@ -359,7 +359,7 @@ def test_a_bad_metric_is_told_so_and_fails(tmp_path: Path, capsys: pytest.Captur
     assert prices["bold"] == 1  # it asks about nothing but the input as it is
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_method_gets_its_page(tmp_path: Path) -> None:
     found = bench_method(str(EXAMPLES / "lone_words.py"), tmp_path, profile="smoke")
     assert found.faults == () and len(found.verdicts) == 2

@@ -139,19 +139,23 @@ def test_without_all_parts_the_whole_is_asked_for(made: Path) -> None:
 
 def test_what_nearly_repeats_a_later_split_is_not_learnt(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(datasets._KEPT_FROM, "sst", ("ag",))
+    (made / "sst-dev" / "dev.tsv").write_text(f"{FOXES[0]}\t0\na text of no other file at all\t1\n")
     (made / "ag-test" / "test.csv").write_text(f'"1","{FOXES[3]}","again"\n"1","{FOXES[0]}","again"\n')
     train, dev, left_out = datasets.splits_to_learn("sst")
     assert left_out == {
         "dev": {"test split": 0, "test split of ag": 1},
         "train": {"dev split": 1, "test split": 1, "test split of ag": 2},
     }
-    assert (len(dev), train.texts) == (0, tuple(FOXES[2:3] + FOXES[4:]))
+    assert (dev.texts, train.texts) == (("a text of no other file at all",), tuple(FOXES[2:3] + FOXES[4:]))
     assert len(train.labels) == len(train.ids) == 5
     assert train.digest
     assert train.digest != dev.digest
     few = datasets.splits_to_learn("ag", n=3)[0]
     assert len(few) == 3
     assert FOXES[3] not in few.texts
+    (made / "sst-dev" / "dev.tsv").write_text(f"{FOXES[0]}\t0\n")
+    with pytest.raises(DataError, match=r"sst: all 1 rows of the dev split nearly repeat .*'test split of ag': 1"):
+        datasets.splits_to_learn("sst")
 
 
 def test_stand_ins_are_learnt_whole() -> None:

@@ -357,7 +357,7 @@ def test_a_real_computation_is_the_same_in_any_number_of_parts(notebook: str, cl
         assert {name: found[name] for name in counted} == {name: notes[name] for name in counted}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_more_inputs_keep_no_more_in_memory(clone: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Answers are kept by the perturber of a block, which goes with it; scores and inputs go with the block, too."""
     alive: weakref.WeakSet[Perturber] = weakref.WeakSet()

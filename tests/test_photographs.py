@@ -296,7 +296,7 @@ def train(place, model, folder=None, source=TRAINING):
     return run_cells(source, given, [])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("model", ["lora", "head", "lora-deit"])
 def test_training_leaves_a_small_file_and_a_classifier_that_loads(model, trained):
     folder = trained / model
@@ -318,6 +318,10 @@ def same(value, name):
     return torch.equal(value, PLAIN[name])
 
 
+def shipped(model):
+    return checkpoints_dir() / "photo" / f"cifar10-{model}-seed0"
+
+
 PLAIN = load_file(encoder_file()) if files.is_here("vit-s14") else {}
 PLAIN.pop("pos_embed", None)
 
@@ -327,8 +331,8 @@ PLAIN.pop("pos_embed", None)
     ("model", "file"),
     [("lora", "adapter_model.safetensors"), ("head", HEAD), ("lora", "config.json"), ("head", "card.json")],
 )
-def test_a_damaged_classifier_is_refused_with_its_file(model, file, trained, tmp_path):
-    shutil.copytree(trained / model, tmp_path / "copied")
+def test_a_damaged_classifier_is_refused_with_its_file(model, file, tmp_path):
+    shutil.copytree(shipped(model), tmp_path / "copied")
     path = tmp_path / "copied" / file
     path.write_bytes(path.read_bytes()[:50])
     with pytest.raises(DataError, match=rf"{file} (is missing, damaged|cannot be read).*get it again"):
@@ -337,8 +341,8 @@ def test_a_damaged_classifier_is_refused_with_its_file(model, file, trained, tmp
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("model", "file"), [("lora", "adapter_model.safetensors"), ("head", HEAD)])
-def test_a_classifier_that_lacks_a_weight_is_refused(model, file, trained, tmp_path):
-    shutil.copytree(trained / model, tmp_path / "copied")
+def test_a_classifier_that_lacks_a_weight_is_refused(model, file, tmp_path):
+    shutil.copytree(shipped(model), tmp_path / "copied")
     weights = load_file(tmp_path / "copied" / file)
     weights.pop(sorted(weights)[0])
     save_file(weights, tmp_path / "copied" / file)
@@ -346,7 +350,7 @@ def test_a_classifier_that_lacks_a_weight_is_refused(model, file, trained, tmp_p
         load_classifier(f"local:{tmp_path / 'copied'}")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("model", "line", "stopped"),
     [

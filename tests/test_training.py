@@ -20,15 +20,16 @@ def test_full_fine_tuning_makes_a_classifier_that_loads(tmp_path, monkeypatch):
     encoder = tmp_path / "encoder"
     text_model("bert", classes=4).save_pretrained(encoder)
     tokenizer().save_pretrained(encoder)
-    rows = [
-        '"1","a fine film","not bad"',
-        '"2","who is it","at all"',
-        '"3","unfunny","film"',
-        '"4","it is","a film"',
-    ] * 3
-    for split in ("train", "dev", "test"):
+    # A text that is in two splits would be left out of what the classifier learns from.
+    for split, word in {"train": "fine", "dev": "bad", "test": "unfunny"}.items():
+        rows = [
+            f'"1","a {word} film","{word}"',
+            f'"2","who is {word}","at all"',
+            f'"3","{word}","film"',
+            f'"4","it is {word}","film"',
+        ]
         (tmp_path / "ag").mkdir(exist_ok=True)
-        (tmp_path / "ag" / f"{split}.csv").write_text("\n".join(rows) + "\n")
+        (tmp_path / "ag" / f"{split}.csv").write_text("\n".join(rows * 3) + "\n")
     monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
     notebook = tmp_path / "train.ipynb"
     jupytext.write(jupytext.read(root() / "notebooks" / "train" / "text_classifiers.py"), notebook)

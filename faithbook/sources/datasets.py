@@ -182,7 +182,13 @@ def splits_to_learn(name: str, *, n: int | None = None) -> tuple[Dataset, Datase
         }
         left_out[split] = {why: sum(text in found for text in data.texts) for why, found in near.items()}
         gone = {text for found in near.values() for text in found}
-        splits[split] = _pick(data, [i for i, text in enumerate(data.texts) if text not in gone])
+        kept = [i for i, text in enumerate(data.texts) if text not in gone]
+        if not kept:
+            raise DataError(
+                f"{name}: all {len(data)} rows of the {split} split nearly repeat texts of other splits or data sets "
+                f"({left_out[split]}), expected some to learn from; are the files of the splits the right ones?"
+            )
+        splits[split] = _pick(data, kept)
         splits[split] = replace(splits[split], digest=_digest_of(splits[split]))
     train, dev = (data if n is None else _sample(data, n, 0) for data in splits.values())
     return train, dev, left_out
