@@ -56,7 +56,7 @@ test: $(ENVIRONMENT) fetch lint ## lint, types, all tests, the smoke book and it
 	 echo "no Chromium on this machine: the page checks in a browser were skipped (Debian: apt-get install chromium)"
 
 test-long: $(ENVIRONMENT) fetch ## what takes longer: the wheel in an empty environment, requirements for other Pythons
-	$(BIN)/python -m pytest -m long
+	$(BIN)/python -m pytest -m long -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: $(ENVIRONMENT) ## style, types and who may import whom
 	$(BIN)/ruff check .

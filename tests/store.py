@@ -24,13 +24,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
 from tiny import REPOSITORY
 
 from faithbook.engine.digests import Library
 from faithbook.engine.profiles import place_of, table
 from faithbook.engine.units import write_units
-from faithbook.results import measured
+from faithbook.results import figures, measured
 
 PROFILE = "laptop"
 RESAMPLES = 1999
@@ -74,7 +73,7 @@ class Store:
                 (self.home / "data" / path.name).symlink_to(path)
         monkeypatch.setenv("FAITHLIB_HOME", str(self.home))
         monkeypatch.setattr(measured, "RESAMPLES", RESAMPLES)
-        monkeypatch.setattr(Figure, "savefig", lambda self, target, **more: target.write(b"drawn"))
+        monkeypatch.setattr(figures, "drawn", lambda fig: {"svg": b"drawn", "png": b"drawn"})
 
     def add(
         self,

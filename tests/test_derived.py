@@ -193,7 +193,7 @@ def test_who_is_killed_half_way_leaves_nothing_that_is_taken_for_whole(when, tmp
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["minilm", "minilm-l3", "e5"])
+@pytest.mark.parametrize("name", ["minilm", "minilm-l3", pytest.param("e5", marks=pytest.mark.long)])
 def test_an_encoder_is_made_from_the_sources_that_it_names(name, monkeypatch):
     read = set()
 

@@ -121,6 +121,7 @@ def test_weights_and_tokenizer_of_two_packages_have_the_same_pieces(file):
     assert pieces == [piece for piece, _ in vocabulary]
 
 
+@pytest.mark.long
 def test_every_text_has_the_pieces_of_the_whole_vocabulary(whole_tokenizer, parallel):
     cut = Tokenizer.from_file(str(encoders.encoder_folder("e5") / "tokenizer.json"))
     kept = np.array(e5.kept_pieces())
@@ -200,7 +201,7 @@ def test_the_tokenizer_is_complete():
     assert set(tokenizer("a")) == {"input_ids", "attention_mask"}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_message_finds_its_translation():
     """Without any training: the nearest of 240 messages, each of another integration, is the translation."""
     languages = ("en", "bg", "de", "es", "fr")

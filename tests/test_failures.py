@@ -102,6 +102,7 @@ def test_killed_half_way_and_started_again_gives_the_same_book(home: Path, undis
     assert time.monotonic() - begun < 60
 
 
+@pytest.mark.long
 def test_notebooks_that_are_copies_of_a_warm_process_make_the_same_book(home: Path, undisturbed: Path) -> None:
     done = tiny.call(home, "book", "--profile", "smoke", warm=True)
     assert done.returncode == 0, done.stderr
@@ -234,7 +235,7 @@ def below(process: psutil.Process) -> list[psutil.Process]:
 @pytest.mark.parametrize(
     # Ctrl-C at a terminal reaches all processes, a kill one.
     ("number", "code", "whole_group"),
-    [(signal.SIGTERM, 143, False), (signal.SIGINT, 130, True)],
+    [(signal.SIGTERM, 143, False), pytest.param(signal.SIGINT, 130, True, marks=pytest.mark.long)],
 )
 def test_a_build_told_to_stop_ends_at_once_and_leaves_nothing_behind(
     home: Path, number: signal.Signals, code: int, whole_group: bool, warm: bool

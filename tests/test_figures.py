@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import html
+import io
 import re
 from dataclasses import dataclass
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from faithbook.results import evidence, figures, page, tables
 from faithbook.results.labels import label
@@ -73,6 +76,23 @@ def test_the_same_figure_gives_the_same_bytes(folder, tmp_path):
     for ending in ("svg", "png"):
         assert once.path(f"rise.{ending}").read_bytes() == again.path(f"rise.{ending}").read_bytes()
     assert b"<dc:date>" not in once.path("rise.svg").read_bytes()
+
+
+def test_one_layout_serves_both_files(monkeypatch):
+    """The picture is the one that matplotlib saves by itself, laid out once in place of twice."""
+    layouts = []
+    execute = ConstrainedLayoutEngine.execute
+    monkeypatch.setattr(ConstrainedLayoutEngine, "execute", lambda self, fig: layouts.append(fig) or execute(self, fig))
+    figures.theme()
+    made = figures.drawn(line())
+    assert len(layouts) == 1
+    by_itself = io.BytesIO()
+    line().savefig(by_itself, format="png", dpi=200)
+    ours, theirs = (plt.imread(io.BytesIO(png)) for png in (made["png"], by_itself.getvalue()))
+    assert ours.shape == theirs.shape
+    assert np.abs(ours - theirs).mean() < 0.01
+    assert ours.std() > 0.05
+    plt.close("all")
 
 
 def test_figures_stay_on_white_paper_so_that_dark_pages_can_show_them(folder):

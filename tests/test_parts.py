@@ -297,7 +297,6 @@ def test_a_build_computes_parts_and_puts_them_together(shared: Path) -> None:
 # --- the real computations -------------------------------------------------------------------------------------------
 
 CUT = [name for _, kind, name, entry in table().entries() if kind == "compute" and not entry.whole]
-QUICK = ("together_mirrored",)  # the others take a minute or two each
 # Settings that make eleven runs of each cheaper still than the smoke profile does.
 SMALLER: dict[str, dict[str, Any]] = {
     "soft_variants": {"variances": [0.1], "ig_steps": 2},
@@ -331,10 +330,8 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     shutil.rmtree(tmp_path / "data" / "results", ignore_errors=True)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "notebook", [pytest.param(name, marks=() if name in QUICK else pytest.mark.long) for name in CUT]
-)
+@pytest.mark.long  # a minute or two each
+@pytest.mark.parametrize("notebook", CUT)
 def test_a_real_computation_is_the_same_in_any_number_of_parts(notebook: str, clone: Path) -> None:
     """Values of single inputs and tables, to the last bit: nothing depends on what else a part holds."""
     changed(clone, "smoke", lambda block: block["settings"].setdefault(notebook, {}).update(SMALLER.get(notebook, {})))

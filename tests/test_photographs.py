@@ -422,7 +422,7 @@ def small(tmp_path, monkeypatch):
     return home
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(not PHOTO, reason="no classifier of photographs is shipped")
 def test_saco_of_a_photograph_is_that_of_its_data_set(small, monkeypatch):
     source = small / "saco_metrics.py"
