@@ -50,12 +50,13 @@ publish: $(ENVIRONMENT) fetch ## the book for the web into SITE=folder (REPOSITO
 links: $(ENVIRONMENT) fetch ## ask every address that the book links to (needs the network)
 	@$(FAITHBOOK) links --profile $(PROFILE) $(if $(CORES),--cores $(CORES))
 
-test: $(ENVIRONMENT) fetch lint ## lint, types, all tests, the smoke book and its pages in a browser
+test: $(ENVIRONMENT) ## lint, types, all tests, the smoke book and its pages in a browser
+	@$(MAKE) --no-print-directory --jobs=2 fetch lint
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 	@command -v chromium chromium-browser google-chrome >/dev/null || \
 	 echo "no Chromium on this machine: the page checks in a browser were skipped (Debian: apt-get install chromium)"
 
-test-long: $(ENVIRONMENT) fetch ## what takes longer: the wheel in an empty environment, requirements for other Pythons
+test-long: $(ENVIRONMENT) fetch ## what takes longer: the wheel in an empty environment, other Pythons, a Slurm, whole computations
 	$(BIN)/python -m pytest -m long -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: $(ENVIRONMENT) ## style, types and who may import whom
