@@ -22,11 +22,9 @@ from typing import Any
 import yaml
 
 from faithbook.engine.build import build, end_kernels, run_job, train
-from faithbook.engine.cluster import chosen
 from faithbook.engine.pages import READER_PROFILE, book, packed, printed, published
-from faithbook.engine.plan import Job, make_job, plan, trainings
+from faithbook.engine.plan import Job, make_job, plan
 from faithbook.engine.profiles import find_profile, in_one_piece
-from faithbook.engine.trained import checkpoint_of, is_made
 from faithlib.errors import FaithlibError, InputError
 
 _PROGRAM = "python -m faithbook"
@@ -51,7 +49,7 @@ def _stopped(number: int) -> int:
 
 _SHELLS = ("bash", "zsh", "tcsh")
 _LEVELS = ("debug", "info", "warning", "error")
-_BUILDS = ("build", "book", "pdf", "zip", "publish", "links")
+_BUILDS = ("build", "book", "pdf", "zip", "publish", "links", "train")
 """The verbs that run notebooks; how many at a time can be said to each."""
 _BENCHES = ("bench", "bench-method")
 
@@ -213,7 +211,7 @@ def _say(line: str) -> None:
 
 
 def _run_command(options: argparse.Namespace) -> None:
-    given: dict[str, Any] = {name: yaml.safe_load(value) for name, value in options.parameters}
+    given: dict[str, Any] = {name: value and yaml.safe_load(value) for name, value in options.parameters}
     if "profile" in given:
         raise InputError("give the profile as --profile NAME, not as -p profile NAME")
     job = make_job(options.notebook.resolve(), options.profile, given)
@@ -226,17 +224,6 @@ def _run_command(options: argparse.Namespace) -> None:
 def _report(job: Job) -> None:
     began = time.time()
     print(f"{job.label}: {f'{time.time() - began:.1f} s' if run_job(job) else 'was done before'}, {job.folder}")
-
-
-def _train(profile: str, study: str | None, *, missing: bool) -> None:
-    if chosen():
-        train(profile, study=study, missing=missing)
-        return
-    for job in trainings(profile, study):
-        if missing and is_made(job):
-            print(f"{job.label}: {checkpoint_of(job)} is there")
-        else:
-            _report(job)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -267,7 +254,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         elif options.verb in _BENCHES:
             return _bench(options)
         elif options.verb == "train":
-            _train(options.profile, options.study, missing=options.missing)
+            train(options.profile, study=options.study, missing=options.missing, cores=options.cores)
         elif options.verb == "plan":
             for job in plan(options.profile, options.study):
                 print(f"{'done' if job.done else 'to do'}  {job.run_id}  {job.label}")

@@ -6,10 +6,13 @@ import logging
 import shlex
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from faithbook import __main__
+from faithbook.engine.build import run_job
+from faithbook.engine.plan import MANIFEST, plan
 from faithbook.engine.profiles import table
 from faithbook.paths import root
 
@@ -58,3 +61,37 @@ def test_what_the_library_logs_is_shown_when_asked(caplog: pytest.LogCaptureFixt
     """Below the level of warnings nothing is said unasked: the library adds no handler that writes."""
     assert all(isinstance(one, logging.NullHandler) for one in logging.getLogger("faithlib").handlers)
     assert __main__._parser().parse_args(["plan", "--log", "debug"]).log == "debug"
+
+
+def test_an_empty_parameter_is_an_empty_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Snakemake hands on `classifier`, which most trainings leave empty."""
+    asked = []
+    monkeypatch.setattr(__main__, "run_job", asked.append)
+    line = "run notebooks/train/text_classifiers.py --quiet -p classifier '' -p seed 1"
+    assert __main__.main(shlex.split(line.replace("notebooks", str(root() / "notebooks")))) == 0
+    assert (asked[0].parameters["classifier"], asked[0].parameters["seed"]) == ("", 1)
+
+
+def test_a_kernel_that_ends_before_its_first_answer_is_started_again(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process had taken its port; what ends later has run something, and is told."""
+    starts: list[str] = []
+
+    def started(notebook: object, executed: Path, *_: object, **__: object) -> None:
+        starts.append("start")
+        if len(starts) < 3:
+            raise RuntimeError("Kernel died before replying to kernel_info")
+        (executed.parent / MANIFEST).write_text("{}")
+
+    monkeypatch.setattr("papermill.execute_notebook", started)
+    job = plan("smoke")[0]
+    assert run_job(job)
+    assert job.done and len(starts) == 3
+
+    def died(*_: object, **__: object) -> None:
+        raise RuntimeError("Kernel died")
+
+    monkeypatch.setattr("papermill.execute_notebook", died)
+    with pytest.raises(RuntimeError, match="Kernel died"):
+        run_job(plan("smoke")[1])

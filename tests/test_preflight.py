@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import ClassVar
 
 import pytest
+from hub_replica import Replica
 
-from faithbook import __main__ as command
 from faithbook import hours, hub
 from faithbook.__main__ import main
-from faithbook.engine import trained
-from faithbook.engine.plan import plan, trainings
+from faithbook.engine import build, trained
+from faithbook.engine import plan as plans
+from faithbook.engine.plan import Job, plan, trainings
 from faithbook.engine.profiles import find_profile, table
 from faithbook.engine.trained import checkpoint_of
 from faithbook.paths import checkpoints_dir
-from faithbook.preflight import COMES, HERE, MISSING, TRAINED, WITHOUT, check, notebooks_of, preflight
+from faithbook.preflight import COMES, HERE, MISSING, TRAINED, WITHOUT, _need, check, notebooks_of, preflight
 from faithbook.sources.files import sources
 from faithlib.errors import UnknownNameError
 
@@ -79,18 +80,52 @@ def test_what_trainings_make_is_what_is_shipped() -> None:
     assert len(of_one) == 6
 
 
-def test_only_what_is_not_there_is_trained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The checkpoints that calls of `train` begin to make, in a folder of their own; none is ever made."""
     asked: list[str] = []
-    monkeypatch.setattr(command, "run_job", lambda job: bool(asked.append(checkpoint_of(job).name)))
+
+    def go(self: build._Build, planned: Callable[[], tuple[Job, ...]], cores: int | None, extra: object) -> None:
+        asked.extend(checkpoint_of(job).name for job in planned() if not job.done)
+
+    monkeypatch.setattr(build._Build, "go", go)
+    monkeypatch.setattr(build, "results_dir", lambda profile: tmp_path)
     monkeypatch.setattr(trained, "checkpoints_dir", lambda: tmp_path)
+    return asked
+
+
+def test_only_what_is_not_there_is_trained(
+    tmp_path: Path, begun: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     weights = tmp_path / "text" / "movie-l3-seed0" / "adapter_model.safetensors"
     weights.parent.mkdir(parents=True)
     weights.write_bytes(b"")
     assert main(["train", "--profile", "laptop", "--study", "naopc", "--missing"]) == 0
-    missing = [*asked]
+    assert "movie-l3-seed0 is there" in capsys.readouterr().out
+    missing = [*begun]
     assert main(["train", "--profile", "laptop", "--study", "naopc"]) == 0
-    assert asked[len(missing) :] == ["movie-l3-seed0", *missing]
+    assert begun[len(missing) :] == ["movie-l3-seed0", *missing]
     assert len(missing) == 5
+
+
+def test_a_checkpoint_that_was_taken_away_is_made_again(
+    tmp_path: Path, begun: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plans, "results_dir", lambda profile: tmp_path / "results")
+    job = trainings("laptop", "naopc")[0]
+    job.folder.mkdir(parents=True)
+    job.manifest.write_text("{}")  # it was trained once
+    assert main(["train", "--profile", "laptop", "--study", "naopc", "--missing"]) == 0
+    assert checkpoint_of(job).name in begun
+
+
+def test_a_study_that_trains_nothing_is_no_error_where_what_is_missing_is_asked_for(
+    begun: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["train", "--profile", "smoke", "--study", "book", "--missing"]) == 0  # as `make paper STUDY=book` asks
+    assert "the profile smoke trains nothing for the study book" in capsys.readouterr().out
+    assert main(["train", "--profile", "smoke", "--study", "book"]) == 1
+    assert begun == []
 
 
 def test_what_cannot_be_trained_is_said(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -231,6 +266,23 @@ def test_a_model_in_the_cache_is_not_asked_for(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
     found = hub.look("hf:safe")
     assert (found.is_cached, found.revision) == (True, commit)
+
+
+@pytest.mark.usefixtures("nothing")
+def test_a_gated_model_is_missing_although_the_hub_tells_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import huggingface_hub.constants as constants
+
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "model.safetensors").write_bytes(b"")
+    with Replica() as replica:
+        monkeypatch.setattr(constants, "ENDPOINT", replica.address)
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+        replica.add("lab/gated", tmp_path / "files", gated=True)
+        replica.add("lab/open", tmp_path / "files")
+        gated, free = (_need(f"hf:lab/{name}", {}) for name in ("gated", "open"))
+    assert (gated.state, free.state) == (MISSING, COMES)
+    assert "does not give lab/gated to everybody" in gated.note
+    assert "hf auth login" in gated.note
 
 
 # --- rows and hours --------------------------------------------------------------------------------------------------

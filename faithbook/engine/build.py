@@ -27,10 +27,11 @@ from rich.console import Console
 from faithbook.engine import cluster, devices, machine, warm
 from faithbook.engine.parts import put_together
 from faithbook.engine.plan import MANIFEST, NOTEBOOK, Job, plan, trainings
+from faithbook.engine.profiles import find_profile, table
 from faithbook.engine.run import RUN_VARIABLE
-from faithbook.engine.trained import is_made
+from faithbook.engine.trained import checkpoint_of, is_made
 from faithbook.paths import results_dir, root
-from faithlib.errors import DataError, FaithlibError, InputError
+from faithlib.errors import DataError, FaithlibError
 
 # glibc gives the memory of every large tensor back at once, and the system clears it anew for the next one: a tenth of
 # the time of a forward pass. Kept in place of that, and in large pages; other systems know nothing of it.
@@ -40,6 +41,7 @@ _KEPT = ":".join(
     for name, value in {"mmap_threshold": 2**30, "trim_threshold": 2**31, "hugetlb": 1}.items()
 )
 _SECONDS_TO_END = 3
+_STARTS, _NOT_STARTED = 3, "before replying"  # how often a kernel is started that ends before its first answer
 _SECONDS_BETWEEN_LOOKS = 1
 _SECONDS_BETWEEN_QUESTIONS = 5
 
@@ -138,19 +140,12 @@ def _execute(job: Job, folder: Path) -> None:
     executed = folder / NOTEBOOK
     with _device(job) as seen, _environment({RUN_VARIABLE: told, **kernel_environment(), **seen}):
         try:
-            papermill.execute_notebook(
-                notebook,
-                executed,
-                dict(job.parameters),
-                kernel_name="python3",
-                progress_bar=False,
-                cwd=str(root()),
-                **_kernels(),
-            )
+            _to_its_end(notebook, executed, job)
         except papermill.PapermillExecutionError as error:
             executed.replace(job.failed)
             raise RunError(
-                f"{job.label} raised {error.ename}: {error.evalue}\n{_cause(error.traceback)}\n"
+                f"{job.label} raised {error.ename}: {error.evalue}{_answered(error.traceback)}\n"
+                f"{_cause(error.traceback)}\n"
                 f"its partial notebook is {job.failed}"
             ) from None
     if job.kind == "train":  # leaves checkpoints with cards of their own, not results
@@ -160,6 +155,28 @@ def _execute(job: Job, folder: Path) -> None:
         raise RunError(
             f"{job.label} came to its end without `run.finish()`, which must be its last cell; see {job.failed}"
         )
+
+
+def _to_its_end(notebook: Any, executed: Path, job: Job) -> None:
+    """Let papermill run a notebook. Ports of a kernel are chosen before it starts, and another process may take one
+    meanwhile: a kernel that ends before its first answer has run nothing, and is started again."""
+    import papermill
+
+    for left in reversed(range(_STARTS)):
+        try:
+            papermill.execute_notebook(
+                notebook,
+                executed,
+                dict(job.parameters),
+                kernel_name="python3",
+                progress_bar=False,
+                cwd=str(root()),
+                **_kernels(),
+            )
+            return
+        except RuntimeError as error:
+            if not left or _NOT_STARTED not in str(error):
+                raise
 
 
 def _device(job: Job) -> contextlib.AbstractContextManager[dict[str, str]]:
@@ -183,8 +200,17 @@ def _kernels() -> dict[str, Any]:
 
 
 def _cause(traceback: Sequence[str]) -> str:
-    plain = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(traceback))
-    return "\n".join(f"  | {line}" for line in plain.splitlines()[-12:])
+    return "\n".join(f"  | {line}" for line in _plain(traceback).splitlines()[-12:])
+
+
+def _answered(traceback: Sequence[str]) -> str:
+    """The hub's own answer where one is behind an error: its client makes "no connection" of most of them."""
+    said = re.findall(r"^HfHubHTTPError: (\d{3} .+)$", _plain(traceback), flags=re.MULTILINE)
+    return f" (the hub's answer: {said[-1]})" if said else ""
+
+
+def _plain(traceback: Sequence[str]) -> str:
+    return re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(traceback))
 
 
 def kernel_environment() -> dict[str, str]:
@@ -226,22 +252,30 @@ def build(
         return _Build(profile, study, place).go(lambda: plan(profile, study), cores, extra)
 
 
-def train(profile: str, *, study: str | None = None, missing: bool = False) -> None:
-    """Run the training notebooks of a profile (of one `study` alone) as jobs of the cluster; `missing`: only those
-    whose checkpoints are not there. Raises InputError where no cluster is chosen, and `trainings` says what else."""
+def train(profile: str, *, study: str | None = None, missing: bool = False, cores: int | None = None) -> None:
+    """Run the training notebooks of a profile (of one `study` alone), as many at a time as a build would, here or as
+    jobs of a cluster; `missing`: only those whose checkpoints are not there, which may be none. `trainings` says what
+    it raises."""
+    grids = find_profile(profile).trains
+    if missing and not (grids.get(study) if study in table().studies else grids):
+        print(f"the profile {profile} trains nothing{f' for the study {study}' if study else ''}")
+        return
+    every = trainings(profile, study)  # raises before anything waits
     place = cluster.chosen()
-    if place is None:
-        raise InputError("no cluster is chosen: set FAITHLIB_EXECUTOR, or call `python -m faithbook train`")
-    trainings(profile, study)  # raises before anything waits
     folder = results_dir(profile)
     folder.mkdir(parents=True, exist_ok=True)
     with locked(folder / "build.lock"):
         _wait_for_queue(profile, place)
+        for job in every:
+            if is_made(job) and missing:
+                print(f"{job.label}: {checkpoint_of(job)} is there")
+            elif not is_made(job):  # who takes a checkpoint away wants it made again
+                job.manifest.unlink(missing_ok=True)
 
         def wanted() -> tuple[Job, ...]:
             return tuple(job for job in trainings(profile, study) if not (missing and is_made(job)))
 
-        _Build(profile, study, place, trains="missing" if missing else "all").go(wanted, None, ())
+        _Build(profile, study, place, trains="missing" if missing else "all").go(wanted, cores, ())
 
 
 def _wait_for_queue(profile: str, place: cluster.Cluster | None) -> None:
@@ -369,7 +403,7 @@ def _why(todo: Sequence[Job], log: Path, planned: Callable[[], tuple[Job, ...]])
         return "notebooks, library, settings or data changed during the build: run the same command again"
     broken = [job for job in missing if job.failed.is_file()]
     text = log.read_text(encoding="utf-8", errors="replace")
-    told = re.findall(r"^faithlib: .*(?:\n(?!faithlib: |Error|\[).*)*", text, flags=re.MULTILINE)
+    told = list(dict.fromkeys(re.findall(r"^faithlib: .*(?:\n(?!faithlib: |Error|\[).*)*", text, flags=re.MULTILINE)))
     told += cluster.why(text, missing)
     lines = [f"{len(missing)} of {len(todo)} notebooks did not end ({len(broken)} raised, the others wait for them)"]
     lines += told or [f"the end of {log}:", *text.splitlines()[-25:]]

@@ -80,16 +80,19 @@ if not pretrained:
     model_args |= {"img_size": pixels.shape[1], "in_chans": channels}
 network = timm.create_model(
     architecture["name"],
-    pretrained=pretrained,
     num_classes=len(train.label_names),
     drop_path_rate=training["drop_path"],
     pretrained_cfg_overlay={} if pretrained else look,
     **model_args,
 )
-if training["start_from"]:
+learned = {}
+if pretrained:  # at the commit that the table of profiles names; timm by itself takes the newest, pickled or not
+    learned = load_model(f"timm:{architecture['name']}").model.state_dict()
+elif training["start_from"]:
     earlier = checkpoints_dir() / kind / f"{training['start_from']}-{model}-seed{seed}" / "model.safetensors"
-    learned = {k: v for k, v in safetensors.torch.load_file(earlier).items() if not k.startswith("head.")}
-    network.load_state_dict(learned, strict=False)  # all but the head, which has other classes
+    learned = safetensors.torch.load_file(earlier)
+# All but the head, which has other classes.
+network.load_state_dict({k: v for k, v in learned.items() if not k.startswith("head.")}, strict=False)
 device = "cuda" if torch.cuda.is_available() else "cpu"
 network = network.to(device)
 made_for = timm.data.resolve_model_data_config(network)

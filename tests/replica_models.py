@@ -1,0 +1,181 @@
+"""Repositories of the hub as they lie there, with tiny models of the right architecture and random weights.
+
+    make("bert-base-uncased", folder, characters)      # config, tokenizer, weights, as its owner uploaded them
+
+A name tells the family (`FAMILIES`) and how many classes its head has (`HEADS`). What was uploaded as pickles alone
+is pickled here too; weights that are old keep the old names of layer normalisation; XLM-R comes in shards.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import safetensors.torch
+import timm
+import tokenizers
+import torch
+import transformers
+from narrow.sitecustomize import NARROW
+from torch import Tensor
+
+SMALL = {"hidden_size": 24, "num_attention_heads": 4, "intermediate_size": 48, "initializer_range": 0.6}
+"""Sizes; and weights so large, those of new heads too, that one text is answered otherwise than another."""
+_WIDTHS = 600
+_SPREAD = 0.3
+
+
+@dataclass(frozen=True)
+class Family:
+    """What a repository holds: `kind` of model and tokenizer, layers, whether capitals count, how weights lie there."""
+
+    kind: str
+    layers: int = 2
+    cased: bool = False
+    pickled: bool = False
+    sharded: bool = False
+    old_names: bool = False
+
+
+FAMILIES: tuple[tuple[str, Family], ...] = (
+    ("timm/", Family("timm")),
+    ("xlm-roberta", Family("xlm-roberta", layers=12, sharded=True)),
+    ("textattack/roberta", Family("roberta", pickled=True)),
+    ("VictorSanh/roberta", Family("roberta", pickled=True)),
+    ("roberta", Family("roberta")),
+    ("awesome-align", Family("bert", layers=12, cased=True, pickled=True)),
+    ("multilingual-cased", Family("bert", layers=12, cased=True, old_names=True)),
+    ("turkish", Family("bert", layers=12, cased=True)),
+    ("scibert", Family("bert", pickled=True)),
+    ("textattack/", Family("bert", layers=12, pickled=True)),
+    ("bert", Family("bert", old_names=True)),
+)
+"""The first whose name is part of a repository's."""
+HEADS = (("snli", 3), ("mnli", 3), ("sst", 2), ("yelp", 2), ("imdb", 2))
+
+
+def family(name: str) -> Family:
+    """What a repository is; who adds a model to the table of profiles says it here."""
+    found = next((one for part, one in FAMILIES if part.casefold() in name.casefold()), None)
+    assert found is not None, f"tests/replica_models.py does not know what {name} is: give FAMILIES its family"
+    return found
+
+
+def make(name: str, folder: Path, said: Iterable[str]) -> None:
+    """Write the files of a repository; `said`: texts whose characters and frequent words its tokenizer has to know."""
+    folder.mkdir(parents=True)
+    torch.manual_seed(sum(map(ord, name)))
+    one = family(name)
+    if one.kind == "timm":
+        _timm(name.removeprefix("timm/"), folder)
+        return
+    tokenizer = _TOKENIZERS[one.kind](list(said), cased=one.cased)
+    tokenizer.save_pretrained(folder)
+    classes = next((n for part, n in HEADS if part in name.casefold()), 0)
+    model = _model(one, len(tokenizer), classes)
+    _write(model, one, folder)
+    if one.kind == "bert":
+        pieces = sorted(tokenizer.get_vocab().items(), key=lambda piece: piece[1])
+        (folder / "vocab.txt").write_text("".join(f"{piece}\n" for piece, _ in pieces), encoding="utf-8")
+        if one.pickled:  # as they were uploaded before there were tokenizer.json files
+            (folder / "tokenizer.json").unlink()
+    (folder / "README.md").write_text("---\nlicense: mit\n---\nA tiny model with random weights.\n")
+
+
+# ----------------------------------------------------------------------------------------------------------- tokenizers
+def _frequent(said: list[str], *, lower: bool) -> tuple[list[str], list[str]]:
+    """All characters of the texts, with those of plain English, and their most frequent words."""
+    texts = [text.lower() if lower else text for text in said]
+    characters = sorted({*map(chr, range(33, 127)), *(c for text in texts for c in text if not c.isspace())})
+    words = Counter(word for text in texts for word in text.split() if len(word) > 1)
+    return characters, [word for word, _ in words.most_common(_WIDTHS)]
+
+
+def _wordpiece(said: list[str], *, cased: bool) -> Any:
+    characters, words = _frequent(said, lower=not cased)
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *characters, *(f"##{c}" for c in characters), *words]
+    vocabulary = {piece: i for i, piece in enumerate(dict.fromkeys(pieces))}
+    return transformers.BertTokenizer(vocab=vocabulary, do_lower_case=not cased, model_max_length=512)
+
+
+def _bytes(said: list[str], *, cased: bool) -> Any:
+    letters = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
+    backend = tokenizers.ByteLevelBPETokenizer()
+    special = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    backend.train_from_iterator(said, vocab_size=len(letters) + 400, show_progress=False, special_tokens=special)
+    told = json.loads(backend.to_str())["model"]
+    merges = [tuple(pair) if isinstance(pair, list) else tuple(pair.split(" ")) for pair in told["merges"]]
+    return transformers.RobertaTokenizer(vocab=told["vocab"], merges=merges, model_max_length=512)
+
+
+def _unigram(said: list[str], *, cased: bool) -> Any:
+    characters, words = _frequent(said, lower=False)
+    scored = [(piece, 0.0) for piece in ("<s>", "<pad>", "</s>", "<unk>")]
+    scored += [(f"▁{word}", -5.0) for word in words]
+    scored += [(piece, -9.0) for c in characters for piece in (c, f"▁{c}")] + [("▁", -9.0)]
+    pieces = list(dict(reversed(scored)).items())[::-1]
+    return transformers.XLMRobertaTokenizer(vocab=[*pieces, ("<mask>", 0.0)], model_max_length=512)
+
+
+_TOKENIZERS = {"bert": _wordpiece, "roberta": _bytes, "xlm-roberta": _unigram}
+
+
+# --------------------------------------------------------------------------------------------------------------- models
+def _model(one: Family, pieces: int, classes: int) -> Any:
+    """A classifier of so many classes, or what was pretrained: a language model."""
+    size = {**SMALL, "vocab_size": pieces, "num_hidden_layers": one.layers}
+    size["max_position_embeddings"] = 512 if one.kind == "bert" else 514
+    places = (
+        {} if one.kind == "bert" else {"pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2, "type_vocab_size": 1}
+    )
+    made = {"bert": "Bert", "roberta": "Roberta", "xlm-roberta": "XLMRoberta"}[one.kind]
+    heads = {"num_labels": classes} if classes else {}
+    config = getattr(transformers, f"{made}Config")(**size, **places, **heads)
+    model = getattr(transformers, f"{made}For{'SequenceClassification' if classes else 'MaskedLM'}")(config)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            if "LayerNorm" not in name and "layer_norm" not in name:
+                parameter.normal_(0, _SPREAD)
+    return model.eval()
+
+
+def _write(model: Any, one: Family, folder: Path) -> None:
+    """Configuration and weights, in the form in which they are there."""
+    model.save_pretrained(folder, max_shard_size="60KB" if one.sharded else "1GB")
+    if one.sharded:
+        assert (folder / "model.safetensors.index.json").is_file()
+        return
+    weights = safetensors.torch.load_file(folder / "model.safetensors")
+    if one.old_names:
+        weights = dict(_as_it_was(weights))
+        safetensors.torch.save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    torch.save(weights, folder / "pytorch_model.bin")
+    if one.pickled:
+        (folder / "model.safetensors").unlink()
+
+
+def _as_it_was(weights: dict[str, Tensor]) -> Iterator[tuple[str, Tensor]]:
+    for name, value in weights.items():
+        old = name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
+        yield old, value.contiguous()
+
+
+def _timm(name: str, folder: Path) -> None:
+    architecture = name.partition(".")[0]
+    model = timm.create_model(name, pretrained=False, **NARROW)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.ndim > 1:
+                parameter.normal_(0, _SPREAD)
+    safetensors.torch.save_file(
+        {k: v.contiguous() for k, v in model.state_dict().items()}, folder / "model.safetensors"
+    )
+    told = {"architecture": architecture, "num_classes": model.num_classes, "num_features": model.num_features}
+    about = {
+        key: value for key, value in model.pretrained_cfg.items() if isinstance(value, str | int | float | tuple | list)
+    }
+    (folder / "config.json").write_text(json.dumps(told | {"pretrained_cfg": about}, indent=1) + "\n")
