@@ -30,7 +30,7 @@ export PYTHONUNBUFFERED := 1
 # As `faithbook.engine.build` has it for notebooks: a tenth of the time of a forward pass goes into memory given back too soon.
 export GLIBC_TUNABLES ?= glibc.malloc.mmap_threshold=1073741824:glibc.malloc.trim_threshold=2147483648:glibc.malloc.hugetlb=1
 
-.PHONY: help notebooks book pdf zip publish links test test-long lint format lock fetch train full preflight paper calibrate serve clean
+.PHONY: help notebooks book pdf zip publish links course nbgrader slides test test-long lint format lock fetch train full preflight paper calibrate serve clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -49,6 +49,18 @@ publish: $(ENVIRONMENT) fetch ## the book for the web into SITE=folder (REPOSITO
 
 links: $(ENVIRONMENT) fetch ## ask every address that the book links to (needs the network)
 	@$(FAITHBOOK) links --profile $(PROFILE) $(if $(CORES),--cores $(CORES))
+
+course: $(ENVIRONMENT) ## the course's sheets into TO=folder, for the teacher and for students (data/results/course)
+	@$(FAITHBOOK) course --to $(or $(TO),data/results/course)
+
+nbgrader: course ## nbgrader in an environment of its own, for those who collect and mark with it (in TO=folder)
+	@$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python .venv-course
+	@VIRTUAL_ENV=.venv-course $(BIN)/uv pip install --quiet --group course
+	@$(BIN)/python -m ipykernel install --prefix .venv-course --name python3 >/dev/null
+	@echo "cd $(or $(TO),data/results/course) and run $(CURDIR)/.venv-course/bin/nbgrader generate_assignment session1, and so on"
+
+slides: $(ENVIRONMENT) fetch ## the slides of the course's sessions into TO=folder (book/_build/slides)
+	@$(FAITHBOOK) slides --to $(or $(TO),book/_build/slides)
 
 test: $(ENVIRONMENT) ## lint, types, all tests, the smoke book and its pages in a browser
 	@$(MAKE) --no-print-directory --jobs=2 fetch lint

@@ -1,17 +1,19 @@
-"""`python -m faithbook run|build|book|pdf|zip|publish|links|plan|preflight|train|reference|calibrate|completion`, and
-`bench|bench-method`.
+"""`python -m faithbook run|build|book|pdf|zip|publish|links|plan|preflight|train|reference|calibrate|completion`,
+`bench|bench-method`, and `course|grade|slides|deposit`.
 
 `run` executes one notebook into a hidden folder and renames it when whole; `build` lets Snakemake run all notebooks
 of a profile that are not there yet; `preflight` says what a profile needs and what of it is missing; `book` puts the
 executed reports beside the prose and makes the pages, `pdf` and `zip` one file of them; `reference` copies a profile's
 tables to where they are committed; `calibrate` measures how often the rules err; `bench` and `bench-method` judge a
-metric or a method of one's own beside the known ones.
+metric or a method of one's own beside the known ones; `course` writes the sheets of the course, `grade` marks them,
+`slides` writes its slides; `deposit` packs the committed reference as a data set of its own.
 """
 
 from __future__ import annotations
 
 import argparse
 import logging
+import os
 import signal
 import sys
 import time
@@ -25,6 +27,7 @@ from faithbook.engine.build import build, end_kernels, run_job, train
 from faithbook.engine.pages import READER_PROFILE, book, packed, printed, published
 from faithbook.engine.plan import Job, make_job, plan
 from faithbook.engine.profiles import find_profile, in_one_piece
+from faithbook.paths import root
 from faithlib.errors import FaithlibError, InputError
 
 _PROGRAM = "python -m faithbook"
@@ -52,6 +55,8 @@ _LEVELS = ("debug", "info", "warning", "error")
 _BUILDS = ("build", "book", "pdf", "zip", "publish", "links", "train")
 """The verbs that run notebooks; how many at a time can be said to each."""
 _BENCHES = ("bench", "bench-method")
+_FOLDERS = ("course", "grade", "slides", "deposit")
+"""The verbs that run no notebook of the book and so know no profile."""
 
 # What each verb does, and lines to copy.
 _VERBS: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -107,6 +112,19 @@ _VERBS: dict[str, tuple[str, tuple[str, ...]]] = {
         "judge an attribution method of your own beside the known ones",
         ("bench-method examples/lone_words.py", "bench-method examples/lone_words.py --profile smoke"),
     ),
+    "course": (
+        "write the sheets of the course, for the teacher and for students, as nbgrader lays them out",
+        ("course --to my-course/",),
+    ),
+    "grade": (
+        "mark a sheet that was handed in; its answers are run on this machine",
+        ("grade handed-in/session1.ipynb", "grade handed-in/maria.ipynb --sheet session1"),
+    ),
+    "slides": ("write the slides of the course's sessions", ("slides --to my-slides/",)),
+    "deposit": (
+        "pack the committed reference as a data set with its own metadata, ready for a DOI",
+        ("deposit --to .",),
+    ),
     "completion": (
         "print what completes these commands in a shell, and the short name `faithbook` for them",
         ('completion bash  # in ~/.bashrc: eval "$(/path/to/.venv/bin/python -m faithbook completion bash)"',),
@@ -131,6 +149,9 @@ def _parser(program: str = _PROGRAM) -> argparse.ArgumentParser:
         sub = verbs.add_parser(verb, help=text, description=text, epilog=_examples(*lines), **plain)
         if verb == "completion":
             sub.add_argument("shell", choices=_SHELLS)
+            continue
+        if verb in _FOLDERS:
+            _of_folders(sub, verb)
             continue
         sub.add_argument("--profile", default=READER_PROFILE, help=f"how large the runs are (default {READER_PROFILE})")
         sub.add_argument("--log", choices=_LEVELS, default="warning", help="least grave of the log to show")
@@ -166,6 +187,36 @@ def _parser(program: str = _PROGRAM) -> argparse.ArgumentParser:
         if verb in ("build", "book"):
             sub.add_argument("extra", nargs="*", help="after `--`: options for Snakemake, such as --rerun-incomplete")
     return parser
+
+
+def _of_folders(sub: argparse.ArgumentParser, verb: str) -> None:
+    if verb == "grade":
+        sub.add_argument("file", type=Path, help="the notebook that was handed in")
+        sub.add_argument("--sheet", help="the sheet that it answers (default: the name of the file)")
+    else:
+        sub.add_argument("--to", type=Path, required=True, help="the folder to write into")
+
+
+def _write(options: argparse.Namespace) -> None:
+    """The sheets of the course, the marks of one, the slides, or the reference as an archive."""
+    if options.verb == "grade":
+        from faithbook.course import marked, report
+
+        print(report(marked(options.file, options.sheet)))
+    elif options.verb == "course":
+        from faithbook.course import write
+
+        print(f"{len(write(options.to))} notebooks in {options.to}: source/ for you, release/ for students")
+    elif options.verb == "deposit":
+        from faithbook import deposit
+
+        print(f"the archive is {deposit.write(options.to)}")
+    else:
+        from faithbook import slides
+
+        pages = os.path.relpath(root() / "book" / "_build" / "html", options.to)
+        made = slides.write(root() / "book", options.to, pages)
+        print(f"{len(made)} sessions; open {made[0]} (its links lead to the book's pages: make book)")
 
 
 def _completion(shell: str) -> str:
@@ -231,6 +282,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     if options.verb == "completion":
         print(_completion(options.shell))
+        return 0
+    if options.verb in _FOLDERS:
+        try:
+            _write(options)
+        except FaithlibError as error:
+            print(f"faithlib: {error}", file=sys.stderr)
+            return 1
         return 0
     logging.basicConfig(level=options.log.upper(), format="%(levelname)s %(name)s: %(message)s")
     for one in _ENDS:

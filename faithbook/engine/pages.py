@@ -13,8 +13,9 @@ from pathlib import Path
 
 import yaml
 
+from faithbook import slides
 from faithbook.engine.build import RunError, build, locked, minutes
-from faithbook.engine.plan import MANIFEST, NOTEBOOK, Job
+from faithbook.engine.plan import MANIFEST, NOTEBOOK, Job, plan
 from faithbook.engine.publish import configured, place
 from faithbook.engine.terms import bound, withheld
 from faithbook.paths import results_dir, root
@@ -24,6 +25,7 @@ READER_PROFILE = "laptop"  # its book is built in place, in book/; the books of 
 PAGE_KINDS = ("report", "own")  # a page of `own` computes what it shows: a reader runs it on a model of theirs
 _TABLES = "tables"
 BOARD = Path("scoreboard.csv")
+SLIDES = "_static/slides"  # of the course, beside the pages
 _JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"  # its command need not be on the PATH
 
 
@@ -70,12 +72,15 @@ def published(profile: str, site: Path, *, cores: int | None = None) -> Path:
 
     Returns its folder there. Raises InputError where nothing says whose book it is.
     """
+    from faithbook.engine.launch import prepare
     from faithbook.engine.publish import lay_out
 
     if (where := place()) is None:
         raise InputError("nothing says where the book is published: set REPOSITORY=owner/name")
     files = printed(profile, cores=cores), packed(profile, cores=cores)
-    return lay_out(files[0].parent / "html", site, where, files)
+    target = lay_out(files[0].parent / "html", site, where, files)
+    print(f"{len(prepare(target, plan(profile), where))} notebooks can be launched")
+    return target
 
 
 def stage(profile: str, jobs: Sequence[Job]) -> Path:
@@ -238,6 +243,7 @@ def _pages(source: Path) -> None:
         told = [line for line in text.splitlines() if re.search(r"WARNING|ERROR|Error", line)]
         lines = ["the book does not build:", *(told[:40] or text.splitlines()[-30:]), f"all of it is in {log}"]
         raise RunError("\n".join(lines))
+    slides.write(source, made / SLIDES, "../..")
     shutil.rmtree(html, ignore_errors=True)
     made.rename(html)
     shutil.rmtree(new)
