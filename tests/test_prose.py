@@ -86,3 +86,18 @@ def test_captum_computes_the_first_studys_deeplift_as_its_pages_say(notebook: st
         if isinstance(key, ast.Constant) and key.value == "deeplift"
     ]
     assert [own.get("rules") for own in options] == ["captum"]
+
+
+def test_the_glossary_names_the_variants_of_two_words_that_papers_share() -> None:
+    """And who asks the library for the bare word is told the nearest name."""
+    from faithlib import metrics
+    from faithlib.catalogue import METRICS
+    from faithlib.errors import unknown
+
+    text = (BOOK / "glossary.md").read_text(encoding="utf-8")
+    for word in ("comprehensiveness", "sufficiency"):
+        entry = re.search(rf"^{word}\n((?:  .*\n)+)", text, flags=re.MULTILINE)
+        named = re.findall(r"`(\w+)`", re.sub(r"\{\w+\}`.*?`", "", entry[1])) if entry else []
+        assert len(named) == 4
+        assert all(name in METRICS or hasattr(metrics, name) for name in named), named
+        assert f"did you mean '{word}_eraser'?" in str(unknown("metric", word, METRICS))
