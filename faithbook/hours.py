@@ -12,7 +12,6 @@ import functools
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -125,10 +124,7 @@ def _shared(templates: tuple[str, ...], block: Mapping[str, Any], parameters: Ma
 
 def _of_notebook(study: str, name: str, profile: str, manifests: list[dict[str, Any]]) -> Hours:
     entry, block = place_of(name)[1], settings_of(name, profile)
-    points = [
-        dict(zip(entry.over, point, strict=True))
-        for point in product(*(block[setting] for setting in entry.over.values()))
-    ]
+    points = entry.points(block)
     sizes = [_inputs(entry.inputs, block, point) for point in points]
     if not entry.inputs or None in sizes:
         return Hours(study, name, len(points), None, None, "", None)
@@ -153,11 +149,13 @@ def _inputs(templates: tuple[str, ...], block: Mapping[str, Any], point: Mapping
     8
     >>> _inputs(("inputs.{dataset}",), {"inputs": 9}, {"dataset": "movie"})
     9
+    >>> _inputs(("inputs.{dataset}",), {"inputs": 7}, {})
+    7
     """
     total = 0
     for template in templates:
         value: Any = block
-        for part in template.format_map(point).split("."):
+        for part in template.format_map({"dataset": "", **point}).split("."):
             value = value.get(part) if isinstance(value, Mapping) else value
         if not isinstance(value, int):
             return None

@@ -14,7 +14,6 @@ import subprocess
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from itertools import product
 from pathlib import Path
 
 import psutil
@@ -108,9 +107,8 @@ def _wanted(profile: str, study: str | None) -> dict[str, set[str]]:
     for notebook in notebooks_of(study):
         entry, block = place_of(notebook)[1], settings_of(notebook, profile)
         source = find_notebook(notebook)
-        for point in product(*(block[setting] for setting in entry.over.values())):
-            given = dict(zip(entry.over, point, strict=True))
-            parameters = checked_parameters(source, given)
+        for point in entry.points(block):
+            parameters = checked_parameters(source, point)
             for name in loads.named(notebook, profile, entry.loads, block, parameters):
                 found.setdefault(name, set()).add(notebook)
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -120,7 +121,9 @@ def read_as_printed() -> Values:
     return {(names[row.model], row.language): row.value for row in table.itertuples() if row.model in names}
 
 
-def add_runs(store: Store, rho: Values, read: Values, *, at_random: float = 0.0, n: int = 28) -> None:
+def add_runs(
+    store: Store, rho: Values, read: Values, *, at_random: float = 0.0, n: int = 28, dataset: str = "messages"
+) -> None:
     for model in MODELS:
         own = {key[1:]: value for key, value in rho.items() if key[0] == model}
         languages = dict.fromkeys(key[0] for key in own)
@@ -136,8 +139,10 @@ def add_runs(store: Store, rho: Values, read: Values, *, at_random: float = 0.0,
         accuracies = {(language,): read[model, language] for language in ("en", *languages)}
         units["predictions"] = units_of(accuracies, ("language",), n=n, metric="correct")
         pieces = pd.DataFrame({"language": ["en", *languages], "unknown": 0, "pieces": 100, "model": model, "seed": 0})
-        pieces.loc[pieces.language == "bg", "unknown"] = 25
-        store.add("crosslingual_metrics", units, tables={"crosslingual_unknown_pieces": pieces}, model=model, seed=0)
+        pieces = pieces.assign(dataset=dataset)
+        pieces.loc[pieces.language == "bg", "unknown"] = 25 if dataset == "messages" else 0
+        tables = {"crosslingual_unknown_pieces": pieces}
+        store.add("crosslingual_metrics", units, tables=tables, dataset=dataset, model=model, seed=0)
 
 
 TABLES = [f"crosslingual_table{number}" for number in (1, 2, 7, 8, *LANGUAGE_TABLES)]
@@ -180,6 +185,36 @@ def test_few_messages_and_missing_languages_decide_nothing(store: Store) -> None
     assert "about sw" in found.verdicts.loc["crosslingual_table16", "note"]
 
 
+def test_the_papers_own_data_speaks_alone_and_stand_ins_stand_after_it(store: Store) -> None:
+    printed, read = rho_as_printed(), read_as_printed()
+    add_runs(store, {key: 0.6 - value for key, value in printed.items()}, read)
+    add_runs(store, printed, read, dataset="nli")
+    found = store.report("crosslingual_tables")
+    assert {found.verdict(name) for name in ON_TABLES} == {"carries over"}
+    assert found.verdicts.evidence["xl_c01"] == "the paper's data"
+    assert "(your run): none in any language." in found.text
+    others = pd.read_csv(found.folder / "crosslingual_tables_stand_ins.csv")
+    assert set(others.dataset) == {"messages"}
+    assert len(others) == 26
+    assert np.allclose(others.estimate, 0.6 - others.published, atol=1e-3)
+
+
+def test_a_language_that_is_guessed_is_not_tested_and_in_no_mean(store: Store) -> None:
+    printed = {key: 0.9 if key[1] in ("fr", "th") else value for key, value in rho_as_printed().items()}
+    read = {key: 0.3 if key[1] in ("fr", "th") else value for key, value in read_as_printed().items()}
+    add_runs(store, printed, read, dataset="nli")
+    found = store.report("crosslingual_tables")
+    assert {found.verdict(f"crosslingual_table{number}") for number in (14, 15)} == {"not testable here"}
+    assert found.verdict("crosslingual_table11") == "carries over"
+    note = found.verdicts.loc["crosslingual_table15", "note"]
+    assert "accuracy in th, less chance, is not clearly above zero" in note
+    assert re.search(
+        r"\*Not testable\*, since accuracy is not clearly above chance \(0\.33\): fr \(0\.30 .*, th", found.text
+    )
+    table1 = pd.read_csv(found.folder / "crosslingual_table1.csv").dropna(subset=["published"])
+    assert (table1.estimate - table1.published).abs().max() < 0.1  # and not near the .9 of French
+
+
 # ------------------------------------------------------------------------------------------------------------- erasure
 SCALE = 20.0
 """Printed values lie within a few hundredths of one another; the worlds have them this much farther apart."""
@@ -207,7 +242,7 @@ def add_erasures(store: Store, means: Values, *, n: int = 40) -> None:
         across, erased_units = (units_of(own, ("metric", *KEYS), n=n, seed=seed) for own in (rho, rest))
         spoken = [across.assign(setting="main", language=language) for language in ("bg", "de")]
         erased = erased_units.pivot_table(index=["id", *KEYS], columns="metric", values="value").reset_index()
-        named = {"model": model, "seed": 0}
+        named = {"dataset": "messages", "model": model, "seed": 0}
         tables = {
             "crosslingual_erasure": erased.rename(columns={"id": "input"}).assign(words=12, **named),
             "crosslingual_rho": across[["id"]].rename(columns={"id": "input"}).assign(language="bg", **named),
@@ -311,7 +346,8 @@ def add_highlights(store: Store, precision: Values, *, lift: float = 0.1, n: int
     rho = {(r.method, r.aggregation, own_output(r.method, r.output)): r.value for r in table1.itertuples()}
     across = units_of(rho, tuple(KEYS), n=n, metric="rho", setting="main", language="de")
     words = pd.DataFrame({"input": np.repeat(texts.input, 5), "language": "en", "model": "e5", "seed": 0})
-    store.add("crosslingual_metrics", {"": across}, tables={"crosslingual_words": words}, model="e5", seed=0)
+    named = {"dataset": "messages", "model": "e5", "seed": 0}
+    store.add("crosslingual_metrics", {"": across}, tables={"crosslingual_words": words.assign(**named)}, **named)
 
 
 def test_highlights_as_printed_carry_over_but_for_what_the_paper_itself_refutes(store: Store) -> None:

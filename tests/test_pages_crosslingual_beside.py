@@ -55,6 +55,7 @@ def rho_units(
 def floors_page(store: Store, value: Callable[[str, Row], float | None], *, n: int = 40) -> Shown:
     counts = {"words": 10, "words_there": 8, "pieces": 14, "pieces_there": 16, "links": 9, "linked_words": 8}
     links = pd.DataFrame({"input": [f"i{i}" for i in range(n)], "language": "de", **counts, "copied_words": 2})
+    links = links.assign(dataset="messages")
     for model in MODELS:
         units = rho_units(value, [*THIRTEEN, *FLOORS], model, n=n)
         store.add("crosslingual_metrics", {"": units}, tables={"crosslingual_links": links}, model=model, seed=0)
@@ -126,6 +127,7 @@ def deviations_page(store: Store, change: dict[str, float], *, n: int = 40) -> S
     """Ways to do otherwise, each with what it changes."""
     choices = ["main", "embedded twice", "probability", "logit of the predicted class", "single pieces", "lasso"]
     texts = pd.DataFrame({"input": [f"i{i}" for i in range(n)], "words": [25 if i % 2 else 100 for i in range(n)]})
+    texts = texts.assign(dataset="messages")
     released = [(RELEASED[0], how) for how in ("l2", "mean")]
     otherwise = {
         (choice, *row): 0.4 + change.get(choice, 0.0) for choice in choices for row in CONCERNS.get(choice, LOOKED_AT)
@@ -286,7 +288,7 @@ def test_the_example_goes_through_the_steps(store: Store) -> None:
     saved = pd.DataFrame(
         [{**dict(zip(KEYS, row, strict=True)), "input": text, "rho": 0.5} for row in rows for text in ("i0", "i1")]
     )
-    named = {"model": "e5", "seed": 0}
+    named = {"dataset": "messages", "model": "e5", "seed": 0}
     tables = {
         "crosslingual_examples": examples.assign(**named),
         "crosslingual_word_links": pd.concat([links, crossed]).assign(**named),

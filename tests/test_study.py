@@ -274,6 +274,39 @@ def test_data_sets_that_lie_here_go_before_the_others(home: Path) -> None:
         table()
 
 
+def test_a_grid_may_list_values_for_each_data_set(home: Path) -> None:
+    before, path = ids(), home / "notebooks" / "profiles.yaml"
+    edit(path, "seeds: [0], inputs: 3", "seeds: {movie: [0, 1], bbc: [0]}, inputs: 3")
+    after = ids()
+    assert {label for label in after if label.startswith("count")} == {"count movie 0", "count movie 1", "count bbc 0"}
+    assert {label: after[label] for label in before if label.startswith("count")} == {
+        label: run for label, run in before.items() if label.startswith("count")
+    }
+    edit(path, "bbc: [0]}", "bbc: []}")
+    with pytest.raises(InputError, match="non-empty list, or one for each data set"):
+        table()
+
+
+def test_several_models_of_a_data_set_are_all_asked_for_with_their_own_seeds(home: Path) -> None:
+    path = home / "notebooks" / "profiles.yaml"
+    declared(home, "['{dataset}']")
+    specs = "{own: {a: 'local:text/own-seed{seed}', b: 'local:text/own-b-seed{seed}'}}"
+    edit(
+        path,
+        "count: {datasets: [movie, bbc]",
+        f"count: {{where_here: [own], models_of: {specs}, datasets: [movie, bbc]",
+    )
+    edit(path, "  texts: [words, data/a.txt]\n", "  movie: [words]\n  bbc: [words]\n  own: [words]\n")
+    edit(path, "seeds: [0], inputs: 3", "seeds: {movie: [0], bbc: [0], own: [7]}, inputs: 3")
+    edit(home / "data" / "sources.toml", "[words]\n", '[words]\nkind = "manual"\n')
+    (home / "data" / "raw" / "words").mkdir(parents=True)
+    (home / "data" / "raw" / "words" / "any.gz").write_text("here")
+    for name in ("own-seed7", "own-b-seed0", "own-b-seed7"):
+        assert settings_of("count", "smoke")["datasets"] == ["movie", "bbc"]
+        (home / "data" / "checkpoints" / "text" / name).mkdir()
+    assert settings_of("count", "smoke")["datasets"] == ["own", "movie", "bbc"]
+
+
 def test_an_optional_source_counts_by_being_there(home: Path) -> None:
     declared(home, "[texts]")
     (home / "data" / "sources.toml").write_text('[words]\nfile = "w"\nsha256 = "1"\noptional = true\n')

@@ -178,9 +178,8 @@ class _Planner:
     def grid(self, notebook: str) -> list[Job]:
         """The jobs of a notebook at every point of its grid."""
         entry, block = place_of(notebook)[1], settings_of(notebook, self.profile)
-        points = product(*(block[setting] for setting in entry.over.values()))
         source = find_notebook(notebook)
-        return [self.job(source, dict(zip(entry.over, point, strict=True))) for point in points]
+        return [self.job(source, point) for point in entry.points(block)]
 
     def _make(self, source: Path, given: Mapping[str, Any]) -> Job:
         if not source.is_file():

@@ -56,8 +56,9 @@ class Profile(_Strict):
 
 
 class NotebookEntry(_Strict):
-    """One notebook of a study: the grid it runs over (parameter: setting that lists its values), the notebooks whose
-    results it reads, and the models and data it loads (`faithbook.engine.loads`), without which it may open none.
+    """One notebook of a study: the grid it runs over (parameter: setting that lists its values, or those of each data
+    set), the notebooks whose results it reads, and the models and data it loads (`faithbook.engine.loads`), without
+    which it may open none.
     `inputs`: the settings that add up to the number of inputs of one run (`inputs.{dataset}`), for what is told
     beforehand of rows and hours. `whole`: why a computation cannot share its inputs out among several runs.
 
@@ -73,6 +74,18 @@ class NotebookEntry(_Strict):
     whole: str = ""
     shareable: bool = True
     quotes: tuple[str, ...] = ()
+
+    def points(self, block: Settings) -> list[dict[str, Any]]:
+        """The parameters of every point of the grid; of a setting with a list for each data set the point's own."""
+        found: list[dict[str, Any]] = [{}]
+        for name, setting in self.over.items():
+            values = block[setting]
+            found = [
+                {**point, name: value}
+                for point in found
+                for value in (values[point["dataset"]] if isinstance(values, dict) else values)
+            ]
+        return found
 
 
 class HubModel(_Strict):
@@ -134,10 +147,11 @@ def _table(path: Path, text: str) -> Table:
         for profile_name, profile_entry in made.profiles.items():
             for setting in entry.over.values():
                 values = _block(profile_entry, study, name, made)[setting]
-                if not isinstance(values, list) or not values:
+                lists = list(values.values()) if isinstance(values, dict) else [values]
+                if not lists or not all(isinstance(one, list) and one for one in lists):
                     raise InputError(
-                        f"{path}: {name} runs over {setting}, which must be a non-empty list, "
-                        f"but the profile {profile_name} has {values!r}"
+                        f"{path}: {name} runs over {setting}, which must be a non-empty list, or one for each "
+                        f"data set, but the profile {profile_name} has {values!r}"
                     )
     return made
 
@@ -195,9 +209,12 @@ def _block(profile: Profile, study: str, notebook: str, known: Table) -> Setting
 
 def _has_models(block: Settings, dataset: str) -> bool:
     """Whether the checkpoints of ours that a block names for a data set are there, of every seed."""
-    spec = str(block.get("models", {}).get(dataset, ""))
-    names = {spec.format(seed=seed).removeprefix("local:") for seed in block.get("seeds", [0])}
-    return not spec.startswith("local:") or all((checkpoints_dir() / name).is_dir() for name in names)
+    found = block.get("models_of", {}).get(dataset) or block.get("models", {}).get(dataset, "")
+    specs = list(found.values()) if isinstance(found, dict) else [str(found)]
+    seeds = block.get("seeds", [0])
+    seeds = seeds[dataset] if isinstance(seeds, dict) else seeds
+    ours = {spec.format(seed=seed).removeprefix("local:") for spec in specs for seed in seeds if spec[:6] == "local:"}
+    return all((checkpoints_dir() / name).is_dir() for name in ours)
 
 
 def place_of(notebook: str) -> tuple[str | None, NotebookEntry]:

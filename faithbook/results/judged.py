@@ -65,12 +65,13 @@ class Printed:
 
 @dataclass(frozen=True)
 class Provided:
-    """Parts that mean something only where some quantities are clearly above zero: a multiple of zero is none.
+    """Parts or orders that mean something only where some quantities are clearly above zero: a multiple of zero is
+    none, and a text that a model does not read has no reasons.
 
     `bases`: those quantities by name. Where one is not above zero (p <= .025), the claim is not testable here.
     """
 
-    parts: Mapping[str, Paired]
+    parts: Mapping[str, Paired] | Sequence[Ordered]
     bases: Mapping[str, Paired]
 
 
@@ -177,7 +178,7 @@ def _pairs(claim: Claim) -> list[Paired]:
     if not claim:
         return []
     if isinstance(claim, Provided):
-        return [*claim.parts.values(), *claim.bases.values()]
+        return [*_pairs(claim.parts), *claim.bases.values()]
     if isinstance(claim, Along):
         return [*claim.x.values(), *claim.y.values()]
     if isinstance(claim, Mapping):

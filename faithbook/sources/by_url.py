@@ -2,7 +2,7 @@
 
 AG News: the whole test split, and 5,000 rows of the training file. Evidence Inference: the test split; training and
 development are cut from the published development split, a document's rows together. MultiRC: development and test, and
-4,806 rows of the training split.
+4,806 rows of the training split. SNLI and XNLI: the archives of their owners, read as one data set.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from faithbook.declared import ask
-from faithbook.sources import zhao_aletras_sets
+from faithbook.sources import nli_sets, zhao_aletras_sets
 from faithbook.sources.files import data_folder, fetch, files_of
 from faithbook.sources.splits import split_groups
 from faithlib.errors import DataError
@@ -87,6 +87,10 @@ def _multirc(split: str) -> dict[str, Any]:
     return columns
 
 
+def _nli(split: str) -> dict[str, Any]:
+    return nli_sets.nli(fetch("snli-archive"), fetch("xnli-archive"), split)
+
+
 def picked(columns: Mapping[str, Any], keep: Callable[[int], bool]) -> dict[str, Any]:
     """The rows of a data set's columns whose places are to be kept; what is no column stays."""
     rows = [i for i in range(len(columns["texts"])) if keep(i)]
@@ -98,5 +102,6 @@ _SOURCES = {
     "ag": ("ag-test", "ag-part"),
     "evinf": ("evinf-part",),
     "multirc": ("multirc-part", "multirc-docs"),
+    "nli": ("snli-archive", "xnli-archive"),
 }
-_PARTS: dict[str, Callable[[str], dict[str, Any]]] = {"ag": _ag, "evinf": _evinf, "multirc": _multirc}
+_PARTS: dict[str, Callable[[str], dict[str, Any]]] = {"ag": _ag, "evinf": _evinf, "multirc": _multirc, "nli": _nli}

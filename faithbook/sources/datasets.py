@@ -93,8 +93,8 @@ def load_dataset(name: str, split: str = "test", *, n: int | None = None, seed: 
     Inference), "pair" (for MultiRC), "messages" (for XNLI; the English texts, see `load_parallel` for the others).
     "planted" (film reviews with trigger words, see `planted`), "planted-erased" (the same with erased copies) and
     "planted-misled" (with other labels for these). The papers' own: "sst", "ag", "evinf", "multirc", "mnli", "xnli",
-    "esnli", "exnli" (the last three in English, see `paper_parallel`), read from files in FAITHLIB_DATA. A larger `n`
-    keeps the texts of a smaller one with the same `seed`.
+    "esnli", "exnli", "nli" (SNLI and XNLI as one; the last four in English, see `paper_parallel`), read from files in
+    FAITHLIB_DATA. A larger `n` keeps the texts of a smaller one with the same `seed`.
 
     Raises UnknownNameError for a name or split that does not exist, DataError where a file is missing or damaged.
     """
@@ -140,8 +140,8 @@ def load_parallel(
 def paper_parallel(
     languages: Sequence[str], split: str = "test", *, name: str = "xnli", n: int | None = None, seed: int = 0
 ) -> dict[str, Dataset]:
-    """The pairs of "xnli" or "exnli" in each of these languages: row i has the same id and label everywhere; or a fixed
-    random sample of `n` of those rows, of which a larger `n` keeps the rows of a smaller one.
+    """The pairs of "xnli", "exnli" or "nli" (test alone) in each of these languages: row i has the same id and label
+    everywhere; or a fixed random sample of `n` of those rows, of which a larger `n` keeps the rows of a smaller one.
 
     Raises UnknownNameError for a data set, language or split that does not exist, InputError for no language, DataError
     where languages differ in their rows or a file is missing or damaged.
@@ -152,8 +152,7 @@ def paper_parallel(
         raise unknown("split", split, SPLITS)
     if isinstance(languages, str) or not languages:
         raise InputError(f"languages {languages!r}: expected at least one, as in ('en', 'bg')")
-    ask(name)
-    read, folder = _PAPER_PARALLEL[name], data_folder() / name
+    read, folder = _PAPER_PARALLEL[name], _folder_of(name)
     found = {language: Dataset(name, split, **read(folder, split, language)) for language in languages}
     for language, one in found.items():
         if one.labels != found[languages[0]].labels:
@@ -161,13 +160,23 @@ def paper_parallel(
     return found if n is None else {language: _sample(one, n, seed) for language, one in found.items()}
 
 
+def _folder_of(name: str) -> Path:
+    """Where the parallel texts of one of the papers' own data sets lie: in a folder, or in their owners' archive."""
+    if name == "nli" and by_url.is_read_in_parts(name):
+        return fetch("xnli-archive")
+    source = _READ_FROM.get(name, (name,))[-1]
+    ask(source)
+    return data_folder() / source
+
+
 def splits_to_learn(name: str, *, n: int | None = None) -> tuple[Dataset, Dataset, dict[str, dict[str, int]]]:
     """Training and development split of a data set, and by split how many of its texts were left out, and why.
 
-    Of the papers' own sets of study 1 what nearly repeats a text of a later split is left out of the earlier one, and
-    what nearly repeats a text that another data set is measured on, for some of these share their sources (film
-    snippets and SST-2). A text of which one row is left out is left out with all its queries. Nothing is left out of
-    a stand-in, whose splits were made without duplicates, nor ever of a test split. `n`: at most that many of each.
+    Of the papers' own sets that are learnt what nearly repeats a text of a later split is left out of the earlier one,
+    and what nearly repeats a text that another data set is measured on, for some of these share their sources (film
+    snippets and SST-2). A text of which one row is left out is left out with all its queries or pairs. Nothing is left
+    out of a stand-in, whose splits were made without duplicates, nor ever of a test split. `n`: at most that many of
+    each.
     """
     splits = {split: load_dataset(name, split) for split in ("train", "dev")}
     left_out: dict[str, dict[str, int]] = {}
@@ -195,7 +204,7 @@ def splits_to_learn(name: str, *, n: int | None = None) -> tuple[Dataset, Datase
 
 
 def _digest_of(data: Dataset) -> str:
-    told = "\n".join("\t".join(map(str, row)) for row in zip(data.ids, data.labels, data.texts, strict=True))
+    told = "\n".join("\t".join(map(str, row)) for row in zip(data.ids, data.labels, data.wholes, strict=True))
     return hashlib.sha256(told.encode()).hexdigest()[:16]
 
 
@@ -411,7 +420,7 @@ def _paper_set(name: str, split: str) -> Dataset:
     if by_url.is_read_in_parts(name):
         return Dataset(name=name, split=split, **by_url.read_part(name, split))
     if name != "sst":
-        ask(name)
+        ask(*_READ_FROM.get(name, (name,)))
     if name == "ag" and split != "test":
         return _ag_part(split)
     read, file = _PAPER_SETS[name]
@@ -442,10 +451,13 @@ _PAPER_SETS: dict[str, tuple[Callable[[Path, str], dict[str, Any]], str]] = {
     "xnli": (nli_sets.xnli, "{split}"),
     "esnli": (nli_sets.esnli, "{split}"),
     "exnli": (nli_sets.exnli, "{split}"),
+    "nli": (nli_sets.nli_brought, "{split}"),
 }
+_READ_FROM = {"nli": ("snli", "xnli")}  # what is in folders of other names
 # What learns from these keeps away from the test splits of others too.
-_KEPT_FROM: dict[str, tuple[str, ...]] = {"sst": ("movie",), "ag": (), "evinf": (), "multirc": ()}
+_KEPT_FROM: dict[str, tuple[str, ...]] = {"sst": ("movie",), "ag": (), "evinf": (), "multirc": (), "nli": ()}
 _PAPER_PARALLEL: dict[str, Callable[[Path, str, str], dict[str, Any]]] = {
     "xnli": nli_sets.xnli,
     "exnli": nli_sets.exnli,
+    "nli": nli_sets.nli_in,
 }

@@ -1,7 +1,8 @@
-"""Natural language inference: MNLI, XNLI, e-SNLI and e-XNLI, read from the files that their authors distribute (the
-`paper` profile; Zaman & Belinkov 2022).
+"""Natural language inference: MNLI, XNLI, SNLI, e-SNLI and e-XNLI, read from the files that their authors distribute
+(Zaman & Belinkov 2022).
 
-Files lie at `<FAITHLIB_DATA>/<data set>/`, as `data/sources.toml` says; plain or gzipped. `texts` are the premises,
+Files lie at `<FAITHLIB_DATA>/<data set>/`, as `data/sources.toml` says; plain or gzipped, or in the owners' archive
+where a folder is one. `texts` are the premises,
 `pairs` the hypotheses: both are explained, neither is a query. As in `TextInputs`, highlights count the characters of
 `text + " " + pair`. Labels are in the order of LABELS everywhere; a classifier's own order may differ, so compare names
 and not numbers.
@@ -10,12 +11,16 @@ and not numbers.
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from faithbook.sources.files import read_member
+from faithbook.sources.splits import split_groups
 from faithbook.sources.zhao_aletras_sets import read_text, token_spans
 from faithlib.errors import DataError, unknown
 
@@ -27,6 +32,7 @@ _MNLI: dict[str, tuple[str, ...]] = {
     "train": ("multinli_1.0_train.jsonl", "multinli_1.0_train.txt", "train.tsv"),
     "dev": ("multinli_1.0_dev_matched.jsonl", "multinli_1.0_dev_matched.txt", "dev_matched.tsv"),
 }
+_SNLI_LABELS = {"0": "neutral", "1": "entailment", "2": "contradiction"}
 _ESNLI = {"train": ("esnli_train_1.csv", "esnli_train_2.csv"), "dev": ("esnli_dev.csv",), "test": ("esnli_test.csv",)}
 
 
@@ -54,9 +60,30 @@ def xnli(folder: Path, split: str, language: str = "en") -> dict[str, Any]:
         raise unknown("language", language, LANGUAGES)
     if split == "train":
         raise DataError("xnli has no training split: classifiers are trained on mnli")
-    name = _first_there(folder, (f"{split}-{language}.tsv", f"xnli.{split}.tsv"))
+    name = _first_there(folder, _xnli_names(split, language))
     rows = _one_language(folder, name, language) if name.startswith("xnli.") else _lines(folder, name)
     return _pairs(folder / name, rows, [f"xnli-{split}-{i}" for i in range(len(rows))])
+
+
+def _xnli_names(split: str, language: str) -> tuple[str, str]:
+    """A file of one language, and the owners' of all."""
+    return f"{split}-{language}.tsv", f"xnli.{split}.tsv"
+
+
+def snli(folder: Path, split: str) -> dict[str, Any]:
+    """SNLI dev or test: `<split>.tsv` with the columns unique_key, label (0 neutral, 1 entailment, 2 contradiction),
+    premise and hypothesis, or the owners' `snli_1.0_<split>.jsonl`, of which pairs without a majority are left out."""
+    name = _first_there(folder, (f"{split}.tsv", f"snli_1.0_{split}.jsonl"))
+    if name.endswith(".jsonl"):
+        read = [row for row in _rows(folder, name) if row["gold_label"] != "-"]
+        rows = [(row["sentence1"], row["sentence2"], row["gold_label"]) for row in read]
+        return _pairs(folder / name, rows, [f"snli-{row['pairID']}" for row in read])
+    read = list(_parsed(_split_lines(folder, name), is_json=False))
+    path = _checked_columns(folder / name, read, "unique_key label premise hypothesis")
+    if bad := [row for row in read if "hypothesis" not in row or row["label"] not in _SNLI_LABELS]:
+        raise DataError(f"{path}: row {bad[0]} is not a key, a label (0-2), a premise and a hypothesis; get it again")
+    rows = [(row["premise"], row["hypothesis"], _SNLI_LABELS[row["label"]]) for row in read]
+    return _pairs(path, rows, [f"snli-{row['unique_key']}" for row in read])
 
 
 def _one_language(folder: Path, name: str, language: str) -> list[tuple[str, str, str]]:
@@ -102,8 +129,18 @@ def _parsed(lines: list[str], *, is_json: bool) -> Iterator[dict[str, str]]:
 
 def _split_lines(folder: Path, name: str) -> list[str]:
     # Not `splitlines`, which also cuts at characters that stand inside some sentences.
-    lines = [line.removesuffix("\r") for line in read_text(folder, name).split("\n")]
+    lines = [line.removesuffix("\r") for line in _text(folder, name).split("\n")]
     return [line for line in lines if line.strip()]
+
+
+def _text(folder: Path, name: str) -> str:
+    """A file of a folder, or of an archive that holds one folder of its own name."""
+    if folder.suffix != ".zip":
+        return read_text(folder, name)
+    try:
+        return read_member(folder, f"{folder.stem}/{name}").decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError(f"{name} in {folder} is damaged ({error}); fetch the archive again") from error
 
 
 def _pairs(path: Path, rows: Sequence[tuple[str, str, str]], ids: Sequence[str]) -> dict[str, Any]:
@@ -120,9 +157,107 @@ def _pairs(path: Path, rows: Sequence[tuple[str, str, str]], ids: Sequence[str])
 
 
 def _first_there(folder: Path, names: Sequence[str]) -> str:
-    """The first of several file names that is there, plain or gzipped; the first of all where none is."""
+    """The first of several file names that is there, plain or gzipped; the first of all where none is. Of an archive
+    the last, which is the owners' own name."""
+    if folder.suffix == ".zip":
+        return names[-1]
     there = [name for name in names if any((folder / f"{name}{end}").exists() for end in ("", ".gz"))]
     return (there or names)[0]
+
+
+# ------------------------------------------------------------------------------------- SNLI and XNLI as one data set
+DEV_SHARE = 0.25  # of the premises of XNLI's English development split
+_PER_CLASS = {"dev": 830, "test": 1670}  # pairs of XNLI, as its paper has it
+
+
+def nli(snli_at: Path, xnli_at: Path, split: str) -> dict[str, Any]:
+    """Pairs for a model that learns in English: train is SNLI's dev and test with three quarters of XNLI's English dev,
+    a premise's pairs together; dev the other quarter; test XNLI's English test.
+
+    `snli_at`, `xnli_at`: folders with files that somebody brought, or the owners' archives, whose digest is known.
+    Raises DataError where a file is missing, cut short, or its pairs and labels are not those it is known to have.
+    """
+    if split == "test":
+        return known_xnli(xnli_at, "test", "en")
+    learnt = known_xnli(xnli_at, "dev", "en")
+    split_of = split_groups("nli", set(learnt["texts"]), (0.0, DEV_SHARE))
+    rows = [i for i, premise in enumerate(learnt["texts"]) if split_of[premise] == split]
+    parts = [{name: tuple(learnt[name][i] for i in rows) for name in _COLUMNS}]
+    if split == "train":
+        parts = [known_snli(snli_at, "dev"), known_snli(snli_at, "test"), *parts]
+    return learnt | {name: tuple(value for part in parts for value in part[name]) for name in _COLUMNS}
+
+
+def nli_brought(folder: Path, split: str) -> dict[str, Any]:
+    """`nli` from the folders `snli` and `xnli` beside the one that is named."""
+    return nli(folder.parent / "snli", folder.parent / "xnli", split)
+
+
+def nli_in(xnli_at: Path, split: str, language: str = "en") -> dict[str, Any]:
+    """The test split of `nli` in one language."""
+    if split != "test":
+        raise DataError(f"nli: its {split} split is in English alone; use load_dataset, or the test split")
+    return known_xnli(xnli_at, split, language)
+
+
+def known_snli(at: Path, split: str) -> dict[str, Any]:
+    """`snli` of the very pairs that are known; of the owners' archive, whose digest is, whatever it holds."""
+    found = snli(at, split)
+    return found if at.suffix == ".zip" else _known(at, f"snli-{split}", found)
+
+
+def known_xnli(at: Path, split: str, language: str = "en") -> dict[str, Any]:
+    """`xnli` with as many pairs of every class as it is known to have, and from a file of one language the very pairs
+    that are known."""
+    found = xnli(at, split, language)
+    counts = Counter(LABELS[label] for label in found["labels"])
+    if counts != dict.fromkeys(LABELS, _PER_CLASS[split]):
+        told = ", ".join(f"{counts[label]} {label}" for label in LABELS)
+        raise DataError(
+            f"{at}: XNLI's {split} split in {language} has {told}, expected {_PER_CLASS[split]} of each; the file is "
+            "cut short, or its labels are others: get it again"
+        )
+    alone, _ = names = _xnli_names(split, language)
+    return _known(at, f"xnli-{split}-{language}", found) if _first_there(at, names) == alone else found
+
+
+def _known(at: Path, name: str, found: dict[str, Any]) -> dict[str, Any]:
+    if (digest := pairs_digest(found)) != _DIGESTS.get(name, digest):
+        raise DataError(
+            f"{at}: the pairs and labels of {name} are not those expected: digest {digest}, expected {_DIGESTS[name]}; "
+            "the file is cut short, changed or labelled otherwise: get it again from where data/sources.toml says"
+        )
+    return found
+
+
+def pairs_digest(found: dict[str, Any]) -> str:
+    """A digest of labels, premises and hypotheses in their order, blanks aside."""
+    rows = zip(found["labels"], found["texts"], found["pairs"], strict=True)
+    told = "\n".join("\t".join("".join(str(part).split()) for part in row) for row in rows)
+    return hashlib.sha256(told.encode()).hexdigest()[:16]
+
+
+_COLUMNS = ("texts", "pairs", "labels", "ids")
+_DIGESTS = {
+    "snli-dev": "5f4228f4c77732fd",
+    "snli-test": "4f24b7622690ed31",
+    "xnli-dev-en": "964a036791581852",
+    "xnli-test-ar": "d8858ec43a7d855e",
+    "xnli-test-bg": "92d7f7c23743e867",
+    "xnli-test-de": "d12864f8f582b373",
+    "xnli-test-el": "c6efff77bacea8c6",
+    "xnli-test-en": "ad8180c69cd3b3f4",
+    "xnli-test-es": "2ec5103d53f77240",
+    "xnli-test-fr": "8411445ee5c42b4c",
+    "xnli-test-hi": "4b31012aa366c7b1",
+    "xnli-test-ru": "a8fd446581f69f43",
+    "xnli-test-sw": "567007b08392dd3e",
+    "xnli-test-th": "470b915e6a731d28",
+    "xnli-test-tr": "6e8ff05082fcb164",
+    "xnli-test-ur": "c98027cbafcc5625",
+    "xnli-test-vi": "71b5823ced0b508d",
+    "xnli-test-zh": "a47d61a83c1f264a",
+}
 
 
 # -------------------------------------------------------------------------------------------------------- highlights

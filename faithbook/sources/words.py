@@ -10,7 +10,11 @@ from faithbook.sources.splits import Span
 
 _HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 # Accents written apart from their letter, soft hyphens, joiners and variation selectors belong to what stands before.
-_MARKS = "[\u00ad\u0300-\u036f\u200b-\u200d\u2060\ufe00-\ufe0f\ufeff]*"
+# So do vowels and tones of Arabic and Urdu, of Hindi and of Thai, which Unicode does not count as letters.
+_VOWELS = "\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0903\u093a-\u094f\u0951-\u0957\u0962\u0963" + (
+    "\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
+)
+_MARKS = f"[\u00ad\u0300-\u036f{_VOWELS}\u200b-\u200d\u2060\ufe00-\ufe0f\ufeff]*"
 _RUN = rf"(?:[^\W{_HAN}]{_MARKS})+"
 _PLACEHOLDER = r"\{[^{}\s]+\}"
 _WORD = re.compile(rf"{_PLACEHOLDER}|{_RUN}(?:['’‐‑-]{_RUN})*|\S{_MARKS}")
@@ -26,6 +30,11 @@ def split_words(text: str) -> tuple[Span, ...]:
     >>> text = "L'appareil {name} n'est-il pas prêt ? 设备"
     >>> words_of(text, split_words(text))
     ("L'appareil", '{name}', "n'est-il", 'pas', 'prêt', '?', '设', '备')
+
+    Thai is written without spaces between words: what stands between two of its spaces is one word here.
+
+    >>> words_of("ที่นี่ नहीं", split_words("ที่นี่ नहीं"))
+    ('ที่นี่', 'नहीं')
     """
     return tuple(match.span() for match in _WORD.finditer(text))
 

@@ -7,13 +7,15 @@
 # %% [markdown]
 # # Compute: faithfulness across languages, and under erasure, of one classifier
 #
-# Zaman & Belinkov (2022): a model trained on English alone reads a message and its translations; each reading is
-# explained by thirteen attributions of two outputs, the scores of the translation are carried to the English words along
-# word alignments, and the two are correlated. Beside it, on English texts, what happens to the prediction when the words
-# with the highest scores are deleted, or all but them.
+# Zaman & Belinkov (2022): a model trained on English alone reads a message and its translations, or where XNLI lies on
+# this machine a premise with its hypothesis (`nli`); each reading is explained by thirteen attributions of two outputs, the
+# scores of the translation are carried to the English words along word alignments, and the two are correlated. Beside it,
+# on English texts, what happens to the prediction when the words with the highest scores are deleted, or all but them. Of
+# pairs both texts carry scores.
 
 # %% tags=["parameters"]
 profile = "laptop"
+dataset = "messages"
 model = "e5"
 seed = 0
 part = 1  # of `parts`: which share of the messages
@@ -49,10 +51,17 @@ from faithlib.metrics import (
 from faithlib.metrics.erasure import ERASURE_BINS
 from faithlib.perturb import Perturber, costs
 
-run = start_run("crosslingual_metrics", profile=profile, model=model, seed=seed, part=part, parts=parts)
-settings = run.settings
+run = start_run(
+    "crosslingual_metrics", profile=profile, dataset=dataset, model=model, seed=seed, part=part, parts=parts
+)
+# Of settings with a value for each data set, this one's.
+settings = {
+    key: value[dataset] if isinstance(value, dict) and dataset in value else value
+    for key, value in run.settings.items()
+}
+own_models = run.settings["models_of"].get(dataset, settings["models"])
 device = "cuda" if torch.cuda.is_available() else "cpu"
-classifier = load_model(settings["models"][model].format(seed=seed))
+classifier = load_model(own_models[model].format(seed=seed))
 network = classifier.model.to(device)
 
 # %% [markdown]
@@ -71,7 +80,7 @@ network = classifier.model.to(device)
 ROWS = thirteen_rows(
     ig_steps=settings["ig_steps"], lime_samples=settings["lime_samples"], permutations=settings["permutations"]
 )
-named = {"model": model, "seed": seed}
+named = {"dataset": dataset, "model": model, "seed": seed}
 
 
 def inputs_of(data):
@@ -81,7 +90,7 @@ def inputs_of(data):
         classifier.tokenizer,
         pairs=data.pairs,
         words=[split_words(text) for text in data.wholes],
-        max_length=data.max_length,
+        max_length=classifier.window(data),
     ).to(device)
 
 
@@ -102,12 +111,14 @@ def explained(data, eraser, *, counted=True):
 # %% [markdown]
 # ## How well the model reads each language
 #
-# On all messages that exist in every language, whether explained below or not. Pieces that the tokenizer does not know are
-# counted: a model that reads `<unk>` explains nothing of the word that stood there.
+# On all messages that exist in every language (of pairs a sample), whether explained below or not, and in some languages
+# that are only read. Pieces that the tokenizer does not know are counted: a model that reads `<unk>` explains nothing of
+# the word that stood there.
 
 # %%
-everyone = load_parallel(settings["dataset"], settings["languages"], settings["split"])
-clusters = everyone["en"].clusters
+read_in = [*settings["languages"], *settings["only_read"]]
+everyone = load_parallel(dataset, read_in, settings["split"], n=settings["read"] or None)
+clusters = load_dataset(dataset, settings["split"]).clusters
 for rows in tqdm(list(run.blocks(len(everyone["en"]), 8 * settings["batch"])), desc="predictions"):
     for language, texts in everyone.items():
         block = texts[rows]
@@ -133,7 +144,7 @@ for rows in tqdm(list(run.blocks(len(everyone["en"]), 8 * settings["batch"])), d
 
 # %%
 others = [language for language in settings["languages"] if language != "en"]
-aligner, aligner_tokenizer = load_encoder(settings["aligner"])
+aligner, aligner_tokenizer = load_encoder(run.settings["aligner_of"].get(dataset, settings["aligner"]))
 aligner = aligner.to(device)
 LINKS = {"softmax": softmax_links, "mutual argmax": mutual_argmax}
 WAYS = {way: link for name, link in LINKS.items() for way in ["main" if name == settings["links"] else "other links"]}
@@ -378,7 +389,7 @@ def show(messages, wanted):
 
 
 # %%
-data = load_parallel(settings["dataset"], settings["languages"], settings["split"], n=settings["messages"])
+data = load_parallel(dataset, settings["languages"], settings["split"], n=settings["messages"])
 for rows in tqdm(list(run.blocks(len(data["en"]), settings["batch"])), desc="messages"):
     messages = Messages({language: texts[rows] for language, texts in data.items()})
     correlate(messages)
@@ -394,7 +405,7 @@ for rows in tqdm(list(run.blocks(len(data["en"]), settings["batch"])), desc="mes
 # predictions of the first one.
 
 # %%
-texts = load_dataset(settings["dataset"], settings["split"], n=settings["erased"])
+texts = load_dataset(dataset, settings["split"], n=settings["erased"])
 SUMMED = [key for key in ROWS if key[3] == "sum"]
 
 
@@ -490,7 +501,7 @@ for rows in tqdm(mine, desc="erasure"):
     run.add(found.assign(**named), "crosslingual_erasure")
     both = ["comprehensiveness", "sufficiency"]
     metrics = [*both, *(f"{name}_first_batch" for name in both)]
-    values = as_units(found, seed=seed, clusters=texts.clusters, metrics=metrics, keys=["aggregation", "output"])
+    values = as_units(found, seed=seed, clusters=clusters, metrics=metrics, keys=["aggregation", "output"])
     run.add_units(values, "erasure")
     run.count(n=len(block), **costs(erased.perturber))
 

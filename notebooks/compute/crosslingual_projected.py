@@ -40,7 +40,7 @@ HIGHLIGHTS = {
     "the paper's number": lambda n: PRINTED_THRESHOLD,
     "above an even spread": lambda n: n**-0.5 * (1 - 1e-6),  # rounding must not unmark the only word of a text
 }
-KEY = ["model", "seed", "input", "language"]
+KEY = ["dataset", "model", "seed", "input", "language"]
 scores = {key: torch.tensor(group.score.to_numpy()) for key, group in words.sort_values("word").groupby(KEY)}
 links = {
     key: list(zip(group.word, group.word_there, strict=True))
@@ -64,8 +64,8 @@ def average_precision_by_chance(n, marked):
 
 def replayed(key, rule):
     """MAP's value for one reading of one message, with what random scores get; NaN where no word is marked."""
-    model, seed, name, language = key
-    values, english = scores[key], marked_english(scores[model, seed, name, "en"], rule)
+    *reading, language = key
+    values, english = scores[key], marked_english(scores[*reading, "en"], rule)
     gold = english if language == "en" else project_rationale(english, links.get(key, []), len(values))
     ours, marked = average_precision(values[None], gold[None]).item(), int(gold.sum())
     chance = average_precision_by_chance(len(values), marked) if marked else np.nan
@@ -83,7 +83,11 @@ measured = pd.DataFrame(
 )
 run.save(measured, "crosslingual_projected")
 run.save_units(
-    as_units(measured.rename(columns={"quantity": "metric"}), seed="seed", keys=["model", "language", "highlights"])
+    as_units(
+        measured.rename(columns={"quantity": "metric"}),
+        seed="seed",
+        keys=["dataset", "model", "language", "highlights"],
+    )
 )
 
 # %%

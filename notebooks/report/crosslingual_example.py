@@ -36,6 +36,8 @@ KEYS = ["method", "aggregation", "output"]
 SHOWN = ("input_x_gradient", "l2", "loss")  # the paper's leader
 FLOOR = ("uniform", "none", "none")
 examples, links, saved = (load(f"crosslingual_{name}", profile) for name in ("examples", "word_links", "rho"))
+# XNLI's pairs are not free to be shown.
+examples, links, saved = (frame[frame.dataset == run.settings["dataset"]] for frame in (examples, links, saved))
 MODEL, SEED = examples.model.iloc[0], int(examples.seed.iloc[0])  # everything on this page is about that one
 examples, links, saved = (
     frame[(frame.model == MODEL) & (frame.seed == SEED)] for frame in (examples, links, saved)
