@@ -30,7 +30,7 @@ export PYTHONUNBUFFERED := 1
 # As `faithbook.engine.build` has it for notebooks: a tenth of the time of a forward pass goes into memory given back too soon.
 export GLIBC_TUNABLES ?= glibc.malloc.mmap_threshold=1073741824:glibc.malloc.trim_threshold=2147483648:glibc.malloc.hugetlb=1
 
-.PHONY: help notebooks book pdf zip publish links course nbgrader slides test test-long lint format lock fetch train full preflight paper calibrate serve clean
+.PHONY: help notebooks book pdf zip publish links course nbgrader slides test test-long lint format lock fetch train full preflight paper rehearsal calibrate serve clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
@@ -97,6 +97,9 @@ paper: ## the papers' own models and data, trained first: needs a GPU and the ne
 	@$(MAKE) preflight PROFILE=paper
 	@$(MAKE) train PROFILE=paper MISSING=yes
 	@$(MAKE) $(if $(STUDY),notebooks,book) PROFILE=paper
+
+rehearsal: $(ENVIRONMENT) fetch ## `make paper STUDY=soft` in small against a hub on this machine, without a network
+	$(BIN)/python -m pytest -m long -s tests/test_rehearsal.py
 
 notebooks: $(ENVIRONMENT) fetch # of a profile, or of one of its studies
 	@$(FAITHBOOK) build --profile $(PROFILE) $(if $(STUDY),--study $(STUDY)) $(if $(CORES),--cores $(CORES))

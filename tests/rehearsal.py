@@ -1,0 +1,257 @@
+"""The paper profile in small, as a machine with a network would run it, against a hub on this machine.
+
+A clone of the repository in a temporary folder, whose profile `paper` has few inputs, steps and draws and one epoch
+(`SMALL`): sizes alone, never which data sets, models, methods or tables. Its hub is `hub_replica`, its data what is in
+FAITHLIB_DATA or else rows of ours in the owners' forms (`replica_data`). All that runs is `python -m faithbook …`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import replica_data
+import replica_models
+import yaml
+from hub_replica import Replica
+
+from faithbook.engine.here import source_lies
+from faithbook.paths import raw_dir
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+PROFILE = "paper"
+LEFT_OUT = ("data/raw", "data/results", "book/_build", "book/executed")
+
+SMALL: dict[str, int] = {
+    "epochs": 1,
+    "ig_steps": 3,
+    "attack_steps": 1,
+    "draws": 2,
+    "noise_draws": 1,
+    "random_draws": 2,
+    "cka_draws": 1,
+    "lime_samples": 6,
+    "samples": 6,
+    "permutations": 1,
+    "inputs": 4,
+    "controlled": 2,
+    "searched": 1,
+    "checked": 12,
+    "attacked": 4,
+    "texts": 6,
+    "pictures": 4,
+    "varied_pictures": 2,
+    "examples": 2,
+    "messages": 6,
+    "erased": 6,
+    "gold_sentences": 8,
+    "learnt_from": 60,
+    "compared_messages": 12,
+    "represented": 24,
+    "excerpts": 6,
+    "threshold_excerpts": 6,
+    "articles": 30,
+    "lengths": 1,
+}
+"""What the sizes of a profile are in a rehearsal, by the name of the setting, however deep they lie below it."""
+LIMIT = 24
+"""Texts or pictures of each split that a training learns from."""
+ALWAYS = ("cifar100-folder",)
+"""What is brought without being asked for: in another form the same would be downloaded from its owners."""
+PARTS = 2
+"""In how many parts a computation is cut that the profile cuts at all."""
+
+
+def small(profile: dict[str, Any]) -> dict[str, Any]:
+    """A profile with the sizes of a rehearsal and everything else as it is."""
+    made = {**profile, "settings": {name: _reduced(block) for name, block in profile["settings"].items()}}
+    made["parts"] = {name: min(PARTS, number) for name, number in profile.get("parts", {}).items()}
+    made["trains"] = {
+        study: {notebook: [{**point, "limit": LIMIT} for point in points] for notebook, points in grids.items()}
+        for study, grids in profile["trains"].items()
+    }
+    return made
+
+
+def _reduced(value: Any, to: int | None = None) -> Any:
+    if isinstance(value, dict):
+        return {name: _reduced(one, SMALL.get(name, to)) for name, one in value.items()}
+    if to is not None and isinstance(value, int) and not isinstance(value, bool):
+        return min(value, to)
+    return value
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """A clone with its profile in small, and the hub that it asks."""
+
+    home: Path
+    replica: Replica
+    data: Path
+
+    @property
+    def environment(self) -> dict[str, str]:
+        kept = {
+            name: value for name, value in os.environ.items() if not name.startswith(("FAITHLIB_", "PYTEST", "HF_"))
+        }
+        told = {"FAITHLIB_HOME": str(self.home), "FAITHLIB_DATA": str(self.data), "FAITHBOOK_REHEARSAL": "yes"}
+        told["PYTHONPATH"] = os.pathsep.join((str(self.home), str(self.home / "tests" / "narrow")))
+        return kept | told | self.replica.environment(self.home / "hub")
+
+    def call(self, *words: str, module: str = "faithbook", echo: bool = True) -> tuple[int, str]:
+        """Run a command to its end: its status and all that it said, which is shown as it comes."""
+        began = time.monotonic()
+        print(f"\n$ python -m {module} {' '.join(words)}", flush=True)
+        line = [sys.executable, "-m", module, *words]
+        with subprocess.Popen(
+            line, env=self.environment, cwd=self.home, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        ) as process:
+            assert process.stdout is not None
+            said = []
+            for one in process.stdout:
+                said.append(one)
+                if echo:
+                    print(one, end="", flush=True)
+        print(f"status {process.returncode} after {time.monotonic() - began:.0f} s", flush=True)
+        return process.returncode, "".join(said)
+
+    def bring(self, said: str) -> None:
+        """Do what a preflight has asked for: put files where it says, convert what are pickles alone."""
+        asked = re.findall(r"^  ([\w:/.-]+): ", said.partition("so nothing was started:")[2], flags=re.MULTILINE)
+        for name in asked:
+            if name in replica_data.BY_HAND:
+                replica_data.BY_HAND[name](self.data / name)
+        if pickled := re.findall(r"python -m (faithbook\.models\.convert) (\S+)", said):
+            status, told = self.call(*sorted({model for _, model in pickled}), module=pickled[0][0])
+            assert status == 0, told
+
+    def learn(self, study: str) -> None:
+        """Train what a study needs that is not there."""
+        grids = yaml.safe_load((self.home / "notebooks" / "profiles.yaml").read_text())["profiles"][PROFILE]["trains"]
+        if study in grids:
+            status, said = self.call("train", "--profile", PROFILE, "--study", study, "--missing")
+            assert status == 0, said
+
+
+def prepare(folder: Path, replica: Replica) -> Rehearsal:
+    """Clone the repository, shrink its profile, and let the hub have every model that the table of profiles names."""
+    home, data = folder / "home", folder / "data"
+    shutil.copytree(REPOSITORY, home, ignore=_made_here, symlinks=True)
+    path = home / "notebooks" / "profiles.yaml"
+    table = yaml.safe_load(path.read_text(encoding="utf-8"))
+    table["profiles"][PROFILE] = small(table["profiles"][PROFILE])
+    path.write_text(yaml.safe_dump(table, allow_unicode=True, sort_keys=False), encoding="utf-8")
+    data.mkdir()
+    if raw_dir().is_dir():
+        for there in raw_dir().iterdir():
+            (data / there.name).symlink_to(there.resolve())
+    for source in ALWAYS:
+        if not source_lies(source):
+            replica_data.BY_HAND[source](data / source)
+    _serve_files(home / "data" / "sources.toml", folder / "served", replica)
+    _serve_models(table["hub"], folder / "hub", replica)
+    return Rehearsal(home, replica, data)
+
+
+def _made_here(folder: str, names: list[str]) -> set[str]:
+    """Of the names in a folder those that a fresh clone has not."""
+    place = Path(folder).relative_to(REPOSITORY)
+    hidden = {name for name in names if name.startswith(".") and name != ".gitignore"}
+    return hidden | {name for name in names if name == "__pycache__" or str(place / name) in LEFT_OUT}
+
+
+def _serve_files(listed: Path, folder: Path, replica: Replica) -> None:
+    """What has an address comes from the replica, unless the real file lies on this machine; its digest is its own."""
+    folder.mkdir()
+    text = listed.read_text(encoding="utf-8")
+    for source, make in replica_data.BY_ADDRESS.items():
+        if source_lies(source):
+            continue
+        entry = re.search(rf"^\[{source}\]\n(?:.+\n)+", text, flags=re.MULTILINE)
+        assert entry is not None, source
+        made = folder / source
+        make(made)
+        replica.served[source] = made
+        ours = re.sub(r'^url = ".*"$', f'url = "{replica.address}/files/{source}"', entry[0], flags=re.MULTILINE)
+        ours = re.sub(r'^sha256 = ".*"$', f'sha256 = "{_sha256(made)}"', ours, flags=re.MULTILINE)
+        text = text.replace(entry[0], ours)
+    listed.write_text(text, encoding="utf-8")
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _serve_models(named: Mapping[str, Mapping[str, str]], folder: Path, replica: Replica) -> None:
+    said = [
+        *replica_data.languages(),
+        *(text for kind in ("sst", "ag") for text in replica_data.texts(60, (5, 15), kind)),
+    ]
+    for name, about in named.items():
+        place = folder / name.replace("/", "--")
+        replica_models.make(name, place, said)
+        new = name if "/" in name else f"{'FacebookAI' if 'roberta' in name else 'google-bert'}/{name}"
+        told = {"revision": about.get("revision", ""), "licence": about.get("licence", "").casefold()}
+        replica.add(new, place, **told, old=name if new != name else "")
+
+
+# ----------------------------------------------------------------------------------------------------- tables and pages
+@dataclass(frozen=True)
+class Shown:
+    """Where a run shows a published table: the `file` of a report, and the columns that tell whether a cell is
+    `filled` (none of them missing or a dash)."""
+
+    file: str
+    filled: tuple[str, ...] = ("estimate",)
+
+
+def asked_at_another_commit(rehearsed: Rehearsal) -> list[str]:
+    """Requests for files of models that the table of profiles pins, at another commit."""
+    table = yaml.safe_load((rehearsed.home / "notebooks" / "profiles.yaml").read_text(encoding="utf-8"))
+    pinned = {name: about["revision"] for name, about in table["hub"].items() if about.get("revision")}
+    pinned |= {rehearsed.replica.moved[name]: pinned[name] for name in rehearsed.replica.moved if name in pinned}
+    asked = [path for _, path, _ in rehearsed.replica.asked if "/resolve/" in path]
+    parts = [(path, *path[1:].split("/resolve/")) for path in asked]
+    return [path for path, name, rest in parts if name in pinned and not rest.startswith(f"{pinned[name]}/")]
+
+
+_NOT_LABELS = {"value", "spread", "starred", "n", "printed", "where", "unit", "source", "note", "kind", "commit"}
+
+
+def printed(name: str) -> pd.DataFrame:
+    """A published table."""
+    return pd.read_csv(REPOSITORY / "data" / "published" / f"{name}.csv", dtype=str)
+
+
+def can_be_computed(study: str) -> set[str]:
+    """The published tables of a study's paper that can be computed again."""
+    listed = pd.read_csv(REPOSITORY / "data" / "published" / "tables.csv")
+    return set(listed["id"][listed["id"].str.startswith(f"{study}_") & listed["recomputable"].str.startswith("yes")])
+
+
+def unfilled(rehearsed: Rehearsal, name: str, shown: Shown) -> list[str]:
+    """The cells of a published table for which a run has no number, by their labels."""
+    theirs, ours = printed(name), saved(rehearsed, shown.file)
+    labels = [column for column in theirs.columns if column in ours.columns and column not in _NOT_LABELS]
+    assert labels, f"{shown.file} has none of the labels of {name}: {', '.join(ours.columns)}"
+    has = ours[list(shown.filled)].notna().all(axis=1) & (ours[list(shown.filled)] != "–").all(axis=1)
+    there = set(ours.loc[has, labels].itertuples(index=False, name=None))
+    wanted = theirs[labels].drop_duplicates().itertuples(index=False, name=None)
+    return [" ".join(map(str, cell)) for cell in wanted if cell not in there]
+
+
+def saved(rehearsed: Rehearsal, file: str) -> pd.DataFrame:
+    """A table that a report of this run has saved, as text."""
+    found = sorted((rehearsed.home / "data" / "results" / PROFILE / "runs").glob(f"*/*/{file}"))
+    assert len(found) == 1, f"{file}: {len(found)} runs have saved it"
+    return pd.read_csv(found[0], dtype=str)

@@ -1,0 +1,362 @@
+"""The papers' data sets in the forms in which their owners hand them out, a few rows each, of sentences of ours.
+
+    told = bring(folder)     # below a folder for FAITHLIB_DATA: what people get by hand
+    served(folder)           # files that have an address, by the ids of data/sources.toml
+
+Texts of study 1 are drawn word by word, so that no two nearly repeat one another; those of study 3 say the same things
+in fifteen languages.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import random
+import tarfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+from faithbook.sources.cifar import NAMES, SIDE
+from faithbook.sources.nli_sets import LABELS
+
+WORDS = """
+    a about above after again air all along always among and animal another answer any apple arm around art as ask at
+    autumn away back bad ball bank bath be bear beautiful because bed before begin behind bell below best better between
+    big bird black blue boat body book both box boy bread bridge bright bring brother brown build bus but buy by cake
+    call camera car card careful carry cat chair change cheap child circle city class clean clear climb clock close
+    cloud coat cold colour come cook corner cost count country course cross cry cup cut dance dark day dear deep desk
+    dinner door down draw dream dress drink drive dry duck dull early ear earth east easy eat edge egg eight empty end
+    enough even every eye face fair fall family far farm fast father feel few field film find fine fire first fish five
+    flat floor flower fly fold follow food foot forest forget four free fresh friend from front fruit full funny game
+    garden gather gentle girl give glad glass go gold good grass great green grey ground grow hair half hand happy hard
+    hat have head hear heart heavy help here high hill hold home hope horse hot hour house how hundred ice if in inside
+    island join jump keep key kind king kitchen knife know lake lamp land large last late laugh lead leaf learn leave
+    left leg less letter light like line lion listen little live long look lost loud love low lunch make man many map
+    mark market meal mean meet metal middle milk mind minute mirror money month moon more morning mother mountain mouth
+    move music name narrow near neck new next night nine noise north nose not now number ocean of often old on one open
+    orange order other out over own page paint paper park part pass path people picture piece place plain plan plant
+    plate play please point poor post price pull push quick quiet rain read ready red rest rice rich ride right ring
+    river road rock roof room root rose round run sad safe sail salt same sand save say school sea season seat second
+    see seed sell send seven shade sharp sheep ship shoe shop short shout show sing sister sit six skin sky sleep slow
+    small smell smile snow soft some song soon sound south speak spoon spring square stand star start station stay step
+    still stone stop store storm story street strong sugar summer sun sure sweet swim table take talk tall taste teach
+    tell ten thank thick thin thing think third three through time to today together tomorrow top touch town train
+    travel tree true turn two uncle under until up use valley very village visit voice wait walk wall want warm wash
+    watch water way weather week well west wet wheel when where white wide wife wild will win wind window winter wish
+    with woman wonder wood word work world write year yellow young
+""".split()
+
+# Who does what, a language in two lines; a pair of both is a sentence.
+_SAID = """
+    en: The man | The woman | The child | My friend
+        reads a book . | drinks tea . | is asleep . | buys 2 apples in Paris . | walks to the station .
+    de: Der Mann | Die Frau | Das Kind | Mein Freund
+        liest ein Buch . | trinkt Tee . | schläft . | kauft 2 Äpfel in Paris . | geht zum Bahnhof .
+    fr: L'homme | La femme | L'enfant | Mon ami
+        lit un livre . | boit du thé . | dort . | achète 2 pommes à Paris . | marche vers la gare .
+    es: El hombre | La mujer | El niño | Mi amigo
+        lee un libro . | bebe té . | duerme . | compra 2 manzanas en París . | camina a la estación .
+    bg: Мъжът | Жената | Детето | Моят приятел
+        чете книга . | пие чай . | спи . | купува 2 ябълки в Париж . | върви към гарата .
+    ru: Мужчина | Женщина | Ребёнок | Мой друг
+        читает книгу . | пьёт чай . | спит . | покупает 2 яблока в Париже . | идёт на вокзал .
+    el: Ο άντρας | Η γυναίκα | Το παιδί | Ο φίλος μου
+        διαβάζει ένα βιβλίο . | πίνει τσάι . | κοιμάται . | αγοράζει 2 μήλα στο Παρίσι . | πηγαίνει στον σταθμό .
+    tr: Adam | Kadın | Çocuk | Arkadaşım
+        kitap okuyor . | çay içiyor . | uyuyor . | Paris'te 2 elma alıyor . | istasyona yürüyor .
+    ar: الرجل | المرأة | الطفل | صديقي
+        يقرأ كتابا . | يشرب الشاي . | ينام . | يشتري 2 تفاحة في باريس . | يمشي إلى المحطة .
+    ur: آدمی | عورت | بچہ | میرا دوست
+        کتاب پڑھتا ہے ۔ | چائے پیتا ہے ۔ | سوتا ہے ۔ | پیرس میں 2 سیب خریدتا ہے ۔ | اسٹیشن جاتا ہے ۔
+    hi: आदमी | औरत | बच्चा | मेरा दोस्त
+        किताब पढ़ता है । | चाय पीता है । | सोता है । | पेरिस में 2 सेब खरीदता है । | स्टेशन जाता है ।
+    sw: Mwanamume | Mwanamke | Mtoto | Rafiki yangu
+        anasoma kitabu . | anakunywa chai . | amelala . | ananunua matofaa 2 Paris . | anatembea kwenda kituoni .
+    vi: Người đàn ông | Người phụ nữ | Đứa trẻ | Bạn tôi
+        đọc một cuốn sách . | uống trà . | đang ngủ . | mua 2 quả táo ở Paris . | đi bộ đến nhà ga .
+    th: ผู้ชาย | ผู้หญิง | เด็ก | เพื่อนของฉัน
+        อ่านหนังสือ | ดื่มชา | นอนหลับ | ซื้อแอปเปิ้ล 2 ลูกในปารีส | เดินไปสถานี
+    zh: 那个男人 | 那个女人 | 孩子 | 我的朋友
+        在看书。 | 在喝茶。 | 睡着了。 | 在巴黎买了2个苹果。 | 走去车站。
+"""
+_TOGETHER = ("th", "zh")  # written without spaces
+
+
+def _says() -> Iterator[tuple[str, tuple[str, list[str], list[str]]]]:
+    lines = _SAID.strip().splitlines()
+    for first, what in zip(lines[::2], lines[1::2], strict=True):
+        language, _, who = first.strip().partition(": ")
+        between = "" if language in _TOGETHER else " "
+        yield language, (between, who.split(" | "), what.strip().split(" | "))
+
+
+SAYS = dict(_says())
+"""By language what joins who and what, who, and what."""
+GENRES = ("fiction", "travel", "telephone")
+
+
+def texts(number: int, words: tuple[int, int], seed: str) -> list[str]:
+    """Different texts of so many words each, from `words[0]` to `words[1]`."""
+    draw = random.Random(seed)
+    return [" ".join(draw.choices(WORDS, k=draw.randint(*words))) + " ." for _ in range(number)]
+
+
+def pairs(language: str, number: int, seed: str) -> list[tuple[str, str, str]]:
+    """Premise, hypothesis and label; the same things in every language, for a seed draws them."""
+    between, who, what = SAYS[language]
+    sentences = list(product(range(len(who)), range(len(what))))
+    draw = random.Random(seed)
+    found = []
+    for i in range(number):
+        first = draw.choice(sentences)
+        label = LABELS[i % len(LABELS)]
+        other = first if label == "entailment" else draw.choice([one for one in sentences if one != first])
+        premise, hypothesis = (between.join((who[a], what[b])) for a, b in (first, other))
+        found.append((premise, hypothesis, label))
+    return found
+
+
+# ------------------------------------------------------------------------------------------------------ study 1's texts
+def _tsv(rows: Iterable[Sequence[object]]) -> str:
+    return "".join("\t".join(map(str, row)) + "\n" for row in rows)
+
+
+def _csv(rows: Iterable[Sequence[object]], *, quoting: int = csv.QUOTE_MINIMAL) -> str:
+    stream = io.StringIO(newline="")
+    csv.writer(stream, quoting=quoting, lineterminator="\n").writerows(rows)  # type: ignore[arg-type]
+    return stream.getvalue()
+
+
+def sst(split: str, number: int) -> str:
+    """SST-2 as in the repository that the paper's code reads: sentence, tab, label."""
+    return _tsv((text, i % 2) for i, text in enumerate(texts(number, (6, 14), f"sst {split}")))
+
+
+def ag(split: str, number: int) -> str:
+    """AG News: class, title and description, all quoted, without a header."""
+    titles, told = texts(number, (4, 6), f"ag title {split}"), texts(number, (10, 25), f"ag {split}")
+    rows = [(1 + i % 4, title, text) for i, (title, text) in enumerate(zip(titles, told, strict=True))]
+    return _csv(rows, quoting=csv.QUOTE_ALL)
+
+
+def evinf(split: str, number: int) -> str:
+    """Evidence Inference as Chrysostomou & Aletras hand it out: a document and its query, evidence as token ranges."""
+    outcomes = ("no significant difference", "significantly decreased", "significantly increased")
+    rows: list[Sequence[object]] = [
+        ("annotation_id", "doc_id", "document", "label_id", "query", "rationale", "label", "exp_split")
+    ]
+    for i, document in enumerate(texts(number, (25, 45), f"evinf {split}")):
+        query = "|".join(texts(3, (2, 3), f"query {split} {i}"))
+        start = 5 + i % 9
+        about = (f"{i}_{split}", i, f"TITLE : {document}", outcomes[i % 3], query, f"[({start}, {start + 9})]")
+        rows.append((*about, i % 3, split))
+    return _csv(rows)
+
+
+def multirc(split: str, number: int) -> tuple[str, dict[str, str]]:
+    """MultiRC in ERASER's layout: rows, and the documents that they are about, three rows each."""
+    told = texts(-(-number // 3), (25, 45), f"multirc {split}")
+    documents = {f"{split}-{i}.txt": text for i, text in enumerate(told)}
+    rows = []
+    for i in range(number):
+        name = f"{split}-{i // 3}.txt"
+        question, answer = texts(2, (3, 6), f"question {split} {i}")
+        evidence = {"docid": name, "start_token": 3, "end_token": 11, "start_sentence": 0, "end_sentence": 1}
+        about = {"annotation_id": f"{name}:{i % 3}:0", "classification": ("True", "False")[i % 2], "docids": None}
+        rows.append({**about, "query": f"{question} || {answer}", "evidences": [[{**evidence, "text": ""}]]})
+    return "".join(json.dumps(row) + "\n" for row in rows), documents
+
+
+# ---------------------------------------------------------------------------------------------------- study 3's texts
+def mnli(split: str, number: int) -> str:
+    """MultiNLI as JSON lines, with a pair here and there on which the annotators found no majority."""
+    rows = []
+    for i, (premise, hypothesis, label) in enumerate(pairs("en", number, f"mnli {split}")):
+        told = {
+            "annotator_labels": [label],
+            "genre": GENRES[i % len(GENRES)],
+            "gold_label": "-" if i % 17 == 16 else label,
+        }
+        told |= {"pairID": f"{i}{label[0]}", "promptID": str(i), "sentence1": premise, "sentence2": hypothesis}
+        rows.append(told | {f"sentence{k}_{form}": "" for k in (1, 2) for form in ("parse", "binary_parse")})
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+_XNLI = (
+    "language gold_label sentence1_binary_parse sentence2_binary_parse sentence1_parse sentence2_parse sentence1 "
+    "sentence2 promptID pairID genre label1 label2 label3 label4 label5 sentence1_tokenized sentence2_tokenized match"
+).split()
+
+
+def xnli(split: str, number: int) -> str:
+    """XNLI: all languages one below the other, in a table with a header."""
+    rows: list[Sequence[object]] = [_XNLI]
+    for language in sorted(SAYS):
+        for i, (premise, hypothesis, label) in enumerate(pairs(language, number, f"xnli {split}")):
+            about = {"language": language, "gold_label": label, "sentence1": premise, "sentence2": hypothesis}
+            about |= {"pairID": str(i), "promptID": str(i), "genre": GENRES[i % len(GENRES)], "match": "True"}
+            about |= {"sentence1_tokenized": premise, "sentence2_tokenized": hypothesis}
+            rows.append([about.get(name, label if name.startswith("label") else "") for name in _XNLI])
+    return _tsv(rows)
+
+
+def _starred(text: str, draw: random.Random) -> str:
+    words = text.split()
+    stars = set(draw.sample(range(len(words)), k=min(2, len(words))))
+    return " ".join(f"*{word}*" if i in stars else word for i, word in enumerate(words))
+
+
+_MARKED = ("Explanation", "Sentence1_marked", "Sentence2_marked", "Sentence1_Highlighted", "Sentence2_Highlighted")
+
+
+def esnli(split: str, number: int) -> str:
+    """e-SNLI: one annotator in training, three elsewhere, whose words are starred."""
+    annotators = (1,) if split.startswith("train") else (1, 2, 3)
+    header = ["pairID", "gold_label", "Sentence1", "Sentence2"]
+    for i in annotators:
+        header += [f"{what}_{i}" for what in _MARKED]
+    rows: list[Sequence[object]] = [header]
+    draw = random.Random(f"esnli {split}")
+    for i, (premise, hypothesis, label) in enumerate(pairs("en", number, f"esnli {split}")):
+        marked = [
+            ("They say so .", _starred(premise, draw), _starred(hypothesis, draw), "{}", "{}") for _ in annotators
+        ]
+        rows.append([f"{i}.jpg#0r1{label[0]}", label, premise, hypothesis, *(one for each in marked for one in each)])
+    return _csv(rows)
+
+
+def exnli(number: int) -> str:
+    """e-XNLI: XNLI's test pairs with starred words; Chinese and Thai characters stand apart."""
+    rows: list[Sequence[object]] = [
+        ("language", "label", "premise", "hypothesis", "premise_highlighted", "hypothesis_highlighted")
+    ]
+    for language in sorted(SAYS):
+        draw = random.Random("exnli")
+        for premise, hypothesis, label in pairs(language, number, "xnli test"):
+            apart = [" ".join(text) if not SAYS[language][0] else text for text in (premise, hypothesis)]
+            rows.append([language, label, premise, hypothesis, *(_starred(text, draw) for text in apart)])
+    return _csv(rows)
+
+
+# ------------------------------------------------------------------------------------------------------------ pictures
+def pictures(number: int, seed: int) -> np.ndarray:
+    """Pictures [N, 32, 32, 3], flat but for one bright square, no two alike."""
+    generator = np.random.default_rng(seed)
+    made = np.repeat(np.repeat(generator.integers(0, 256, (number, 4, 4, 3)), SIDE // 4, 1), SIDE // 4, 2)
+    return made.astype(np.uint8)
+
+
+def cifar10_archive(path: Path, training: int, test: int) -> None:
+    """CIFAR-10's official archive in binary form."""
+    names = [f"data_batch_{i}.bin" for i in range(1, 6)]
+    members = {"batches.meta.txt": "\n".join(NAMES["cifar10"]).encode() + b"\n"}
+    for i, (file, number) in enumerate([*((name, training // 5) for name in names), ("test_batch.bin", test)]):
+        planes = pictures(number, i).transpose(0, 3, 1, 2).reshape(number, -1)
+        members[file] = b"".join(bytes([k % 10]) + plane.tobytes() for k, plane in enumerate(planes))
+    with tarfile.open(path, "w:gz") as opened:
+        for name, content in members.items():
+            about = tarfile.TarInfo(f"cifar-10-batches-bin/{name}")
+            about.size = len(content)
+            opened.addfile(about, io.BytesIO(content))
+
+
+def cifar_folder(folder: Path, name: str, sizes: dict[str, int]) -> None:
+    """CIFAR as files: a folder a part and class."""
+    for i, (part, number) in enumerate(sizes.items()):
+        for k, picture in enumerate(pictures(number, 100 + i)):
+            place = folder / part / NAMES[name][k % len(NAMES[name])]
+            place.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(picture).save(place / f"{k}.png")
+
+
+def imagenet(folder: Path, number: int) -> None:
+    """Validation pictures beside a table of their classes."""
+    (folder / "images").mkdir(parents=True)
+    generator = np.random.default_rng(7)
+    rows: list[Sequence[object]] = [("file", "class_index", "name")]
+    for i in range(number):
+        coarse = Image.fromarray(generator.integers(0, 256, (8, 10, 3)).astype(np.uint8))
+        coarse.resize((320, 256)).save(folder / "images" / f"val_{i}.JPEG")
+        rows.append((f"val_{i}.JPEG", 37 * i % 1000, f"thing {37 * i % 1000}"))
+    (folder / "labels.csv").write_text(_csv(rows), encoding="utf-8")
+
+
+# --------------------------------------------------------------------------------------------------- files by source id
+def _put(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == ".gz":
+        path.write_bytes(gzip.compress(text.encode()))
+    else:
+        path.write_text(text, encoding="utf-8")
+
+
+def _ag(folder: Path) -> None:
+    _put(folder / "train.csv", ag("train", 120))
+    _put(folder / "test.csv", ag("test", 24))
+
+
+def _evinf(folder: Path) -> None:
+    for split, number in (("train", 36), ("dev", 12), ("test", 12)):
+        _put(folder / f"{split}.csv.gz", evinf(split, number))
+
+
+def _multirc(folder: Path) -> None:
+    every: dict[str, str] = {}
+    for split, number in (("train", 36), ("val", 12), ("test", 12)):
+        rows, documents = multirc(split, number)
+        _put(folder / f"{split}.jsonl", rows)
+        every |= documents
+    with tarfile.open(folder / "docs.tar.gz", "w:gz") as opened:
+        for name, text in every.items():
+            about = tarfile.TarInfo(f"docs/{name}")
+            about.size = len(text.encode())
+            opened.addfile(about, io.BytesIO(text.encode()))
+
+
+def _mnli(folder: Path) -> None:
+    _put(folder / "multinli_1.0_train.jsonl", mnli("train", 96))
+    _put(folder / "multinli_1.0_dev_matched.jsonl", mnli("dev", 24))
+
+
+def _xnli(folder: Path) -> None:
+    _put(folder / "xnli.dev.tsv", xnli("dev", 18))
+    _put(folder / "xnli.test.tsv", xnli("test", 24))
+
+
+def _esnli(folder: Path) -> None:
+    for split, file in (("train 1", "train_1"), ("train 2", "train_2"), ("dev", "dev"), ("test", "test")):
+        _put(folder / f"esnli_{file}.csv", esnli(split, 24))
+
+
+BY_HAND: dict[str, Callable[[Path], None]] = {
+    "ag": _ag,
+    "evinf": _evinf,
+    "multirc": _multirc,
+    "mnli": _mnli,
+    "xnli": _xnli,
+    "esnli": _esnli,
+    "exnli": lambda folder: _put(folder / "exnli.csv", exnli(24)),
+    "cifar100-folder": lambda folder: cifar_folder(folder, "cifar100", {"train": 40, "dev": 12, "test": 16}),
+    "imagenet": lambda folder: imagenet(folder, 16),
+}
+"""What people bring, by source: each made in its folder below FAITHLIB_DATA."""
+
+BY_ADDRESS: dict[str, Callable[[Path], None]] = {
+    "sst-train": lambda path: _put(path, sst("train", 96)),
+    "sst-dev": lambda path: _put(path, sst("dev", 24)),
+    "sst-test": lambda path: _put(path, sst("test", 24)),
+    "cifar10": lambda path: cifar10_archive(path, 5100, 40),
+}
+"""What is downloaded, by source: each made as the file that its address would give."""
+
+
+def languages() -> Iterator[str]:
+    """All sentences of study 3, so that a vocabulary has their characters."""
+    for between, who, what in SAYS.values():
+        yield from (between.join(pair) for pair in product(who, what))
