@@ -120,7 +120,7 @@ outputs_figure("sufficiency", 4, "Lower is better.")
 # about as large as the differences between rows.
 #
 # **Our run.** But for the `paper` profile, in their places stand two depths of one multilingual encoder: all twelve
-# layers (`e5`) and the first six of them (`six`).
+# layers (`e5`) and, on messages alone, the first six of them (`six`).
 
 # %%
 TABLE_OF = {"comprehensiveness": "crosslingual_table9", "sufficiency": "crosslingual_table10"}

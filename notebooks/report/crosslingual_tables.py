@@ -208,7 +208,7 @@ page.curve(curves["xl_c04"], "crosslingual_c04_curve", caption="Are gradients ah
 # **What the paper shows.** The same for multilingual BERT and XLM-R alone, with the spread over three seeds.
 #
 # **Our run.** But for the `paper` profile, in their places stand two depths of one multilingual encoder: all twelve
-# layers (`e5`) and the first six of them (`six`). They are less different from one another than the paper's two models.
+# layers (`e5`) and, on messages alone, the first six of them (`six`). They are less different from one another than the paper's two models.
 
 # %%
 table8 = for_ours(published.table("crosslingual_table8"), models)
@@ -452,9 +452,9 @@ else:
     display(Markdown("*All data sets that were measured are in the tables above.*"))
 
 # %% [markdown]
-# **What differs and why.** On XNLI: encoders of twelve and six layers of 384, adapted in English from some thousand pairs
-# of SNLI and XNLI's development split, in place of two of twelve layers of 768 trained on all of MultiNLI; they read
-# every language worse. Thai, written without spaces, has whole phrases for words here. On messages, beside that: one text
+# **What differs and why.** On XNLI: one encoder of twelve layers of 384, adapted in English from 12,000 pairs of SNLI and
+# of XNLI's development split, in place of two of twelve layers of 768 trained on all of MultiNLI; it reads most languages
+# worse. Thai, written without spaces, has whole phrases for words here. On messages, beside that: one text
 # in place of a premise and a hypothesis; five types of message in place of three relations; translations by a program's
 # volunteers in place of a test set's translators. Words that are copied as they are (placeholders, marks) are frequent, and the floors
 # profit from them as the methods do: what they and the length of words explain of rho has
