@@ -26,6 +26,7 @@ from faithlib.errors import DataError, InputError, ModelError, UnknownNameError
 from faithlib.inputs import ImageInputs, TextInputs
 from faithlib.perturb import Perturber
 
+ENCODERS = ("minilm", "minilm-l3", "e5", "e5-six", "e5-whole")
 ADAPTERS = [name for name in models.local_checkpoints() if name.startswith("text/")]
 
 
@@ -73,7 +74,7 @@ def test_nothing_of_this_machine_is_in_a_checkpoint():
             continue
         config = json.loads((checkpoints_dir() / name / "adapter_config.json").read_text())
         card = json.loads((checkpoints_dir() / name / "card.json").read_text())
-        assert config["base_model_name_or_path"] == card["encoder"] in ("minilm", "minilm-l3", "e5", "e5-six")
+        assert config["base_model_name_or_path"] == card["encoder"] in ENCODERS
         assert files == {"adapter_config.json", "adapter_model.safetensors", "card.json"}
 
 

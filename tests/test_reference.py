@@ -66,7 +66,7 @@ def disagreement(small: pd.DataFrame, reference: pd.DataFrame) -> pd.DataFrame:
     Exact, because a bootstrap interval over three inputs that all won has no width.
     """
     both = small.merge(reference, on=CELL, suffixes=("", "_reference"), validate="one_to_one")
-    assert len(both) == len(reference)
+    assert len(both) == len(reference[reference.dataset.isin(small.dataset)])  # a small run may leave data sets out
     wins = (both.estimate * both.n).round().astype(int)
     reference_wins = (both.estimate_reference * both.n_reference).round().astype(int)
     counts = zip(wins, both.n - wins, reference_wins, both.n_reference - reference_wins, strict=True)
@@ -82,7 +82,7 @@ def test_diagnosticity_agrees_with_the_reference(profile: str, html: Path) -> No
     if profile == "laptop" and not path.exists():
         pytest.skip("the laptop profile has not been run here: make book")
     both = disagreement(of_run(path), pd.read_csv(REFERENCE / "soft_table6.csv"))
-    # One cell in a thousand would fall below .001 by chance; with 80 cells, none below 1e-5 and few below .01.
+    # One cell in a thousand would fall below .001 by chance; with 80 cells at most, none below 1e-5 and few below .01.
     assert both.p.min() > 1e-5, both.nsmallest(3, "p")
     assert (both.p < 0.01).mean() < 0.05, both.nsmallest(6, "p")
 
