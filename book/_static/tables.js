@@ -56,22 +56,29 @@
     filter();
   };
 
-  const fit = table => {
-    table.classList.remove("cards");  // a table in a closed box has no width yet: many columns will not fit
-    const wide = table.clientWidth ? table.scrollWidth > table.clientWidth + 1 : table.tHead.rows[0].cells.length > 3;
-    table.classList.toggle("cards", innerWidth <= NARROW && wide);
+  const card = table => {
+    if (table.classList.contains("cards")) return;
+    const heads = [...table.tHead.rows[0].cells].map(words);
+    [...table.tBodies[0].rows].forEach(row => [...row.cells].forEach((cell, column) => { cell.dataset.head = heads[column] || ""; cell.classList.toggle("void", !words(cell)); }));
+    table.classList.add("cards");
+  };
+
+  // All are measured before any is changed: a change between two measures lays the whole page out anew, table by table.
+  const fit = tables => {
+    if (innerWidth > NARROW) return;
+    // A table in a closed box has no width, and its turn comes when the box is opened.
+    tables.filter(table => table.clientWidth && table.scrollWidth > table.clientWidth + 1).forEach(card);
   };
 
   addEventListener("DOMContentLoaded", () => {
     const tables = [...document.querySelectorAll("article table")].filter(one => one.tHead && one.tHead.rows.length === 1 && one.tBodies.length);
-    tables.forEach(table => {
-      const heads = [...table.tHead.rows[0].cells].map(words);
-      [...table.tBodies[0].rows].forEach(row => [...row.cells].forEach((cell, column) => { cell.dataset.head = heads[column] || ""; cell.classList.toggle("void", !words(cell)); }));
-      if (table.classList.contains("findable")) findable(table);
+    tables.filter(table => table.classList.contains("findable")).forEach(findable);
+    fit(tables);
+    addEventListener("load", () => fit(tables));  // what is a card stays one: pictures and fonts only take room
+    addEventListener("click", event => {
+      const box = event.target.closest(".dropdown");
+      if (box) fit(tables.filter(table => box.contains(table)));
     });
-    const all = () => tables.forEach(fit);
-    all();
-    addEventListener("load", all);
-    addEventListener("resize", all);
+    addEventListener("resize", () => { tables.forEach(table => table.classList.remove("cards")); fit(tables); });
   });
 })();
