@@ -21,7 +21,7 @@ from __future__ import annotations
 import argparse
 import resource
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import pandas as pd
@@ -72,6 +72,11 @@ def seconds_a_row(model: nn.Module, tokens: int, sizes: Sequence[int]) -> float:
                 times.append(time.perf_counter() - start)
         best = min(best, sorted(times[1:])[2] / size)
     return best
+
+
+def plain_text(tokens: int, device: str) -> Callable[[int], dict[str, Tensor]]:
+    """A batch of a plain forward."""
+    return lambda size: {"input_ids": torch.randint(1000, 20000, (size, tokens), device=device)}
 
 
 def core(model: nn.Module, inputs: TextInputs, scores: list[Tensor]) -> Iterator[Stats]:

@@ -7,8 +7,9 @@ all metrics and without NAOPC, whose bounds are searched (beam of 3 for texts, 1
 - `asked`, `run`: rows an input that the metrics asked for and rows that the model saw;
 - `alone`: rows an input that the model sees where each family of metrics has a call of its own, with all attributions
   in it (measured on two inputs); `alone / run` is what metrics save by sharing with one another;
-- `floor`: rows run x the time one row takes in the best of several batch sizes, measured before and after;
-- `ratio`: the least of `--repeats` wall times from scores to table over that floor (aim: at most 1.10 for all but the
+- `floor`: rows run x the time one row takes in the best of several batch sizes, measured between the forwards of the
+  work itself (`timing.Beside`), for a shared machine is not equally fast all the time;
+- `ratio`: wall time from scores to table, all `--repeats` of it, over that floor (aim: at most 1.10 for all but the
   smallest runs);
 - `outside the model`: the share of wall time in which no chunk was running: masks, keys, metrics and the table;
 - `naive / ours`: the time of running every row asked, one at a time, to ours;
@@ -22,20 +23,15 @@ from __future__ import annotations
 
 import argparse
 import resource
-import time
-from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import pandas as pd
 import torch
 from core import naive_seconds_a_row as naive_text
-from core import seconds_a_row as seconds_a_text
-from core import texts_of
-from saco import images_and_scores, vit
+from core import plain_text, texts_of
+from saco import images_and_scores, plain_image, vit
 from saco import naive_seconds_a_row as naive_image
-from saco import seconds_a_row as seconds_an_image
-from timing import CLOCKS, least_seconds
+from timing import CLOCKS, Beside
 from torch import Tensor, nn
 
 from faithbook.models.load import load_model
@@ -69,29 +65,23 @@ def rows_alone(model: nn.Module, inputs: Inputs, scores: dict[str, Tensor], fami
     return run / PRICED
 
 
-def evaluated(model: nn.Module, inputs: Inputs, **options: Any) -> Iterator[dict[str, Any]]:
-    """What one call of `evaluate` costs."""
-    yield evaluate(model, inputs, **options).attrs["costs"]
-
-
 def measure(kind: str, model: nn.Module, device: str, n: int, what: str, repeats: int) -> dict[str, object]:
     if kind == "text":
         inputs = texts_of(TOKENS, n, load_model("local:text/movie-seed0").tokenizer)
-        price = partial(seconds_a_text, model, TOKENS, BATCH_SIZES[device])
+        plain = plain_text(TOKENS, device)
     else:
         inputs, _ = images_and_scores(n, PATCH)
-        price = partial(seconds_an_image, model, device, CLOCKS["wall"])
+        plain = plain_image(device)
     scores, families, beam = made_up(inputs), CHOSEN[what], BEAM[kind]
     alone = rows_alone(model, inputs, scores, families, beam)  # a warm-up, too
-    before = price()
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    whole = partial(evaluated, model, inputs, methods=scores, metrics=metrics_of(families), beam=beam)
-    start = time.perf_counter()
-    (costs,) = whole()
-    once = time.perf_counter() - start
+    options: dict[str, Any] = {"methods": scores, "metrics": metrics_of(families), "beam": beam}
+    with Beside(model, plain, BATCH_SIZES[device]) as beside:
+        runs = [evaluate(model, inputs, **options).attrs["costs"] for _ in range(repeats)]
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory
-    seconds = least_seconds(whole, repeats=repeats)
-    floor = costs["rows_run"] * min(before, price())
+    costs, seconds = runs[0], beside.wall / repeats
+    floor = costs["rows_run"] * beside.seconds_a_row()
+    in_model = sum(run["seconds_model"] for run in runs) - beside.paused  # forwards beside are inside of others
     naive = naive_text(model, inputs) if kind == "text" else naive_image(model, inputs, scores["0"], CLOCKS["wall"])
     return {
         "inputs of": kind,
@@ -104,7 +94,7 @@ def measure(kind: str, model: nn.Module, device: str, n: int, what: str, repeats
         "seconds": round(seconds, 2),
         "floor": round(floor, 2),
         "ratio": round(seconds / floor, 3),
-        "outside the model": round(1 - costs["seconds_model"] / once, 3),
+        "outside the model": round(1 - in_model / beside.wall, 3),
         "naive / ours": round(naive * costs["rows_asked"] / seconds, 2),
         "peak MB": round(costs["peak_bytes"] / 1e6, 1),
         "process grew MB": round(grown / 1e3, 1),
@@ -115,7 +105,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--inputs", type=int, default=4, help="inputs at growth 1, at least two")
     parser.add_argument("--growth", type=int, nargs="+", default=[1, 4, 16])
-    parser.add_argument("--repeats", type=int, default=3, help="of all of it, of which the least time counts")
+    parser.add_argument("--repeats", type=int, default=3, help="of all of it")
     parser.add_argument("--threads", type=int, default=1, help="of a processor; 0: as many as torch takes")
     parser.add_argument("--out", help="write the table as CSV")
     options = parser.parse_args()

@@ -22,7 +22,7 @@ from __future__ import annotations
 import argparse
 import resource
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import pandas as pd
@@ -71,6 +71,11 @@ def seconds_a_row(model: nn.Module, device: str, clock: Clock) -> float:
                 times.append(clock() - start)
         best = min(best, sorted(times[1:])[3] / size)
     return best
+
+
+def plain_image(device: str) -> Callable[[int], dict[str, Tensor]]:
+    """A batch of a plain forward."""
+    return lambda size: {"x": torch.randn(size, 1, 28, 28, device=device)}
 
 
 def core(model: nn.Module, inputs: ImageInputs, scores: list[Tensor]) -> Iterator[Stats]:

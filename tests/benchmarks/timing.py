@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
+import torch
+from torch import nn
 
 Clock = Callable[[], float]
 CLOCKS: dict[str, Clock] = {"wall": time.perf_counter, "cpu": time.process_time}
@@ -23,3 +26,62 @@ def _laps(run: Callable[[], Iterable[object]], clock: Clock) -> list[float]:
         laps.append(now - start)
         start = now
     return laps
+
+
+class Beside:
+    """The price of a row in a plain forward, taken between the forwards of what is measured.
+
+    A machine that others share is a third faster or slower from one minute to the next, so a price taken before and
+    after compares two machines. Here each `every`-th forward of `model` inside the `with` is followed by one of
+    `batch(size)` alone, in turn for each of the sizes; what these take is not the measured work's.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        batch: Callable[[int], dict[str, Any]],
+        sizes: Sequence[int],
+        *,
+        every: int = 2,
+        clock: Clock = time.perf_counter,
+    ) -> None:
+        self.model, self.sizes, self.every, self.clock = model, sizes, every, clock
+        self.batches = {size: batch(size) for size in sizes}
+        self.seconds: dict[int, list[float]] = {size: [] for size in sizes}
+        self.paused, self.forwards, self.aside = 0.0, 0, False
+
+    def __enter__(self) -> Beside:
+        for size in self.sizes:  # warm
+            self._plain(size)
+        self.hook = self.model.register_forward_hook(self._after)
+        self.started = self.clock()
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.wall = self.clock() - self.started - self.paused
+        self.hook.remove()
+
+    def _plain(self, size: int) -> float:
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
+        start = self.clock()
+        with torch.inference_mode():
+            self.model(**self.batches[size])
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
+        return self.clock() - start
+
+    def _after(self, *_: object) -> None:
+        if self.aside:
+            return
+        self.forwards += 1
+        if self.forwards % self.every:
+            return
+        self.aside, start = True, self.clock()
+        size = self.sizes[self.forwards // self.every % len(self.sizes)]
+        self.seconds[size].append(self._plain(size))
+        self.aside, self.paused = False, self.paused + self.clock() - start
+
+    def seconds_a_row(self) -> float:
+        """The time of one row in the best size; of each the mean, for the work has its slow moments, too."""
+        return min(float(np.mean(taken)) / size for size, taken in self.seconds.items() if taken)
