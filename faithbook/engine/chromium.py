@@ -59,11 +59,7 @@ class Browser:
 
     def open(self, url: str, *, width: int = 1280, height: int = 900, dark: bool = False) -> list[str]:
         """Load a page at a size and in a colour scheme; returns the addresses it asked for."""
-        self.ask(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
-        )
-        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self.ask("Emulation.setEmulatedMedia", features=[scheme])
+        self.turn(width=width, height=height, dark=dark)
         self._events.clear()
         self.ask("Page.navigate", url=url)
         self._wait(lambda event: event.get("method") == "Page.loadEventFired")
@@ -72,6 +68,14 @@ class Browser:
         self.evaluate("document.fonts.ready.then(() => true)")
         sent = [event for event in self._events if event.get("method") == "Network.requestWillBeSent"]
         return [event["params"]["request"]["url"] for event in sent]
+
+    def turn(self, *, width: int = 1280, height: int = 900, dark: bool = False) -> None:
+        """Show the page that is open at another size and in another colour scheme, without loading it again."""
+        self.ask(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
+        )
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.ask("Emulation.setEmulatedMedia", features=[scheme])
 
     def evaluate(self, expression: str) -> Any:
         """The JSON value of a JavaScript expression (promises are waited for)."""

@@ -239,8 +239,7 @@ for what, rows, *options in run.shared(jobs):
 # Rows for one attribution (a random one, which itself costs none) of a few inputs, asked one family at a time.
 
 # %%
-PRICED = 2
-priced = inputs[list(range(min(PRICED, len(inputs))))]
+priced = inputs[list(range(min(settings["priced"], len(inputs))))]
 for name, family in FAMILIES.items():
     if run.is_last and not family.needs_gold:
         alone = evaluate(network, priced, methods=["random"], metrics=list(family.directions), **shared)
