@@ -24,6 +24,7 @@ from typing import Any
 import yaml
 
 from faithbook.engine.build import build, end_kernels, run_job, train
+from faithbook.engine.left import in_words, sizes_of
 from faithbook.engine.pages import READER_PROFILE, book, packed, printed, published
 from faithbook.engine.plan import Job, make_job, plan
 from faithbook.engine.profiles import find_profile, in_one_piece
@@ -274,6 +275,8 @@ def _run_command(options: argparse.Namespace) -> None:
 
 def _report(job: Job) -> None:
     began = time.time()
+    if not job.done and (told := in_words(sizes_of([job])[job.label])):
+        _say(f"{job.label}: {told}, as earlier runs tell")
     print(f"{job.label}: {f'{time.time() - began:.1f} s' if run_job(job) else 'was done before'}, {job.folder}")
 
 

@@ -53,6 +53,8 @@ _TRAINED = {
 }
 HARDER = {"text": tuple(planted_pairs.WORD_TASKS), "vision": (planted_pairs.BESIDE,)}
 _PRICED = 2  # inputs whose rows are counted
+_REAL, _MIRRORED, _LINEAR, _DETECTOR = "real", "mirrored", "linear", "detector"
+_CLOSED = 1 / 30  # of the time of a trained model that one in closed form takes
 
 
 @dataclass(frozen=True)
@@ -118,13 +120,29 @@ class Measured:
 
 @dataclass(frozen=True)
 class Bench:
-    """What is judged, at which sizes, what it tells while it goes on, and what it has measured."""
+    """What is judged, at which sizes, what hears of each step of `steps` (name, line) as it begins, and what has been
+    measured."""
 
     metric: OwnMetric | None
     method: OwnMethod | None
     sizes: Sizes
-    tell: Callable[[str], None] = lambda _: None
+    begin: Callable[[str, str], None] = lambda name, line: None
     found: Measured = field(default_factory=Measured)
+
+    def steps(self, modality: str) -> dict[str, float]:
+        """What `real` and `planted` take, by name: attributions that are scored, of one model or another."""
+        n, sizes = self.sizes.planted[modality], self.sizes
+        own = [] if self.method is None else [self.method.name]
+        real = sizes.inputs[modality] * len([*real_methods(modality, sizes), *own])
+        found = {_REAL: float(real)} | ({_MIRRORED: float(real)} if modality == "vision" else {})
+        for name in (_LINEAR, *HARDER[modality], _DETECTOR, *_TRAINED):
+            methods = reasons.methods(modality, name, ig_steps=sizes.ig_steps, lime_samples=sizes.lime_samples)
+            rungs = 0 if self.method else len(reasons.SHARES) + 2  # the truth, spoilt more and more, and its opposite
+            found[name] = n * (len([*methods, *own]) + rungs) * (_CLOSED if name in reasons.CLOSED else 1)
+        return {_step(modality, name): size for name, size in found.items()}
+
+    def _tell(self, modality: str, name: str, line: str) -> None:
+        self.begin(_step(modality, name), f"{modality}: {line}")
 
     # ------------------------------------------------------------------------------------------------- explanations
     def explanations(
@@ -180,7 +198,7 @@ class Bench:
         model = classifier.model.to(_device())
         inputs, ids = real_inputs(modality, classifier, self.sizes)
         methods = real_methods(modality, self.sizes)
-        self.tell(f"{modality}: {len(inputs)} inputs of a real model, {len(methods)} methods")
+        self._tell(modality, _REAL, f"{len(inputs)} inputs of a real model, {len(methods)} methods")
         explanations = self.explanations(model, inputs, methods, erase=None)
         if self.method is not None:
             own = explanations[self.method.name]
@@ -273,7 +291,7 @@ class Bench:
         table: pd.DataFrame,
     ) -> None:
         """Mirror images, explained anew: values of metrics, and each method's scores cell by cell."""
-        self.tell("vision: the mirror images of the same pictures")
+        self._tell("vision", _MIRRORED, "the mirror images of the same pictures")
         mirrored = replace(inputs, pixels=inputs.pixels.flip(-1))
         turned = self.explanations(model, mirrored, methods, erase=None)
         if self.metric is not None:
@@ -302,7 +320,7 @@ class Bench:
         tokenizer = next(iter(trained.values())).tokenizer
         detector = closed_form.word_detector(tokenizer) if modality == "text" else closed_form.stripe_detector()
         whole, right = {}, []
-        for name, classifier in {"detector": detector, **trained}.items():
+        for name, classifier in {_DETECTOR: detector, **trained}.items():
             classifier.model.to(_device())
             inputs, marks, labels, ids = reasons.planted_inputs(modality, "planted", classifier, 3 * n)
             inputs = inputs.to(_device())
@@ -315,7 +333,7 @@ class Bench:
         for name, (model, inputs, marks, ids) in whole.items():
             part = inputs[rows]
             gold = marks[rows][:, : part.feature_mask.shape[1]].to(_device())
-            self.tell(f"{modality}: {len(rows)} inputs with something planted, model {name}")
+            self._tell(modality, name, f"{len(rows)} inputs with something planted, model {name}")
             self._of_planted(modality, name, model, part, gold.float(), gold, [ids[i] for i in rows])
 
     def _harder(self, modality: str, task: str, tokenizer: Any, n: int) -> None:
@@ -331,7 +349,7 @@ class Bench:
         rows = marks.any(dim=1).nonzero()[:n, 0].tolist()
         part = inputs[rows].to(_device())
         gold = marks[rows][:, : part.feature_mask.shape[1]].to(_device())
-        self.tell(f"{modality}: {len(rows)} inputs with something planted, model {task}")
+        self._tell(modality, task, f"{len(rows)} inputs with something planted, model {task}")
         ids = [data.ids[i] for i in rows]
         self._of_planted(modality, task, detector.model.to(_device()), part, gold.float(), gold, ids)
 
@@ -347,9 +365,9 @@ class Bench:
             model, ids = closed_form.linear_patches().model, shown.ids
             inputs, _ = reasons.picture_inputs(shown, model)
             truth = closed_form.patch_truth(inputs, Perturber(model, inputs).predicted)
-        self.tell(f"{modality}: {len(inputs)} inputs of a linear model")
+        self._tell(modality, _LINEAR, f"{len(inputs)} inputs of a linear model")
         model.to(_device())
-        self._of_planted(modality, "linear", model, inputs.to(_device()), truth.to(_device()), None, list(ids))
+        self._of_planted(modality, _LINEAR, model, inputs.to(_device()), truth.to(_device()), None, list(ids))
 
     def _of_planted(
         self,
@@ -415,6 +433,10 @@ def tidy(ids: Iterable[str], method: str, metric: str, values: Tensor) -> pd.Dat
     """
     numbers = values.detach().double().cpu().numpy()
     return pd.DataFrame({"id": list(ids), "method": method, "metric": metric, "value": numbers})
+
+
+def _step(modality: str, name: str) -> str:
+    return f"{modality}: {name}"
 
 
 def _device() -> str:

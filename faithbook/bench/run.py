@@ -10,6 +10,7 @@ from pathlib import Path
 from faithbook.bench import measure, page, tables
 from faithbook.bench.checks import check_method, check_metric
 from faithbook.bench.subject import OwnMethod, OwnMetric, find_method, find_metric
+from faithbook.engine.left import Steps
 from faithlib.errors import ModelError
 
 _LIMITS = (
@@ -49,8 +50,8 @@ def bench_metric(
     notes = []
     if not checked.by_amount:
         notes.append(f"{metric.name} uses the order of scores alone: it needs no control of amounts.")
-    bench = measure.Bench(metric, None, sizes, tell)
-    _measure(bench, modalities, notes)
+    bench = measure.Bench(metric, None, sizes)
+    _measure(bench, modalities, notes, tell)
     found = tables.of_metric(bench.found, metric.name, metric.direction, by_amount=checked.by_amount)
     verdicts = tables.in_words(found["answers"], metric.name, tables.OF_METRIC)
     return _written(metric, "metric", folder, (checked.faults, verdicts, notes), found, profile, began)
@@ -70,17 +71,19 @@ def bench_method(
     tell(f"{method.name}: checks")
     checked = check_method(method)
     notes: list[str] = []
-    bench = measure.Bench(None, method, sizes, tell)
-    _measure(bench, modalities, notes)
+    bench = measure.Bench(None, method, sizes)
+    _measure(bench, modalities, notes, tell)
     found = tables.of_method(bench.found, method.name)
     verdicts = tables.in_words(found["answers"], method.name, tables.OF_METHOD)
     return _written(method, "method", folder, (checked.faults, verdicts, notes), found, profile, began)
 
 
-def _measure(bench: measure.Bench, modalities: Sequence[str], notes: list[str]) -> None:
+def _measure(bench: measure.Bench, modalities: Sequence[str], notes: list[str], tell: Callable[[str], None]) -> None:
     """All measurements of each modality; one that this kind of model does not allow is noted, unless none is left."""
+    planned = {modality: bench.steps(modality) for modality in modalities}
+    steps = Steps({name: size for own in planned.values() for name, size in own.items()}, tell)
     for modality in modalities:
-        part = replace(bench, found=measure.Measured())
+        part = replace(bench, begin=steps.begin, found=measure.Measured())
         try:
             part.real(modality)
             part.planted(modality)
@@ -88,6 +91,7 @@ def _measure(bench: measure.Bench, modalities: Sequence[str], notes: list[str]) 
             notes.append(f"{modality} is left out: {error}")
             if len([note for note in notes if " is left out: " in note]) == len(modalities):
                 raise
+            steps.leave_out(planned[modality])
         else:
             bench.found.take(part.found)
 

@@ -25,6 +25,7 @@ import psutil
 from rich.console import Console
 
 from faithbook.engine import cluster, devices, machine, warm
+from faithbook.engine.left import in_words, seconds_left, sizes_of
 from faithbook.engine.parts import put_together
 from faithbook.engine.plan import MANIFEST, NOTEBOOK, Job, plan, trainings
 from faithbook.engine.profiles import find_profile, table
@@ -169,7 +170,7 @@ def _to_its_end(notebook: Any, executed: Path, job: Job) -> None:
                 executed,
                 dict(job.parameters),
                 kernel_name="python3",
-                progress_bar=False,
+                progress_bar=sys.stderr.isatty(),  # of cells; in a build the lines of notebooks tell
                 cwd=str(root()),
                 **_kernels(),
             )
@@ -366,8 +367,15 @@ class _Build:
 
 
 def _watch(process: subprocess.Popen[bytes], todo: Sequence[Job], began: float, console: Console) -> None:
-    """A line for each notebook as it ends; on a terminal also what runs now, and for how long."""
+    """A line for each notebook as it ends, with the time left; on a terminal also what runs now, and for how long."""
     waiting, since = {job.folder: job for job in todo}, dict[str, float]()
+    sizes, took, looked = sizes_of(todo), dict[str, float](), began
+
+    def time_left() -> str:
+        now = time.time()
+        running = {job.label: now - since[job.label] for job in waiting.values() if job.label in since}
+        return in_words(seconds_left(sizes, took, running, now - began, pace=1)) if waiting else ""
+
     with console.status("starting") as status:
         while True:
             ended = process.poll() is not None  # before the look, so that the last look sees everything
@@ -375,18 +383,18 @@ def _watch(process: subprocess.Popen[bytes], todo: Sequence[Job], began: float, 
                 whole = (folder / MANIFEST).is_file()
                 if whole or _has_failed(job, began):
                     del waiting[folder]
-                    seconds = time.time() - since.get(job.label, began)
+                    took[job.label] = time.time() - since.get(job.label, looked)
                     word = "done  " if whole else "FAILED"
-                    console.print(
-                        f"[{len(todo) - len(waiting):>3}/{len(todo)}] {word} {job.label:<36} {seconds:6.1f} s",
-                        markup=False,
-                    )
+                    line = f"[{len(took):>3}/{len(todo)}] {word} {job.label:<36} {took[job.label]:6.1f} s"
+                    console.print(", ".join(filter(None, [line, time_left()])), markup=False)
                 elif job.label not in since and _unfinished(job):
                     since[job.label] = time.time()
+            looked = time.time()
             running = [
-                f"{job.label} {time.time() - since[job.label]:.0f} s" for job in waiting.values() if job.label in since
+                f"{job.label} {looked - since[job.label]:.0f} s" for job in waiting.values() if job.label in since
             ]
-            status.update(f"{minutes(time.time() - began)}: {', '.join(running) or 'scheduling'}")
+            told = [f"{minutes(looked - began)}: {', '.join(running) or 'scheduling'}", time_left()]
+            status.update("; ".join(filter(None, told)))
             if ended:
                 return
             with contextlib.suppress(subprocess.TimeoutExpired):

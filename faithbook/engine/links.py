@@ -12,6 +12,8 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from tqdm.auto import tqdm
+
 _SOURCES = ("src", "href", "data", "poster")
 _NOT_LOADED = ("next", "prev", "index", "search", "canonical")
 # A site may refuse who does not look like a browser; that it answers at all says that the address is known there.
@@ -83,7 +85,8 @@ def outside(html: Path) -> dict[str, list[str]]:
 def dead(addresses: Mapping[str, object], *, seconds: float = 20, at_once: int = 8) -> dict[str, str]:
     """What is wrong with each address that does not answer, by asking all of them (needs a network)."""
     with ThreadPoolExecutor(at_once) as pool:
-        told = pool.map(lambda address: _asked(address, seconds), addresses)
+        answers = pool.map(lambda address: _asked(address, seconds), addresses)
+        told = tqdm(answers, total=len(addresses), unit="address", delay=3, leave=False, disable=None)
         return {address: wrong for address, wrong in zip(addresses, told, strict=True) if wrong}
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 import yaml
+from tqdm.auto import tqdm
 
 from faithbook.engine.chromium import browser
 from faithbook.engine.links import broken
@@ -100,7 +101,7 @@ def pdf(source: Path, html: Path, to: Path) -> int:
     book = chapters(source, html)
     writer, starts, anchors = PdfWriter(), [], []
     with browser() as window:
-        for chapter in book:
+        for chapter in tqdm(book, unit="page", delay=3, leave=False, disable=None):
             window.open((html / f"{chapter.document}.html").resolve().as_uri(), width=1000)
             window.evaluate(_ON_PAPER)
             reader = PdfReader(io.BytesIO(window.print()))
