@@ -69,7 +69,7 @@ test: $(ENVIRONMENT) ## lint, types, all tests, the smoke book and its pages in 
 	 echo "no Chromium on this machine: the page checks in a browser were skipped (Debian: apt-get install chromium)"
 
 test-long: $(ENVIRONMENT) fetch ## what takes longer: the wheel in an empty environment, other Pythons, a Slurm, whole computations
-	$(BIN)/python -m pytest -m long -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -m long -n 2 --dist worksteal
 
 lint: $(ENVIRONMENT) ## style, types and who may import whom
 	$(BIN)/ruff check .

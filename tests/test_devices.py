@@ -68,13 +68,13 @@ def test_a_place_is_held_by_one_and_free_again(driver: Path, monkeypatch: pytest
         assert again == {"CUDA_VISIBLE_DEVICES": "0"}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("said", "seen", "together"),
     [
         ({}, ["0", "1"], True),
-        pytest.param({"CUDA_VISIBLE_DEVICES": "1"}, ["1", "1"], False, marks=pytest.mark.long),
-        pytest.param({"CUDA_VISIBLE_DEVICES": "1", "FAITHLIB_PER_GPU": "2"}, ["1", "1"], True, marks=pytest.mark.long),
+        ({"CUDA_VISIBLE_DEVICES": "1"}, ["1", "1"], False),
+        ({"CUDA_VISIBLE_DEVICES": "1", "FAITHLIB_PER_GPU": "2"}, ["1", "1"], True),
     ],
     ids=["two GPUs", "one GPU", "one GPU for two"],
 )

@@ -18,7 +18,7 @@ import tiny
 
 from faithbook.engine.plan import plan
 
-# One worker for all: they share one undisturbed book.
+# They share one undisturbed book, which each worker builds once.
 pytestmark = pytest.mark.slow
 
 
@@ -71,6 +71,7 @@ def start(home: Path, *words: str) -> subprocess.Popen[bytes]:
     )
 
 
+@pytest.mark.long
 def test_killed_half_way_and_started_again_gives_the_same_book(home: Path, undisturbed: Path) -> None:
     # One computation is done and the other in the middle when everything dies at once, as in a power cut.
     (home / "wait-bbc").touch()

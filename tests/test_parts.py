@@ -279,7 +279,7 @@ def test_what_is_no_table_cannot_be_put_together(shared: Path) -> None:
         done(computed())
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_build_computes_parts_and_puts_them_together(shared: Path) -> None:
     """Through the scheduler and real kernels; one movie is enough."""
     cut(shared, "smoke", count=2)
