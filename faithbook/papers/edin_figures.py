@@ -13,7 +13,7 @@ from matplotlib.cbook import boxplot_stats
 from matplotlib.ticker import FuncFormatter, LogLocator
 
 from faithbook.papers.edin_pack import LONG, MODELS, SHORT
-from faithbook.results import figures
+from faithbook.results import figures, pointed
 from faithbook.results.figures import OURS, PALETTE, PUBLISHED
 from faithbook.results.labels import label
 from faithbook.results.paired import Paired
@@ -126,6 +126,8 @@ def trade_off(cost: pd.DataFrame) -> Drawn:
             line = part[part.kind == kind].sort_values("rows")
             ax.vlines(line.rows, line.low, line.high, color=colour, lw=1.2)
             ax.plot(line.rows, line.estimate, "-", color=colour, marker=marker, ms=5, lw=1, label=kind)
+            at = [f"{rows:,.0f} rows" for rows in line.rows]
+            pointed.say_curve(ax, line.rows, line.estimate, kind, line.low, line.high, at=at)
         ax.axhline(0.005, color="#666666", lw=0.8, ls=":")
         ax.set_xscale("log")
         ax.xaxis.set_major_locator(LogLocator(subs=(1, 3)))

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-from faithbook.results import figures
+from faithbook.results import figures, pointed
 from faithbook.results.figures import PUBLISHED, REFERENCE
 from faithbook.results.labels import label
 from faithbook.results.page import Folder, write
@@ -202,6 +202,7 @@ def claims_plot(rows: pd.DataFrame, titles: Mapping[str, str], *, lines: Mapping
         figures.dots(ax, part, places, columns=("ours", "low", "high"), label="ours, 95 % interval")
         if rows["published"].notna().any():  # questions of our own have none
             ax.plot(part["published"], places, "D", mfc="white", mec=PUBLISHED, mew=1.8, label="published", zorder=4)
+            pointed.say_rows(ax, part["published"], places, "published")
         for place, away in zip(places, part["away"], strict=True):
             ax.text(1.01, place, apart(away), transform=ax.get_yaxis_transform(), va="center", fontsize="x-small")
         ax.set_yticks(places, part["part"])

@@ -19,6 +19,7 @@ from IPython.display import Markdown
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 
+from faithbook.results import pointed
 from faithbook.results.labels import row_label
 from faithbook.results.page import Folder, downloads, write
 from faithlib.errors import InputError
@@ -62,12 +63,13 @@ def save(fig: Any, run: Folder, name: str, *, alt: str, caption: str, line: str 
         raise InputError(f"figure {name}: alt text {alt!r} is too short: say in a sentence or two what is to be seen")
     for ending, content in drawn(fig).items():
         write(run.path(f"{name}.{ending}"), content)
+    label, alt_line = name.replace("_", "-"), " ".join(alt.split())
+    said = pointed.script(fig, label)  # laid out by now
     plt.close(fig)
-    alt_line = " ".join(alt.split())
     under = downloads(run, f"{name}.svg", f"{name}.png") if line is None else line
     return Markdown(
-        f"```{{figure}} {run.link(f'{name}.svg')}\n:name: {name.replace('_', '-')}\n:alt: {alt_line}\n:width: 100%\n\n"
-        f"{caption}\n```\n\n{under}"
+        f"```{{figure}} {run.link(f'{name}.svg')}\n:name: {label}\n:alt: {alt_line}\n:width: 100%\n\n"
+        f"{caption}\n```\n\n{under}" + (said and f"\n\n{said}")
     )
 
 
@@ -148,6 +150,7 @@ def dots(
     estimate, low, high = (frame[column] for column in columns)
     ax.hlines(places, low, high, color=colour, lw=width, zorder=2)
     ax.plot(estimate, places, marker, color=colour, zorder=3, **style)
+    pointed.say_rows(ax, estimate, places, style.get("label", ""), low, high)
 
 
 def rows_by_output(
@@ -179,6 +182,7 @@ def rows_by_output(
             ax.axvline(line[0], color="#666666", ls=":", lw=1, label=line[1])
         dots(ax, panel, places, label=ours)
         ax.plot(panel[published], places, "D", mfc="white", mec=PUBLISHED, mew=1.8, label=published)
+        pointed.say_rows(ax, panel[published], places, published)
         ax.set_title(f"output: {outputs[output]}")
         ax.set_xlabel(x_label)
     axes[0].set_yticks(places, names)

@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from faithbook.results import evidence, rulebook, rules
+from faithbook.results import evidence, pointed, rulebook, rules
 from faithbook.results.figures import OURS, PUBLISHED, REFERENCE
 from faithbook.results.judged import Claim, Judged, judge, lines
 from faithbook.results.rulebook import Rule
@@ -118,6 +118,7 @@ class Curve:
         own = ordered["own"].to_numpy()
         above.plot(x[own], ordered["estimate"][own], "o", mfc="none", mec="black", ms=10, label="the book's own")
         above.set_ylabel("deciding part")
+        pointed.say(above, x, ordered["estimate"], [self._spoken(row) for row in ordered.to_dict("records")])
         fig.legend(loc="outside upper center", ncols=4, fontsize="small")
         for place, (name, option) in enumerate(options[::-1]):
             has = (ordered[name].astype(str) == option).to_numpy()
@@ -126,6 +127,12 @@ class Curve:
         below.set_xticks([])
         below.set_xlabel("specifications, by their estimate")
         return fig
+
+    def _spoken(self, row: dict[Any, Any]) -> str:
+        """A specification for who points at it: its answer, the part that decides, what was chosen."""
+        value = f"{row['estimate']:.3f} ({row['low']:.3f} to {row['high']:.3f}), n = {row['n']}"
+        told = [f"{row['word']}{', the book’s own' if row['own'] else ''}", f"{row['part']}: {value}"]
+        return "\n".join([*told, *(f"{name}: {row[name]}" for name in self.over)])
 
 
 def multiverse(

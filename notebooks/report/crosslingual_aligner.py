@@ -27,7 +27,7 @@ from IPython.display import Markdown
 
 from faithbook.engine.profiles import settings_of
 from faithbook.engine.run import start_run
-from faithbook.results import evidence, figures
+from faithbook.results import evidence, figures, pointed
 from faithbook.results.alignment import EVERY, found_batches, score
 from faithbook.results.figures import PALETTE
 from faithbook.results.page import badge
@@ -133,6 +133,8 @@ for ax, gold in zip(axes[0], here, strict=True):
         ends = pd.DataFrame([vars(pair.ours.interval()) for pair in aer[gold, aligner].values()], index=layers)
         ax.fill_between(layers, ends.low, ends.high, color=PALETTE[i], alpha=0.2, lw=0)
         ax.plot(layers, ends.estimate, marker=marker, color=PALETTE[i], label=aligner)
+        at = [f"layer {layer}" for layer in layers]
+        pointed.say_curve(ax, layers, ends.estimate, aligner, ends.low, ends.high, at=at)
     flat = aer[gold, STATISTICAL][NO_LAYER].ours.interval()
     ax.axhspan(flat.low, flat.high, color=PALETTE[2], alpha=0.15, lw=0)
     ax.axhline(flat.estimate, color=PALETTE[2], ls="--", label=f"{STATISTICAL} (no layers)")

@@ -36,7 +36,7 @@ from faithbook.papers import zaman_belinkov_tables as beside
 from faithbook.papers.erasure_counts import ERASURE_BINS, windows_told
 from faithbook.papers.zaman_belinkov import AGGREGATED, ERASING, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
 from faithbook.papers.zaman_belinkov_tables import DIFFERENT_ROWS, FLOORS, KEYS, PRINTED_ROWS, Rows
-from faithbook.results import figures, published
+from faithbook.results import figures, pointed, published
 from faithbook.results.figures import PALETTE
 from faithbook.results.rank_tests import tau_b
 from faithbook.results.report import Page
@@ -363,6 +363,8 @@ fig, ax = plt.subplots(figsize=(7.5, 4.6))
 for i, (name, grown) in enumerate(counted.groupby("metric", sort=False)):
     ax.fill_between(grown.messages, grown.low, grown.high, color=PALETTE[i], alpha=0.15, lw=0)
     ax.plot(grown.messages, grown.estimate, "-" + "osD^"[i], color=PALETTE[i], ms=5, label=name)
+    at = [f"{messages} messages" for messages in grown.messages]
+    pointed.say_curve(ax, grown.messages, grown.estimate, name, grown.low, grown.high, at=at)
 ax.axhline(BY_CHANCE, color="#666666", ls=":", lw=1)
 ax.axvline(few, color="#666666", ls="--", lw=1)
 ax.set_xscale("log")

@@ -31,7 +31,7 @@ from IPython.display import Markdown
 
 from faithbook.engine.run import load, start_run
 from faithbook.papers import edin_bounds, edin_claims
-from faithbook.results import figures, paired, published
+from faithbook.results import figures, paired, pointed, published
 from faithbook.results.agreement import tau_of
 from faithbook.results.figures import PALETTE
 from faithbook.results.labels import label
@@ -240,6 +240,7 @@ for ax, dataset in zip(axes[0], datasets, strict=True):
         line = robustness[(robustness.dataset == dataset) & (robustness.classifier == name)]
         ax.plot(line.radius, line.estimate, color=colour, marker=marker, label=name)
         ax.fill_between(line.radius, line.low, line.high, color=colour, alpha=0.12, lw=0)
+        pointed.say_curve(ax, line.radius, line.estimate, name, line.low, line.high)
     ax.set_title(label(dataset))
     ax.set_xlabel("radius of the attack (share of a token's length)")
 axes[0][0].set_ylabel("accuracy under attack")

@@ -26,7 +26,7 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.run import start_run
-from faithbook.results import figures, needed
+from faithbook.results import figures, needed, pointed
 from faithbook.results.figures import OURS, PALETTE
 from faithbook.results.labels import label
 from faithbook.results.quantities import against_random
@@ -158,6 +158,7 @@ for i, (metric, colour) in enumerate(COLOURS.items()):
     ax.hlines(place, part.low.clip(upper=MOST), part.high.clip(upper=MOST), color=colour, lw=1.2, zorder=2)
     seen = part.estimate.le(MOST).to_numpy()
     ax.plot(part.estimate[seen], place[seen], MARKERS[metric], color=colour, ms=5, label=label(metric), zorder=3)
+    pointed.say_rows(ax, part.estimate[seen], place[seen], label(metric), part.low[seen], part.high[seen])
     ax.plot(part.estimate[~seen].clip(upper=MOST), place[~seen], ">", color=colour, mfc="white", ms=6, zorder=3)
 ax.set_xscale("log")
 ax.set_xlim(1.7, MOST * 1.3)

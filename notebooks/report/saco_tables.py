@@ -36,7 +36,7 @@ from faithbook.engine.run import load, start_run
 from faithbook.models.cards import cards
 from faithbook.papers import wu
 from faithbook.papers.wu import ALL, FAMILIES, KS, LAST, METHODS, RAW, ROLLOUT, STEADY, short
-from faithbook.results import figures, published, rules
+from faithbook.results import figures, pointed, published, rules
 from faithbook.results.figures import OURS, PUBLISHED
 from faithbook.results.judged import Ordered
 from faithbook.results.labels import label
@@ -213,7 +213,10 @@ for ax, method in zip(axes.flat, METHODS, strict=True):
     ax.axhline(0, color="#666666", ls=":", lw=1)
     ax.plot(x, [pair.published for pair in pairs], "D--", color=PUBLISHED, mfc="white", mew=1.6, ms=5, lw=1)
     ax.plot(x, [end.estimate for end in ends], "o-", color=OURS, ms=5, lw=1.2)
-    ax.vlines(x, [end.low for end in ends], [end.high for end in ends], color=OURS, lw=2)
+    low, high, at = [end.low for end in ends], [end.high for end in ends], [f"{k} groups" for k in KS]
+    ax.vlines(x, low, high, color=OURS, lw=2)
+    pointed.say_curve(ax, x, [end.estimate for end in ends], "ours", low, high, at=at)
+    pointed.say_curve(ax, x, [pair.published for pair in pairs], "published", at=at)
     ax.set_title(short(method), fontsize="small")
     ax.set_xticks(x, KS)
     ax.margins(x=0.15)

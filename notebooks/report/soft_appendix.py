@@ -20,7 +20,7 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.run import start_run
-from faithbook.results import evidence, figures, quantities, rules
+from faithbook.results import evidence, figures, pointed, quantities, rules
 from faithbook.results.figures import PALETTE
 from faithbook.results.labels import label
 from faithbook.results.page import badge
@@ -89,7 +89,9 @@ for line, shows in zip(axes, (POWER, SCORE), strict=True):
         for name, colour, marker in zip(noises, PALETTE[1:], "oD", strict=False):
             ends = [found(metric, name, variance=variance, shows=shows).ours.interval() for variance in variances]
             ax.plot(variances, [end.estimate for end in ends], color=colour, marker=marker, ms=5, label=NAMES[name])
-            ax.fill_between(variances, [end.low for end in ends], [end.high for end in ends], color=colour, alpha=0.15)
+            low, high = [end.low for end in ends], [end.high for end in ends]
+            ax.fill_between(variances, low, high, color=colour, alpha=0.15)
+            pointed.say_curve(ax, variances, [end.estimate for end in ends], NAMES[name], low, high)
         for name, colour, style in (("dropout", PALETTE[0], "-"), ("attention_mask", PALETTE[3], "--")):
             end = found(metric, name, shows=shows).ours.interval()
             ax.axhline(end.estimate, color=colour, ls=style, lw=2, label=NAMES[name])

@@ -23,7 +23,7 @@ from IPython.display import Markdown
 
 from faithbook.engine.profiles import settings_of
 from faithbook.engine.run import start_run
-from faithbook.results import diagnosticity, evidence, figures, paired, published, quantities
+from faithbook.results import diagnosticity, evidence, figures, paired, pointed, published, quantities
 from faithbook.results.diagnosticity import LIMIT, TIE, WIN, Reading, at_length
 from faithbook.results.figures import PALETTE
 from faithbook.results.labels import label
@@ -93,7 +93,10 @@ def line(ax, of, colour, marker, style="-", **cells):
     """A metric at each length with its interval, as a line with a band; its points as rows."""
     ends = [(pair := power(at_length(of, ratio), **cells)).ours.interval() for ratio in RATIOS]
     ax.plot(RATIOS, [end.estimate for end in ends], style, color=colour, marker=marker, ms=5)
-    ax.fill_between(RATIOS, [end.low for end in ends], [end.high for end in ends], color=colour, alpha=0.12, lw=0)
+    low, high = [end.low for end in ends], [end.high for end in ends]
+    ax.fill_between(RATIOS, low, high, color=colour, alpha=0.12, lw=0)
+    name, at = label(cells.get("method", of)), [f"{ratio:.0%}" for ratio in RATIOS]
+    pointed.say_curve(ax, RATIOS, [end.estimate for end in ends], name, low, high, at=at)
     own = {name: level for name, level in cells.items() if isinstance(level, str) and name != "shows"}
     return [{**own, "metric": of, "ratio": ratio, "estimate": end.estimate, "low": end.low, "high": end.high,
              "n": pair.ours.n} for ratio, end in zip(RATIOS, ends, strict=True)]  # fmt: skip

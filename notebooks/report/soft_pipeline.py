@@ -39,7 +39,7 @@ from IPython.display import Markdown, display
 
 from faithbook.engine.run import start_run
 from faithbook.papers.zhao_aletras import RELEASED, SQUARED, STAND_INS, replay_name, subsets
-from faithbook.results import diagnosticity, evidence, figures, paired, published
+from faithbook.results import diagnosticity, evidence, figures, paired, pointed, published
 from faithbook.results.diagnosticity import TIE, WIN
 from faithbook.results.figures import OURS, PALETTE, PUBLISHED
 from faithbook.results.labels import label
@@ -213,6 +213,10 @@ for ax, group in zip(axes.flat, GROUPS, strict=True):
     ):
         ax.vlines(np.flatnonzero(chosen), part.low[chosen], part.high[chosen], color=colour, lw=1)
         ax.plot(np.flatnonzero(chosen), part.estimate[chosen], marker, color=colour, ms=3, label=words)
+        drawn = part[chosen]
+        pointed.say_curve(
+            ax, drawn.index, drawn.estimate, "soft less hard", drawn.low, drawn.high, at=drawn.released.tolist()
+        )
     ax.axhline(0, color="#666666", ls=":", lw=1)
     ax.set(title=group, xlabel="combinations", xticks=[])
 axes.flat[0].set_ylabel("soft less hard")

@@ -33,7 +33,7 @@ import seaborn as sns
 from IPython.display import Markdown
 
 from faithbook.engine.run import load, start_run
-from faithbook.results import figures, published
+from faithbook.results import figures, pointed, published
 from faithbook.results.advice import QUESTIONS, advice, in_short
 from faithbook.results.labels import label
 from faithbook.results.report import Page
@@ -73,6 +73,7 @@ sns.heatmap(
     yticklabels=[label(name) for name in wide.index],
     ax=ax,
 )
+pointed.say_cells(ax, wide, [label(name) for name in wide.index], columns)
 ax.set(xlabel="", ylabel="")
 spoken = "; ".join(f"{label(name)} {', '.join(row)}" for name, *row in wide.itertuples())
 page.figure(

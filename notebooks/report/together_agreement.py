@@ -26,7 +26,7 @@ import seaborn as sns
 from IPython.display import Markdown
 
 from faithbook.engine.run import start_run
-from faithbook.results import figures, published
+from faithbook.results import figures, pointed, published
 from faithbook.results.labels import label
 from faithbook.results.report import Page
 from faithbook.results.side_by_side import (
@@ -103,6 +103,7 @@ table = listed(pairs, PAIR)
 table.to_csv(run.path("together_agreement.csv"), index=False)
 
 # %%
+COLUMNS = ("estimate", "low", "high", "n")
 CLOSE, CLOSER = 0.5, 0.7  # mean correlations above which metrics form a cluster
 both = table[~table["first"].isin(FAMILIES["plausibility"].directions)]
 both = both[~both["second"].isin(FAMILIES["plausibility"].directions)]
@@ -118,7 +119,12 @@ def in_words(above):
 
 def map_of(modality):
     """The agreement of a modality as a picture, metrics in the order of the tree."""
-    shown = table[table.modality == modality].pivot(index="first", columns="second", values="estimate")
+    part = table[table.modality == modality]
+    shown = part.pivot(index="first", columns="second", values="estimate")
+    said = [
+        f"{x:.3f} ({a:.3f} to {z:.3f}), n = {n}" for x, a, z, n in zip(*(part[name] for name in COLUMNS), strict=True)
+    ]
+    spoken = part.assign(said=said).pivot(index="first", columns="second", values="said")
     rows = [*clusters.order, *(name for name in FAMILIES["plausibility"].directions if name in shown.index)]
     names = [label(name) for name in rows]
     fig, ax = plt.subplots(figsize=(9.5, 8))
@@ -126,6 +132,7 @@ def map_of(modality):
     style = {"vmin": -1, "vmax": 1, "cmap": "PuOr_r", "annot": True, "fmt": ".1f", "annot_kws": {"size": 7}}
     shown = shown.reindex(index=rows, columns=rows)
     sns.heatmap(shown, ax=ax, square=True, cbar_kws=bar, xticklabels=names, yticklabels=names, **style)
+    pointed.say_cells(ax, spoken.reindex(index=rows, columns=rows), names, names)
     for above, line in ((CLOSE, {"lw": 2.5}), (CLOSER, {"lw": 1.2, "ls": "--"})):
         ends = np.cumsum([0, *(len(group) for group in clusters.above(above))])
         for start, size in zip(ends, np.diff(ends), strict=False):

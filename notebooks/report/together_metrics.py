@@ -41,7 +41,7 @@ import pandas as pd
 from IPython.display import Markdown, display
 
 from faithbook.engine.run import load, start_run
-from faithbook.results import evalxnlp, figures, published
+from faithbook.results import evalxnlp, figures, pointed, published
 from faithbook.results.cells import Cells
 from faithbook.results.evalxnlp import rationale, span_f1, spans
 from faithbook.results.figures import OURS, PALETTE, PUBLISHED
@@ -225,6 +225,8 @@ for ax, (metric, shares) in zip(axes, SHARES.items(), strict=True):
         beside = part.share + (c - 0.5) * shares[-1] / 100  # so that no interval hides another
         ax.vlines(beside, part.low, part.high, color=PALETTE[c], lw=1.1)
         ax.plot(beside, part.estimate, marker="os"[c], ms=5, color=PALETTE[c], ls=("-", "--")[c], label=label(method))
+        at = [f"{share:.0%}" for share in part.share]
+        pointed.say_curve(ax, beside, part.estimate, label(method), part.low, part.high, at=at)
     ax.set_title(f"{label(metric)}: up to {shares[-1]:.0%} of the words")
     ax.set_xlabel("share of words masked")
     ax.set_ylim(-0.03, 1.05)

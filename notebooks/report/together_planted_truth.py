@@ -34,7 +34,7 @@ import seaborn as sns
 from IPython.display import Markdown
 
 from faithbook.engine.run import load, start_run
-from faithbook.results import figures, published
+from faithbook.results import figures, pointed, published
 from faithbook.results.labels import label
 from faithbook.results.report import Page
 from faithbook.results.side_by_side import (
@@ -116,6 +116,7 @@ sns.heatmap(
     cbar_kws={"label": "prefers the truth to itself shuffled"}, xticklabels=columns,
     yticklabels=[label(name) for name in shares.index],
 )  # fmt: skip
+pointed.say_cells(ax, shares, [label(name) for name in shares.index], columns)
 ax.set(xlabel="", ylabel="")
 ax.set_xticklabels(columns, rotation=30, ha="right")
 spoken = "; ".join(f"{label(name)} " + ", ".join(f"{x:.2f}" for x in row) for name, *row in shares.itertuples())

@@ -1,0 +1,120 @@
+"""Points of a figure that say their values where a reader points at them.
+
+The picture and its alternative text stay as they are; `book/_static/values.js` lays what is said over the picture, for
+mouse, finger and keyboard. A text's first line names the point, the others are its values.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from faithlib.errors import InputError
+
+MOST_BYTES = 150_000
+"""Of what one figure says."""
+
+
+@dataclass(frozen=True)
+class _Point:
+    """A point in the coordinates of its axes; `of_row`: it stands on a level line, whose name goes before the text."""
+
+    ax: Any
+    x: float
+    y: float
+    text: str
+    of_row: bool
+
+
+_SAID: WeakKeyDictionary[Any, list[_Point]] = WeakKeyDictionary()
+
+
+def say(ax: Any, x: ArrayLike, y: ArrayLike, texts: Sequence[str], *, of_row: bool = False) -> None:
+    """What is said at points of a figure, in the order of arrow keys; `of_row`: after the name that the y axis has for
+    them. Points that are not finite are left out. Raises InputError where points and texts differ in number."""
+    across, up = np.broadcast_arrays(np.asarray(x, dtype=float), np.asarray(y, dtype=float))
+    if len(texts) != across.size:
+        raise InputError(f"{across.size} points and {len(texts)} texts: expected a text for each point")
+    points = zip(across.ravel().tolist(), up.ravel().tolist(), texts, strict=True)
+    _SAID.setdefault(ax.figure, []).extend(
+        _Point(ax, one, other, text, of_row) for one, other, text in points if np.isfinite([one, other]).all()
+    )
+
+
+def say_rows(ax: Any, estimate: ArrayLike, places: ArrayLike, name: str, *ends: ArrayLike) -> None:
+    """Estimates on level lines, with the two `ends` of their intervals where there are any; `name`: what they are."""
+    say(ax, estimate, places, [f"{name}: {one}" if name else one for one in _values(estimate, *ends)], of_row=True)
+
+
+def say_curve(
+    ax: Any, x: ArrayLike, estimate: ArrayLike, name: str, *ends: ArrayLike, at: Sequence[str] | None = None
+) -> None:
+    """Estimates along a curve; `name`: of the curve; `at`: of its places, where they are not plain numbers."""
+    places = at or [f"{one:g}" for one in np.asarray(x, dtype=float).tolist()]
+    told = [f"{name}\n{place}: {value}" for place, value in zip(places, _values(estimate, *ends), strict=True)]
+    say(ax, x, estimate, told)
+
+
+def say_cells(ax: Any, values: pd.DataFrame, rows: Sequence[str], columns: Sequence[str]) -> None:
+    """The cells of a map, row by row as seaborn lays them; what is missing says nothing."""
+    for down, (row, found) in enumerate(zip(rows, values.to_numpy().tolist(), strict=True)):
+        here = [i for i, one in enumerate(found) if not pd.isna(one)]
+        shown = [one if isinstance(one, str) else f"{one:.3f}" for one in (found[i] for i in here)]
+        told = [f"{row}, {' '.join(columns[i].split())}\n{one}" for i, one in zip(here, shown, strict=True)]
+        say(ax, [i + 0.5 for i in here], down + 0.5, told)
+
+
+def _values(estimate: ArrayLike, *ends: ArrayLike) -> list[str]:
+    numbers = np.asarray(estimate, dtype=float).ravel()
+    if not ends:
+        return [f"{one:.3f}" for one in numbers]
+    low, high = (np.asarray(end, dtype=float).ravel() for end in ends)
+    return [
+        f"{one:.3f}" + ("" if np.isnan([a, z]).any() else f" ({a:.3f} to {z:.3f})")
+        for one, a, z in zip(numbers, low, high, strict=True)
+    ]
+
+
+def said(fig: Any) -> list[tuple[float, float, str]]:
+    """The points of a figure that is laid out: from its left and its top, as shares of its size, and their texts."""
+    found, names = [], dict[Any, dict[float, str]]()
+    several = len({one.ax for one in _SAID.get(fig, ())}) > 1
+    for one in _SAID.get(fig, ()):
+        place = fig.transFigure.inverted().transform(one.ax.transData.transform((one.x, one.y)))
+        if not (0 <= place[0] <= 1 and 0 <= place[1] <= 1):
+            continue
+        panel = (one.ax.get_title() or one.ax.get_title(loc="left")) if several else ""
+        row = _nearest(names.setdefault(one.ax, _rows(one.ax)), one.y) if one.of_row else ""
+        head = ", ".join(filter(None, [panel, row]))
+        text = f"{head}\n{one.text}" if one.of_row and head else f"{panel}, {one.text}" if panel else one.text
+        found.append((round(float(place[0]), 4), round(1 - float(place[1]), 4), text))
+    return found
+
+
+def _rows(ax: Any) -> dict[float, str]:
+    """The names that a y axis has for places."""
+    places = ax.get_yticks()
+    return dict(zip(places, ax.yaxis.get_major_formatter().format_ticks(places), strict=True))
+
+
+def _nearest(names: dict[float, str], place: float) -> str:
+    return names[min(names, key=lambda one: abs(one - place))] if names else ""
+
+
+def script(fig: Any, name: str) -> str:
+    """What a figure says as the page carries it, as HTML; "" where it says nothing. Raises InputError for more than a
+    page takes."""
+    points = said(fig)
+    if not points:
+        return ""
+    told = json.dumps(points, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+    if (size := len(told.encode())) > MOST_BYTES:
+        raise InputError(f"figure {name} says {size:,} bytes, a page takes {MOST_BYTES:,}: say fewer points")
+    return f'<script type="application/json" class="said" data-figure="{name}">{told}</script>'

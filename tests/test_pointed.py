@@ -1,0 +1,243 @@
+"""What points of a figure say: worked out with the figure, and heard by mouse, finger and keyboard in a browser."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+import seaborn as sns
+from browser import Browser, browser
+from test_games import BOOK_THEME, STATIC, THEME, key
+
+from faithbook.results import exhibits, figures, multiverse, pointed, rules
+from faithlib.errors import InputError
+
+ALT = "Values of a test, which stand beside one another as they are made."
+POINTS = [("lime", 0.2, 0.1, 0.3), ("saliency", 0.6, 0.5, 0.7), ("<b>", 0.9, np.nan, np.nan)]
+
+
+@dataclass
+class Folder:
+    """The part of a run that figures use."""
+
+    folder: Path
+
+    def path(self, name: str) -> Path:
+        return self.folder / name
+
+    def link(self, name: str) -> str:
+        return name
+
+
+def dotted() -> Any:
+    frame = pd.DataFrame(POINTS, columns=["name", "estimate", "low", "high"])
+    fig, ax = plt.subplots(figsize=(6, 3))
+    figures.dots(ax, frame, [2, 1, 0.1], label="ours")
+    ax.set_yticks([2, 1, 0], frame["name"])
+    return fig
+
+
+def curve() -> multiverse.Curve:
+    rows = [(turned, tau, 0.1 * i) for i, (turned, tau) in enumerate([("no", "a"), ("yes", "a"), ("no", "b")])]
+    frame = pd.DataFrame(rows, columns=["turned", "tau", "estimate"])
+    frame = frame.assign(low=frame.estimate - 0.05, high=frame.estimate + 0.05, n=24, part="gain", answer=rules.YES)
+    return multiverse.Curve("saco_c03", ("turned", "tau"), frame.assign(word="holds"))
+
+
+def cells() -> Any:
+    frame = pd.DataFrame([[0.5, np.nan], [0.25, -1.0]])
+    fig, ax = plt.subplots(figsize=(4, 4))
+    sns.heatmap(frame, ax=ax, cbar=False)
+    pointed.say_cells(ax, frame, ["one", "other"], ["left", "the\nright"])
+    return fig
+
+
+def carried(shown: str) -> list[list[Any]]:
+    (found,) = re.findall(r'<script type="application/json" class="said" data-figure="[\w-]+">(.*)</script>', shown)
+    points: list[list[Any]] = json.loads(found)
+    return points
+
+
+# ------------------------------------------------------------------------------------------------------ what is carried
+def test_points_lie_where_they_are_drawn(tmp_path: Path) -> None:
+    """By the picture itself: the colour of a dot is found at the place that is told for it."""
+    figures.theme()
+    points = carried(figures.save(dotted(), Folder(tmp_path), "dotted", alt=ALT, caption="Dots").data)
+    picture = plt.imread(tmp_path / "dotted.png")[..., :3]
+    ours = [int(figures.OURS[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    height, width, _ = picture.shape
+    assert len(points) == 3
+    for x, y, _ in points:
+        assert np.abs(picture[int(y * height), int(x * width)] - ours).max() < 0.02
+
+
+def test_a_dot_says_its_row_its_series_and_its_interval(tmp_path: Path) -> None:
+    shown = figures.save(dotted(), Folder(tmp_path), "my_dots", alt=ALT, caption="Dots").data
+    assert 'data-figure="my-dots"' in shown and ":name: my-dots\n" in shown and "<b>" not in shown
+    told = [text for _, _, text in carried(shown)]
+    assert told == ["lime\nours: 0.200 (0.100 to 0.300)", "saliency\nours: 0.600 (0.500 to 0.700)", "<b>\nours: 0.900"]
+
+
+def test_panels_are_named_by_their_titles() -> None:
+    fig, axes = plt.subplots(1, 2, sharey=True)
+    for ax, name in zip(axes, ("TP", "loss"), strict=True):
+        pointed.say_rows(ax, [0.5], [1], "ours")
+        ax.set_title(name)
+    axes[0].set_yticks([0, 1], ["low", "high"])
+    pointed.say_curve(axes[0], [0.1, 0.2], [0.3, 0.4], "LIME", [0.2, 0.3], [0.4, 0.5], at=["10%", "20%"])
+    fig.draw_without_rendering()
+    told = [text for _, _, text in pointed.said(fig)]
+    assert told[:2] == ["TP, high\nours: 0.500", "loss, high\nours: 0.500"]
+    assert told[2:] == ["TP, LIME\n10%: 0.300 (0.200 to 0.400)", "TP, LIME\n20%: 0.400 (0.300 to 0.500)"]
+    plt.close("all")
+
+
+def test_a_specification_says_what_was_chosen(tmp_path: Path) -> None:
+    points = carried(figures.save(curve().draw(), Folder(tmp_path), "curve", alt=ALT, caption="Curve").data)
+    assert points[0][2] == "holds, the book’s own\ngain: 0.000 (-0.050 to 0.050), n = 24\nturned: no\ntau: a"
+    assert [text.split("\n")[2] for _, _, text in points] == ["turned: no", "turned: yes", "turned: no"]
+    assert sorted(x for x, _, _ in points) == [x for x, _, _ in points]
+
+
+def test_a_map_says_each_cell_that_has_a_value() -> None:
+    fig = cells()
+    fig.draw_without_rendering()
+    told = pointed.said(fig)
+    assert [text for _, _, text in told] == ["one, left\n0.500", "other, left\n0.250", "other, the right\n-1.000"]
+    assert told[0][0] == told[1][0] < told[2][0] and told[0][1] < told[1][1] == told[2][1]
+    plt.close("all")
+
+
+def test_parts_of_claims_say_both_values() -> None:
+    row = {"claim": "saco_c03", "part": "gain", "published": 0.4, "ours": 0.3, "low": 0.2, "high": 0.4, "away": -1.0}
+    missing = dict.fromkeys(("here", "here_low", "here_high", "predicted_low", "predicted_high"), np.nan)
+    fig = exhibits.claims_plot(pd.DataFrame([row | missing]), {}, lines={})
+    fig.draw_without_rendering()
+    told = [text for _, _, text in pointed.said(fig)]
+    assert told == ["gain\nours, 95 % interval: 0.300 (0.200 to 0.400)", "gain\npublished: 0.400"]
+    plt.close("all")
+
+
+def test_what_cannot_be_said_is_refused(tmp_path: Path) -> None:
+    fig, ax = plt.subplots()
+    with pytest.raises(InputError, match="2 points and 1 texts"):
+        pointed.say(ax, [1, 2], 0, ["one"])
+    assert pointed.script(fig, "silent") == ""
+    pointed.say(ax, [0.5], [0.5], ["x" * pointed.MOST_BYTES])
+    with pytest.raises(InputError, match="a page takes"):
+        pointed.script(fig, "loud")
+    plt.close("all")
+
+
+def test_the_script_is_small() -> None:
+    assert (STATIC / "values.js").stat().st_size < 8_000
+
+
+# --------------------------------------------------------------------------------------------------------- in a browser
+@pytest.fixture(scope="module")
+def window() -> Iterator[Browser]:
+    with browser() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A figure as Sphinx puts it, a picture within a link to itself, in the book's own styles."""
+    figures.theme()
+    folder = tmp_path_factory.mktemp("pointed")
+    shown = figures.save(curve().draw(), Folder(folder), "curve", alt=ALT, caption="Curve").data
+    theme = [THEME / name for name in ("theme.css", "bootstrap.css", "pydata-sphinx-theme.css")]
+    for path in (STATIC / "values.js", STATIC / "book.css"):
+        shutil.copy(path, folder)
+    links = "".join(
+        f'<link rel="stylesheet" href="{path.as_uri()}">' for path in (*theme, BOOK_THEME) if path.is_file()
+    )
+    scheme = (
+        "document.documentElement.dataset.theme = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'"
+    )
+    path = folder / "page.html"
+    path.write_text(
+        '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        f'<script>{scheme}</script>{links}<link rel="stylesheet" href="book.css"><script src="values.js"></script>'
+        '<body><main class="bd-main bd-content"><div class="bd-article-container"><article class="bd-article">'
+        '<p>A page.</p><figure class="align-default" id="curve"><a class="reference internal image-reference" '
+        f'href="curve.svg"><img alt="{ALT}" src="curve.svg" style="width: 100%"></a><figcaption>Curve</figcaption>'
+        f"</figure>{shown[shown.index('<script') :]}</article></div></main>"
+    )
+    return path.as_uri()
+
+
+POINT = """(k => {{ const image = document.querySelector('#curve img'), frame = image.getBoundingClientRect();
+  const pad = parseFloat(getComputedStyle(image).paddingLeft);
+  const [x, y] = JSON.parse(document.querySelector('script.said').textContent)[k];
+  return [frame.left + pad + x * (frame.width - 2 * pad), frame.top + pad + y * (frame.height - 2 * pad)]; }})({})"""
+TIP = "(tip => tip.hidden ? null : tip.innerText.split('\\n'))(document.querySelector('.said-tip'))"
+RING = (
+    "(({x, y, width}) => [x + width / 2, y + width / 2])(document.querySelector('.said-ring').getBoundingClientRect())"
+)
+FITS = """(() => { const tip = document.querySelector('.said-tip').getBoundingClientRect();
+  return tip.left >= 0 && tip.right <= innerWidth && document.documentElement.scrollWidth <= innerWidth; })()"""
+
+
+def point(window: Browser, x: float, y: float) -> None:
+    window.ask("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y, pointerType="mouse")
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("dark", [False, True])
+def test_a_point_answers_the_mouse_and_the_picture_stays(window: Browser, page: str, dark: bool) -> None:
+    asked = window.open(page, dark=dark)
+    assert all(url.startswith("file:") for url in asked)
+    assert window.evaluate(TIP) is None
+    for k, head in enumerate(["holds, the book’s own", "holds", "holds"]):
+        x, y = window.evaluate(POINT.format(k))
+        point(window, x + 3, y)
+        told = window.evaluate(TIP)
+        assert told[0] == head and told[1].startswith(f"gain: {0.1 * k:.3f} (")
+        assert window.evaluate(RING) == pytest.approx([x, y], abs=1)
+        assert window.evaluate(FITS)
+    point(window, 5, 5)
+    assert window.evaluate(TIP) is None
+    assert window.evaluate("document.querySelector('#curve img').alt") == ALT
+    assert window.evaluate("document.querySelector('#curve a').getAttribute('href')") == "curve.svg"
+
+
+@pytest.mark.browser
+def test_points_are_gone_through_by_keyboard_and_heard(window: Browser, page: str) -> None:
+    window.open(page)
+    key(window, "Tab")
+    key(window, "Tab")
+    role = "(one => [one.getAttribute('role'), +one.getAttribute('aria-valuenow'), one.getAttribute('aria-valuetext')])"
+    told = window.evaluate(f"{role}(document.activeElement)")
+    assert told[:2] == ["slider", 1] and told[2].startswith("holds, the book’s own; gain: 0.000")
+    key(window, "ArrowRight")
+    key(window, "ArrowRight")
+    key(window, "ArrowRight")  # the last stays the last
+    told = window.evaluate(f"{role}(document.activeElement)")
+    assert told[1] == 3 and "tau: b" in told[2]
+    assert window.evaluate(TIP)[2:] == ["turned: no", "tau: b"]
+    window.evaluate("document.activeElement.blur()")
+    assert window.evaluate(TIP) is None
+
+
+@pytest.mark.browser
+def test_a_tap_asks_a_point_on_a_telephone_and_follows_no_link(window: Browser, page: str) -> None:
+    window.open(page, width=390, height=800)
+    window.ask("Emulation.setTouchEmulationEnabled", enabled=True)
+    x, y = window.evaluate(POINT.format(1))
+    for kind, where in (("touchStart", [{"x": x, "y": y}]), ("touchEnd", [])):
+        window.ask("Input.dispatchTouchEvent", type=kind, touchPoints=where)
+    window.evaluate("new Promise(done => setTimeout(() => done(true), 400))")  # a tap is known when no second follows
+    assert window.evaluate("location.pathname").endswith("page.html")
+    assert window.evaluate(TIP)[1].startswith("gain: 0.100")
+    assert window.evaluate(FITS)
+    window.ask("Emulation.setTouchEmulationEnabled", enabled=False)
