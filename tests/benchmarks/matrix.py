@@ -79,9 +79,8 @@ def measure(kind: str, model: nn.Module, device: str, n: int, what: str, repeats
     with Beside(model, plain, BATCH_SIZES[device]) as beside:
         runs = [evaluate(model, inputs, **options).attrs["costs"] for _ in range(repeats)]
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory
-    costs, seconds = runs[0], beside.wall / repeats
+    costs, seconds = runs[0], beside.seconds / repeats
     floor = costs["rows_run"] * beside.seconds_a_row()
-    in_model = sum(run["seconds_model"] for run in runs) - beside.paused  # forwards beside are inside of others
     naive = naive_text(model, inputs) if kind == "text" else naive_image(model, inputs, scores["0"], CLOCKS["wall"])
     return {
         "inputs of": kind,
@@ -94,7 +93,7 @@ def measure(kind: str, model: nn.Module, device: str, n: int, what: str, repeats
         "seconds": round(seconds, 2),
         "floor": round(floor, 2),
         "ratio": round(seconds / floor, 3),
-        "outside the model": round(1 - in_model / beside.wall, 3),
+        "outside the model": round(beside.outside(sum(run["seconds_model"] for run in runs)), 3),
         "naive / ours": round(naive * costs["rows_asked"] / seconds, 2),
         "peak MB": round(costs["peak_bytes"] / 1e6, 1),
         "process grew MB": round(grown / 1e3, 1),

@@ -3,9 +3,9 @@
     .venv/bin/python tests/benchmarks/saco.py [--images 25] [--growth 1 4 16] [--patch 1] [--clock cpu]
 
 Eleven attributions an image, all five metrics at K = 10, on a small ViT with random weights and images of 28 x 28:
-- `floor`: distinct rows x the time one row takes in the best of several batch sizes, measured before and after;
-- `ratio`: wall time from images to metrics over that floor (aim: at most 1.10); everything runs `--repeats` times, and
-  of each attribution the least time counts;
+- `floor`: distinct rows x the time one row takes in the best of several batch sizes, measured between the forwards of
+  the work itself (`timing.Beside`);
+- `ratio`: wall time from images to metrics, all `--repeats` of it, over that floor (aim: at most 1.10);
 - `outside the model`: the share of wall time in which no chunk was running: groups, masks, keys and metrics;
 - `asked`, `run`: rows an image that the metrics asked for and rows that the model saw. Written out, five metrics need
   55 rows an attribution, of which 28 are distinct; the full and the empty image serve all attributions;
@@ -21,13 +21,11 @@ from __future__ import annotations
 
 import argparse
 import resource
-import time
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable
 
 import pandas as pd
 import torch
-from timing import CLOCKS, Clock, least_seconds
+from timing import CLOCKS, Beside, Clock
 from timm.models.vision_transformer import VisionTransformer
 from torch import Tensor, nn
 
@@ -56,36 +54,19 @@ def images_and_scores(n: int, patch: int) -> tuple[ImageInputs, list[Tensor]]:
     return inputs, [torch.randn(inputs.feature_mask.shape, generator=generator) for _ in range(METHODS)]
 
 
-def seconds_a_row(model: nn.Module, device: str, clock: Clock) -> float:
-    """The time of one row in the best batch: minimum over sizes of the median of seven forwards."""
-    best = float("inf")
-    for size in BATCH_SIZES[device]:
-        pixels = torch.randn(size, 1, 28, 28, device=device)
-        times = []
-        with torch.inference_mode():
-            for _ in range(8):
-                start = clock()
-                model(pixels)
-                if device == "cuda":
-                    torch.cuda.synchronize()
-                times.append(clock() - start)
-        best = min(best, sorted(times[1:])[3] / size)
-    return best
-
-
 def plain_image(device: str) -> Callable[[int], dict[str, Tensor]]:
     """A batch of a plain forward."""
     return lambda size: {"x": torch.randn(size, 1, 28, 28, device=device)}
 
 
-def core(model: nn.Module, inputs: ImageInputs, scores: list[Tensor]) -> Iterator[Stats]:
-    """All five metrics of one attribution after the other: what they have cost so far."""
+def core(model: nn.Module, inputs: ImageInputs, scores: list[Tensor]) -> Stats:
+    """All five metrics of one attribution after the other: what they have cost."""
     perturber = Perturber(model, inputs)
     for score in scores:
         saco_scores(perturber, score, k=GROUPS)
-        if torch.cuda.is_available():
-            torch.cuda.synchronize()
-        yield perturber.stats
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+    return perturber.stats
 
 
 def naive_seconds_a_row(model: nn.Module, inputs: ImageInputs, scores: Tensor, clock: Clock, rows: int = 110) -> float:
@@ -105,15 +86,13 @@ def naive_seconds_a_row(model: nn.Module, inputs: ImageInputs, scores: Tensor, c
 
 def measure(model: nn.Module, device: str, n: int, patch: int, clock: Clock, repeats: int) -> dict[str, object]:
     inputs, scores = images_and_scores(n, patch)
-    list(core(model, inputs[:2], [scores[0][:2]]))  # warm up
-    before = seconds_a_row(model, device, clock)
+    core(model, inputs[:2], [scores[0][:2]])  # warm up
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    start = time.perf_counter()
-    *_, stats = core(model, inputs, scores)
-    once = time.perf_counter() - start
+    with Beside(model, plain_image(device), BATCH_SIZES[device], clock=clock) as beside:
+        runs = [core(model, inputs, scores) for _ in range(repeats)]
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory
-    seconds = least_seconds(partial(core, model, inputs, scores), repeats=repeats, clock=clock)
-    floor = stats.rows_run * min(before, seconds_a_row(model, device, clock))
+    stats, seconds = runs[0], beside.seconds / repeats
+    floor = stats.rows_run * beside.seconds_a_row()
     naive = naive_seconds_a_row(model, inputs, scores[0], clock) * NAIVE_ROWS * METHODS * n
     return {
         "images": n,
@@ -123,7 +102,7 @@ def measure(model: nn.Module, device: str, n: int, patch: int, clock: Clock, rep
         "seconds": round(seconds, 2),
         "floor": round(floor, 2),
         "ratio": round(seconds / floor, 3),
-        "outside the model": round(1 - stats.seconds_model / once, 3),
+        "outside the model": round(beside.outside(sum(run.seconds_model for run in runs)), 3),
         "naive / core": round(naive / seconds, 2),
         "ms an image": round(1000 * seconds / n, 1),
         "peak MB": round(stats.peak_bytes / 1e6, 1),
@@ -136,7 +115,7 @@ def main() -> None:
     parser.add_argument("--images", type=int, default=25, help="images at growth 1")
     parser.add_argument("--growth", type=int, nargs="+", default=[1, 4, 16])
     parser.add_argument("--patch", type=int, nargs="+", default=[1], help="side of a feature in pixels")
-    parser.add_argument("--repeats", type=int, default=3, help="of all of it, of which the least time counts")
+    parser.add_argument("--repeats", type=int, default=3, help="of all of it")
     parser.add_argument("--clock", choices=CLOCKS, default="wall")
     parser.add_argument("--out", help="write the table as CSV")
     options = parser.parse_args()

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import nn
 
 Clock = Callable[[], float]
@@ -47,29 +48,32 @@ class Beside:
     ) -> None:
         self.model, self.sizes, self.every, self.clock = model, sizes, every, clock
         self.batches = {size: batch(size) for size in sizes}
-        self.seconds: dict[int, list[float]] = {size: [] for size in sizes}
-        self.paused, self.forwards, self.aside = 0.0, 0, False
+        self.prices: dict[int, list[float]] = {size: [] for size in sizes}
+        self.forwards, self.aside = 0, False
+        self.left_out = np.zeros(2)
 
     def __enter__(self) -> Beside:
         for size in self.sizes:  # warm
             self._plain(size)
         self.hook = self.model.register_forward_hook(self._after)
-        self.started = self.clock()
+        self.started = self._now()
         return self
 
     def __exit__(self, *raised: object) -> None:
-        self.wall = self.clock() - self.started - self.paused
+        self.seconds, self.wall = self._now() - self.started - self.left_out
         self.hook.remove()
 
-    def _plain(self, size: int) -> float:
+    def _now(self) -> NDArray[np.float64]:
+        """Seconds of the clock, and of the wall."""
         if torch.cuda.is_available():
             torch.cuda.synchronize()
-        start = self.clock()
+        return np.array([self.clock(), time.perf_counter()])
+
+    def _plain(self, size: int) -> float:
+        start = self._now()
         with torch.inference_mode():
             self.model(**self.batches[size])
-        if torch.cuda.is_available():
-            torch.cuda.synchronize()
-        return self.clock() - start
+        return float((self._now() - start)[0])
 
     def _after(self, *_: object) -> None:
         if self.aside:
@@ -77,11 +81,15 @@ class Beside:
         self.forwards += 1
         if self.forwards % self.every:
             return
-        self.aside, start = True, self.clock()
+        self.aside, start = True, self._now()
         size = self.sizes[self.forwards // self.every % len(self.sizes)]
-        self.seconds[size].append(self._plain(size))
-        self.aside, self.paused = False, self.paused + self.clock() - start
+        self.prices[size].append(self._plain(size))
+        self.aside, self.left_out = False, self.left_out + self._now() - start
 
     def seconds_a_row(self) -> float:
         """The time of one row in the best size; of each the mean, for the work has its slow moments, too."""
-        return min(float(np.mean(taken)) / size for size, taken in self.seconds.items() if taken)
+        return min(float(np.mean(taken)) / size for size, taken in self.prices.items() if taken)
+
+    def outside(self, in_model: float) -> float:
+        """The share of wall time in which no chunk ran; `in_model`: seconds of chunks, with the forwards beside in them."""
+        return 1 - (in_model - float(self.left_out[1])) / float(self.wall)
