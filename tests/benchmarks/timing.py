@@ -91,5 +91,5 @@ class Beside:
         return min(float(np.mean(taken)) / size for size, taken in self.prices.items() if taken)
 
     def outside(self, in_model: float) -> float:
-        """The share of wall time in which no chunk ran; `in_model`: seconds of chunks, with the forwards beside in them."""
+        """The share of wall time in which no chunk ran; `in_model`: of chunks, in which the forwards beside are."""
         return 1 - (in_model - float(self.left_out[1])) / float(self.wall)
