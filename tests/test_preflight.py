@@ -59,13 +59,17 @@ def test_what_is_trained_is_not_missing_but_what_it_starts_from_is() -> None:
     texts = [f"{dataset}-seed{seed}" for dataset in ("sst", "ag", "evinf", "multirc") for seed in range(5)]
     pairs = [f"mnli-{kind}seed{seed}" for kind in ("", "xlmr-") for seed in range(3)]
     pictures = [f"cifar{n}-{model}-seed0" for n in (10, 100) for model in ("base", "large", "deit")]
-    wanted = {f"hf:data/checkpoints/paper/{name}" for name in texts + pairs}
+    wanted = {f"hf:data/checkpoints/paper/{name}" for name in [*texts, "sst-robust-seed0", *pairs]}
     assert {name for name, state in states.items() if state == TRAINED} == {
         *wanted,
         *(f"local:paper/{name}" for name in pictures),
     }
     for start in ("hf:bert-base-uncased", "hf:allenai/scibert_scivocab_uncased", "mnli"):
         assert states[start] == MISSING
+    # The models that the paper names, each fine-tuned on one of its three data sets.
+    six = {name for name in states if name.startswith(("hf:textattack/", "hf:VictorSanh/")) and "snli" not in name}
+    assert len(six) == 6
+    assert {checkpoint_of(job).name for job in trainings("paper", "naopc")} == {"sst-seed0", "sst-robust-seed0"}
 
 
 def test_what_trainings_make_is_what_is_shipped() -> None:

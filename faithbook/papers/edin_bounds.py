@@ -43,6 +43,8 @@ ENDS = ("lower", "upper")
 ROUNDING = 1e-6
 """Values of single inputs are kept in single precision."""
 PUBLISHED_SEARCH = "released, width 5"
+HARDENED = (("bert", "bert-robust"), ("l6", "robust"))
+"""A model and the same after adversarial training."""
 _SEARCHED = (*ENDS, "certified_lower", "certified_upper", "rows")
 _TEXT = ["dataset", "model", "length", "id", "cluster"]
 _KEYS = [*_TEXT, "method", "search"]
@@ -108,6 +110,20 @@ def common(methods: Mapping[str, Sequence[str]], models: Sequence[str]) -> list[
     ['lime']
     """
     return [name for name in methods[models[0]] if all(name in methods[model] for model in models)]
+
+
+def together(found: pd.DataFrame, models: Sequence[str]) -> list[tuple[list[str], list[str]]]:
+    """Which of these models were asked on the same data sets, in their order, and on which: what can be compared.
+
+    >>> asked = [("a", "films"), ("b", "films"), ("a", "news"), ("b", "news"), ("c", "snippets")]
+    >>> together(pd.DataFrame(asked, columns=["model", "dataset"]), ["b", "a", "c"])
+    [(['b', 'a'], ['films', 'news']), (['c'], ['snippets'])]
+    """
+    asked = found.groupby("dataset", sort=False, observed=True)["model"].unique()
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for dataset, there in asked.items():
+        groups.setdefault(tuple(model for model in models if model in there), []).append(str(dataset))
+    return [(list(own), sets) for own, sets in groups.items()]
 
 
 def of_searches(units: pd.DataFrame) -> pd.DataFrame:

@@ -28,6 +28,7 @@ from faithlib.errors import InputError
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 PUBLISHED, OURS, REFERENCE = "#D55E00", "#0072B2", "#999999"
 _SHORTEST_ALT = 40
+_MARKERS = "osD^vP*"
 
 
 def theme() -> None:
@@ -151,6 +152,16 @@ def dots(
     ax.hlines(places, low, high, color=colour, lw=width, zorder=2)
     ax.plot(estimate, places, marker, color=colour, zorder=3, **style)
     pointed.say_rows(ax, estimate, places, style.get("label", ""), low, high)
+
+
+def styles(names: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """A colour and a marker for each of up to 49 names, no two of them alike.
+
+    >>> len(set(styles([str(i) for i in range(49)]).values()))
+    49
+    """
+    colours = len(PALETTE)
+    return {name: (PALETTE[i % colours], _MARKERS[(i + i // colours) % len(_MARKERS)]) for i, name in enumerate(names)}
 
 
 def rows_by_output(
