@@ -64,6 +64,10 @@ SMALL: dict[str, int] = {
     "lengths": 1,
 }
 """What the sizes of a profile are in a rehearsal, by the name of the setting, however deep they lie below it."""
+SPAN = 2
+"""How many words longer than the shortest text of a kind (`words`) the longest is."""
+LONGEST = 10
+"""Words of the longest texts of those that are cut to several `lengths`."""
 LIMIT = 24
 """Texts or pictures of each split that a training learns from."""
 ALWAYS = ("cifar100-folder",)
@@ -85,7 +89,13 @@ def small(profile: dict[str, Any]) -> dict[str, Any]:
 
 def _reduced(value: Any, to: int | None = None) -> Any:
     if isinstance(value, dict):
-        return {name: _reduced(one, SMALL.get(name, to)) for name, one in value.items()}
+        kept = {name: one for name, one in value.items() if not isinstance(name, int) or name <= LONGEST}
+        return {
+            name: [one[0], min(one[1], one[0] + SPAN)]
+            if name == "words" and isinstance(one, list)
+            else _reduced(one, SMALL.get(name, to))
+            for name, one in kept.items()
+        }
     if to is not None and isinstance(value, int) and not isinstance(value, bool):
         return min(value, to)
     return value

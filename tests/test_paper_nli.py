@@ -13,9 +13,12 @@ import transformers
 from toy_models import text_model
 
 from faithbook.crosslingual.links import encoder_links
-from faithbook.engine.profiles import find_profile
+from faithbook.engine.plan import trainings
+from faithbook.engine.profiles import find_profile, settings_of
+from faithbook.engine.trained import checkpoint_of
 from faithbook.models import load as models
 from faithbook.models.encoders import load_encoder
+from faithbook.results import published
 from faithbook.sources import datasets, nli_sets
 from faithbook.sources.datasets import Dataset
 from faithbook.sources.words import Pair, split_words
@@ -376,13 +379,26 @@ def test_the_paper_profile_leads_from_files_to_rho(name, family, tokenizer, fold
         assert -1 <= float(rho) <= 1
 
 
-def test_the_paper_profile_names_the_classes_of_its_highlights_model(folder, monkeypatch):
-    settings = find_profile("paper").settings["crosslingual"]
-    assert settings["highlighted_classes"] == list(CLASSES)
+def test_models_of_three_seeds_are_asked_for_marked_words_and_every_language_of_table_7_is_read():
+    settings = settings_of("crosslingual_plausibility", "paper")
+    asked = {settings["highlighted"].format(seed=seed).rpartition("/")[2] for seed in settings["seeds"]}
+    made = {checkpoint_of(job).name for job in trainings("paper", "crosslingual")}
+    assert len(asked) == 3
+    assert asked < made
+    across = settings_of("crosslingual_metrics", "paper")
+    printed = {n: set(published.table(f"crosslingual_table{n}").language) for n in (2, 7)}
+    assert {*across["languages"], *across["only_read"]} == printed[7]
+    assert {*across["languages"]} == {"en", *printed[2]}
+
+
+def test_the_classes_of_a_model_of_snli_that_does_not_name_them_are_those_of_the_paper_profile(folder):
+    blocks = find_profile("paper").settings
+    classes = blocks["together_matrix"]["classes"]["esnli"]
+    assert classes == list(CLASSES)
     saved("bert", mbert_tokenizer, folder / "snli")
     classifier = models.load_model(f"hf:{folder / 'snli'}")
     write_esnli(folder / "esnli" / "esnli_dev.csv", STARS)
-    highlights = datasets.load_dataset(settings["highlights"], "dev")
-    labels = classifier.labels_of(highlights, names=settings["highlighted_classes"])
+    highlights = datasets.load_dataset(blocks["crosslingual"]["highlights"], "dev")
+    labels = classifier.labels_of(highlights, names=classes)
     assert [CLASSES[label] for label in labels] == [highlights.label_names[label] for label in highlights.labels]
     assert marked(highlights) == [["man", "rests."]]
