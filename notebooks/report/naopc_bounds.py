@@ -111,6 +111,7 @@ page.listing(
 )
 
 # %%
+MOST_LEVEL = 5  # names of models side by side; more stand upright
 fig, axes = plt.subplots(1, len(datasets), figsize=(4 * len(datasets), 3.2), sharey=True, squeeze=False)
 for ax, dataset in zip(axes[0], datasets, strict=True):
     for shift, length, colour in zip((-0.15, 0.15), LENGTHS, PALETTE, strict=False):
@@ -118,7 +119,9 @@ for ax, dataset in zip(axes[0], datasets, strict=True):
                 for end in ("lower", "range")}  # fmt: skip
         x = np.arange(len(asked_on[dataset])) + shift
         ax.bar(x, ends["range"], 0.27, bottom=ends["lower"], color=colour, label=f"{length} texts")
-    ax.set_xticks(range(len(asked_on[dataset])), asked_on[dataset], rotation=30 if len(asked_on[dataset]) > 4 else 0)
+    ax.set_xticks(range(len(asked_on[dataset])), asked_on[dataset])
+    if len(asked_on[dataset]) > MOST_LEVEL:
+        ax.tick_params("x", labelrotation=90)
     ax.set_title(label(dataset))
     ax.axhline(0, color="0.5", lw=0.8)
 axes[0][0].set_ylabel("AOPC, worst to best order")
@@ -243,8 +246,8 @@ rows = [
     for r in radii
 ]
 robustness = pd.DataFrame(rows)
-STYLES = figures.styles(models)
-fig, axes = plt.subplots(1, len(datasets), figsize=(4 * len(datasets), 3), sharey=True, squeeze=False)
+STYLES = {name: style for own, _ in together for name, style in figures.styles(own).items()}
+fig, axes = plt.subplots(1, len(datasets), figsize=(4.5 * len(datasets), 3), sharey=True, squeeze=False)
 for ax, dataset in zip(axes[0], datasets, strict=True):
     for name in asked_on[dataset]:
         colour, marker = STYLES[name]
@@ -253,9 +256,9 @@ for ax, dataset in zip(axes[0], datasets, strict=True):
         ax.fill_between(line.radius, line.low, line.high, color=colour, alpha=0.12, lw=0)
         pointed.say_curve(ax, line.radius, line.estimate, name, line.low, line.high)
     ax.set_title(label(dataset))
-    ax.set_xlabel("radius of the attack (share of a token's length)")
+    ax.set_xlabel("radius of the attack (share of a token's length)", fontsize="small")
     if dataset in (sets[-1] for _, sets in together):
-        ax.legend(fontsize="small")
+        ax.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
 axes[0][0].set_ylabel("accuracy under attack")
 least = robustness[robustness.radius == radii[min(1, len(radii) - 1)]].groupby("classifier").estimate.mean()
 page.figure(
@@ -315,7 +318,7 @@ page.curve(curve, "naopc_c06_curve", caption=caption) if both else Markdown("*No
 # forward pass written anew for every architecture (the authors ship their own BERT and RoBERTa for it). An LSTM has no attention maps, and DeepLIFT no rule for its cells.
 
 # %%
-fig, axes = plt.subplots(len(together), 2, figsize=(8, 3.6 * len(together)), sharey="row", squeeze=False)
+fig, axes = plt.subplots(len(together), 2, figsize=(9.5, 3.6 * len(together)), sharey="row", squeeze=False)
 rows = []
 for line, (own, sets) in zip(axes, together, strict=True):
     everyone = [*dict.fromkeys(name for model in own for name in methods[model]), "random"]
@@ -330,11 +333,11 @@ for line, (own, sets) in zip(axes, together, strict=True):
             at = places[found.method].to_numpy() + 0.6 * ((i + 0.5) / len(own) - 0.5)
             figures.dots(ax, found, at, colour=colour, marker=marker, width=1, ms=4, label=name)
             rows.append(found)
-        ax.set_xlabel(f"{score.upper()}, MoRF (higher is better)")
+        ax.set_xlabel(f"{score.upper()}, MoRF (higher is better)", fontsize="small")
     line[0].set_title(", ".join(label(dataset) for dataset in sets))
     line[0].set_yticks(places, [label(method) for method in everyone])
     line[0].invert_yaxis()
-    line[1].legend(fontsize="small")
+    line[1].legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
 chance = mean("naopc_morf", method="random")
 page.figure(
     fig,
