@@ -185,6 +185,32 @@ def test_few_messages_and_missing_languages_decide_nothing(store: Store) -> None
     assert "about sw" in found.verdicts.loc["crosslingual_table16", "note"]
 
 
+def nowhere(rho: Values) -> Values:
+    """Rho defined on no text: the scores, or what came over the links, are equal on every one."""
+    return dict.fromkeys(rho, math.nan)
+
+
+def test_where_rho_is_defined_on_no_text_cells_are_empty_and_nothing_is_tested(store: Store) -> None:
+    add_runs(store, nowhere(rho_as_printed()), read_as_printed(), at_random=math.nan)
+    found = store.report("crosslingual_tables")
+    known = {"xl_c06", "crosslingual_table7"}  # on accuracy alone
+    assert {found.verdict(name) for name in known} == {"carries over"}
+    assert {found.verdict(name) for name in {*ON_TABLES} - known} == {"not testable here"}
+    for number in (1, 8):
+        table = pd.read_csv(found.folder / f"crosslingual_table{number}.csv").dropna(subset=["published"])
+        assert table.estimate.isna().all() and (table.n == 0).all()
+    assert "| – (.62)" in found.text  # what is printed stands there all the same
+    assert " nan" not in "\n".join(found.verdicts.note)
+
+
+@pytest.mark.long
+def test_languages_that_are_all_guessed_are_in_no_mean(store: Store) -> None:
+    add_runs(store, rho_as_printed(), dict.fromkeys(read_as_printed(), 0.2), n=8)
+    found = store.report("crosslingual_tables")
+    assert {found.verdict(name) for name in {*ON_TABLES} - {"xl_c05", "crosslingual_table2"}} == {"not testable here"}
+    assert pd.read_csv(found.folder / "crosslingual_table1.csv").estimate.isna().all()
+
+
 @pytest.mark.long
 def test_the_papers_own_data_speaks_alone_but_of_languages_that_are_guessed(store: Store) -> None:
     whole, printed, read = rho_as_printed(), rho_as_printed(), read_as_printed()
@@ -280,6 +306,18 @@ def test_few_messages_decide_nothing_on_erasure(store: Store) -> None:
     assert {found.verdict(name) for name in ON_ERASURE} == {"not testable here"}
 
 
+def test_where_rho_is_defined_on_no_text_erasure_is_tested_alone(store: Store) -> None:
+    means = erasure_as_printed()
+    add_erasures(store, means | nowhere({key: mean for key, mean in means.items() if key[0] == "rho"}))
+    found = store.report("crosslingual_erasure")
+    assert {found.verdict(name) for name in ("xl_c09", "xl_c10")} == {"not testable here"}
+    assert {found.verdict(name) for name in ("xl_c07", "xl_c08")} == {"carries over"}
+    spread = pd.read_csv(found.folder / "crosslingual_erasure_spread.csv").set_index("metric")
+    assert spread.seen.isna().to_dict() == {
+        "rho": True, "rho, bg alone": True, "comprehensiveness": False, "sufficiency": False,
+    }  # fmt: skip
+
+
 def test_ranks_on_a_text_have_one_for_the_best_and_need_all_thirteen() -> None:
     values = {(*row, own_output(row[0], o)): float(row[0] in ERASING) for o in OUTPUT_NAMES for row in THIRTEEN}
     for metric, expected in (("rho", 2.0), ("sufficiency", 12.0)):
@@ -319,7 +357,7 @@ def marked_as_printed() -> Values:
     return {(row.method, row.aggregation, own_output(row.method, row.output)): row.value for row in table.itertuples()}
 
 
-def add_highlights(store: Store, precision: Values, *, lift: float = 0.1, n: int = 40) -> None:
+def add_highlights(store: Store, precision: Values, *, lift: float = 0.1, n: int = 40, has_rho: bool = True) -> None:
     units = units_of(precision | with_floors(precision, (), 0.4), tuple(KEYS), n=n, spread=0.01)
     texts = pd.DataFrame({"input": [f"i{i}" for i in range(n)], "marked": 4, "words": 10})
     plausible = {
@@ -339,7 +377,7 @@ def add_highlights(store: Store, precision: Values, *, lift: float = 0.1, n: int
     store.add("crosslingual_projected", {"": pd.concat(carried, ignore_index=True)})
     table1 = published.table("crosslingual_table1")
     rho = {(r.method, r.aggregation, own_output(r.method, r.output)): r.value for r in table1.itertuples()}
-    across = units_of(rho, tuple(KEYS), n=n, metric="rho", setting="main", language="de")
+    across = units_of(rho if has_rho else nowhere(rho), tuple(KEYS), n=n, metric="rho", setting="main", language="de")
     words = pd.DataFrame({"input": np.repeat(texts.input, 5), "language": "en", "model": "e5", "seed": 0})
     named = {"dataset": "messages", "model": "e5", "seed": 0}
     store.add("crosslingual_metrics", {"": across}, tables={"crosslingual_words": words.assign(**named)}, **named)
@@ -359,6 +397,14 @@ def test_highlights_as_printed_carry_over_but_for_what_the_paper_itself_refutes(
     assert (winners.low <= winners.estimate).all() and (winners.estimate <= winners.high).all()
     # What is printed level is not level to the last digit here, so that tau moves a little.
     assert winners.estimate.to_numpy() == pytest.approx(winners.published.to_numpy(), abs=0.1)
+
+
+def test_where_rho_is_defined_on_no_text_highlights_are_tested_all_the_same(store: Store) -> None:
+    add_highlights(store, marked_as_printed(), has_rho=False)
+    found = store.report("crosslingual_highlights")
+    assert {found.verdict(name) for name in ("crosslingual_table4", "crosslingual_table5")} == {"carries over"}
+    winners = pd.read_csv(found.folder / "crosslingual_winners.csv")
+    assert winners.estimate.isna().all() and (winners["leads rho, ours"] == "none").all()
 
 
 def test_the_papers_own_table_refutes_its_twelfth_claim(store: Store) -> None:

@@ -91,7 +91,7 @@ def test_methods_above_all_floors_are_counted_and_their_order_compared(store: St
     cells = (
         pd.read_csv(found.folder / "crosslingual_floors.csv").set_index(["setting", "method", "output"]).sort_index()
     )
-    assert ("mean of pieces", "uniform", "loss") not in cells.index
+    assert np.isnan(cells.loc[("mean of pieces", "uniform", "loss"), "estimate"].item())
     assert cells.loc[("main", "uniform", "loss"), "estimate"].item() == pytest.approx(0.2)
     texts = pd.read_csv(found.folder / "crosslingual_floors_texts.csv").set_index("quantity").estimate
     assert texts.to_dict() == pytest.approx(
@@ -110,6 +110,13 @@ def test_methods_below_the_floors_are_counted(store: Store) -> None:
 def test_few_messages_count_no_method(store: Store, n: int) -> None:
     counted = above(floors_page(store, ahead, n=n))
     assert counted[["above all floors", "below one"]].to_numpy().sum() == 0
+
+
+def test_where_rho_is_defined_on_no_text_there_is_no_floor(store: Store) -> None:
+    found = floors_page(store, lambda setting, row: np.nan)
+    assert (above(found).methods == 0).all()
+    assert "Rho is defined on no text of this run" in found.text
+    assert pd.read_csv(found.folder / "crosslingual_floors.csv").estimate.isna().all()
 
 
 # ---------------------------------------------------------------------------------------------------------- deviations
@@ -162,6 +169,13 @@ def test_each_choice_has_the_change_that_it_makes(store: Store) -> None:
     assert (effects.n == 40).all()
     assert "Bins whose size the rounding changes: 30%" in found.text  # three of five with 25 words, none with 100
     assert not (found.folder / "verdicts.parquet").exists()
+
+
+def test_where_rho_is_defined_on_no_text_nothing_changes_it(store: Store) -> None:
+    found = deviations_page(store, dict.fromkeys(("main", *CHANGED), np.nan))
+    effects = pd.read_csv(found.folder / "crosslingual_deviations_effects.csv")
+    moved = effects.estimate.notna()
+    assert effects[moved].empty
 
 
 def test_three_messages_have_effects(store: Store) -> None:

@@ -459,6 +459,7 @@ def test_trend() -> None:
     assert rules.trend(x, [0, 1, 0, 1, 0, 1]).answer == rules.INCONCLUSIVE
     assert rules.trend(x[:4], x[:4]).answer == rules.UNTESTABLE
     assert rules.trend(x, x * 0).answer == rules.UNTESTABLE
+    assert rules.trend(x, np.where(x == 2, np.nan, x)).answer == rules.UNTESTABLE
     exact = rules.trend(x[:5], x[:5] ** 2)
     assert exact.p_yes == pytest.approx(1 / 120)
 

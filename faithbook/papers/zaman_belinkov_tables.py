@@ -32,7 +32,7 @@ from faithbook.results.paired import Paired, mean
 from faithbook.results.published import table
 from faithbook.results.rank_tests import tau_b
 from faithbook.results.spread import Signal, matrix, signal
-from faithlib.errors import InputError
+from faithlib.errors import InputError, UnknownNameError
 
 Row = tuple[str, str]
 """Method and aggregation."""
@@ -53,6 +53,7 @@ PRINTED_ROWS: tuple[tuple[Row, str], ...] = tuple((row, output) for output in OU
 DIFFERENT_ROWS = tuple((row, output) for row, output in PRINTED_ROWS if row[0] not in ONE_VALUE or output == "loss")
 """The 24 that differ."""
 SMALLER_IS_BETTER = ("sufficiency",)
+_LEADS = ("over", "estimate", "low", "high", "n", "above", "below")
 
 
 def architectures(models: Iterable[str]) -> dict[str, str]:
@@ -88,6 +89,18 @@ def shown(**more: Iterable[str]) -> pd.DataFrame:
     return pd.DataFrame(found, columns=[*KEYS, *more])
 
 
+def defined(units: pd.DataFrame, over: Sequence[str]) -> pd.DataFrame:
+    """Values without those that are not defined: equal scores have no rank correlation. Cells of these columns in which
+    no value is defined stay, so that what was asked is known.
+
+    >>> units = pd.DataFrame({"method": ["a", "a", "b"], "value": [0.5, np.nan, np.nan]})
+    >>> defined(units, ["method"]).index.to_list()
+    [0, 2]
+    """
+    known = units.groupby(list(over), observed=True, dropna=False)["value"].transform("count")
+    return units[units["value"].notna() | (known == 0)]
+
+
 def means_of(
     table: pd.DataFrame, columns: Sequence[str], *, over: Sequence[str] = (), n_resamples: int = 1999
 ) -> Callable[..., Paired]:
@@ -119,21 +132,22 @@ class Rows:
         self.printed = pd.DataFrame({"value": pd.Series(dtype=float)}) if printed is None else printed
 
     def __call__(self, row: Row, output: str, **labels: object) -> Paired:
-        """The mean of a row for an output, over the cells with these labels.
-
-        Raises InputError where there is none, UnknownNameError for a label that the cells do not have.
+        """The mean of a row for an output, over the cells with these labels; undefined, of no text, where none of them
+        has a value. Raises UnknownNameError for a label that the cells do not have.
         """
         named = {**self.fixed, **labels, "method": row[0], "aggregation": row[1]}
-        found = self.measured.mean(**named, output=[output, "none"])
         theirs = self._published({**named, "output": output})
-        return replace(found, published=theirs)
+        try:
+            return replace(self.measured.mean(**named, output=[output, "none"]), published=theirs)
+        except UnknownNameError:
+            raise
+        except InputError:
+            return Paired(self.measured.cells.undefined, theirs, None, self.measured.evidence())
 
     def found(self, row: Row, output: str, **labels: object) -> Paired | None:
         """The same, None where nothing of it has a defined value: a floor may be flat on every text."""
-        try:
-            return self(row, output, **labels)
-        except InputError:
-            return None
+        pair = self(row, output, **labels)
+        return pair if pair.ours.n else None
 
     def _published(self, labels: dict[str, object]) -> float:
         if (known := self._theirs.get(key := repr(labels))) is not None:
@@ -152,11 +166,10 @@ class Rows:
     def frame(self, rows: Sequence[Row], **labels: object) -> pd.DataFrame:
         """Rows for both outputs with their published values, as `figures.rows_by_output` draws them; NaN where nothing
         is defined."""
-        pairs = {(*row, output): self.found(row, output, **labels) for output in OUTPUT_NAMES for row in rows}
-        long = exhibits.long_form(
-            [(dict(zip(KEYS, key, strict=True)), pair) for key, pair in pairs.items() if pair is not None]
+        keys = [(*row, output) for output in OUTPUT_NAMES for row in rows]
+        return exhibits.long_form(
+            [(dict(zip(KEYS, key, strict=True)), self(key[:2], key[2], **labels)) for key in keys]
         )
-        return long.set_index(KEYS).reindex(pd.MultiIndex.from_tuples(pairs, names=KEYS)).reset_index()
 
     def against(self, floor: Row) -> dict[str, object]:
         """How many of the 24 different rows are clearly better, and how many clearly worse, than a floor: by a 95 %
@@ -173,15 +186,12 @@ class Rows:
 
         Columns: method, aggregation, `over` (that floor), estimate, low, high, n (of that lead); `above`: whether its
         lead over every floor has an interval above zero; `below`: whether that over some floor lies below. Neither
-        with fewer than ten independent texts. A floor that is flat on every text is none, such a row is left out.
-
-        Raises InputError where no floor has a value.
+        with fewer than ten independent texts. A floor that is flat on every text is none, such a row is left out; where
+        no floor has a value there is nothing to lead, and no row.
         """
         there = {floor: pair for floor in floors if (pair := self.found(floor, output, **labels)) is not None}
-        if not there:
-            raise InputError(f"none of {', '.join(row_label(*floor) for floor in floors)} has a value: nothing to lead")
         found = []
-        for row in LOOKING:
+        for row in LOOKING if there else ():
             if (own := self.found(row, output, **labels)) is None:
                 continue
             gaps = {floor: (self.better * (own - other)).ours for floor, other in there.items()}
@@ -191,7 +201,7 @@ class Rows:
             told = {"method": row[0], "aggregation": row[1], "over": row_label(*over), **vars(ends[over])}
             told |= {"n": gaps[over].n, "above": enough and all(end.low > 0 for end in ends.values())}
             found.append(told | {"below": enough and any(end.high < 0 for end in ends.values())})
-        return pd.DataFrame(found)
+        return pd.DataFrame(found, columns=["method", "aggregation", *_LEADS])
 
     # --------------------------------------------------------------------------------------------------------- claims
     def order(self, output: str, **labels: object) -> Ordered:
@@ -245,9 +255,9 @@ class Rows:
 
 
 def leaders(rows: Rows, output: str, of: Callable[[Paired], float]) -> str:
-    """The rows with the highest value, all that tie."""
+    """The rows with the highest value, all that tie; "none" where nothing has one."""
     values = {row: of(rows(row, output)) for row in THIRTEEN}
-    return ", ".join(row_label(*row) for row, value in values.items() if value == max(values.values()))
+    return ", ".join(row_label(*row) for row, value in values.items() if value == max(values.values())) or "none"
 
 
 def agreement(first: Rows, second: Rows, output: str) -> dict[str, object]:
@@ -263,11 +273,12 @@ def agreement(first: Rows, second: Rows, output: str) -> dict[str, object]:
     found["published"] = float(tau_b(x, y))
     a, b = (np.array([pair.ours.point for pair in side]) for side in (one, two))
     drawn_a, drawn_b = (np.stack([pair.ours.draws for pair in side], axis=1) for side in (one, two))
-    low, high = np.nanquantile(tau_b(drawn_a, drawn_b[::-1]), [0.025, 0.975])
     smallest = min((pair.ours for pair in (*one, *two)), key=lambda ours: ours.clusters)
-    tau = float(tau_b(a, b))
-    ends = moved_outward(np.array(tau), low, high, smallest.clusters)
-    found |= {"estimate": tau, "low": max(-1.0, float(ends[0])), "high": min(1.0, float(ends[1]))}
+    found["estimate"] = tau = float(tau_b(a, b))
+    if not np.isnan(tau):
+        low, high = np.nanquantile(tau_b(drawn_a, drawn_b[::-1]), [0.025, 0.975])
+        low, high = moved_outward(np.array(tau), low, high, smallest.clusters)
+        found |= {"low": max(-1.0, float(low)), "high": min(1.0, float(high))}
     return found | {"n": min(pair.ours.n for pair in (*one, *two))}
 
 
@@ -278,8 +289,12 @@ def labels_of(rows: Iterable[tuple[Row, str]], **fixed: object) -> list[dict[str
 
 
 def signal_of(cells: Cells, rows: Iterable[tuple[Row, str]], **fixed: object) -> Signal:
-    """The spread of rows over explanations, taken apart (`results.spread`)."""
-    return signal(*matrix(cells, labels_of(rows, **fixed)), cells.drawn)
+    """The spread of rows over explanations, taken apart (`results.spread`); undefined, of no message, where fewer than
+    two have a value of every row."""
+    try:
+        return signal(*matrix(cells, labels_of(rows, **fixed)), cells.drawn)
+    except InputError:
+        return Signal(cells.undefined, cells.undefined, np.nan, np.nan, 0)
 
 
 def spread_beside(
@@ -291,12 +306,8 @@ def spread_beside(
     **fixed: object,
 ) -> Paired:
     """One of the quantities of a spread, beside the printed one and the present run's where that does not speak."""
-    here = None
-    if measured.here is not None:
-        try:
-            here = take(signal_of(measured.here, rows, **fixed))
-        except InputError:
-            here = None  # a small run may lack a row
+    own = None if measured.here is None else signal_of(measured.here, rows, **fixed)
+    here = take(own) if own is not None and own.n else None  # a small run may lack a row
     return Paired(take(signal_of(measured.cells, rows, **fixed)), printed, here, measured.evidence())
 
 

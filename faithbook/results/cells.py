@@ -103,6 +103,12 @@ class Cells:
             raise InputError(f"no cell has {labels}: there are {columns.to_list()[:5]} …")
         return self._quantity(chosen)
 
+    @property
+    def undefined(self) -> Quantity:
+        """What has no value on any unit: NaN, of no unit, about which no rule decides anything."""
+        draws, influence = np.full(len(self.drawn.counts), np.nan), np.zeros(len(self.drawn.stratum))
+        return Quantity(np.nan, draws, influence, self.drawn, 0, 0, self.bounds)
+
     @functools.cached_property
     def _levels(self) -> dict[str, Labels]:
         """What every cell is called, by label."""

@@ -264,10 +264,13 @@ class Quantity:
     def interval(self) -> Interval95:
         """The 95 % percentile interval, its ends moved outward and cut to the range; of one share, Wilson's.
 
-        A quantity that lies at an end of its range on every cluster has the width that Wilson gives such a share.
+        A quantity that lies at an end of its range on every cluster has the width that Wilson gives such a share; NaN
+        has no ends.
         """
         if self.share is not None:
             return self.share.interval(self.point)
+        if np.isnan(self.point):
+            return Interval95(self.point, np.nan, np.nan)
         least, most = self.bounds
         if self._still and np.isfinite(least + most) and (self.point <= least or self.point >= most):
             reach = (most - least) * (1 - float(wilson_ends(1.0, self.clusters)[0]))

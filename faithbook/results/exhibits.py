@@ -56,9 +56,10 @@ def apart(away: float) -> str:
 
 
 def cell(pair: Paired | None, digits: int = 2) -> str:
-    """One cell as inline HTML: ours, the published value in brackets, the sign; the interval on hover."""
-    if pair is None:
-        return "–"
+    """One cell as inline HTML: ours (a dash where nothing is defined), the published value in brackets, the sign; the
+    interval on hover."""
+    if pair is None or math.isnan(pair.ours.point):
+        return "–" if pair is None or math.isnan(pair.published) else f"– ({short(pair.published, digits)})"
     interval = pair.ours.interval()
     said = f"95 % interval {short(interval.low, digits + 1)} to {short(interval.high, digits + 1)}, n = {pair.ours.n}"
     if pair.here is not None:
@@ -118,7 +119,8 @@ def grid(
         shown.setdefault(across, {})[down] = cell(pair, digits)
         if pair is not None:
             long.append(({name: labels[name] for name in (*rows, *columns)}, pair))
-            smallest[across] = min(smallest.get(across, pair.ours.n), pair.ours.n)
+            if pair.ours.n:
+                smallest[across] = min(smallest.get(across, pair.ours.n), pair.ours.n)
     if not long:
         raise InputError("we have none of the cells of this table")
     heads = [named(name) for name in rows]

@@ -317,7 +317,7 @@ def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
 def _against(row: Mapping[str, Any]) -> str:
     ends = "" if pd.isna(row["low"]) else f" [{row['low']:.3f}, {row['high']:.3f}]"
     printed = "" if pd.isna(row["published"]) else f" (published {row['published']:.3f})"
-    return f"{row['part']} {row['ours']:.3f}{ends}{printed}"
+    return f"{row['part']} {'undefined' if pd.isna(row['ours']) else format(row['ours'], '.3f')}{ends}{printed}"
 
 
 def _printed(judged: Judged) -> str:

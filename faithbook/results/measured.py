@@ -57,7 +57,7 @@ class Measured:
 
     `frame`: the values, prepared; `material`: their source; `cells`: their cells; `here_frame`, `here`: those of
     the present run where the reference speaks; `printed`: the paper's values, whose columns other than `value` are
-    labels of our cells. A cell without any defined value is none.
+    labels of our cells. A cell without any defined value is none, but where no cell has one they are all there.
     """
 
     paper: str
@@ -114,6 +114,7 @@ class Measured:
             defined = frame[frame.groupby(list(over), observed=True, dropna=False)[value].transform("count") > 0]
             keys = {"unit": unit, "cluster": cluster, "stratum": stratum, "value": value}
             drawn = n_resamples or RESAMPLES
+            defined = frame if defined.empty else defined
             return Cells.of(defined, over=over, bounds=bounds, n_resamples=drawn, **keys)  # type: ignore[arg-type]
 
         here = None if here_frame is None else cells(here_frame)

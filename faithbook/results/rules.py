@@ -306,6 +306,8 @@ def trend(x: ArrayLike, y: ArrayLike, *, rising: bool = True, seed: int = 0) -> 
     a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if a.shape != b.shape or a.ndim != 1:
         raise InputError(f"x has shape {a.shape} and y {b.shape}: expected one value of each a unit")
+    if np.isnan([a, b]).any():
+        return Decision(UNTESTABLE, 0, 1, why="a unit without a value")
     if len(a) < FEWEST_TREND_UNITS:
         return Decision(UNTESTABLE, 0, 1, why=f"{len(a)} units, fewer than {FEWEST_TREND_UNITS}")
     a, b = a - a.mean(), b - b.mean()

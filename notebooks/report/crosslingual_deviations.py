@@ -26,7 +26,7 @@ from IPython.display import Markdown
 from faithbook.engine.run import load, start_run
 from faithbook.papers.erasure_counts import BATCH, ERASURE_BINS, WINDOW, bin_sizes, windows_told
 from faithbook.papers.zaman_belinkov import OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
-from faithbook.papers.zaman_belinkov_tables import KEYS, RELEASED, Rows, means_of
+from faithbook.papers.zaman_belinkov_tables import KEYS, RELEASED, Rows, defined, means_of
 from faithbook.results import figures, published
 from faithbook.results.figures import PALETTE
 from faithbook.results.labels import row_label
@@ -40,9 +40,9 @@ page = Page(run, paper="zaman_belinkov_2022")
 def prepared(units):
     """Rho in the paper's languages by `way`: a setting of the main run, or what was done otherwise for the top
     prediction."""
-    units = units[units.language.isin(PAPER_LANGUAGES) & units.choice.ne("main")].dropna(subset=["value"])
+    units = units[units.language.isin(PAPER_LANGUAGES) & units.choice.ne("main")]
     output = units.output.where(units.choice.isna(), "top_prediction")
-    return units.assign(way=units.choice.fillna(units.setting), output=output)
+    return defined(units.assign(way=units.choice.fillna(units.setting), output=output), cells)
 
 
 cells = ["way", "model", "language", *KEYS]

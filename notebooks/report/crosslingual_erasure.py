@@ -55,7 +55,7 @@ def prepared(units):
     units = units.fillna({"setting": "main", "language": "en"})
     units = units[(units.setting == "main") & units.language.isin(["en", *PAPER_LANGUAGES])]
     ranks = beside.erasing_ranks(units[units.metric.isin(["rho", *METRICS])])
-    return pd.concat([units.dropna(subset=["value"]), ranks], ignore_index=True)
+    return pd.concat([beside.defined(units, cells), ranks], ignore_index=True)
 
 
 cells = ["metric", "model", "language", "method", "aggregation", "output"]
@@ -84,7 +84,7 @@ page.speaks()
 # %%
 page.table(
     "crosslingual_table3",
-    lambda row: rows[row["metric"]].found((row["method"], row["aggregation"]), row["output"]),
+    lambda row: rows[row["metric"]]((row["method"], row["aggregation"]), row["output"]),
     rows=["method", "aggregation"],
     columns=["metric", "output"],
     words=WORDS,
@@ -322,7 +322,7 @@ def rank_gain(metric, output):
     """The mean rank under rho less that under a metric; the printed one from the printed means."""
     there = beside.printed_rank(table1, output)
     there -= beside.printed_rank(table3[table3.metric == metric], output, better=METRICS[metric])
-    both = [measured.mean(metric=f"rank under {one}", output=output) for one in ("rho", metric)]
+    both = [Rows(measured, metric=f"rank under {one}")(("erasing", "none"), output) for one in ("rho", metric)]
     return replace(both[0] - both[1], published=there)
 
 
@@ -358,6 +358,7 @@ BY_CHANCE = 0.05
 counted = pd.concat(
     told_apart_by_size(matrix(measured.cells, beside.labels_of(DIFFERENT_ROWS, **fixed))[0]).assign(metric=name)
     for name, fixed in SERIES.items()
+    if signals[name].n
 )
 fig, ax = plt.subplots(figsize=(7.5, 4.6))
 for i, (name, grown) in enumerate(counted.groupby("metric", sort=False)):

@@ -35,7 +35,7 @@ from IPython.display import Markdown
 
 from faithbook.engine.run import load, start_run
 from faithbook.papers.zaman_belinkov import OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
-from faithbook.papers.zaman_belinkov_tables import BLIND, KEYS, LOOKING, Rows, means_of, shown, words
+from faithbook.papers.zaman_belinkov_tables import BLIND, KEYS, LOOKING, Rows, defined, means_of, shown, words
 from faithbook.results import figures
 from faithbook.results.agreement import tau_of
 from faithbook.results.figures import OURS, PALETTE
@@ -60,13 +60,13 @@ SETTINGS = {
 TREATED = "means, aligned, no copied words"
 
 
-def defined(units):
-    """Rho in the paper's languages where it is defined: equal scores have no rank correlation."""
-    return units[units.language.isin(PAPER_LANGUAGES)].dropna(subset=["value"])
+def prepared(units):
+    """Rho in the paper's languages where it is defined."""
+    return defined(units[units.language.isin(PAPER_LANGUAGES)], cells)
 
 
 cells = ["setting", "model", "language", *KEYS]
-measured = page.measure("crosslingual_metrics", over=cells, prepare=defined, bounds=(-1, 1), firmest=True)
+measured = page.measure("crosslingual_metrics", over=cells, prepare=prepared, bounds=(-1, 1), firmest=True)
 languages = measured.levels("language")
 rho = {setting: Rows(measured, setting=setting) for setting in SETTINGS}
 page.speaks()
@@ -122,7 +122,7 @@ Markdown(
 # %%
 page.table(
     "crosslingual_floors",
-    lambda row: rho[row["setting"]].found((row["method"], row["aggregation"]), row["output"]),
+    lambda row: rho[row["setting"]]((row["method"], row["aggregation"]), row["output"]),
     rows=["output", "method", "aggregation"],
     columns=["setting"],
     words=words() | SETTINGS,
@@ -146,9 +146,10 @@ for ax, setting in zip(axes.flat, PANELS, strict=False):
     ax.set_yticks(places, [row_label(*row) for row in LOOKING])
     ax.tick_params(labelbottom=True, labelsize="x-small")
     ax.grid(axis="y", visible=False)
-    best = loss.estimate[list(LOOKING)].idxmax()
-    told.append(f"{SETTINGS[setting]}: best method {row_label(*best)} {loss.estimate[best]:.2f}, floors ")
-    told[-1] += ", ".join(f"{row_label(*row)} {value:.2f}" for row, value in floors.items())
+    there = loss.estimate[list(LOOKING)].dropna()
+    best = f"{row_label(*there.idxmax())} {there.max():.2f}" if len(there) else "none"
+    told.append(f"{SETTINGS[setting]}: best method {best}, floors ")
+    told[-1] += ", ".join(f"{row_label(*row)} {value:.2f}" for row, value in floors.items()) or "none"
 for ax in axes.flat[len(PANELS) :]:
     ax.set_visible(False)
 handles, names = axes[0, 0].get_legend_handles_labels()
@@ -177,6 +178,8 @@ leads = {(setting, output): rho[setting].over_floors(output) for setting in SETT
 def left(setting, output):
     """What a setting leaves above the floors, and of the order."""
     frame = leads[setting, output]
+    if frame.empty:
+        return {"output": output, "setting": SETTINGS[setting], "methods": 0}
     best = frame.loc[frame.estimate.idxmax()]
     pairs = [(rho[setting].found(row, output), rho["main"].found(row, output)) for row in LOOKING]
     both = zip(*((own.ours, published.ours) for own, published in pairs if own and published), strict=True)
@@ -221,7 +224,7 @@ def remaining(setting, output):
 
 uniform, norm = BLIND[:2]
 first = leads["main", "loss"]
-leader = tuple(first.loc[first.estimate.idxmax(), ["method", "aggregation"]])
+leader = tuple(first.loc[first.estimate.idxmax(), ["method", "aggregation"]]) if len(first) else LOOKING[0]
 lines = [
     f"- As published, scores that know nothing reach a rho of {value('main', uniform)} (uniform) and "
     f"{value('main', norm)} (norm of the embedding); the highest method, {row_label(*leader)}, {value('main', leader)}.",
@@ -235,7 +238,8 @@ lines = [
     f"- With random links that keep every word's number of links, {row_label(*leader)} has "
     f"{value('random links, degrees kept', leader)}: what linked words and words without a link are worth.",
 ]  # fmt: skip
-Markdown("\n".join(lines))
+NOWHERE = "Rho is defined on no text of this run: scores, or what came over the links, are equal on every one."
+Markdown("\n".join(lines) if len(first) else NOWHERE)
 
 # %% [markdown]
 # Two readings follow for whoever uses rho. A level of rho means nothing by itself: print uniform scores and the norm of

@@ -20,6 +20,7 @@ profile = "laptop"
 
 # %%
 from dataclasses import replace
+from functools import partial
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -28,7 +29,17 @@ from IPython.display import Markdown
 
 from faithbook.engine.run import load, start_run
 from faithbook.papers.zaman_belinkov import AGGREGATED, ERASING, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
-from faithbook.papers.zaman_belinkov_tables import FLOORS, KEYS, RELEASED, Rows, agreement, means_of, shown, words
+from faithbook.papers.zaman_belinkov_tables import (
+    FLOORS,
+    KEYS,
+    RELEASED,
+    Rows,
+    agreement,
+    defined,
+    means_of,
+    shown,
+    words,
+)
 from faithbook.results import figures, published
 from faithbook.results.figures import PALETTE
 from faithbook.results.labels import row_label
@@ -39,25 +50,23 @@ figures.theme()
 page = Page(run, paper="zaman_belinkov_2022")
 
 
-def defined(units):
-    """Values without those that are not defined: texts without marks, scores that are equal everywhere."""
-    return units.dropna(subset=["value"])
-
-
 table4 = published.table("crosslingual_table4")[[*KEYS, "value"]]
-marked = page.measure("crosslingual_plausibility", over=["metric", *KEYS], prepare=defined, bounds=(0, 1))
+cells = ["metric", *KEYS]
+marked = page.measure("crosslingual_plausibility", over=cells, prepare=partial(defined, over=cells), bounds=(0, 1))
 precision = Rows(marked, table4)
+carried = ["metric", "model", "language", "highlights"]
 projected = page.measure(
     "crosslingual_projected",
-    over=["metric", "model", "language", "highlights"],
-    prepare=defined,
+    over=carried,
+    prepare=partial(defined, over=carried),
     bounds=(-1, 1),
     firmest=True,
 )
+read = ["setting", "model", "language", *KEYS]
 across = page.measure(
     "crosslingual_metrics",
-    over=["setting", "model", "language", *KEYS],
-    prepare=lambda units: defined(units[units.setting == "main"]),
+    over=read,
+    prepare=lambda units: defined(units[units.setting == "main"], read),
     bounds=(-1, 1),
     firmest=True,
 )
@@ -85,7 +94,7 @@ page.speaks()
 # %%
 page.table(
     "crosslingual_table4",
-    lambda row: precision.found((row["method"], row["aggregation"]), row["output"]),
+    lambda row: precision((row["method"], row["aggregation"]), row["output"]),
     rows=["method", "aggregation"],
     columns=["output"],
     words=words(),

@@ -22,6 +22,8 @@
 profile = "laptop"
 
 # %%
+from functools import partial
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -36,7 +38,7 @@ from faithbook.papers.zaman_belinkov import (
     THIRTEEN,
     chance,
 )
-from faithbook.papers.zaman_belinkov_tables import FLOORS, KEYS, Rows, for_ours, shown, words
+from faithbook.papers.zaman_belinkov_tables import FLOORS, KEYS, Rows, defined, for_ours, shown, words
 from faithbook.results import figures, paired, published
 from faithbook.results.figures import OURS, PALETTE, PUBLISHED
 from faithbook.results.judged import Along, Provided
@@ -48,13 +50,10 @@ figures.theme()
 page = Page(run, paper="zaman_belinkov_2022")
 
 
-def defined(units):
-    """Values without those that are not defined: equal scores have no rank correlation."""
-    return units.dropna(subset=["value"])
-
-
 cells = ["setting", "model", "language", "method", "aggregation", "output"]
-measured = page.measure("crosslingual_metrics", over=cells, prepare=defined, bounds=(-1, 1), firmest=True)
+measured = page.measure(
+    "crosslingual_metrics", over=cells, prepare=partial(defined, over=cells), bounds=(-1, 1), firmest=True
+)
 models, languages = sorted(measured.levels("model")), measured.levels("language")
 table7 = for_ours(published.table("crosslingual_table7"), models)
 reading = page.measure(
@@ -105,7 +104,7 @@ Markdown(
 # %%
 page.table(
     "crosslingual_table1",
-    lambda row: rho.found((row["method"], row["aggregation"]), row["output"]),
+    lambda row: rho((row["method"], row["aggregation"]), row["output"]),
     rows=["method", "aggregation"],
     columns=["output"],
     words=WORDS,
@@ -405,7 +404,8 @@ ax.set_yticks(places, names)
 ax.set_xlabel("rho (loss)")
 ax.legend(loc="lower center", bbox_to_anchor=(0.4, 1.0), ncols=1, fontsize="small")
 means = {text: source.mean(THIRTEEN, ["loss"]) for text, source in by_links.items()}
-spoken = "; ".join(f"{text} {pair.ours.point:.2f}" for text, pair in means.items())
+points = {text: pair.ours.point for text, pair in means.items()}
+spoken = "; ".join(f"{text} {'undefined' if np.isnan(point) else f'{point:.2f}'}" for text, point in points.items())
 page.figure(
     fig,
     "crosslingual_figure7",
@@ -429,12 +429,12 @@ page.verdicts(last)
 # Where XNLI was there, the tables above and the claims rest on it alone. What else was measured stands here.
 
 # %%
-rows = []
+rows, each = [], ["dataset", "language", *KEYS]
 for name in stand_ins:
     everything = page.measure(
         "crosslingual_metrics",
-        over=["dataset", "language", *KEYS],
-        prepare=lambda units, name=name: defined(units[(units.setting == "main") & (units.dataset == name)]),
+        over=each,
+        prepare=lambda units, name=name: defined(units[(units.setting == "main") & (units.dataset == name)], each),
         bounds=(-1, 1),
         n_resamples=1999,
     )
