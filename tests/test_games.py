@@ -199,10 +199,16 @@ def test_the_page_takes_its_numbers_from_the_run(tmp_path: Path, monkeypatch: py
     assert all("words" not in item for item in carried[0]["items"][2:])  # texts that are not ours are not shown
     upper = tables["play_items"].upper.iloc[0]
     assert carried[0]["items"][0]["upper"] == pytest.approx(upper, abs=1e-6)
-    assert carried[1]["p"][1][1] == shown.parts([0.5, 0.5025, 0.505, 0.5075])
-    assert carried[2]["drop"] == DROP
-    assert sum(len(json.dumps(each)) for each in carried) < shown.MOST_BYTES
-    for name in ("play-erase", "play-soft", "play-saco"):  # each game keeps its picture, with words for it
+    assert [item["n"] for item in carried[1]["items"]] == [16] * 3
+    assert carried[2]["p"][1][1] == shown.parts([0.5, 0.5025, 0.505, 0.5075])
+    assert carried[3]["drop"] == DROP
+    assert sum(len(json.dumps(each)) for each in carried) < 2 * shown.MOST_BYTES
+    for name in (
+        "play-erase",
+        "play-patches",
+        "play-soft",
+        "play-saco",
+    ):  # each game keeps its picture, with words for it
         assert f":name: {name}" in made.text and f'data-picture="{name}"' in made.text
     assert "3 of 6 pairs violate: A above B, A above D, C above D" in made.text
 
@@ -214,6 +220,24 @@ def window() -> Iterator[Browser]:
         yield opened
 
 
+def linked(article: str) -> str:
+    """A page with this in it, in the book's own styles and with its scripts."""
+    theme = [THEME / name for name in ("theme.css", "bootstrap.css", "pydata-sphinx-theme.css")]
+    styles = [*theme, BOOK_THEME, STATIC / "book.css"]
+    links = "".join(f'<link rel="stylesheet" href="{path.as_uri()}">' for path in styles if path.is_file())
+    scripts = "".join(
+        f'<script src="{(STATIC / name).as_uri()}"></script>' for name in ("tables.js", "values.js", "play.js")
+    )
+    scheme = (
+        "document.documentElement.dataset.theme = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'"
+    )
+    return (
+        '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        f'<script>{scheme}</script>{links}{scripts}<body><main class="bd-main bd-content">'
+        f'<article class="bd-article">{article}</article></main>'
+    )
+
+
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The three games, made by the functions that the report calls, in the book's own styles."""
@@ -222,20 +246,8 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
         + f'<figure id="picture-{kind}">picture</figure>'
         for kind, data in (("erase", erase_data()), ("soft", soft_data()), ("saco", saco_data()))
     )  # fmt: skip
-    theme = [THEME / name for name in ("theme.css", "bootstrap.css", "pydata-sphinx-theme.css")]
-    styles = [*theme, BOOK_THEME, STATIC / "book.css"]
-    links = "".join(f'<link rel="stylesheet" href="{path.as_uri()}">' for path in styles if path.is_file())
-    scheme = (
-        "document.documentElement.dataset.theme = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'"
-    )
     path = tmp_path_factory.mktemp("play") / "page.html"
-    path.write_text(
-        '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-        f'<script>{scheme}</script>{links}<script src="{(STATIC / "tables.js").as_uri()}"></script>'
-        f'<script src="{(STATIC / "play.js").as_uri()}"></script><body><main class="bd-main bd-content">'
-        f'<article class="bd-article">{made}</article></main>',
-        encoding="utf-8",
-    )
+    path.write_text(linked(made), encoding="utf-8")
     return path.as_uri()
 
 
@@ -251,7 +263,7 @@ def press(window: Browser, *words: int) -> str:
 
 def key(window: Browser, name: str) -> None:
     """One key, as a keyboard sends it."""
-    codes = {"Enter": 13, " ": 32, "ArrowRight": 39, "ArrowUp": 38, "Backspace": 8, "Tab": 9}
+    codes = {"Enter": 13, " ": 32, "ArrowRight": 39, "ArrowDown": 40, "ArrowUp": 38, "Backspace": 8, "Tab": 9}
     text = {"Enter": {"text": "\r"}, " ": {"text": " "}}.get(name, {})
     facts = {"key": name, "code": "Space" if name == " " else name, "windowsVirtualKeyCode": codes[name]}
     window.ask("Input.dispatchKeyEvent", type="keyDown", **facts, **text)

@@ -7,6 +7,7 @@ they are skipped and say so.
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 import shutil
@@ -20,6 +21,7 @@ from pathlib import Path
 
 import pytest
 import readme_models
+import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 TESTS = ROOT / "tests"
@@ -68,6 +70,24 @@ def test_every_requirement_comes_as_a_wheel(
     run = "this Python runs the tests" if (version, platform) == (RUNS_HERE, LINUX) else "resolved, not run"
     with capsys.disabled():
         print(f"\n[{extras}] for Python {version} on {platform}: {len(found)} packages, torch {found['torch']}; {run}")
+
+
+@pytest.mark.usefixtures("registry")
+def test_the_environments_of_conda_and_of_the_container_resolve_to_the_lock() -> None:
+    """Both take a Python and the lock: for that Python the pins need one another and nothing beside them."""
+    conda = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
+    (python,) = (entry.partition("=")[2] for entry in conda if str(entry).startswith("python="))
+    container = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text())["image"]
+    assert f"python:{python}-" in container
+    (line,) = (entry["pip"][0] for entry in conda if isinstance(entry, dict))
+    lock = ROOT / line.removeprefix("-r ")
+    done = uv(
+        *("pip", "compile", "--quiet", "--no-header", "--no-annotate", "--no-emit-index-url"),
+        *("--python-version", python, "--python-platform", LINUX, str(lock)),
+    )
+    assert done.returncode == 0, done.stderr
+    pinned = set(re.findall(r"^([\w.-]+==[^\s;]+)", lock.read_text(), flags=re.MULTILINE))
+    assert set(re.findall(r"^([\w.-]+==[^\s;]+)", done.stdout, flags=re.MULTILINE)) == pinned
 
 
 # --- the wheel in an empty environment -------------------------------------------------------------------------------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ import pandas as pd
 import pytest
 import seaborn as sns
 from browser import Browser, browser
-from test_games import BOOK_THEME, STATIC, THEME, key
+from test_games import STATIC, key, linked
 
 from faithbook.results import exhibits, figures, multiverse, pointed, rules
 from faithlib.errors import InputError
@@ -155,23 +154,13 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     figures.theme()
     folder = tmp_path_factory.mktemp("pointed")
     shown = figures.save(curve().draw(), Folder(folder), "curve", alt=ALT, caption="Curve").data
-    theme = [THEME / name for name in ("theme.css", "bootstrap.css", "pydata-sphinx-theme.css")]
-    for path in (STATIC / "values.js", STATIC / "book.css"):
-        shutil.copy(path, folder)
-    links = "".join(
-        f'<link rel="stylesheet" href="{path.as_uri()}">' for path in (*theme, BOOK_THEME) if path.is_file()
-    )
-    scheme = (
-        "document.documentElement.dataset.theme = matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light'"
-    )
     path = folder / "page.html"
     path.write_text(
-        '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-        f'<script>{scheme}</script>{links}<link rel="stylesheet" href="book.css"><script src="values.js"></script>'
-        '<body><main class="bd-main bd-content"><div class="bd-article-container"><article class="bd-article">'
-        '<p>A page.</p><figure class="align-default" id="curve"><a class="reference internal image-reference" '
-        f'href="curve.svg"><img alt="{ALT}" src="curve.svg" style="width: 100%"></a><figcaption>Curve</figcaption>'
-        f"</figure>{shown[shown.index('<script') :]}</article></div></main>"
+        linked(
+            '<p>A page.</p><figure class="align-default" id="curve"><a class="reference internal image-reference" '
+            f'href="curve.svg"><img alt="{ALT}" src="curve.svg" style="width: 100%"></a><figcaption>Curve</figcaption>'
+            f"</figure>{shown[shown.index('<script') :]}"
+        )
     )
     return path.as_uri()
 

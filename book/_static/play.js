@@ -36,18 +36,35 @@
     + marks.map(([x, text]) => `<text x='${x}' y='174' text-anchor='middle'>${tick(text)}</text>`).join("")
     + `<text x='352' y='189' text-anchor='end'>${across}</text><text x='30' y='8'>probability</text></g>`;
   // Arrows, Home and End lead from one of a row of buttons to the next.
-  const arrows = (row, more = () => {}) => row.addEventListener("keydown", event => {
+  const arrows = (row, more = () => {}, across = () => 0) => row.addEventListener("keydown", event => {
     const all = [...row.querySelectorAll("button")], at = all.indexOf(document.activeElement);
-    const to = {ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: all.length - 1}[event.key];
+    const lines = across() ? {ArrowDown: at + across(), ArrowUp: at - across()} : {};
+    const to = {ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: all.length - 1, ...lines}[event.key];
     if (at >= 0 && to !== undefined) { all[(to + all.length) % all.length].focus(); event.preventDefault(); }
     more(event);
   });
 
+  // Answers to the sets of sixteen cells are too many for text: two bytes each, the lower first.
+  const unpacked = text => {
+    const bytes = Uint8Array.from(atob(text), one => one.charCodeAt(0));
+    return Uint16Array.from({length: bytes.length / 2}, (_, i) => bytes[2 * i] + 256 * bytes[2 * i + 1]);
+  };
+  // A picture as a sheet for its cells.
+  const sheet = item => {
+    const canvas = make("canvas", {width: item.side, height: item.side}), context = canvas.getContext("2d");
+    const image = context.createImageData(item.side, item.side);
+    item.grey.forEach((grey, i) => image.data.set([grey, grey, grey, 255], 4 * i));
+    context.putImageData(image, 0, 0);
+    return `url(${canvas.toDataURL()})`;
+  };
+
   const erase = (box, data) => {
+    const cells = box.dataset.game === "patches", unit = cells ? "cell" : "word";
     const texts = [...new Set(data.items.map(item => item.text))];
     let item, order, shown, own;
     const curve = path => {
       let gone = 0;
+      item.p ||= unpacked(item.packed);
       return [item.p[0], ...path.map(word => item.p[(gone |= 1 << word)])].map(p => p / data.scale);
     };
     const aopc = path => { const found = curve(path); return mean(found.slice(1).map(p => found[0] - p)); };
@@ -55,16 +72,21 @@
     const name = word => (item.words ? item.words[word] : `word ${word + 1}`);
     const path = found => found.map(name).join(", ");
 
-    const row = make("div", {className: "words", role: "group"});
+    const row = make("div", {className: cells ? "patches" : "words", role: "group"});
     const chart = picture("", 194), scale = picture("", 46);
     const told = make("p", {className: "told", role: "status"}), bounds = make("p");
     const rows = make("tbody"), table = make("div", {className: "others"}, make("table", {},
-      make("thead", {}, make("tr", {}, ...["order of", "AOPC", "NAOPC", "words in that order"].map(text => make("th", {scope: "col"}, text)))), rows));
+      make("thead", {}, make("tr", {}, ...["order of", "AOPC", "NAOPC", `${unit}s in that order`].map(text => make("th", {scope: "col"}, text)))), rows));
     const hidden = make("div", {className: "bounds"}, scale, bounds, table);
 
     const begin = found => {
       [item, order, shown, own] = [found, [], null, null];
-      row.setAttribute("aria-label", `Words of ${item.text}: press one to erase it, press it again to put it back`);
+      row.setAttribute("aria-label", `${cells ? "Cells" : "Words"} of ${item.text}: press one to erase it, press it again to put it back`);
+      if (cells) {
+        row.style.backgroundImage = sheet(item);
+        row.style.setProperty("--gone", `rgb(${Array(3).fill(Math.round(mean(item.grey)))})`);  // what the model reads there
+        row.style.gridTemplateColumns = `repeat(${Math.sqrt(item.n)}, 1fr)`;
+      }
       row.replaceChildren(...Array.from({length: item.n}, (_, word) => button("", () => {
         order = order.includes(word) ? order.filter(one => one !== word) : [...order, word];
         if (order.length === item.n) own = [...order];
@@ -83,10 +105,10 @@
       const x = k => 34 + (314 * k) / item.n;
       const line = (values, kind) => `<polyline class='${kind}' points='${values.map((p, k) => `${x(k)},${rise(p)}`).join(" ")}'/>`;
       const dots = now.map((p, k) => `<circle class='yours' cx='${x(k)}' cy='${rise(p)}' r='3.5'/>`).join("");
-      chart.innerHTML = frame("words gone", Array.from({length: item.n + 1}, (_, k) => [x(k), k])) + (shown ? line(curve(shown.order), "other") : "") + line(now, "yours") + dots;
-      chart.setAttribute("aria-label", `Probability of ${item.says} while words go: ${now.map(p => short(p, 2)).join(", ")}`);
-      told.textContent = `${order.length} of ${item.n} words gone. Probability of ${item.says}: ${short(now.at(-1))}, with all words ${short(now[0])}. `
-        + (order.length ? `AOPC ${over ? "of your order" : "so far"}: ${short(value)}.` : "Erase the word that you think matters most.");
+      chart.innerHTML = frame(`${unit}s gone`, Array.from({length: item.n + 1}, (_, k) => [x(k), k])) + (shown ? line(curve(shown.order), "other") : "") + line(now, "yours") + dots;
+      chart.setAttribute("aria-label", `Probability of ${item.says} while ${unit}s go: ${now.map(p => short(p, 2)).join(", ")}`);
+      told.textContent = `${order.length} of ${item.n} ${unit}s gone. Probability of ${item.says}: ${short(now.at(-1))}, with all ${unit}s ${short(now[0])}. `
+        + (order.length ? `AOPC ${over ? "of your order" : "so far"}: ${short(value)}.` : `Erase the ${unit} that you think matters most.`);
       const at = y => 20 + 320 * (isNaN(share(y)) ? 0.5 : share(y));
       const mark = (y, kind) => `<line class='${kind}' x1='${at(y)}' x2='${at(y)}' y1='10' y2='26'/>`;
       scale.innerHTML = `<line class='axis' x1='20' x2='340' y1='18' y2='18'/>`
@@ -112,14 +134,14 @@
       model.replaceChildren(...among.map((one, value) => make("option", {value, textContent: one.model})));
       begin(among[0]);
     };
-    const [textLabel] = menu("Sentence", texts, choose);
+    const [textLabel] = menu(cells ? "Picture" : "Sentence", texts, choose);
     const back = () => { order = order.slice(0, -1); show(); };
     const cover = make("input", {type: "checkbox"});
     cover.addEventListener("change", () => {
       box.classList.toggle("covered", cover.checked);
       document.getElementById(box.dataset.picture)?.classList.toggle("covered-picture", cover.checked);
     });
-    arrows(row, event => { if (event.key === "Backspace") { back(); event.preventDefault(); } });
+    arrows(row, event => { if (event.key === "Backspace") { back(); event.preventDefault(); } }, () => (cells ? Math.sqrt(item.n) : 0));
     box.append(make("div", {className: "bar"}, textLabel, modelLabel),
       row, make("div", {className: "bar"}, button("one step back", back), button("start again", () => { order = []; show(); }),
         make("label", {}, cover, " hide the bounds")), told, chart, hidden);
@@ -215,7 +237,7 @@
     show();
   };
 
-  const games = {erase, soft, saco};
+  const games = {erase, patches: erase, soft, saco};
   addEventListener("DOMContentLoaded", () => document.querySelectorAll(".play").forEach(box => {
     games[box.dataset.game](box, JSON.parse(box.querySelector("script").textContent));
   }));

@@ -5,20 +5,29 @@ Every game stands beside a figure of the page (`picture`) for those without scri
 
 from __future__ import annotations
 
+import base64
 import html
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from IPython.display import HTML
+from numpy.typing import NDArray
 
+from faithbook.declared import ask
+from faithbook.paths import root
 from faithlib.errors import InputError, unknown
 
-KINDS = ("erase", "soft", "saco")
+KINDS = ("erase", "patches", "soft", "saco")
 SCALE = 100_000
 """Probabilities are whole numbers of this part, which is shorter to write than five digits after a point."""
-MOST_BYTES = 300_000
+PARTS = 65_535
+"""The same where there are too many to be written as text: numbers of two bytes."""
+ERASED = "data/pictures/erased.npz"
+"""Pictures with all that a model answers to them in parts (`faithbook.erased`)."""
+MOST_BYTES = 600_000
 
 
 def parts(values: Sequence[float] | pd.Series) -> list[int]:
@@ -71,6 +80,43 @@ def erasing(
         paths = {end: order_of(facts[end]) for end in ("worst", "best")}
         made.append({**names, "n": n, "p": parts(rows["p"]), **ends, **paths, "orders": others})
     return {"scale": SCALE, "items": made}
+
+
+def cell_names(across: int) -> list[str]:
+    """Cells of a picture, row by row, as on a chessboard read from above.
+
+    >>> cell_names(2)
+    ['A1', 'B1', 'A2', 'B2']
+    """
+    return [f"{chr(65 + column)}{row + 1}" for row in range(across) for column in range(across)]
+
+
+def erased_pictures(methods: Mapping[str, str]) -> dict[str, Any]:
+    """The data of a game of erasing on the pictures of `ERASED`; answers are base64 of numbers of two bytes, the lower
+    first. `methods`: as for `erasing`."""
+    ask(ERASED)
+    with np.load(root() / ERASED) as stored:
+        kept = dict(stored)
+    made = []
+    for b, says in enumerate(kept["says"].tolist()):
+        ends = {end: round(float(kept[end][b]), 6) for end in ("lower", "upper", "chance")}
+        paths = {end: kept[end][b].tolist() for end in ("worst", "best")}
+        others = {
+            methods[method]: {"order": order.tolist(), "aopc": round(float(aopc), 6)}
+            for method, order, aopc in zip(kept["method"].tolist(), kept["order"][b], kept["aopc"][b], strict=True)
+        }
+        n, answers = kept["best"].shape[1], base64.b64encode(kept["p"][b].astype("<u2").tobytes()).decode()
+        shown = {"side": kept["grey"].shape[1], "grey": kept["grey"][b].ravel().tolist()}
+        named = {"text": f"picture {b + 1}", "model": "our small one", "says": says, "words": cell_names(round(n**0.5))}
+        made.append({**named, **shown, "n": n, "packed": answers, **ends, **paths, "orders": others})
+    return {"scale": PARTS, "items": made}
+
+
+def answers_of(item: Mapping[str, Any]) -> NDArray[Any]:
+    """The answers that an item of a game carries, by the number of the set that is gone."""
+    if "packed" in item:
+        return np.frombuffer(base64.b64decode(item["packed"]), dtype="<u2")
+    return np.array(item["p"])
 
 
 def game(kind: str, data: Mapping[str, Any], *, label: str, picture: str) -> HTML:

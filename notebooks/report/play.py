@@ -7,9 +7,9 @@
 # %% [markdown]
 # # Erase it yourself
 #
-# Three small games with what the four papers measure. Nothing has to run for them: every answer that they can ask for
-# was computed beforehand (`notebooks/compute/play_answers.py`) and is in this page. They work by mouse, by touch and by
-# keyboard; under each is a picture of what it is about, for print.
+# Four small games with what the four papers measure. Nothing has to run for them: every answer that they can ask for
+# was computed beforehand (`notebooks/compute/play_answers.py`, for pictures `faithbook/erased.py`) and is in this page.
+# They work by mouse, by touch and by keyboard; under each is a picture of what it is about, for print.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -55,6 +55,7 @@ answers, items, orders = (load(f"play_{name}", profile) for name in ("answers", 
 METHODS = {
     "occlusion": "occlusion",
     "input_x_gradient": "input × gradient",
+    "grad_cam": "Grad-CAM",
     "integrated_gradients": "integrated gradients",
     "lime": "LIME",
     "shapley_sampling": "Shapley sampling",
@@ -85,39 +86,41 @@ games.game(
     picture="play-erase",
 )
 
+
 # %%
+def curve(item, scale, order):
+    """Answers along an order, from the whole input on."""
+    gone = np.cumsum([0, *(1 << part for part in order)])
+    return games.answers_of(item)[gone] / scale
+
+
+def drawn(ax, item, scale, unit):
+    """The answers along five orders, the best and the worst; what this shows, in words."""
+    for number, (name, found) in enumerate(item["orders"].items()):
+        told = f"{name}, {found['aopc']:.2f}"
+        ax.plot(curve(item, scale, found["order"]), "o-", ms=3, lw=1.2, color=PALETTE[number + 2], label=told)
+    for end, value, colour in (("best", "upper", OURS), ("worst", "lower", PUBLISHED)):
+        along = curve(item, scale, item[end])
+        assert abs((along[0] - along[1:]).mean() - item[value]) < 1e-4
+        ax.plot(along, "-", lw=3, color=colour, alpha=0.8, label=f"{end} of all orders, {item[value]:.2f}")
+    ax.set_ylim(0, 1)
+    ax.set_xlabel(f"{unit}s gone")
+    ax.set_ylabel(f"probability of {item['says']}")
+    ax.legend(fontsize="small", title="AOPC of the order of", loc="center left", bbox_to_anchor=(1, 0.5))
+    told = "; ".join(f"{name} {found['aopc']:.2f}" for name, found in item["orders"].items())
+    return (
+        f"Probability of {item['says']} for {item['text']} while its {item['n']} {unit}s go one after the other, in the "
+        f"best of all orders (AOPC {item['upper']:.2f}), in the worst ({item['lower']:.2f}) and in those of five "
+        f"attributions: {told}."
+    )
+
+
 first = erased["items"][0]
-
-
-def curve(order):
-    """Answers along an order, from the whole sentence on."""
-    gone = np.cumsum([0, *(1 << word for word in order)])
-    return np.array(first["p"])[gone] / games.SCALE
-
-
-def aopc(order):
-    """How far the answer has fallen, mean over the removals."""
-    answered = curve(order)
-    return (answered[0] - answered[1:]).mean()
-
-
 fig, ax = plt.subplots(figsize=(7, 4))
-for number, (name, found) in enumerate(first["orders"].items()):
-    ax.plot(curve(found["order"]), "o-", ms=3, lw=1.2, color=PALETTE[number + 2], label=f"{name}, {found['aopc']:.2f}")
-for end, value, colour in (("best", "upper", OURS), ("worst", "lower", PUBLISHED)):
-    ax.plot(curve(first[end]), "-", lw=3, color=colour, alpha=0.8, label=f"{end} of all orders, {first[value]:.2f}")
-    assert abs(aopc(first[end]) - first[value]) < 1e-4
-ax.set_ylim(0, 1)
-ax.set_xlabel("words gone")
-ax.set_ylabel(f"probability of {first['says']}")
-ax.legend(fontsize="small", title="AOPC of the order of", loc="center left", bbox_to_anchor=(1, 0.5))
-told = "; ".join(f"{name} {found['aopc']:.2f}" for name, found in first["orders"].items())
 page.figure(
     fig,
     "play_erase",
-    alt=f"Probability of {first['says']} for {first['text']} while its {first['n']} words go one after the other, in the "
-    f"best of all orders (AOPC {first['upper']:.2f}), in the worst ({first['lower']:.2f}) and in those of five "
-    f"attributions: {told}.",
+    alt=drawn(ax, first, erased["scale"], "word"),
     caption=f"The first sentence, {first['text']}: what is left of the answer in the best and the worst order of its "
     f"words and in the orders of five attributions. A random order gets {first['chance']:.2f} on average.",
 )
@@ -137,6 +140,54 @@ Markdown(
     f"In {below} of the {len(played)} rows an attribution does worse than a random order would on average. The numbers of "
     "this page are of a handful of sentences that were taken for being short; they are there to be played with and "
     "support no claim."
+)
+
+# %% [markdown]
+# ## Which part of a picture first?
+#
+# The same game on pictures of clothes (Fashion-MNIST {cite:p}`xiao_2017`), cut into 4 × 4 cells with names as on a
+# chessboard. A cell that is gone has the mean of the picture, for the model and for you. All $2^{16}$ answers are in the
+# page. Two things are unlike the sentences: neighbouring cells can stand in for one another, and there are many more
+# orders, so look how near to the best of all an attribution comes, and how far above a random order.
+
+# %%
+pictured = games.erased_pictures(METHODS)
+games.game(
+    "patches",
+    pictured,
+    label="Game: erase the cells of a picture in an order of yours",
+    picture="play-patches",
+)
+
+# %%
+shown = pictured["items"][0]
+fig, (left, right) = plt.subplots(1, 2, figsize=(9.5, 3.8), width_ratios=[1, 1.5])
+left.imshow(np.reshape(shown["grey"], (shown["side"], -1)), cmap="gray", extent=(0, 4, 4, 0))
+left.grid(visible=False)
+for border in range(1, 4):
+    left.axhline(border, color="#888888", lw=1)
+    left.axvline(border, color="#888888", lw=1)
+left.set_xticks(np.arange(4) + 0.5, "ABCD")
+left.set_yticks(np.arange(4) + 0.5, range(1, 5))
+page.figure(
+    fig,
+    "play_patches",
+    alt=f"A picture of a {shown['says']} in 4 by 4 cells. " + drawn(right, shown, pictured["scale"], "cell"),
+    caption=f"The first picture, which the model calls {shown['says']}: what is left of that answer in the best and the worst "
+    f"order of its cells and in the orders of five attributions. A random order gets {shown['chance']:.2f} on average.",
+)
+
+# %%
+page.listing(
+    pd.DataFrame(
+        {"picture": item["says"], "order of": name, "AOPC": found["aopc"]}
+        | {end: item[end] for end in ("lower", "upper", "chance")}
+        for item in pictured["items"]
+        for name, found in item["orders"].items()
+    ),
+    "play_picture_orders",
+    caption="Orders of five attributions on every picture of the game: AOPC, both bounds, and what a random order gets on "
+    "average",
 )
 
 # %% [markdown]
