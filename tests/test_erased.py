@@ -14,7 +14,7 @@ import pytest
 import torch
 from browser import Browser, browser
 from test_book import ASK
-from test_games import TOLD, key, linked, number
+from test_games import TOLD, key, linked, number, of_cell
 
 from faithbook import erased
 from faithbook.paths import root
@@ -109,7 +109,7 @@ def window() -> Iterator[Browser]:
 def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     made = games.game("patches", small(), label="Game: patches", picture="picture").data
     path = tmp_path_factory.mktemp("erased") / "page.html"
-    path.write_text(linked(f'{made}<figure id="picture">picture</figure>'), encoding="utf-8")
+    path.write_text(linked(f'{of_cell(made)}<figure id="picture">picture</figure>'), encoding="utf-8")
     return path.as_uri()
 
 

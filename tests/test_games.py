@@ -220,6 +220,11 @@ def window() -> Iterator[Browser]:
         yield opened
 
 
+def of_cell(made: str) -> str:
+    """What a cell shows, as the book has it: the theme lays that on a sheet in dark mode."""
+    return f'<div class="cell_output docutils container"><div class="output text_html">{made}</div></div>'
+
+
 def linked(article: str) -> str:
     """A page with this in it, in the book's own styles and with its scripts."""
     theme = [THEME / name for name in ("theme.css", "bootstrap.css", "pydata-sphinx-theme.css")]
@@ -242,7 +247,7 @@ def linked(article: str) -> str:
 def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The three games, made by the functions that the report calls, in the book's own styles."""
     made = "".join(
-        shown.game(kind, data, label=f"Game: {kind}", picture=f"picture-{kind}").data
+        of_cell(shown.game(kind, data, label=f"Game: {kind}", picture=f"picture-{kind}").data)
         + f'<figure id="picture-{kind}">picture</figure>'
         for kind, data in (("erase", erase_data()), ("soft", soft_data()), ("saco", saco_data()))
     )  # fmt: skip
