@@ -98,8 +98,8 @@ paper: ## the papers' own models and data, trained first: needs a GPU and the ne
 	@$(MAKE) train PROFILE=paper MISSING=yes
 	@$(MAKE) $(if $(STUDY),notebooks,book) PROFILE=paper
 
-rehearsal: $(ENVIRONMENT) fetch ## `make paper STUDY=soft` in small against a hub on this machine, without a network
-	$(BIN)/python -m pytest -m long -s tests/test_rehearsal.py
+rehearsal: $(ENVIRONMENT) fetch ## `make paper` in small against a hub on this machine, without a network: studies 1, 2, 4 (STUDY=soft: one)
+	$(BIN)/python -m pytest -m long -s tests/test_rehearsal.py $(if $(STUDY),-k $(STUDY))
 
 notebooks: $(ENVIRONMENT) fetch # of a profile, or of one of its studies
 	@$(FAITHBOOK) build --profile $(PROFILE) $(if $(STUDY),--study $(STUDY)) $(if $(CORES),--cores $(CORES))

@@ -64,10 +64,9 @@ SMALL: dict[str, int] = {
     "lengths": 1,
 }
 """What the sizes of a profile are in a rehearsal, by the name of the setting, however deep they lie below it."""
-SPAN = 2
-"""How many words longer than the shortest text of a kind (`words`) the longest is."""
-LONGEST = 10
-"""Words of the longest texts of those that are cut to several `lengths`."""
+LONGEST, SPAN = 10, 2
+"""Words of the longest texts of those that are cut to several `lengths`, and of the shortest of a kind (`words`) at
+most; how many more than these the longest of a kind have."""
 LIMIT = 24
 """Texts or pictures of each split that a training learns from."""
 ALWAYS = ("cifar100-folder",)
@@ -91,7 +90,7 @@ def _reduced(value: Any, to: int | None = None) -> Any:
     if isinstance(value, dict):
         kept = {name: one for name, one in value.items() if not isinstance(name, int) or name <= LONGEST}
         return {
-            name: [one[0], min(one[1], one[0] + SPAN)]
+            name: [min(one[0], LONGEST), min(one[0], LONGEST) + SPAN]
             if name == "words" and isinstance(one, list)
             else _reduced(one, SMALL.get(name, to))
             for name, one in kept.items()
@@ -258,6 +257,15 @@ def unfilled(rehearsed: Rehearsal, name: str, shown: Shown) -> list[str]:
     there = set(ours.loc[has, labels].itertuples(index=False, name=None))
     wanted = theirs[labels].drop_duplicates().itertuples(index=False, name=None)
     return [" ".join(map(str, cell)) for cell in wanted if cell not in there]
+
+
+def unasked(rehearsed: Rehearsal, file: str, notebook: str) -> set[tuple[str, str]]:
+    """The data sets and classifiers that the profile names for a computation, and of which a report has no number."""
+    settings = yaml.safe_load((rehearsed.home / "notebooks" / "profiles.yaml").read_text(encoding="utf-8"))
+    named = settings["profiles"][PROFILE]["settings"][notebook]["classifiers"]
+    found = saved(rehearsed, file).dropna(subset=["estimate"])
+    there = set(found[["dataset", "classifier"]].itertuples(index=False, name=None))
+    return {(dataset, one) for dataset, own in named.items() for one in own} - there
 
 
 def saved(rehearsed: Rehearsal, file: str) -> pd.DataFrame:

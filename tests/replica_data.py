@@ -135,7 +135,7 @@ def _csv(rows: Iterable[Sequence[object]], *, quoting: int = csv.QUOTE_MINIMAL) 
 
 def sst(split: str, number: int) -> str:
     """SST-2 as in the repository that the paper's code reads: sentence, tab, label."""
-    return _tsv((text, i % 2) for i, text in enumerate(texts(number, (6, 24), f"sst {split}")))
+    return _tsv((text, i % 2) for i, text in enumerate(texts(number, (6, 14), f"sst {split}")))
 
 
 def ag(split: str, number: int) -> str:
