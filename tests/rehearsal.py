@@ -71,14 +71,14 @@ LIMIT = 24
 """Texts or pictures of each split that a training learns from."""
 ALWAYS = ("cifar100-folder",)
 """What is brought without being asked for: in another form the same would be downloaded from its owners."""
-PARTS = 2
-"""In how many parts a computation is cut that the profile cuts at all."""
+PARTS, WHOLE = 2, ("naopc_models",)
+"""In how many parts a computation is cut that the profile cuts at all; which stay whole, as they are many already."""
 
 
 def small(profile: dict[str, Any]) -> dict[str, Any]:
     """A profile with the sizes of a rehearsal and everything else as it is."""
     made = {**profile, "settings": {name: _reduced(block) for name, block in profile["settings"].items()}}
-    made["parts"] = {name: min(PARTS, number) for name, number in profile.get("parts", {}).items()}
+    made["parts"] = {name: min(PARTS, number) for name, number in profile.get("parts", {}).items() if name not in WHOLE}
     made["trains"] = {
         study: {notebook: [{**point, "limit": LIMIT} for point in points] for notebook, points in grids.items()}
         for study, grids in profile["trains"].items()
