@@ -19,7 +19,7 @@ os.environ["REPOSITORY"] = ""  # books that tests build are of nobody, in GitHub
 
 import pytest
 import torch
-from browser import chromium
+from browser import Browser, browser, chromium
 
 from faithbook.declared import declare
 
@@ -68,6 +68,13 @@ def html() -> Path:
     done = subprocess.run(line, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"the smoke book did not build:\n{done.stdout}\n{done.stderr}"
     return ROOT / "data" / "results" / "smoke" / "book" / "_build" / "html"
+
+
+@pytest.fixture(scope="module")
+def window() -> Iterator[Browser]:
+    """One Chromium for the tests of a file."""
+    with browser() as opened:
+        yield opened
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from urllib.parse import unquote, urldefrag, urlsplit
 
 import pytest
 import yaml
-from browser import Browser, browser
+from browser import Browser
 
 from faithbook.engine import terms
 from faithbook.engine.pages import PAGE_KINDS
@@ -254,12 +253,6 @@ ASK = r"""
 # Two frames: what listens to the size and the colour scheme has been told, and has answered.
 SETTLED = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))"
 Seen = dict[tuple[str, str], dict[str, Any]]
-
-
-@pytest.fixture(scope="module")
-def window() -> Iterator[Browser]:
-    with browser() as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 import re
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
-from browser import Browser, browser
+from browser import Browser
 from store import Store
 from tiny import REPOSITORY
 
@@ -107,12 +106,6 @@ def test_the_page_stands_on_the_reference_alone(tmp_path: Path, monkeypatch: pyt
 
 
 # --------------------------------------------------------------------------------------------------------- in a browser
-@pytest.fixture(scope="module")
-def window() -> Iterator[Browser]:
-    with browser() as opened:
-        yield opened
-
-
 @pytest.mark.browser
 def test_price_and_speed_are_changed_in_the_page(window: Browser, tmp_path: Path) -> None:
     row = costs._changing

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ import pandas as pd
 import pytest
 import sphinx_book_theme
 import torch
-from browser import Browser, browser
+from browser import Browser
 from store import Store
 from test_book import ASK
 from toy_models import one_row, text_inputs, text_model
@@ -203,23 +202,13 @@ def test_the_page_takes_its_numbers_from_the_run(tmp_path: Path, monkeypatch: py
     assert carried[2]["p"][1][1] == shown.parts([0.5, 0.5025, 0.505, 0.5075])
     assert carried[3]["drop"] == DROP
     assert sum(len(json.dumps(each)) for each in carried) < 2 * shown.MOST_BYTES
-    for name in (
-        "play-erase",
-        "play-patches",
-        "play-soft",
-        "play-saco",
-    ):  # each game keeps its picture, with words for it
+    # Each game keeps its picture, with words for it.
+    for name in ("play-erase", "play-patches", "play-soft", "play-saco"):
         assert f":name: {name}" in made.text and f'data-picture="{name}"' in made.text
     assert "3 of 6 pairs violate: A above B, A above D, C above D" in made.text
 
 
 # --------------------------------------------------------------------------------------------------------- in a browser
-@pytest.fixture(scope="module")
-def window() -> Iterator[Browser]:
-    with browser() as opened:
-        yield opened
-
-
 def of_cell(made: str) -> str:
     """What a cell shows, as the book has it: the theme lays that on a sheet in dark mode."""
     return f'<div class="cell_output docutils container"><div class="output text_html">{made}</div></div>'

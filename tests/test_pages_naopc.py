@@ -12,7 +12,7 @@ import pytest
 from store import Shown, Store, units_of
 
 from faithbook.engine.profiles import settings_of
-from faithbook.papers import edin_claims, edin_tables, edin_toy
+from faithbook.papers import edin_bounds, edin_claims, edin_tables, edin_toy
 from faithbook.papers.edin_pack import METHODS, MODELS, read_packed
 from faithbook.papers.edin_tables import KINDS, released_limits
 from faithlib.errors import DataError
@@ -287,6 +287,7 @@ def test_adversarial_training_that_looks_better_and_is_worse_carries_over(store:
     drawn = pd.read_csv(found.folder / "naopc_methods_plot.csv").groupby("classifier").method.unique()
     assert set(drawn["lstm"]) == {"saliency", "random"}
     assert all(set(drawn[model]) == {*EXPLAINED} for model in ("l6", "l3", "robust"))
+    assert edin_bounds.common(found.names["methods"], CLASSIFIERS) == ["saliency"]
     assert sorted(found.names["pair"]) == ["attention", "saliency"]
     assert len(pd.read_csv(found.folder / "naopc_conventions.csv")) == 2 * 2 * 4
 

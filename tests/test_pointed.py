@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 import seaborn as sns
-from browser import Browser, browser
+from browser import Browser
+from test_figures import Folder
 from test_games import STATIC, key, linked
 
 from faithbook.results import exhibits, figures, multiverse, pointed, rules
@@ -22,19 +21,6 @@ from faithlib.errors import InputError
 
 ALT = "Values of a test, which stand beside one another as they are made."
 POINTS = [("lime", 0.2, 0.1, 0.3), ("saliency", 0.6, 0.5, 0.7), ("<b>", 0.9, np.nan, np.nan)]
-
-
-@dataclass
-class Folder:
-    """The part of a run that figures use."""
-
-    folder: Path
-
-    def path(self, name: str) -> Path:
-        return self.folder / name
-
-    def link(self, name: str) -> str:
-        return name
 
 
 def dotted() -> Any:
@@ -142,12 +128,6 @@ def test_the_script_is_small() -> None:
 
 
 # --------------------------------------------------------------------------------------------------------- in a browser
-@pytest.fixture(scope="module")
-def window() -> Iterator[Browser]:
-    with browser() as opened:
-        yield opened
-
-
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A figure as Sphinx puts it, a picture within a link to itself, in the book's own styles."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser import Browser, browser
+from browser import Browser
 
 from faithbook import slides
 from faithbook.sources import files
@@ -85,12 +84,6 @@ def test_a_page_or_a_paper_that_is_not_there_is_an_error(tmp_path: Path) -> None
     page.write_text("# Session 1\n\n## Aims\n\n{cite:t}`deyoung_2020`, {cite:t}`bastings_filippova_2020`\n")
     told = slides.deck(page, tmp_path, "..")
     assert "DeYoung et al. (2020), Bastings &amp; Filippova (2020)" in told
-
-
-@pytest.fixture(scope="module")
-def window() -> Iterator[Browser]:
-    with browser() as opened:
-        yield opened
 
 
 SHOWN = """(() => {

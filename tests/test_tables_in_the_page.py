@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import Browser, browser
+from browser import Browser
 
 STATIC = Path(__file__).resolve().parents[1] / "book" / "_static"
 pytestmark = pytest.mark.browser
 
 ROWS = [("Wu", "holds", "12", "w" * 60), ("Edin", "fails", "9", "a"),
         ("Wu", "fails", "", "b"), ("Zhao", "holds", "100", "c"), ("Edin", "holds", "−3", "d")]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def window() -> Iterator[Browser]:
-    with browser() as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -113,7 +113,9 @@ def sizes_of(jobs: Iterable[Job]) -> dict[str, float | None]:
         if job.parts:  # is put together from what they have computed
             found[job.label] = 0.0
             continue
-        runs = told.setdefault(job.notebook, list(_runs(job)))
+        if job.notebook not in told:
+            told[job.notebook] = list(_runs(job))
+        runs = told[job.notebook]
         alike = [seconds for slug, seconds in runs if slug == job.slug] or [seconds for _, seconds in runs]
         found[job.label] = fmean(alike) if alike else _trained(job)
     return found

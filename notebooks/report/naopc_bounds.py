@@ -315,7 +315,8 @@ page.curve(curve, "naopc_c06_curve", caption=caption) if both else Markdown("*No
 #
 # AOPC and NAOPC of every method, averaged over inputs. *Random* is the floor: its NAOPC is not zero, because zero is the
 # worst order and not a random one. Of the paper's ten methods DecompX is left out: it takes its decomposition through a
-# forward pass written anew for every architecture (the authors ship their own BERT and RoBERTa for it). An LSTM has no attention maps, and DeepLIFT no rule for its cells.
+# forward pass written anew for every architecture (the authors ship their own BERT and RoBERTa for it). An LSTM has no
+# attention maps, and DeepLIFT no rule for its cells.
 
 # %%
 fig, axes = plt.subplots(len(together), 2, figsize=(9.5, 3.6 * len(together)), sharey="row", squeeze=False)
