@@ -324,7 +324,7 @@ def test_choices_change_the_level_and_the_order_by_what_they_do(store: Store) ->
         "whole patches": main.assign(value=1 - main.value),
         "nearest, random ties": main.assign(value=main.value + 0.3),
     }
-    others = ("group sums", "last group larger", "rest dropped", "random ties", "zero", "blur")
+    others = ("group sums", "last group larger", "rest dropped", "random ties", "zero", "blur", "bfloat16")
     moved |= dict.fromkeys(others, main)
     settings = pd.concat([one.assign(setting=name) for name, one in moved.items()])
     more = pd.concat([settings.assign(metric=metric) for metric in EXISTING])

@@ -274,6 +274,19 @@ def test_data_sets_that_lie_here_go_before_the_others(home: Path) -> None:
         table()
 
 
+def test_a_few_inputs_of_a_set_are_read_only_where_the_whole_is_not(home: Path) -> None:
+    declared(home, "['{dataset}']")
+    path = home / "notebooks" / "profiles.yaml"
+    edit(path, "count: {datasets: [movie, bbc]", "count: {where_here: [bbc], datasets: [movie, bbc-few]")
+    edit(path, "  texts: [words, data/a.txt]\n", "  movie: [words]\n  bbc: [rare]\n  bbc-few: [words]\n")
+    with (home / "data" / "sources.toml").open("a") as stream:
+        stream.write('[rare]\nfile = "h"\nsha256 = "3"\n')
+    assert settings_of("count", "smoke")["datasets"] == ["movie", "bbc-few"]
+    (home / "data" / "raw" / "rare").mkdir(parents=True)
+    (home / "data" / "raw" / "rare" / "h").write_text("here")
+    assert settings_of("count", "smoke")["datasets"] == ["bbc", "movie"]
+
+
 def test_a_grid_may_list_values_for_each_data_set(home: Path) -> None:
     before, path = ids(), home / "notebooks" / "profiles.yaml"
     edit(path, "seeds: [0], inputs: 3", "seeds: {movie: [0, 1], bbc: [0]}, inputs: 3")

@@ -198,10 +198,11 @@ def settings_of(notebook: str, profile_name: str) -> Settings:
 
 def _block(profile: Profile, study: str, notebook: str, known: Table) -> Settings:
     found = Settings({**profile.settings.get(study, {}), **profile.settings.get(notebook, {})})
-    # Data sets that go before the others where they lie on this machine, as their models do: a run without goes on.
+    # Data sets that go before the others where they lie on this machine, as their models do: a run without goes on. A
+    # few inputs of a set are read only where the whole is not.
     if where_here := found.pop("where_here", []):
         here = [name for name in where_here if known.is_here(name) and _has_models(found, name)]
-        found["datasets"] = here + found["datasets"]
+        found["datasets"] = here + [name for name in found["datasets"] if name.removesuffix("-few") not in here]
     if found.get("dtype") == "auto":  # resolved here, so that it is part of the run's name
         found["dtype"] = machine.precision()
     return found

@@ -89,11 +89,12 @@ def explained(model, inputs, upsample):
 # which 224 x 224 pixels almost make, the mean says what the paper's sum says.
 #
 # Scores replaced by their ranks make the same groups, so the model is asked nothing anew; what is lost is how far apart
-# scores are, and with it their density: all maps look alike but for the order.
+# scores are, and with it their density: all maps look alike but for the order. The last setting asks the same rows of a
+# model that computes in bfloat16, with eight bits of every number: is that precise enough for SaCo?
 
 # %%
 GROUPING = {"remainder": "spread", "ties": "position", "reduce": "mean"}
-MAIN = {"unit": "pixel", "k": 10, "upsample": "bilinear", "erase": "mean", "scores": "own", **GROUPING}
+MAIN = {"unit": "pixel", "k": 10, "upsample": "bilinear", "erase": "mean", "scores": "own", "dtype": None, **GROUPING}
 VARIANTS = {
     "main": {},
     "group sums": {"reduce": "sum"},
@@ -106,11 +107,13 @@ VARIANTS = {
     "rest dropped": {"remainder": "drop"},
     "whole patches": {"unit": "patch"},
     "ranks": {"scores": "ranks"},
+    "bfloat16": {"dtype": torch.bfloat16},
 }
 
 
 class Asked:
-    """A model's pictures under each way to cut them into features and each replacement; made when first asked for."""
+    """A model's pictures under each way to cut them into features, each replacement and each precision; made when first
+    asked for."""
 
     def __init__(self, model, chosen):
         self.model, self.chosen = model, chosen
@@ -123,10 +126,10 @@ class Asked:
             self.inputs[unit] = as_inputs(self.chosen, self.model, patch=patch).to(device)
         return self.inputs[unit]
 
-    def perturber(self, unit, erase):
-        if (unit, erase) not in self.perturbers:
-            self.perturbers[unit, erase] = Perturber(self.model, self.cut(unit), erase=erase)
-        return self.perturbers[unit, erase]
+    def perturber(self, unit, erase, dtype=None):
+        if (unit, erase, dtype) not in self.perturbers:
+            self.perturbers[unit, erase, dtype] = Perturber(self.model, self.cut(unit), erase=erase, dtype=dtype)
+        return self.perturbers[unit, erase, dtype]
 
     def explanations(self, unit, upsample):
         key = (unit, upsample if unit == "pixel" else "none")
@@ -144,7 +147,7 @@ def ranks(scores):
 
 def measured(asked, setting):
     """Rows of one setting: every explanation's metrics on every picture."""
-    perturber = asked.perturber(setting["unit"], setting["erase"])
+    perturber = asked.perturber(setting["unit"], setting["erase"], setting["dtype"])
     rows = []
     for (method, draw), scores in asked.explanations(setting["unit"], setting["upsample"]).items():
         scores = ranks(scores) if setting["scores"] == "ranks" else scores

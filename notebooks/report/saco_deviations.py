@@ -49,6 +49,7 @@ NAMES = {
     "blur": "S4 a blurred copy",
     "5 groups": "S5 five groups",
     "20 groups": "S5 twenty groups",
+    "bfloat16": "bfloat16",
 }
 
 
@@ -410,6 +411,16 @@ page.listing(picked.assign(one=picked.one.map(label), other=picked.other.map(lab
 #   stand-ins. The `paper` profile names public ImageNet weights
 #   that fit the description and fine-tunes them for CIFAR; what it takes is on the {doc}`overview <../paper2/overview>`.
 #   Not measured: other models are other functions.
+
+# %% [markdown]
+# ## A further choice: precision
+#
+# Study 1 asks its models in half precision (bfloat16) where the processor multiplies in it, which takes half the time,
+# and loses nothing by it. SaCo asks which of two drops is the larger, and many drops are nearly equal: this study
+# computes in single precision. The row says what half precision would have done.
+
+# %%
+shown("saco_precision", "Precision: bfloat16 less float32", "bfloat16")
 
 # %%
 page.provenance(note="effects: the first model; S7: all models and pictures")
