@@ -393,6 +393,29 @@ def advised(store: Store, *, freed: str, n: int = N) -> Shown:
     return store.report("together_advice")
 
 
+@pytest.mark.filterwarnings("ignore:An input array is constant")
+def test_metrics_follow_the_truth_by_spearmans_correlation_over_what_both_have() -> None:
+    generator, methods = np.random.default_rng(0), ("lime", "saliency", "rollout", "occlusion", "attention")
+    known = pd.DataFrame(generator.integers(0, 4, size=(3, 8, 5)).reshape(24, 5), columns=methods, dtype=float)
+    known = known.mask(generator.random(known.shape) < 0.2)
+    known.loc[9] = 2.0  # constant: no correlation
+    names = [(f"i{place % 8}", metric) for metric in ("auprc", "nc", "saco") for place in range(8)]
+    rows = [
+        (text, method, metric, "trained", "mask", value)
+        for (text, metric), values in zip(names, known.to_numpy(), strict=True)
+        for method, value in zip(methods, values, strict=True)
+    ]
+    frame = units(rows, "model", "erase").assign(dataset="d", modality="text")
+    found = side_by_side.followed_truth(frame)
+    followed = found[found.asked == side_by_side.FOLLOWS].set_index(["id", "metric"]).value
+    expected = {}
+    for place, (text, metric) in enumerate(names[8:], start=8):
+        rho = known.loc[place].corr(known.loc[place % 8], method="spearman")
+        expected |= {} if np.isnan(rho) else {(text, metric): rho}
+    assert ("i1", "nc") not in expected
+    assert followed.to_dict() == pytest.approx(expected)
+
+
 def test_a_metric_of_amounts_is_recommended_only_where_it_tells_without_them(store: Store) -> None:
     found = advised(store, freed="no")
     assert "*yes* to 4 of 4 questions: NC (n = 30). Cheapest of these: NC, 30 rows" in found.text

@@ -108,6 +108,24 @@ def test_undefined_values_stay_out_and_cells_keep_their_own_n() -> None:
     assert cells.mean().n == 15
 
 
+def test_cells_of_few_units_are_drawn_as_those_of_all() -> None:
+    generator, places = np.random.default_rng(1), itertools.product(range(40), "abcdefghijkl")
+    frame = pd.DataFrame([(unit, cell) for unit, cell in places if generator.random() < 0.3], columns=["id", "cell"])
+    frame["value"] = generator.normal(size=len(frame))
+    cells = Cells.of(frame, over=["cell"], unit="id", n_resamples=50)
+    for names in (*"abcdefghijkl", "a", ["a", "b"], list("abcdefghijkl")):
+        own = [frame[frame.cell == name].set_index("id").value.reindex(range(40)) for name in names]
+        slow = [
+            np.mean([np.nansum(times * one) / (times * one.notna()).sum() for one in own])
+            for times in cells.drawn.counts
+        ]
+        found = cells.mean(cell=names)
+        assert found.draws == pytest.approx(slow, nan_ok=True)
+        influence = found.influence
+        among = [times @ influence**2 - (times @ influence) ** 2 / 40 for times in cells.drawn.counts]
+        assert found.draw_errors**2 == pytest.approx(40 / 39 * np.maximum(among, 0))
+
+
 def test_intervals_are_wider_than_percentiles_and_stay_in_their_range() -> None:
     values = np.where(noise(12) > -1, 1.0, 0.25)
     frame = pd.DataFrame({"id": range(12), "m": "a", "value": values})

@@ -128,8 +128,10 @@ class Cells:
             raise InputError("a cell has no defined value: there is no mean of it")
         count, total = (sums[:, chosen] for sums in self._sums)
         means = total.sum(0) / count.sum(0)
+        valued = np.asarray((count > 0).any(axis=1))
+        drawn = self.drawn.among(valued)
         with np.errstate(invalid="ignore", divide="ignore"):
-            draws = ((self.drawn.counts @ total) / (self.drawn.counts @ count)).mean(axis=1)
+            draws = ((drawn @ total[valued]) / (drawn @ count[valued])).mean(axis=1)
         influence = ((total - count * means) / count.sum(0)).mean(axis=1)
         clusters, n = int((count > 0).sum(0).min()), int(there.sum(0).min())
         share = self._share(values[there[:, 0], 0], there[:, 0]) if values.shape[1] == 1 else None

@@ -48,6 +48,8 @@ from faithlib.errors import InputError
 
 _UNSIGNED = ("standard_error", "draw_errors")
 
+_SETS = 8  # of clusters, whose counts are kept
+
 FEWEST_CLUSTERS = 10
 """Fewer in a cell: no decision from a bootstrap."""
 
@@ -76,13 +78,29 @@ class Drawn:
     def variances(self, influence: Array) -> Array:
         """The same of every draw, [R, ...]."""
         found = np.zeros((len(self.counts), *influence.shape[1:]))
+        adding = influence.reshape(len(influence), -1).any(axis=1)
         for one in np.unique(self.stratum):
             own = self.stratum == one
-            n, counts, values = own.sum(), self.counts[:, own], influence[own]
+            n, counts, values = own.sum(), self.among(own & adding), influence[own & adding]
             if n > 1:
                 spread = counts @ values**2 - (counts @ values) ** 2 / n
                 found += n / (n - 1) * np.maximum(spread, 0.0)
         return found
+
+    def among(self, chosen: NDArray[np.bool_]) -> Array:
+        """The counts of some clusters, [R, k]. Most cells have values in a few clusters, the same few again and again:
+        the sets that were asked last are kept."""
+        if chosen.all():
+            return self.counts
+        key = chosen.tobytes()
+        self._kept[key] = self._kept.pop(key) if key in self._kept else self.counts[:, chosen]
+        if len(self._kept) > _SETS:
+            del self._kept[next(iter(self._kept))]
+        return self._kept[key]
+
+    @functools.cached_property
+    def _kept(self) -> dict[bytes, Array]:
+        return {}
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,10 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from scipy.cluster.hierarchy import average, fcluster, leaves_list
 from scipy.spatial.distance import squareform
+from scipy.stats import rankdata
 
 from faithbook.results import rules
 from faithbook.results.estimates import Quantity
@@ -280,15 +282,23 @@ def followed_truth(units: pd.DataFrame, known: Known = BOOK) -> pd.DataFrame:
 
 
 def _follows(values: pd.DataFrame, known: Known) -> pd.DataFrame:
-    frames = []
     of_one = [*_INPUT, "model", "erase"]
-    for key, part in values.groupby(of_one, sort=False):
-        wide = part.pivot_table(index="method", columns="metric", values="value")
-        if "auprc" not in wide.columns:
-            continue
-        metrics = [name for name in known.asking if name in wide.columns]
-        rho = wide[metrics].corrwith(wide["auprc"], method="spearman")
-        told = pd.DataFrame({"metric": rho.index, "value": rho.to_numpy(), "asked": FOLLOWS, "against": "all"})
-        frames.append(_labelled(told, of_one, key))
-    empty = pd.DataFrame(columns=["metric", "value", "asked", "against", *of_one])
-    return pd.concat(frames, ignore_index=True) if frames else empty
+    numbered = values.assign(number=values.groupby(of_one, sort=False).ngroup())
+    wide = numbered.pivot_table(index=["number", *of_one, "metric"], columns="method", values="value")
+    metric = wide.index.get_level_values("metric")
+    asking, true = wide[metric.isin(known.asking)], wide[metric == "auprc"].droplevel("metric")
+    beside = true.reindex(asking.reset_index("metric").index)
+    rho = _spearman(asking.to_numpy(), beside.to_numpy())
+    told = asking.index.to_frame(index=False).assign(value=rho, asked=FOLLOWS, against="all")
+    return told.iloc[np.lexsort((told.metric.map(known.asking.index), told.number))]
+
+
+def _spearman(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Spearman's rank correlation of every row of x with that of y over the places that both have, [N]; NaN where one of
+    them is constant there."""
+    there = ~(np.isnan(x) | np.isnan(y))
+    ranks = (rankdata(np.where(there, one, np.nan), axis=1, nan_policy="omit") for one in (x, y))
+    centre = (there.sum(axis=1, keepdims=True) + 1) / 2
+    a, b = (np.where(there, one - centre, 0.0) for one in ranks)
+    with np.errstate(invalid="ignore"):
+        return np.asarray((a * b).sum(axis=1) / np.sqrt((a**2).sum(axis=1) * (b**2).sum(axis=1)))
