@@ -85,7 +85,8 @@ def test_runs_are_told_by_others_and_not_by_themselves() -> None:
     assert found["off"] == pytest.approx(0.2)
     assert found["hours"] == pytest.approx(2000 / 3600)
     assert math.isnan(found["own_hours"])
-    (found,) = costs.check(FULL, [a_run("movie", 0, 24, profile="laptop")]).to_dict("records")
+    inputs = settings_of("soft_metrics", "laptop")["inputs"]["movie"]
+    (found,) = costs.check(FULL, [a_run("movie", 0, inputs, profile="laptop")]).to_dict("records")
     assert found["own_hours"] == pytest.approx(600 / 3600)  # a second an input
     told = costs.told_check(pd.DataFrame([found]))
     assert "Of 3 runs of the full profile, 2 took within 25 %" in told and "tell 0.2 (-70%)" in told
