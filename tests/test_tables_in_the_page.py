@@ -82,3 +82,18 @@ def test_on_a_telephone_a_wide_table_is_cards_and_the_page_stays_narrow(window: 
     assert window.evaluate(head) == '"paper"'
     window.open(page, width=1280)
     assert window.evaluate("document.querySelectorAll('table.cards').length") == 0
+
+
+def test_the_caption_of_a_table_that_is_cut_off_is_whole_and_stays_while_it_is_scrolled(
+    window: Browser, page: str
+) -> None:
+    window.open(page, width=600)
+    window.evaluate("document.querySelector('#plain').createCaption().textContent = 'many words '.repeat(40)")
+    box = "document.querySelector('#plain caption').getBoundingClientRect()"
+    table = "document.querySelector('#plain')"
+    assert window.evaluate(f"{table}.scrollWidth > {table}.clientWidth")
+    before = window.evaluate(f"[{box}.left, {box}.right]")
+    assert before[1] <= window.evaluate(f"{table}.getBoundingClientRect().right")
+    window.evaluate(f"{table}.scrollLeft = 80")
+    assert window.evaluate(f"{table}.scrollLeft") == 80
+    assert window.evaluate(f"[{box}.left, {box}.right]") == before
