@@ -305,7 +305,8 @@ def test_a_table_we_have_nothing_of_is_refused_and_gaps_are_shown() -> None:
 
 def test_long_tables_are_folded() -> None:
     frame = pd.DataFrame({"a": ["x|y"] * 21})
-    assert exhibits.markdown_table(frame, "a_b", "Long").startswith("::::{admonition} All 21 rows\n:class: dropdown")
+    long = exhibits.markdown_table(frame, "a_b", "What was met (n inputs); intervals")
+    assert long.startswith("::::{admonition} What was met: all 21 rows\n:class: dropdown")
     short = exhibits.markdown_table(frame[:20], "a_b", "Short")
     assert short.startswith(":::{table} Short\n:name: a-b\n") and r"| x\|y |" in short
 

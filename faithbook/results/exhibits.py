@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -146,7 +147,7 @@ def markdown_table(frame: pd.DataFrame, name: str, caption: str, *, findable: bo
     (`findable`; `book/_static/tables.js`)."""
     options = f":name: {name.replace('_', '-')}\n" + (":class: findable\n" if findable else "")
     told = f":::{{table}} {caption}\n{options}\n{pipe_table(frame)}\n:::"
-    return told if findable else folded(told, len(frame))
+    return told if findable else folded(told, len(frame), caption)
 
 
 def pipe_table(frame: pd.DataFrame) -> str:
@@ -157,11 +158,12 @@ def pipe_table(frame: pd.DataFrame) -> str:
     return "\n".join([head, rule, *("| " + " | ".join(row) + " |" for row in rows)])
 
 
-def folded(text: str, rows: int) -> str:
-    """A table's text, in a box that opens where it has more than 20 rows."""
+def folded(text: str, rows: int, caption: str) -> str:
+    """A table's text, in a box that opens where it has more than 20 rows; the box says what its caption says first."""
     if rows <= MOST_ROWS:
         return text
-    return f"::::{{admonition}} All {rows} rows\n:class: dropdown note\n\n{text}\n::::"
+    about = re.split(r"[;:(]|, ", caption, maxsplit=1)[0].strip().rstrip(".")
+    return f"::::{{admonition}} {about}: all {rows} rows\n:class: dropdown note\n\n{text}\n::::"
 
 
 def slim_line(run: Folder, notebook: str, *names: str) -> str:

@@ -179,7 +179,7 @@ class Page:
         """Any other table with its line, rounded, with names for people; folded where it has more than 20 rows."""
         told = tables.table(frame, self.run, name, caption=caption, digits=digits, line="").data.rstrip()
         line = exhibits.slim_line(self.run, self.notebook, f"{name}.csv")
-        return Markdown(f"{exhibits.folded(told, len(frame))}\n\n{line}")
+        return Markdown(f"{exhibits.folded(told, len(frame), caption)}\n\n{line}")
 
     def findable(self, frame: pd.DataFrame, name: str, *, caption: str, data: str) -> Markdown:
         """A long table that sorts and filters in the page without a kernel, its cells as they are; `data`: the file of

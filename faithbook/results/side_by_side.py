@@ -294,8 +294,8 @@ def _follows(values: pd.DataFrame, known: Known) -> pd.DataFrame:
 
 
 def _spearman(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Spearman's rank correlation of every row of x with that of y over the places that both have, [N]; NaN where one of
-    them is constant there."""
+    """Spearman's rank correlation of every row of x with that of y over the places that both have, [N]; NaN where one
+    of them is constant there."""
     there = ~(np.isnan(x) | np.isnan(y))
     ranks = (rankdata(np.where(there, one, np.nan), axis=1, nan_policy="omit") for one in (x, y))
     centre = (there.sum(axis=1, keepdims=True) + 1) / 2
