@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 # Before torch is imported anywhere: tests run side by side at one thread each, and nothing may look outside.
@@ -15,6 +16,7 @@ os.environ.setdefault("MKL_NUM_THREADS", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("MPLBACKEND", "agg")
+os.environ.setdefault("NUMBA_DISABLE_JIT", "1")  # shap compiles for nine seconds what takes our few words none
 os.environ["REPOSITORY"] = ""  # books that tests build are of nobody, in GitHub's Actions too
 
 import pytest
@@ -36,6 +38,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("gpu") and not torch.cuda.is_available():
             item.add_marker(pytest.mark.skip(reason="no CUDA device on this machine"))
+        if "partition_shap" in item.nodeid and find_spec("shap") is None:
+            item.add_marker(pytest.mark.skip(reason="shap is not installed: `make` renews the environment"))
         if item.get_closest_marker("browser") and chromium() is None:
             item.add_marker(pytest.mark.skip(reason="no Chromium on this machine: pages are not checked in a browser"))
         if "html" in getattr(item, "fixturenames", ()):  # the first of them builds the book in small

@@ -32,6 +32,7 @@ LABELS = {
     "occlusion": "occlusion",
     "lime": "LIME",
     "shapley_sampling": "Shapley sampling",
+    "partition_shap": "PartitionSHAP",
     "kernel_shap": "KernelSHAP",
     "attin_grad": "AttInGrad",
     "attingrad": "AttInGrad",

@@ -1,0 +1,155 @@
+"""PartitionSHAP against the package's own explainer and against Owen values by their definition."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Callable, Iterable
+
+import numpy as np
+import pytest
+import torch
+from scipy.cluster.hierarchy import linkage
+from toy_models import one_row, text_inputs, text_model
+
+from faithbook.papers.evalxnlp_methods import halves, partition_shap
+from faithlib.errors import InputError, MissingPackageError
+from faithlib.evaluation import evaluate
+from faithlib.inputs import WordInputs
+from faithlib.perturb import Perturber
+
+BRANCHES = {2: [], 3: [{0, 1}], 4: [{0, 1}, {2, 3}], 5: [{0, 1, 2}, {0, 1}, {3, 4}]}
+
+
+def game(n: int, seed: int = 0) -> Callable[[Iterable[int]], float]:
+    """A number for every set of n players, drawn at random."""
+    worth = np.random.default_rng(seed).uniform(0.1, 0.9, 2**n)
+    return lambda players: float(worth[sum(1 << player for player in players)])
+
+
+def played(of: Callable[[Iterable[int]], float]) -> Callable[[list[str]], list[list[float]]]:
+    """The game as a classifier of texts, whose players are the words w0, w1 …"""
+    return lambda texts: [[1 - (p := of(int(word[1:]) for word in text.split())), p] for text in texts]
+
+
+def text(n: int) -> WordInputs:
+    return WordInputs.from_texts([" ".join(f"w{i}" for i in range(n))])
+
+
+def owen(value: Callable[[Iterable[int]], float], n: int) -> list[float]:
+    """By the definition: the mean gain over all orders in which the words of every branch follow one another."""
+    gains = []
+    for order in itertools.permutations(range(n)):
+        places = [{order.index(f) for f in branch} for branch in BRANCHES[n]]
+        if all(max(at) - min(at) + 1 == len(at) for at in places):
+            values = [value(order[:k]) for k in range(n + 1)]
+            gains.append([values[order.index(f) + 1] - values[order.index(f)] for f in range(n)])
+    assert len(gains) == 2 ** (n - 1)
+    return np.mean(gains, axis=0).tolist()
+
+
+def test_a_tree_halves_what_it_holds() -> None:
+    points = np.array([[0.0], [1.0], [10.0], [11.0]])
+    assert (halves(4)[:, [0, 1, 3]] == linkage(points)[:, [0, 1, 3]]).all()
+    assert halves(1).shape == (0, 4)
+    for n in (2, 5, 8, 13):
+        assert sorted(halves(n)[:, :2].ravel().tolist()) == list(range(2 * n - 2))
+        assert halves(n)[-1, 3] == n
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5])
+def test_few_words_have_their_owen_values(n: int) -> None:
+    found = partition_shap(Perturber(played(game(n)), text(n), target=1))
+    assert found[0].tolist() == pytest.approx(owen(game(n), n), abs=1e-6)
+
+
+def test_one_word_has_all_there_is() -> None:
+    found = partition_shap(Perturber(played(game(1)), text(1), target=1))
+    assert found.item() == pytest.approx(game(1)([0]) - game(1)([]), abs=1e-6)
+
+
+@pytest.mark.parametrize("erase", ["zero", "mask"])
+def test_words_of_a_classifier_have_their_owen_values(erase: str) -> None:
+    model = text_model("bert")
+    inputs = text_inputs(model, (6, 5))
+    perturber = Perturber(model, inputs, erase=erase)
+    scores = partition_shap(perturber)
+    for b, n in enumerate(inputs.n_features.tolist()):
+
+        def probability(kept: Iterable[int], b: int = b, n: int = n) -> float:
+            players = set(kept)
+            keep = torch.tensor([f in players for f in range(n)])
+            return float(one_row(model, inputs, b, keep, erase).softmax(dim=-1)[perturber.predicted[b]])
+
+        assert scores[b, :n].tolist() == pytest.approx(owen(probability, n), abs=1e-5)
+        assert not scores[b, n:].any()
+
+
+@pytest.mark.parametrize("max_evals", [2, 6, 12, 40, 500])
+def test_it_is_the_packages_own_explainer_at_every_budget(max_evals: int) -> None:
+    import shap
+
+    n, of = 9, game(9)
+
+    class Words:
+        """Copies of a row of words, told by which of them are kept."""
+
+        shape, clustering = (1, n), halves(n)
+
+        def __call__(self, mask: np.ndarray, row: np.ndarray) -> np.ndarray:
+            return np.where(mask, row, -1)[None]
+
+    explainer = shap.PartitionExplainer(lambda rows: np.array([of(row[row >= 0]) for row in rows]), Words())
+    theirs = explainer(np.arange(n)[None], max_evals=max_evals, silent=True).values[0]
+    perturber = Perturber(played(of), text(n), target=1)
+    ours = partition_shap(perturber, max_evals=max_evals)
+    assert ours[0].tolist() == pytest.approx(theirs.tolist(), abs=1e-6)
+    assert float(ours.sum()) == pytest.approx(of(range(n)) - of([]), abs=1e-6)
+    assert perturber.stats.rows_run <= max_evals + 10
+
+
+def test_forwards_of_any_size_and_texts_beside_leave_scores_alone() -> None:
+    model = text_model("bert")
+    inputs = text_inputs(model, (12, 7, 5))
+    scores = partition_shap(Perturber(model, inputs), max_evals=30)
+    for max_rows in (1, 3, 50):
+        again = partition_shap(Perturber(model, inputs[[2, 0, 1]], max_rows=max_rows), max_evals=30)
+        assert torch.allclose(again, scores[[2, 0, 1]], atol=1e-5)
+    short = partition_shap(Perturber(model, inputs[[1]]), max_evals=30)
+    assert torch.allclose(short[0], scores[1, : short.shape[1]], atol=1e-5)
+
+
+def test_rows_are_counted_once_and_shared_with_metrics() -> None:
+    perturber = Perturber(played(game(4)), text(4), target=1)
+    scores = partition_shap(perturber)
+    rows = perturber.stats.rows_run
+    assert 2 * 4 <= rows <= 2**4
+    again = partition_shap(perturber)
+    assert torch.equal(again, scores) and perturber.stats.rows_run == rows
+    found = evaluate(played(game(4)), text(4), methods={"partition_shap": scores}, metrics=["aopc_morf"])
+    assert len(found) == 1
+
+
+def test_ties_hang_on_the_text_and_nobody_elses_draws_move() -> None:
+    texts = WordInputs.from_texts([text(12).texts[0].replace("w", letter) for letter in "abcdef"])
+
+    def model(texts: list[str]) -> list[list[float]]:  # whichever words: all branches of a size are alike
+        return [[1 - p, p] for p in (0.1 + 0.8 * (len(text.split()) > 6) for text in texts)]
+
+    np.random.seed(3)  # noqa: NPY002
+    state = np.random.get_state()[1].tolist()  # noqa: NPY002
+    scores = partition_shap(Perturber(model, texts, target=1), max_evals=16)
+    assert np.random.get_state()[1].tolist() == state  # noqa: NPY002
+    np.random.seed(4)  # noqa: NPY002
+    turned = texts[[5, 0, 1, 2, 3, 4]]
+    assert torch.equal(partition_shap(Perturber(model, turned, target=1), max_evals=16), scores[[5, 0, 1, 2, 3, 4]])
+    assert len({tuple(row) for row in scores.tolist()}) > 1
+
+
+def test_what_it_cannot_do_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    perturber = Perturber(played(game(2)), text(2))
+    with pytest.raises(InputError, match="max_evals 1: expected at least 2"):
+        partition_shap(perturber, max_evals=1)
+    monkeypatch.setitem(sys.modules, "shap", None)
+    with pytest.raises(MissingPackageError, match=r"shap is not installed: pip install 'faithlib\[book\]'"):
+        partition_shap(perturber)
