@@ -92,9 +92,9 @@ def load_dataset(name: str, split: str = "test", *, n: int | None = None, seed: 
     Stand-ins that need only the package registries: "movie" (for SST), "bbc" (for AG News), "section" (for Evidence
     Inference), "pair" (for MultiRC), "messages" (for XNLI; the English texts, see `load_parallel` for the others).
     "planted" (film reviews with trigger words, see `planted`), "planted-erased" (the same with erased copies) and
-    "planted-misled" (with other labels for these). The papers' own: "sst", "ag", "evinf", "multirc", "mnli", "xnli",
-    "esnli", "exnli", "nli" (SNLI and XNLI as one; the last four in English, see `paper_parallel`), read from files in
-    FAITHLIB_DATA. A larger `n` keeps the texts of a smaller one with the same `seed`.
+    "planted-misled" (with other labels for these). The papers' own: "sst", "ag", "evinf", "multirc", "reviews" (film
+    reviews with what people marked), "mnli", "xnli", "esnli", "exnli", "nli" (SNLI and XNLI as one; the last four in
+    English, see `paper_parallel`), read from files in FAITHLIB_DATA. A larger `n` keeps the texts of a smaller one with the same `seed`.
 
     Raises UnknownNameError for a name or split that does not exist, DataError where a file is missing or damaged.
     """
@@ -430,7 +430,7 @@ def _paper_set(name: str, split: str) -> Dataset:
     return Dataset(
         name=name,
         split=split,
-        **read(folder, file.format(split="val" if (name, split) == ("multirc", "dev") else split)),
+        **read(folder, file.format(split="val" if split == "dev" and name in ("multirc", "reviews") else split)),
     )
 
 
@@ -447,13 +447,14 @@ _PAPER_SETS: dict[str, tuple[Callable[[Path, str], dict[str, Any]], str]] = {
     "ag": (zhao_aletras_sets.ag, "{split}.csv"),
     "evinf": (zhao_aletras_sets.evinf, "{split}.csv"),
     "multirc": (zhao_aletras_sets.multirc, "{split}.jsonl"),
+    "reviews": (zhao_aletras_sets.reviews, "{split}.jsonl"),
     "mnli": (nli_sets.mnli, "{split}"),
     "xnli": (nli_sets.xnli, "{split}"),
     "esnli": (nli_sets.esnli, "{split}"),
     "exnli": (nli_sets.exnli, "{split}"),
     "nli": (nli_sets.nli_brought, "{split}"),
 }
-_READ_FROM = {"nli": ("snli", "xnli")}  # what is in folders of other names
+_READ_FROM = {"nli": ("snli", "xnli"), "reviews": ("movies",)}  # what is in folders of other names
 # What learns from these keeps away from the test splits of others too.
 _KEPT_FROM: dict[str, tuple[str, ...]] = {"sst": ("movie",), "ag": (), "evinf": (), "multirc": (), "nli": ()}
 _PAPER_PARALLEL: dict[str, Callable[[Path, str, str], dict[str, Any]]] = {

@@ -108,26 +108,42 @@ def multirc(folder: Path, name: str, documents_of: Path | None = None) -> dict[s
 
     `documents_of`: the folder of docs/ or docs.tar.gz, where that is another one.
     """
+    rows, columns = _eraser(folder, name, ("False", "True"), documents_of or folder)
+    return columns | {
+        "queries": tuple(row["query"] for row in rows),
+        "ids": tuple(f"multirc-{row['annotation_id']}" for row in rows),
+    }
+
+
+def reviews(folder: Path, name: str) -> dict[str, Any]:
+    """Film reviews in ERASER's layout, from the folder `movies` beside the one that is named; rationales are the phrases
+    that people marked. The query, always whether a review is for or against its film, is left out."""
+    rows, columns = _eraser(folder.parent / "movies", name, ("NEG", "POS"), folder.parent / "movies")
+    ids = tuple(f"reviews-{row['annotation_id']}" for row in rows)
+    return columns | {"ids": ids, "label_names": ("negative", "positive")}
+
+
+def _eraser(
+    folder: Path, name: str, classes: tuple[str, str], documents_of: Path
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Rows of a data set of ERASER about one document each, and the columns that all of these have."""
     try:
         rows = [json.loads(line) for line in read_text(folder, name).splitlines() if line.strip()]
     except json.JSONDecodeError as error:
         raise DataError(f"cannot read {name} in {folder}: {error}; get the file again") from error
-    if strange := [row["classification"] for row in rows if row["classification"] not in ("True", "False")]:
-        raise DataError(f"{folder / name}: classification {strange[0]!r} is neither True nor False")
-    documents = _documents(documents_of or folder, {row["annotation_id"].split(":")[0] for row in rows})
+    if strange := [row["classification"] for row in rows if row["classification"] not in classes]:
+        raise DataError(f"{folder / name}: classification {strange[0]!r} is neither {classes[1]} nor {classes[0]}")
+    documents = _documents(documents_of, {row["annotation_id"].split(":")[0] for row in rows})
     texts, spans = [], []
     for row in rows:
-        tokens = documents[row["annotation_id"].split(":")[0]].split()
-        text = " ".join(tokens)
+        text = " ".join(documents[row["annotation_id"].split(":")[0]].split())
         evidence = [(e["start_token"], e["end_token"]) for group in row["evidences"] for e in group]
         texts.append(text)
         spans.append(token_spans(text, evidence))
-    return {
+    return rows, {
         "texts": tuple(texts),
-        "queries": tuple(row["query"] for row in rows),
-        "labels": tuple(int(row["classification"] == "True") for row in rows),
-        "ids": tuple(f"multirc-{row['annotation_id']}" for row in rows),
-        "label_names": ("False", "True"),
+        "labels": tuple(classes.index(row["classification"]) for row in rows),
+        "label_names": classes,
         "max_length": 512,
         "rationales": tuple(spans),
     }
@@ -138,7 +154,7 @@ def _documents(folder: Path, names: set[str]) -> dict[str, str]:
         return {name: read_text(folder / "docs", name) for name in names}
     archive = folder / "docs.tar.gz"
     if not archive.exists():
-        raise DataError(f"{folder} has neither docs/ nor docs.tar.gz: MultiRC's documents are missing")
+        raise DataError(f"{folder} has neither docs/ nor docs.tar.gz: the documents are missing")
     found = {}
     try:
         with tarfile.open(archive) as opened:
