@@ -145,10 +145,12 @@ def _table(path: Path, text: str) -> Table:
             if read != "*" and read not in names:
                 raise unknown(f"notebook that {name} reads", read, names)
         for profile_name, profile_entry in made.profiles.items():
+            # What is asked only of data that somebody brought may be asked of none.
+            optional = "datasets" if "where_here" in profile_entry.settings.get(name, {}) else None
             for setting in entry.over.values():
                 values = _block(profile_entry, study, name, made)[setting]
                 lists = list(values.values()) if isinstance(values, dict) else [values]
-                if not lists or not all(isinstance(one, list) and one for one in lists):
+                if not lists or not all(isinstance(one, list) and (one or setting == optional) for one in lists):
                     raise InputError(
                         f"{path}: {name} runs over {setting}, which must be a non-empty list, or one for each "
                         f"data set, but the profile {profile_name} has {values!r}"

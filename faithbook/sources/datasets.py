@@ -94,7 +94,8 @@ def load_dataset(name: str, split: str = "test", *, n: int | None = None, seed: 
     "planted" (film reviews with trigger words, see `planted`), "planted-erased" (the same with erased copies) and
     "planted-misled" (with other labels for these). The papers' own: "sst", "ag", "evinf", "multirc", "reviews" (film
     reviews with what people marked), "mnli", "xnli", "esnli", "exnli", "nli" (SNLI and XNLI as one; the last four in
-    English, see `paper_parallel`), read from files in FAITHLIB_DATA. A larger `n` keeps the texts of a smaller one with the same `seed`.
+    English, see `paper_parallel`), read from files in FAITHLIB_DATA. A larger `n` keeps the texts of a smaller one with
+    the same `seed`.
 
     Raises UnknownNameError for a name or split that does not exist, DataError where a file is missing or damaged.
     """

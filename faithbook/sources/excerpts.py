@@ -38,8 +38,6 @@ def marked_excerpts(data: Dataset, n: int, *, size: int) -> list[Excerpt]:
 
     Raises InputError for a data set that nobody marked.
     """
-    if data.rationales is None:
-        raise InputError(f"{data.name} has no highlights: use 'pair', 'esnli' or a planted data set")
     found: list[Excerpt] = []
     for row in sorted(range(len(data)), key=lambda i: stable_hash("excerpts", data.ids[i])):
         if len(found) == n:
@@ -48,10 +46,16 @@ def marked_excerpts(data: Dataset, n: int, *, size: int) -> list[Excerpt]:
     return found
 
 
+def marked_words(data: Dataset, row: int) -> list[bool]:
+    """Which words of a text, or of text and pair together, people marked: those inside a marked span."""
+    if data.rationales is None:
+        raise InputError(f"{data.name} has no highlights: use 'pair', 'reviews', 'esnli' or a planted data set")
+    spans, marks = split_words(data.wholes[row]), data.rationales[row]
+    return [any(a <= start and end <= b for a, b in marks) for start, end in spans]
+
+
 def _excerpt(data: Dataset, row: int, size: int) -> Iterator[Excerpt]:
-    assert data.rationales is not None
-    spans = split_words(data.wholes[row])
-    marked = [any(a <= start and end <= b for a, b in data.rationales[row]) for start, end in spans]
+    spans, marked = split_words(data.wholes[row]), marked_words(data, row)
     if not any(marked):
         return
     if data.pairs is not None:

@@ -116,8 +116,8 @@ def multirc(folder: Path, name: str, documents_of: Path | None = None) -> dict[s
 
 
 def reviews(folder: Path, name: str) -> dict[str, Any]:
-    """Film reviews in ERASER's layout, from the folder `movies` beside the one that is named; rationales are the phrases
-    that people marked. The query, always whether a review is for or against its film, is left out."""
+    """Film reviews in ERASER's layout, from the folder `movies` beside the one that is named; rationales are phrases
+    that people marked, without the few that are empty. The query, the same of every review, is left out."""
     rows, columns = _eraser(folder.parent / "movies", name, ("NEG", "POS"), folder.parent / "movies")
     ids = tuple(f"reviews-{row['annotation_id']}" for row in rows)
     return columns | {"ids": ids, "label_names": ("negative", "positive")}

@@ -1,0 +1,125 @@
+# ---
+# jupyter:
+#   jupytext: {text_representation: {extension: .py, format_name: percent}}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+# ---
+
+# %% [markdown]
+# # Compute: the tasks of EvalxNLP, through one call
+#
+# Film reviews in which people marked phrases, and pairs of a premise and a hypothesis: the toolkit's methods under its
+# nine metrics. Runs only where the files of a data set lie.
+
+# %% tags=["parameters"]
+profile = "laptop"
+dataset = "reviews"
+part = 1  # of `parts`: which share of the inputs
+parts = 1
+
+# %%
+import time
+
+import pandas as pd
+import torch
+
+from faithbook.engine.run import start_run
+from faithbook.engine.units import as_units
+from faithbook.models.load import load_model
+from faithbook.papers.evalxnlp_methods import partition_shap
+from faithbook.sources.datasets import load_dataset
+from faithbook.sources.excerpts import gold_of, marked_words
+from faithbook.sources.splits import stable_hash
+from faithbook.sources.words import split_words
+from faithlib.attribution import Row
+from faithlib.catalogue import FAMILIES
+from faithlib.evaluation import average_marked, evaluate
+from faithlib.inputs import TextInputs
+from faithlib.perturb import Perturber
+
+run = start_run("together_toolkit", profile=profile, dataset=dataset, part=part, parts=parts)
+settings = run.settings
+device = "cuda" if torch.cuda.is_available() else "cpu"
+classifier = load_model(settings["models"][dataset])
+network = classifier.model.to(device)
+SIZE, ERASE = settings["inputs"][dataset], "mask"
+
+# %% [markdown]
+# ## Inputs
+#
+# A text loses what comes after so many wordpieces, as in the toolkit, whose limit is the model's own. Features are words.
+# Of the first texts in an order made of names those are kept that the model classifies as it should and, where people
+# marked words, that still hold marked and unmarked ones.
+
+# %%
+data = load_dataset(dataset, "test")
+order = sorted(range(len(data)), key=lambda i: stable_hash("toolkit", data.ids[i]))[: settings["looked_at"] * SIZE]
+inputs = TextInputs.from_texts(
+    [data.texts[i] for i in order],
+    classifier.tokenizer,
+    pairs=data.pairs and [data.pairs[i] for i in order],
+    words=[split_words(data.wholes[i]) for i in order],
+    max_length=settings["longest"][dataset],
+).to(device)
+labels = torch.tensor(classifier.labels_of(data, names=settings["classes"].get(dataset)))[order]
+right = Perturber(network, inputs).predicted.cpu() == labels
+gold = None if data.rationales is None else gold_of(inputs, [marked_words(data, i) for i in order])
+usable = right.clone()
+if gold is not None:
+    usable &= gold.any(dim=1) & (inputs.feature_mask.cpu() & ~gold).any(dim=1)
+kept = usable.nonzero()[:SIZE, 0].tolist()
+inputs, ids = inputs[kept], [data.ids[order[i]] for i in kept]
+if gold is not None:
+    gold = gold[kept, : inputs.feature_mask.shape[1]].to(device)
+
+# %% [markdown]
+# ## Methods and metrics
+#
+# What is erased becomes `[MASK]`; soft metrics drop elements of embeddings. SHAP-I, the toolkit's eighth method, scores
+# sets of words and has no place in a table of words.
+
+# %%
+METHODS = {
+    "saliency": "saliency",
+    "input_x_gradient": "input_x_gradient",
+    "integrated_gradients": Row("integrated_gradients", options={"n_steps": settings["ig_steps"]}),
+    "deeplift": "deeplift",
+    "guided_backprop": "guided_backprop",
+    "lime": Row("lime", options={"n_samples": settings["lime_samples"]}),
+    "random": "random",
+}
+METRICS = ["soft_ns", "soft_nc", "n_auc", "autpc", "token_f1", "iou_f1", "auprc", "complexity", "sparseness"]
+if gold is None:
+    METRICS = [name for name in METRICS if name not in FAMILIES["plausibility"].directions]
+
+for rows in run.blocks(len(inputs), settings["block"]):
+    began, block = time.perf_counter(), inputs[rows]
+    perturber = Perturber(network, block, erase=ERASE)
+    methods = METHODS | {"partition_shap": partition_shap(perturber, max_evals=settings["max_evals"])}
+    given = {}
+    if gold is not None:
+        given = {"gold": gold[rows, : block.feature_mask.shape[1]], "gold_size": average_marked(gold)}
+    table = evaluate(network, block, methods=methods, metrics=METRICS, erase=ERASE, draws=settings["draws"], **given)
+    spent = {
+        "inputs": len(block),
+        "rows_shap": perturber.stats.rows_run,
+        "rows_rest": table.attrs["costs"]["rows_run"],
+        "seconds": time.perf_counter() - began,
+    }
+    run.add_total(pd.DataFrame([{"dataset": dataset, **spent}]), "toolkit_costs", by=["dataset"])
+    table["input"] = [ids[rows][i] for i in table["input"]]
+    table.attrs.clear()
+    run.add_units(as_units(table, seed=0, clusters=data.clusters))
+    words = block.n_features.tolist()
+    marked = [0] * len(block) if gold is None else gold[rows].sum(dim=1).tolist()
+    told = {"dataset": dataset, "id": ids[rows], "words": words, "marked": marked, "cut": block.truncated.tolist()}
+    run.add(pd.DataFrame(told), "toolkit_inputs")
+    run.count(n=len(block), truncated=int(block.truncated.sum()))
+
+# %%
+if run.is_last:
+    facts = {"dataset": dataset, "model": settings["models"][dataset], "longest": settings["longest"][dataset]}
+    facts |= {"looked_at": len(order), "right": int(right.sum()), "marks": gold is not None, "draws": settings["draws"]}
+    facts |= {"max_evals": settings["max_evals"], "lime_samples": settings["lime_samples"]}
+    run.save(pd.DataFrame([facts]), "toolkit_data")
+run.note(dtype="float32", device=device)
+run.finish()

@@ -1,0 +1,243 @@
+# ---
+# jupyter:
+#   jupytext: {text_representation: {extension: .py, format_name: percent}}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+# ---
+
+# %% [markdown]
+# # A toolkit's own tasks, through one call
+#
+# {doc}`together_metrics` took the nine metrics of EvalxNLP {cite:p}`dhaini_2025` apart on a dozen excerpts. Here they are
+# put to the use that they were made for: the toolkit's methods, on data of its tasks, through `faithlib.evaluate`. The
+# data are free for research only and not part of this book; where their files do not lie on a machine, this page has the
+# features and no numbers ({doc}`../data-and-models` says where the files come from).
+
+# %% tags=["parameters"]
+profile = "laptop"
+
+# %%
+import matplotlib.pyplot as plt
+import pandas as pd
+from IPython.display import Markdown, display
+
+from faithbook.engine.run import load, start_run
+from faithbook.results import figures, published
+from faithbook.results.figures import PALETTE
+from faithbook.results.labels import label
+from faithbook.results.report import Page
+from faithlib.catalogue import METRICS
+
+run = start_run("together_tasks", profile=profile)
+figures.theme()
+page = Page(run, paper=published.OUR_OWN)
+ran = bool(run.upstream)  # whether data of the toolkit's tasks lie on this machine
+
+# %% [markdown]
+# ## What the toolkit has, and what is here
+#
+# Read in the toolkit's documentation and code at commit `a372815`.
+#
+# | | EvalxNLP | here |
+# | --- | --- | --- |
+# | tasks | sentiment, hate speech, inference between sentences, each as classification | any classification of texts, pairs of texts or pictures |
+# | data with what people marked | MovieReviews {cite:p}`pang_lee_2004,zaidan_2007,deyoung_2020`, HateXplain, e-SNLI {cite:p}`camburu_2018` | `reviews` (MovieReviews) and `esnli` from their files; `pair`, planted words; no HateXplain |
+# | other data | any data set of the hub; CSV and Excel files | texts, pairs and pictures of one's own, as tables or in Python |
+# | models | encoders of the hub with a classifier on top | nineteen families of text models, causal models by prompt, vision transformers, functions that nobody can look into |
+# | saliency, gradient × input, integrated gradients, DeepLIFT, guided backpropagation | by captum | by name; the rules checked against equations |
+# | LIME | by its package | by name, through the rows that metrics share |
+# | SHAP | PartitionSHAP of the package shap, its tree made of wordpieces and punctuation | PartitionSHAP of the same package, its tree the halves of the text ({py:func}`faithbook.papers.evalxnlp_methods.partition_shap`); Shapley values by sampled orders; KernelSHAP |
+# | SHAP-I | interactions of sets of words, by the package shapiq | not here: its scores are of sets, not of words |
+# | attention, occlusion, relevance, random scores | – | by name |
+# | metrics of faithfulness | four | fifteen, the four among them |
+# | of plausibility, of complexity | three and two | four and two |
+# | random scores as a floor, intervals, n in a cell | – | yes |
+# | explanations of explanations | a language model puts scores and metrics into sentences | no model: numbers, with a page that says what each means |
+# | account of costs | – | rows asked and run, forwards and seconds |
+
+# %% [markdown]
+# ## The data
+
+# %%
+if ran:
+    measured = page.measure("together_toolkit", over=["dataset", "method", "metric"])
+    facts = load("toolkit_data", profile).set_index("dataset")
+    sizes = (
+        load("toolkit_inputs", profile)
+        .groupby("dataset")
+        .agg(
+            n=("id", "size"),
+            words=("words", "mean"),
+            marked=("marked", "sum"),
+            all_words=("words", "sum"),
+            cut=("cut", "sum"),
+        )
+    )
+    datasets = [name for name in measured.levels("dataset") if name in facts.index]
+else:
+    datasets = []
+    display(
+        Markdown(
+            "**No numbers here.** Neither the reviews (`movies`) nor the pairs (`snli`, `xnli`) of the toolkit's tasks lie on "
+            "the machine that built this page, so nothing was measured; what follows says only how it would be."
+        )
+    )
+
+# %%
+for name in datasets:
+    one, size = facts.loc[name], sizes.loc[name]
+    marks = f"People marked {size.marked / size.all_words:.0%} of these words." if one.marks else "Nobody marked words."
+    display(
+        Markdown(
+            f"- **{label(name)}**: {size.n:.0f} inputs of {size.words:.0f} words on average, cut at {one.longest} wordpieces "
+            f"({size.cut:.0f} of them lose their end). {marks} Model: `{one.model}`, small, the data the toolkit's; it is right "
+            f"about {one.right} of the {one.looked_at} texts that were looked at ({one.right / one.looked_at:.0%})."
+        )
+    )
+
+# %% [markdown]
+# - A review is read up to a limit and loses the rest, as in the toolkit, where the limit is the model's own 512
+#   wordpieces; marks beyond it count for nothing. Kept are reviews that the model classifies as it should, with marked
+#   and unmarked words before the cut.
+# - Pairs are those of XNLI's test split in English {cite:p}`conneau_2018`, of a model that learnt from SNLI and XNLI.
+#   Their words bear no marks, so plausibility is not asked of them. The pairs that people marked, e-SNLI, are read where
+#   their owners' files lie, by the `paper` {term}`profile`.
+# - Methods explain the predicted class, here the right one. A word is a feature; an erased one becomes `[MASK]`, for
+#   LIME and PartitionSHAP as for the accuracy curves.
+#
+# The page of the toolkit's metrics prints no values, so there is nothing published to stand beside ours, and no verdict.
+#
+# ## Every method under every metric
+
+# %%
+GROUPS = {
+    "faithfulness": ["soft_ns", "soft_nc", "n_auc", "autpc"],
+    "plausibility": ["token_f1", "iou_f1", "auprc"],
+    "complexity": ["complexity", "sparseness"],
+}
+FLOOR = "random"
+
+
+def estimate(dataset, method, metric):
+    """The mean of a cell with its interval and n."""
+    found = measured.cells.mean(dataset=dataset, method=method, metric=metric)
+    ends = found.interval()
+    return {"estimate": ends.estimate, "low": ends.low, "high": ends.high, "n": found.n}
+
+
+CELL = ["dataset", "method", "metric"]
+cells = measured.frame.dropna(subset="value")[CELL].drop_duplicates().to_dict("records") if ran else []
+table = pd.DataFrame([one | estimate(**one) for one in cells], columns=[*CELL, "estimate", "low", "high", "n"])
+methods = [*(name for name in table.method.unique() if name != FLOOR), FLOOR]
+table.to_csv(run.path("together_tasks.csv"), index=False)
+
+
+def shown(one):
+    """A cell for people."""
+    return f"{one.estimate:.3f} [{one.low:.3f}, {one.high:.3f}], {one.n}"
+
+
+for name in datasets:
+    for group, metrics in GROUPS.items():
+        part = table[(table.dataset == name) & table.metric.isin(metrics)]
+        if part.empty:
+            continue
+        arrows = {metric: f"{label(metric)} {'↓' if METRICS[metric] == 'lower' else '↑'}" for metric in metrics}
+        wide = part.assign(cell=[shown(one) for one in part.itertuples()]).pivot(
+            index="method", columns="metric", values="cell"
+        )
+        wide = wide.reindex(index=methods, columns=metrics).fillna("–").rename(columns=arrows).reset_index()
+        caption = f"{label(name)}, {group}: mean with 95 % interval, and n"
+        display(page.listing(wide, f"together_tasks_{name}_{group}", caption=caption))
+
+
+# %%
+def drawn():
+    """Every metric as a panel, every method as a line in it, data sets side by side."""
+    fig, axes = plt.subplots(3, 3, figsize=(9.5, 8.5), sharey=True)
+    for ax, metric in zip(axes.flat, [name for names in GROUPS.values() for name in names], strict=True):
+        for c, name in enumerate(datasets):
+            part = table[(table.dataset == name) & (table.metric == metric)].set_index("method").reindex(methods)
+            places = [len(methods) - 1 - i + 0.15 * (1 - 2 * c) for i in range(len(methods))]
+            figures.dots(ax, part.reset_index(), places, label=label(name), colour=PALETTE[c], marker="os"[c])
+        ax.set_title(f"{label(metric)} ({METRICS[metric]} is better)", fontsize="small")
+        ax.set_yticks(range(len(methods)), [label(name) for name in reversed(methods)])
+    fig.legend(
+        *axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=len(datasets), fontsize="small"
+    )
+    return fig
+
+
+def spoken():
+    """For every metric the method with the highest mean, by data set."""
+    best = table[table.method != FLOOR].sort_values("estimate").groupby(["dataset", "metric"]).tail(1)
+    return "; ".join(
+        f"{label(one.dataset)}, {label(one.metric)}: {label(one.method)} {one.estimate:.2f}"
+        for one in best.itertuples()
+    )
+
+
+if ran:
+    display(
+        page.figure(
+            drawn(),
+            "together_tasks_metrics",
+            alt=f"Nine panels, one a metric, with a dot and an interval for each of {len(methods)} methods on "
+            f"{' and '.join(label(name) for name in datasets)}. Highest means: {spoken()}.",
+            caption="Every method under every metric: mean and 95 % interval.",
+            data=table,
+        )
+    )
+
+# %% [markdown]
+# ## Better than random scores?
+#
+# The toolkit has no random scores to compare with. On the same inputs, the mean of a method less that of random scores,
+# turned so that higher is better: does its 95 % interval lie above or below zero? Intervals are of one comparison each.
+
+
+# %%
+def against_floor(name, metric):
+    """Which methods are clearly better than random scores, which clearly worse."""
+    found = {"dataset": name, "metric": metric, "better": [], "worse": [], "open": []}
+    floor = measured.cells.mean(dataset=name, method=FLOOR, metric=metric)
+    for method in table[(table.dataset == name) & (table.metric == metric) & (table.method != FLOOR)].method:
+        gain = measured.cells.mean(dataset=name, method=method, metric=metric) - floor
+        ends = gain.interval()
+        low, high = (-ends.high, -ends.low) if METRICS[metric] == "lower" else (ends.low, ends.high)
+        found["better" if low > 0 else "worse" if high < 0 else "open"].append(label(method))
+    return {key: ", ".join(value) or "–" if isinstance(value, list) else value for key, value in found.items()}
+
+
+if ran:
+    against = [against_floor(*key) for key in table[["dataset", "metric"]].drop_duplicates().itertuples(index=False)]
+    display(
+        page.listing(
+            pd.DataFrame(against), "together_tasks_random", caption="Methods against random scores, metric by metric"
+        )
+    )
+
+# %% [markdown]
+# Complexity and sparseness ask no model: scores drawn from a normal distribution have a shape of their own, and to be
+# simpler than they are is no merit of an explanation. Plausibility compares with people, who say what should matter, and
+# not with the model ({doc}`../foundations/faithfulness`).
+#
+# ## What it costs
+
+# %%
+if ran:
+    spent = load("toolkit_costs", profile).drop(columns="run_id", errors="ignore")
+    budget = ", ".join(f"{one.max_evals} copies at most on {label(name)}" for name, one in facts.iterrows())
+    display(
+        page.listing(
+            spent,
+            "together_tasks_costs",
+            digits=0,
+            caption=f"Rows of the model: those of PartitionSHAP ({budget}), and those of all other methods and the metrics",
+        )
+    )
+
+# %%
+page.provenance(note="" if ran else "no data of the toolkit's tasks on this machine")
+
+# %%
+page.finish()
