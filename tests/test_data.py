@@ -203,6 +203,15 @@ def write_paper_files(folder: Path) -> None:
     (folder / "multirc" / "val.jsonl").write_text(json.dumps(row) + "\n")
     (folder / "multirc" / "docs").mkdir()
     (folder / "multirc" / "docs" / "d.txt").write_text("one two .\nthree four .\n")
+    (folder / "movies").mkdir()
+    spans = [[{"start_token": 1, "end_token": 3}], [{"start_token": 2, "end_token": 2}]]
+    row = {"annotation_id": "posR_1.txt", "classification": "POS", "query": "What is it?", "evidences": spans}
+    with gzip.open(folder / "movies" / "val.jsonl.gz", "wt") as stream:
+        stream.write(json.dumps(row) + "\n")
+    with tarfile.open(folder / "movies" / "docs.tar.gz", "w:gz") as archive:
+        member = tarfile.TarInfo("docs/posR_1.txt")
+        member.size = len(text := b"a warm , funny\nfilm .\n")
+        archive.addfile(member, io.BytesIO(text))
 
 
 def test_the_papers_own_files_are_read(tmp_path, monkeypatch):
@@ -217,6 +226,20 @@ def test_the_papers_own_files_are_read(tmp_path, monkeypatch):
     multirc = datasets.load_dataset("multirc", "dev")
     assert multirc.queries == ("who ? || me",)
     assert [multirc.texts[0][a:b] for a, b in multirc.rationales[0]] == [". three"]
+    reviews = datasets.load_dataset("reviews", "dev")
+    assert (reviews.texts, reviews.labels, reviews.queries) == (("a warm , funny film .",), (1,), None)
+    assert [reviews.texts[0][a:b] for a, b in reviews.rationales[0]] == ["warm ,"]  # an empty span marks nothing
+    with pytest.raises(DataError, match=r"test\.jsonl.*is missing"):
+        datasets.load_dataset("reviews")
+    (tmp_path / "movies" / "test.jsonl").write_text('{"annotation_id": "a", "classification": "pos"}\n')
+    with pytest.raises(DataError, match="classification 'pos' is neither POS nor NEG"):
+        datasets.load_dataset("reviews")
+    (tmp_path / "movies" / "test.jsonl").write_text('{"annotation_id": "lost.txt", "classification": "POS"}\n')
+    with pytest.raises(DataError, match=r"lacks 1 documents, for example lost\.txt"):
+        datasets.load_dataset("reviews")
+    (tmp_path / "movies" / "docs.tar.gz").write_bytes((tmp_path / "movies" / "docs.tar.gz").read_bytes()[:60])
+    with pytest.raises(DataError, match=r"cannot read .*docs\.tar\.gz"):
+        datasets.load_dataset("reviews", "dev")
     rows = [f'"{1 + i % 4}","title {i}","story {i}"' for i in range(40)]
     (tmp_path / "ag" / "train.csv").write_text("\n".join(rows) + "\n")
     train, dev = datasets.load_dataset("ag", "train"), datasets.load_dataset("ag", "dev")
@@ -248,6 +271,11 @@ def test_real_files_have_the_sizes_the_paper_states(tmp_path, monkeypatch):
     multirc = datasets.load_dataset("multirc", "dev")
     assert len(multirc) == 3214
     assert sum(bool(spans) for spans in multirc.rationales) == 3214
+    (tmp_path / "movies").symlink_to(SHARED / "movies")
+    reviews = [datasets.load_dataset("reviews", split) for split in SPLITS]
+    assert [len(one) for one in reviews] == [1600, 200, 199]
+    assert sum(len(spans) for one in reviews for spans in one.rationales) == 17_462 - 20  # twenty are empty
+    assert [sum(one.labels) for one in reviews] == [800, 100, 99]
 
 
 def test_an_optional_source_may_be_missing_but_never_wrong(source, monkeypatch, tmp_path, capsys):

@@ -46,6 +46,7 @@ REACH_SACO = {
     "together_mirrored",
     "together_planted",
     "together_by_hand",
+    "together_toolkit",
 }
 
 

@@ -13,6 +13,7 @@ from store import Shown, Store
 
 from faithbook.results import evalxnlp, side_by_side
 from faithlib import metrics
+from faithlib.catalogue import METRICS
 
 
 @pytest.fixture
@@ -134,6 +135,69 @@ def test_metrics_of_one_text_at_their_ends() -> None:
     assert evalxnlp.span_f1(first, first) == 1 and evalxnlp.span_f1(first, last) == 0
     assert evalxnlp.rationale(np.array([-1.0, -2.0, 3.0]), 2).tolist() == [False, False, True]
     assert evalxnlp.largest_sizes(np.array([-1.0, -2.0, 3.0]), 2).tolist() == [False, True, True]
+
+
+# ---------------------------------------------------------------------------------------------------- a toolkit's tasks
+TOOLKIT = ["saliency", "lime", "partition_shap", "random"]
+NINE = ["soft_ns", "soft_nc", "n_auc", "autpc", "token_f1", "iou_f1", "auprc", "complexity", "sparseness"]
+
+
+def tasks(store: Store, *datasets: str, gain: float) -> Shown:
+    """Runs of `together_toolkit`, in which PartitionSHAP is better than random scores by `gain` and others are not."""
+    generator = np.random.default_rng(0)
+    for dataset in datasets:
+        rows, marks = [], dataset == "reviews"
+        for metric in NINE if marks else [name for name in NINE if name not in ("token_f1", "iou_f1", "auprc")]:
+            sign = -1 if METRICS[metric] == "lower" else 1
+            for text in range(N):
+                value = generator.normal(0.5, 0.05)
+                rows += [
+                    (f"t{text}", m, metric, value + sign * gain * (m == "partition_shap") + generator.normal(0, 1e-3))
+                    for m in TOOLKIT
+                ]
+        told = {
+            "dataset": dataset,
+            "model": "local:text/m",
+            "longest": 64,
+            "looked_at": 80,
+            "right": 60,
+            "marks": marks,
+        }
+        inputs = {
+            "dataset": dataset,
+            "id": [f"t{text}" for text in range(N)],
+            "words": 20,
+            "marked": 5 * marks,
+            "cut": True,
+        }
+        spent = {"dataset": dataset, "inputs": N, "rows_shap": 100, "rows_rest": 900, "seconds": 1.0}
+        tables = {
+            "toolkit_data": pd.DataFrame([told | {"draws": 4, "max_evals": 200, "lime_samples": 50}]),
+            "toolkit_inputs": pd.DataFrame(inputs),
+            "toolkit_costs": pd.DataFrame([spent]),
+        }
+        store.add("together_toolkit", {"": units(rows)}, tables=tables, dataset=dataset)
+    return store.report("together_tasks")
+
+
+@pytest.mark.parametrize(("gain", "word"), [(0.1, "better"), (-0.1, "worse"), (0.0, "open")])
+def test_a_method_of_the_toolkit_is_told_from_random_scores(store: Store, gain: float, word: str) -> None:
+    found = tasks(store, "reviews", "nli", gain=gain)
+    against = pd.read_csv(found.folder / "together_tasks_random.csv").set_index(["dataset", "metric"])
+    assert len(against) == 9 + 6
+    assert against[word].str.contains("PartitionSHAP").all()
+    every = pd.read_csv(found.folder / "together_tasks.csv")
+    assert len(every) == len(TOOLKIT) * (9 + 6) and set(every.n) == {N}
+    assert (every.low <= every.estimate).all() and (every.estimate <= every.high).all()
+    assert not (found.folder / "together_tasks_nli_plausibility.csv").exists()
+    assert "People marked 25% of these words" in found.text and "Nobody marked words" in found.text
+    assert not (found.folder / "verdicts.parquet").exists()
+
+
+def test_without_the_toolkits_data_a_page_says_so(store: Store) -> None:
+    found = store.report("together_tasks")
+    assert "**No numbers here.**" in found.text
+    assert not list(found.folder.glob("*.svg"))
 
 
 # ------------------------------------------------------------------------------------------------------- shared worlds

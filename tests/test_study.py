@@ -287,6 +287,21 @@ def test_a_few_inputs_of_a_set_are_read_only_where_the_whole_is_not(home: Path) 
     assert settings_of("count", "smoke")["datasets"] == ["bbc", "movie"]
 
 
+def test_data_that_somebody_may_bring_need_not_be_there(home: Path) -> None:
+    path = home / "notebooks" / "profiles.yaml"
+    declared(home, "['{dataset}']")
+    edit(path, "count: {datasets: [movie, bbc]", "count: {where_here: [own], datasets: []")
+    edit(path, "  texts: [words, data/a.txt]\n", "  own: [words]\n")
+    edit(home / "data" / "sources.toml", "[words]\n", '[words]\nkind = "manual"\n')
+    assert [job.label for job in plan("smoke")] == ["report"]
+    (home / "data" / "raw" / "words").mkdir(parents=True)
+    (home / "data" / "raw" / "words" / "any.gz").write_text("here")
+    assert [job.label for job in plan("smoke")] == ["count own 0", "report"]
+    edit(path, "where_here: [own], ", "")
+    with pytest.raises(InputError, match="non-empty list"):
+        table()
+
+
 def test_a_grid_may_list_values_for_each_data_set(home: Path) -> None:
     before, path = ids(), home / "notebooks" / "profiles.yaml"
     edit(path, "seeds: [0], inputs: 3", "seeds: {movie: [0, 1], bbc: [0]}, inputs: 3")

@@ -18,6 +18,7 @@ LABELS = {
     "ag": "AG News",
     "evinf": "Evidence Inference",
     "multirc": "MultiRC",
+    "reviews": "MovieReviews",
     "movie": "movie (for SST)",
     "bbc": "bbc (for AG)",
     "section": "section (for Ev.Inf.)",
