@@ -170,7 +170,7 @@ def tasks(store: Store, *datasets: str, gain: float) -> Shown:
             "marked": 5 * marks,
             "cut": True,
         }
-        spent = {"dataset": dataset, "inputs": N, "rows_shap": 100, "rows_rest": 900, "seconds": 1.0}
+        spent = {"dataset": dataset, "inputs": N, "rows_shap": 100, "rows_rest": 900}
         tables = {
             "toolkit_data": pd.DataFrame([told | {"draws": 4, "max_evals": 200, "lime_samples": 50}]),
             "toolkit_inputs": pd.DataFrame(inputs),

@@ -16,6 +16,8 @@
 profile = "laptop"
 
 # %%
+import math
+
 import matplotlib.pyplot as plt
 import pandas as pd
 from IPython.display import Markdown, display
@@ -58,21 +60,31 @@ ran = bool(run.upstream)  # whether data of the toolkit's tasks lie on this mach
 # ## The data
 
 # %%
+CELL = ["dataset", "method", "metric"]
+WITHIN = {  # the range of a value: where it has none, its interval has no end to stop at
+    (0, 1): ["n_auc", "autpc", "token_f1", "iou_f1", "auprc", "sparseness"],
+    (-math.inf, math.inf): ["soft_ns", "soft_nc", "complexity"],
+}
+
+
+def measured_within(bounds, metrics):
+    """The values of these metrics, whose range is the same."""
+
+    def of_these(units):
+        return units[units.metric.isin(metrics)]
+
+    return page.measure("together_toolkit", over=CELL, prepare=of_these, bounds=bounds)
+
+
 if ran:
-    measured = page.measure("together_toolkit", over=["dataset", "method", "metric"])
+    measured = {
+        metric: one for bounds, names in WITHIN.items() for one in [measured_within(bounds, names)] for metric in names
+    }
     facts = load("toolkit_data", profile).set_index("dataset")
-    sizes = (
-        load("toolkit_inputs", profile)
-        .groupby("dataset")
-        .agg(
-            n=("id", "size"),
-            words=("words", "mean"),
-            marked=("marked", "sum"),
-            all_words=("words", "sum"),
-            cut=("cut", "sum"),
-        )
-    )
-    datasets = [name for name in measured.levels("dataset") if name in facts.index]
+    inputs = load("toolkit_inputs", profile).assign(n=1)
+    sizes = inputs.groupby("dataset")[["n", "words", "marked", "cut"]].sum()
+    datasets = [name for name in measured["n_auc"].levels("dataset") if name in facts.index]
+    display(page.speaks())
 else:
     datasets = []
     display(
@@ -85,11 +97,11 @@ else:
 # %%
 for name in datasets:
     one, size = facts.loc[name], sizes.loc[name]
-    marks = f"People marked {size.marked / size.all_words:.0%} of these words." if one.marks else "Nobody marked words."
+    marks = f"People marked {size.marked / size.words:.0%} of these words." if one.marks else "Nobody marked words."
     display(
         Markdown(
-            f"- **{label(name)}**: {size.n:.0f} inputs of {size.words:.0f} words on average, cut at {one.longest} wordpieces "
-            f"({size.cut:.0f} of them lose their end). {marks} Model: `{one.model}`, small, the data the toolkit's; it is right "
+            f"- **{label(name)}**: {size.n} inputs of {size.words / size.n:.0f} words on average, cut at {one.longest} wordpieces "
+            f"({size.cut} of them lose their end). {marks} Model: `{one.model}`, small, the data the toolkit's; it is right "
             f"about {one.right} of the {one.looked_at} texts that were looked at ({one.right / one.looked_at:.0%})."
         )
     )
@@ -119,13 +131,13 @@ FLOOR = "random"
 
 def estimate(dataset, method, metric):
     """The mean of a cell with its interval and n."""
-    found = measured.cells.mean(dataset=dataset, method=method, metric=metric)
+    found = measured[metric].cells.mean(dataset=dataset, method=method, metric=metric)
     ends = found.interval()
     return {"estimate": ends.estimate, "low": ends.low, "high": ends.high, "n": found.n}
 
 
-CELL = ["dataset", "method", "metric"]
-cells = measured.frame.dropna(subset="value")[CELL].drop_duplicates().to_dict("records") if ran else []
+frames = [one.frame.dropna(subset="value")[CELL] for one in dict.fromkeys(measured.values())] if ran else []
+cells = pd.concat(frames).drop_duplicates().to_dict("records") if ran else []
 table = pd.DataFrame([one | estimate(**one) for one in cells], columns=[*CELL, "estimate", "low", "high", "n"])
 methods = [*(name for name in table.method.unique() if name != FLOOR), FLOOR]
 table.to_csv(run.path("together_tasks.csv"), index=False)
@@ -158,7 +170,7 @@ def drawn():
         for c, name in enumerate(datasets):
             part = table[(table.dataset == name) & (table.metric == metric)].set_index("method").reindex(methods)
             places = [len(methods) - 1 - i + 0.15 * (1 - 2 * c) for i in range(len(methods))]
-            figures.dots(ax, part.reset_index(), places, label=label(name), colour=PALETTE[c], marker="os"[c])
+            figures.dots(ax, part.reset_index(), places, label=label(name), colour=PALETTE[c], marker="osD"[c])
         ax.set_title(f"{label(metric)} ({METRICS[metric]} is better)", fontsize="small")
         ax.set_yticks(range(len(methods)), [label(name) for name in reversed(methods)])
     fig.legend(
@@ -168,8 +180,9 @@ def drawn():
 
 
 def spoken():
-    """For every metric the method with the highest mean, by data set."""
-    best = table[table.method != FLOOR].sort_values("estimate").groupby(["dataset", "metric"]).tail(1)
+    """For every metric the method with the best mean, by data set."""
+    turned = table.estimate.where(table.metric.map(METRICS) == "higher", -table.estimate)
+    best = table.assign(turned=turned)[table.method != FLOOR].sort_values("turned").groupby(CELL[::2]).tail(1)
     return "; ".join(
         f"{label(one.dataset)}, {label(one.metric)}: {label(one.method)} {one.estimate:.2f}"
         for one in best.itertuples()
@@ -182,7 +195,7 @@ if ran:
             drawn(),
             "together_tasks_metrics",
             alt=f"Nine panels, one a metric, with a dot and an interval for each of {len(methods)} methods on "
-            f"{' and '.join(label(name) for name in datasets)}. Highest means: {spoken()}.",
+            f"{' and '.join(label(name) for name in datasets)}. Best means: {spoken()}.",
             caption="Every method under every metric: mean and 95 % interval.",
             data=table,
         )
@@ -199,9 +212,10 @@ if ran:
 def against_floor(name, metric):
     """Which methods are clearly better than random scores, which clearly worse."""
     found = {"dataset": name, "metric": metric, "better": [], "worse": [], "open": []}
-    floor = measured.cells.mean(dataset=name, method=FLOOR, metric=metric)
+    cells = measured[metric].cells
+    floor = cells.mean(dataset=name, method=FLOOR, metric=metric)
     for method in table[(table.dataset == name) & (table.metric == metric) & (table.method != FLOOR)].method:
-        gain = measured.cells.mean(dataset=name, method=method, metric=metric) - floor
+        gain = cells.mean(dataset=name, method=method, metric=metric) - floor
         ends = gain.interval()
         low, high = (-ends.high, -ends.low) if METRICS[metric] == "lower" else (ends.low, ends.high)
         found["better" if low > 0 else "worse" if high < 0 else "open"].append(label(method))
@@ -225,7 +239,7 @@ if ran:
 
 # %%
 if ran:
-    spent = load("toolkit_costs", profile).drop(columns="run_id", errors="ignore")
+    spent = load("toolkit_costs", profile)[["dataset", "inputs", "rows_shap", "rows_rest"]]
     budget = ", ".join(f"{one.max_evals} copies at most on {label(name)}" for name, one in facts.iterrows())
     display(
         page.listing(

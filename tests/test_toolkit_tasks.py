@@ -1,0 +1,57 @@
+"""A toolkit's tasks as they are computed, on reviews of ours in the layout of the toolkit's, and on the real ones."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from store import Store, run_cells
+
+from faithbook.engine.profiles import settings_of
+from faithbook.paths import raw_dir, root
+
+SHARED = Path(__file__).resolve().parents[2] / "shared" / "data" / "movies"
+PRAISE, BLAME = ["a warm , funny and moving film", "wonderful"], ["a dull , stupid and tedious mess", "awful"]
+METHODS = {"saliency", "input_x_gradient", "integrated_gradients", "deeplift", "guided_backprop", "lime", "random"}
+
+
+def write_reviews(folder: Path) -> None:
+    """Eight reviews, in each of which people marked how its film was found."""
+    (folder / "docs").mkdir(parents=True)
+    rows = []
+    for number in range(8):
+        kind, (long, short) = ("POS", PRAISE) if number % 2 else ("NEG", BLAME)
+        name = f"{kind.lower()}R_{number}.txt"
+        (folder / "docs" / name).write_text(f"this is {long} .\nthe plot of number {number} is {short} !\n")
+        end = 2 + len(long.split())
+        spans = [[{"start_token": 2, "end_token": end}], [{"start_token": end + 7, "end_token": end + 8}]]
+        rows.append({"annotation_id": name, "classification": kind, "query": "?", "evidences": spans})
+    (folder / "test.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("files", ["made", "real"])
+def test_reviews_go_through_every_metric(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: str) -> None:
+    data = tmp_path / "raw"
+    data.mkdir()
+    (data / "minilm").symlink_to(raw_dir() / "minilm")
+    if files == "made":
+        write_reviews(data / "movies")
+    elif SHARED.is_dir():
+        (data / "movies").symlink_to(SHARED)
+    else:
+        pytest.skip("the real files are not on this machine")
+    store = Store(tmp_path, monkeypatch, profile="smoke")
+    monkeypatch.setenv("FAITHLIB_DATA", str(data))
+    run_cells(root() / "notebooks" / "compute" / "together_toolkit.py", {"profile": "smoke", "dataset": "reviews"}, [])
+    (manifest,) = (store.home / "data" / "results" / "smoke" / "by-hand" / "together_toolkit").glob("*/manifest.json")
+    units = pd.read_parquet(manifest.parent / "units.parquet")
+    n = settings_of("together_toolkit", "smoke")["inputs"]["reviews"]
+    assert units["id"].nunique() == n and units["metric"].nunique() == 9
+    assert set(units["method"]) == METHODS | {"partition_shap"}
+    assert not units.duplicated(["id", "method", "metric"]).any()
+    inputs = pd.read_parquet(manifest.parent / "toolkit_inputs.parquet")
+    assert (inputs.marked > 0).all() and (inputs.marked < inputs.words).all()
+    assert inputs.cut.all() if files == "real" else not inputs.cut.any()
