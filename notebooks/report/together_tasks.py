@@ -77,9 +77,8 @@ def measured_within(bounds, metrics):
 
 
 if ran:
-    measured = {
-        metric: one for bounds, names in WITHIN.items() for one in [measured_within(bounds, names)] for metric in names
-    }
+    sources = [measured_within(bounds, names) for bounds, names in WITHIN.items()]
+    measured = {metric: one for one, names in zip(sources, WITHIN.values(), strict=True) for metric in names}
     facts = load("toolkit_data", profile).set_index("dataset")
     inputs = load("toolkit_inputs", profile).assign(n=1)
     sizes = inputs.groupby("dataset")[["n", "words", "marked", "cut"]].sum()
@@ -136,8 +135,8 @@ def estimate(dataset, method, metric):
     return {"estimate": ends.estimate, "low": ends.low, "high": ends.high, "n": found.n}
 
 
-frames = [one.frame.dropna(subset="value")[CELL] for one in dict.fromkeys(measured.values())] if ran else []
-cells = pd.concat(frames).drop_duplicates().to_dict("records") if ran else []
+frames = [one.frame.dropna(subset="value")[CELL].drop_duplicates() for one in sources] if ran else []
+cells = pd.concat(frames).to_dict("records") if ran else []
 table = pd.DataFrame([one | estimate(**one) for one in cells], columns=[*CELL, "estimate", "low", "high", "n"])
 methods = [*(name for name in table.method.unique() if name != FLOOR), FLOOR]
 table.to_csv(run.path("together_tasks.csv"), index=False)
