@@ -46,7 +46,6 @@ REACH_SACO = {
     "together_mirrored",
     "together_planted",
     "together_by_hand",
-    "together_toolkit",
 }
 
 
