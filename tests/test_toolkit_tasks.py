@@ -49,7 +49,9 @@ def test_reviews_go_through_every_metric(tmp_path: Path, monkeypatch: pytest.Mon
     (manifest,) = (store.home / "data" / "results" / "smoke" / "by-hand" / "together_toolkit").glob("*/manifest.json")
     units = pd.read_parquet(manifest.parent / "units.parquet")
     n = settings_of("together_toolkit", "smoke")["inputs"]["reviews"]
-    assert units["id"].nunique() == n and units["metric"].nunique() == 9
+    kept = units["id"].nunique()
+    assert kept == n if files == "made" else 1 <= kept <= n  # few reviews bear marks so near their beginning
+    assert units["metric"].nunique() == 9
     assert set(units["method"]) == METHODS | {"partition_shap"}
     assert not units.duplicated(["id", "method", "metric"]).any()
     inputs = pd.read_parquet(manifest.parent / "toolkit_inputs.parquet")
