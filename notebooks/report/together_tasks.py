@@ -139,7 +139,8 @@ frames = [one.frame.dropna(subset="value")[CELL].drop_duplicates() for one in so
 cells = pd.concat(frames).to_dict("records") if ran else []
 table = pd.DataFrame([one | estimate(**one) for one in cells], columns=[*CELL, "estimate", "low", "high", "n"])
 methods = [*(name for name in table.method.unique() if name != FLOOR), FLOOR]
-table.to_csv(run.path("together_tasks.csv"), index=False)
+if ran:
+    table.to_csv(run.path("together_tasks.csv"), index=False)
 
 
 def shown(one):
