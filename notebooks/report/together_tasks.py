@@ -47,7 +47,7 @@ ran = bool(run.upstream)  # whether data of the toolkit's tasks lie on this mach
 # | models | encoders of the hub with a classifier on top | nineteen families of text models, causal models by prompt, vision transformers, functions that nobody can look into |
 # | saliency, gradient × input, integrated gradients, DeepLIFT, guided backpropagation | by captum | by name; the rules checked against equations |
 # | LIME | by its package | by name, through the rows that metrics share |
-# | SHAP | PartitionSHAP of the package shap, its tree made of wordpieces and punctuation | PartitionSHAP of the same package, its tree the halves of the text (`faithbook.papers.evalxnlp_methods.partition_shap`); Shapley values by sampled orders; KernelSHAP |
+# | SHAP | PartitionSHAP of the package shap, its tree made of wordpieces and punctuation | PartitionSHAP of the same package, its tree the halves of the text; Shapley values by sampled orders; KernelSHAP |
 # | SHAP-I | interactions of sets of words, by the package shapiq | not here: its scores are of sets, not of words |
 # | attention, occlusion, relevance, random scores | – | by name |
 # | metrics of faithfulness | four | fifteen, the four among them |
@@ -55,6 +55,9 @@ ran = bool(run.upstream)  # whether data of the toolkit's tasks lie on this mach
 # | random scores as a floor, intervals, n in a cell | – | yes |
 # | explanations of explanations | a language model puts scores and metrics into sentences | no model: numbers, with a page that says what each means |
 # | account of costs | – | rows asked and run, forwards and seconds |
+#
+# PartitionSHAP is no name of the library: `faithbook.papers.evalxnlp_methods` makes its scores, which `evaluate` takes as
+# it takes scores from anywhere.
 
 # %% [markdown]
 # ## The data
