@@ -103,6 +103,26 @@ def test_specifications_begin_with_the_books_own_and_change_one_choice_each() ->
     assert len(diagnosticity.specifications([], texts="t", precision="float32")) == 3
 
 
+def test_a_reading_counts_ties_and_compares_each_soft_metric_with_its_hard_one() -> None:
+    shares = {("nc", WIN): 0.25, ("nc", TIE): 0.5, ("soft_nc", WIN): 0.75, ("soft_nc", TIE): 0.0}
+    shares[diagnosticity.at_length("ns", 0.05), WIN] = 0.5
+    rows = [
+        {"id": i, "metric": metric, "shows": shows, "value": float(i < 40 * share)}
+        for (metric, shows), share in shares.items()
+        for i in range(40)
+    ]
+    cells = Cells.of(pd.DataFrame(rows), over=["metric", "shows"], unit="id", n_resamples=99)
+
+    def of(metric: str, shows: str = WIN) -> Paired:
+        return Paired(cells.mean(metric=metric, shows=shows))
+
+    assert diagnosticity.AS_OURS.share(of, "nc").ours.point == 0.25
+    assert diagnosticity.Reading(tied=0.5).share(of, "nc").ours.point == 0.5
+    assert diagnosticity.Reading(ratio=0.05).share(of, "ns").ours.point == 0.5
+    gains = {tied: diagnosticity.Reading(tied=tied).gains(of, ["nc"]) for tied in (0.0, 1.0)}
+    assert {tied: gain["Soft-NC less NC"].ours.point for tied, gain in gains.items()} == {0.0: 0.5, 1.0: 0.0}
+
+
 def test_readings_name_what_was_measured() -> None:
     found = diagnosticity.readings((0.01, 0.5))
     own = found["all", "several", "no win"]

@@ -15,6 +15,7 @@ import pytest
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from faithbook.results import evidence, figures, page, tables
+from faithbook.results.cells import Cells
 from faithbook.results.labels import label
 from faithlib.errors import InputError
 
@@ -110,6 +111,65 @@ def test_dots_stand_on_their_intervals_at_the_places_asked_for():
     assert (points.get_marker(), points.get_markersize(), points.get_label()) == ("D", 4, "ours")
     (lines,) = ax.collections
     assert [segment.tolist() for segment in lines.get_segments()] == [[[0.4, 3], [0.6, 3]], [[0.5, 1], [0.9, 1]]]
+    plt.close("all")
+
+
+ALONG = pd.DataFrame({"estimate": [0.5, 0.6], "low": [0.4, 0.5], "high": [0.6, 0.9]})
+
+
+@pytest.mark.parametrize("bars", [False, True])
+def test_a_curve_has_its_intervals_as_a_band_or_as_bars_and_says_its_points(bars, folder):
+    fig, ax = plt.subplots()
+    figures.curve(ax, [1, 2], ALONG, "ours", colour="#D55E00", at=["one", "two"], bars=bars, marker="D")
+    (points,) = ax.get_lines()
+    assert points.get_xydata().tolist() == [[1, 0.5], [2, 0.6]]
+    assert (points.get_marker(), points.get_label()) == ("D", "ours")
+    (spread,) = ax.collections
+    if bars:
+        assert [part.tolist() for part in spread.get_segments()] == [[[1, 0.4], [1, 0.6]], [[2, 0.5], [2, 0.9]]]
+    else:
+        corners = {tuple(corner) for corner in spread.get_paths()[0].vertices.tolist()}
+        assert {(1, 0.4), (1, 0.6), (2, 0.5), (2, 0.9)} == corners
+    shown = figures.save(fig, folder, "curve", alt=ALT, caption="Curve").data
+    assert "ours\\none: 0.500 (0.400 to 0.600)" in shown and "ours\\ntwo: 0.600 (0.500 to 0.900)" in shown
+
+
+def test_a_curves_name_in_the_legend_may_be_longer_than_what_its_points_say():
+    _, ax = plt.subplots()
+    figures.curve(ax, [1, 2], ALONG, "ours", colour="#D55E00", label="ours, 95 % interval")
+    assert ax.get_lines()[0].get_label() == "ours, 95 % interval"
+    plt.close("all")
+
+
+def test_a_level_line_lies_in_its_interval():
+    values = pd.DataFrame({"id": range(40), "value": np.linspace(0.2, 0.8, 40)})
+    found = Cells.of(values.assign(of="a"), over=["of"], unit="id", n_resamples=99).mean(of="a")
+    _, ax = plt.subplots()
+    figures.level(ax, found, colour="#D55E00", name="soft")
+    (line,), (band,) = ax.get_lines(), ax.patches
+    ends = found.interval()
+    assert line.get_ydata() == [ends.estimate] * 2 and line.get_label() == "soft"
+    assert [band.get_y(), band.get_y() + band.get_height()] == pytest.approx([ends.low, ends.high])
+    plt.close("all")
+
+
+def test_panels_that_are_left_over_stay_empty():
+    fig, axes = figures.panels(3, 2, height=1.5, more=1, width=6)
+    assert fig.get_size_inches().tolist() == [6, 4]
+    assert [ax.get_visible() for ax in fig.axes] == [True, True, True, False] and axes == fig.axes[:3]
+    figures.bare(axes[0], "a picture", size=8)
+    assert axes[0].get_title() == "a picture" and not axes[0].get_xticks().size and not axes[0].get_yticks().size
+    plt.close("all")
+
+
+def test_the_first_panels_names_are_the_legend_of_all():
+    fig, (first, second) = plt.subplots(1, 2)
+    for ax, names in ((first, "ab"), (second, "c")):
+        for name in names:
+            ax.plot([0, 1], [0, 1], label=name)
+    figures.legend(fig)
+    (legend,) = fig.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["a", "b"]
     plt.close("all")
 
 

@@ -74,6 +74,8 @@ def test_a_row_has_the_value_that_is_printed_for_it_alone() -> None:
     assert math.isnan(rows_of(means)(("lime", "none"), "loss").published)
     assert rows(("activation", "l2"), "loss").ours.point == rows(("activation", "l2"), "top_prediction").ours.point
     assert rows.found(FLOORS[0], "loss") is None
+    labels = {"metric": "comprehensiveness", "method": "lime", "aggregation": "none", "output": "loss", "spread": ".1"}
+    assert rows.cell(labels).published == asked.value.item()
     drawn = rows.frame([*THIRTEEN, FLOORS[0]])
     assert list(drawn.columns[:3]) == KEYS and len(drawn) == 28
     assert drawn.estimate.isna().sum() == 2

@@ -15,6 +15,8 @@ from faithbook.engine.profiles import settings_of
 from faithbook.papers import edin_bounds, edin_claims, edin_tables, edin_toy
 from faithbook.papers.edin_pack import METHODS, MODELS, read_packed
 from faithbook.papers.edin_tables import KINDS, released_limits
+from faithbook.results.cells import Cells
+from faithbook.results.paired import Paired
 from faithlib.errors import DataError
 
 ALL_METHODS = ("attention", "attingrad", "decompx", "deeplift", "lime", *METHODS.values())
@@ -124,6 +126,24 @@ def test_the_correlation_of_two_scores_over_models_by_hand() -> None:
     values = np.concatenate([rising, rising, rising, -rising])
     assert edin_claims.unlike(values) == pytest.approx(1.0)
     assert edin_claims.unlike(np.stack([values, np.tile(rising, 4)])).tolist() == pytest.approx([1.0, 0.0])
+
+
+def test_moved_asks_both_scores_of_every_method_and_model() -> None:
+    """Under a method whose NAOPC has the models the other way round the correlation is -1."""
+    levels = {"a": 0.1, "b": 0.2, "c": 0.4}
+    rows = [
+        {"id": i, "metric": f"{score}_morf", "method": "lime", "model": model, "value": sign * level + noise}
+        for model, level in levels.items()
+        for score, sign in (("aopc", 1), ("naopc", -1))
+        for i, noise in enumerate((-0.01, 0.0, 0.01))
+    ]
+    cells = Cells.of(pd.DataFrame(rows), over=["metric", "method", "model"], unit="id", n_resamples=99)
+
+    def mean(metric: str, **labels: object) -> Paired:
+        return Paired(cells.mean(metric=metric, **labels))
+
+    found = edin_claims.moved(mean, "morf", ["lime"], list(levels))
+    assert found.ours.point == pytest.approx(2.0)
 
 
 def test_what_lies_outside_is_counted_text_by_text() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 import subprocess
@@ -191,8 +192,8 @@ def test_every_notebook_has_a_kernel_and_an_end() -> None:
         text = path.read_text()
         assert "name: python3" in text.split("# ---", 2)[1], path
         if path.parent.name not in ("train", "course"):  # checkpoints and sheets are no results
-            assert re.search(rf'start_run\(\s*"{path.stem}"', text), path
-            assert text.rstrip().endswith(("run.finish()", "page.finish()")), path
+            assert re.search(rf'start_(run|page)\(\s*"{path.stem}"', text), path
+            assert re.match(r"(run|page)\.finish\(", ast.unparse(ast.parse(text).body[-1])), path
 
 
 def test_library_does_not_import_notebooks_or_tests() -> None:

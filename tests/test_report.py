@@ -12,14 +12,13 @@ import pytest
 from store import Store, units_of
 
 from faithbook.engine.profiles import table as profiles
-from faithbook.engine.run import start_run
 from faithbook.results import evidence, exhibits, judged, paired, published, rulebook, rules, scoreboard
 from faithbook.results.cells import Cells
 from faithbook.results.judged import Along, Ordered, Printed, Provided
 from faithbook.results.measured import REFERENCE, RUN
 from faithbook.results.multiverse import multiverse
 from faithbook.results.paired import Paired
-from faithbook.results.report import Page
+from faithbook.results.report import Page, start_page
 from faithlib.errors import DataError, InputError, UnknownNameError
 
 RESAMPLES = 1999
@@ -319,7 +318,7 @@ def saco(means: dict[str, float], *, n: int = 30, seed: int = 0, **columns: obje
 
 def begin(store: Store, notebook: str = "saco_tables") -> Page:
     store.begin(notebook)
-    return Page(start_run(notebook, profile=store.profile), paper="wu_2024")
+    return start_page(notebook, store.profile, paper="wu_2024")
 
 
 @pytest.fixture
@@ -446,6 +445,22 @@ def test_verdicts_are_saved_with_what_they_rest_on(store: Store) -> None:
     assert "after a first run was seen" in shown
     with pytest.raises(DataError, match=r"saco_c05 belong to another page: change data/pages\.csv"):
         page.finish()
+
+
+def test_a_page_ends_with_its_run_and_says_where_that_was(store: Store) -> None:
+    page = begin(store, "play")
+    told = page.finish(note="words of ours").data
+    assert ":name: provenance-play" in told and "- **Note:** words of ours" in told
+    assert (page.run.folder / "manifest.json").is_file()
+
+
+def test_a_table_without_rows_is_what_stands_in_its_place_or_an_error(store: Store) -> None:
+    page = begin(store, "play")
+    assert page.listing(pd.DataFrame(), "none", caption="None", empty="*Nothing.*").data == "*Nothing.*"
+    with pytest.raises(InputError, match="table none has no rows"):
+        page.listing(pd.DataFrame(), "none", caption="None")
+    assert "none" not in " ".join(page.run.files)
+    assert "{csv-table} Some" in page.listing(pd.DataFrame({"a": [1]}), "some", caption="Some", empty="*Nothing.*").data
 
 
 # --------------------------------------------------------------------------------------------------------- multiverse

@@ -17,6 +17,7 @@ from faithbook.results import rules
 from faithbook.results.advice import QUESTIONS, advice
 from faithbook.results.cells import Cells
 from faithbook.results.estimates import Quantity
+from faithbook.results.numbers import listed
 from faithbook.results.side_by_side import (
     BOOK,
     CHANCE,
@@ -31,7 +32,6 @@ from faithbook.results.side_by_side import (
     followed_truth,
     hard_to_fool,
     inputs_needed,
-    listed,
     preferred_to_chance,
     preferred_truth,
     turned,

@@ -12,11 +12,15 @@ Nothing here needs torch.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
+
 import numpy as np
 import pandas as pd
 
 from faithbook.papers import edin_tables
 from faithbook.papers.edin_pack import MODELS
+from faithbook.results.paired import Paired, combined
 
 OFF = 0.02
 MODELS_RANKED = len(MODELS)
@@ -72,6 +76,19 @@ def published_values() -> pd.DataFrame:
     ends = ends.assign(metric=ends.statistic.str.removesuffix("_bound_mean"), method="none")
     columns = ["dataset", "model", "method", "metric", "value"]
     return pd.concat([scores[columns], ends[columns]], ignore_index=True)
+
+
+def moved(
+    mean: Callable[..., Paired], kind: str, methods: Sequence[str], models: Sequence[str], **labels: object
+) -> Paired:
+    """How far normalising moves these models, as `unlike` counts it. `mean`: of a metric over cells with labels."""
+    means = [
+        mean(f"{score}_{kind}", method=method, model=model, **labels)
+        for score in ("aopc", "naopc")
+        for method in methods
+        for model in models
+    ]
+    return combined(partial(unlike, models=len(models)), means)
 
 
 def unlike(values: np.ndarray, *, models: int = MODELS_RANKED) -> np.ndarray:

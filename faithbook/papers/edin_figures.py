@@ -13,9 +13,10 @@ from matplotlib.cbook import boxplot_stats
 from matplotlib.ticker import FuncFormatter, LogLocator
 
 from faithbook.papers.edin_pack import LONG, MODELS, SHORT
-from faithbook.results import figures, pointed
+from faithbook.results import figures
 from faithbook.results.figures import OURS, PALETTE, PUBLISHED
-from faithbook.results.labels import label
+from faithbook.results.labels import short
+from faithbook.results.numbers import ends_of
 from faithbook.results.paired import Paired
 
 SETS = {"sst2": "SST-2", "yelp": "Yelp", "imdb": "IMDB"}
@@ -31,7 +32,7 @@ def short_name(method: str) -> str:
     >>> short_name("integrated_gradients"), short_name("input_x_gradient"), short_name("top_ratio")
     ('IG', 'x∇x', 'top ratio')
     """
-    return label(method).split(" (")[0].replace("_", " ")
+    return short(method).replace("_", " ")
 
 
 def lengths(words: pd.DataFrame) -> Drawn:
@@ -76,7 +77,7 @@ def methods(panels: Mapping[str, Mapping[str, Paired]]) -> Drawn:
     told = []
     order = list(next(iter(panels.values())))
     for ax, (kind, pairs) in zip(axes, panels.items(), strict=True):
-        ends = pd.DataFrame([vars(pairs[method].ours.interval()) for method in order])
+        ends = pd.DataFrame(ends_of(pairs[method]) for method in order)
         places = np.arange(len(order))
         figures.dots(ax, ends, places, label="ours, 95 % interval")
         theirs = [pairs[method].published for method in order]
@@ -118,16 +119,14 @@ def trade_off(cost: pd.DataFrame) -> Drawn:
     """Error of the bounds against rows, one panel a classifier and length (classifier, words, kind, search, rows,
     estimate, low, high)."""
     panels = list(cost[cost.kind != "exact"].groupby(["classifier", "words"], sort=False))
-    lines, columns = -(-len(panels) // 2), min(2, len(panels))
-    fig, axes = plt.subplots(lines, columns, figsize=(4.2 * columns, 2.8 * lines + 0.6), squeeze=False)
+    columns = min(2, len(panels))
+    fig, axes = figures.panels(len(panels), columns, height=2.8, width=4.2 * columns, more=0.6)
     told = []
-    for ax, ((classifier, words), part) in zip(axes.flat, panels, strict=False):
+    for ax, ((classifier, words), part) in zip(axes, panels, strict=True):
         for (kind, marker), colour in zip(SEARCHES.items(), PALETTE, strict=False):
             line = part[part.kind == kind].sort_values("rows")
-            ax.vlines(line.rows, line.low, line.high, color=colour, lw=1.2)
-            ax.plot(line.rows, line.estimate, "-", color=colour, marker=marker, ms=5, lw=1, label=kind)
             at = [f"{rows:,.0f} rows" for rows in line.rows]
-            pointed.say_curve(ax, line.rows, line.estimate, kind, line.low, line.high, at=at)
+            figures.curve(ax, line.rows, line, kind, colour=colour, at=at, bars=True, marker=marker, ms=5, lw=1)
         ax.axhline(0.005, color="#666666", lw=0.8, ls=":")
         ax.set_xscale("log")
         ax.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
@@ -137,11 +136,9 @@ def trade_off(cost: pd.DataFrame) -> Drawn:
         close = part[part.estimate <= 0.005].sort_values("rows")
         least = f"{close.search.iloc[0]}, {close.rows.iloc[0]:,.0f} rows" if len(close) else "none"
         told.append(f"{classifier}, {words} words: {least}")
-    for ax in axes.flat[len(panels) :]:
-        ax.set_visible(False)
     fig.supxlabel("distinct rows a text", fontsize="medium")
     fig.supylabel("mean error of a bound", fontsize="medium")
-    fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=4, fontsize="small")
+    figures.legend(fig, 4)
     return fig, (
         "Error of the bounds against the number of rows on a log scale, one panel a classifier and length, one line a "
         f"kind of search. Fewest rows with a mean error of .005 or less: {'; '.join(told)}."

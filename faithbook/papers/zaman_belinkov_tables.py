@@ -11,7 +11,7 @@ one value for both outputs, measured under the output "none".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 
@@ -143,6 +143,12 @@ class Rows:
             raise
         except InputError:
             return Paired(self.measured.cells.undefined, theirs, None, self.measured.evidence())
+
+    def cell(self, row: Mapping[str, str]) -> Paired:
+        """What stands in the cell of a table's row: of its method, aggregation and output, and of what else (a model, a
+        language) tells the printed values apart."""
+        apart = [name for name in self.printed.columns if name not in (*KEYS, "value")]
+        return self((row["method"], row["aggregation"]), row["output"], **{name: row[name] for name in apart})
 
     def found(self, row: Row, output: str, **labels: object) -> Paired | None:
         """The same, None where nothing of it has a defined value: a floor may be flat on every text."""

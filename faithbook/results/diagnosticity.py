@@ -7,12 +7,14 @@ the two are equal, at which rationale length, and with which choice in place of 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
+from faithbook.results.labels import label
+from faithbook.results.paired import Paired
 from faithbook.results.quantities import against_random, outside_unit
 from faithlib.errors import InputError, unknown
 
@@ -20,6 +22,8 @@ WIN, TIE, LIMIT = "win", "tie", "tie at the limit"
 """What is counted: strict wins, ties, and those ties in which both scores are the best or worst that a prediction can
 have which does not fall."""
 
+METHODS = ("attention", "scaled_attention", "input_x_gradient", "integrated_gradients", "deeplift")
+"""The paper's attributions, in its order."""
 HARD = ("ns", "nc")
 _INPUT = ["dataset", "seed", "id", "cluster", "method", "metric"]
 
@@ -156,6 +160,25 @@ class Reading:
         if name in HARD:
             return name if self.ratio is None else at_length(name, self.ratio)
         return f"{name}_one_draw" if self.one_draw else name
+
+    def share(self, of: Callable[..., Paired], metric: str, **labels: object) -> Paired:
+        """How often a metric prefers the real attribution: its wins and, of its ties, what counts as a win.
+
+        `of`: the mean of a metric over the cells with some labels, of wins unless they say what it `shows`.
+        """
+        wins = of(self.metric(metric), **labels)
+        return wins + self.tied * of(self.metric(metric), **(labels | {"shows": TIE})) if self.tied else wins
+
+    def gains(self, of: Callable[..., Paired], hard: Iterable[str], **labels: object) -> dict[str, Paired]:
+        """Of each of these hard metrics, its soft counterpart less itself, by their names for people."""
+        return {
+            f"{label(soft)} less {label(one)}": self.share(of, soft, **labels) - self.share(of, one, **labels)
+            for one, soft in ((one, f"soft_{one}") for one in hard)
+        }
+
+
+AS_OURS = Reading()
+"""The book's own."""
 
 
 def readings(ratios: Sequence[float]) -> dict[tuple[str, ...], Reading]:

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from faithbook.results.cells import Cells
 from faithbook.results.estimates import Quantity
 from faithbook.results.labels import label
+from faithbook.results.numbers import ends_of, row_of
 from faithlib.errors import InputError
 
 Array = NDArray[np.float64]
@@ -261,7 +262,7 @@ def curve_points(curves: Cells, shares: Mapping[str, Sequence[float]], methods: 
     for metric, method in itertools.product(shares, methods):
         for share in shares[metric]:
             found = curves.mean(curve=metric, method=method, share=share)
-            rows.append({"metric": metric, "method": method, "share": share, **_ends(found), "n": found.n})
+            rows.append({"metric": metric, "method": method, "share": share, **row_of(found)})
     return pd.DataFrame(rows)
 
 
@@ -313,7 +314,7 @@ def released_table(so: pd.DataFrame, metrics: Sequence[str]) -> tuple[pd.DataFra
             if len(mine) > 1:
                 moved = cells.mean(metric=metric, change=change)
                 # Rounded behind what is shown, so that no zero comes out as -0.000.
-                ends = {end: round(value, 6) + 0.0 for end, value in _ends(moved).items()}
+                ends = {end: round(value, 6) + 0.0 for end, value in ends_of(moved).items()}
                 row |= {"set, here": mine.here[1:].mean(), "set, so": mine["value"][1:].mean()}
                 row |= {"change": ends["estimate"], "low": ends["low"], "high": ends["high"], "n": float(moved.n)}
                 if change == TOGETHER:
@@ -323,8 +324,3 @@ def released_table(so: pd.DataFrame, metrics: Sequence[str]) -> tuple[pd.DataFra
                     )
             rows.append(row)
     return pd.DataFrame(rows), {word: ", ".join(names) or "none" for word, names in told.items()}
-
-
-def _ends(quantity: Quantity) -> dict[str, float]:
-    ends = quantity.interval()
-    return {"estimate": ends.estimate, "low": ends.low, "high": ends.high}

@@ -7,9 +7,10 @@ says it again): `≈` the published value is within the 95 % interval of ours, `
 from __future__ import annotations
 
 import html
+import itertools
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -20,6 +21,7 @@ from IPython.display import Markdown
 from faithbook.results import figures, pointed
 from faithbook.results.figures import PUBLISHED, REFERENCE
 from faithbook.results.labels import label
+from faithbook.results.numbers import ends_of, row_of
 from faithbook.results.page import Folder, write
 from faithbook.results.paired import Paired
 from faithlib.errors import InputError
@@ -81,12 +83,10 @@ def long_form(rows: Sequence[tuple[Mapping[str, str], Paired]]) -> pd.DataFrame:
     """The cells of a table one below the other: their labels, published, estimate with its interval, n, the run's."""
     found = []
     for labels, pair in rows:
-        interval = pair.ours.interval()
-        row: dict[str, Any] = {**labels, "published": pair.published, "estimate": interval.estimate}
-        row |= {"low": interval.low, "high": interval.high, "n": pair.ours.n, "clusters": pair.ours.clusters}
+        row: dict[str, Any] = {**labels, "published": pair.published, **row_of(pair)}
+        row["clusters"] = pair.ours.clusters
         if pair.here is not None:
-            here = pair.here.interval()
-            row |= {"here": here.estimate, "here_low": here.low, "here_high": here.high, "here_n": pair.here.n}
+            row |= ends_of(pair.here, "here", "here_low", "here_high") | {"here_n": pair.here.n}
         found.append(row)
     return pd.DataFrame(found)
 
@@ -133,6 +133,15 @@ def grid(
     )
     order = [*heads, *dict.fromkeys(down for cells in shown.values() for down in cells), "n"]
     return wide[order].fillna("–"), long_form(long)
+
+
+def every(**labels: Iterable[object]) -> pd.DataFrame:
+    """All combinations of these labels, a row each: the cells of a table that no paper has.
+
+    >>> every(language=["de", "fr"], metric=["rho"]).to_dict("records")
+    [{'language': 'de', 'metric': 'rho'}, {'language': 'fr', 'metric': 'rho'}]
+    """
+    return pd.DataFrame(itertools.product(*labels.values()), columns=[*labels])
 
 
 def _namer(words: Mapping[str, str]) -> Callable[[str], str]:
@@ -212,8 +221,7 @@ def claims_plot(rows: pd.DataFrame, titles: Mapping[str, str], *, lines: Mapping
         ax.set_yticks(places, part["part"])
         ax.set_ylim(-0.6, len(part) - 0.4)
         ax.set_title(titles.get(name, name), loc="left", fontsize="small")
-    handles, names = axes[0, 0].get_legend_handles_labels()
-    fig.legend(handles, names, loc="outside upper center", ncols=len(handles), fontsize="small")
+    figures.legend(fig)
     return fig
 
 

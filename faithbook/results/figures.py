@@ -20,8 +20,11 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 
 from faithbook.results import pointed
+from faithbook.results.estimates import Quantity
 from faithbook.results.labels import row_label
+from faithbook.results.numbers import ends_of
 from faithbook.results.page import Folder, downloads, write
+from faithbook.results.paired import Paired
 from faithlib.errors import InputError
 
 # Okabe and Ito's colours are told apart with every common form of colour blindness.
@@ -154,6 +157,67 @@ def dots(
     pointed.say_rows(ax, estimate, places, style.get("label", ""), low, high)
 
 
+def curve(
+    ax: Any,
+    x: Sequence[float] | Any,
+    frame: pd.DataFrame,
+    name: str,
+    *,
+    colour: str,
+    at: Sequence[str] | None = None,
+    bars: bool = False,
+    **style: Any,
+) -> None:
+    """Estimates along a line with their intervals as a band, or as upright `bars`: one row of `frame` at each `x`.
+
+    `name`: of the curve, for the legend (unless `style` has a label) and for what its points say; `at`: of its places,
+    where they are not plain numbers; `style`: what else matplotlib's `plot` is to know.
+    """
+    if bars:
+        ax.vlines(x, frame["low"], frame["high"], color=colour, lw=1.2)
+    else:
+        ax.fill_between(x, frame["low"], frame["high"], color=colour, alpha=0.15, lw=0)
+    ax.plot(x, frame["estimate"], color=colour, **{"label": name, **style})
+    pointed.say_curve(ax, x, frame["estimate"], name, frame["low"], frame["high"], at=at)
+
+
+def level(ax: Any, of: Quantity | Paired, *, colour: str, style: str = "--", name: str = "") -> None:
+    """An estimate with its interval as a level line in a band; `name`: for the legend."""
+    found = ends_of(of)
+    ax.axhspan(found["low"], found["high"], color=colour, alpha=0.1, lw=0)
+    ax.axhline(found["estimate"], color=colour, ls=style, lw=2, label=name)
+
+
+def panels(
+    number: int, columns: int, *, height: float, more: float = 0, width: float = 8, **style: Any
+) -> tuple[Any, list[Any]]:
+    """A figure with so many panels in lines of `height` inches, and so many `more` for what stands around them; places
+    of the last line that are left over stay empty.
+
+    `style`: what matplotlib's `subplots` is to know.
+    """
+    lines = -(-number // columns)
+    fig, axes = plt.subplots(lines, columns, figsize=(width, height * lines + more), squeeze=False, **style)
+    for spare in axes.flat[number:]:
+        spare.set_visible(False)
+    return fig, list(axes.flat[:number])
+
+
+def bare(ax: Any, title: str, size: float | str = "small") -> None:
+    """A panel without ticks, for a picture."""
+    ax.set_xticks([])
+    ax.set_yticks([])
+    ax.grid(visible=False)
+    ax.set_title(title, fontsize=size)
+
+
+def legend(fig: Any, columns: int | None = None, *, side: str = "upper") -> None:
+    """What the first panel has names for, as a legend of the whole figure outside of its panels; in one line by
+    default."""
+    handles, names = fig.axes[0].get_legend_handles_labels()
+    fig.legend(handles, names, loc=f"outside {side} center", ncols=columns or len(handles) or 1, fontsize="small")
+
+
 def styles(names: Sequence[str]) -> dict[str, tuple[str, str]]:
     """A colour and a marker for each of up to 49 names, no two of them alike.
 
@@ -197,8 +261,7 @@ def rows_by_output(
         ax.set_title(f"output: {outputs[output]}")
         ax.set_xlabel(x_label)
     axes[0].set_yticks(places, names)
-    handles, texts = axes[0].get_legend_handles_labels()
-    fig.legend(handles, texts, loc="outside upper center", ncols=len(handles), fontsize="small")
+    legend(fig)
     output, panel = next(iter(panels.items()))
     told = "; ".join(f"{row_label(*row)} {panel[published][row]:.2f} and {panel.estimate[row]:.2f}" for row in rows)
     below = "; ".join(f"{row_label(*row)} {panel.estimate[row]:.2f}" for row in floors)

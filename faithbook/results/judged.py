@@ -22,7 +22,8 @@ import pandas as pd
 
 from faithbook.results import evidence, published, rulebook, rules
 from faithbook.results.agreement import tau_of
-from faithbook.results.estimates import Interval95, Quantity
+from faithbook.results.estimates import Quantity
+from faithbook.results.numbers import ends_of, row_of
 from faithbook.results.paired import Paired
 from faithbook.results.rulebook import Rule
 from faithlib.errors import InputError
@@ -220,13 +221,13 @@ def _rows(rule: Rule, claim: Claim) -> pd.DataFrame:
 def part_of(rule: Rule, pair: Paired) -> dict[str, Any]:
     """One part: published, ours with its interval, its p-value and answer were it the only part, the present run's."""
     alone = _alone(rule, pair.ours)
-    row: dict[str, Any] = {"published": pair.published, **_ends(pair.ours.interval(), "ours", "low", "high")}
-    row |= {"n": pair.ours.n, "clusters": pair.ours.clusters, "p": alone.p_yes, "answer": alone.answer}
+    row: dict[str, Any] = {"published": pair.published, **row_of(pair, "ours", "low", "high")}
+    row |= {"clusters": pair.ours.clusters, "p": alone.p_yes, "answer": alone.answer}
     effect = abs(pair.ours.point - rule.threshold)
     row["detectable"] = rules.smallest_detectable(pair.ours)
     row["needed"] = rules.how_many(pair.ours, effect) if effect > 0 else math.nan
     if pair.here is not None:
-        row |= _ends(pair.here.interval(), "here", "here_low", "here_high")
+        row |= ends_of(pair.here, "here", "here_low", "here_high")
     if not math.isnan(pair.published):
         row["away"] = pair.away
     if pair.prediction is not None:
@@ -251,21 +252,17 @@ def _alone(rule: Rule, quantity: Quantity) -> rules.Decision:
     return rules.above(quantity, rule.threshold, test=test)
 
 
-def _ends(interval: Interval95, *names: str) -> dict[str, float]:
-    return dict(zip(names, (interval.estimate, interval.low, interval.high), strict=True))
-
-
 def _order(one: Ordered) -> dict[str, Any]:
     """Kendall's tau-b of our order with the printed one, its interval over inputs."""
     printed = [pair.published for pair in one.items.values()]
     ours = [pair.ours for pair in one.items.values()]
     tau = tau_of(ours, printed)
-    row: dict[str, Any] = {"part": one.name, "published": 1.0, **_ends(tau.interval(), "ours", "low", "high")}
-    row |= {"n": tau.n, "clusters": tau.clusters}
+    row: dict[str, Any] = {"part": one.name, "published": 1.0, **row_of(tau, "ours", "low", "high")}
+    row["clusters"] = tau.clusters
     here = [pair.here for pair in one.items.values() if pair.here is not None]
     if len(here) < len(ours):
         return row
-    return row | _ends(tau_of(here, printed).interval(), "here", "here_low", "here_high")
+    return row | ends_of(tau_of(here, printed), "here", "here_low", "here_high")
 
 
 def _correlation(claim: Along) -> dict[str, Any]:

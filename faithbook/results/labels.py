@@ -79,6 +79,15 @@ def label(name: str) -> str:
     return LABELS.get(name, name)
 
 
+def short(name: str) -> str:
+    """A name for people without what stands in brackets.
+
+    >>> short("integrated_gradients")
+    'IG'
+    """
+    return label(name).split(" (")[0]
+
+
 def row_label(method: str, aggregation: str) -> str:
     """A method's short name with what was made of the embedding's dimensions: "IG (L2)", "LIME"."""
     short = {"none": "", "mean": " (μ)", "l2": " (L2)"}

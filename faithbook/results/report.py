@@ -1,6 +1,6 @@
 """What a report page is written on: measured values, claims judged by the rule book, the papers' tables, verdicts.
 
-page = Page(run, paper="wu_2024")
+page = start_page("saco_tables", profile, paper="wu_2024")
 measured = page.measure("saco_metrics", over=["dataset", "model", "method", "k"], prepare=prepared, printed=table)
 saco = page.quantity("method", k=10)                 # saco(m), saco(m, k=5); + - * / abs
 CLAIMS = {"saco_c11": {"attention less gradient": family["attention"] - family["gradient"]}}
@@ -8,8 +8,7 @@ tested = page.test(CLAIMS)
 page.verdicts(tested)                                # a line a claim: the verdict, its ground, the numbers
 page.table("saco_table1", lambda row: saco(row["method_inferred"]), rows=["method_inferred"], columns=["k_inferred"])
 page.plot(tested, "saco_table1_claims")
-page.provenance()
-page.finish()                                        # refuses where an id of the page has no verdict
+page.finish()                                        # what ran where; refuses where an id of the page has no verdict
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from typing import Any
 import pandas as pd
 from IPython.display import Markdown
 
-from faithbook.engine.run import Run
+from faithbook.engine.run import Run, start_run
 from faithbook.results import exhibits, figures, judged, published, scoreboard, tables
 from faithbook.results.judged import Claim, Judged
 from faithbook.results.measured import REFERENCE, Measured, Prepare
@@ -46,6 +45,12 @@ class Tested:
         if name not in self.claims:
             raise unknown("judged id", name, self.claims)
         return self.claims[name]
+
+
+def start_page(notebook: str, profile: str, *, paper: str) -> Page:
+    """Begin a report, from inside its notebook: its run (`page.run`), how figures look, and the page."""
+    figures.theme()
+    return Page(start_run(notebook, profile=profile), paper=paper)
 
 
 class Page:
@@ -175,8 +180,15 @@ class Page:
         legend = f"ours, {beside if long['published'].notna().any() else 'intervals in the texts of the cells'}"
         return exhibits.save_table(self.run, self.notebook, name, wide, long, f"{told.rstrip('.')}: {legend}")
 
-    def listing(self, frame: pd.DataFrame, name: str, *, caption: str, digits: int = 3) -> Markdown:
-        """Any other table with its line, rounded, with names for people; folded where it has more than 20 rows."""
+    def listing(
+        self, frame: pd.DataFrame, name: str, *, caption: str, digits: int = 3, empty: str | None = None
+    ) -> Markdown:
+        """Any other table with its line, rounded, with names for people; folded where it has more than 20 rows.
+
+        `empty`: what stands there where it has no rows; without it such a table is refused (InputError).
+        """
+        if empty is not None and frame.empty:
+            return Markdown(empty)
         told = tables.table(frame, self.run, name, caption=caption, digits=digits, line="").data.rstrip()
         line = exhibits.slim_line(self.run, self.notebook, f"{name}.csv")
         return Markdown(f"{exhibits.folded(told, len(frame), caption)}\n\n{line}")
@@ -256,9 +268,9 @@ class Page:
         name = f"provenance-{self.notebook.replace('_', '-')}"
         return Markdown(str(self.run.provenance(n=n or None, note=note, name=name)))
 
-    def finish(self) -> None:
-        """Save the verdicts and end the run. Raises DataError where an id of this page has none, or one of another page
-        has one (which page an id belongs to stands in `data/pages.csv`)."""
+    def finish(self, *, note: str = "") -> Markdown:
+        """Save the verdicts, end the run and say where it ran (`provenance`). Raises DataError where an id of this page
+        has none, or one of another page has one (which page an id belongs to stands in `data/pages.csv`)."""
         places = published.beside("pages")
         own = places.loc[places["page"] == self.notebook, "id"]
         if stray := sorted(set(self._entries) - set(own)):
@@ -266,9 +278,11 @@ class Page:
         if missing := [name for name in own if name not in self._entries]:
             raise DataError(f"{self.notebook} gives no verdict on {', '.join(missing)}: put them into page.test(...)")
         if self._entries:
-            told = [replace(one, hangs=self._hangs.get(name, "")) for name, one in self._entries.items()]
-            self.run.save(scoreboard.entries(told), "verdicts")
+            entries = [replace(one, hangs=self._hangs.get(name, "")) for name, one in self._entries.items()]
+            self.run.save(scoreboard.entries(entries), "verdicts")
+        told = self.provenance(note=note)
         self.run.finish()
+        return told
 
 
 def _told(measured: Measured) -> str:

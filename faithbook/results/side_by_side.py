@@ -97,17 +97,6 @@ def by_cell(measured: Measured, columns: Sequence[str], **fixed: object) -> dict
     return {key: measured.mean(**{**fixed, **dict(zip(columns, key, strict=True))}) for key in keys}
 
 
-def listed(cells: Mapping[tuple[str, ...], Paired | Quantity], columns: Sequence[str]) -> pd.DataFrame:
-    """Means by their labels as a frame: the labels, estimate, low, high, n."""
-    rows = []
-    for key, pair in cells.items():
-        ours = pair.ours if isinstance(pair, Paired) else pair
-        ends = ours.interval()
-        numbers = {"estimate": ends.estimate, "low": ends.low, "high": ends.high, "n": ours.n}
-        rows.append({**dict(zip(columns, key, strict=True)), **numbers})
-    return pd.DataFrame(rows, columns=[*columns, "estimate", "low", "high", "n"])
-
-
 def answer(quantity: Quantity, threshold: float = 0.0) -> str:
     """Whether it is above the threshold, for an adviser: yes, no, or unsure (too few inputs, too)."""
     found = rules.above(quantity, threshold).answer

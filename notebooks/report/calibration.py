@@ -25,14 +25,11 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from IPython.display import Markdown
 
-from faithbook.engine.run import start_run
-from faithbook.results import calibration, figures, published
+from faithbook.results import calibration, published
 from faithbook.results.figures import PALETTE
-from faithbook.results.report import Page
+from faithbook.results.report import start_page
 
-run = start_run("calibration", profile=profile)
-figures.theme()
-page = Page(run, paper=published.OUR_OWN)
+page = start_page("calibration", profile, paper=published.OUR_OWN)
 table, made = calibration.measured()
 rates = calibration.rates(table)
 asked = rates.dropna(subset=["promised"])
@@ -174,10 +171,7 @@ Markdown(
 
 # %%
 sizes = ", ".join(f"{name} ({len(values)})" for name, values in stored.items())
-page.provenance(
+page.finish(
     note=f"measured apart from the book by `make calibrate` with {made['resamples']:,} resamples; stored values: {sizes}, "
     "as a laptop's run of commit 7374a1d had them"
 )
-
-# %%
-page.finish()

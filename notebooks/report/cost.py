@@ -27,14 +27,12 @@ import json
 from IPython.display import Markdown
 
 from faithbook.engine.plan import MANIFEST
-from faithbook.engine.run import start_run
 from faithbook.results import costs, published
-from faithbook.results.report import Page
+from faithbook.results.report import start_page
 
-run = start_run("cost", profile=profile)
-page = Page(run, paper=published.OUR_OWN)
+page = start_page("cost", profile, paper=published.OUR_OWN)
 reference = costs.reference()
-own = [json.loads((folder / MANIFEST).read_text(encoding="utf-8")) for folder in run.upstream]
+own = [json.loads((folder / MANIFEST).read_text(encoding="utf-8")) for folder in page.run.upstream]
 own = [{**one, "here": True} for one in own if one["kind"] == "compute"]
 found = costs.by_notebook("paper", [*reference, *own])
 processors = dict.fromkeys(one["processor"] for one in reference)
@@ -48,7 +46,7 @@ costs.fields()
 
 # %%
 studies = costs.by_study(found)
-run.save(studies, "cost_studies", format="csv")
+page.run.save(studies, "cost_studies", format="csv")
 names = {"study": "study", "unknown": "computations not told"}
 page.findable(
     costs.shown(studies, names),
@@ -64,7 +62,7 @@ page.findable(
 # its inputs are no setting of the profile.
 
 # %%
-run.save(found, "cost_notebooks", format="csv")
+page.run.save(found, "cost_notebooks", format="csv")
 names = {"study": "study", "notebook": "computation", "runs": "runs", "counted_at": "counted at"}
 page.findable(
     costs.shown(found, names),
@@ -81,7 +79,7 @@ page.findable(
 
 # %%
 exhibits = costs.by_exhibit(found)
-run.save(exhibits, "cost_exhibits", format="csv")
+page.run.save(exhibits, "cost_exhibits", format="csv")
 names = {"exhibit": "table or figure", "paper": "paper", "what": "shows", "unknown": "computations not told"}
 page.findable(
     costs.shown(exhibits, names),
@@ -100,7 +98,7 @@ page.findable(
 
 # %%
 checked = costs.check(reference, own)
-run.save(checked, "cost_check", format="csv")
+page.run.save(checked, "cost_check", format="csv")
 Markdown(costs.told_check(checked))
 
 # %%
@@ -110,9 +108,6 @@ page.findable(
     caption="Hours of the full profile, measured and told",
     data="cost_check.csv",
 )
-
-# %%
-page.provenance()
 
 # %%
 page.finish()

@@ -18,25 +18,22 @@
 profile = "laptop"
 
 # %%
-from itertools import product
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.profiles import settings_of
-from faithbook.engine.run import start_run
-from faithbook.results import evidence, figures, pointed
+from faithbook.results import evidence, figures
 from faithbook.results.alignment import EVERY, found_batches, score
+from faithbook.results.exhibits import every
 from faithbook.results.figures import PALETTE
+from faithbook.results.numbers import ends_of, listed, row_of, spoken
 from faithbook.results.page import badge
-from faithbook.results.report import Page
+from faithbook.results.report import start_page
 from faithbook.sources.files import sources
 
-run = start_run("crosslingual_aligner", profile=profile)
-figures.theme()
-page = Page(run, paper="zaman_belinkov_2022")
+page = start_page("crosslingual_aligner", profile, paper="zaman_belinkov_2022")
 LAYER = settings_of("crosslingual_alignment", profile)["align_layer"]  # whose links every other page uses
 OURS_BY, OTHER, STATISTICAL, NO_LAYER = "mutual argmax", "softmax", "fast_align", "none"
 GOLD = {  # the first comes with the package registries, and the layer is chosen on it
@@ -102,8 +99,7 @@ def said(gold):
     """What the three aligners reach on a gold set."""
     named = {f"ours (layer {LAYER})": (OURS_BY, LAYER), STATISTICAL: (STATISTICAL, NO_LAYER)}
     named |= {f"softmax (best in layer {best[gold, OTHER]})": (OTHER, best[gold, OTHER])}
-    ends = {name: aer[gold, aligner][layer].ours.interval() for name, (aligner, layer) in named.items()}
-    told = "; ".join(f"{name} {one.estimate:.2f} [{one.low:.2f}, {one.high:.2f}]" for name, one in ends.items())
+    told = "; ".join(f"{name} {spoken(aer[gold, by][layer], '.2f')}" for name, (by, layer) in named.items())
     return f"- AER on {GOLD[gold]} (n = {aer[gold, OURS_BY][LAYER].ours.n} sentences): {told}."
 
 
@@ -130,20 +126,15 @@ page.table(
 fig, axes = plt.subplots(1, len(here), figsize=(4 + 3 * len(here), 4.2), sharey=True, squeeze=False)
 for ax, gold in zip(axes[0], here, strict=True):
     for i, (aligner, marker) in enumerate({OURS_BY: "o", OTHER: "s"}.items()):
-        ends = pd.DataFrame([vars(pair.ours.interval()) for pair in aer[gold, aligner].values()], index=layers)
-        ax.fill_between(layers, ends.low, ends.high, color=PALETTE[i], alpha=0.2, lw=0)
-        ax.plot(layers, ends.estimate, marker=marker, color=PALETTE[i], label=aligner)
+        ends = pd.DataFrame(map(ends_of, aer[gold, aligner].values()))
         at = [f"layer {layer}" for layer in layers]
-        pointed.say_curve(ax, layers, ends.estimate, aligner, ends.low, ends.high, at=at)
-    flat = aer[gold, STATISTICAL][NO_LAYER].ours.interval()
-    ax.axhspan(flat.low, flat.high, color=PALETTE[2], alpha=0.15, lw=0)
-    ax.axhline(flat.estimate, color=PALETTE[2], ls="--", label=f"{STATISTICAL} (no layers)")
+        figures.curve(ax, layers, ends, aligner, colour=PALETTE[i], at=at, marker=marker)
+    figures.level(ax, aer[gold, STATISTICAL][NO_LAYER], colour=PALETTE[2], name=f"{STATISTICAL} (no layers)")
     ax.axvline(LAYER, color="#666666", ls=":", lw=1, label="layer in use")
     ax.set_title(GOLD[gold])
     ax.set_xlabel("layer of the encoder")
 axes[0, 0].set_ylabel("AER (lower is better)")
-handles, texts = axes[0, 0].get_legend_handles_labels()
-fig.legend(handles, texts, loc="outside upper center", ncols=4, fontsize="small")
+figures.legend(fig)
 lowest = [
     f"{GOLD[gold]}, {aligner}: {aer[gold, aligner][layer].ours.point:.2f}"
     + (f" in layer {layer}" if layer != NO_LAYER else "")
@@ -174,8 +165,7 @@ gaps = {(gold, layer): aer[gold, OURS_BY][layer] - aer[gold, OURS_BY][LAYER] for
 page.listing(
     pd.DataFrame(
         [
-            {"gold": gold, "layer": layer, "AER": aer[gold, OURS_BY][layer].ours.point}
-            | {**vars(gap.ours.interval()), "n": gap.ours.n}
+            {"gold": gold, "layer": layer, "AER": aer[gold, OURS_BY][layer].ours.point} | row_of(gap)
             for (gold, layer), gap in gaps.items()
         ]
     ),
@@ -214,7 +204,7 @@ f1 = {
 }
 ordered = sorted(f1, key=lambda language: -f1[language].ours.point)
 page.listing(
-    pd.DataFrame([{"language": one, **vars(f1[one].ours.interval()), "n": f1[one].ours.n} for one in ordered]),
+    listed({(language,): f1[language] for language in ordered}, ["language"]),
     "crosslingual_agreement_f1",
     caption=f"F1 between the links of our aligner (layer {LAYER}) and of fast_align, English with each language: 95 % "
     "intervals over n messages",
@@ -250,13 +240,12 @@ ENGLISH = "English, frozen"
 batches = page.measure("crosslingual_alignment", parts=["cka"], over=["model", "language"], bounds=(0, 1))
 found = batches.each(found_batches)
 models, languages = batches.levels("model"), batches.levels("language")
-cases = list(product(models, [*languages, EVERY]))
 page.table(
     "crosslingual_figure6",
     lambda row: found[row["model"], row["language"]],
     rows=["language"],
     columns=["model"],
-    printed=pd.DataFrame(cases, columns=["model", "language"]),
+    printed=every(model=models, language=[*languages, EVERY]),
     caption="How often CKA finds the translations among eleven batches of eight; n batches of one random order",
 )
 
@@ -264,20 +253,19 @@ page.table(
 fig, ax = plt.subplots(figsize=(7.5, 0.55 * len(languages) + 2.3))
 ax.axvline(CHANCE, color="#666666", ls=":", lw=1, label="chance")
 for i, model in enumerate(models):
-    ends = pd.DataFrame([vars(found[model, language].ours.interval()) for language in (*languages, EVERY)])
+    ends = pd.DataFrame(ends_of(found[model, language]) for language in (*languages, EVERY))
     places = np.arange(len(ends))[::-1] + 0.18 * ((len(models) - 1) / 2 - i)
     figures.dots(ax, ends, places, colour=PALETTE[i], marker="osD^vP"[i], width=1.5, label=model)
 ax.set_yticks(range(len(languages) + 1), [EVERY, *languages[::-1]])
 ax.set_xlabel("accuracy")
 ax.set_xlim(-0.03, 1.03)
 ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize="small")
-overall = {model: found[model, EVERY].ours.interval() for model in models}
-spoken = "; ".join(f"{model} {end.estimate:.2f} [{end.low:.2f}, {end.high:.2f}]" for model, end in overall.items())
+overall = "; ".join(f"{model} {spoken(found[model, EVERY], '.2f')}" for model in models)
 page.figure(
     fig,
     "crosslingual_figure6_plot",
     alt=f"Dot plot of how often translations are recognised by CKA, a line a language, {len(models)} models. Mean over "
-    f"languages: {spoken}; chance {CHANCE:.2f}.",
+    f"languages: {overall}; chance {CHANCE:.2f}.",
     caption="The right batch of translations among eleven, by centred kernel alignment (the paper's Figure 6).",
 )
 
@@ -290,7 +278,7 @@ page.figure(
 multilingual = [model for model in models if model != ENGLISH]
 tested = page.test(
     {"crosslingual_figure6": {f"{m} less {ENGLISH}": found[m, EVERY] - found[ENGLISH, EVERY] for m in multilingual}},
-    asides={"crosslingual_figure6": f"{spoken}; chance {CHANCE:.3f}"},
+    asides={"crosslingual_figure6": f"{overall}; chance {CHANCE:.3f}"},
 )
 page.verdicts(tested)
 
@@ -305,7 +293,4 @@ page.verdicts(tested)
 # {doc}`page of floors <crosslingual_floors>`.
 
 # %%
-page.provenance(note=f"layer {LAYER}; languages: {', '.join(languages)}")
-
-# %%
-page.finish()
+page.finish(note=f"layer {LAYER}; languages: {', '.join(languages)}")

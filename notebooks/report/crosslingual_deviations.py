@@ -23,18 +23,17 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-from faithbook.engine.run import load, start_run
+from faithbook.engine.run import load
 from faithbook.papers.erasure_counts import BATCH, ERASURE_BINS, WINDOW, bin_sizes, windows_told
 from faithbook.papers.zaman_belinkov import OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
 from faithbook.papers.zaman_belinkov_tables import KEYS, RELEASED, Rows, defined, means_of
 from faithbook.results import figures, published
 from faithbook.results.figures import PALETTE
 from faithbook.results.labels import row_label
-from faithbook.results.report import Page
+from faithbook.results.numbers import row_of, spoken
+from faithbook.results.report import start_page
 
-run = start_run("crosslingual_deviations", profile=profile)
-figures.theme()
-page = Page(run, paper="zaman_belinkov_2022")
+page = start_page("crosslingual_deviations", profile, paper="zaman_belinkov_2022")
 
 
 def prepared(units):
@@ -80,7 +79,7 @@ def of_all(way):
     }
 
 
-LINKED = f"links by {'mutual argmax' if run.settings['links'] == 'softmax' else 'softmax'}"
+LINKED = f"links by {'mutual argmax' if page.run.settings['links'] == 'softmax' else 'softmax'}"
 SUMS = ["mean of pieces", "mean of links", "means of both", "unaligned left out", "no copied words"]
 SUMS += ["means, aligned, no copied words", "other links"]
 POINTS = {
@@ -97,10 +96,9 @@ POINTS = {
 }
 effects = pd.DataFrame(
     [
-        {"point": point, "row": name, "ours": ours.ours.point, **vars(change.interval()), "n": change.n}
+        {"point": point, "row": name, "ours": ours.ours.point, **row_of(otherwise - ours)}
         for point, rows in POINTS.items()
         for name, (ours, otherwise) in rows.items()
-        for change in [(otherwise - ours).ours]
     ]
 )
 page.listing(
@@ -120,11 +118,11 @@ ax.set_yticks(places, effects["row"])
 ax.set_xlabel("change of rho, other choice less ours")
 ax.grid(axis="y", visible=False)
 fig.legend(loc="outside upper center", ncols=3, fontsize="small")
-spoken = "; ".join(f"{r.point}, {r.row} {r.estimate:+.2f}" for r in effects.itertuples())
+changes = "; ".join(f"{r.point}, {r.row} {r.estimate:+.2f}" for r in effects.itertuples())
 page.figure(
     fig,
     "crosslingual_deviations_plot",
-    alt=f"Dot plot of the change of rho, a line for each choice and row. {spoken}.",
+    alt=f"Dot plot of the change of rho, a line for each choice and row. {changes}.",
     caption="What each choice changes in rho, 95 % intervals over messages.",
 )
 
@@ -133,8 +131,8 @@ page.figure(
 def told(point):
     """The effects of one point in words."""
     rows = effects[effects.point.str.startswith(f"{point} ")]
-    parts = [f"{r.row} {r.estimate:+.3f} [{r.low:+.3f}, {r.high:+.3f}]" for r in rows.itertuples()]
-    return Markdown(f"Change of rho (n = {rows.n.min()} messages): {'; '.join(parts)}.")
+    parts = "; ".join(f"{r.row} {spoken(r, '+.3f')}" for r in rows.itertuples())
+    return Markdown(f"Change of rho (n = {rows.n.min()} messages): {parts}.")
 
 
 # %% [markdown]
@@ -266,11 +264,10 @@ texts = texts[texts.dataset.isin(measured.material.datasets)].drop_duplicates("i
 texts["moved"] = [(bin_sizes(n, "up") != bin_sizes(n, "nearest")).mean() for n in texts.words.astype(int)]
 texts["different"] = [len(set(bin_sizes(n, "nearest").tolist())) for n in texts.words.astype(int)]
 of_texts = means_of(texts, ["moved", "different"])
-moved, different = (of_texts(name).ours.interval() for name in ("moved", "different"))
 Markdown(
-    f"Bins whose size the rounding changes: {moved.estimate:.0%} [{moved.low:.0%}, {moved.high:.0%}] of all (n = "
-    f"{len(texts)} texts of this run). Short texts make the five bins few: as released, a text has {different.estimate:.1f} "
-    f"[{different.low:.1f}, {different.high:.1f}] different ones on average."
+    f"Bins whose size the rounding changes: {spoken(of_texts('moved'), '.0%')} of all (n = {len(texts)} texts of this run). "
+    f"Short texts make the five bins few: as released, a text has {spoken(of_texts('different'), '.1f')} different ones on "
+    "average."
 )
 
 # %% [markdown]
@@ -335,9 +332,4 @@ told("E10")
 told("E14")
 
 # %%
-page.provenance(
-    note=f"models: {', '.join(measured.levels('model'))}; languages: {', '.join(measured.levels('language'))}"
-)
-
-# %%
-page.finish()
+page.finish(note=f"models: {', '.join(measured.levels('model'))}; languages: {', '.join(measured.levels('language'))}")

@@ -31,20 +31,19 @@ from operator import attrgetter
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from faithbook.engine.run import load, start_run
+from faithbook.engine.run import load
 from faithbook.papers import zaman_belinkov_tables as beside
 from faithbook.papers.erasure_counts import ERASURE_BINS, windows_told
 from faithbook.papers.zaman_belinkov import AGGREGATED, ERASING, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
 from faithbook.papers.zaman_belinkov_tables import DIFFERENT_ROWS, FLOORS, KEYS, PRINTED_ROWS, Rows
-from faithbook.results import figures, pointed, published
+from faithbook.results import figures, published
 from faithbook.results.figures import PALETTE
+from faithbook.results.numbers import ends_of
 from faithbook.results.rank_tests import tau_b
-from faithbook.results.report import Page
+from faithbook.results.report import start_page
 from faithbook.results.spread import matrix, told_apart_by_size
 
-run = start_run("crosslingual_erasure", profile=profile)
-figures.theme()
-page = Page(run, paper="zaman_belinkov_2022")
+page = start_page("crosslingual_erasure", profile, paper="zaman_belinkov_2022")
 METRICS = {"comprehensiveness": 1, "sufficiency": -1}  # 1: higher is better
 FAULT = "_first_batch"
 SIX_FIFTHS = (len(ERASURE_BINS) + 1) / len(ERASURE_BINS)  # the released code divides the sum over five bins by six
@@ -84,7 +83,7 @@ page.speaks()
 # %%
 page.table(
     "crosslingual_table3",
-    lambda row: rows[row["metric"]]((row["method"], row["aggregation"]), row["output"]),
+    lambda row: rows[row["metric"]].cell(row),
     rows=["method", "aggregation"],
     columns=["metric", "output"],
     words=WORDS,
@@ -135,7 +134,7 @@ def architecture_table(metric):
     """Table 9 or 10, ours in its cells."""
     return page.table(
         TABLE_OF[metric],
-        lambda row: alone[metric]((row["method"], row["aggregation"]), row["output"], model=row["model"]),
+        alone[metric].cell,
         rows=["method", "aggregation"],
         columns=["model", "output"],
         words=WORDS,
@@ -277,10 +276,9 @@ for name, found in signals.items():
     there = (
         beside.printed_spread(name) * (SIX_FIFTHS if name in METRICS else 1) if name in beside.PRINTED_IN else math.nan
     )
-    between, share = found.between.interval(), found.share.interval()
     table.append({"metric": name, "published spread": there, "seen": found.seen, "by noise alone": found.noise})
-    table[-1] |= {"between methods": between.estimate, "between low": between.low, "between high": between.high}
-    table[-1] |= {"share of signal": share.estimate, "share low": share.low, "share high": share.high}
+    table[-1] |= ends_of(found.between, "between methods", "between low", "between high")
+    table[-1] |= ends_of(found.share, "share of signal", "share low", "share high")
     table[-1] |= {"needed": found.needed, f"noise with {few}": found.noise_with(few), "n": found.n}
 page.listing(
     pd.DataFrame(table),
@@ -362,10 +360,8 @@ counted = pd.concat(
 )
 fig, ax = plt.subplots(figsize=(7.5, 4.6))
 for i, (name, grown) in enumerate(counted.groupby("metric", sort=False)):
-    ax.fill_between(grown.messages, grown.low, grown.high, color=PALETTE[i], alpha=0.15, lw=0)
-    ax.plot(grown.messages, grown.estimate, "-" + "osD^"[i], color=PALETTE[i], ms=5, label=name)
     at = [f"{messages} messages" for messages in grown.messages]
-    pointed.say_curve(ax, grown.messages, grown.estimate, name, grown.low, grown.high, at=at)
+    figures.curve(ax, grown.messages, grown, name, colour=PALETTE[i], at=at, marker="osD^"[i], ms=5)
 ax.axhline(BY_CHANCE, color="#666666", ls=":", lw=1)
 ax.axvline(few, color="#666666", ls="--", lw=1)
 ax.set_xscale("log")
@@ -452,7 +448,4 @@ page.listing(
 # seeds or languages.
 
 # %%
-page.provenance(note=f"models: {', '.join(models)}; languages of rho: {', '.join(languages)}")
-
-# %%
-page.finish()
+page.finish(note=f"models: {', '.join(models)}; languages of rho: {', '.join(languages)}")

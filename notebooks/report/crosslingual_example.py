@@ -21,23 +21,20 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-from faithbook.engine.run import load, start_run
+from faithbook.engine.run import load
 from faithbook.papers.zaman_belinkov_pair import crossings, most_crossed, ranked, rho
-from faithbook.results import figures
 from faithbook.results.figures import OURS, PUBLISHED
 from faithbook.results.labels import label
-from faithbook.results.report import Page
+from faithbook.results.report import start_page
 
-run = start_run("crosslingual_example", profile=profile)
-figures.theme()
-page = Page(run, paper="zaman_belinkov_2022")
+page = start_page("crosslingual_example", profile, paper="zaman_belinkov_2022")
 LANGUAGE, NAME = "de", "German"
 KEYS = ["method", "aggregation", "output"]
 SHOWN = ("input_x_gradient", "l2", "loss")  # the paper's leader
 FLOOR = ("uniform", "none", "none")
 examples, links, saved = (load(f"crosslingual_{name}", profile) for name in ("examples", "word_links", "rho"))
 # XNLI's pairs are not free to be shown.
-examples, links, saved = (frame[frame.dataset == run.settings["dataset"]] for frame in (examples, links, saved))
+examples, links, saved = (frame[frame.dataset == page.run.settings["dataset"]] for frame in (examples, links, saved))
 MODEL, SEED = examples.model.iloc[0], int(examples.seed.iloc[0])  # everything on this page is about that one
 examples, links, saved = (
     frame[(frame.model == MODEL) & (frame.seed == SEED)] for frame in (examples, links, saved)
@@ -209,7 +206,4 @@ Markdown(
 # may link a word to several, so step (c) seldom adds up anything here.
 
 # %%
-page.provenance(note=f"one message and its translations; model {MODEL}, seed {SEED}")
-
-# %%
-page.finish()
+page.finish(note=f"one message and its translations; model {MODEL}, seed {SEED}")

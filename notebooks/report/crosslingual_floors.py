@@ -28,23 +28,22 @@
 profile = "laptop"
 
 # %%
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-from faithbook.engine.run import load, start_run
+from faithbook.engine.run import load
 from faithbook.papers.zaman_belinkov import OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
 from faithbook.papers.zaman_belinkov_tables import BLIND, KEYS, LOOKING, Rows, defined, means_of, shown, words
 from faithbook.results import figures
 from faithbook.results.agreement import tau_of
+from faithbook.results.exhibits import every
 from faithbook.results.figures import OURS, PALETTE
 from faithbook.results.labels import row_label
-from faithbook.results.report import Page
+from faithbook.results.numbers import ends_of, spoken
+from faithbook.results.report import start_page
 
-run = start_run("crosslingual_floors", profile=profile)
-figures.theme()
-page = Page(run, paper="zaman_belinkov_2022")
+page = start_page("crosslingual_floors", profile, paper="zaman_belinkov_2022")
 SETTINGS = {
     "main": "as published",
     "mean of pieces": "mean of pieces",
@@ -53,7 +52,7 @@ SETTINGS = {
     "unaligned left out": "unaligned left out",
     "no copied words": "no copied words",
     "means, aligned, no copied words": "all of these",
-    "other links": f"links by {'mutual argmax' if run.settings['links'] == 'softmax' else 'softmax'}",
+    "other links": f"links by {'mutual argmax' if page.run.settings['links'] == 'softmax' else 'softmax'}",
     "random links": "random links",
     "random links, degrees kept": "random, each word's number kept",
 }
@@ -93,10 +92,9 @@ page.table(
     lambda row: share(row["quantity"], language=row["language"]),
     rows=["language"],
     columns=["quantity"],
-    printed=pd.DataFrame([(one, what) for one in dict.fromkeys(links.language) for what in SHARES],
-                         columns=["language", "quantity"]),
+    printed=every(language=dict.fromkeys(links.language), quantity=SHARES),
     caption="Words, pieces and links: means over n messages",
-)  # fmt: skip
+)
 
 # %%
 overall = {what: share(what).ours.interval() for what in SHARES}
@@ -122,7 +120,7 @@ Markdown(
 # %%
 page.table(
     "crosslingual_floors",
-    lambda row: rho[row["setting"]]((row["method"], row["aggregation"]), row["output"]),
+    lambda row: rho[row["setting"]].cell(row),
     rows=["output", "method", "aggregation"],
     columns=["setting"],
     words=words() | SETTINGS,
@@ -133,9 +131,9 @@ page.table(
 # %%
 PANELS = [setting for setting in SETTINGS if setting not in ("random links", "means of both")]
 STYLES = dict(zip(BLIND, [(PALETTE[1], "--"), (PALETTE[2], "-"), ("#666666", ":")], strict=True))
-fig, axes = plt.subplots(2, 4, figsize=(9.5, 6.6), sharex=True, sharey=True)
+fig, axes = figures.panels(len(PANELS), 4, height=3.3, width=9.5, sharex=True, sharey=True)
 places, told = np.arange(len(LOOKING))[::-1], []
-for ax, setting in zip(axes.flat, PANELS, strict=False):
+for ax, setting in zip(axes, PANELS, strict=True):
     frame = rho[setting].frame([*THIRTEEN, *BLIND[::2]])
     loss = frame[frame.output == "loss"].set_index(["method", "aggregation"])
     floors = {row: value for row in BLIND if not np.isnan(value := loss.estimate[row])}
@@ -150,10 +148,7 @@ for ax, setting in zip(axes.flat, PANELS, strict=False):
     best = f"{row_label(*there.idxmax())} {there.max():.2f}" if len(there) else "none"
     told.append(f"{SETTINGS[setting]}: best method {best}, floors ")
     told[-1] += ", ".join(f"{row_label(*row)} {value:.2f}" for row, value in floors.items()) or "none"
-for ax in axes.flat[len(PANELS) :]:
-    ax.set_visible(False)
-handles, names = axes[0, 0].get_legend_handles_labels()
-fig.legend(handles, names, loc="outside upper center", ncols=2, fontsize="small")
+figures.legend(fig, 2)
 fig.supxlabel("rho (loss)", fontsize="small")
 page.figure(
     fig,
@@ -183,17 +178,12 @@ def left(setting, output):
     best = frame.loc[frame.estimate.idxmax()]
     pairs = [(rho[setting].found(row, output), rho["main"].found(row, output)) for row in LOOKING]
     both = zip(*((own.ours, published.ours) for own, published in pairs if own and published), strict=True)
-    tau = vars(tau_of(*both).interval()) if setting != "main" else {}
+    tau = ends_of(tau_of(*both), "tau") if setting != "main" else dict.fromkeys(("tau", "tau low", "tau high"))
     found = {"output": output, "setting": SETTINGS[setting], "above all floors": frame.above.sum()}
     found |= {"below one": frame.below.sum(), "methods": len(frame)}
     found |= {"best": row_label(best.method, best.aggregation), "over": best.over}
     found |= {"lead": best.estimate, "lead low": best.low, "lead high": best.high}
-    return found | {
-        "tau": tau.get("estimate"),
-        "tau low": tau.get("low"),
-        "tau high": tau.get("high"),
-        "n": frame.n.min(),
-    }
+    return found | tau | {"n": frame.n.min()}
 
 
 page.listing(
@@ -212,8 +202,7 @@ page.listing(
 def value(setting, row):
     """A row's rho for the loss in words, with its interval."""
     pair = rho[setting].found(row, "loss")
-    ends = pair and pair.ours.interval()
-    return f"{ends.estimate:.2f} [{ends.low:.2f}, {ends.high:.2f}]" if ends else "–"
+    return spoken(pair, ".2f") if pair else "–"
 
 
 def remaining(setting, output):
@@ -250,7 +239,4 @@ Markdown("\n".join(lines) if len(first) else NOWHERE)
 # above.
 
 # %%
-page.provenance(note=f"models: {', '.join(measured.levels('model'))}; languages: {', '.join(languages)}")
-
-# %%
-page.finish()
+page.finish(note=f"models: {', '.join(measured.levels('model'))}; languages: {', '.join(languages)}")

@@ -27,7 +27,7 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-from faithbook.engine.run import load, start_run
+from faithbook.engine.run import load
 from faithbook.papers.zaman_belinkov import AGGREGATED, ERASING, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
 from faithbook.papers.zaman_belinkov_tables import (
     FLOORS,
@@ -41,13 +41,13 @@ from faithbook.papers.zaman_belinkov_tables import (
     words,
 )
 from faithbook.results import figures, published
+from faithbook.results.exhibits import every
 from faithbook.results.figures import PALETTE
 from faithbook.results.labels import row_label
-from faithbook.results.report import Page
+from faithbook.results.numbers import spoken
+from faithbook.results.report import start_page
 
-run = start_run("crosslingual_highlights", profile=profile)
-figures.theme()
-page = Page(run, paper="zaman_belinkov_2022")
+page = start_page("crosslingual_highlights", profile, paper="zaman_belinkov_2022")
 
 
 table4 = published.table("crosslingual_table4")[[*KEYS, "value"]]
@@ -94,7 +94,7 @@ page.speaks()
 # %%
 page.table(
     "crosslingual_table4",
-    lambda row: precision((row["method"], row["aggregation"]), row["output"]),
+    precision.cell,
     rows=["method", "aggregation"],
     columns=["output"],
     words=words(),
@@ -108,7 +108,7 @@ apart = [
     abs((precision(RELEASED, output) - precision(("saliency", "l2"), output)).ours.point) for output in OUTPUT_NAMES
 ]
 Markdown(
-    f"Marked words: {share.estimate:.3f} [{share.low:.3f}, {share.high:.3f}] of all (n = {len(excerpts)} texts of this "
+    f"Marked words: {spoken(share)} of all (n = {len(excerpts)} texts of this "
     "run); this is the MAP of equal scores. The released "
     "code's guided backprop looks for ReLU modules, of which these models have none, and so is the plain gradient: with "
     f"L2 its MAP differs from that of saliency by {max(apart):.1g} at most. Hence two of the printed leaders are one "
@@ -116,7 +116,7 @@ Markdown(
 )
 
 # %%
-fig, spoken = figures.rows_by_output(
+fig, shows = figures.rows_by_output(
     precision.frame([*THIRTEEN, *FLOORS]),
     THIRTEEN,
     FLOORS,
@@ -129,7 +129,7 @@ page.figure(
     fig,
     "crosslingual_figure5",
     alt="Two dot plots, one an output, of MAP of thirteen explanations and two floors, with our share of marked words, "
-    f"{share.estimate:.2f}. {spoken}",
+    f"{share.estimate:.2f}. {shows}",
     caption="Table 4 as a picture (the paper's Figure 5), with floors. The dotted line belongs to our texts: the "
     "paper's share of marked words is another one, and is not printed.",
 )
@@ -196,12 +196,12 @@ keys = [
 aggregations = {"mean": "μ", "l2": "L2", "none": "no aggregation"}
 keys += [plt.Line2D([], [], marker="s", ls="", color=COLOURS[how], label=text) for how, text in aggregations.items()]
 fig.legend(handles=keys, loc="outside lower center", ncols=6, fontsize="small")
-spoken = "; ".join(f"{row_label(*row)} {x.ours.point:.2f} and {y.ours.point:.2f}" for row, (x, y) in points.items())
+told = "; ".join(f"{row_label(*row)} {x.ours.point:.2f} and {y.ours.point:.2f}" for row, (x, y) in points.items())
 page.figure(
     fig,
     "crosslingual_faithful_plausible",
     alt="Two scatter plots of MAP against rho for the loss, thirteen rows each, published and ours. Ours, rho and MAP: "
-    f"{spoken}.",
+    f"{told}.",
     caption="Plausibility against faithfulness across languages, one point a row (loss). Dotted: our share of marked "
     "words.",
 )
@@ -282,11 +282,6 @@ def projected_cell(row):
     return projected.mean(**({"language": others, "highlights": MAIN_RULE} | labels), metric=row["quantity"])
 
 
-by_language = pd.DataFrame(
-    [(one, what) for one in ["en", *others] for what in QUANTITIES], columns=["language", "quantity"]
-)
-
-
 def beside_table5(row):
     """A cell of Table 5, MAP beside the printed one."""
     there = printed5.get(row["language"], np.nan) if row["quantity"] == "map" else np.nan
@@ -299,7 +294,7 @@ page.table(
     rows=["language"],
     columns=["quantity"],
     words=QUANTITIES,
-    printed=by_language,
+    printed=every(language=["en", *others], quantity=QUANTITIES),
     caption="MAP of saliency (L2, loss) against projected marks, our threshold, mean over models; what random scores get "
     "on the same marks, and the share of words that are marked",
 )
@@ -311,7 +306,7 @@ page.table(
     rows=["highlights"],
     columns=["quantity"],
     words=QUANTITIES,
-    printed=pd.DataFrame([(way, what) for way in ways for what in QUANTITIES], columns=["highlights", "quantity"]),
+    printed=every(highlights=ways, quantity=QUANTITIES),
     caption=f"Ways to mark, mean over {len(others)} languages and all models",
 )
 
@@ -384,7 +379,4 @@ page.verdicts(third)
 # Intervals cover the choice of texts, not that of models, seeds or languages.
 
 # %%
-page.provenance(note=f"languages: {', '.join(others)}")
-
-# %%
-page.finish()
+page.finish(note=f"languages: {', '.join(others)}")

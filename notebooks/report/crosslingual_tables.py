@@ -27,9 +27,9 @@ from functools import partial
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from IPython.display import Markdown, display
+from IPython.display import Markdown
 
-from faithbook.engine.run import load, start_run
+from faithbook.engine.run import load
 from faithbook.papers.zaman_belinkov import (
     AGGREGATED,
     LANGUAGE_TABLES,
@@ -40,14 +40,14 @@ from faithbook.papers.zaman_belinkov import (
 )
 from faithbook.papers.zaman_belinkov_tables import FLOORS, KEYS, Rows, defined, for_ours, shown, words
 from faithbook.results import figures, paired, published
+from faithbook.results.exhibits import every
 from faithbook.results.figures import OURS, PALETTE, PUBLISHED
 from faithbook.results.judged import Along, Provided
 from faithbook.results.labels import row_label
-from faithbook.results.report import Page
+from faithbook.results.numbers import ends_of, row_of, spoken
+from faithbook.results.report import start_page
 
-run = start_run("crosslingual_tables", profile=profile)
-figures.theme()
-page = Page(run, paper="zaman_belinkov_2022")
+page = start_page("crosslingual_tables", profile, paper="zaman_belinkov_2022")
 
 
 cells = ["setting", "model", "language", "method", "aggregation", "output"]
@@ -78,11 +78,7 @@ rho = Rows(measured, published.table("crosslingual_table1")[[*KEYS, "value"]], *
 page.speaks()
 
 # %%
-told = [
-    f"{one} ({ends.estimate:.2f} [{ends.low:.2f}, {ends.high:.2f}], n = {read_as[one].n})"
-    for one in unread
-    for ends in [read_as[one].interval()]
-]
+told = [f"{one} ({spoken(read_as[one], '.2f')}, n = {read_as[one].n})" for one in unread]
 Markdown(
     f"*Not testable*, since accuracy is not clearly above chance ({GUESSED:.2f}): {', '.join(told)}."
     if unread
@@ -104,7 +100,7 @@ Markdown(
 # %%
 page.table(
     "crosslingual_table1",
-    lambda row: rho((row["method"], row["aggregation"]), row["output"]),
+    rho.cell,
     rows=["method", "aggregation"],
     columns=["output"],
     words=WORDS,
@@ -113,13 +109,13 @@ page.table(
 
 # %%
 frame = rho.frame([*THIRTEEN, *FLOORS])
-fig, spoken = figures.rows_by_output(
+fig, shows = figures.rows_by_output(
     frame, THIRTEEN, FLOORS, OUTPUT_NAMES, x_label="rho", ours="ours, 95 % interval", line=(0, "no relation")
 )
 page.figure(
     fig,
     "crosslingual_figure2",
-    alt=f"Two dot plots, one an output, of rho of thirteen explanations and two floors. {spoken}",
+    alt=f"Two dot plots, one an output, of rho of thirteen explanations and two floors. {shows}",
     caption="Table 1 as a picture (the paper's Figure 2), with two floors that know nothing of the prediction.",
 )
 
@@ -214,16 +210,9 @@ table8 = for_ours(published.table("crosslingual_table8"), models)
 alone = Rows(measured, table8[["model", *KEYS, "value"]], **MAIN)
 
 
-def cell_of(source, *places):
-    """The cell of a row of a table that tells these places (model, language) apart."""
-    return lambda row: source(
-        (row["method"], row["aggregation"]), row["output"], **{place: row[place] for place in places}
-    )
-
-
 page.table(
     "crosslingual_table8",
-    cell_of(alone, "model"),
+    alone.cell,
     rows=["method", "aggregation"],
     columns=["model", "output"],
     words=WORDS,
@@ -245,7 +234,7 @@ tables = for_ours(tables, models)
 by_language = Rows(measured, tables[["model", "language", *KEYS, "value"]], setting="main")
 page.table(
     "crosslingual_tables11to17",
-    cell_of(by_language, "model", "language"),
+    by_language.cell,
     rows=["language", "method", "aggregation"],
     columns=["model", "output"],
     words=WORDS,
@@ -289,9 +278,9 @@ printed2 = published.table("crosslingual_table2").set_index(["language", "metric
 
 def rho_in(language):
     """The mean of the thirteen rows and both outputs in a language, beside Table 2."""
-    every = [by_language(row, output, language=language) for output in OUTPUT_NAMES for row in THIRTEEN]
+    all_rows = [by_language(row, output, language=language) for output in OUTPUT_NAMES for row in THIRTEEN]
     there = printed2.get((language, "rho"), np.nan)
-    return paired.combined(lambda values: values.mean(axis=-1), every, published=there)
+    return paired.combined(lambda values: values.mean(axis=-1), all_rows, published=there)
 
 
 rhos = {language: rho_in(language) for language in order}
@@ -301,8 +290,8 @@ page.table(
     lambda row: (rhos if row["metric"] == "rho" else read)[row["language"]],
     rows=["language"],
     columns=["metric"],
-    printed=pd.DataFrame([(one, metric) for one in order for metric in ("rho", "accuracy")], columns=["language", "metric"]),
-)  # fmt: skip
+    printed=every(language=order, metric=("rho", "accuracy")),
+)
 
 # %%
 page.table(
@@ -311,10 +300,7 @@ page.table(
     rows=["language"],
     columns=["model"],
     words=WORDS,
-    printed=pd.DataFrame(
-        [(one, model) for one in dict.fromkeys(["en", *order, *read_as]) for model in models],
-        columns=["language", "model"],
-    ),
+    printed=every(language=dict.fromkeys(["en", *order, *read_as]), model=models),
 )
 
 # %%
@@ -332,10 +318,10 @@ Markdown(
 
 # %%
 fig, ax = plt.subplots(figsize=(6.5, 4.6))
-ends = [[pair.ours.interval() for pair in side.values()] for side in (read, rhos)]
-x, y = ([end.estimate for end in side] for side in ends)
-bars = [np.array([[e.estimate - e.low for e in side], [e.high - e.estimate for e in side]]) for side in ends]
-ax.errorbar(x, y, xerr=bars[0], yerr=bars[1], fmt="o", color=OURS, label="ours, 95 % intervals")
+ends = [pd.DataFrame(ends_of(side[language]) for language in order) for side in (read, rhos)]
+x, y = (side.estimate for side in ends)
+across, up = ([side.estimate - side.low, side.high - side.estimate] for side in ends)
+ax.errorbar(x, y, xerr=across, yerr=up, fmt="o", color=OURS, label="ours, 95 % intervals")
 there2 = printed2.unstack()
 ax.plot(there2.accuracy, there2.rho, "D", mfc="white", mec=PUBLISHED, mew=1.8, label="published")
 style = {"textcoords": "offset points", "ha": "left"}
@@ -346,11 +332,11 @@ for language, row in there2.iterrows():
 ax.set_xlabel("accuracy")
 ax.set_ylabel("rho, mean over all rows")
 ax.legend(fontsize="small")
-spoken = "; ".join(f"{language} {a:.2f} and {b:.2f}" for language, a, b in zip(order, x, y, strict=True))
+reached = "; ".join(f"{language} {a:.2f} and {b:.2f}" for language, a, b in zip(order, x, y, strict=True))
 page.figure(
     fig,
     "crosslingual_table2_plot",
-    alt=f"Scatter plot of rho against accuracy, a point a language, published and ours. Ours, accuracy and rho: {spoken}.",
+    alt=f"Scatter plot of rho against accuracy, a point a language, published and ours. Ours, accuracy and rho: {reached}.",
     caption="Are languages that a model reads better explained more alike?",
 )
 
@@ -405,12 +391,12 @@ ax.set_xlabel("rho (loss)")
 ax.legend(loc="lower center", bbox_to_anchor=(0.4, 1.0), ncols=1, fontsize="small")
 means = {text: source.mean(THIRTEEN, ["loss"]) for text, source in by_links.items()}
 points = {text: pair.ours.point for text, pair in means.items()}
-spoken = "; ".join(f"{text} {'undefined' if np.isnan(point) else f'{point:.2f}'}" for text, point in points.items())
+by_link = "; ".join(f"{text} {'undefined' if np.isnan(point) else f'{point:.2f}'}" for text, point in points.items())
 page.figure(
     fig,
     "crosslingual_figure7",
     alt="Dot plot of rho of thirteen explanations and one floor with three kinds of links. Mean over the thirteen: "
-    f"{spoken}.",
+    f"{by_link}.",
     caption="What rho is when words are matched at random (the paper's Figure 7), 95 % intervals.",
     data=figure7,
 )
@@ -419,7 +405,7 @@ page.figure(
 aligned = means.pop("aligner")
 last = page.test(
     {"crosslingual_figure7": {f"mean rho, aligner less {text}": aligned - pair for text, pair in means.items()}},
-    asides={"crosslingual_figure7": f"mean rho: {spoken}"},
+    asides={"crosslingual_figure7": f"mean rho: {by_link}"},
 )
 page.verdicts(last)
 
@@ -443,14 +429,14 @@ for name in stand_ins:
     for output in OUTPUT_NAMES:
         for row in THIRTEEN:
             found = own(row, output)
-            ends = found.ours.interval()
-            rows.append({"dataset": name, "row": row_label(*row), "output": output, "estimate": ends.estimate})
-            rows[-1] |= {"low": ends.low, "high": ends.high, "n": found.ours.n, "published": found.published}
-if rows:
-    caption = "Table 1 on stand-ins, with the values that the paper prints of XNLI"
-    display(page.listing(pd.DataFrame(rows), "crosslingual_tables_stand_ins", caption=caption))
-else:
-    display(Markdown("*All data sets that were measured are in the tables above.*"))
+            rows.append({"dataset": name, "row": row_label(*row), "output": output, **row_of(found)})
+            rows[-1]["published"] = found.published
+page.listing(
+    pd.DataFrame(rows),
+    "crosslingual_tables_stand_ins",
+    caption="Table 1 on stand-ins, with the values that the paper prints of XNLI",
+    empty="*All data sets that were measured are in the tables above.*",
+)
 
 # %% [markdown]
 # **What differs and why.** On XNLI: one encoder of twelve layers of 384, adapted in English from 12,000 pairs of SNLI and
@@ -464,7 +450,4 @@ else:
 # Intervals cover the choice of messages, not that of models, seeds or languages.
 
 # %%
-page.provenance(note=f"models: {', '.join(models)}; languages: {', '.join(languages)}")
-
-# %%
-page.finish()
+page.finish(note=f"models: {', '.join(models)}; languages: {', '.join(languages)}")

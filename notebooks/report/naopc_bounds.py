@@ -23,25 +23,23 @@
 profile = "laptop"
 
 # %%
-from functools import partial
-from itertools import combinations
+from itertools import combinations, product
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-from faithbook.engine.run import load, start_run
+from faithbook.engine.run import load
 from faithbook.papers import edin_bounds, edin_claims
-from faithbook.results import figures, paired, pointed, published
+from faithbook.results import figures, paired, published
 from faithbook.results.agreement import tau_of
 from faithbook.results.figures import PALETTE
 from faithbook.results.labels import label
-from faithbook.results.report import Page
+from faithbook.results.numbers import listed, row_of, spoken
+from faithbook.results.report import start_page
 
-run = start_run("naopc_bounds", profile=profile)
-figures.theme()
-page = Page(run, paper="edin_2025")
+page = start_page("naopc_bounds", profile, paper="edin_2025")
 measured = page.measure(
     "naopc_models",
     parts=["", "bounds"],
@@ -50,27 +48,14 @@ measured = page.measure(
 )
 mean = page.quantity("metric")
 methods, datasets = edin_bounds.explained(measured.frame), measured.levels("dataset")
-models = [name for name in run.settings["models"] if name in methods]
+models = [name for name in page.run.settings["models"] if name in methods]
 together = edin_bounds.together(measured.frame, models)
 asked_on = {dataset: own for own, sets in together for dataset in sets}
 LENGTHS, KINDS = ("short", "long"), ("morf", "lerf")
-ENDS = ("estimate", "low", "high")
 page.speaks()
 
 
 # %%
-def row(pair, *names, **labels):
-    """Labels, then a quantity's estimate and interval under these names, then n."""
-    ends = pair.ours.interval()
-    return labels | dict(zip(names, (ends.estimate, ends.low, ends.high), strict=True)) | {"n": pair.ours.n}
-
-
-def spoken(pair):
-    """A quantity with its interval and n, in words."""
-    ends = pair.ours.interval()
-    return f"{ends.estimate:.3f} [{ends.low:.3f}, {ends.high:.3f}] (n = {pair.ours.n})"
-
-
 def asked(name, over, specifications):
     """What the rule of a claim that {doc}`another page <naopc_released_outputs>` judges says of our models."""
     curve = page.multiverse(name, over, specifications)
@@ -89,20 +74,13 @@ TEXTS = {"all texts": LENGTHS, "short texts": ("short",), "long texts": ("long",
 # **Our run.** Exact bounds for short texts, beam bounds for long ones. Intervals are over inputs.
 
 # %%
-table = pd.DataFrame(
-    row(
-        mean(bound, dataset=dataset, length=length, model=model),
-        *ENDS,
-        dataset=dataset,
-        length=length,
-        classifier=model,
-        bound=bound,
-    )
-    for dataset in datasets
-    for length in LENGTHS
-    for model in asked_on[dataset]
+cells = [(dataset, length, model) for dataset in datasets for length in LENGTHS for model in asked_on[dataset]]
+bounds = {
+    (dataset, length, model, bound): mean(bound, dataset=dataset, length=length, model=model)
+    for dataset, length, model in cells
     for bound in ("lower", "upper", "range")
-)
+}
+table = listed(bounds, ["dataset", "length", "classifier", "bound"])
 page.listing(
     table,
     "naopc_bounds_models",
@@ -115,10 +93,9 @@ MOST_LEVEL = 5  # names of models side by side; more stand upright
 fig, axes = plt.subplots(1, len(datasets), figsize=(4 * len(datasets), 3.2), sharey=True, squeeze=False)
 for ax, dataset in zip(axes[0], datasets, strict=True):
     for shift, length, colour in zip((-0.15, 0.15), LENGTHS, PALETTE, strict=False):
-        ends = {end: [mean(end, dataset=dataset, length=length, model=m).ours.point for m in asked_on[dataset]]
-                for end in ("lower", "range")}  # fmt: skip
+        part = table[(table.dataset == dataset) & (table.length == length)].set_index("bound").estimate
         x = np.arange(len(asked_on[dataset])) + shift
-        ax.bar(x, ends["range"], 0.27, bottom=ends["lower"], color=colour, label=f"{length} texts")
+        ax.bar(x, part["range"], 0.27, bottom=part["lower"], color=colour, label=f"{length} texts")
     ax.set_xticks(range(len(asked_on[dataset])), asked_on[dataset])
     if len(asked_on[dataset]) > MOST_LEVEL:
         ax.tick_params("x", labelrotation=90)
@@ -187,19 +164,9 @@ theirs = (
 )
 NAMES = dict(zip(KINDS, ("comprehensiveness", "sufficiency"), strict=True))
 ranks = pd.DataFrame(
-    row(
-        taus(dataset, length, kind, ranked),
-        *ENDS,
-        dataset=dataset,
-        length=length,
-        metric=f"aopc_{kind}",
-        ranking=ranked,
-        published=theirs[length, ranked, NAMES[kind]],
-    )
-    for dataset in datasets
-    for length in LENGTHS
-    for kind in KINDS
-    for ranked in ("models", "methods")
+    {"dataset": dataset, "length": length, "metric": f"aopc_{kind}", "ranking": ranked}
+    | {"published": theirs[length, ranked, NAMES[kind]], **row_of(taus(dataset, length, kind, ranked))}
+    for dataset, length, kind, ranked in product(datasets, LENGTHS, KINDS, ("models", "methods"))
 )
 page.listing(
     ranks,
@@ -211,13 +178,11 @@ page.listing(
 
 # %%
 def moved(kind, length):
-    """One less the correlation over models of mean AOPC and mean NAOPC, mean over methods; then over the groups of data
-    sets whose models are the same."""
+    """How far normalising moves models, mean over the groups of data sets whose models are the same."""
     found = []
     for own, sets in together:
-        of = [mean(f"{score}_{kind}", method=method, model=model, length=length, dataset=sets)
-              for score in ("aopc", "naopc") for method in (*edin_bounds.common(methods, own), "random") for model in own]  # fmt: skip
-        found.append(paired.combined(partial(edin_claims.unlike, models=len(own)), of, published=np.nan))
+        names = [*edin_bounds.common(methods, own), "random"]
+        found.append(edin_claims.moved(mean, kind, names, own, length=length, dataset=sets))
     return paired.mean(found)
 
 
@@ -237,24 +202,18 @@ Markdown(
 # the worst direction; first, that this worked.
 
 # %%
-attacked = page.measure("naopc_models", parts=["robustness"], over=["dataset", "classifier", "radius"], bounds=(0, 1))
-radii = sorted(attacked.levels("radius"))
-rows = [
-    row(attacked.mean(dataset=d, classifier=m, radius=r), *ENDS, dataset=d, classifier=m, radius=r)
-    for d in datasets
-    for m in asked_on[d]
-    for r in radii
-]
-robustness = pd.DataFrame(rows)
+CELL = ["dataset", "classifier", "radius"]
+attacked = page.measure("naopc_models", parts=["robustness"], over=CELL, bounds=(0, 1))
+accuracy, radii = attacked.quantity(*CELL), sorted(attacked.levels("radius"))
+under_attack = [(dataset, name, radius) for dataset in datasets for name in asked_on[dataset] for radius in radii]
+robustness = listed({cell: accuracy(*cell) for cell in under_attack}, CELL)
 STYLES = {name: style for own, _ in together for name, style in figures.styles(own).items()}
 fig, axes = plt.subplots(1, len(datasets), figsize=(4.5 * len(datasets), 3), sharey=True, squeeze=False)
 for ax, dataset in zip(axes[0], datasets, strict=True):
     for name in asked_on[dataset]:
         colour, marker = STYLES[name]
         line = robustness[(robustness.dataset == dataset) & (robustness.classifier == name)]
-        ax.plot(line.radius, line.estimate, color=colour, marker=marker, label=name)
-        ax.fill_between(line.radius, line.low, line.high, color=colour, alpha=0.12, lw=0)
-        pointed.say_curve(ax, line.radius, line.estimate, name, line.low, line.high)
+        figures.curve(ax, line.radius, line, name, colour=colour, marker=marker)
     ax.set_title(label(dataset))
     ax.set_xlabel("radius of the attack (share of a token's length)", fontsize="small")
     if dataset in (sets[-1] for _, sets in together):
@@ -327,10 +286,9 @@ for line, (own, sets) in zip(axes, together, strict=True):
     for ax, score in zip(line, ("aopc", "naopc"), strict=True):
         for i, name in enumerate(own):
             colour, marker = STYLES[name]
-            found = pd.DataFrame(
-                row(mean(f"{score}_morf", method=n, model=name), *ENDS, score=score, classifier=name, method=n)
-                for n in (*methods[name], "random")
-            )
+            each = [*methods[name], "random"]
+            scores = {(score, name, method): mean(f"{score}_morf", method=method, model=name) for method in each}
+            found = listed(scores, ["score", "classifier", "method"])
             at = places[found.method].to_numpy() + 0.6 * ((i + 0.5) / len(own) - 0.5)
             figures.dots(ax, found, at, colour=colour, marker=marker, width=1, ms=4, label=name)
             rows.append(found)
@@ -354,7 +312,7 @@ outside = load("naopc_model_scores", profile).drop_duplicates(["dataset", "class
 outside, total = outside.groupby("length").outside.sum(), load("naopc_model_scores", profile).groupby("length").size()
 told = ", ".join(f"{outside[length]} of {total[length]} on {length} texts" for length in LENGTHS)
 told = (
-    f"Random orders get a NAOPC of {spoken(chance)}. Values outside the bounds before these were widened, in this run: {told} "
+    f"Random orders get a NAOPC of {spoken(chance, n=True)}. Values outside the bounds before these were widened, in this run: {told} "
     "(exact bounds leave none; a beam can be beaten). "
 )
 of = {(name,): {f"random, {m}": mean("naopc_morf", method="random", model=m, length=of) for m in models}
@@ -372,16 +330,12 @@ Markdown(told + asked("naopc_c05", ["texts"], of))
 # %%
 CONVENTIONS = {"eraser": "sufficiency_eraser", "ascending": "aopc_lerf"}
 rows = []
-for dataset in datasets:
-    for length in LENGTHS:
-        for model in asked_on[dataset]:
-            cells = {"dataset": dataset, "length": length, "model": model}
-            both_ways = [[mean(m, **cells, method=n).ours for n in (*methods[model], "random")]
-                         for m in CONVENTIONS.values()]  # fmt: skip
-            means = {
-                name: sum(one.point for one in of) / len(of) for name, of in zip(CONVENTIONS, both_ways, strict=True)
-            }
-            rows.append(row(paired.Paired(tau_of(*both_ways)), "tau", "low", "high", **cells, **means))
+for dataset, length, model in cells:
+    labels = {"dataset": dataset, "length": length, "model": model}
+    names = [*methods[model], "random"]
+    both_ways = {way: [mean(m, **labels, method=n).ours for n in names] for way, m in CONVENTIONS.items()}
+    rows.append(labels | {way: sum(one.point for one in of) / len(of) for way, of in both_ways.items()})
+    rows[-1] |= row_of(tau_of(*both_ways.values()), "tau", "low", "high")
 page.listing(
     pd.DataFrame(rows),
     "naopc_conventions",
@@ -407,8 +361,8 @@ share = shares.quantity("metric")
 rows = []
 for search in shares.levels("search"):
     found = {name: mean(name, search=search) for name in ("error_upper", "error_lower", "rows", "rows_exact")}
-    rows.append({"search": search} | row(found["error_upper"], "upper_error", "upper_low", "upper_high"))
-    rows[-1] |= row(found["error_lower"], "lower_error", "lower_low", "lower_high")
+    rows.append({"search": search} | row_of(found["error_upper"], "upper_error", "upper_low", "upper_high"))
+    rows[-1] |= row_of(found["error_lower"], "lower_error", "lower_low", "lower_high")
     rows[-1] |= {f"{end} off": share(f"off_{end}", search=search).ours.point for end in ("upper", "lower")}
     rows[-1] |= {name: found[name].ours.point for name in ("rows", "rows_exact")}
 beams = pd.DataFrame(rows)
@@ -427,26 +381,23 @@ wide = {(search,): {f"{end} bound off by more than .02": share(f"off_{end}", sea
         for search in first}  # fmt: skip
 proved = {end: share(f"proved_{end}") for end in ("upper", "lower")}
 Markdown(
-    f"{asked('naopc_c03', ['search'], wide)} The certificate held on a share of {spoken(proved['upper'])} (upper bounds) "
-    f"and {spoken(proved['lower'])} (lower bounds) of these searches."
+    f"{asked('naopc_c03', ['search'], wide)} The certificate held on a share of {spoken(proved['upper'], n=True)} (upper bounds) "
+    f"and {spoken(proved['lower'], n=True)} (lower bounds) of these searches."
 )
 
 # %%
-rows = [
-    row(mean(f"beyond_{end}", dataset=dataset, model=model), *ENDS, dataset=dataset, classifier=model, end=end)
+widths = {
+    (dataset, model, end): mean(f"beyond_{end}", dataset=dataset, model=model)
     for end in ("upper", "lower")
     for dataset in datasets
     for model in asked_on[dataset]
-]
+}
 page.listing(
-    pd.DataFrame(rows),
+    listed(widths, ["dataset", "classifier", "end"]),
     "naopc_certificates",
     caption="How far a long text's beam bound can be off at most: mean width of the certified interval above the upper and "
     "below the lower bound, with 95 % intervals over inputs",
 )
-
-# %%
-page.provenance()
 
 # %%
 page.finish()

@@ -27,16 +27,14 @@ from itertools import combinations
 import pandas as pd
 from IPython.display import Markdown
 
-from faithbook.engine.run import load, load_units, start_run
+from faithbook.engine.run import load, load_units
 from faithbook.papers import edin_claims, edin_figures, edin_tables
 from faithbook.papers.edin_figures import NAMES, SETS
 from faithbook.papers.edin_pack import LONG, MODELS, SHORT
-from faithbook.results import figures, paired
 from faithbook.results.judged import Printed
-from faithbook.results.report import Page
+from faithbook.results.report import start_page
 
-run = start_run("naopc_released_outputs", profile=profile)
-figures.theme()
+page = start_page("naopc_released_outputs", profile, paper="edin_2025")
 KINDS = edin_tables.KINDS
 # The tables that this page has in common with the released files: the library's limits, scores and searches.
 exact = load("naopc_released_exact", profile)
@@ -47,7 +45,6 @@ scores = load_units("naopc_released", profile).query("metric == 'aopc'").astype(
 limits = edin_tables.released_limits()
 cells = edin_tables.cells_with_ours(edin_tables.released_cells(), scores.rename(columns={"value": "aopc"}))
 
-page = Page(run, paper="edin_2025")
 measured = page.measure(
     "naopc_released",
     parts=["", "exact"],
@@ -245,24 +242,24 @@ page.figure(fig, "naopc_released_methods", alt=alt, caption=caption)
 # *worst* order; a random one does better by as much as the model's interactions allow
 # ({doc}`worked out for simple functions <naopc_toy>`).
 
+
 # %%
-chance = {f"random, {NAMES[m]}": mean("naopc_comprehensiveness", method="random", model=m) for m in models}
+def by_chance(kind, **labels):
+    """NAOPC of random attributions, by model."""
+    return {f"random, {NAMES[m]}": mean(f"naopc_{kind}", method="random", model=m, **labels) for m in models}
+
+
+CHOICES = {"both data sets": list(SHORT), "SST-2": ["sst2"], "Yelp": ["yelp"]}
 curve = page.multiverse(
     "naopc_c05",
     ["texts", "sum"],
-    {
-        (texts, kind): {
-            f"random, {NAMES[m]}": mean(f"naopc_{kind}", method="random", model=m, dataset=chosen) for m in models
-        }
-        for texts, chosen in {"both data sets": list(SHORT), "SST-2": ["sst2"], "Yelp": ["yelp"]}.items()
-        for kind in KINDS
-    },
+    {(texts, kind): by_chance(kind, dataset=chosen) for texts, chosen in CHOICES.items() for kind in KINDS},
 )
 second = page.test(
     {
         "naopc_released_scores": numbers(means, "dataset", "length", "model", "method", "metric"),
         "naopc_c04": {f"outside, {NAMES[m]}": outside(m) for m in models},
-        "naopc_c05": chance,
+        "naopc_c05": by_chance("comprehensiveness"),
     },
     asides={"naopc_released_scores": causes(means), "naopc_c05": curve.sentence},
 )
@@ -364,19 +361,10 @@ compared(
 # %%
 
 
-def moved(kind, dataset):
-    """One less the correlation over models of mean AOPC and mean NAOPC, mean over methods."""
-    of = [
-        mean(f"{score}_{kind}", method=method, model=model, dataset=dataset)
-        for score in ("aopc", "naopc")
-        for method in methods
-        for model in models
-    ]
-    return paired.combined(edin_claims.unlike, of)
-
-
-CHOICES = {"both data sets": list(SHORT), "SST-2": ["sst2"], "Yelp": ["yelp"]}
-parts = {(t,): {kind: moved(kind, d) for kind in KINDS} for t, d in CHOICES.items()}
+parts = {
+    (texts,): {kind: edin_claims.moved(mean, kind, methods, models, dataset=chosen) for kind in KINDS}
+    for texts, chosen in CHOICES.items()
+}
 flips = page.multiverse("naopc_c02", ["texts"], parts)
 ranked = edin_tables.with_p_full(cells, limits)
 by = {"beam": limits[limits.search == "beam"], "theirs": edin_tables.scored_by(limits)}
@@ -433,7 +421,4 @@ page.verdicts(fourth)
 page.curve(flips, "naopc_c02_curve", caption="How far normalising moves models, by texts.")
 
 # %%
-page.provenance(note="the authors' released values, commit 0976aa3; no model was run")
-
-# %%
-page.finish()
+page.finish(note="the authors' released values, commit 0976aa3; no model was run")

@@ -29,15 +29,13 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-from faithbook.engine.run import start_run
 from faithbook.papers import edin_bounds, edin_figures
-from faithbook.results import evidence, figures, rules
+from faithbook.results import evidence, rules
+from faithbook.results.numbers import ends_of
 from faithbook.results.page import badge
-from faithbook.results.report import Page
+from faithbook.results.report import start_page
 
-run = start_run("naopc_search_cost", profile=profile)
-figures.theme()
-page = Page(run, paper="edin_2025")
+page = start_page("naopc_search_cost", profile, paper="edin_2025")
 CELL = ["model", "words", "search", "metric"]
 # All but by how much a search falls short of another is never below zero, nor are the ends of its interval.
 measured, signed = (
@@ -52,10 +50,9 @@ page.speaks()
 rows = []
 for model, words, search, kind in searches[["model", "words", "search", "kind"]].itertuples(index=False):
     found = {metric: mean(model, words, search, metric).ours for metric in ("rows", "fewer", "error", "unsure")}
-    ends = found["error"].interval()
     rows.append({"classifier": model, "words": words, "search": search, "kind": kind, "n": found["error"].n})
     rows[-1] |= {"rows": found["rows"].point, "times_fewer": found["fewer"].point}
-    rows[-1] |= {"estimate": ends.estimate, "low": ends.low, "high": ends.high, "unsure": found["unsure"].point}
+    rows[-1] |= ends_of(found["error"]) | {"unsure": found["unsure"].point}
 table = pd.DataFrame(rows).sort_values(["classifier", "words", "rows"])
 page.listing(
     table.drop(columns="kind"),
@@ -87,15 +84,18 @@ for row in table[(table.words >= LONG) & table.kind.isin(["pruned", "adaptive"])
     short = difference(row.classifier, row.words, row.search, "short").ours
     answers.append(rules.k_of([fewer - TIMES, -short + CLOSE], "all"))
     rows.append({"classifier": row.classifier, "words": row.words, "search": row.search, "n": short.n})
-    rows[-1] |= {"times fewer": fewer.point, "fewer low": fewer.interval().low, "fewer high": fewer.interval().high}
-    rows[-1] |= {"short of": short.point, "short low": short.interval().low, "short high": short.interval().high}
+    rows[-1] |= ends_of(fewer, "times fewer", "fewer low", "fewer high")
+    rows[-1] |= ends_of(short, "short of", "short low", "short high")
     rows[-1] |= {"reached": evidence.worded(answers[-1].answer, evidence.OUR_QUESTION)}
 aims = pd.DataFrame(rows)
-caption = (
-    "Pruned searches beside the published one at width 5 on long texts: rows, and by how much the bounds fall short of the "
-    "published search's (negative: they are better), with 95 % intervals; reached: each row for itself"
+page.listing(
+    aims,
+    "naopc_aim",
+    caption="Pruned searches beside the published one at width 5 on long texts: rows, and by how much the bounds fall short of "
+    "the published search's (negative: they are better), with 95 % intervals; reached: each row for itself",
+    digits=4,
+    empty="*None in this run.*",
 )
-Markdown("*None in this run.*") if aims.empty else page.listing(aims, "naopc_aim", caption=caption, digits=4)
 
 # %%
 if aims.empty:
@@ -126,9 +126,6 @@ Markdown(f"{badge(word)} {told}")
 # order can gain next to nothing. Where a model's answers stay in the middle of the scale, no search with fewer than about
 # $2^N$ rows can certify much, whatever its cleverness: one unseen chain of sets with extreme answers would be enough to
 # move the bound. The column `unsure` of the table is that honest ignorance.
-
-# %%
-page.provenance()
 
 # %%
 page.finish()

@@ -21,14 +21,11 @@ profile = "laptop"
 import pandas as pd
 from IPython.display import Markdown
 
-from faithbook.engine.run import load, start_run
+from faithbook.engine.run import load
 from faithbook.papers import edin_toy
-from faithbook.results import figures
-from faithbook.results.report import Page
+from faithbook.results.report import start_page
 
-run = start_run("naopc_toy", profile=profile)
-figures.theme()
-page = Page(run, paper="edin_2025")
+page = start_page("naopc_toy", profile, paper="edin_2025")
 kept = [load(f"naopc_small_{name}", profile) for name in ("answers", "bounds", "orders")]
 small = edin_toy.functions(*kept)
 LINES = ("steep line", "flat line")
@@ -199,7 +196,4 @@ Markdown(
 )
 
 # %%
-page.provenance(note=f"every one of the {len(moved)} orders of four words; nothing was drawn")
-
-# %%
-page.finish()
+page.finish(note=f"every one of the {len(moved)} orders of four words; nothing was drawn")

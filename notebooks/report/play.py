@@ -20,15 +20,13 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-from faithbook.engine.run import load, start_run
-from faithbook.results import figures, games, published
+from faithbook.engine.run import load
+from faithbook.results import games, published
 from faithbook.results.figures import OURS, PALETTE, PUBLISHED
 from faithbook.results.labels import label
-from faithbook.results.report import Page
+from faithbook.results.report import start_page
 
-run = start_run("play", profile=profile)
-figures.theme()
-page = Page(run, paper=published.OUR_OWN)
+page = start_page("play", profile, paper=published.OUR_OWN)
 words = load("play_words", profile)
 answers, items, orders = (load(f"play_{name}", profile) for name in ("answers", "items", "orders"))
 
@@ -302,9 +300,6 @@ page.figure(
     f"{len(against)} of {len(drop) * (len(drop) - 1) // 2} pairs violate: {', '.join(against) or 'none'}.",
     data=pd.DataFrame({"group": letters, "salience": salience, "drop": drop}),
 )
-
-# %%
-page.provenance()
 
 # %%
 page.finish()

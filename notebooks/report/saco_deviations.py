@@ -18,25 +18,24 @@
 profile = "laptop"
 
 # %%
+from itertools import product
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from IPython.display import Markdown, display
 
-from faithbook.engine.run import load, start_run
+from faithbook.engine.run import load
+from faithbook.papers import wu
+from faithbook.papers.wu import LAST, METHODS
 from faithbook.results import figures, paired
 from faithbook.results.agreement import tau_of
 from faithbook.results.figures import PALETTE
 from faithbook.results.labels import label
-from faithbook.results.report import Page
+from faithbook.results.numbers import ENDS, ends_of, listed, spoken
+from faithbook.results.report import start_page
 
-run = start_run("saco_deviations", profile=profile)
-figures.theme()
-METRICS = ["saco", "auc", "aopc_morf", "log_odds", "aopc_lerf"]
-METHODS = [
-    *("integrated_gradients", "grad_cam", "lrp", "partial_lrp", "transformer_attribution"),
-    *("conservative_lrp", "raw_attention", "rollout", "transformer_mm", "attcat"),
-]
+page = start_page("saco_deviations", profile, paper="wu_2024")
 NAMES = {
     "group sums": "S1 sums of unequal groups",
     "last group larger": "S1 last group takes the rest",
@@ -62,7 +61,6 @@ def varied(units):
     return pd.concat([settings, same], ignore_index=True)
 
 
-page = Page(run, paper="wu_2024")
 measured = page.measure(
     "saco_metrics",
     parts=["settings", "groups"],
@@ -101,19 +99,13 @@ def changes(setting, metric):
 
 rows, by_method = [], []
 for setting in asked:
-    for metric in METRICS if "groups" not in setting else ["saco"]:
-        single = changes(setting, metric)
+    for metric in wu.SIGN if "groups" not in setting else ["saco"]:
+        single, labels = changes(setting, metric), {"setting": setting, "metric": metric}
         mean = paired.mean([single[method] for method in METHODS]).ours
         ranked = [[value(one, metric, method).ours for method in METHODS] for one in (setting, "main")]
-        tau, change = tau_of(*ranked).interval(), mean.interval()
-        rows.append({"setting": setting, "metric": metric, "n": mean.n})
-        rows[-1] |= {"main": float(np.mean([one.point for one in ranked[1]])), "estimate": change.estimate}
-        rows[-1] |= {"low": change.low, "high": change.high}
-        rows[-1] |= {"tau": tau.estimate, "tau low": tau.low, "tau high": tau.high}
-        for method, pair in single.items():
-            ends = pair.ours.interval()
-            by_method.append({"setting": setting, "metric": metric, "method": method, "n": pair.ours.n})
-            by_method[-1] |= {"estimate": ends.estimate, "low": ends.low, "high": ends.high}
+        rows.append(labels | {"n": mean.n, "main": float(np.mean([one.point for one in ranked[1]]))})
+        rows[-1] |= ends_of(mean) | ends_of(tau_of(*ranked), "tau")
+        by_method += [labels | {"method": name, "n": pair.ours.n, **ends_of(pair)} for name, pair in single.items()]
 effects, by_method = pd.DataFrame(rows), pd.DataFrame(by_method)
 
 # %% [markdown]
@@ -139,12 +131,12 @@ axes[1].set_xlim(right=1.04)
 for ax in axes:
     ax.grid(axis="y", visible=False)
 axes[0].legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, fontsize="small")
-spoken = "; ".join(f"{NAMES[r.setting]}: {r.estimate:+.2f}, tau {r.tau:.2f}" for r in mine.itertuples())
+changed = "; ".join(f"{NAMES[r.setting]}: {r.estimate:+.2f}, tau {r.tau:.2f}" for r in mine.itertuples())
 page.figure(
     fig,
     "saco_deviations_plot",
     alt=f"Two dot plots, a row for each of {len(asked)} other choices. Left the change of SaCo averaged over ten methods, "
-    f"with each method as a tick; right Kendall's tau with the main ranking of methods. {spoken}.",
+    f"with each method as a tick; right Kendall's tau with the main ranking of methods. {changed}.",
     caption="What each choice changes in SaCo: its level (left; ticks are single methods) and the ranking of the methods "
     "(right); one model, 95 % intervals over pictures.",
 )
@@ -155,7 +147,7 @@ calm = mine[(mine.low <= 0) & (mine.high >= 0)]
 Markdown(
     f"The ranking of the methods depends most on *{NAMES[swayed.setting]}* (tau {swayed.tau:.2f} "
     f"[{swayed['tau low']:.2f}, {swayed['tau high']:.2f}]), the level of SaCo most on *{NAMES[shifted.setting]}* "
-    f"({shifted.estimate:+.3f} [{shifted.low:+.3f}, {shifted.high:+.3f}], from {shifted.main:.3f}; n = {shifted.n} in the "
+    f"({spoken(shifted, '+.3f')}, from {shifted.main:.3f}; n = {shifted.n} in the "
     f"smallest cell). No shift of the level can be told from zero for: "
     f"{', '.join(NAMES[name] for name in calm.setting) or 'none'}."
 )
@@ -168,7 +160,7 @@ page.listing(by_method, "saco_deviations_methods", caption="Every effect by meth
 def shown(name, caption, *settings):
     """Some effects as a table, and in a sentence which methods' SaCo moves beyond doubt."""
     chosen = effects[effects.setting.isin(settings)].assign(setting=lambda frame: frame.setting.map(NAMES))
-    display(page.listing(chosen, name, caption=caption))
+    display(page.listing(chosen, name, caption=caption, empty="*Not measured among the values that speak here.*"))
     saco = by_method[by_method.metric == "saco"]
     clear = saco[(saco.low > 0) | (saco.high < 0)]
     lines = [
@@ -178,8 +170,10 @@ def shown(name, caption, *settings):
             or "none"
         )
         for one in settings
+        if one in asked
     ]
-    display(Markdown("Methods whose SaCo moves by an interval without zero:\n\n" + "\n".join(lines)))
+    if lines:
+        display(Markdown("Methods whose SaCo moves by an interval without zero:\n\n" + "\n".join(lines)))
 
 
 # %% [markdown]
@@ -225,10 +219,9 @@ shown("saco_s3", "S3, equal scores: other choice less main setting", "random tie
 # %%
 pairs = [value("nearest, random ties", "saco", m) - value("nearest", "saco", m) for m in METHODS]
 shuffled = paired.mean(pairs).ours
-ends = shuffled.interval()
 Markdown(
-    f"Shuffling alone, with nearest-neighbour upsampling on both sides: {ends.estimate:+.3f} [{ends.low:+.3f}, "
-    f"{ends.high:+.3f}] (n = {shuffled.n} in the smallest cell)."
+    f"Shuffling alone, with nearest-neighbour upsampling on both sides: {spoken(shuffled, '+.3f')} (n = {shuffled.n} in the "
+    "smallest cell)."
 )
 
 # %% [markdown]
@@ -276,16 +269,12 @@ def with_change(units):
 
 
 equal = page.measure("saco_replayed", parts=["ties"], over=["dataset", "metric"], prepare=with_change)
-rows = []
-for dataset in equal.levels("dataset"):
-    for metric in equal.levels("metric"):
-        found = equal.mean(dataset=dataset, metric=metric).ours
-        ends = found.interval()
-        rows.append({"dataset": dataset, "quantity": metric, "n": found.n, "estimate": ends.estimate})
-        rows[-1] |= {"low": ends.low, "high": ends.high}
+equal_drops = equal.quantity("dataset", "metric")
+cells = product(equal.levels("dataset"), equal.levels("metric"))
+ties = listed({cell: equal_drops(*cell) for cell in cells}, ["dataset", "quantity"])
 caption = "S6, equal drops: share of pairs of groups whose drops are equal to the last bit, SaCo as published and with " \
     "nothing for equal pairs, and the change; mean over methods"  # fmt: skip
-page.listing(pd.DataFrame(rows), "saco_s6", caption=caption)
+page.listing(ties[["dataset", "quantity", "n", *ENDS]], "saco_s6", caption=caption)
 
 # %% [markdown]
 # ## S7: constant maps
@@ -298,8 +287,7 @@ page.listing(pd.DataFrame(rows), "saco_s6", caption=caption)
 # %%
 main = page.measure("saco_metrics", over=["dataset", "model", "metric", "method"])
 maps = main.frame[(main.frame.metric == "saco") & (main.frame.method != "random")]
-lost = maps.groupby(["dataset", "method"], observed=True).value.agg(maps="size", constant=lambda v: int(v.isna().sum()))
-lost = lost.reset_index()
+lost = wu.constant_maps(maps, ["dataset", "method"])
 worst = lost[lost.constant > 0].sort_values("constant", ascending=False)
 said = "; ".join(f"{label(r.method)} on {label(r.dataset)} {r.constant} of {r.maps}" for r in worst.itertuples())
 Markdown(f"Constant maps, all models and pictures: {said or 'none'}.")
@@ -342,13 +330,10 @@ signs = (
 )
 clamped = page.measure("saco_replayed", parts=["signs"], over=["method"], prepare=clamping)
 rows = []
-for method in [name for name in (*METHODS, "last_layer_attention_with_gradient", "random") if name in signs.index]:
-    found = clamped.mean(method=method).ours
-    ends = found.interval()
-    rows.append(
-        {"method": method, "n": found.n, "below zero": signs.below[method], "negative mass": signs.mass[method]}
-    )
-    rows[-1] |= {"clamped": ends.estimate, "clamped low": ends.low, "clamped high": ends.high}
+for method in [name for name in (*METHODS, LAST, "random") if name in signs.index]:
+    found = clamped.mean(method=method)
+    rows.append({"method": method, "n": found.ours.n, "below zero": signs.below[method]})
+    rows[-1] |= {"negative mass": signs.mass[method], **ends_of(found, "clamped")}
 caption = "S8, signs: share of pixels below zero, share of absolute salience that is negative, and the change of SaCo with " \
     "95 % interval when negative scores are set to zero; n maps"  # fmt: skip
 page.listing(pd.DataFrame(rows), "saco_s8", caption=caption)
@@ -388,7 +373,7 @@ page.listing(pd.DataFrame(rows), "saco_s8", caption=caption)
 
 # %%
 wide = stored.pivot_table(index=[*UNIT, "pixel"], columns="method", values="score")
-wide = wide[[name for name in (*METHODS, "last_layer_attention_with_gradient") if name in wide]]
+wide = wide[[name for name in (*METHODS, LAST) if name in wide]]
 alike = wide.groupby(level=UNIT).rank().groupby(level=UNIT).corr()
 alike.index.names, alike.columns.name = [*UNIT, "one"], "other"
 pairs = alike.stack().rename("value").reset_index()
@@ -423,7 +408,4 @@ page.listing(picked.assign(one=picked.one.map(label), other=picked.other.map(lab
 shown("saco_precision", "Precision: bfloat16 less float32", "bfloat16")
 
 # %%
-page.provenance(note="effects: the first model; S7: all models and pictures")
-
-# %%
-page.finish()
+page.finish(note="effects: the first model; S7: all models and pictures")

@@ -27,7 +27,7 @@
 profile = "laptop"
 
 # %%
-from itertools import combinations
+from itertools import combinations, product
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -35,48 +35,36 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.profiles import settings_of
-from faithbook.engine.run import load, start_run
+from faithbook.engine.run import load
+from faithbook.papers import wu
+from faithbook.papers.wu import METHODS, PICTURE, SIGN
 from faithbook.results import figures, paired, published
 from faithbook.results.agreement import KENDALL, SPEARMAN, rank_agreement
 from faithbook.results.figures import OURS, PALETTE, PUBLISHED
 from faithbook.results.labels import label
-from faithbook.results.report import Page
-from faithlib.preferences import preferences
+from faithbook.results.numbers import ends_of, listed
+from faithbook.results.report import start_page
 
-run = start_run("saco_figures", profile=profile)
-figures.theme()
-# Which way each metric is better: times its sign, higher is better everywhere.
-SIGN = {"saco": 1, "auc": -1, "aopc_morf": 1, "log_odds": -1, "aopc_lerf": -1}
+page = start_page("saco_figures", profile, paper="wu_2024")
 EXISTING = [name for name in SIGN if name != "saco"]
 table2 = published.table("saco_table2").query("k == '10'")
-METHODS = list(dict.fromkeys(table2.method))
 NAMED = ["partial_lrp", "transformer_attribution", "attcat"]
-KEYS = ["dataset", "model", "id", "cluster"]
-
-
-def turned(units):
-    """All metrics turned so that higher is better."""
-    return units.assign(value=units.value * units.metric.map(SIGN))
 
 
 def against_random(units):
     """How often random scores do better than a method on the same picture, ties half or none, less one half."""
-    frame = turned(units).assign(setting=units.setting if "setting" in units else "all models")
-    frame["setting"] = frame.setting.replace("main", "main, first model")
-    on = [*KEYS, "setting", "metric"]
-    chance = frame[frame.method == "random"][[*on, "draw", "value"]].rename(columns={"value": "random"})
-    both = chance.merge(frame[frame.method.isin(METHODS)][[*on, "method", "value"]], on=on)
-    win, tie = preferences(both.random, both.value)
-    shares = {"half": win + tie / 2 - 0.5, "none": win - 0.5}
-    return pd.concat([both.drop(columns="value").assign(ties=name, value=value) for name, value in shares.items()])
+    setting = units.setting.replace("main", "main, first model") if "setting" in units else "all models"
+    both = wu.beside_random(units[units.method.isin([*METHODS, "random"])].assign(setting=setting), over=["setting"])
+    lost = 1 - both.win - both.tie
+    shares = {"half": lost + both.tie / 2 - 0.5, "none": lost - 0.5}
+    return pd.concat([both.assign(ties=name, value=value) for name, value in shares.items()])
 
 
 known = pd.DataFrame({"method": ["random"], "metric": ["saco"], "value": [0.0]})  # as the text says
-page = Page(run, paper="wu_2024")
 measured = page.measure(
     "saco_metrics",
     over=["dataset", "model", "metric", "method"],
-    prepare=turned,
+    prepare=wu.turned,
     firmest=True,  # the paper's own pictures alone where there are any
     printed=pd.concat([table2[["dataset", "method", "metric", "value"]], known]),
 )
@@ -114,19 +102,11 @@ its_steps = {name: rows.sort_values("group") for name, rows in of_picture(steps)
 described = f"a picture of {label(first.dataset)}, label {first.label}, taken for {first.predicted}"
 
 
-def bare(ax, title):
-    """A panel without ticks."""
-    ax.set_xticks([])
-    ax.set_yticks([])
-    ax.grid(visible=False)
-    ax.set_title(title, fontsize=8)
-
-
 def draw(ax, values, title):
     """Pixels [side * side, channels] as a picture, on the scale of the whole one."""
     scaled = ((values - pixels.min()) / max(pixels.max() - pixels.min(), 1e-9)).reshape(side, side, -1)
     ax.imshow(scaled[..., 0] if scaled.shape[2] == 1 else scaled, cmap="gray", vmin=0, vmax=1)
-    bare(ax, title)
+    figures.bare(ax, title, size=8)
 
 
 def draw_map(ax, score, title):
@@ -135,18 +115,15 @@ def draw_map(ax, score, title):
     end = max(np.quantile(np.abs(score), 0.99), 1e-12)
     low, colours = (-end, "RdBu_r") if signed else (0, "viridis")
     ax.imshow(score.reshape(side, side), cmap=colours, vmin=low, vmax=end)
-    bare(ax, title)
+    figures.bare(ax, title, size=8)
 
 
 # %%
 order = sorted(its_maps, key=lambda name: name == "random")
-down = -(-(len(order) + 1) // 5)
-fig, axes = plt.subplots(down, 5, figsize=(8, 1.75 * down))
-draw(axes.flat[0], pixels, f"the picture: {first.label}")
-for ax, name in zip(axes.flat[1:], order, strict=False):
+fig, (panel, *panels) = figures.panels(len(order) + 1, 5, height=1.75)
+draw(panel, pixels, f"the picture: {first.label}")
+for ax, name in zip(panels, order, strict=True):
     draw_map(ax, its_maps[name].score.to_numpy(), label(name))
-for ax in axes.flat[len(order) + 1 :]:
-    ax.set_visible(False)
 signed = sum(one.score.min() < 0 for one in its_maps.values())
 page.figure(
     fig,
@@ -166,7 +143,7 @@ left = {mark: (first.p_full - answers.together[mark], first.p_full - answers.alo
 fig, axes = plt.subplots(2, len(marks) + 1, figsize=(8, 3.2))
 draw(axes[0][0], pixels, f"whole: {first.p_full:.2f}")
 axes[1][0].imshow(np.where(group > 0, group, np.nan).reshape(side, side), cmap="viridis_r")
-bare(axes[1][0], "the ten groups")
+figures.bare(axes[1][0], "the ten groups", size=8)
 for column, mark in zip(axes.T[1:], marks, strict=True):
     so_far, alone = (group >= 1) & (group <= mark), group == mark
     draw(column[0], np.where(so_far[:, None], average, pixels), f"1 to {mark}: {left[mark][0]:.2f}")
@@ -241,13 +218,11 @@ def bars(pairs, kind=SPEARMAN, flipped=()):
 with_saco, among = bars(correlations)
 shown = {f"SaCo and {label(name)}": pair for name, pair in with_saco.items()} | {"mean among the four": among}
 taus = [*bars(correlations, KENDALL)[0].values(), bars(correlations, KENDALL)[1]]
-listed = [
+bar_table = pd.DataFrame(
     {"bar": name, "published": f"{others:.4f}" if name == "mean among the four" else f"{low:.2f} to {high:.2f}"}
-    | {"estimate": pair.ours.point, "low": pair.ours.interval().low, "high": pair.ours.interval().high}
-    | {"Kendall's tau": tau.ours.point, "n": pair.ours.n}
+    | {**ends_of(pair), "Kendall's tau": tau.ours.point, "n": pair.ours.n}
     for (name, pair), tau in zip(shown.items(), taus, strict=True)
-]
-bar_table = pd.DataFrame(listed)
+)
 page.listing(
     bar_table, "saco_figure2", caption="The bars of Figure 2: Spearman's correlation, Kendall's tau-b beside it"
 )
@@ -363,8 +338,7 @@ for (above, ax), method in zip(axes.T, case, strict=True):
     ax.set_xlabel("group, by salience")
     told.append(f"{label(method)}: smallest loss from the third group on {step[step.group >= 3].together.min():.2f}")
 axes[1][0].set_ylabel("loss of probability")
-handles, names = axes[1][0].get_legend_handles_labels()
-fig.legend(handles, names, loc="outside lower center", ncols=3, fontsize="small")
+fig.legend(*axes[1][0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize="small")
 page.figure(
     fig,
     "saco_figure3",
@@ -379,8 +353,8 @@ page.figure(
 def case_study(units):
     """Per picture, model and drawing of random scores: gaps of SaCo, and whether a metric has the paper's order."""
     wide = units[units.method.isin((TA, RAW, CHANCE)) & units.metric.isin(("saco", "aopc_morf"))]
-    chance = wide[wide.method == CHANCE].pivot_table(index=[*KEYS, "draw"], columns="metric", values="value")
-    both = wide[wide.method != CHANCE].pivot_table(index=KEYS, columns=["method", "metric"], values="value")
+    chance = wide[wide.method == CHANCE].pivot_table(index=[*PICTURE, "draw"], columns="metric", values="value")
+    both = wide[wide.method != CHANCE].pivot_table(index=PICTURE, columns=["method", "metric"], values="value")
     joined = both.reindex(chance.index.droplevel("draw")).set_axis(chance.index)
     ordered = {}
     for metric in ("saco", "aopc_morf"):
@@ -430,25 +404,16 @@ page.verdicts(third)
 RED = "#CC0000"
 family = dict.fromkeys(METHODS[:2], 2) | dict.fromkeys(METHODS[2:6], 4) | dict.fromkeys(METHODS[6:], 0)
 drawn = [*METHODS, "random"]
-rows = []
-for dataset in datasets:
-    for metric, sign in SIGN.items():
-        for method in drawn:
-            found = (sign * mean(metric, method, dataset=dataset)).ours
-            ends = found.interval()
-            rows.append({"dataset": dataset, "metric": metric, "method": method, "estimate": ends.estimate})
-            rows[-1] |= {"low": ends.low, "high": ends.high, "n": found.n}
-values = pd.DataFrame(rows)
+cells = product(datasets, SIGN, drawn)
+means = {(d, metric, method): SIGN[metric] * mean(metric, method, dataset=d) for d, metric, method in cells}
+values = listed(means, ["dataset", "metric", "method"])
 better = values.assign(estimate=values.estimate * values.metric.map(SIGN))
 grid = better.pivot_table(index=["dataset", "metric"], columns="method", values="estimate")[drawn]
 lowest, highest = grid.min(axis=1), grid.max(axis=1)
 scaled = (grid.sub(lowest, axis=0).div((highest - lowest).where(highest > lowest), axis=0) * 0.9 + 0.1).fillna(0.55)
 angles = np.linspace(0, 2 * np.pi, len(SIGN) + 1)
-down = -(-len(datasets) // 2)
-fig, axes = plt.subplots(down, 2, figsize=(8, 4.1 * down), subplot_kw={"projection": "polar"}, squeeze=False)
-for ax in axes.flat[len(datasets) :]:
-    ax.set_visible(False)
-for ax, dataset in zip(axes.flat, datasets, strict=False):
+fig, axes = figures.panels(len(datasets), 2, height=4.1, subplot_kw={"projection": "polar"})
+for ax, dataset in zip(axes, datasets, strict=True):
     for place, method in enumerate(drawn):
         corner = [scaled.loc[(dataset, metric), method] for metric in (*SIGN, "saco")]
         chance = method == "random"
@@ -459,8 +424,7 @@ for ax, dataset in zip(axes.flat, datasets, strict=False):
     ax.set_ylim(0, 1.02)
     ax.set_yticks([0.1, 0.55, 1.0], [])
     ax.set_title(label(dataset), fontsize="small")
-handles, names = axes.flat[0].get_legend_handles_labels()
-fig.legend(handles, names, loc="outside lower center", ncols=3, fontsize="small")
+figures.legend(fig, 3, side="lower")
 where = [
     f"{label(one)}: " + ", ".join(f"{label(metric)} {scaled.loc[(one, metric), 'random']:.2f}" for metric in SIGN)
     for one in datasets
@@ -484,19 +448,12 @@ page.listing(values, "saco_figure4", caption="Mean score of every method under e
 
 
 # %%
-def by_setting(units):
-    """SaCo of random scores by setting and number of groups; ranks in place of scores are a control and no setting."""
-    saco = units[(units.metric == "saco") & (units.method == "random") & (units.setting != "ranks")]
-    setting = saco.setting.fillna(saco.k.map(lambda k: "main, all models" if np.isnan(k) else f"{k:.0f} groups"))
-    return saco.assign(setting=setting.replace("main", "main, first model"))
-
-
 ZERO = "mean SaCo of random scores"
 zero = page.measure(
     "saco_metrics",
     parts=["", "groups", "settings"],
     over=["dataset", "model", "setting"],
-    prepare=by_setting,
+    prepare=lambda units: wu.by_setting(units[units.method == "random"]),
     firmest=True,
 )
 at = zero.quantity("setting", dataset=on)
@@ -514,11 +471,8 @@ others_ = page.measure(
 
 def competing(share, **labels):
     """The twelve parts of c06: how often random scores do better, less one half."""
-    return {
-        f"random over {label(method)}, {label(metric)}": share(metric, method, **labels)
-        for method in NAMED
-        for metric in EXISTING
-    }
+    pairs = product(NAMED, EXISTING)
+    return {f"random over {label(name)}, {label(metric)}": share(metric, name, **labels) for name, metric in pairs}
 
 
 ahead = wins.quantity("metric", "method", ties="half", dataset=on)
@@ -574,9 +528,6 @@ page.parts(
 # random scores spread over the whole picture erase ground and object alike. Integrated Gradients use fewer steps here than is usual
 # (the number is in `notebooks/profiles.yaml`). The means are over a few models; between models of another training run
 # they would differ by more than the intervals say, because intervals are over pictures only.
-
-# %%
-page.provenance()
 
 # %%
 page.finish()

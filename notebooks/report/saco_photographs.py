@@ -19,17 +19,13 @@ profile = "laptop"
 import matplotlib.pyplot as plt
 from IPython.display import Markdown, display
 
-from faithbook.engine.run import load, start_run
-from faithbook.papers.wu import METHODS, short
+from faithbook.engine.run import load
+from faithbook.papers.wu import METHODS, SIGN, short
 from faithbook.results import figures
 from faithbook.results.labels import label
-from faithbook.results.report import Page
+from faithbook.results.report import start_page
 
-run = start_run("saco_photographs", profile=profile)
-figures.theme()
-page = Page(run, paper="wu_2024")
-# Which way each metric is better: times its sign, higher is better everywhere.
-SIGN = {"saco": 1, "auc": -1, "aopc_morf": 1, "log_odds": -1, "aopc_lerf": -1}
+page = start_page("saco_photographs", profile, paper="wu_2024")
 SHOWN = [*METHODS, "random"]
 pictures, maps, scores = (load(f"saco_{name}", profile) for name in ("pictures", "maps", "scores"))
 channels = [name for name in pictures.columns if name.startswith("channel")]
@@ -58,21 +54,13 @@ def grey(rows):
     return (rows[channels].to_numpy() @ [0.299, 0.587, 0.114]).reshape(side, side)
 
 
-def bare(ax, title):
-    """A panel without ticks."""
-    ax.set_xticks([])
-    ax.set_yticks([])
-    ax.grid(visible=False)
-    ax.set_title(title, fontsize="small")
-
-
 def draw(ax, key, method, title):
     """A picture in grey with the groups of a map over it."""
     light = grey(by_picture[key])
     group = by_map[*key, method].group.to_numpy().reshape(light.shape)
     ax.imshow(light, cmap="gray", vmin=0, vmax=1)
     ax.imshow(group, cmap="viridis_r", alpha=0.5, vmin=0, vmax=9)
-    bare(ax, title)
+    figures.bare(ax, title)
 
 
 def told(key):
@@ -91,22 +79,20 @@ def told(key):
 for place, key in enumerate(by_picture):
     rows = by_picture[key]
     of_this = values.loc[key].saco.dropna().sort_values(ascending=False)
-    down = -(-(len(of_this) + 1) // 3)
-    fig, axes = plt.subplots(down, 3, figsize=(8, 2.85 * down))
-    axes.flat[0].imshow(rows[channels].to_numpy().reshape(*grey(rows).shape, 3))
-    bare(axes.flat[0], f"{rows.label.iloc[0]}")
-    for ax, (method, saco) in zip(axes.flat[1:], of_this.items(), strict=False):
+    fig, (panel, *panels) = figures.panels(len(of_this) + 1, 3, height=2.85)
+    panel.imshow(rows[channels].to_numpy().reshape(*grey(rows).shape, 3))
+    figures.bare(panel, f"{rows.label.iloc[0]}")
+    for ax, (method, saco) in zip(panels, of_this.items(), strict=True):
         draw(ax, key, method, f"{short(method)}: {saco:.2f}")
-    for ax in axes.flat[len(of_this) + 1 :]:
-        ax.set_visible(False)
     spoken = ", ".join(f"{short(method)} {saco:.2f}" for method, saco in of_this.items())
-    shown = page.figure(
-        fig,
-        f"saco_photographs_{place + 1}",
-        alt=f"{told(key).capitalize()}, and {len(of_this)} maps over it in grey, by their SaCo: {spoken}.",
-        caption=f"{told(key).capitalize()}: the maps by their SaCo.",
+    display(
+        page.figure(
+            fig,
+            f"saco_photographs_{place + 1}",
+            alt=f"{told(key).capitalize()}, and {len(of_this)} maps over it in grey, by their SaCo: {spoken}.",
+            caption=f"{told(key).capitalize()}: the maps by their SaCo.",
+        )
     )
-    display(shown)
 
 # %% [markdown]
 # ## The best and the worst case of each metric
@@ -138,7 +124,4 @@ if by_picture:
     )
 
 # %%
-page.provenance(note=f"{len(by_picture)} photographs")
-
-# %%
-page.finish()
+page.finish(note=f"{len(by_picture)} photographs")

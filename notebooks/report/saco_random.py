@@ -20,40 +20,36 @@
 profile = "laptop"
 
 # %%
+from itertools import product
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-from faithbook.engine.run import start_run
+from faithbook.papers import wu
+from faithbook.papers.wu import PICTURE, SIGN
 from faithbook.results import figures, needed, pointed
 from faithbook.results.figures import OURS, PALETTE
 from faithbook.results.labels import label
-from faithbook.results.quantities import against_random
-from faithbook.results.report import Page
+from faithbook.results.numbers import ends_of
+from faithbook.results.report import start_page
 
-run = start_run("saco_random", profile=profile)
-figures.theme()
-# Which way each metric is better: times its sign, higher is better everywhere.
-SIGN = {"saco": 1, "auc": -1, "aopc_morf": 1, "log_odds": -1, "aopc_lerf": -1}
-KEYS = ["dataset", "model", "id", "cluster", "metric"]
+page = start_page("saco_random", profile, paper="wu_2024")
 
 
 def beside(units):
     """Every explanation beside each drawing of random scores on the same picture: win, tie, gap and its square."""
-    frame = units.assign(value=units.value * units.metric.map(SIGN))
-    chance = frame[frame.method == "random"]
-    draws = pd.DataFrame({"draw": sorted(chance.draw.unique())})
-    real = frame[frame.method != "random"].drop(columns="draw").merge(draws, how="cross")
-    both = against_random(pd.concat([real, chance]), on=[*KEYS, "draw"])
+    both = wu.beside_random(units)
     # SaCo itself has a known mean over random scores, so that it can be tested against zero with no random map.
-    zero = both.value.where((both.metric == "saco") & (both.draw == draws.draw.iloc[0]))
+    zero = both.value.where((both.metric == "saco") & (both.draw == both.draw.min()))
     values = both.assign(square=both.gap**2, value=zero, value_square=zero**2)
     columns = ["win", "tie", "gap", "square", "value", "value_square"]
-    return values.melt([*KEYS, "method"], columns, "quantity", "number").rename(columns={"number": "value"})
+    return values.melt([*PICTURE, "metric", "method"], columns, "quantity", "number").rename(
+        columns={"number": "value"}
+    )
 
 
-page = Page(run, paper="wu_2024")
 measured = page.measure("saco_metrics", over=["quantity", "metric", "method"], prepare=beside, firmest=True)
 methods = measured.levels("method")
 at = page.quantity("quantity", "metric", "method")
@@ -69,13 +65,10 @@ page.speaks()
 
 # %%
 rows = []
-for metric in SIGN:
-    for method in methods:
-        win, gap = at("win", metric, method).ours, at("gap", metric, method).ours
-        share, mean = win.interval(), gap.interval()
-        rows.append({"metric": metric, "method": method, "estimate": share.estimate, "low": share.low})
-        rows[-1] |= {"high": share.high, "ties": at("tie", metric, method).ours.point, "gap": mean.estimate}
-        rows[-1] |= {"gap low": mean.low, "gap high": mean.high, "n": win.n}
+for metric, method in product(SIGN, methods):
+    win, tie, gap = (at(quantity, metric, method) for quantity in ("win", "tie", "gap"))
+    rows.append({"metric": metric, "method": method, **ends_of(win), "ties": tie.ours.point})
+    rows[-1] |= ends_of(gap, "gap") | {"n": win.ours.n}
 wins = pd.DataFrame(rows)
 caption = "Every metric and method against random scores on the same picture: share of strict wins (estimate), share of " \
     "ties, mean gap (above zero: the method does better), with 95 % intervals over n pictures"  # fmt: skip
@@ -95,8 +88,7 @@ for ax, metric in zip(axes, SIGN, strict=True):
     ax.grid(axis="y", visible=False)
 axes[0].set_yticks(spots, [label(name) for name in methods], fontsize="small")
 fig.supxlabel("share of wins over random scores", fontsize="small")
-handles, names = axes[0].get_legend_handles_labels()
-fig.legend(handles, names, loc="outside upper center", ncols=2, fontsize="small")
+figures.legend(fig)
 by_metric = wins.groupby("metric", sort=False)
 spoken = "; ".join(f"{label(m)} {part.estimate.mean():.2f} and {part.ties.mean():.2f}" for m, part in by_metric)
 page.figure(
@@ -198,8 +190,7 @@ Markdown(f"Pictures that a typical method needs (median over {len(methods)} meth
 # %%
 def moments(units):
     """SaCo of random scores and its square, by the number of groups."""
-    saco = units[(units.metric == "saco") & (units.method == "random")]
-    saco = saco.assign(k=saco.k.fillna(10).astype(int))
+    saco = wu.by_groups(units[units.method == "random"])
     return pd.concat([saco.assign(power=power, value=saco.value**power) for power in (1, 2)])
 
 
@@ -207,10 +198,9 @@ noise = page.measure("saco_metrics", parts=["", "groups"], over=["k", "power"], 
 moment = noise.quantity("power", "k")
 rows = []
 for k in sorted(noise.levels("k")):
-    mean, spread = moment(1, k), needed.deviation(moment(1, k), moment(2, k)).ours.interval()
-    rows.append({"k": k, "theory": 1 / np.sqrt(k - 1), "estimate": spread.estimate, "low": spread.low})
-    rows[-1] |= {"high": spread.high, "n": mean.ours.n, "mean": mean.ours.point}
-    rows[-1] |= {"pictures for .02": np.ceil((1.96 * spread.estimate / 0.02) ** 2)}
+    mean, spread = moment(1, k).ours, needed.deviation(moment(1, k), moment(2, k))
+    rows.append({"k": k, "theory": 1 / np.sqrt(k - 1), **ends_of(spread), "n": mean.n, "mean": mean.point})
+    rows[-1] |= {"pictures for .02": np.ceil((1.96 * spread.ours.point / 0.02) ** 2)}
 spreads = pd.DataFrame(rows)
 caption = "Standard deviation of SaCo of random scores over pictures, models and drawings, with 95 % interval over n " \
     "pictures, beside the theory; pictures that bring the mean to within .02"  # fmt: skip
@@ -227,9 +217,6 @@ Markdown(
 # Two limits. A number of pictures is about this test and these models; another model moves it. And power says how fast
 # a difference is seen, not whether what is seen is faithfulness: a metric that rewards the wrong thing can do so very
 # reliably.
-
-# %%
-page.provenance()
 
 # %%
 page.finish()

@@ -30,34 +30,25 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-from faithbook.engine.run import start_run
-from faithbook.models.cards import cards
 from faithbook.papers import wu
 from faithbook.papers.wu import FAMILIES, METHODS, short
 from faithbook.results import evidence, figures, paired, published
 from faithbook.results.agreement import tau_of
 from faithbook.results.figures import OURS, PALETTE, PUBLISHED
-from faithbook.results.p_values import wilson_ends
-from faithbook.results.report import Page
+from faithbook.results.numbers import ends_of, spoken
+from faithbook.results.report import start_page
 
-run = start_run("saco_stand_ins", profile=profile)
-figures.theme()
+page = start_page("saco_stand_ins", profile, paper="wu_2024")
 PHOTOGRAPHS, SMALL = "photographs", "small pictures"
 COLOURS = {PHOTOGRAPHS: OURS, SMALL: PALETTE[2]}
 
 
-def prepared(units):
-    """SaCo by number of groups, in the main setting."""
-    return units[units.metric == "saco"].assign(k=units.k.fillna(10).astype(int))
-
-
-page = Page(run, paper="wu_2024")
 table2 = published.table("saco_table2").astype({"k": int})
 measured = page.measure(
     "saco_metrics",
     parts=["", "groups"],
     over=["dataset", "model", "method", "k"],
-    prepare=prepared,
+    prepare=wu.by_groups,
     printed=table2.drop(columns="dataset"),  # of ImageNet, to be looked at beside either
     bounds=(-1, 1),
 )
@@ -79,14 +70,8 @@ Markdown(
 # ## What the models reached
 
 # %%
-facts = cards("vision")
-facts = facts[facts.dataset.isin(measured.levels("dataset"))]
-low, high = wilson_ends(facts["accuracy"], facts["test_size"])
-words = {"classifier": "model", "train_size": "learnt from", "test_size": "n"}
-facts = facts.rename(columns=words).assign(low=low, high=high)
-facts = facts[["dataset", "model", "parameters", "learnt from", "accuracy", "low", "high", "n"]]
 page.listing(
-    facts,
+    wu.transformers(measured.levels("dataset")),
     "saco_stand_ins_models",
     caption="Both kinds of models, from their cards: accuracy on n held-out pictures with its 95 % interval",
 )
@@ -97,16 +82,20 @@ page.listing(
 # Ten groups, mean over data sets and models, random scores last. Kendall's tau says how far the order of the ten is that
 # of the printed values (1: the same), with an interval over pictures.
 
+
 # %%
+def columns_of(name):
+    """The columns of an estimate and the ends of its interval."""
+    return name, f"{name}, low", f"{name}, high"
+
+
 rows = []
 for method in (*METHODS, "random"):
     rows.append({"method": method, "published": table2.query("k == 10 and method == @method").value.mean()})
     for name, at in saco.items():
-        ends = at(method).ours.interval()
-        rows[-1] |= {name: ends.estimate, f"{name}, low": ends.low, f"{name}, high": ends.high}
+        rows[-1] |= ends_of(at(method), *columns_of(name))
     if not missing:
-        ends = (saco[PHOTOGRAPHS](method) - saco[SMALL](method)).ours.interval()
-        rows[-1] |= {"difference": ends.estimate, "difference, low": ends.low, "difference, high": ends.high}
+        rows[-1] |= ends_of(saco[PHOTOGRAPHS](method) - saco[SMALL](method), *columns_of("difference"))
 both = pd.DataFrame(rows)
 page.listing(
     both,
@@ -121,21 +110,20 @@ spots = np.arange(len(both))[::-1]
 ax.axvline(0, color="#666666", ls=":", lw=1)
 ax.plot(both.published, spots, "D", color=PUBLISHED, mfc="white", mew=1.6, ms=6, label="published, ImageNet")
 for place, name in enumerate(ON):
-    columns = (name, f"{name}, low", f"{name}, high")
-    shift = 0.2 * (place - (len(ON) - 1) / 2)
-    figures.dots(ax, both, spots - shift, columns=columns, colour=COLOURS[name], marker="os"[place], ms=5, label=name)
+    look = {"colour": COLOURS[name], "marker": "os"[place], "ms": 5, "label": name}
+    figures.dots(ax, both, spots - 0.2 * (place - (len(ON) - 1) / 2), columns=columns_of(name), **look)
 ax.set_yticks(spots, [short(method) for method in both.method])
 ax.set_xlabel("SaCo, 95 % interval")
 ax.grid(axis="y", visible=False)
 ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize="small")
-spoken = "; ".join(
+values = "; ".join(
     f"{short(row.method)} " + ", ".join(f"{name} {row[name]:.2f}" for name in ("published", *ON))
     for _, row in both.iterrows()
 )
 page.figure(
     fig,
     "saco_stand_ins_plot",
-    alt=f"Dots with intervals, one row a method: SaCo as published and on {' and on '.join(ON)}. {spoken}.",
+    alt=f"Dots with intervals, one row a method: SaCo as published and on {' and on '.join(ON)}. {values}.",
     caption="SaCo of ten methods and of random scores, as printed and on both kinds of pictures.",
 )
 
@@ -144,8 +132,7 @@ printed = [float(both.set_index("method").published[method]) for method in METHO
 told = []
 for name, at in saco.items():
     tau = tau_of([at(method).ours for method in METHODS], printed)
-    ends = tau.interval()
-    told.append(f"{name} {ends.estimate:.2f} [{ends.low:.2f}, {ends.high:.2f}] (n = {tau.n} in the smallest cell)")
+    told.append(f"{name} {spoken(tau, '.2f')} (n = {tau.n} in the smallest cell)")
 Markdown(f"Kendall's tau with the printed order: {'; '.join(told)}.")
 
 # %% [markdown]
@@ -223,13 +210,15 @@ for name, datasets in ON.items():
         at = {m: change(setting, m, dataset=have) - change("main", m, dataset=have) for m in METHODS}
         for family, members in FAMILIES.items():
             found = paired.mean([at[method] for method in members]).ours
-            ends = found.interval()
-            rows.append({"pictures": name, "change": SETTINGS[setting], "family": f"{family}-based", "n": found.n})
-            rows[-1] |= {"estimate": ends.estimate, "low": ends.low, "high": ends.high}
-caption = "Change of SaCo, mean over the methods of a family, when one thing is done otherwise; 95 % interval over n pictures " \
-    "of each data set"  # fmt: skip
-nothing = Markdown("*No picture went through these settings.*")
-page.listing(pd.DataFrame(rows), "saco_stand_ins_changes", caption=caption) if rows else nothing
+            labels = {"pictures": name, "change": SETTINGS[setting], "family": f"{family}-based", "n": found.n}
+            rows.append(labels | ends_of(found))
+page.listing(
+    pd.DataFrame(rows),
+    "saco_stand_ins_changes",
+    caption="Change of SaCo, mean over the methods of a family, when one thing is done otherwise; 95 % interval over n pictures "
+    "of each data set",
+    empty="*No picture went through these settings.*",
+)
 
 # %% [markdown]
 # *Pretraining and depth.* Of photographs there are several trainings of one pretrained encoder: `head` leaves it as it is,
@@ -267,7 +256,4 @@ Markdown(
 # as far as its ancestors' makers say, their labels.
 
 # %%
-page.provenance(note="; ".join(f"{name}: {', '.join(datasets)}" for name, datasets in ON.items()))
-
-# %%
-page.finish()
+page.finish(note="; ".join(f"{name}: {', '.join(datasets)}" for name, datasets in ON.items()))

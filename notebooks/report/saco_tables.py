@@ -25,6 +25,7 @@ profile = "laptop"
 # %%
 import math
 import re
+from itertools import product
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -32,43 +33,26 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.profiles import find_profile
-from faithbook.engine.run import load, start_run
-from faithbook.models.cards import cards
+from faithbook.engine.run import load
 from faithbook.papers import wu
-from faithbook.papers.wu import ALL, FAMILIES, KS, LAST, METHODS, RAW, ROLLOUT, STEADY, short
+from faithbook.papers.wu import ALL, FAMILIES, KS, LAST, METHODS, MID, RAW, ROLLOUT, STEADY, short
 from faithbook.results import figures, pointed, published, rules
 from faithbook.results.figures import OURS, PUBLISHED
 from faithbook.results.judged import Ordered
 from faithbook.results.labels import label
-from faithbook.results.p_values import wilson_ends
-from faithbook.results.report import Page
+from faithbook.results.numbers import ends_of, listed
+from faithbook.results.report import start_page
 
-run = start_run("saco_tables", profile=profile)
-figures.theme()
-MID = 10
-
-
-def prepared(units):
-    """SaCo alone; the main setting has ten groups."""
-    return units[units.metric == "saco"].assign(k=units.k.fillna(MID).astype(int))
-
-
-def by_setting(units):
-    """SaCo by setting: the main one of all models, other numbers of groups, other settings of the first model. Ranks in
-    place of scores are a control, which no reading of the paper allows."""
-    saco = units[(units.metric == "saco") & (units.setting != "ranks")]
-    whole = saco.k.map(lambda k: "main, all models" if np.isnan(k) else f"{k:.0f} groups")
-    return saco.assign(setting=saco.setting.replace("main", "main, first model").fillna(whole))
+page = start_page("saco_tables", profile, paper="wu_2024")
 
 
 table1 = published.table("saco_table1").rename(columns={"method_inferred": "method", "dataset_inferred": "dataset"})
 table2 = published.table("saco_table2").astype({"k": int})
-page = Page(run, paper="wu_2024")
 measured = page.measure(
     "saco_metrics",
     parts=["", "groups"],
     over=["dataset", "model", "method", "k"],
-    prepare=prepared,
+    prepare=wu.by_groups,
     printed=pd.concat([table2, table1.assign(k=MID)]),
     bounds=(-1, 1),
 )
@@ -83,18 +67,12 @@ page.speaks()
 # leaves its explanations little to be faithful to; so here is what ours reached on pictures they were not trained on.
 
 # %%
-facts = cards("vision")
-facts = facts[facts.dataset.isin(measured.levels("dataset"))] if len(facts) else facts
-if len(facts):
-    low, high = wilson_ends(facts["accuracy"], facts["test_size"])
-    words = {"classifier": "model", "train_size": "learnt from", "test_size": "n"}
-    facts = facts.rename(columns=words).assign(low=low, high=high)
-    facts = facts[["dataset", "model", "parameters", "learnt from", "accuracy", "low", "high", "n"]]
-    caption = "Our vision transformers, from their model cards: accuracy on n held-out pictures, with its 95 % interval"
-    shown = page.listing(facts, "saco_models", caption=caption)
-else:
-    shown = Markdown("No model of these pictures has a model card on this machine.")
-shown
+page.listing(
+    wu.transformers(measured.levels("dataset")),
+    "saco_models",
+    caption="Our vision transformers, from their model cards: accuracy on n held-out pictures, with its 95 % interval",
+    empty="No model of these pictures has a model card on this machine.",
+)
 
 # %% [markdown]
 # ## Table 1: what gradients add and what all layers add
@@ -140,7 +118,10 @@ def gains(*names):
 
 
 varied = page.measure(
-    "saco_metrics", parts=["", "groups", "settings"], over=["dataset", "model", "setting", "method"], prepare=by_setting
+    "saco_metrics",
+    parts=["", "groups", "settings"],
+    over=["dataset", "model", "setting", "method"],
+    prepare=wu.by_setting,
 )
 tried = varied.frame[varied.frame.dataset.isin(tested_on)].setting.unique()  # few pictures go through all settings
 settings = sorted(tried, key=lambda name: name != "main, all models")
@@ -208,15 +189,13 @@ fall = {}
 for ax, method in zip(axes.flat, METHODS, strict=True):
     pairs = [saco(method, k=k) for k in KS]
     fall[method] = pairs[-1] - pairs[0]
-    ends = [pair.ours.interval() for pair in pairs]
-    x = np.arange(len(KS))
-    ax.axhline(0, color="#666666", ls=":", lw=1)
-    ax.plot(x, [pair.published for pair in pairs], "D--", color=PUBLISHED, mfc="white", mew=1.6, ms=5, lw=1)
-    ax.plot(x, [end.estimate for end in ends], "o-", color=OURS, ms=5, lw=1.2)
-    low, high, at = [end.low for end in ends], [end.high for end in ends], [f"{k} groups" for k in KS]
-    ax.vlines(x, low, high, color=OURS, lw=2)
-    pointed.say_curve(ax, x, [end.estimate for end in ends], "ours", low, high, at=at)
-    pointed.say_curve(ax, x, [pair.published for pair in pairs], "published", at=at)
+    ours, theirs = pd.DataFrame(map(ends_of, pairs)), [pair.published for pair in pairs]
+    x, at = np.arange(len(KS)), [f"{k} groups" for k in KS]
+    ax.axhline(0, color="#666666", ls=":", lw=1, label="zero")
+    ax.plot(x, theirs, "D--", color=PUBLISHED, mfc="white", mew=1.6, ms=5, lw=1, label="published")
+    look = {"marker": "o", "ms": 5, "lw": 1.2, "label": "ours, 95 % interval"}
+    figures.curve(ax, x, ours, "ours", colour=OURS, at=at, bars=True, **look)
+    pointed.say_curve(ax, x, theirs, "published", at=at)
     ax.set_title(short(method), fontsize="small")
     ax.set_xticks(x, KS)
     ax.margins(x=0.15)
@@ -224,7 +203,7 @@ for ax in axes[-1]:
     ax.set_xlabel("groups")
 for ax in axes[:, 0]:
     ax.set_ylabel("SaCo")
-fig.legend(["zero", "published", "ours, 95 % interval"], loc="outside upper center", ncols=3, fontsize="small")
+figures.legend(fig)
 spoken = "; ".join(f"{label(m)} {pair.published:+.2f} and {pair.ours.point:+.2f}" for m, pair in fall.items())
 page.figure(
     fig,
@@ -271,16 +250,14 @@ page.parts(second, "saco_tables_parts", caption="Every part of the claims on Tab
 # methods.
 
 # %%
-rows = []
-for dataset in [*tested_on, *(one for one in measured.levels("dataset") if one not in tested_on)]:
-    for method in (*METHODS, LAST, "random"):
-        for k in KS:
-            found = saco(method, k=k, dataset=dataset).ours
-            ends = found.interval()
-            rows.append({"dataset": dataset, "method": method, "k": k, "estimate": ends.estimate})
-            rows[-1] |= {"low": ends.low, "high": ends.high, "n": found.n}
-caption = "SaCo by data set, method and number of groups, mean over models (random: over drawings too), n pictures"
-page.listing(pd.DataFrame(rows), "saco_table2_datasets", caption=caption)
+datasets = [*tested_on, *(one for one in measured.levels("dataset") if one not in tested_on)]
+of_cell = measured.quantity("dataset", "method", "k")
+cells = product(datasets, (*METHODS, LAST, "random"), KS)
+page.listing(
+    listed({cell: of_cell(*cell) for cell in cells}, ["dataset", "method", "k"]),
+    "saco_table2_datasets",
+    caption="SaCo by data set, method and number of groups, mean over models (random: over drawings too), n pictures",
+)
 
 # %% [markdown]
 # **Maps without a SaCo.** Where a map gives every pixel the same score, all weights are zero and the quotient is
@@ -288,8 +265,8 @@ page.listing(pd.DataFrame(rows), "saco_table2_datasets", caption=caption)
 
 # %%
 maps = measured.frame[(measured.frame.k == MID) & measured.frame.method.isin([*METHODS, LAST])]
-lost = maps.groupby("method", observed=True).value.agg(maps="size", constant=lambda values: int(values.isna().sum()))
-said = "; ".join(f"{short(r.Index)} {r.constant} of {r.maps}" for r in lost.itertuples() if r.constant) or "none"
+lost = wu.constant_maps(maps, ["method"])
+said = "; ".join(f"{short(r.method)} {r.constant} of {r.maps}" for r in lost.itertuples() if r.constant) or "none"
 Markdown(f"Constant maps: {said}. In all, {lost['maps'].sum()} maps of {len(lost)} methods were made.")
 
 # %% [markdown]
@@ -375,7 +352,4 @@ page.verdicts(last)
 
 # %%
 compared = f"{measured.evidence(tested_on)}; data sets compared with the paper's: {', '.join(tested_on)}"
-page.provenance(note=f"evidence: {compared}")
-
-# %%
-page.finish()
+page.finish(note=f"evidence: {compared}")

@@ -20,19 +20,17 @@ import matplotlib.pyplot as plt
 from IPython.display import Markdown
 
 from faithbook.engine.profiles import find_profile
-from faithbook.engine.run import load, start_run
-from faithbook.results import figures, findings, published, scoreboard
-from faithbook.results.report import Page
+from faithbook.engine.run import load
+from faithbook.results import findings, published, scoreboard
+from faithbook.results.report import start_page
 
-run = start_run("scoreboard", profile=profile)
-figures.theme()
-page = Page(run, paper=published.OUR_OWN)
+page = start_page("scoreboard", profile, paper=published.OUR_OWN)
 board = scoreboard.board(load("verdicts", profile))
-run.save(board, "scoreboard", format="csv")
+page.run.save(board, "scoreboard", format="csv")
 about = f"Profile `{profile}`: {find_profile(profile).about}"
 # The landing page includes this file: the numbers, a sentence a paper, and how the headline claims fared.
 told = findings.summary(board, about, findings.plain_words())
-run.path("summary.md").write_text(f"{told}\n", encoding="utf-8")
+page.run.path("summary.md").write_text(f"{told}\n", encoding="utf-8")
 Markdown(told)
 
 # %%
@@ -68,9 +66,6 @@ page.figure(
 # %%
 caption = "Every verdict, with what it rests on and what was found"
 page.findable(findings.every(board), "scoreboard_verdicts", caption=caption, data="scoreboard.csv")
-
-# %%
-page.provenance()
 
 # %%
 page.finish()

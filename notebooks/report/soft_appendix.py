@@ -19,15 +19,14 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-from faithbook.engine.run import start_run
-from faithbook.results import evidence, figures, pointed, quantities, rules
+from faithbook.results import evidence, figures, quantities, rules
 from faithbook.results.figures import PALETTE
 from faithbook.results.labels import label
+from faithbook.results.numbers import ends_of, row_of
 from faithbook.results.page import badge
-from faithbook.results.report import Page
+from faithbook.results.report import start_page
 
-run = start_run("soft_appendix", profile=profile)
-figures.theme()
+page = start_page("soft_appendix", profile, paper="zhao_aletras_2023")
 METRICS = ("soft_ns", "soft_nc")
 POWER, SCORE, OUTSIDE = "diagnosticity", "mean score", "outside"
 NAMES = {
@@ -52,7 +51,6 @@ def prepared(units):
     return pd.concat([frame.assign(shows=name) for name, frame in shown.items()], ignore_index=True)
 
 
-page = Page(run, paper="zhao_aletras_2023")
 measured = page.measure(
     "soft_variants",
     parts=["appendix"],
@@ -87,20 +85,13 @@ rows = []
 for line, shows in zip(axes, (POWER, SCORE), strict=True):
     for ax, metric in zip(line, METRICS, strict=True):
         for name, colour, marker in zip(noises, PALETTE[1:], "oD", strict=False):
-            ends = [found(metric, name, variance=variance, shows=shows).ours.interval() for variance in variances]
-            ax.plot(variances, [end.estimate for end in ends], color=colour, marker=marker, ms=5, label=NAMES[name])
-            low, high = [end.low for end in ends], [end.high for end in ends]
-            ax.fill_between(variances, low, high, color=colour, alpha=0.15)
-            pointed.say_curve(ax, variances, [end.estimate for end in ends], NAMES[name], low, high)
+            points = pd.DataFrame(ends_of(found(metric, name, variance=one, shows=shows)) for one in variances)
+            figures.curve(ax, variances, points, NAMES[name], colour=colour, marker=marker, ms=5)
         for name, colour, style in (("dropout", PALETTE[0], "-"), ("attention_mask", PALETTE[3], "--")):
-            end = found(metric, name, shows=shows).ours.interval()
-            ax.axhline(end.estimate, color=colour, ls=style, lw=2, label=NAMES[name])
-            ax.axhspan(end.low, end.high, color=colour, alpha=0.12, lw=0)
+            figures.level(ax, found(metric, name, shows=shows), colour=colour, style=style, name=NAMES[name])
         for name, variance in [("dropout", 0.0), *alternatives]:
-            end = found(metric, name, variance=variance, shows=shows).ours.interval()
-            rows.append({"shows": shows, "metric": metric, "perturbation": NAMES[name], "variance": variance or np.nan}
-                        | {"estimate": end.estimate, "low": end.low, "high": end.high}
-                        | {"n": found(metric, name, variance=variance, shows=shows).ours.n})  # fmt: skip
+            rows.append({"shows": shows, "metric": metric, "perturbation": NAMES[name], "variance": variance or np.nan})
+            rows[-1] |= row_of(found(metric, name, variance=variance, shows=shows))
         if shows == POWER:
             ax.axhline(0.5, color="#666666", ls=":", lw=1)
         ax.set_xscale("log")
@@ -109,8 +100,7 @@ for line, shows in zip(axes, (POWER, SCORE), strict=True):
         ax.set_title(f"{label(metric)}: {shows}")
 for ax in axes[-1]:
     ax.set_xlabel("variance of the noise")
-handles, names = axes[0][0].get_legend_handles_labels()
-fig.legend(handles, names, loc="outside upper center", ncols=2, fontsize="small")
+figures.legend(fig, 2)
 best = {metric: max(found(metric, name, variance=v).ours.point for name, v in alternatives[1:]) for metric in METRICS}
 spoken = "; ".join(
     f"{label(metric)}: dropout {found(metric, 'dropout').ours.point:.2f}, attention mask "
@@ -143,13 +133,9 @@ for metric in METRICS:
         leads[f"{label(metric)}: dropout less {says}"] = lead
         there = (measured.frame[["metric", "perturbation", "variance"]] == [metric, name, variance]).all(axis=1)
         scores = measured.frame[there & (measured.frame.shows == SCORE)].value
-        end = lead.ours.interval()
-        rows.append(
-            {"metric": metric, "perturbation": NAMES[name], "variance": variance or np.nan}
-            | {"estimate": end.estimate, "low": end.low, "high": end.high, "n": lead.ours.n}
-            | {"spread of scores": scores.std()}
-            | {"outside": found(metric, name, variance=variance, shows=OUTSIDE).ours.point}
-        )
+        rows.append({"metric": metric, "perturbation": NAMES[name], "variance": variance or np.nan, **row_of(lead)})
+        outside = found(metric, name, variance=variance, shows=OUTSIDE).ours.point
+        rows[-1] |= {"spread of scores": scores.std(), "outside": outside}
 gaps = pd.DataFrame(rows)
 page.listing(
     gaps,
@@ -193,9 +179,6 @@ Markdown(
 # apart, on which data it does not say; here all values are shown. Soft-NS disturbs a token in proportion to $1 - a$ and
 # Soft-NC in proportion to $a$, with $a$ the min-max scaled score, as with dropout; the appendix writes one equation for
 # both. Dropout is averaged over more draws than the noise in the smaller profiles, which helps dropout slightly.
-
-# %%
-page.provenance()
 
 # %%
 page.finish()

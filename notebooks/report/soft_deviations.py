@@ -20,12 +20,14 @@
 profile = "laptop"
 
 # %%
+from itertools import product
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-from faithbook.engine.run import load, start_run
+from faithbook.engine.run import load
 from faithbook.results import diagnosticity, evidence, figures, published, quantities, rules
 from faithbook.results.diagnosticity import (
     AFTER,
@@ -33,21 +35,22 @@ from faithbook.results.diagnosticity import (
     EVERYTHING,
     FLIP,
     LIMIT,
+    METHODS,
     ONE_SIDED,
     OUTSIDE,
     REAL_ALONE,
     SCORE,
     TIE,
     WIN,
+    Reading,
 )
 from faithbook.results.figures import OURS, PALETTE, PUBLISHED
 from faithbook.results.labels import LABELS, label
+from faithbook.results.numbers import ENDS, ends_of, row_of, spoken
 from faithbook.results.page import badge
-from faithbook.results.report import Page
+from faithbook.results.report import start_page
 
-run = start_run("soft_deviations", profile=profile)
-figures.theme()
-METHODS = ["attention", "scaled_attention", "input_x_gradient", "integrated_gradients", "deeplift"]
+page = start_page("soft_deviations", profile, paper="zhao_aletras_2023")
 METRICS, SOFT = ("ns", "nc", "soft_ns", "soft_nc"), ("soft_ns", "soft_nc")
 MINMAX, RANKS = "paper", "normaliser=rank"
 NAMES = {
@@ -80,7 +83,6 @@ def compared(units):
     return diagnosticity.beside_base(diagnosticity.completed(variants), bases=bases)
 
 
-page = Page(run, paper="zhao_aletras_2023")
 measured = page.measure(
     "soft_metrics",
     parts=["", "lengths"],
@@ -98,27 +100,6 @@ power = page.quantity("metric", method=METHODS, shows=WIN)
 exchanged = tried.quantity("variant", "metric", method=METHODS, shows=AFTER)
 short = " and ".join(label(name) for name in LABELS if name in tried.levels("dataset"))
 page.speaks()
-
-
-# %%
-def row(pair, *names):
-    """A quantity's estimate, its interval's ends and its n, under these names."""
-    ends = pair.ours.interval()
-    return dict(zip(names, (ends.estimate, ends.low, ends.high), strict=True)) | {"n": pair.ours.n}
-
-
-def spoken(pair):
-    """A quantity with its interval and n, in words."""
-    ends = pair.ours.interval()
-    return f"{ends.estimate:.3f} [{ends.low:.3f}, {ends.high:.3f}] (n = {pair.ours.n})"
-
-
-def fair(metric, **cells):
-    """Diagnosticity with ties as half a win."""
-    return power(metric, **cells) + 0.5 * power(metric, **(cells | {"shows": TIE}))
-
-
-ENDS = ("estimate", "low", "high")
 
 # %% [markdown]
 # ## Amounts, not orders
@@ -138,8 +119,8 @@ told = []
 for metric in SOFT:
     best = max(METHODS, key=lambda name, metric=metric: power(metric, method=name).ours.point)
     told.append(
-        f"under {label(metric)} on a share of the inputs of {spoken(power(metric, method=EVERYTHING))}, the best real "
-        f"attribution, {label(best)}, on {spoken(power(metric, method=best))}"
+        f"under {label(metric)} on a share of the inputs of {spoken(power(metric, method=EVERYTHING), n=True)}, the best real "
+        f"attribution, {label(best)}, on {spoken(power(metric, method=best), n=True)}"
     )
 Markdown(f"An attribution of 1 for every token beats random scores (mean over data sets): {'; '.join(told)}.")
 
@@ -173,9 +154,8 @@ for metric in SOFT:
     for method in (*methods, "average"):
         of = METHODS if method == "average" else method
         after, before = (exchanged(RANKS, metric, method=of, shows=side) for side in (AFTER, BEFORE))
-        rows.append({"metric": metric, "method": method, **row(after - before, *ENDS)})
-        rows[-1] |= row(before, "min-max", "min-max low", "min-max high")
-        rows[-1] |= row(after, "ranks", "ranks low", "ranks high")
+        rows.append({"metric": metric, "method": method, **ends_of(after - before)})
+        rows[-1] |= ends_of(before, "min-max") | row_of(after, "ranks")
 orders = pd.DataFrame(rows)
 page.listing(
     orders[["metric", "method", "n", "min-max", "ranks", *ENDS]],
@@ -196,7 +176,7 @@ for ax, metric in zip(axes, SOFT, strict=True):
     ax.axvline(0.5, color="#666666", ls=":", lw=1)
     ax.set(title=label(metric), xlabel="diagnosticity", xlim=(0, 1.03))
 axes[0].set_yticks(places, [label(name) for name in (*methods, "average")])
-fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=2, fontsize="small")
+figures.legend(fig)
 mean = orders[orders.method == "average"].set_index("metric")
 page.figure(
     fig,
@@ -215,9 +195,9 @@ decision = rules.k_of([gain.ours for gain in gains.values()], "all")
 Markdown(
     f"{badge(evidence.worded(decision.answer, tried.evidence()))} ({tried.evidence()}) Amounts count: with equal amounts, "
     "soft metrics prefer real attributions to random ones more often than with min-max amounts. Change of diagnosticity, "
-    f"mean over methods: {'; '.join(f'{label(m)} {spoken(gain)}' for m, gain in gains.items())}. Random scores change "
+    f"mean over methods: {'; '.join(f'{label(m)} {spoken(gain, n=True)}' for m, gain in gains.items())}. Random scores change "
     "scale as well; with those left at min-max and only the real attributions on ranks: "
-    f"{'; '.join(f'{label(m)} {spoken(gain)}' for m, gain in alone.items())}."
+    f"{'; '.join(f'{label(m)} {spoken(gain, n=True)}' for m, gain in alone.items())}."
 )
 
 # %% [markdown]
@@ -261,7 +241,7 @@ def effect(variant, metric, touched):
     score = moved.mean(variant=variant, metric=metric, method=touched)
     found = {"choice": NAMES[variant], "metric": metric}
     found |= {"diagnosticity": of(BEFORE).ours.point, "other choice": of(AFTER).ours.point}
-    found |= row(of(AFTER) - of(BEFORE), "change", "low", "high") | row(score, "score", "score low", "score high")
+    found |= ends_of(of(AFTER) - of(BEFORE), "change", "low", "high") | ends_of(score, "score")
     shares = {"flips": FLIP, "outside": OUTSIDE, "one side only": ONE_SIDED}
     return found | {name: of(shows).ours.point for name, shows in shares.items()} | {"n": of(AFTER).ours.n}
 
@@ -276,13 +256,12 @@ for variant in asked:
         of = [name for name in METHODS if name in set(touched[touched.metric == metric].method)]
         rows.append({"variant": variant, **effect(variant, metric, of)})
 effects = pd.DataFrame(rows)
-effects = effects[[*(name for name in effects.columns if name != "n"), "n"]]
 
 
 def shown(name, caption, *chosen):
     """The effects of some variants as a table; a sentence where they were not measured."""
     part = effects[effects.variant.isin(chosen)].drop(columns="variant")
-    return page.listing(part, name, caption=caption) if len(part) else Markdown("*Not measured in this profile.*")
+    return page.listing(part, name, caption=caption, empty="*Not measured in this profile.*")
 
 
 # %% [markdown]
@@ -301,8 +280,7 @@ for ax, columns in zip(axes, (("score", "score low", "score high"), ("change", "
 axes[0].set_yticks(list(place.values()), [NAMES[name] for name in asked])
 axes[0].set_xlabel("change of the mean score")
 axes[1].set_xlabel("change of diagnosticity")
-handles, names = axes[0].get_legend_handles_labels()
-fig.legend(handles, names, loc="outside upper center", ncols=4, fontsize="small")
+figures.legend(fig)
 largest = effects.loc[effects.change.abs().sort_values(ascending=False).index[:3]]
 told = "; ".join(f"{r.choice}, {label(r.metric)} {r.change:+.2f}" for r in largest.itertuples())
 page.figure(
@@ -416,14 +394,12 @@ shown("soft_d6", "D6, scaled attention: effect on that method alone", "scaled_at
 
 # %%
 rows = []
-for dataset in tasks:
-    for metric in METRICS:
-        cells = {"dataset": dataset}
-        tied = power(metric, **cells, shows=TIE).ours.point
-        rows.append({"dataset": dataset, "metric": metric, "strict": power(metric, **cells).ours.point})
-        rows[-1] |= {"ties": tied, "at the limit": power(metric, **cells, shows=LIMIT).ours.point}
-        rows[-1] |= row(fair(metric, **cells), "half", "low", "high")
-        rows[-1] |= {"released": rows[-1]["strict"] + tied}
+for dataset, metric in product(tasks, METRICS):
+    won, tied, limit = (power(metric, dataset=dataset, shows=what).ours for what in (WIN, TIE, LIMIT))
+    rows.append({"dataset": dataset, "metric": metric, "strict": won.point, "ties": tied.point})
+    fair = Reading(tied=0.5).share(power, metric, dataset=dataset)
+    rows[-1] |= {"at the limit": limit.point, **ends_of(fair, "half", "low", "high")}
+    rows[-1] |= {"released": won.point + tied.point, "n": fair.ours.n}
 strict = pd.DataFrame(rows)
 strict["reading"] = np.select(
     [strict.high < 0.5, strict.low > 0.5], ["random preferred", "attribution preferred"], "cannot be told"
@@ -484,8 +460,8 @@ shown("soft_clip", "Clipping and precision: effect on all metrics", "clip=releas
 # %%
 once = [
     {"dataset": dataset, "metric": metric}
-    | row(power(metric, dataset=dataset, shows=FLIP), "flips", "flips low", "flips high")
-    | row(power(f"{metric}_one_draw", dataset=dataset) - power(metric, dataset=dataset), "change", "low", "high")
+    | row_of(power(metric, dataset=dataset, shows=FLIP), "flips")
+    | row_of(power(f"{metric}_one_draw", dataset=dataset) - power(metric, dataset=dataset), "change", "low", "high")
     for dataset in tasks
     for metric in SOFT
 ]
@@ -529,7 +505,4 @@ Markdown(
 # *amount*, as the first section of this page shows.
 
 # %%
-page.provenance(note=f"the exchanged choices are measured on {short}")
-
-# %%
-page.finish()
+page.finish(note=f"the exchanged choices are measured on {short}")

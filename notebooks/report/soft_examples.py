@@ -20,15 +20,15 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown, display
 
-from faithbook.engine.run import load, start_run
+from faithbook.engine.run import load
 from faithbook.papers.zhao_aletras import STAND_INS
 from faithbook.results import figures, published, quantities
 from faithbook.results.figures import OURS, PUBLISHED
 from faithbook.results.labels import label
-from faithbook.results.report import Page
+from faithbook.results.numbers import listed
+from faithbook.results.report import start_page
 
-run = start_run("soft_examples", profile=profile)
-figures.theme()
+page = start_page("soft_examples", profile, paper="zhao_aletras_2023")
 METRICS = ("nc", "soft_nc", "ns", "soft_ns")
 KINDS = {"nc": "soft_nc", "ns": "soft_ns"}
 WIN, SOFT_ALONE, HARD_ALONE, LARGER = "win", "soft alone", "hard alone", "soft gap larger"
@@ -59,7 +59,6 @@ def prepared(units):
     return pd.concat(parts, ignore_index=True)
 
 
-page = Page(run, paper="zhao_aletras_2023")
 measured = page.measure(
     "soft_metrics",
     parts=["", "lengths"],
@@ -230,16 +229,13 @@ table4 = page.test({"soft_table4_examples": gains})
 page.verdicts(table4)
 
 # %%
-rows = [
-    {"question": shows, "metric": hard, "dataset": name}
-    | dict(zip(("estimate", "low", "high"), vars(found.ours.interval()).values(), strict=True))
-    | {"n": found.ours.n}
+shares = {
+    (shows, hard, name): share(hard, shows=shows, **of)
     for shows in (SOFT_ALONE, HARD_ALONE, LARGER)
     for hard in KINDS
     for name, of in {"all": {}, **{name: {"dataset": name} for name in measured.levels("dataset")}}.items()
-    for found in [share(hard, shows=shows, **of)]
-]
-counted = pd.DataFrame(rows)
+}
+counted = listed(shares, ["question", "metric", "dataset"])
 page.listing(
     counted,
     "soft_table4_shares",
@@ -272,7 +268,4 @@ page.figure(
 # gap is no merit in itself: the two kinds of score have different spreads.
 
 # %%
-page.provenance(note="Figure 1: one sentence, intervals over random draws and not over inputs")
-
-# %%
-page.finish()
+page.finish(note="Figure 1: one sentence, intervals over random draws and not over inputs")

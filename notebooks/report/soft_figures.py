@@ -22,20 +22,17 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.profiles import settings_of
-from faithbook.engine.run import start_run
-from faithbook.results import diagnosticity, evidence, figures, paired, pointed, published, quantities
-from faithbook.results.diagnosticity import LIMIT, TIE, WIN, Reading, at_length
+from faithbook.results import diagnosticity, evidence, figures, paired, published, quantities
+from faithbook.results.diagnosticity import AS_OURS, LIMIT, METHODS, TIE, WIN, at_length
 from faithbook.results.figures import PALETTE
 from faithbook.results.labels import label
-from faithbook.results.report import Page
+from faithbook.results.numbers import ends_of, listed, spoken
+from faithbook.results.report import start_page
 
-run = start_run("soft_figures", profile=profile)
-figures.theme()
-METHODS = ["attention", "scaled_attention", "input_x_gradient", "integrated_gradients", "deeplift"]
+page = start_page("soft_figures", profile, paper="zhao_aletras_2023")
 PAIRS = {"ns": "soft_ns", "nc": "soft_nc"}
 SCORE, OUTSIDE = "score", "outside"
 RATIOS = settings_of("soft_metrics", profile)["ratios"]
-AS_OURS = Reading()
 DRAWS = 1999  # resamples that decide claims of up to 40 parts; the curve judges many
 
 
@@ -53,7 +50,6 @@ def prepared(units):
 
 
 table3 = published.table("soft_table3")
-page = Page(run, paper="zhao_aletras_2023")
 measured = page.measure(
     "soft_metrics",
     parts=["", "lengths"],
@@ -91,15 +87,11 @@ def percent_axis(ax):
 
 def line(ax, of, colour, marker, style="-", **cells):
     """A metric at each length with its interval, as a line with a band; its points as rows."""
-    ends = [(pair := power(at_length(of, ratio), **cells)).ours.interval() for ratio in RATIOS]
-    ax.plot(RATIOS, [end.estimate for end in ends], style, color=colour, marker=marker, ms=5)
-    low, high = [end.low for end in ends], [end.high for end in ends]
-    ax.fill_between(RATIOS, low, high, color=colour, alpha=0.12, lw=0)
+    points = listed({(of, ratio): power(at_length(of, ratio), **cells) for ratio in RATIOS}, ["metric", "ratio"])
     name, at = label(cells.get("method", of)), [f"{ratio:.0%}" for ratio in RATIOS]
-    pointed.say_curve(ax, RATIOS, [end.estimate for end in ends], name, low, high, at=at)
-    own = {name: level for name, level in cells.items() if isinstance(level, str) and name != "shows"}
-    return [{**own, "metric": of, "ratio": ratio, "estimate": end.estimate, "low": end.low, "high": end.high,
-             "n": pair.ours.n} for ratio, end in zip(RATIOS, ends, strict=True)]  # fmt: skip
+    figures.curve(ax, RATIOS, points, name, colour=colour, at=at, marker=marker, ls=style, ms=5)
+    own = {name: level for name, level in cells.items() if name != "shows"}
+    return points.assign(**own)[[*own, *points]]
 
 
 fig, axes = plt.subplots(len(tasks), 2, figsize=(8, 2.4 * len(tasks) + 1), sharex=True, squeeze=False)
@@ -108,14 +100,13 @@ for axes_of, dataset in zip(axes, tasks, strict=True):
     for ax, metric in zip(axes_of, PAIRS, strict=True):
         for method, colour, marker in zip([*METHODS, "random"], (*PALETTE[:5], "#000000"), "osD^vX", strict=True):
             style = "--" if method == "random" else "-"
-            rows += line(ax, metric, colour, marker, style, dataset=dataset, method=method, shows=SCORE)
+            rows.append(line(ax, metric, colour, marker, style, dataset=dataset, method=method, shows=SCORE))
         percent_axis(ax)
         ax.set_title(f"{label(dataset)}: {label(metric)}")
     axes_of[0].set_ylabel("mean score")
 for ax in axes[-1]:
     ax.set_xlabel("rationale length (share of wordpieces)")
-names = [label(method) for method in (*METHODS, "random")]
-fig.legend(axes[0][0].lines, names, loc="outside upper center", ncols=3, fontsize="small")
+figures.legend(fig, 3)
 first, last = RATIOS[0], RATIOS[-1]
 told = "; ".join(
     f"mean {label(metric)} goes from {power(at_length(metric, first), shows=SCORE).ours.point:.2f} at {first:.0%} "
@@ -130,7 +121,7 @@ page.figure(
     f"length for {len(METHODS)} attribution methods and random scores. Over data sets and methods {told}.",
     caption="Mean hard scores by rationale length (bands: 95 % intervals over inputs; dashed black: random attribution). "
     f"Scores are limited to [0, 1], as in the released code; that moves {outside:.1%} of them.",
-    data=pd.DataFrame(rows),
+    data=pd.concat(rows),
 )
 
 # %% [markdown]
@@ -154,10 +145,8 @@ for dataset in tasks:
     for metric in PAIRS:
         rises[f"{label(metric)}, {label(dataset)}"] = real = slope(metric, dataset=dataset, shows=SCORE)
         extra = real - slope(metric, dataset=dataset, shows=SCORE, method="random")
-        ends, more = real.ours.interval(), extra.ours.interval()
-        rows.append({"dataset": dataset, "metric": metric, "n": real.ours.n})
-        rows[-1] |= {"estimate": ends.estimate, "low": ends.low, "high": ends.high}
-        rows[-1] |= {"less that of random": more.estimate, "its low": more.low, "its high": more.high}
+        rows.append({"dataset": dataset, "metric": metric, "n": real.ours.n, **ends_of(real)})
+        rows[-1] |= ends_of(extra, "less that of random", "its low", "its high")
 slopes = pd.DataFrame(rows)
 steeper = int((slopes["its low"] > 1e-6).sum())  # values are kept in single precision
 page.listing(
@@ -197,27 +186,20 @@ page.listing(lost.reset_index(names="dataset"), "soft_figures_inputs", caption=c
 # **Our run.** Each method's value is compared with the random attribution's on the same input, model seed and length.
 
 # %%
-fig, axes = plt.subplots((len(tasks) + 1) // 2, 2, figsize=(8, 1.4 * len(tasks) + 1.4), sharex=True, squeeze=False)
-rows, levels = [], []
-for ax in axes.flat[len(tasks) :]:
-    ax.set_visible(False)
-for ax, dataset in zip(axes.flat, tasks, strict=False):
+fig, axes = figures.panels(len(tasks), 2, height=2.8, more=1.4, sharex=True)
+rows, by_task = [], []
+for ax, dataset in zip(axes, tasks, strict=True):
     for (metric, soft), colour, marker in zip(PAIRS.items(), PALETTE, "oD", strict=False):
-        rows += line(ax, metric, colour, marker, dataset=dataset)
-        ends = power(soft, dataset=dataset).ours.interval()
-        ax.axhline(ends.estimate, color=colour, ls=(0, (6, 2)), lw=2)
-        ax.axhspan(ends.low, ends.high, color=colour, alpha=0.07, lw=0)
-        levels.append(
-            f"{label(soft)} {ends.estimate:.2f}, {label(metric)} {power(metric, dataset=dataset).ours.point:.2f}"
-        )
-    names = [label(metric) for pair in PAIRS.items() for metric in pair]
-    handles = list(ax.lines)
+        rows.append(line(ax, metric, colour, marker, dataset=dataset))
+        figures.level(ax, power(soft, dataset=dataset), colour=colour, name=label(soft))
     ax.axhline(0.5, color="#666666", ls=":", lw=1)
     percent_axis(ax)
     ax.set(ylim=(0, 1), title=label(dataset), ylabel="diagnosticity")
+    order = [metric for hard, soft in PAIRS.items() for metric in (soft, hard)]
+    levels = [f"{label(metric)} {power(metric, dataset=dataset).ours.point:.2f}" for metric in order]
+    by_task.append(f"{label(dataset)}: {', '.join(levels)}")
 fig.supxlabel("rationale length (share of wordpieces)", fontsize="medium")
-fig.legend(handles, names, loc="outside upper center", ncols=4, fontsize="small")
-by_task = [f"{label(d)}: {', '.join(levels[2 * i : 2 * i + 2])}" for i, d in enumerate(tasks)]
+figures.legend(fig)
 page.figure(
     fig,
     "soft_figure3",
@@ -225,15 +207,11 @@ page.figure(
     f"Soft-NS and Soft-NC. Diagnosticity, hard scores averaged over lengths: {'; '.join(by_task)}.",
     caption="Share of inputs on which a metric puts the real attribution strictly above the random one, mean over five "
     "methods. Dashed: the soft metrics. Bands: 95 % intervals over inputs. Dotted grey: one half.",
-    data=pd.DataFrame(rows),
+    data=pd.concat(rows),
 )
 
 # %%
-falls = [slope(metric).ours.interval() for metric in PAIRS]
-told = "; ".join(
-    f"{label(metric)} {end.estimate:+.3f} [{end.low:+.3f}, {end.high:+.3f}]"
-    for metric, end in zip(PAIRS, falls, strict=True)
-)
+told = "; ".join(f"{label(metric)} {spoken(slope(metric), '+.3f')}" for metric in PAIRS)
 Markdown(
     f"Change of diagnosticity per doubling of the rationale, mean over data sets and methods (n = {power('ns').ours.n} "
     f"inputs in the smallest data set): {told}. The paper reads a fall off its figure and prints no number."
@@ -268,17 +246,11 @@ long = [name for name in tasks if stands.get(name, name) in ("evinf", "multirc")
 
 def gains(reading=AS_OURS):
     """Soft less hard on each long task, as the reading has the metrics and counts ties."""
-
-    def value(metric, dataset):
-        wins = power(reading.metric(metric), dataset=dataset)
-        ties = power(reading.metric(metric), dataset=dataset, shows=TIE)
-        return wins + reading.tied * ties if reading.tied else wins  # no tie is printed
-
-    return {
-        f"{label(soft)} less {label(hard)}, {label(dataset)}": value(soft, dataset) - value(hard, dataset)
-        for dataset in long
-        for hard, soft in PAIRS.items()
-    }
+    found = {}
+    for dataset in long:
+        both = reading.gains(power, PAIRS, dataset=dataset)
+        found |= {f"{name}, {label(dataset)}": gain for name, gain in both.items()}
+    return found
 
 
 read = {options: gains(reading) for options, reading in diagnosticity.readings(RATIOS).items()}
@@ -295,9 +267,6 @@ page.curve(curve, "soft_c11_curve", caption="The lowest of the four differences,
 # %% [markdown]
 # **What differs and why.** Data, models and text lengths as for Figure 2. Our soft scores average several draws and the
 # paper draws once; that makes ours less noisy, which favours them a little.
-
-# %%
-page.provenance()
 
 # %%
 page.finish()

@@ -35,20 +35,18 @@ profile = "laptop"
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from IPython.display import Markdown, display
+from IPython.display import Markdown
 
-from faithbook.engine.run import start_run
 from faithbook.papers.zhao_aletras import RELEASED, SQUARED, STAND_INS, replay_name, subsets
-from faithbook.results import diagnosticity, evidence, figures, paired, pointed, published
-from faithbook.results.diagnosticity import TIE, WIN
+from faithbook.results import diagnosticity, evidence, figures, paired, published
+from faithbook.results.diagnosticity import METHODS, TIE, WIN
 from faithbook.results.figures import OURS, PALETTE, PUBLISHED
 from faithbook.results.labels import label
-from faithbook.results.report import Page
+from faithbook.results.numbers import ends_of, listed, row_of, spoken
+from faithbook.results.report import start_page
 
-run = start_run("soft_pipeline", profile=profile)
-figures.theme()
+page = start_page("soft_pipeline", profile, paper="zhao_aletras_2023")
 METRICS = ("nc", "ns", "soft_nc", "soft_ns")
-METHODS = ("attention", "scaled_attention", "input_x_gradient", "integrated_gradients", "deeplift")
 LONG = ("evinf", "multirc", "section", "pair")
 PAIRS = {"nc": "soft_nc", "ns": "soft_ns"}
 DRAWS = 999  # resamples: hundreds of quantities are worked out, and no verdict is drawn from a tail
@@ -60,7 +58,6 @@ def prepared(units):
     return wins[wins.shows.isin((WIN, TIE))]
 
 
-page = Page(run, paper="zhao_aletras_2023")
 measured = page.measure(
     "soft_replayed",
     parts=["replayed"],
@@ -94,12 +91,6 @@ def power(metric, released, datasets):
     return wins + measured.mean(**cells, shows=TIE) if "ties" in released else wins
 
 
-def row(of, **columns):
-    """A quantity as a row with its interval."""
-    ends = of.ours.interval()
-    return columns | {"estimate": ends.estimate, "low": ends.low, "high": ends.high, "n": of.ours.n}
-
-
 # %% [markdown]
 # ## One choice after the other
 #
@@ -109,13 +100,14 @@ def row(of, **columns):
 # %%
 steps = [tuple(RELEASED)[:k] for k in range(len(RELEASED) + 1)]
 names = ["as written", *(f"+ {name}: {RELEASED[name][1]}" for name in RELEASED)]
-path = pd.DataFrame(
-    [
-        row(power(metric, made, datasets), texts=group, step=name, metric=metric)
+path = listed(
+    {
+        (group, name, metric): power(metric, made, datasets)
         for group, datasets in GROUPS.items()
         for name, made in zip(names, steps, strict=True)
         for metric in METRICS
-    ]
+    },
+    ["texts", "step", "metric"],
 )
 caption = "Diagnosticity, mean over five methods, as the released code's choices are put together one after the other"
 page.listing(path, "soft_pipeline_path", caption=caption)
@@ -128,26 +120,24 @@ for ax, group in zip(axes.flat, GROUPS, strict=True):
     for metric, (colour, marker) in looks.items():
         part = path[(path.texts == group) & (path.metric == metric)]
         ax.plot(part.estimate, places, color=colour, lw=1, alpha=0.6)
-        figures.dots(
-            ax, part, places, columns=("estimate", "low", "high"), colour=colour, marker=marker, label=label(metric)
-        )
+        figures.dots(ax, part, places, colour=colour, marker=marker, label=label(metric))
         ax.axvline(printed[metric], color=colour, ls=":", lw=1)
     ax.set(title=group, xlabel="diagnosticity", xlim=(0, 1.02))
 axes.flat[0].set_yticks(places, names)
-fig.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside upper center", ncols=4, fontsize="small")
+figures.legend(fig)
 ends = path.set_index(["texts", "step", "metric"]).estimate
+
+
+def from_to(group, metric):
+    """A metric as written and with all of the code's choices, in words."""
+    return f"{label(metric)} from {ends[group, names[0], metric]:.2f} to {ends[group, names[-1], metric]:.2f}"
+
+
 page.figure(
     fig,
     "soft_pipeline_path_plot",
     alt="Line charts, a panel a group of texts, a row a step from the text to the released code, a line a metric. "
-    + " ".join(
-        f"{group}: "
-        + "; ".join(
-            f"{label(m)} from {ends[group, names[0], m]:.2f} to {ends[group, names[-1], m]:.2f}" for m in METRICS
-        )
-        + "."
-        for group in GROUPS
-    ),
+    + " ".join(f"{group}: {'; '.join(from_to(group, metric) for metric in METRICS)}." for group in GROUPS),
     caption="From the text to the released code. Dotted: the paper's averages over its four data sets.",
     data=path,
 )
@@ -166,16 +156,13 @@ for group, datasets in GROUPS.items():
         for metric in METRICS:
             alone = power(metric, [name], datasets) - power(metric, [], datasets)
             last = power(metric, list(RELEASED), datasets) - power(metric, others, datasets)
-            rows.append(row(alone, texts=group, choice=name, metric=metric))
-            ends_of = last.ours.interval()
-            rows[-1] |= {"at the end": ends_of.estimate, "end low": ends_of.low, "end high": ends_of.high}
+            rows.append({"texts": group, "choice": name, "metric": metric, **row_of(alone)})
+            rows[-1] |= ends_of(last, "at the end", "end low", "end high")
 effects = pd.DataFrame(rows)
 caption = "What a choice changes of diagnosticity: alone (estimate), and at the end, when all others are the code's"
 moving = effects[(effects.estimate != 0) | (effects["at the end"] != 0)]
-if len(moving):
-    display(page.listing(moving, "soft_pipeline_effects", caption=caption))
-else:
-    display(Markdown("*No choice changes any of the four metrics.*"))
+nothing = "*No choice changes any of the four metrics.*"
+page.listing(moving, "soft_pipeline_effects", caption=caption, empty=nothing)
 
 # %% [markdown]
 # ## Every combination
@@ -193,8 +180,8 @@ for group, datasets in GROUPS.items():
         level = {metric: power(metric, released, datasets) for metric in METRICS}
         gains = {soft: level[soft] - level[hard] for hard, soft in PAIRS.items()}
         least = min(gains, key=lambda soft: gains[soft].ours.point)
-        found = row(gains[least], texts=group, released=", ".join(made) or "none", part=label(least))
-        rows.append(found | {metric: level[metric].ours.point for metric in METRICS})
+        rows.append({"texts": group, "released": ", ".join(made) or "none", "part": label(least)})
+        rows[-1] |= row_of(gains[least]) | {metric: level[metric].ours.point for metric in METRICS}
 every = pd.DataFrame(rows)
 page.listing(
     every.sort_values(["texts", "estimate"], ascending=[True, False]),
@@ -211,16 +198,13 @@ for ax, group in zip(axes.flat, GROUPS, strict=True):
         (~inverted, OURS, "o", "mask as written"),
         (inverted, PUBLISHED, "s", "inverted"),
     ):
-        ax.vlines(np.flatnonzero(chosen), part.low[chosen], part.high[chosen], color=colour, lw=1)
-        ax.plot(np.flatnonzero(chosen), part.estimate[chosen], marker, color=colour, ms=3, label=words)
-        drawn = part[chosen]
-        pointed.say_curve(
-            ax, drawn.index, drawn.estimate, "soft less hard", drawn.low, drawn.high, at=drawn.released.tolist()
-        )
+        drawn, look = part[chosen], {"marker": marker, "ls": "", "ms": 3, "label": words}
+        at = drawn.released.tolist()
+        figures.curve(ax, drawn.index, drawn, "soft less hard", colour=colour, at=at, bars=True, **look)
     ax.axhline(0, color="#666666", ls=":", lw=1)
     ax.set(title=group, xlabel="combinations", xticks=[])
 axes.flat[0].set_ylabel("soft less hard")
-fig.legend(*axes.flat[0].get_legend_handles_labels(), loc="outside upper center", ncols=2, fontsize="small")
+figures.legend(fig)
 ahead = {group: int((every[every.texts == group].low > 0).sum()) for group in GROUPS}
 page.figure(
     fig,
@@ -246,15 +230,14 @@ def answered(group):
     most = max(falls, key=lambda step: falls[step].point)
     of = every[every.texts == group]
     as_printed = of[(of.low > 0) & (of[["nc", "ns"]] < 0.5).all(axis=1)]
-    down = falls[most].interval()
+    down = falls[most]
     told = [
         f"Hard metrics: {before['nc'].ours.point:.2f} (NC) and {before['ns'].ours.point:.2f} (NS) as written, "
         f"{after['nc'].ours.point:.2f} and {after['ns'].ours.point:.2f} with all of the code's choices; printed "
         f"{printed['nc']:.2f} and {printed['ns']:.2f}.",
-        f"The step that lowers them most is *{most}*: by {down.estimate:.3f} [{down.low:.3f}, {down.high:.3f}]."
-        if down.low > 0
-        else f"No step lowers them by more than its interval (the most: *{most}*, {down.estimate:.3f} "
-        f"[{down.low:.3f}, {down.high:.3f}]).",
+        f"The step that lowers them most is *{most}*: by {spoken(down)}."
+        if down.interval().low > 0
+        else f"No step lowers them by more than its interval (the most: *{most}*, {spoken(down)}).",
         f"Soft is above hard in both kinds, with an interval above 0, in {int((of.low > 0).sum())} of {len(of)} "
         f"combinations, and with hard below one half, as printed, in {len(as_printed)}"
         + (f": {'; '.join(as_printed.released[:3])}." if len(as_printed) else "."),
@@ -265,9 +248,6 @@ def answered(group):
 
 
 Markdown("\n\n".join(answered(group) for group in GROUPS))
-
-# %%
-page.provenance()
 
 # %%
 page.finish()

@@ -22,28 +22,26 @@ profile = "laptop"
 
 # %%
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pandas as pd
-from IPython.display import Markdown, display
+from IPython.display import Markdown
 
 from faithbook.engine.profiles import find_profile, settings_of
-from faithbook.engine.run import start_run
 from faithbook.models.cards import cards
-from faithbook.results import diagnosticity, evidence, figures, paired, published, rank_tests, rulebook
-from faithbook.results.diagnosticity import LIMIT, TIE, WIN, Reading
+from faithbook.results import diagnosticity, evidence, paired, published, rank_tests, rulebook
+from faithbook.results.diagnosticity import AS_OURS, LIMIT, METHODS, TIE, WIN, Reading
 from faithbook.results.judged import Printed
-from faithbook.results.labels import label
-from faithbook.results.report import Page
+from faithbook.results.labels import label, short
+from faithbook.results.numbers import ends_of, listed, row_of
+from faithbook.results.report import start_page
 from faithbook.sources.datasets import load_dataset
 from faithlib.errors import DataError, InputError
 
-run = start_run("soft_tables", profile=profile)
-figures.theme()
-METHODS = ["attention", "scaled_attention", "input_x_gradient", "integrated_gradients", "deeplift"]
+page = start_page("soft_tables", profile, paper="zhao_aletras_2023")
 PAIRS = {"nc": "soft_nc", "ns": "soft_ns"}
 METRICS = ["nc", "soft_nc", "ns", "soft_ns"]
-AS_OURS = Reading()
 DRAWS = 1999  # resamples that decide claims of up to 40 parts; the curves judge hundreds of parts
 
 
@@ -53,7 +51,6 @@ def prepared(units):
 
 
 table6 = published.table("soft_table6")
-page = Page(run, paper="zhao_aletras_2023")
 measured = page.measure(
     "soft_metrics",
     parts=["", "lengths"],
@@ -210,14 +207,14 @@ rows = []
 for name in [one for one in measured.levels("dataset") if one not in tasks]:
     for metric in METRICS:
         found = power(metric, dataset=name)
-        ends = found.ours.interval()
-        rows.append({"dataset": name, "stands for": stands[name], "metric": metric, "estimate": ends.estimate})
-        rows[-1] |= {"low": ends.low, "high": ends.high, "n": found.ours.n, "published": found.published}
-if rows:
-    caption = "Diagnosticity on stand-ins, mean over methods, with the published value of what each stands for"
-    display(page.listing(pd.DataFrame(rows), "soft_tables_stand_ins", caption=caption))
-else:
-    display(Markdown("*All data sets that were measured are in the tables above.*"))
+        rows.append({"dataset": name, "stands for": stands[name], "metric": metric, **row_of(found)})
+        rows[-1]["published"] = found.published
+page.listing(
+    pd.DataFrame(rows),
+    "soft_tables_stand_ins",
+    caption="Diagnosticity on stand-ins, mean over methods, with the published value of what each stands for",
+    empty="*All data sets that were measured are in the tables above.*",
+)
 
 # %% [markdown]
 # **What differs and why.** A smaller model and, for stand-ins, other texts: a stand-in is another data set of the same kind
@@ -235,15 +232,13 @@ by_seed = page.measure(
     bounds=(0, 1),
     n_resamples=DRAWS,
 )
-rows = []
-for metric in METRICS:
-    for seed in sorted(map(int, by_seed.levels("seed"))):
-        found = by_seed.mean(shows=WIN, seed=seed, metric=metric, dataset=tasks).ours
-        ends = found.interval()
-        rows.append({"metric": metric, "model seed": seed, "estimate": ends.estimate})
-        rows[-1] |= {"low": ends.low, "high": ends.high, "n": found.n}
-caption = "Average diagnosticity by model seed, with 95 % intervals over inputs; n: inputs in the smallest task"
-page.listing(pd.DataFrame(rows), "soft_table2_seeds", caption=caption)
+of_seed = by_seed.quantity("metric", "seed", shows=WIN, dataset=tasks)
+cells = product(METRICS, sorted(map(int, by_seed.levels("seed"))))
+page.listing(
+    listed({cell: of_seed(*cell) for cell in cells}, ["metric", "model seed"]),
+    "soft_table2_seeds",
+    caption="Average diagnosticity by model seed, with 95 % intervals over inputs; n: inputs in the smallest task",
+)
 
 # %% [markdown]
 # ### Ties
@@ -255,20 +250,17 @@ page.listing(pd.DataFrame(rows), "soft_table2_seeds", caption=caption)
 
 # %%
 rows = []
-for name in tasks:
-    for metric in METRICS:
-        shown = {what: power(metric, dataset=name, shows=what).ours for what in (TIE, LIMIT)}
-        ends = shown[TIE].interval()
-        rows.append({"dataset": name, "metric": metric, "ties": ends.estimate, "low": ends.low, "high": ends.high})
-        rows[-1] |= {"at the limit": shown[LIMIT].point, "n": shown[TIE].n}
+for name, metric in product(tasks, METRICS):
+    tied, limit = (power(metric, dataset=name, shows=what) for what in (TIE, LIMIT))
+    rows.append({"dataset": name, "metric": metric, **ends_of(tied, "ties", "low", "high")})
+    rows[-1] |= {"at the limit": limit.ours.point, "n": tied.ours.n}
 ties = pd.DataFrame(rows)
 page.listing(ties, "soft_tables_ties", caption="Share of ties against random, mean over methods, n inputs")
 
 # %%
 most = ties.loc[ties.ties.idxmax()]
 halves = [
-    power(r.metric, dataset=r.dataset, method=r.method)
-    + 0.5 * power(r.metric, dataset=r.dataset, method=r.method, shows=TIE)
+    Reading(tied=0.5).share(power, r.metric, dataset=r.dataset, method=r.method)
     for r in ours_named("soft_table6").itertuples()
     if r.dataset in tasks
 ]
@@ -291,7 +283,7 @@ Markdown(
 # fine-tuning. Epochs, warm-up, weight decay and a seed are not printed; the training notebook's are taken.
 
 # %%
-training, here = find_profile("paper").settings["soft"]["training"], run.settings["training"]
+training, here = find_profile("paper").settings["soft"]["training"], page.run.settings["training"]
 rows = []
 for r in published.table("soft_table5").itertuples():
     block, ours = training[r.dataset], here.get(task_of.get(r.dataset, r.dataset), {})
@@ -311,28 +303,17 @@ page.listing(table5, "soft_table5", caption=caption)
 
 
 # %%
-def short_name(method):
-    """A method's name without what stands in brackets."""
-    return label(method).split(" (")[0]
-
-
-def gains(reading=AS_OURS, of=power, **labels):
-    """Soft less hard for both kinds, as the reading has the metrics and counts ties."""
-
-    def value(metric):
-        wins = of(reading.metric(metric), **labels)
-        return wins + reading.tied * of(reading.metric(metric), **labels, shows=TIE) if reading.tied else wins
-
-    return {f"{label(soft)} less {label(hard)}": value(soft) - value(hard) for hard, soft in PAIRS.items()}
-
-
 def eighteen(reading=AS_OURS):
     """Soft less hard for each method and each task."""
-    groups = {short_name(m): {"method": m} for m in METHODS} | {label(d): {"dataset": d} for d in tasks}
-    return {f"{name}, {g}": gain for g, cells in groups.items() for name, gain in gains(reading, **cells).items()}
+    groups = {short(m): {"method": m} for m in METHODS} | {label(d): {"dataset": d} for d in tasks}
+    found = {}
+    for group, cells in groups.items():
+        both = reading.gains(power, PAIRS, **cells)
+        found |= {f"{name}, {group}": gain for name, gain in both.items()}
+    return found
 
 
-average = gains()
+average = AS_OURS.gains(power, PAIRS)
 printed3 = published.table("soft_table3").set_index(["metric", "dataset"]).value
 behind = [f"{label(soft)} on {label(of)}" for hard, soft in PAIRS.items() for of in dict.fromkeys(table6.dataset)
           if printed3[soft, of] < printed3[hard, of]]  # fmt: skip
@@ -361,10 +342,10 @@ tried = page.measure(
     n_resamples=DRAWS,
 )
 precision = settings_of("soft_variants", tried.material.profile)["dtype"]
-short = " and ".join(sorted(tried.levels("dataset")))
-chosen = diagnosticity.specifications(tried.levels("variant"), texts=short, precision=precision)
+few = " and ".join(sorted(tried.levels("dataset")))
+chosen = diagnosticity.specifications(tried.levels("variant"), texts=few, precision=precision)
 exchanged = {
-    options: gains(Reading(tied=tied), tried.quantity("metric", variant=variant, shows=WIN))
+    options: Reading(tied=tied).gains(tried.quantity("metric", variant=variant, shows=WIN), PAIRS)
     for options, (variant, tied) in chosen.items()
 }
 exchanged[(f"all, {len(tasks)} data sets", *next(iter(exchanged))[1:])] = average
@@ -407,7 +388,7 @@ told = "Diagnosticity of the soft metric less that of the hard one: on average, 
 page.plot(second, "soft_tables_gains", only=["soft_c01", "soft_c02"], caption=told)
 
 # %%
-page.curve(curve1, "soft_c01_curve", caption=f"Soft less hard on average (all but one specification: {short}).")
+page.curve(curve1, "soft_c01_curve", caption=f"Soft less hard on average (all but one specification: {few}).")
 
 # %%
 page.curve(curve2, "soft_c02_curve", caption="The 18 comparisons under each choice; drawn is the lowest of them.")
@@ -433,7 +414,7 @@ def spread(metric, by):
 
 
 kinds = [("nc", "ns"), ("soft_nc", "soft_ns")]
-by_method = {short_name(m): power("soft_nc", method=m) for m in METHODS}
+by_method = {short(m): power("soft_nc", method=m) for m in METHODS}
 others = paired.mean([power("nc", method=m) for m in METHODS if m != "deeplift"])
 news, apart = task_of.get("ag"), {}
 for d in tasks if news else []:
@@ -443,7 +424,7 @@ for d in tasks if news else []:
 third = page.test(
     {
         "soft_c04": {
-            f"{label(high)} less {label(low)}, {short_name(m)}": power(high, method=m) - power(low, method=m)
+            f"{label(high)} less {label(low)}, {short(m)}": power(high, method=m) - power(low, method=m)
             for high, low in kinds
             for m in METHODS
         },
@@ -478,7 +459,4 @@ page.parts(third, "soft_tables_parts", caption="The parts of these claims")
 # do is shown in the table and decides nothing.
 
 # %%
-page.provenance(note="F1 comes from the model cards in data/checkpoints, made by the training notebook.")
-
-# %%
-page.finish()
+page.finish(note="F1 comes from the model cards in data/checkpoints, made by the training notebook.")

@@ -16,12 +16,11 @@ profile = "laptop"
 from IPython.display import Markdown
 
 from faithbook.engine.profiles import find_profile
-from faithbook.engine.run import load_manifests, start_run
+from faithbook.engine.run import load_manifests
 from faithbook.results import published, ran
-from faithbook.results.report import Page
+from faithbook.results.report import start_page
 
-run = start_run("status", profile=profile)
-page = Page(run, paper=published.OUR_OWN)
+page = start_page("status", profile, paper=published.OUR_OWN)
 manifests = load_manifests(profile)
 
 # %%
@@ -36,7 +35,7 @@ Markdown(f"Profile `{profile}`: {find_profile(profile).about}\n\n{ran.in_words(m
 
 # %%
 computed = ran.computations(manifests)
-run.save(computed, "status_compute", format="csv")
+page.run.save(computed, "status_compute", format="csv")
 page.findable(computed, "status_compute", caption="Every computation of this profile", data="status_compute.csv")
 
 # %% [markdown]
@@ -44,7 +43,7 @@ page.findable(computed, "status_compute", caption="Every computation of this pro
 
 # %%
 made = ran.pages(manifests)
-run.save(made, "status_pages", format="csv")
+page.run.save(made, "status_pages", format="csv")
 page.findable(made, "status_pages", caption="Every page made from a notebook", data="status_pages.csv")
 
 # %% [markdown]
@@ -53,9 +52,6 @@ page.findable(made, "status_pages", caption="Every page made from a notebook", d
 # %%
 caption = "Machine and versions, over all runs (several values: not all ran on the same)"
 page.listing(ran.environment(manifests), "status_environment", caption=caption)
-
-# %%
-page.provenance()
 
 # %%
 page.finish()

@@ -18,21 +18,17 @@ profile = "laptop"
 # %%
 from IPython.display import Markdown
 
-from faithbook.engine.run import load, start_run
+from faithbook.engine.run import load
 from faithbook.results import published, scoreboard, taught
-from faithbook.results.report import Page
+from faithbook.results.report import start_page
 
-run = start_run("taught", profile=profile)
-page = Page(run, paper=published.OUR_OWN)
+page = start_page("taught", profile, paper=published.OUR_OWN)
 board = scoreboard.board(load("verdicts", profile))
-run.save(taught.table(board), "taught", format="csv")
+page.run.save(taught.table(board), "taught", format="csv")
 Markdown(taught.in_short(board))
 
 # %%
 Markdown(taught.page(board))
-
-# %%
-page.provenance()
 
 # %%
 page.finish()

@@ -32,15 +32,13 @@ import matplotlib.pyplot as plt
 import seaborn as sns
 from IPython.display import Markdown
 
-from faithbook.engine.run import load, start_run
-from faithbook.results import figures, pointed, published
+from faithbook.engine.run import load
+from faithbook.results import pointed, published
 from faithbook.results.advice import QUESTIONS, advice, in_short
 from faithbook.results.labels import label
-from faithbook.results.report import Page
+from faithbook.results.report import start_page
 
-run = start_run("together_advice", profile=profile)
-figures.theme()
-page = Page(run, paper=published.OUR_OWN)
+page = start_page("together_advice", profile, paper=published.OUR_OWN)
 NAMES = ("diagnosticity_of_metrics", "amounts_controlled", "truth_preferred", "truth_lost", "truth_tracked")
 table = advice(*(load(name, profile) for name in NAMES))
 modalities = list(dict.fromkeys(table.modality))
@@ -111,7 +109,4 @@ Markdown("\n".join(in_short(table)))
 # combinations. {doc}`own_text_model` and {doc}`own_vision_model` run all metrics on your own model.
 
 # %%
-page.provenance(note=f"n of the answer with fewest inputs: {table.n.min():.0f}")
-
-# %%
-page.finish()
+page.finish(note=f"n of the answer with fewest inputs: {table.n.min():.0f}")

@@ -25,10 +25,10 @@ import numpy as np
 import seaborn as sns
 from IPython.display import Markdown
 
-from faithbook.engine.run import start_run
-from faithbook.results import figures, pointed, published
+from faithbook.results import pointed, published
 from faithbook.results.labels import label
-from faithbook.results.report import Page
+from faithbook.results.numbers import listed
+from faithbook.results.report import start_page
 from faithbook.results.side_by_side import (
     ALIKE,
     FAMILY_OF,
@@ -37,15 +37,12 @@ from faithbook.results.side_by_side import (
     Clusters,
     by_cell,
     correlations,
-    listed,
     pair_contrasts,
     turned,
 )
 from faithlib.catalogue import FAITHFULNESS, FAMILIES, METRICS
 
-run = start_run("together_agreement", profile=profile)
-figures.theme()
-page = Page(run, paper=published.OUR_OWN)
+page = start_page("together_agreement", profile, paper=published.OUR_OWN)
 measured = page.measure("together_matrix", over=["modality", "first", "second"], prepare=correlations, bounds=(-1, 1))
 contrasts = page.measure("together_matrix", over=["modality", "first"], prepare=pair_contrasts, bounds=(-2, 2))
 modalities = measured.levels("modality")
@@ -68,7 +65,7 @@ matrix = listed(by_cell(scores, LABELS), LABELS)
 lower = matrix.metric.map(METRICS) == "lower"
 ends = -matrix.loc[lower, ["estimate", "high", "low"]].to_numpy()
 matrix.loc[lower, ["estimate", "low", "high"]] = ends
-matrix.to_csv(run.path("together_matrix.csv"), index=False)
+matrix.to_csv(page.run.path("together_matrix.csv"), index=False)
 
 
 # %%
@@ -100,7 +97,7 @@ PAIR = ["modality", "first", "second"]
 every = by_cell(measured, PAIR)
 pairs = {key: pair for key, pair in every.items() if key[2] != REST}
 table = listed(pairs, PAIR)
-table.to_csv(run.path("together_agreement.csv"), index=False)
+table.to_csv(page.run.path("together_agreement.csv"), index=False)
 
 # %%
 COLUMNS = ("estimate", "low", "high", "n")
@@ -211,9 +208,6 @@ page.parts(tested, "together_agreement_parts", caption="Every part of the answer
 # other. Metrics of one family share rows of the model, and agree for that reason as well.
 #
 # Intervals cover the choice of inputs, not that of data sets, models or methods.
-
-# %%
-page.provenance()
 
 # %%
 page.finish()

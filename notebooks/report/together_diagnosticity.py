@@ -23,11 +23,12 @@ profile = "laptop"
 import matplotlib.pyplot as plt
 import numpy as np
 
-from faithbook.engine.run import load, start_run
+from faithbook.engine.run import load
 from faithbook.results import figures, published, rules
 from faithbook.results.figures import PALETTE
 from faithbook.results.labels import label
-from faithbook.results.report import Page
+from faithbook.results.numbers import listed
+from faithbook.results.report import start_page
 from faithbook.results.side_by_side import (
     CHANCE,
     FAMILY_OF,
@@ -38,14 +39,11 @@ from faithbook.results.side_by_side import (
     answer,
     by_cell,
     inputs_needed,
-    listed,
     preferred_to_chance,
 )
 from faithlib.catalogue import FAITHFULNESS, FAMILIES
 
-run = start_run("together_diagnosticity", profile=profile)
-figures.theme()
-page = Page(run, paper=published.OUR_OWN)
+page = start_page("together_diagnosticity", profile, paper=published.OUR_OWN)
 measured = page.measure(
     "together_matrix",
     parts=["", "controls"],
@@ -84,7 +82,7 @@ table["inputs needed"] = [inputs_needed(pair.ours, 0.5) for pair in found.values
 table["gain it would find"] = [rules.smallest_detectable(pair.ours) for pair in found.values()]
 table["rows an input"] = [rows_of[modality, FAMILY_OF[metric]] for modality, metric in found]
 table = table.sort_values(["modality", "estimate"], ascending=[True, False], ignore_index=True)
-run.save(table, "diagnosticity_of_metrics")
+page.run.save(table, "diagnosticity_of_metrics")
 caption = "Diagnosticity of every metric, mean over methods and data sets, with 95 % interval over n inputs"
 page.listing(table, "together_diagnosticity", digits=2, caption=caption)
 
@@ -101,7 +99,7 @@ for ax, modality in zip(axes[0], modalities, strict=True):
     ax.set_title(f"{modality}, n = {part.n.max():.0f}, fewest {part.n.min():.0f}")
     ax.set_xlabel("diagnosticity (ties count half)")
 axes[0, 0].set_yticks(places, [label(name) for name in order])
-fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=2, fontsize="small")
+figures.legend(fig)
 spoken = ". ".join(
     f"{modality}: {', '.join(f'{label(r.metric)} {r.estimate:.2f}' for r in part.itertuples())}"
     for modality, part in table.groupby("modality", sort=False)
@@ -119,11 +117,13 @@ costs = whole[["dataset", "inputs", "methods"]].assign(metrics=whole.what)
 costs = costs.assign(**{"rows asked": whole.rows_asked, "rows run": whole.rows_run})
 costs = costs.assign(saved=1 - whole.rows_run / whole.rows_asked, seconds=whole.seconds_all)
 costs["outside the model"] = 1 - whole.seconds_model / whole.seconds_core
-caption = (
-    "The whole matrix: rows that metrics and erasing methods asked for and that the model ran; seconds of the whole "
+page.listing(
+    costs,
+    "together_matrix_costs",
+    digits=2,
+    caption="The whole matrix: rows that metrics and erasing methods asked for and that the model ran; seconds of the whole "
+    "call, gradients included; the share of the perturbation core's time that is not the model's",
 )
-caption += "call, gradients included; the share of the perturbation core's time that is not the model's"
-page.listing(costs, "together_matrix_costs", digits=2, caption=caption)
 
 # %% [markdown]
 # ## What scores say, or how high they are?
@@ -139,12 +139,14 @@ page.listing(costs, "together_matrix_costs", digits=2, caption=caption)
 AGAINST = ["modality", "metric", "against"]
 freed = by_cell(measured, AGAINST, metric=SOFT, against=[CHANCE, ITSELF, RANKS])
 control = listed(freed, AGAINST).assign(answer=[answer(pair.ours, 0.5) for pair in freed.values()])
-run.save(control, "amounts_controlled")
-caption = (
-    "How often a soft metric prefers a real attribution, mean over methods and data sets with 95 % interval over n "
+page.run.save(control, "amounts_controlled")
+page.listing(
+    control,
+    "together_density",
+    digits=2,
+    caption="How often a soft metric prefers a real attribution, mean over methods and data sets with 95 % interval over n "
+    "inputs, by what it is compared with; a tie counts half, chance is one half",
 )
-caption += "inputs, by what it is compared with; a tie counts half, chance is one half"
-page.listing(control, "together_density", digits=2, caption=caption)
 
 # %%
 controls = load("together_controls", profile)
@@ -153,11 +155,13 @@ density = scored.groupby(["modality", "method"], sort=False).density.agg(density
 methods = by_cell(measured, ["modality", "method", "against"], metric=SOFT[0], against=[CHANCE, ITSELF])
 told = listed(methods, ["modality", "method", "against"]).merge(density, on=["modality", "method"])
 told = told.drop(columns="texts").sort_values(["modality", "against", "density"], ignore_index=True)
-caption = (
-    f"How often {label(SOFT[0])} prefers a method to random scores and to itself shuffled, with 95 % interval over n "
+page.listing(
+    told,
+    "together_density_methods",
+    digits=2,
+    caption=f"How often {label(SOFT[0])} prefers a method to random scores and to itself shuffled, with 95 % interval over n "
+    "inputs, beside its density, the mean score scaled to 0 to 1",
 )
-caption += "inputs, beside its density, the mean score scaled to 0 to 1"
-page.listing(told, "together_density_methods", digits=2, caption=caption)
 
 # %% [markdown]
 # ## The metric that needs a second input
@@ -173,11 +177,13 @@ rho = {name: mirrored.mean(method=name) for name in mirrored.levels("method")}
 cells = listed({(name,): pair for name, pair in rho.items()}, ["method"])
 cells["less random"] = [(pair - rho["random"]).ours.point for pair in rho.values()]
 cells["less the middle"] = [(pair - rho["middle"]).ours.point for pair in rho.values()]
-caption = (
-    "Rank correlation of a picture's scores with those of its mirror image, mean with 95 % interval over n pictures "
+page.listing(
+    cells.sort_values("estimate", ascending=False),
+    "together_mirrored_rho",
+    digits=2,
+    caption="Rank correlation of a picture's scores with those of its mirror image, mean with 95 % interval over n pictures "
+    "(constant maps have none), and its lead over two floors: random scores, and closeness to the middle",
 )
-caption += "(constant maps have none), and its lead over two floors: random scores, and closeness to the middle"
-page.listing(cells.sort_values("estimate", ascending=False), "together_mirrored_rho", digits=2, caption=caption)
 
 # %% [markdown]
 # ## Answers
@@ -221,9 +227,6 @@ page.parts(tested, "together_diagnosticity_parts", caption="Every part of the an
 # them are no better than noise, a faithful metric *should* be near chance for these.
 #
 # Intervals cover the choice of inputs, not that of data sets, models, methods or random draws.
-
-# %%
-page.provenance()
 
 # %%
 page.finish()

@@ -40,21 +40,20 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown, display
 
-from faithbook.engine.run import load, start_run
-from faithbook.results import evalxnlp, figures, pointed, published
+from faithbook.engine.run import load
+from faithbook.results import evalxnlp, figures, published
 from faithbook.results.cells import Cells
 from faithbook.results.evalxnlp import rationale, span_f1, spans
 from faithbook.results.figures import OURS, PALETTE, PUBLISHED
 from faithbook.results.labels import label
-from faithbook.results.report import Page
+from faithbook.results.numbers import listed, spoken
+from faithbook.results.report import start_page
 
-run = start_run("together_metrics", profile=profile)
-figures.theme()
+page = start_page("together_metrics", profile, paper=published.OUR_OWN)
 METRICS = ["soft_ns", "soft_nc", "n_auc", "autpc", "token_f1", "iou_f1", "auprc", "complexity", "sparseness"]
 METHODS = ["occlusion", "random"]
 texts, tokens = load("by_hand_texts", profile), load("by_hand_tokens", profile)
 example, EXCERPTS = texts.iloc[0], len(texts) - 1
-page = Page(run, paper=published.OUR_OWN)
 the_set = {
     "prepare": lambda units: units[units.id != example.id].assign(dataset="pair")
 }  # the example counts in no mean
@@ -223,17 +222,15 @@ for ax, (metric, shares) in zip(axes, SHARES.items(), strict=True):
     for c, method in enumerate(METHODS):
         part = points[(points.metric == metric) & (points.method == method)]
         beside = part.share + (c - 0.5) * shares[-1] / 100  # so that no interval hides another
-        ax.vlines(beside, part.low, part.high, color=PALETTE[c], lw=1.1)
-        ax.plot(beside, part.estimate, marker="os"[c], ms=5, color=PALETTE[c], ls=("-", "--")[c], label=label(method))
-        at = [f"{share:.0%}" for share in part.share]
-        pointed.say_curve(ax, beside, part.estimate, label(method), part.low, part.high, at=at)
+        at, look = [f"{share:.0%}" for share in part.share], {"marker": "os"[c], "ms": 5, "ls": ("-", "--")[c]}
+        figures.curve(ax, beside, part, label(method), colour=PALETTE[c], at=at, bars=True, **look)
     ax.set_title(f"{label(metric)}: up to {shares[-1]:.0%} of the words")
     ax.set_xlabel("share of words masked")
     ax.set_ylim(-0.03, 1.05)
     ax.xaxis.set_major_formatter("{x:.0%}")
 axes[0].set_ylabel("share still classified as before")
-fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=2, fontsize="small")
-spoken = "; ".join(
+figures.legend(fig)
+areas = "; ".join(
     f"{label(m)}: " + ", ".join(f"{label(c)} {of_set(m, c).ours.point:.2f}" for c in SHARES) for m in METHODS
 )
 display(
@@ -242,7 +239,7 @@ display(
         "together_metrics_curves",
         alt=f"Two line plots of the share of {EXCERPTS} excerpts still classified as before against the share of "
         "words masked, from 0 to 20 % on the left and to 100 % on the right, one line each for two attributions, "
-        f"both from 1 at 0 %. Areas: {spoken}.",
+        f"both from 1 at 0 %. Areas: {areas}.",
         caption=f"Accuracy while the most important words become [MASK]: mean over the {EXCERPTS} excerpts of the set, "
         "with 95 % intervals (lines drawn a little apart). The lower the curve, the better.",
         data=points,
@@ -401,22 +398,15 @@ Markdown(
 # them a metric is defined.
 
 # %%
-rows = []
-for metric in METRICS:
-    for method in METHODS:
-        found = of_set(method, metric).ours
-        ends = found.interval()
-        rows.append({"metric": metric, "method": method, "estimate": ends.estimate, "low": ends.low, "high": ends.high})
-        rows[-1]["n"] = found.n
 caption = f"Nine metrics of occlusion and random scores: mean over the set and 95 % interval; K = {K}"
-page.listing(pd.DataFrame(rows), "together_metrics_set", caption=caption)
+means = {(metric, method): of_set(method, metric) for metric in METRICS for method in METHODS}
+page.listing(listed(means, ["metric", "method"]), "together_metrics_set", caption=caption)
 
 # %%
-spanned, matched = (one.interval() for one in evalxnlp.two_of_one_name(each[1:], K))
+spanned, matched = evalxnlp.two_of_one_name(each[1:], K)
 Markdown(
-    f"ERASER's IOU-F1, text by text, is {spanned.estimate:.3f} [{spanned.low:.3f}, {spanned.high:.3f}] for occlusion, "
-    f"where the share of matches is {matched.estimate:.3f} [{matched.low:.3f}, {matched.high:.3f}] (n = {EXCERPTS}). One "
-    "is about spans, the other about texts: two metrics with one name."
+    f"ERASER's IOU-F1, text by text, is {spoken(spanned)} for occlusion, where the share of matches is {spoken(matched)} "
+    f"(n = {EXCERPTS}). One is about spans, the other about texts: two metrics with one name."
 )
 
 # %% [markdown]
@@ -444,8 +434,5 @@ page.listing(
 )
 
 # %%
-run.note(n=EXCERPTS, draws=len(drawn))
-page.provenance(note="one example picked by hand and the set; sizes are the same in every profile")
-
-# %%
-page.finish()
+page.run.note(n=EXCERPTS, draws=len(drawn))
+page.finish(note="one example picked by hand and the set; sizes are the same in every profile")

@@ -33,10 +33,11 @@ import matplotlib.pyplot as plt
 import seaborn as sns
 from IPython.display import Markdown
 
-from faithbook.engine.run import load, start_run
-from faithbook.results import figures, pointed, published
+from faithbook.engine.run import load
+from faithbook.results import pointed, published
 from faithbook.results.labels import label
-from faithbook.results.report import Page
+from faithbook.results.numbers import listed
+from faithbook.results.report import start_page
 from faithbook.results.side_by_side import (
     FOLLOWS,
     OPPOSITE,
@@ -47,14 +48,11 @@ from faithbook.results.side_by_side import (
     by_cell,
     followed_truth,
     hard_to_fool,
-    listed,
     preferred_truth,
 )
 from faithlib.catalogue import FAITHFULNESS
 
-run = start_run("together_planted_truth", profile=profile)
-figures.theme()
-page = Page(run, paper=published.OUR_OWN)
+page = start_page("together_planted_truth", profile, paper=published.OUR_OWN)
 CELLS = ["modality", "model", "erase", "metric", "against"]
 # A claim of 495 parts is refuted by its lowest p-value times 495, which has to be small enough to count.
 more = {"bounds": (0, 1), "n_resamples": 19_999}
@@ -103,12 +101,11 @@ Markdown(
 # %%
 to_rungs = by_cell(measured, CELLS, against=RUNGS)
 preferred = listed(to_rungs, CELLS)
-preferred.to_csv(run.path("together_preferred.csv"), index=False)
+preferred.to_csv(page.run.path("together_preferred.csv"), index=False)
 main = preferred.erase == preferred.modality.map(MAIN)
 shares = preferred[main & (preferred.against == SHUFFLED)]
-shares = shares.pivot_table(index="metric", columns=["modality", "model"], values="estimate", sort=False).reindex(
-    metrics
-)
+shares = shares.pivot_table(index="metric", columns=["modality", "model"], values="estimate", sort=False)
+shares = shares.reindex(metrics)
 columns = [f"{modality}: {model}" for modality, model in shares.columns]
 fig, ax = plt.subplots(figsize=(8.5, 6))
 sns.heatmap(
@@ -148,12 +145,9 @@ page.listing(listed(ways, ["modality", "model", "erase"]), "together_by_erasure"
 # scores against what was planted.
 
 # %%
-true = listed(
-    by_cell(followed, ["modality", "model", "against"], asked=TRUE, model=TRAINED), ["modality", "model", "against"]
-)
-true = true.rename(columns={"against": "method"}).sort_values(
-    ["modality", "model", "estimate"], ascending=[True, True, False]
-)
+how_true = by_cell(followed, ["modality", "model", "against"], asked=TRUE, model=TRAINED)
+true = listed(how_true, ["modality", "model", "method"])
+true = true.sort_values(["modality", "model", "estimate"], ascending=[True, True, False])
 caption = "How true explanations are: AUPRC against what was planted, with 95 % intervals over n inputs"
 page.listing(true, "together_how_true", digits=2, caption=caption)
 
@@ -171,7 +165,7 @@ follows = {
     if erase == MAIN[modality]
 }
 track = listed(follows, FOLLOWING)
-run.save(track, "truth_tracked")
+page.run.save(track, "truth_tracked")
 caption = "Rank correlation of each metric with how true explanations are (AUPRC), mean over n inputs, 95 % intervals"
 page.listing(track, "together_tracking", digits=2, caption=caption)
 
@@ -220,14 +214,16 @@ page.parts(tested, "together_planted_parts", caption=caption, answers=["no"])
 # %%
 known = {key: pair for key, pair in to_rungs.items() if key[2] == MAIN[key[0]] and key[4] == SHUFFLED}
 right = listed({(modality, model, metric): pair for (modality, model, _, metric, _), pair in known.items()}, FOLLOWING)
-run.save(right.assign(answer=[answer(pair.ours, 0.5) for pair in known.values()]), "truth_preferred")
+page.run.save(right.assign(answer=[answer(pair.ours, 0.5) for pair in known.values()]), "truth_preferred")
 lost_table = listed(lost, ["modality", "metric"]).assign(answer=[hard_to_fool(pair.ours) for pair in lost.values()])
-run.save(lost_table, "truth_lost")
-caption = (
-    "Rank correlation with how true explanations are: on the model trained as usual less on the misled one, with 95 % "
+page.run.save(lost_table, "truth_lost")
+page.listing(
+    lost_table.rename(columns={"answer": "hard to fool"}),
+    "together_lost",
+    digits=2,
+    caption="Rank correlation with how true explanations are: on the model trained as usual less on the misled one, with 95 % "
+    "interval over n inputs; hard to fool: clearly less than a tenth is lost",
 )
-caption += "interval over n inputs; hard to fool: clearly less than a tenth is lost"
-page.listing(lost_table.rename(columns={"answer": "hard to fool"}), "together_lost", digits=2, caption=caption)
 
 # %% [markdown]
 # **What to make of it.** A planted reason is an easy one: one or two features out of a dozen or of forty-nine decide
@@ -240,9 +236,6 @@ page.listing(lost_table.rename(columns={"answer": "hard to fool"}), "together_lo
 # The same inputs and the same truth stand behind the last table; the two models differ in what they say of erased copies.
 # Metrics that erase a few features see little of what misleads; metrics that erase nearly all see hardly anything else.
 # Intervals cover the choice of inputs, not that of models, seeds or what was planted.
-
-# %%
-page.provenance()
 
 # %%
 page.finish()

@@ -19,18 +19,17 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown, display
 
-from faithbook.engine.run import load, start_run
+from faithbook.engine.run import load
 from faithbook.results import evalxnlp, published
 from faithbook.results.evalxnlp import TOGETHER
-from faithbook.results.report import Page
+from faithbook.results.report import start_page
 
-run = start_run("together_released", profile=profile)
+page = start_page("together_released", profile, paper=published.OUR_OWN)
 METRICS = ["soft_ns", "soft_nc", "n_auc", "autpc", "token_f1", "iou_f1", "auprc", "complexity", "sparseness"]
 texts, tokens = load("by_hand_texts", profile), load("by_hand_tokens", profile)
 example, EXCERPTS = texts.iloc[0], len(texts) - 1
 each = evalxnlp.read_texts(texts, tokens)
 a, p_empty = each[0].scores, example.p_empty_by_hand
-page = Page(run, paper=published.OUR_OWN)
 
 # %% [markdown]
 # ## What the toolkit's page says
@@ -155,7 +154,4 @@ Markdown(
 # Three exercises on these metrics, with solutions, open {doc}`the collection of this part <../together/exercises>`.
 
 # %%
-page.provenance(note="one example picked by hand and the set of the page before")
-
-# %%
-page.finish()
+page.finish(note="one example picked by hand and the set of the page before")

@@ -22,17 +22,16 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from IPython.display import Markdown, display
 
-from faithbook.engine.run import load, start_run
+from faithbook.engine.run import load
 from faithbook.results import figures, published
 from faithbook.results.figures import PALETTE
 from faithbook.results.labels import label
-from faithbook.results.report import Page
+from faithbook.results.numbers import listed, spoken
+from faithbook.results.report import start_page
 from faithlib.catalogue import METRICS
 
-run = start_run("together_tasks", profile=profile)
-figures.theme()
-page = Page(run, paper=published.OUR_OWN)
-ran = bool(run.upstream)  # whether data of the toolkit's tasks lie on this machine
+page = start_page("together_tasks", profile, paper=published.OUR_OWN)
+ran = bool(page.run.upstream)  # whether data of the toolkit's tasks lie on this machine
 
 # %% [markdown]
 # ## What the toolkit has, and what is here
@@ -131,24 +130,17 @@ GROUPS = {
 FLOOR = "random"
 
 
-def estimate(dataset, method, metric):
-    """The mean of a cell with its interval and n."""
-    found = measured[metric].cells.mean(dataset=dataset, method=method, metric=metric)
-    ends = found.interval()
-    return {"estimate": ends.estimate, "low": ends.low, "high": ends.high, "n": found.n}
+def mean(dataset, method, metric):
+    """The mean of a cell."""
+    return measured[metric].cells.mean(dataset=dataset, method=method, metric=metric)
 
 
 frames = [one.frame.dropna(subset="value")[CELL].drop_duplicates() for one in sources] if ran else []
-cells = pd.concat(frames).to_dict("records") if ran else []
-table = pd.DataFrame([one | estimate(**one) for one in cells], columns=[*CELL, "estimate", "low", "high", "n"])
+cells = pd.concat(frames).itertuples(index=False, name=None) if ran else []
+table = listed({cell: mean(*cell) for cell in cells}, CELL)
 methods = [*(name for name in table.method.unique() if name != FLOOR), FLOOR]
 if ran:
-    table.to_csv(run.path("together_tasks.csv"), index=False)
-
-
-def shown(one):
-    """A cell for people."""
-    return f"{one.estimate:.3f} [{one.low:.3f}, {one.high:.3f}], {one.n}"
+    table.to_csv(page.run.path("together_tasks.csv"), index=False)
 
 
 for name in datasets:
@@ -157,9 +149,8 @@ for name in datasets:
         if part.empty:
             continue
         arrows = {metric: f"{label(metric)} {'↓' if METRICS[metric] == 'lower' else '↑'}" for metric in metrics}
-        wide = part.assign(cell=[shown(one) for one in part.itertuples()]).pivot(
-            index="method", columns="metric", values="cell"
-        )
+        part = part.assign(cell=[f"{spoken(one)}, {one.n}" for one in part.itertuples()])
+        wide = part.pivot(index="method", columns="metric", values="cell")
         wide = wide.reindex(index=methods, columns=metrics).fillna("–").rename(columns=arrows).reset_index()
         caption = f"{label(name)}, {group}: mean with 95 % interval, and n"
         display(page.listing(wide, f"together_tasks_{name}_{group}", caption=caption))
@@ -176,13 +167,11 @@ def drawn():
             figures.dots(ax, part.reset_index(), places, label=label(name), colour=PALETTE[c], marker="osD"[c])
         ax.set_title(f"{label(metric)} ({METRICS[metric]} is better)", fontsize="small")
         ax.set_yticks(range(len(methods)), [label(name) for name in reversed(methods)])
-    fig.legend(
-        *axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=len(datasets), fontsize="small"
-    )
+    figures.legend(fig)
     return fig
 
 
-def spoken():
+def best_means():
     """For every metric the method with the best mean, by data set."""
     turned = table.estimate.where(table.metric.map(METRICS) == "higher", -table.estimate)
     best = table.assign(turned=turned)[table.method != FLOOR].sort_values("turned").groupby(CELL[::2]).tail(1)
@@ -198,7 +187,7 @@ if ran:
             drawn(),
             "together_tasks_metrics",
             alt=f"Nine panels, one a metric, with a dot and an interval for each of {len(methods)} methods on "
-            f"{' and '.join(label(name) for name in datasets)}. Best means: {spoken()}.",
+            f"{' and '.join(label(name) for name in datasets)}. Best means: {best_means()}.",
             caption="Every method under every metric: mean and 95 % interval.",
             data=table,
         )
@@ -215,11 +204,9 @@ if ran:
 def against_floor(name, metric):
     """Which methods are clearly better than random scores, which clearly worse."""
     found = {"dataset": name, "metric": metric, "better": [], "worse": [], "open": []}
-    cells = measured[metric].cells
-    floor = cells.mean(dataset=name, method=FLOOR, metric=metric)
+    floor = mean(name, FLOOR, metric)
     for method in table[(table.dataset == name) & (table.metric == metric) & (table.method != FLOOR)].method:
-        gain = cells.mean(dataset=name, method=method, metric=metric) - floor
-        ends = gain.interval()
+        ends = (mean(name, method, metric) - floor).interval()
         low, high = (-ends.high, -ends.low) if METRICS[metric] == "lower" else (ends.low, ends.high)
         found["better" if low > 0 else "worse" if high < 0 else "open"].append(label(method))
     return {key: ", ".join(value) or "–" if isinstance(value, list) else value for key, value in found.items()}
@@ -254,7 +241,4 @@ if ran:
     )
 
 # %%
-page.provenance(note="" if ran else "no data of the toolkit's tasks on this machine")
-
-# %%
-page.finish()
+page.finish(note="" if ran else "no data of the toolkit's tasks on this machine")

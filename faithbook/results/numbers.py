@@ -1,0 +1,53 @@
+"""Quantities as numbers: in the rows of tables, and in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from faithbook.results.estimates import Interval95, Quantity
+from faithbook.results.paired import Paired
+
+ENDS = ("estimate", "low", "high")
+
+
+def ends_of(of: Paired | Quantity, *names: str) -> dict[str, float]:
+    """A quantity (of a pair: ours) and the ends of its 95 % interval under three names, `ENDS` by default; a single
+    name stands for itself, itself low and itself high."""
+    if len(names) == 1:
+        names = (names[0], f"{names[0]} low", f"{names[0]} high")
+    found = _interval(of)
+    return dict(zip(names or ENDS, (found.estimate, found.low, found.high), strict=True))
+
+
+def row_of(of: Paired | Quantity, *names: str) -> dict[str, float]:
+    """The same, and `n`: how many units it is of."""
+    return ends_of(of, *names) | {"n": _ours(of).n}
+
+
+def listed(cells: Mapping[Any, Paired | Quantity], columns: Sequence[str]) -> pd.DataFrame:
+    """Quantities by their labels as a frame: the labels, estimate, low, high, n."""
+    rows = [dict(zip(columns, labels, strict=True)) | row_of(one) for labels, one in cells.items()]
+    return pd.DataFrame(rows, columns=[*columns, *ENDS, "n"])
+
+
+def spoken(of: Any, form: str = ".3f", *, n: bool = False) -> str:
+    """A quantity, or what else has an estimate, low and high (an interval, a row of a frame), in words; `form`: the
+    format of each number; `n`: whether to say how many units a quantity is of.
+
+    >>> spoken(Interval95(0.5, 0.25, 0.75), ".2f"), spoken(Interval95(0.5, 0.25, 0.75), "+.0%")
+    ('0.50 [0.25, 0.75]', '+50% [+25%, +75%]')
+    """
+    found = _interval(of) if isinstance(of, Paired | Quantity) else of
+    told = f"{found.estimate:{form}} [{found.low:{form}}, {found.high:{form}}]"
+    return f"{told} (n = {_ours(of).n})" if n else told
+
+
+def _ours(of: Paired | Quantity) -> Quantity:
+    return of.ours if isinstance(of, Paired) else of
+
+
+def _interval(of: Paired | Quantity) -> Interval95:
+    return _ours(of).interval()
