@@ -102,7 +102,7 @@ for name in datasets:
     display(
         Markdown(
             f"- **{label(name)}**: {size.n} inputs of {size.words / size.n:.0f} words on average, cut at {one.longest} wordpieces "
-            f"({size.cut} of them lose their end). {marks} Model: `{one.model}`, small, the data the toolkit's; it is right "
+            f"({size.cut} of them lose their end). {marks} Model: `{one.model}`, a small one; it is right "
             f"about {one.right} of the {one.looked_at} texts that were looked at ({one.right / one.looked_at:.0%})."
         )
     )
