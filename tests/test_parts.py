@@ -335,7 +335,9 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def test_a_real_computation_is_the_same_in_any_number_of_parts(notebook: str, clone: Path) -> None:
     """Values of single inputs and tables, to the last bit: nothing depends on what else a part holds."""
     changed(clone, "smoke", lambda block: block["settings"].setdefault(notebook, {}).update(SMALLER.get(notebook, {})))
-    whole = computed(notebook)[0]
+    if not (jobs := computed(notebook)):
+        pytest.skip("its data are somebody's to bring, and are not on this machine")
+    whole = jobs[0]
     done([whole])
     expected = tables(whole.folder)
     notes = json.loads(whole.manifest.read_text())["notes"]
