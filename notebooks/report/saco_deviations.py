@@ -400,9 +400,9 @@ page.listing(picked.assign(one=picked.one.map(label), other=picked.other.map(lab
 # %% [markdown]
 # ## A further choice: precision
 #
-# Study 1 asks its models in half precision (bfloat16) where the processor multiplies in it, which takes half the time,
-# and loses nothing by it. SaCo asks which of two drops is the larger, and many drops are nearly equal: this study
-# computes in single precision. The row says what half precision would have done.
+# Study 1 asks its models in half precision (bfloat16) where the processor multiplies in it, which takes half the time;
+# {doc}`its deviations <soft_deviations>` say what that changes. SaCo asks which of two drops is the larger, and drops may
+# be nearly equal: this study computes in single precision. The row says what half precision would have done.
 
 # %%
 shown("saco_precision", "Precision: bfloat16 less float32", "bfloat16")

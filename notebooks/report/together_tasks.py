@@ -98,11 +98,12 @@ else:
 # %%
 for name in datasets:
     one, size = facts.loc[name], sizes.loc[name]
+    small = ", a small one of ours" if one.model.startswith("local:") else ""
     marks = f"People marked {size.marked / size.words:.0%} of these words." if one.marks else "Nobody marked words."
     display(
         Markdown(
             f"- **{label(name)}**: {size.n} inputs of {size.words / size.n:.0f} words on average, cut at {one.longest} wordpieces "
-            f"({size.cut} of them lose their end). {marks} Model: `{one.model}`, a small one; it is right "
+            f"({size.cut} of them lose their end). {marks} Model: `{one.model}`{small}; it is right "
             f"about {one.right} of the {one.looked_at} texts that were looked at ({one.right / one.looked_at:.0%})."
         )
     )
