@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from scipy.stats import spearmanr
 
 from faithbook import __main__
 from faithbook.bench import measure, tables
@@ -285,6 +286,25 @@ def test_tables_have_n_intervals_and_prices() -> None:
     assert told.loc["mine", "rows an input"] == 7 and told.loc["nc", "rows an input"] == 7
     assert set(found["density"].metric) == {"soft_nc", "mine"}
     assert set(found["planted_truth"].model) > {"linear", "detector", "trained", "misled by erasure"}
+
+
+@pytest.mark.filterwarnings("error")
+def test_mirror_images_are_compared_by_rank_and_a_constant_says_nothing() -> None:
+    generator = np.random.default_rng(0)
+    straight, turned = generator.normal(size=(2, N, len(METHODS_SEEN)))
+    straight[3] = 0.5
+    rows = [
+        {"modality": "vision", "id": f"p{i:02}", "metric": "saco", "method": method}
+        | {"value": turned[i, m], "value_straight": straight[i, m]}
+        for i in range(N)
+        for m, method in enumerate(METHODS_SEEN)
+    ]
+    values = measured(GOOD)
+    values.mirrored = [pd.DataFrame(rows)]
+    told = tables.of_metric(values, "mine", "higher", by_amount=False)["mirror_images"]
+    seen = [METHODS_SEEN.index(name) for name in METHODS_SEEN if name != "random"]
+    expected = [spearmanr(straight[i, seen], turned[i, seen])[0] for i in range(N) if i != 3]
+    assert told["estimate"].item() == pytest.approx(np.mean(expected)) and told["n"].item() == N - 1
 
 
 # --------------------------------------------------------------------------------------------------------------- whole

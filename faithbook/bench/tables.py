@@ -34,6 +34,7 @@ from faithbook.results.side_by_side import (
     inputs_needed,
     preferred_to_chance,
     preferred_truth,
+    spearman,
     turned,
 )
 
@@ -139,11 +140,10 @@ def _mirrored(both: pd.DataFrame, known: Known) -> pd.DataFrame:
     if both.empty:
         return pd.DataFrame()
     both = both[(both["method"] != "random") & both["metric"].isin(known.asking)]
-    rows = []
-    for (name, metric), part in both.groupby(["id", "metric"], sort=False):
-        rho = part["value"].corr(part["value_straight"], method="spearman")
-        rows.append({"modality": "vision", "id": name, "metric": metric, "value": rho})
-    found = means(pd.DataFrame(rows), ["modality", "metric"], _CORRELATION)
+    wide = both.pivot(index=["id", "metric"], columns="method", values=["value", "value_straight"])
+    rho = spearman(wide["value"].to_numpy(), wide["value_straight"].to_numpy())
+    told = wide.index.to_frame(index=False).assign(modality="vision", value=rho)
+    found = means(told, ["modality", "metric"], _CORRELATION)
     return listed(found, ["modality", "metric"]).sort_values("estimate", ascending=False, ignore_index=True)
 
 

@@ -277,12 +277,12 @@ def _follows(values: pd.DataFrame, known: Known) -> pd.DataFrame:
     metric = wide.index.get_level_values("metric")
     asking, true = wide[metric.isin(known.asking)], wide[metric == "auprc"].droplevel("metric")
     beside = true.reindex(asking.reset_index("metric").index)
-    rho = _spearman(asking.to_numpy(), beside.to_numpy())
+    rho = spearman(asking.to_numpy(), beside.to_numpy())
     told = asking.index.to_frame(index=False).assign(value=rho, asked=FOLLOWS, against="all")
     return told.iloc[np.lexsort((told.metric.map(known.asking.index), told.number))]
 
 
-def _spearman(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+def spearman(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
     """Spearman's rank correlation of every row of x with that of y over the places that both have, [N]; NaN where one
     of them is constant there."""
     there = ~(np.isnan(x) | np.isnan(y))
