@@ -25,7 +25,7 @@ import replica_models
 import yaml
 from hub_replica import Replica
 
-from faithbook.engine.here import source_lies
+from faithbook.engine.here import listed_source, source_lies
 from faithbook.paths import raw_dir
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -71,7 +71,7 @@ LIMIT = 24
 """Texts or pictures of each split that a training learns from."""
 ALWAYS = ("cifar100-folder",)
 """What is brought without being asked for: in another form the same would be downloaded from its owners."""
-PARTS, WHOLE = 2, ("naopc_models",)
+PARTS, WHOLE = 2, ("naopc_models", "naopc_six")
 """In how many parts a computation is cut that the profile cuts at all; which stay whole, as they are many already."""
 
 
@@ -188,11 +188,15 @@ def _serve_files(listed: Path, folder: Path, replica: Replica) -> None:
             continue
         entry = re.search(rf"^\[{source}\]\n(?:.+\n)+", text, flags=re.MULTILINE)
         assert entry is not None, source
-        made = folder / source
-        make(made)
-        replica.served[source] = made
-        ours = re.sub(r'^url = ".*"$', f'url = "{replica.address}/files/{source}"', entry[0], flags=re.MULTILINE)
-        ours = re.sub(r'^sha256 = ".*"$', f'sha256 = "{_sha256(made)}"', ours, flags=re.MULTILINE)
+        asked = listed_source(source)
+        ours = entry[0].replace(
+            asked["url"], f"{replica.address}/files/{source}{'-{file}' if 'files' in asked else ''}"
+        )
+        for file, digest in asked.get("files", {"": asked.get("sha256")}).items():
+            name = f"{source}-{file}" if file else source
+            replica.served[name] = folder / name
+            make(folder / name)
+            ours = ours.replace(digest, _sha256(folder / name))
         text = text.replace(entry[0], ours)
     listed.write_text(text, encoding="utf-8")
 
@@ -259,12 +263,14 @@ def unfilled(rehearsed: Rehearsal, name: str, shown: Shown) -> list[str]:
     return [" ".join(map(str, cell)) for cell in wanted if cell not in there]
 
 
-def unasked(rehearsed: Rehearsal, file: str, notebook: str) -> set[tuple[str, str]]:
+def unasked(rehearsed: Rehearsal, file: str, notebook: str, column: str) -> set[tuple[str, str]]:
     """The data sets and classifiers that the profile names for a computation, and of which a report has no number."""
-    settings = yaml.safe_load((rehearsed.home / "notebooks" / "profiles.yaml").read_text(encoding="utf-8"))
-    named = settings["profiles"][PROFILE]["settings"][notebook]["classifiers"]
+    table = yaml.safe_load((rehearsed.home / "notebooks" / "profiles.yaml").read_text(encoding="utf-8"))
+    asked = table["profiles"][PROFILE]["settings"][notebook]
+    named = asked["classifiers"]
+    named = named if isinstance(named, dict) else dict.fromkeys(asked["datasets"], named)
     found = saved(rehearsed, file).dropna(subset=["estimate"])
-    there = set(found[["dataset", "classifier"]].itertuples(index=False, name=None))
+    there = set(found[["dataset", column]].itertuples(index=False, name=None))
     return {(dataset, one) for dataset, own in named.items() for one in own} - there
 
 

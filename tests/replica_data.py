@@ -173,6 +173,16 @@ def multirc(split: str, number: int) -> tuple[str, dict[str, str]]:
     return "".join(json.dumps(row) + "\n" for row in rows), documents
 
 
+# ---------------------------------------------------------------------------------------------------- study 4's texts
+def edin_texts(file: str, number: int) -> str:
+    """A file of Edin et al.'s: texts of the positive class with the words and pieces that they counted, in no order."""
+    told = texts(number, (4, 8) if "short" in file else (9, 12), file)
+    counts = [len(text.split()) + 2 for text in told]
+    ids = random.Random(file).sample(range(number), number)
+    rows = [(n, n, 1, i, text) for n, i, text in zip(counts, ids, told, strict=True)]
+    return _csv([("word_length", "token_length", "label", "id", "text"), *rows])
+
+
 # ---------------------------------------------------------------------------------------------------- study 3's texts
 def mnli(split: str, number: int) -> str:
     """MultiNLI as JSON lines, with a pair here and there on which the annotators found no majority."""
@@ -352,8 +362,9 @@ BY_ADDRESS: dict[str, Callable[[Path], None]] = {
     "sst-dev": lambda path: _put(path, sst("dev", 24)),
     "sst-test": lambda path: _put(path, sst("test", 24)),
     "cifar10": lambda path: cifar10_archive(path, 5100, 40),
+    "edin-texts": lambda path: _put(path, edin_texts(path.name, 8)),
 }
-"""What is downloaded, by source: each made as the file that its address would give."""
+"""What is downloaded, by source: each made as the file that its address would give; of several files one is named."""
 
 
 def languages() -> Iterator[str]:

@@ -1,0 +1,114 @@
+# ---
+# jupyter:
+#   jupytext: {text_representation: {extension: .py, format_name: percent}}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+# ---
+
+# %% [markdown]
+# # Compute: the paper's six models on the paper's texts
+#
+# Edin et al. (2025) again from the models on: the texts of their files, the checkpoints that they name, their
+# attributions as their code makes them, and p of the positive class. Exact bounds for short texts; for long ones a beam of
+# their width, and one whose width doubles until the bounds stay.
+
+# %% tags=["parameters"]
+profile = "paper"
+dataset = "sst2"
+classifier = "bert_sst2"
+part = 1  # of `parts`: which share of the texts
+parts = 1
+
+# %%
+import pandas as pd
+import torch
+
+from faithbook.engine.run import start_run
+from faithbook.engine.units import as_units
+from faithbook.models.load import load_model
+from faithbook.papers.edin_coded import as_coded
+from faithbook.sources.edin_texts import LENGTHS, POSITIVE, edin_texts
+from faithlib.bounds import adaptive_bounds, beam_bounds, exact_bounds, naopc
+from faithlib.evaluation import aopc_scores
+from faithlib.inputs import TextInputs
+from faithlib.perturb import Perturber, costs
+
+run = start_run("naopc_six", profile=profile, dataset=dataset, classifier=classifier, part=part, parts=parts)
+settings = run.settings
+device = "cuda" if torch.cuda.is_available() else "cpu"
+loaded = load_model(settings["models"][classifier])
+model = loaded.model.to(device)
+KINDS = {"aopc_morf": "comprehensiveness", "aopc_lerf": "sufficiency"}  # the paper's names for both sums
+ENDS = ["lower", "upper", "certified_lower", "certified_upper", "rows", "width"]
+own = {"seed": 0, "keys": ["length"], "name": "id"}
+
+# %% [markdown]
+# ## Bounds
+#
+# The first of a length is the one that NAOPC is taken with. What a search asks is remembered for the next: its `rows` are
+# those that it alone would ask.
+
+
+# %%
+def searches(score, length):
+    """Every search of a length by name."""
+    if length == "short":
+        yield "exact", exact_bounds(score)
+        yield "beam", beam_bounds(score, width=settings["beam"]["width"], variant="released")
+    else:
+        yield "beam", beam_bounds(score, **settings["beam"])
+        yield "adaptive", adaptive_bounds(score, **settings["adaptive"])
+
+
+# %% [markdown]
+# ## Scores
+#
+# A beam's bounds are widened by the orders that the methods themselves have shown to be possible.
+
+
+# %%
+def scored(inputs, score, bounds):
+    """AOPC and NAOPC of every method, both sums."""
+    asked = {name: settings[name] for name in ("ig_steps", "samples_a_piece")}
+    explained = as_coded(model, inputs, target=POSITIVE, **asked)
+    values = {method: aopc_scores(score, scores) for method, scores in explained.items()}
+    everything = torch.stack([value for both in values.values() for value in both.values()], dim=1).double()
+    widened = bounds.widened(everything)
+    for method, both in values.items():
+        for metric, value in both.items():
+            yield method, f"aopc_{KINDS[metric]}", value
+            yield method, f"naopc_{KINDS[metric]}", naopc(value.double(), widened.lower, widened.upper)
+
+
+# %%
+def block_units(block, length):
+    """Everything that is kept of a block of texts: facts of a text, ends of a search, scores of a method."""
+    inputs = TextInputs.from_texts(list(block.text), loaded.tokenizer, unit="word")
+    score = Perturber(model, inputs, target=POSITIVE, erase="mask")
+    found = dict(searches(score, length))
+    facts = pd.DataFrame({"id": block.id, "p_full": score.full.cpu(), "p_empty": score.empty.cpu()})
+    facts = facts.assign(length=length, words=inputs.n_features.tolist())
+    rows = [as_units(facts, metrics=["p_full", "p_empty", "words"], **own)]
+    for name, bounds in found.items():
+        ends = pd.DataFrame({"id": block.id, **{end: getattr(bounds, end).cpu() for end in ENDS}})
+        rows.append(as_units(ends.assign(length=length, method=name), metrics=ENDS, **own))
+    for method, metric, value in scored(inputs, score, next(iter(found.values()))):
+        told = {"id": block.id, "length": length, "method": method, "metric": metric, "value": value.cpu()}
+        rows.append(as_units(pd.DataFrame(told), **own))
+    run.count(n=len(block), **costs(score))
+    return pd.concat(rows, ignore_index=True)
+
+
+# %%
+# One list, so that parts follow one another.
+texts = {length: edin_texts(dataset, length, n=settings["texts"][dataset][length]) for length in LENGTHS[dataset]}
+blocks = [
+    (length, chosen.iloc[start : start + settings["block"]].reset_index(drop=True))
+    for length, chosen in texts.items()
+    for start in range(0, len(chosen), settings["block"])
+]
+for length, block in run.shared(blocks):
+    run.add_units(block_units(block, length))
+
+# %%
+run.note(dtype="float32", device=device)
+run.finish()
