@@ -200,6 +200,54 @@ def test_without_the_toolkits_data_a_page_says_so(store: Store) -> None:
     assert not list(found.folder.glob("*.svg"))
 
 
+# ----------------------------------------------------------------------------------------------------- where maps point
+def pointing(store: Store, *, right: float) -> Shown:
+    """Scenes of two objects: the highest cell of a `rollout` map is the object's with a probability of `right`, else
+    the other's; half of the time with random maps. Texts in which saliency finds the marks."""
+    generator = np.random.default_rng(0)
+    rows, N_SCENES = [], 200
+    for scene in range(N_SCENES):
+        for method, share in (("rollout", right), ("random", 0.5)):
+            hit = float(generator.random() < share)
+            values = {"pointing": hit, "astray": 1 - hit, "iou": 0.8 * hit, "auprc": 0.2 + 0.6 * hit}
+            rows += [(f"a/b{scene // 2}+c/d{scene}", method, metric, value) for metric, value in values.items()]
+    frame = units(rows)
+    frame["cluster"] = frame["id"].str.partition("+")[0]
+    looked = {"input": frame.id.unique(), "right": True, "cells": 6, "of": 64, "dataset": "stamps-two", "model": "m"}
+    store.add("together_objects", {"": frame}, tables={"objects_looked_at": pd.DataFrame(looked)}, dataset="stamps-two")
+    return with_texts(store)
+
+
+def with_texts(store: Store) -> Shown:
+    generator = np.random.default_rng(1)
+    texts = [
+        (f"t{text}", method, metric, min(1.0, base + 0.05 * generator.random()))
+        for text in range(N)
+        for method, base in (("saliency", 0.8), ("random", 0.4))
+        for metric in ("token_f1", "iou_f1", "auprc", "saco")
+    ]
+    store.add("together_matrix", {"": units(texts)}, dataset="pair")
+    return store.report("together_pointing")
+
+
+@pytest.mark.parametrize(("right", "word"), [(0.9, "better"), (0.1, "worse"), (0.5, "open")])
+def test_a_map_that_lies_on_its_object_is_told_from_one_that_goes_astray(store: Store, right: float, word: str) -> None:
+    found = pointing(store, right=right)
+    table = pd.read_csv(found.folder / "together_pointing.csv").set_index(["method", "metric"])
+    assert (table.loc["rollout", "beside_random"] == word).all() and len(table) == 2 * 4
+    assert table.loc[("rollout", "pointing"), "estimate"] == pytest.approx(right, abs=0.1)
+    assert (table.low <= table.estimate).all() and (table.n == 200).all()
+    assert "9% of the cells" in found.text and "better" in found.text
+    assert (found.folder / "together_pointing_game.svg").is_file()
+
+
+def test_without_photographs_the_page_has_texts_alone(store: Store) -> None:
+    found = with_texts(store)
+    assert "**No numbers for pictures here.**" in found.text and not list(found.folder.glob("*.svg"))
+    told = (found.folder / "together_pointing_pair.csv").read_text()
+    assert "better" in told and "SaCo" not in told
+
+
 # ------------------------------------------------------------------------------------------------------- shared worlds
 N = 40
 METHODS = {"movie": ["lime", "saliency", "occlusion", "deeplift"], "fashion": ["grad_cam", "rollout", "lrp", "attcat"]}

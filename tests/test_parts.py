@@ -15,6 +15,7 @@ from typing import Any
 import pandas as pd
 import pytest
 import yaml
+from test_stamps import packed_stamps
 from test_toolkit_tasks import write_reviews
 from tiny import HEADER, call
 
@@ -25,6 +26,7 @@ from faithbook.engine.plan import NOTEBOOK, PART, PARTS, Job, make_job, notebook
 from faithbook.engine.profiles import in_one_piece, table
 from faithbook.engine.run import RUN_VARIABLE, load, load_manifests, load_units, start_run
 from faithbook.paths import raw_dir, root
+from faithbook.sources import stamps
 from faithlib.errors import DataError, InputError, UnknownNameError
 from faithlib.perturb import Perturber
 
@@ -313,6 +315,7 @@ SMALLER: dict[str, dict[str, Any]] = {
     "crosslingual_plausibility": {"ig_steps": 2, "lime_samples": 4, "permutations": 1},
     "saco_metrics": {"ig_steps": 2, "random_draws": 1},
     "together_matrix": {"ig_steps": 2, "words": 6},
+    "together_objects": {"datasets": ["stamps-two"]},
     "together_toolkit": {"datasets": ["reviews"]},
 }
 
@@ -343,6 +346,9 @@ def test_a_real_computation_is_the_same_in_any_number_of_parts(
         (clone / "raw" / "minilm").symlink_to(raw_dir() / "minilm")
         write_reviews(clone / "raw" / "movies")
         monkeypatch.setenv("FAITHLIB_DATA", str(clone / "raw"))
+    if notebook == "together_objects":  # its photographs are no part of what is fetched
+        archive = packed_stamps(clone)
+        monkeypatch.setattr(stamps, "fetch", lambda _: archive)
     changed(clone, "smoke", lambda block: block["settings"].setdefault(notebook, {}).update(SMALLER.get(notebook, {})))
     whole = computed(notebook)[0]
     done([whole])

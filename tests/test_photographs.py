@@ -36,7 +36,7 @@ from faithlib.errors import DataError, DigestError, InputError
 from faithlib.masks import salience_groups
 
 TRAINING = root() / "notebooks" / "train" / "photo_classifiers.py"
-PHOTO = [name for name in local_checkpoints() if name.startswith("photo/")]
+PHOTO = [name for name in local_checkpoints() if name.startswith("photo/cifar")]
 
 
 # --- the encoder -----------------------------------------------------------------------------------------------------

@@ -175,12 +175,13 @@ def test_vision_checkpoints_are_shipped_under_their_own_names():
     table = cards("vision")
     expected = {(dataset, model) for dataset in ("fashion", "mnist", "animals") for model in ("base", "large", "deit")}
     expected |= {(dataset, "base") for dataset in ("planted", "planted-erased", "planted-misled")}
-    photographs = {("cifar10", "head"), ("cifar10", "lora")}
+    photographs = {("cifar10", "head"), ("cifar10", "lora"), ("stamps", "lora")}
     assert {(row.dataset, row.classifier) for row in table.itertuples()} == expected | photographs
     names = [f"vision/{dataset}-{model}-seed0" for dataset, model in expected]
     names += [f"photo/{dataset}-{model}-seed0" for dataset, model in photographs]
     assert sorted(table.checkpoint) == sorted(names)
-    assert (table.accuracy > 0.7).all(), table[["dataset", "classifier", "accuracy"]]
+    floor = table.dataset.map(lambda name: 0.5 if name == "stamps" else 0.7)  # a hundred photographs to learn from
+    assert (table.accuracy > floor).all(), table[["dataset", "classifier", "accuracy"]]
     assert (table[table.dataset == "fashion"].test_size == 10000).all()
 
 

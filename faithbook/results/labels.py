@@ -71,6 +71,11 @@ LABELS = {
     "cifar10-few": "CIFAR-10, 20 pictures",
     "cifar100-few": "CIFAR-100, 20 pictures",
     "imagenet": "ImageNet",
+    "stamps": "scenes of one object",
+    "stamps-two": "scenes of two objects",
+    "pointing": "pointing",
+    "astray": "astray",
+    "iou": "IoU",
 }
 
 

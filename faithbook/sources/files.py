@@ -232,11 +232,17 @@ def tar_member(opened: tarfile.TarFile, member: str) -> bytes:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """`python -m faithbook.sources.files fetch` (what the stand-ins need), `fetch --all`, `verify` (what is there)."""
+    """`python -m faithbook.sources.files fetch` (what the stand-ins need), `fetch NAME ...`, `fetch --all`; `verify`
+    (what is there)."""
     parser = argparse.ArgumentParser(prog="faithbook.sources.files", description=main.__doc__)
     parser.add_argument("verb", choices=("fetch", "verify"))
+    parser.add_argument("names", nargs="*", help="of data/sources.toml: these alone")
     parser.add_argument("--all", action="store_true", help="also the paper profile's files that have a URL")
     options = parser.parse_args(arguments)
+    if options.verb == "fetch" and options.names:
+        for name in options.names:
+            print(fetch(name))
+        return
     if options.verb == "fetch":
         fetch_all(("registry", "url") if options.all else ("registry",))
         return

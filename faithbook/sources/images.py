@@ -3,7 +3,8 @@
 Stand-ins of 28 x 28 grey pixels: "fashion" (Fashion-MNIST; 1,000 of its test pictures are shipped, the rest comes with
 a Debian package and is needed for training only), "mnist" (5,000 digits), "animals" (silhouettes of ten animals).
 "planted": pictures of "fashion" with striped cells that alone decide the label (`planted`), "planted-erased" and
-"planted-misled" with erased copies. The paper's own: "cifar10", "cifar100", "imagenet", read from their distributed
+"planted-misled" with erased copies. "stamps" and "stamps-two": scenes of one and of two photographs that people cut out
+(`stamps`), optional. The paper's own: "cifar10", "cifar100", "imagenet", read from their distributed
 files in FAITHLIB_DATA; "cifar10-few" and "cifar100-few" are their first twenty test pictures, which a package has.
 
 Duplicates are removed first; splits follow a hash of the pixels, so that nothing depends on the order of a file.
@@ -18,11 +19,9 @@ import gzip
 import hashlib
 import io
 import pickle
-import subprocess
-import tarfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +35,8 @@ from torch import nn
 
 from faithbook.declared import ask, remembered
 from faithbook.paths import checked_root
-from faithbook.sources import cifar, planted
+from faithbook.sources import cifar, planted, stamps
+from faithbook.sources.debian import package_member
 from faithbook.sources.files import data_folder, fetch, is_here, read_member
 from faithbook.sources.splits import seeded, stable_hash
 from faithlib.errors import DataError, InputError, unknown
@@ -57,7 +57,8 @@ def shipped_pictures() -> Path:
 @dataclass(frozen=True)
 class Pictures:
     """Labelled pictures of one split: `images` are arrays [H, W] or [H, W, 3] of bytes, or files to open; `cells`: the
-    planted cells of each, where the reason is known (`planted`)."""
+    planted cells of each, where the reason is known (`planted`), or those on which the labelled object lies (`stamps`),
+    and `beside` those of another object in the same picture."""
 
     name: str
     split: str
@@ -67,13 +68,24 @@ class Pictures:
     label_names: tuple[str, ...]
     digest: str = ""
     cells: tuple[tuple[int, ...], ...] | None = None
+    beside: tuple[tuple[int, ...], ...] | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def __getitem__(self, rows: slice) -> Pictures:
-        cells = None if self.cells is None else self.cells[rows]
-        return replace(self, images=self.images[rows], labels=self.labels[rows], ids=self.ids[rows], cells=cells)
+        return self.at(range(len(self))[rows])
+
+    def at(self, rows: Sequence[int]) -> Pictures:
+        """The pictures of some rows, in the order that is given."""
+        return replace(
+            self,
+            images=tuple(self.images[i] for i in rows),
+            labels=tuple(self.labels[i] for i in rows),
+            ids=tuple(self.ids[i] for i in rows),
+            cells=None if self.cells is None else tuple(self.cells[i] for i in rows),
+            beside=None if self.beside is None else tuple(self.beside[i] for i in rows),
+        )
 
     def opened(self) -> list[Image.Image]:
         """The pictures themselves; DataError for a file that is no picture."""
@@ -114,13 +126,7 @@ def load_pictures(name: str, split: str = "test", *, n: int | None = None, seed:
     if n < 1:
         raise InputError(f"n {n}: expected at least one picture")
     rows = sorted(range(len(whole)), key=lambda i: stable_hash(f"sample|{seed}", whole.ids[i]))[:n]
-    return replace(
-        whole,
-        images=[whole.images[i] for i in rows],
-        labels=tuple(whole.labels[i] for i in rows),
-        ids=tuple(whole.ids[i] for i in rows),
-        cells=None if whole.cells is None else tuple(whole.cells[i] for i in rows),
-    )
+    return whole.at(rows)
 
 
 # ------------------------------------------------------------------------------------------------------- the stand-ins
@@ -167,27 +173,10 @@ def _planted(split: str, *, copies: str = "") -> Pictures:
 
 def _idx(member: str) -> Pixels:
     """One file of Fashion-MNIST out of its Debian package: a header of 4 bytes and a length a dimension, then bytes."""
-    packed = _debian_member(fetch("fashion"), f"./usr/share/datasets/fashion-mnist/{member}")
+    packed = package_member(fetch("fashion"), f"./usr/share/datasets/fashion-mnist/{member}")
     raw = gzip.decompress(packed)
     shape = np.frombuffer(raw, dtype=">i4", count=raw[3], offset=4)
     return np.frombuffer(raw, dtype=np.uint8, offset=4 + 4 * raw[3]).reshape(shape)
-
-
-@cache
-def _debian_files(archive: Path) -> tarfile.TarFile:
-    try:
-        done = subprocess.run(["dpkg-deb", "--fsys-tarfile", str(archive)], capture_output=True, check=False)
-    except FileNotFoundError as error:
-        raise DataError(f"{archive} is opened with dpkg-deb, which is not on this machine: install dpkg") from error
-    if done.returncode:
-        raise DataError(f"dpkg-deb cannot read {archive}: {done.stderr.decode(errors='replace').strip()}")
-    return tarfile.open(fileobj=io.BytesIO(done.stdout))
-
-
-def _debian_member(archive: Path, member: str) -> bytes:
-    stream = _debian_files(archive).extractfile(member)
-    assert stream is not None
-    return stream.read()
 
 
 def _mnist(split: str) -> Pictures:
@@ -252,6 +241,25 @@ def _cut(
     parts = dict(zip(("test", "dev", "train"), np.split(order, [test, test + dev]), strict=True))
     rows = parts["test" if split == "held_out" else split]
     return _made(name, split, pixels[rows], labels[rows], names)
+
+
+def _stamps(split: str, *, objects: int) -> Pictures:
+    """Scenes of cut-out photographs; a scene of two objects is there once for each, with its label and its cells."""
+    name = "stamps" if objects == 1 else "stamps-two"
+    made = stamps.scenes("test" if split == "held_out" else split, objects)
+    rows = [(scene, i) for scene in made for i in range(objects)]
+    whole = _made(
+        name,
+        split,
+        np.stack([scene.pixels for scene, _ in rows]),
+        np.array([scene.stamps[i].label for scene, i in rows]),
+        tuple(stamps.CLASSES),
+    )
+    ids = tuple(scene.id_of(i) for scene, i in rows)
+    cells = tuple(scene.cells[i] for scene, i in rows)
+    return replace(
+        whole, ids=ids, cells=cells, beside=tuple(scene.cells[1 - i] for scene, i in rows) if objects > 1 else None
+    )
 
 
 def _made(name: str, split: str, pixels: Pixels, labels: Labels, names: tuple[str, ...]) -> Pictures:
@@ -326,5 +334,7 @@ _SETS: dict[str, Callable[[str], Pictures]] = {
     "cifar100": remembered(partial(_cifar, "cifar100")),
     "cifar10-few": remembered(partial(_cifar_few, "cifar10")),
     "cifar100-few": remembered(partial(_cifar_few, "cifar100")),
+    "stamps": remembered(partial(_stamps, objects=1)),
+    "stamps-two": remembered(partial(_stamps, objects=2)),
     "imagenet": remembered(_imagenet),
 }

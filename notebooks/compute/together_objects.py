@@ -1,0 +1,73 @@
+# ---
+# jupyter:
+#   jupytext: {text_representation: {extension: .py, format_name: percent}}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+# ---
+
+# %% [markdown]
+# # Compute: do maps of pictures lie on what is shown?
+#
+# Plausibility of image attributions: photographs that people cut out, in scenes of one object and of two
+# (`faithbook.sources.stamps`), and how well each map lies on the object of the class that it explains.
+
+# %% tags=["parameters"]
+profile = "full"
+dataset = "stamps"
+part = 1  # of `parts`: which share of the inputs
+parts = 1
+
+# %%
+import pandas as pd
+import torch
+
+from faithbook.engine.run import start_run
+from faithbook.engine.units import as_units
+from faithbook.models.adapted import load_classifier
+from faithbook.objects import mask_of, where_it_points
+from faithbook.sources.images import as_inputs, load_pictures
+from faithlib.attribution import Row, methods
+from faithlib.evaluation import explain
+from faithlib.perturb import Perturber
+
+run = start_run("together_objects", profile=profile, dataset=dataset, part=part, parts=parts)
+settings = run.settings
+device = "cuda" if torch.cuda.is_available() else "cpu"
+network = load_classifier(settings["models"][dataset]).model.to(device)
+data = load_pictures(dataset, "test", n=settings["inputs"][dataset])
+
+# %% [markdown]
+# ## Scenes that the model is right about
+#
+# A scene of two objects is asked once for each: it is kept with the object, if any, whose class the model answers. A map
+# that explains a wrong answer has no object to lie on.
+
+# %%
+SETTLED = {"integrated_gradients": Row("integrated_gradients", options={"n_steps": settings["ig_steps"]})}
+names = [name for name in methods("image") if name not in ("lime", "shapley_sampling", "uniform")]
+asked = {name: SETTLED.get(name, name) for name in names}
+for rows in run.blocks(len(data), settings["block"]):
+    block = data[rows]
+    inputs = as_inputs(block, network, patch=network.patch_embed.patch_size[0]).to(device)
+    right = (Perturber(network, inputs).predicted.cpu() == torch.tensor(block.labels)).tolist()
+    n_cells = inputs.feature_mask.shape[1]
+    looked = {"input": block.ids, "right": right, "cells": [len(cells) for cells in block.cells], "of": n_cells}
+    run.add(pd.DataFrame(looked).assign(dataset=dataset, model=settings["models"][dataset]), "objects_looked_at")
+    kept = [row for row, fits in enumerate(right) if fits]
+    if not kept:
+        continue
+    block, inputs = block.at(kept), inputs[kept]
+    own, other = (mask_of(cells, n_cells).to(device) for cells in (block.cells, block.beside or [()] * len(block)))
+    found = []
+    for name, scores in explain(network, inputs, asked).items():
+        values = {metric: value.cpu() for metric, value in where_it_points(scores, own, other).items()}
+        if not any(block.beside or ()):
+            del values["astray"]  # there is nothing else to point at
+        found.append(pd.DataFrame({"input": block.ids, "method": name} | values))
+    values = pd.concat(found, ignore_index=True).melt(["input", "method"], var_name="metric")
+    clusters = dict(zip(block.ids, (name.partition("+")[0] for name in block.ids), strict=True))
+    run.add_units(as_units(values, seed=0, clusters=clusters))
+    run.count(n=len(block), features=n_cells)
+
+# %%
+run.note(dtype="float32", device=device)
+run.finish()

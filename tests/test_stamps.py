@@ -1,0 +1,172 @@
+"""Scenes of cut-out photographs, and where maps of them point: on packages made here and on the real one."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from faithbook.models.adapted import load_classifier
+from faithbook.objects import mask_of, where_it_points
+from faithbook.sources import debian, files, images, stamps
+from faithlib.errors import DataError, DigestError, InputError
+
+HERE = files.is_here("stamps")
+PER_CLASS = 4
+GREY = (200, 40, 40)
+
+
+def packed_stamps(folder: Path, *, classes: int = len(stamps.CLASSES)) -> Path:
+    """A Debian package of squares and discs that are cut out, in the real layout, with drawings and sounds beside."""
+    tree = folder / "tree"
+    for label, place in list(enumerate(stamps.CLASSES.values()))[:classes]:
+        for number in range(PER_CLASS):
+            path = tree / "usr/share/tuxpaint/stamps" / place / ("deep" if number else "") / f"thing{number}.png"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            mask = np.zeros((60, 80), dtype=np.uint8)
+            mask[10:50, 20 : 30 + 10 * number + label] = 255
+            image = Image.new("RGBA", (80, 60), (*GREY, 0))
+            image.putalpha(Image.fromarray(mask))
+            image.save(path)
+    for name in ("animals/birds/cartoon/drawn.png", "town/house.png"):
+        (tree / "usr/share/tuxpaint/stamps" / name).parent.mkdir(parents=True, exist_ok=True)
+        image.save(tree / "usr/share/tuxpaint/stamps" / name)
+    (tree / "usr/share/tuxpaint/stamps/animals/birds/thing0.ogg").write_bytes(b"sound")
+    (tree / "DEBIAN").mkdir()
+    (tree / "DEBIAN" / "control").write_text(
+        "Package: made\nVersion: 1\nArchitecture: all\nMaintainer: us\nDescription: x\n"
+    )
+    subprocess.run(["dpkg-deb", "-b", str(tree), str(folder / "made.deb")], check=True, capture_output=True)
+    return folder / "made.deb"
+
+
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The made package in the real one's place, its 32 photographs cut into 12, 8 and 12."""
+    archive = packed_stamps(tmp_path)
+    monkeypatch.setattr(stamps, "fetch", lambda _: archive)
+    monkeypatch.setattr(stamps, "_TEST", 12)
+    monkeypatch.setattr(stamps, "_DEV", 8)
+    return archive
+
+
+def test_a_photograph_is_in_one_split_and_drawings_are_in_none(made: Path) -> None:
+    names = {split: {one.name for one in stamps.stamps(split)} for split in ("train", "dev", "test")}
+    assert [len(names[split]) for split in ("test", "dev", "train")] == [12, 8, 12]
+    everything = set.union(*names.values())
+    assert len(everything) == 32 == sum(map(len, names.values()))
+    assert not any("cartoon" in name or "house" in name for name in everything)
+
+
+@pytest.mark.parametrize("objects", [1, 2])
+def test_marked_cells_are_those_that_the_object_covers(made: Path, objects: int) -> None:
+    for scene in stamps.scenes("test", objects):
+        assert scene.pixels.shape == (stamps.SIDE, stamps.SIDE, 3) and len(scene.cells) == objects
+        # The objects alone have exactly this colour; the ground has none as red.
+        red = (
+            (np.abs(scene.pixels.astype(int) - GREY).max(axis=2) <= 2).reshape(8, 14, 8, 14).mean(axis=(1, 3)).flatten()
+        )
+        marked = sorted(cell for cells in scene.cells for cell in cells)
+        assert marked == sorted(set(marked))  # no cell is of two objects
+        assert (red[marked] > 0.4).all() and (np.delete(red, marked) < 0.6).all()
+        assert len({one.label for one in scene.stamps}) == objects
+
+
+def test_scenes_are_the_same_every_time_and_copies_differ(made: Path) -> None:
+    once, again = stamps.scenes("train", 1), stamps.scenes("train", 1)
+    assert all(np.array_equal(a.pixels, b.pixels) and a.cells == b.cells for a, b in zip(once, again, strict=True))
+    assert len({scene.pixels.tobytes() for scene in once}) == len(once) == 12 * stamps.COPIES["train"]
+    assert len({scene.id_of(0) for scene in once}) == len(once)
+
+
+def test_a_scene_of_two_is_there_once_for_each(made: Path) -> None:
+    data = images._stamps("test", objects=2)
+    assert data.beside is not None and len(set(data.ids)) == len(data) == 24
+    for i in range(0, len(data), 2):
+        assert np.array_equal(data.images[i], data.images[i + 1])
+        assert (data.cells[i], data.beside[i]) == (data.beside[i + 1], data.cells[i + 1])
+        assert data.labels[i] != data.labels[i + 1]
+        assert data.ids[i].split("+") == data.ids[i + 1].split("+")[::-1]
+    part = data.at([5, 2])
+    assert part.ids == (data.ids[5], data.ids[2]) and part.beside == (data.beside[5], data.beside[2])
+    assert data[2:4].cells == data.cells[2:4]
+
+
+def test_what_is_no_package_of_stamps_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    few = packed_stamps(tmp_path, classes=5)
+    monkeypatch.setattr(stamps, "fetch", lambda _: few)
+    with pytest.raises(DataError, match="lacks photographs of some classes"):
+        stamps.stamps("test")
+    cut = tmp_path / "cut.deb"
+    cut.write_bytes(few.read_bytes()[:2000])
+    monkeypatch.setattr(stamps, "fetch", lambda _: cut)
+    with pytest.raises(DataError, match="dpkg-deb cannot read"):
+        stamps.stamps("test")
+    with pytest.raises(DataError, match="has no file"):
+        debian.package_member(few, "./nowhere")
+
+
+def test_another_package_by_that_name_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
+    place = files.sources()["stamps"].path
+    place.parent.mkdir(parents=True)
+    place.write_bytes(packed_stamps(tmp_path).read_bytes())
+    with pytest.raises(DigestError):
+        files.fetch("stamps")
+
+
+@pytest.mark.skipif(not HERE, reason="optional: python -m faithbook.sources.files fetch stamps")
+def test_the_real_package_has_eight_classes_in_every_split() -> None:
+    for split in ("train", "test"):
+        assert {one.label for one in stamps.stamps(split)} == set(range(8))
+    data = images.load_pictures("stamps-two", "test")
+    share = np.mean([len(cells) for cells in data.cells]) / 64
+    assert len(data) > 140 and 0.03 < share < 0.2
+
+
+@pytest.mark.skipif(not HERE, reason="optional: python -m faithbook.sources.files fetch stamps")
+def test_the_shipped_model_is_what_its_card_says() -> None:
+    loaded, data = load_classifier("local:photo/stamps-lora-seed0"), images.load_pictures("stamps", "test")
+    assert loaded.label_names == data.label_names and loaded.card["test_size"] == len(data)
+    assert loaded.card["data_digest"] == images.digest_of_ids(images.load_pictures("stamps", "train").ids)
+    with torch.inference_mode():
+        answers = loaded.model(images.as_inputs(data, loaded.model).pixels).argmax(1)
+    assert (answers == torch.tensor(data.labels)).double().mean().item() == pytest.approx(loaded.card["accuracy"])
+
+
+# ----------------------------------------------------------------------------------------------------- where maps point
+def test_values_are_those_of_a_loop() -> None:
+    generator = torch.Generator().manual_seed(0)
+    scores = torch.randn(30, 16, generator=generator).round(decimals=1)  # with ties
+    own = torch.rand(30, 16, generator=generator) < 0.3
+    own[:, 0] |= ~own.any(dim=1)
+    other = ~own & (torch.rand(30, 16, generator=generator) < 0.3)
+    found = where_it_points(scores, own, other)
+    for b in range(30):
+        order = sorted(range(16), key=lambda f: (-scores[b, f].item(), f))
+        first, marked = order[0], set(own[b].nonzero()[:, 0].tolist())
+        best = set(order[: len(marked)])
+        assert found["pointing"][b] == (first in marked)
+        assert found["astray"][b] == bool(other[b, first])
+        assert found["iou"][b].item() == pytest.approx(len(best & marked) / len(best | marked))
+
+
+def test_the_masks_own_map_is_perfect_and_the_others_is_astray() -> None:
+    own, other = mask_of([(0, 1), (5,)], 9), mask_of([(7, 8), (2, 3)], 9)
+    right, wrong = where_it_points(own.float(), own, other), where_it_points(other.float(), own, other)
+    assert all(right[name].tolist() == [1, 1] for name in ("pointing", "iou", "auprc"))
+    assert right["astray"].tolist() == [0, 0] and wrong["astray"].tolist() == [1, 1]
+    assert wrong["pointing"].tolist() == [0, 0] == wrong["iou"].tolist()
+
+
+def test_masks_that_say_nothing_or_too_much_are_refused() -> None:
+    scores, own = torch.rand(2, 4), mask_of([(0,), ()], 4)
+    with pytest.raises(InputError, match="picture 1 has no cell"):
+        where_it_points(scores, own, ~own)
+    own = mask_of([(0,), (1,)], 4)
+    with pytest.raises(InputError, match="of both objects"):
+        where_it_points(scores, own, own)
