@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from faithbook.papers import wu
+from faithbook.results.agreement import KENDALL, SPEARMAN
+from faithbook.results.cells import Cells
+from faithbook.results.paired import Paired
 
 PICTURE = {"dataset": "fashion", "model": "base", "id": "a", "cluster": "a"}
 
@@ -64,3 +69,68 @@ def test_models_are_told_by_their_cards(monkeypatch: pytest.MonkeyPatch) -> None
     assert (shown["model"], shown["n"]) == ("base", 50) and 0.3 < shown["low"] < 0.5 < shown["high"] < 0.7
     monkeypatch.setattr(wu, "cards", lambda kind: pd.DataFrame())
     assert wu.transformers(["fashion"]).empty
+
+
+def test_how_often_random_scores_are_ahead_counts_ties_half_or_not() -> None:
+    random = [unit("auc", "random", value, draw=draw) for draw, value in enumerate((0.2, 0.4, 0.4, 0.6))]
+    found = wu.random_ahead(pd.DataFrame([unit("auc", "rollout", 0.4), unit("auc", "unheard of", 0.4), *random]))
+    assert set(found.method) == {"rollout"} and set(found.setting) == {"all models"}
+    assert found.groupby("ties").value.mean().to_dict() == {"half": 0.0, "none": -0.25}
+    named = pd.DataFrame([unit("saco", name, 0.1, setting="main") for name in ("rollout", "random")])
+    assert set(wu.random_ahead(named).setting) == {"main, first model"}
+
+
+@pytest.mark.parametrize(("aopc_of_raw", "ordered"), [(0.2, 1.0), (0.9, 0.0)])
+def test_the_case_study_asks_every_picture_for_the_papers_order(aopc_of_raw: float, ordered: float) -> None:
+    saco = {wu.TA: 0.6, wu.RAW: 0.4, wu.CHANCE: 0.1}
+    aopc = {wu.TA: 0.3, wu.RAW: aopc_of_raw, wu.CHANCE: 0.1}
+    rows = [unit("saco", name, value) for name, value in saco.items()]
+    rows += [unit("aopc_morf", name, value) for name, value in aopc.items()]
+    rows += [unit("saco", wu.CHANCE, 0.5, draw=1), unit("aopc_morf", wu.CHANCE, 0.0, draw=1)]
+    found = wu.case_study(pd.DataFrame(rows)).set_index(["draw", "quantity"]).value
+    assert found[0].to_dict() == pytest.approx(
+        {
+            "SaCo of Transformer Attribution less Raw Attention": 0.2,
+            "SaCo of Transformer Attribution less random": 0.5,
+            "paper's order under SaCo less under AOPC": 1 - ordered,
+            "paper's order under SaCo": 1,
+        }
+    )
+    assert found[1]["paper's order under SaCo"] == 0  # this drawing of random scores is above raw attention
+
+
+def correlated(saco: float, others: float) -> dict[tuple[str, str, str], Paired]:
+    """Every two metrics with the same correlation, SaCo's with each another one; Kendall's half of Spearman's."""
+    values = {
+        (kind, a, b): half * (saco if "saco" in (a, b) else others)
+        for kind, half in ((SPEARMAN, 1), (KENDALL, 0.5))
+        for a, b in combinations(wu.SIGN, 2)
+    }
+    frame = pd.DataFrame([{"id": i, "pair": str(key), "value": x} for key, x in values.items() for i in range(8)])
+    cells = Cells.of(frame, over=["pair"], unit="id", n_resamples=99)
+    return {key: Paired(cells.mean(pair=str(key))) for key in values}
+
+
+def test_figure_2_has_saco_with_each_metric_and_the_mean_among_the_rest() -> None:
+    pairs = correlated(0.2, 0.6)
+    four, among = wu.bars(pairs)
+    assert {name: pair.ours.point for name, pair in four.items()} == pytest.approx(dict.fromkeys(wu.EXISTING, 0.2))
+    assert among.ours.point == pytest.approx(0.6)
+    (gap,) = wu.more_among_four(pairs).values()
+    assert gap.ours.point == pytest.approx(0.4)
+    turned, among = wu.bars(pairs, KENDALL, back=["aopc_lerf"])  # a metric turned back changes its signs
+    assert turned["aopc_lerf"].ours.point == pytest.approx(-0.1) and turned["auc"].ours.point == pytest.approx(0.1)
+    assert among.ours.point == pytest.approx(0)  # three pairs of .3 and three of -.3
+
+
+def test_integrated_gradients_lead_where_they_are_first_and_last_under_lerf() -> None:
+    level = {("integrated_gradients", metric): -1.0 if metric == "aopc_lerf" else 1.0 for metric in wu.EXISTING}
+    parts = wu.integrated_gradients_lead(lambda metric, method: level.get((method, metric), 0.0))  # type: ignore[arg-type, return-value]
+    assert len(parts) == len(wu.EXISTING) * (len(wu.METHODS) - 1) and set(parts.values()) == {1.0}
+    assert "IG behind LRP, AOPC, LeRF" in parts and "IG ahead of LRP, AUC" in parts
+
+
+def test_random_scores_compete_with_three_methods_under_every_older_metric() -> None:
+    asked: list[tuple[str, str, object]] = []
+    parts = wu.competes(lambda metric, name, **labels: asked.append((metric, name, labels["ties"])), ties="none")  # type: ignore[arg-type, return-value, func-returns-value]
+    assert len(parts) == 12 and set(asked) == {(m, name, "none") for m in wu.EXISTING for name in wu.NAMED}

@@ -15,15 +15,19 @@ from matplotlib.ticker import FuncFormatter, LogLocator
 from faithbook.papers.edin_pack import LONG, MODELS, SHORT
 from faithbook.results import figures
 from faithbook.results.figures import OURS, PALETTE, PUBLISHED
-from faithbook.results.labels import short
+from faithbook.results.labels import label, short
 from faithbook.results.numbers import ends_of
 from faithbook.results.paired import Paired
 
 SETS = {"sst2": "SST-2", "yelp": "Yelp", "imdb": "IMDB"}
 NAMES = {m: f"{'BERT' if m.startswith('bert') else 'RoBERTa'}, {SETS[m.split('_')[1]]}" for m in MODELS}
 SEARCHES = {"released": "s", "merged": "o", "pruned": "D", "adaptive": "^"}
+MOST_LEVEL = 5
+"""As many names of models stand side by side; more stand upright."""
 Drawn = tuple[Any, str]
 """A figure and its alternative text."""
+Together = Sequence[tuple[Sequence[str], Sequence[str]]]
+"""Models that were asked on the same data sets, and these (`edin_bounds.together`)."""
 
 
 def short_name(method: str) -> str:
@@ -197,3 +201,86 @@ def rankings(panels: Mapping[str, pd.DataFrame]) -> Drawn:
         fig,
         f"Slope charts of ranks of a model and a method under AOPC and NAOPC. Pairs that change rank: {changed}.",
     )
+
+
+# ------------------------------------------------------------------------------------------------------ models of ours
+def ranges(bounds: pd.DataFrame, together: Together) -> Drawn:
+    """Bars from the lower to the upper bound of each model, a panel a data set (dataset, length, classifier, bound,
+    estimate)."""
+    own = _asked_on(together)
+    order = [dataset for dataset in bounds.dataset.unique() if dataset in own]
+    fig, axes = plt.subplots(1, len(order), figsize=(4 * len(order), 3.2), sharey=True, squeeze=False)
+    for ax, dataset in zip(axes[0], order, strict=True):
+        models = own[dataset]
+        for shift, length, colour in zip((-0.15, 0.15), ("short", "long"), PALETTE, strict=False):
+            part = bounds[(bounds.dataset == dataset) & (bounds.length == length)].set_index("bound").estimate
+            x = np.arange(len(models)) + shift
+            ax.bar(x, part["range"], 0.27, bottom=part["lower"], color=colour, label=f"{length} texts")
+        ax.set_xticks(range(len(models)), models)
+        if len(models) > MOST_LEVEL:
+            ax.tick_params("x", labelrotation=90)
+        ax.set_title(label(dataset))
+        ax.axhline(0, color="0.5", lw=0.8)
+    axes[0][0].set_ylabel("AOPC, worst to best order")
+    axes[0][-1].legend(fontsize="small")
+    told = (
+        "Floating bars from the mean lower to the mean upper bound of AOPC, for each classifier, data set and length."
+    )
+    return fig, told
+
+
+def attacked(accuracy: pd.DataFrame, together: Together) -> Drawn:
+    """Accuracy against the radius of an attack, a line a model, a panel a data set (dataset, classifier, radius,
+    estimate, low, high)."""
+    own, looks = _asked_on(together), _looks(together)
+    order = [dataset for dataset in accuracy.dataset.unique() if dataset in own]
+    fig, axes = plt.subplots(1, len(order), figsize=(4.5 * len(order), 3), sharey=True, squeeze=False)
+    for ax, dataset in zip(axes[0], order, strict=True):
+        for name in own[dataset]:
+            line = accuracy[(accuracy.dataset == dataset) & (accuracy.classifier == name)]
+            figures.curve(ax, line.radius, line, name, **looks[name])
+        ax.set_title(label(dataset))
+        ax.set_xlabel("radius of the attack (share of a token's length)", fontsize="small")
+        if dataset in (sets[-1] for _, sets in together):
+            ax.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+    axes[0][0].set_ylabel("accuracy under attack")
+    radii = sorted(accuracy.radius.unique())
+    least = accuracy[accuracy.radius == radii[min(1, len(radii) - 1)]].groupby("classifier").estimate.mean()
+    return fig, (
+        "Accuracy against the radius of an attack on the embeddings, one line a classifier, one panel a data set. At "
+        f"the smallest radius: {', '.join(f'{name} {least[name]:.2f}' for name in looks)}."
+    )
+
+
+def scores(found: pd.DataFrame, together: Together) -> Drawn:
+    """AOPC and NAOPC of each method, a line of panels for the models of each group (score, classifier, method,
+    estimate, low, high; random scores among the methods)."""
+    looks = _looks(together)
+    fig, axes = plt.subplots(len(together), 2, figsize=(9.5, 3.6 * len(together)), sharey="row", squeeze=False)
+    for line, (own, sets) in zip(axes, together, strict=True):
+        methods = [name for name in found[found.classifier.isin(own)].method.unique() if name != "random"]
+        places = pd.Series(range(len(methods) + 1), [*methods, "random"])
+        for ax, score in zip(line, ("aopc", "naopc"), strict=True):
+            for i, name in enumerate(own):
+                part = found[(found.score == score) & (found.classifier == name)]
+                at = places[part.method].to_numpy() + 0.6 * ((i + 0.5) / len(own) - 0.5)
+                figures.dots(ax, part, at, width=1, ms=4, label=name, **looks[name])
+            ax.set_xlabel(f"{score.upper()}, MoRF (higher is better)", fontsize="small")
+        line[0].set_title(", ".join(label(dataset) for dataset in sets))
+        line[0].set_yticks(places, [label(method) for method in places.index])
+        line[0].invert_yaxis()
+        line[1].legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+    return (
+        fig,
+        "Dots with intervals: AOPC (left) and NAOPC (right) of each attribution method, one colour a classifier.",
+    )
+
+
+def _asked_on(together: Together) -> dict[str, Sequence[str]]:
+    return {dataset: own for own, sets in together for dataset in sets}
+
+
+def _looks(together: Together) -> dict[str, dict[str, str]]:
+    """A colour and a marker for each model, told apart within its group."""
+    found = {name: look for own, _ in together for name, look in figures.styles(own).items()}
+    return {name: {"colour": colour, "marker": marker} for name, (colour, marker) in found.items()}

@@ -9,20 +9,24 @@ Nothing here needs torch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import combinations, product
 
 import numpy as np
 import pandas as pd
 
 from faithbook.models.cards import cards
 from faithbook.results import paired
+from faithbook.results.agreement import SPEARMAN, Pairs, rank_agreement
 from faithbook.results.judged import Parts, Provided
-from faithbook.results.labels import short
+from faithbook.results.labels import label, short
 from faithbook.results.p_values import wilson_ends
 from faithbook.results.paired import Paired
 from faithbook.results.quantities import against_random
 
 At = Callable[..., Paired]
+Correlated = Mapping[tuple[str, str, str], Paired]
+"""Rank correlations by (`SPEARMAN` or `KENDALL`, first metric, second metric)."""
 
 FAMILIES = {
     "gradient": ["integrated_gradients", "grad_cam"],
@@ -36,7 +40,11 @@ KS = (5, MID, 20)
 """Numbers of groups, the main one in the middle."""
 SIGN = {"saco": 1, "auc": -1, "aopc_morf": 1, "log_odds": -1, "aopc_lerf": -1}
 """The metrics and which way each is better: times its sign, higher is better everywhere."""
+EXISTING = [name for name in SIGN if name != "saco"]
 PICTURE = ["dataset", "model", "id", "cluster"]
+TA, CHANCE = "transformer_attribution", "random"
+NAMED = ("partial_lrp", TA, "attcat")
+"""The methods that random scores are said to compete with."""
 WINNERS = ("partial_lrp", "transformer_attribution", "transformer_mm")
 STEADY = ("integrated_gradients", "attcat")
 
@@ -70,6 +78,49 @@ def beside_random(units: pd.DataFrame, *, over: Sequence[str] = ()) -> pd.DataFr
     return against_random(pd.concat([real, chance]), on=[*PICTURE, *over, "metric", "draw"])
 
 
+def random_ahead(units: pd.DataFrame) -> pd.DataFrame:
+    """How often random scores do better than a method on the same picture, less one half, by `setting` (if there are
+    any); `ties`: whether they count half or nothing."""
+    setting = units["setting"].replace("main", "main, first model") if "setting" in units else "all models"
+    asked = units[units["method"].isin([*METHODS, CHANCE])]
+    both = beside_random(asked.assign(setting=setting), over=["setting"])
+    lost = 1 - both["win"] - both["tie"]
+    shares = {"half": lost + both["tie"] / 2 - 0.5, "none": lost - 0.5}
+    return pd.concat([both.assign(ties=name, value=value) for name, value in shares.items()])
+
+
+def case_study(units: pd.DataFrame) -> pd.DataFrame:
+    """Figure 3 asked of every picture, model and drawing of random scores, by `quantity`: by how much SaCo puts
+    transformer attribution before raw attention and random scores; whether it has the paper's order of the three, and
+    that less whether AOPC has it."""
+    wide = units[units["method"].isin((TA, RAW, CHANCE)) & units["metric"].isin(("saco", "aopc_morf"))]
+    chance = wide[wide["method"] == CHANCE].pivot_table(index=[*PICTURE, "draw"], columns="metric", values="value")
+    both = wide[wide["method"] != CHANCE].pivot_table(index=PICTURE, columns=["method", "metric"], values="value")
+    joined = both.reindex(chance.reset_index("draw").index).set_axis(chance.index)
+    ordered = {}
+    for metric in ("saco", "aopc_morf"):
+        best, middle, worst = joined[TA, metric], joined[RAW, metric], chance[metric]
+        right = ((best > middle) & (middle > worst)).astype(float)
+        ordered[metric] = right.where(best.notna() & middle.notna() & worst.notna())
+    values = {
+        "SaCo of Transformer Attribution less Raw Attention": joined[TA, "saco"] - joined[RAW, "saco"],
+        "SaCo of Transformer Attribution less random": joined[TA, "saco"] - chance["saco"],
+        "paper's order under SaCo less under AOPC": ordered["saco"] - ordered["aopc_morf"],
+        "paper's order under SaCo": ordered["saco"],
+    }
+    return pd.concat([value.rename("value").reset_index().assign(quantity=name) for name, value in values.items()])
+
+
+def agreement(*methods: str) -> Callable[[pd.DataFrame], Pairs]:
+    """Rank correlations of the metrics over pictures, from a frame, the mean over the cells of these methods."""
+
+    def of(frame: pd.DataFrame) -> Pairs:
+        chosen = frame[frame["method"].isin(methods) & (frame["draw"] == 0)]
+        return rank_agreement(chosen, list(SIGN), inside=["model", "method"])
+
+    return of
+
+
 def constant_maps(units: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """How many `maps` there are, and how many are `constant`: without a SaCo, as all pixels have the same score."""
     saco = units.groupby(list(by), observed=True)["value"]
@@ -90,6 +141,37 @@ def transformers(datasets: Collection[str]) -> pd.DataFrame:
 
 
 # --------------------------------------------------------------------------------------------------------------- claims
+def bars(pairs: Correlated, kind: str = SPEARMAN, back: Collection[str] = ()) -> tuple[dict[str, Paired], Paired]:
+    """Figure 2, the metrics in `back` turned back: SaCo with each existing metric, and the mean among those."""
+    sign = {name: -1 if name in back else 1 for name in SIGN}
+    four = {name: sign[name] * pairs[kind, "saco", name] for name in EXISTING}
+    return four, paired.mean([sign[a] * sign[b] * pairs[kind, a, b] for a, b in combinations(EXISTING, 2)])
+
+
+def more_among_four(pairs: Correlated, kind: str = SPEARMAN, back: Collection[str] = ()) -> Parts:
+    """saco_c02: existing metrics agree more with one another than with SaCo."""
+    four, among = bars(pairs, kind, back)
+    return {"mean among the four less mean with SaCo": among - paired.mean(list(four.values()))}
+
+
+def competes(share: At, **labels: object) -> Parts:
+    """saco_c06: random scores do as well as three methods under the existing metrics; `share(metric, method)`: how
+    often they do better, less one half."""
+    pairs = product(NAMED, EXISTING)
+    return {f"random over {label(name)}, {label(metric)}": share(metric, name, **labels) for name, metric in pairs}
+
+
+def integrated_gradients_lead(mean: At) -> Parts:
+    """saco_c07: integrated gradients come first where the most salient pixels go first, last where the least do;
+    `mean(metric, method)`: of metrics turned."""
+    one, parts = METHODS[0], {}
+    for metric in EXISTING:
+        sign, words = (-1, "behind") if metric == "aopc_lerf" else (1, "ahead of")
+        for other in METHODS[1:]:
+            parts[f"IG {words} {label(other)}, {label(metric)}"] = sign * (mean(metric, one) - mean(metric, other))
+    return parts
+
+
 def about_twice(at: At) -> Provided:
     """saco_c03: gradients about double SaCo, of the last layer's attention and of that of all layers."""
     parts = {}

@@ -26,6 +26,7 @@ from faithbook.results import exhibits, figures, judged, published, scoreboard, 
 from faithbook.results.judged import Claim, Judged
 from faithbook.results.measured import REFERENCE, Measured, Prepare
 from faithbook.results.multiverse import Curve, multiverse
+from faithbook.results.numbers import listed
 from faithbook.results.page import badge
 from faithbook.results.paired import Paired
 from faithlib.errors import DataError, InputError, unknown
@@ -192,6 +193,15 @@ class Page:
         told = tables.table(frame, self.run, name, caption=caption, digits=digits, line="").data.rstrip()
         line = exhibits.slim_line(self.run, self.notebook, f"{name}.csv")
         return Markdown(f"{exhibits.folded(told, len(frame), caption)}\n\n{line}")
+
+    def stand_ins(
+        self, cells: Mapping[tuple[str, ...], Paired], columns: Sequence[str], name: str, *, caption: str
+    ) -> Markdown:
+        """Quantities of stand-ins by their labels, each beside the published value of what it stands for, where the
+        paper's own data stands in the tables before; a sentence where there are none."""
+        frame = listed(cells, columns).assign(published=[pair.published for pair in cells.values()])
+        everything = "*All data sets that were measured are in the tables above.*"
+        return self.listing(frame, name, caption=caption, empty=everything)
 
     def findable(self, frame: pd.DataFrame, name: str, *, caption: str, data: str) -> Markdown:
         """A long table that sorts and filters in the page without a kernel, its cells as they are; `data`: the file of

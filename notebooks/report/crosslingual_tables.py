@@ -44,7 +44,7 @@ from faithbook.results.exhibits import every
 from faithbook.results.figures import OURS, PALETTE, PUBLISHED
 from faithbook.results.judged import Along, Provided
 from faithbook.results.labels import row_label
-from faithbook.results.numbers import ends_of, row_of, spoken
+from faithbook.results.numbers import ends_of, spoken
 from faithbook.results.report import start_page
 
 page = start_page("crosslingual_tables", profile, paper="zaman_belinkov_2022")
@@ -415,7 +415,7 @@ page.verdicts(last)
 # Where XNLI was there, the tables above and the claims rest on it alone. What else was measured stands here.
 
 # %%
-rows, each = [], ["dataset", "language", *KEYS]
+each, apart = ["dataset", "language", *KEYS], {}
 for name in stand_ins:
     everything = page.measure(
         "crosslingual_metrics",
@@ -426,16 +426,12 @@ for name in stand_ins:
     )
     here = [one for one in PAPER_LANGUAGES if one in everything.levels("language")]
     own = Rows(everything, published.table("crosslingual_table1")[[*KEYS, "value"]], dataset=name, language=here)
-    for output in OUTPUT_NAMES:
-        for row in THIRTEEN:
-            found = own(row, output)
-            rows.append({"dataset": name, "row": row_label(*row), "output": output, **row_of(found)})
-            rows[-1]["published"] = found.published
-page.listing(
-    pd.DataFrame(rows),
+    apart |= {(name, row_label(*row), output): own(row, output) for output in OUTPUT_NAMES for row in THIRTEEN}
+page.stand_ins(
+    apart,
+    ["dataset", "row", "output"],
     "crosslingual_tables_stand_ins",
     caption="Table 1 on stand-ins, with the values that the paper prints of XNLI",
-    empty="*All data sets that were measured are in the tables above.*",
 )
 
 # %% [markdown]

@@ -25,16 +25,13 @@ profile = "laptop"
 # %%
 from itertools import combinations, product
 
-import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.run import load
-from faithbook.papers import edin_bounds, edin_claims
-from faithbook.results import figures, paired, published
+from faithbook.papers import edin_bounds, edin_claims, edin_figures
+from faithbook.results import paired, published
 from faithbook.results.agreement import tau_of
-from faithbook.results.figures import PALETTE
 from faithbook.results.labels import label
 from faithbook.results.numbers import listed, row_of, spoken
 from faithbook.results.report import start_page
@@ -89,26 +86,12 @@ page.listing(
 )
 
 # %%
-MOST_LEVEL = 5  # names of models side by side; more stand upright
-fig, axes = plt.subplots(1, len(datasets), figsize=(4 * len(datasets), 3.2), sharey=True, squeeze=False)
-for ax, dataset in zip(axes[0], datasets, strict=True):
-    for shift, length, colour in zip((-0.15, 0.15), LENGTHS, PALETTE, strict=False):
-        part = table[(table.dataset == dataset) & (table.length == length)].set_index("bound").estimate
-        x = np.arange(len(asked_on[dataset])) + shift
-        ax.bar(x, part["range"], 0.27, bottom=part["lower"], color=colour, label=f"{length} texts")
-    ax.set_xticks(range(len(asked_on[dataset])), asked_on[dataset])
-    if len(asked_on[dataset]) > MOST_LEVEL:
-        ax.tick_params("x", labelrotation=90)
-    ax.set_title(label(dataset))
-    ax.axhline(0, color="0.5", lw=0.8)
-axes[0][0].set_ylabel("AOPC, worst to best order")
-axes[0][-1].legend(fontsize="small")
+fig, alt = edin_figures.ranges(table, together)
 uppers = ", ".join(f"{m} {mean('upper', model=m).ours.point:.2f}" for m in models)
 page.figure(
     fig,
     "naopc_bounds_plot",
-    alt="Floating bars from the mean lower to the mean upper bound of AOPC, for each classifier, data set and length. "
-    f"Mean upper bounds: {uppers}.",
+    alt=f"{alt} Mean upper bounds: {uppers}.",
     caption="What an explanation can reach at all: mean lower to mean upper bound of AOPC.",
     data=table,
 )
@@ -207,24 +190,11 @@ attacked = page.measure("naopc_models", parts=["robustness"], over=CELL, bounds=
 accuracy, radii = attacked.quantity(*CELL), sorted(attacked.levels("radius"))
 under_attack = [(dataset, name, radius) for dataset in datasets for name in asked_on[dataset] for radius in radii]
 robustness = listed({cell: accuracy(*cell) for cell in under_attack}, CELL)
-STYLES = {name: style for own, _ in together for name, style in figures.styles(own).items()}
-fig, axes = plt.subplots(1, len(datasets), figsize=(4.5 * len(datasets), 3), sharey=True, squeeze=False)
-for ax, dataset in zip(axes[0], datasets, strict=True):
-    for name in asked_on[dataset]:
-        colour, marker = STYLES[name]
-        line = robustness[(robustness.dataset == dataset) & (robustness.classifier == name)]
-        figures.curve(ax, line.radius, line, name, colour=colour, marker=marker)
-    ax.set_title(label(dataset))
-    ax.set_xlabel("radius of the attack (share of a token's length)", fontsize="small")
-    if dataset in (sets[-1] for _, sets in together):
-        ax.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
-axes[0][0].set_ylabel("accuracy under attack")
-least = robustness[robustness.radius == radii[min(1, len(radii) - 1)]].groupby("classifier").estimate.mean()
+fig, alt = edin_figures.attacked(robustness, together)
 page.figure(
     fig,
     "naopc_robustness",
-    alt="Accuracy against the radius of an attack on the embeddings, one line a classifier, one panel a data set. At the "
-    f"smallest radius: {', '.join(f'{name} {least[name]:.2f}' for name in models)}.",
+    alt=alt,
     caption="Accuracy when every token's embedding may move by a radius, a share of the mean length of a token's embedding, "
     f"in the worst direction that projected gradient descent found (bands: 95 % intervals, n = {robustness.n.min()} texts).",
     data=robustness,
@@ -278,33 +248,22 @@ page.curve(curve, "naopc_c06_curve", caption=caption) if both else Markdown("*No
 # attention maps, and DeepLIFT no rule for its cells.
 
 # %%
-fig, axes = plt.subplots(len(together), 2, figsize=(9.5, 3.6 * len(together)), sharey="row", squeeze=False)
-rows = []
-for line, (own, sets) in zip(axes, together, strict=True):
-    everyone = [*dict.fromkeys(name for model in own for name in methods[model]), "random"]
-    places = pd.Series(range(len(everyone)), everyone)
-    for ax, score in zip(line, ("aopc", "naopc"), strict=True):
-        for i, name in enumerate(own):
-            colour, marker = STYLES[name]
-            each = [*methods[name], "random"]
-            scores = {(score, name, method): mean(f"{score}_morf", method=method, model=name) for method in each}
-            found = listed(scores, ["score", "classifier", "method"])
-            at = places[found.method].to_numpy() + 0.6 * ((i + 0.5) / len(own) - 0.5)
-            figures.dots(ax, found, at, colour=colour, marker=marker, width=1, ms=4, label=name)
-            rows.append(found)
-        ax.set_xlabel(f"{score.upper()}, MoRF (higher is better)", fontsize="small")
-    line[0].set_title(", ".join(label(dataset) for dataset in sets))
-    line[0].set_yticks(places, [label(method) for method in everyone])
-    line[0].invert_yaxis()
-    line[1].legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+scores = {
+    (score, name, method): mean(f"{score}_morf", method=method, model=name)
+    for own, _ in together
+    for score in ("aopc", "naopc")
+    for name in own
+    for method in (*methods[name], "random")
+}
+scores = listed(scores, ["score", "classifier", "method"])
+fig, alt = edin_figures.scores(scores, together)
 chance = mean("naopc_morf", method="random")
 page.figure(
     fig,
     "naopc_methods_plot",
-    alt="Dots with intervals: AOPC (left) and NAOPC (right) of each attribution method, one colour a classifier. Random "
-    f"scores get a mean NAOPC of {chance.ours.point:.2f}.",
+    alt=f"{alt} Random scores get a mean NAOPC of {chance.ours.point:.2f}.",
     caption="The same explanations before and after normalising, mean over data sets and lengths; 95 % intervals.",
-    data=pd.concat(rows),
+    data=scores,
 )
 
 # %%

@@ -27,20 +27,16 @@ import math
 import re
 from itertools import product
 
-import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.profiles import find_profile
 from faithbook.engine.run import load
-from faithbook.papers import wu
+from faithbook.papers import wu, wu_figures
 from faithbook.papers.wu import ALL, FAMILIES, KS, LAST, METHODS, MID, RAW, ROLLOUT, STEADY, short
-from faithbook.results import figures, pointed, published, rules
-from faithbook.results.figures import OURS, PUBLISHED
+from faithbook.results import published, rules
 from faithbook.results.judged import Ordered
-from faithbook.results.labels import label
-from faithbook.results.numbers import ends_of, listed
+from faithbook.results.numbers import listed
 from faithbook.results.report import start_page
 
 page = start_page("saco_tables", profile, paper="wu_2024")
@@ -184,32 +180,11 @@ page.table(
 )
 
 # %%
-fig, axes = plt.subplots(2, 5, figsize=(9.5, 4.6), sharex=True, sharey=True)
-fall = {}
-for ax, method in zip(axes.flat, METHODS, strict=True):
-    pairs = [saco(method, k=k) for k in KS]
-    fall[method] = pairs[-1] - pairs[0]
-    ours, theirs = pd.DataFrame(map(ends_of, pairs)), [pair.published for pair in pairs]
-    x, at = np.arange(len(KS)), [f"{k} groups" for k in KS]
-    ax.axhline(0, color="#666666", ls=":", lw=1, label="zero")
-    ax.plot(x, theirs, "D--", color=PUBLISHED, mfc="white", mew=1.6, ms=5, lw=1, label="published")
-    look = {"marker": "o", "ms": 5, "lw": 1.2, "label": "ours, 95 % interval"}
-    figures.curve(ax, x, ours, "ours", colour=OURS, at=at, bars=True, **look)
-    pointed.say_curve(ax, x, theirs, "published", at=at)
-    ax.set_title(short(method), fontsize="small")
-    ax.set_xticks(x, KS)
-    ax.margins(x=0.15)
-for ax in axes[-1]:
-    ax.set_xlabel("groups")
-for ax in axes[:, 0]:
-    ax.set_ylabel("SaCo")
-figures.legend(fig)
-spoken = "; ".join(f"{label(m)} {pair.published:+.2f} and {pair.ours.point:+.2f}" for m, pair in fall.items())
+fig, alt = wu_figures.by_groups({method: [saco(method, k=k) for k in KS] for method in METHODS})
 page.figure(
     fig,
     "saco_table2_groups",
-    alt=f"Ten small line plots, one a method: SaCo with 5, 10 and 20 groups, published and ours. Change from 5 to 20 "
-    f"groups, published and ours: {spoken}.",
+    alt=alt,
     caption="The same maps, cut into more and smaller groups.",
 )
 

@@ -34,7 +34,7 @@ from faithbook.results import diagnosticity, evidence, paired, published, rank_t
 from faithbook.results.diagnosticity import AS_OURS, LIMIT, METHODS, TIE, WIN, Reading
 from faithbook.results.judged import Printed
 from faithbook.results.labels import label, short
-from faithbook.results.numbers import ends_of, listed, row_of
+from faithbook.results.numbers import ends_of, listed
 from faithbook.results.report import start_page
 from faithbook.sources.datasets import load_dataset
 from faithlib.errors import DataError, InputError
@@ -203,17 +203,12 @@ page.table("soft_table6", cell, rows=rows6, columns=columns6, digits=3, printed=
 # that were measured stand here.
 
 # %%
-rows = []
-for name in [one for one in measured.levels("dataset") if one not in tasks]:
-    for metric in METRICS:
-        found = power(metric, dataset=name)
-        rows.append({"dataset": name, "stands for": stands[name], "metric": metric, **row_of(found)})
-        rows[-1]["published"] = found.published
-page.listing(
-    pd.DataFrame(rows),
+beside_them = product([one for one in measured.levels("dataset") if one not in tasks], METRICS)
+page.stand_ins(
+    {(name, stands[name], metric): power(metric, dataset=name) for name, metric in beside_them},
+    ["dataset", "stands for", "metric"],
     "soft_tables_stand_ins",
     caption="Diagnosticity on stand-ins, mean over methods, with the published value of what each stands for",
-    empty="*All data sets that were measured are in the tables above.*",
 )
 
 # %% [markdown]

@@ -1,0 +1,232 @@
+"""Wu et al.'s figures, drawn of ours; each comes with its words for those who do not see it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from faithbook.papers.wu import CHANCE, KS, METHODS, RAW, SIGN, TA
+from faithbook.results import figures, pointed
+from faithbook.results.figures import OURS, PALETTE, PUBLISHED
+from faithbook.results.labels import label, short
+from faithbook.results.numbers import ends_of
+from faithbook.results.paired import Paired
+
+RED = "#CC0000"
+MARKS = (1, 2, 3, 5, 10)
+"""The groups that Figure 1 shows erased."""
+Drawn = tuple[Any, str]
+"""A figure and its alternative text."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One picture and what was made of it: its `facts`, its `pixels` [side * side, channels], and by method its `maps`
+    (score and group of each pixel) and `steps` (salience of each group, what is lost without it `alone` and with all
+    before it, `together`)."""
+
+    facts: Any
+    pixels: NDArray[np.float64]
+    maps: dict[str, pd.DataFrame]
+    steps: dict[str, pd.DataFrame]
+
+    @classmethod
+    def first(cls, dataset: str, pictures: pd.DataFrame, maps: pd.DataFrame, steps: pd.DataFrame) -> Self:
+        """The first picture of a data set, from the stored pixels, maps and groups of all."""
+        facts = pictures[pictures["dataset"] == dataset].iloc[0]
+
+        def by_method(frame: pd.DataFrame, order: str) -> dict[str, pd.DataFrame]:
+            own = frame[(frame["dataset"] == dataset) & (frame["input"] == facts.input)]
+            return {str(name): rows.sort_values(order) for name, rows in own.groupby("method", sort=False)}
+
+        rows = pictures[(pictures["dataset"] == dataset) & (pictures["input"] == facts.input)].sort_values("pixel")
+        pixels = rows.filter(like="channel").dropna(axis=1).to_numpy()
+        return cls(facts, pixels, by_method(maps, "pixel"), by_method(steps, "group"))
+
+    @property
+    def told(self) -> str:
+        """What it shows and what the model takes it for."""
+        one = self.facts
+        return f"a picture of {label(one.dataset)}, label {one.label}, taken for {one.predicted}"
+
+    @property
+    def methods(self) -> list[str]:
+        """The methods that have a map, random scores last."""
+        return sorted(self.maps, key=lambda name: name == CHANCE)
+
+    @property
+    def erased_by(self) -> str:
+        """The method whose groups Figure 1 shows."""
+        return TA if TA in self.maps else self.methods[0]
+
+    def draw(self, ax: Any, values: NDArray[np.float64], title: str) -> None:
+        """Pixels [side * side, channels] as a picture, on the scale of the whole one."""
+        low, high = self.pixels.min(), self.pixels.max()
+        scaled = self.square((values - low) / max(high - low, 1e-9))
+        ax.imshow(scaled[..., 0] if scaled.shape[2] == 1 else scaled, cmap="gray", vmin=0, vmax=1)
+        figures.bare(ax, title, size=8)
+
+    def draw_map(self, ax: Any, method: str) -> None:
+        """A map without negative scores from dark to bright; a signed one around white. Limits: 99 % of the pixels."""
+        score = self.maps[method].score.to_numpy()
+        end = max(np.quantile(np.abs(score), 0.99), 1e-12)
+        low, colours = (-end, "RdBu_r") if score.min() < 0 else (0, "viridis")
+        ax.imshow(self.square(score), cmap=colours, vmin=low, vmax=end)
+        figures.bare(ax, label(method), size=8)
+
+    def square(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Values of pixels in one row, with or without channels, as [side, side] or [side, side, channels]."""
+        side = int(self.facts.side)
+        return values.reshape(side, side, *values.shape[1:])
+
+
+def maps(picture: Picture) -> Drawn:
+    """The picture and the map of every method."""
+    fig, (panel, *panels) = figures.panels(len(picture.maps) + 1, 5, height=1.75)
+    picture.draw(panel, picture.pixels, f"the picture: {picture.facts.label}")
+    for ax, method in zip(panels, picture.methods, strict=True):
+        picture.draw_map(ax, method)
+    signed = sum(one.score.min() < 0 for one in picture.maps.values())
+    return fig, (
+        f"Small pictures: {picture.told} with probability {picture.facts.p_full:.2f}, and the maps of "
+        f"{len(picture.maps)} explanations of that answer. {signed} of them have scores below zero."
+    )
+
+
+def two_manners(picture: Picture) -> Drawn:
+    """Figure 1: the picture with its groups erased cumulatively, and each alone; what is left of the probability."""
+    method, whole, pixels = picture.erased_by, picture.facts.p_full, picture.pixels
+    answers = picture.steps[method].set_index("group")
+    group = picture.maps[method].group.to_numpy() + 1  # 1 is the most salient
+    average = pixels.mean(axis=0, keepdims=True)
+    left = {mark: (whole - answers.together[mark], whole - answers.alone[mark]) for mark in MARKS}
+    fig, axes = plt.subplots(2, len(MARKS) + 1, figsize=(8, 3.2))
+    picture.draw(axes[0][0], pixels, f"whole: {whole:.2f}")
+    axes[1][0].imshow(picture.square(np.where(group > 0, group, np.nan)), cmap="viridis_r")
+    figures.bare(axes[1][0], "the ten groups", size=8)
+    for column, mark in zip(axes.T[1:], MARKS, strict=True):
+        so_far, alone = (group >= 1) & (group <= mark), group == mark
+        picture.draw(column[0], np.where(so_far[:, None], average, pixels), f"1 to {mark}: {left[mark][0]:.2f}")
+        picture.draw(column[1], np.where(alone[:, None], average, pixels), f"only {mark}: {left[mark][1]:.2f}")
+    axes[0][0].set_ylabel("cumulative", fontsize=9)
+    axes[1][0].set_ylabel("alone", fontsize=9)
+    told = ", ".join(f"group {mark} {both[0]:.2f} and {both[1]:.2f}" for mark, both in left.items())
+    return fig, (
+        f"Two rows of pictures with groups of pixels erased, by {label(method)}. Probability of the whole picture "
+        f"{whole:.2f}. Left of it, cumulatively and with the group alone: {told}."
+    )
+
+
+def agreements(bars: pd.DataFrame, band: tuple[float, float], others: float) -> Drawn:
+    """Figure 2: bars (bar, estimate, low, high) of SaCo with each existing metric, with the published band, and last of
+    the mean among those, with the published mean."""
+    fig, ax = plt.subplots(figsize=(7.5, 3.8))
+    x, last = np.arange(len(bars)), len(bars) - 1
+    ax.bar(x, bars.estimate, 0.6, color=[*[OURS] * last, PALETTE[5]], zorder=2)
+    ax.vlines(x, bars.low, bars.high, color="black", lw=1.5, zorder=3)
+    ends = [-0.45, last - 0.55]
+    ax.fill_between(ends, *band, color=PUBLISHED, alpha=0.45, lw=0, zorder=4, label="published")
+    ax.hlines(others, last - 0.45, last + 0.45, color=PUBLISHED, lw=3, zorder=4)
+    ax.axhline(0, color="0.4", lw=0.8)
+    names = [name.replace(" and ", " and\n").replace("mean ", "mean\n") for name in bars.bar]
+    ax.set_xticks(x, names, fontsize="small")
+    ax.set_ylabel("Spearman's correlation")
+    ax.grid(axis="x", visible=False)
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), fontsize="small")
+    told = ", ".join(f"{row.bar} {row.estimate:.2f}" for row in bars.itertuples())
+    return fig, (
+        f"Bars of rank correlations over pictures: {told}. Published: a band from {band[0]:.2f} to {band[1]:.2f} for "
+        f"SaCo with each, and a line at {others:.2f} for the mean among the four."
+    )
+
+
+def case_study(picture: Picture) -> Drawn:
+    """Figure 3: maps, and below each the salience of its groups and what is lost without them."""
+    case = [name for name in (TA, RAW, CHANCE) if name in picture.maps]
+    fig, axes = plt.subplots(2, len(case), figsize=(8, 4.8), height_ratios=[1, 1.5], squeeze=False, sharey="row")
+    told = []
+    for (above, ax), method in zip(axes.T, case, strict=True):
+        step = picture.steps[method]
+        picture.draw_map(above, method)
+        share = step.salience / max(step.salience.abs().max(), 1e-12)
+        ax.bar(step.group, share, color="0.75", label="salience of the group (largest: 1)", zorder=1)
+        ax.plot(step.group, step.alone, "o-", color=OURS, ms=4, label="loss, group alone", zorder=3)
+        ax.plot(step.group, step.together, "s--", color=PUBLISHED, ms=4, label="loss, groups so far", zorder=3)
+        ax.axhline(0.9, color="0.4", ls=":", lw=1)
+        ax.set_xticks([1, 3, 5, 7, 10])
+        ax.grid(axis="x", visible=False)
+        ax.set_xlabel("group, by salience")
+        smallest = step[step.group >= 3].together.min()
+        told.append(f"{label(method)}: smallest loss from the third group on {smallest:.2f}")
+    axes[1][0].set_ylabel("loss of probability")
+    fig.legend(*axes[1][0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize="small")
+    return fig, (
+        f"Three columns for {picture.told}: the map, and below it bars of the groups' salience with lines of the loss "
+        f"of probability, alone and cumulative. {'; '.join(told)}."
+    )
+
+
+def radar(values: pd.DataFrame, datasets: Sequence[str]) -> Drawn:
+    """Figure 4, a chart a data set: on the axis of each metric the worst method at .1, the best at 1, linear between
+    (dataset, metric, method, estimate)."""
+    families = dict.fromkeys(METHODS[:2], 2) | dict.fromkeys(METHODS[2:6], 4) | dict.fromkeys(METHODS[6:], 0)
+    drawn = [*METHODS, CHANCE]
+    better = values.assign(estimate=values["estimate"] * values["metric"].map(SIGN))
+    grid = better.pivot_table(index=["dataset", "metric"], columns="method", values="estimate")[drawn]
+    lowest, highest = grid.min(axis=1), grid.max(axis=1)
+    scaled = grid.sub(lowest, axis=0).div((highest - lowest).where(highest > lowest), axis=0) * 0.9 + 0.1
+    scaled = scaled.fillna(0.55)
+    angles = np.linspace(0, 2 * np.pi, len(SIGN) + 1)
+    fig, axes = figures.panels(len(datasets), 2, height=4.1, subplot_kw={"projection": "polar"})
+    for ax, dataset in zip(axes, datasets, strict=True):
+        for place, method in enumerate(drawn):
+            corner = [scaled.loc[(dataset, metric), method] for metric in (*SIGN, next(iter(SIGN)))]  # closed
+            style = {"ls": ("-", "--", ":", "-.")[place % 4], "color": PALETTE[families.get(method, 0)], "lw": 1.3}
+            style |= {"ls": "-", "color": RED, "lw": 2.6} if method == CHANCE else {}
+            ax.plot(angles, corner, label=label(method), zorder=3 + (method == CHANCE), **style)
+        ax.set_theta_offset(np.pi / 2)
+        ax.set_xticks(angles[:-1], [label(metric).replace(", ", ",\n") for metric in SIGN], fontsize=8)
+        ax.set_ylim(0, 1.02)
+        ax.set_yticks([0.1, 0.55, 1.0], [])
+        ax.set_title(label(dataset), fontsize="small")
+    figures.legend(fig, 3, side="lower")
+    chance = scaled[CHANCE]
+    where = [f"{label(d)}: " + ", ".join(f"{label(m)} {chance[d, m]:.2f}" for m in SIGN) for d in datasets]
+    return fig, (
+        f"Radar charts, one for each of {len(datasets)} data sets, five axes, outward is better. Where random scores "
+        f"(red) lie between .1, the worst method, and 1, the best: {'; '.join(where)}."
+    )
+
+
+def by_groups(pairs: Mapping[str, Sequence[Paired]]) -> Drawn:
+    """Table 2 as pictures: SaCo of each method with 5, 10 and 20 groups, published and ours."""
+    fig, axes = plt.subplots(2, 5, figsize=(9.5, 4.6), sharex=True, sharey=True)
+    told = []
+    for ax, (method, of) in zip(axes.flat, pairs.items(), strict=True):
+        fall = of[-1] - of[0]
+        told.append(f"{label(method)} {fall.published:+.2f} and {fall.ours.point:+.2f}")
+        ours, theirs = pd.DataFrame(map(ends_of, of)), [pair.published for pair in of]
+        x, at = np.arange(len(KS)), [f"{k} groups" for k in KS]
+        ax.axhline(0, color="#666666", ls=":", lw=1, label="zero")
+        ax.plot(x, theirs, "D--", color=PUBLISHED, mfc="white", mew=1.6, ms=5, lw=1, label="published")
+        look = {"marker": "o", "ms": 5, "lw": 1.2, "label": "ours, 95 % interval"}
+        figures.curve(ax, x, ours, "ours", colour=OURS, at=at, bars=True, **look)
+        pointed.say_curve(ax, x, theirs, "published", at=at)
+        ax.set_title(short(method), fontsize="small")
+        ax.set_xticks(x, KS)
+        ax.margins(x=0.15)
+    for ax in axes[-1]:
+        ax.set_xlabel("groups")
+    for ax in axes[:, 0]:
+        ax.set_ylabel("SaCo")
+    figures.legend(fig)
+    return fig, (
+        "Ten small line plots, one a method: SaCo with 5, 10 and 20 groups, published and ours. Change from 5 to 20 "
+        f"groups, published and ours: {'; '.join(told)}."
+    )

@@ -1,0 +1,178 @@
+"""What the figures of papers show, drawn from values known by hand."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.colors import to_hex
+
+from faithbook.papers import edin_figures, wu_figures
+from faithbook.papers.wu import KS, METHODS, SIGN
+from faithbook.papers.wu_figures import Picture
+from faithbook.results.cells import Cells
+from faithbook.results.figures import OURS, PALETTE
+from faithbook.results.paired import Paired
+
+THREE = ("random", "transformer_attribution", "raw_attention")
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture
+def picture() -> Picture:
+    """Four pixels in disorder, of which raw attention likes the first most; another picture that is not shown."""
+    about = {"label": "shoe", "predicted": "bag", "p_full": 0.9, "side": 2, "model": "base"}
+    pixels = pd.DataFrame({"dataset": "fashion", "input": "a", "pixel": [2, 0, 1, 3], "channel0": [0.5, 0.0, 1.0, 0.2]})
+    pixels = pd.concat([pixels.assign(**about), pixels.assign(input="b", channel0=0.7, **about)])
+    maps, steps, ten = [], [], np.arange(10, 0, -1)
+    for shift, method in enumerate(THREE):
+        scores = np.roll([0.4, -0.1 if method == "random" else 0.3, 0.2, 0.1], shift)
+        one = {"dataset": "fashion", "input": "a", "method": method}
+        maps.append(pd.DataFrame({"pixel": range(4), "score": scores, "group": range(4), **one}))
+        drops = {"salience": 0.5 / ten, "alone": 0.05 / ten, "together": 0.8 - 0.5 / ten}
+        steps.append(pd.DataFrame({"group": ten, **drops, **one}))
+    return Picture.first("fashion", pixels, pd.concat(maps), pd.concat(steps))
+
+
+def test_a_picture_has_its_own_pixels_and_maps_in_order(picture: Picture) -> None:
+    assert picture.pixels.tolist() == [[0.0], [1.0], [0.5], [0.2]]
+    assert picture.methods == ["transformer_attribution", "raw_attention", "random"]
+    assert picture.steps["random"].group.tolist() == list(range(1, 11))
+    assert picture.told == "a picture of fashion (for CIFAR-10), label shoe, taken for bag"
+    assert picture.square(np.arange(4)).tolist() == [[0, 1], [2, 3]]
+    assert picture.square(picture.pixels).shape == (2, 2, 1)
+
+
+def test_maps_stand_beside_the_picture_signed_ones_around_white(picture: Picture) -> None:
+    fig, alt = wu_figures.maps(picture)
+    shown = {ax.get_title(): ax.images[0] for ax in fig.axes if ax.images}
+    assert list(shown) == ["the picture: shoe", "Transformer Attribution", "Raw Attention", "random"]
+    assert shown["the picture: shoe"].get_array().tolist() == [[0.0, 1.0], [0.5, 0.2]]
+    assert [shown[name].get_cmap().name for name in ("random", "Raw Attention")] == ["RdBu_r", "viridis"]
+    assert shown["random"].norm.vmin == -shown["random"].norm.vmax
+    assert "3 explanations" in alt and "1 of them have scores below zero" in alt
+
+
+def test_groups_are_erased_so_far_and_alone(picture: Picture) -> None:
+    fig, alt = wu_figures.two_manners(picture)
+    titles = [ax.get_title() for ax in fig.axes]
+    assert titles[:3] == ["whole: 0.90", "1 to 1: 0.60", "1 to 2: 0.35"] and "only 2: 0.88" in titles
+    cumulative, alone = (
+        next(ax for ax in fig.axes if ax.get_title().startswith(word)) for word in ("1 to 2", "only 2")
+    )
+    mean = 0.425
+    assert cumulative.images[0].get_array().ravel().tolist() == pytest.approx([mean, mean, 0.5, 0.2])
+    assert alone.images[0].get_array().ravel().tolist() == pytest.approx([0.0, mean, 0.5, 0.2])
+    assert "group 2 0.35 and 0.88" in alt
+
+
+def test_bars_of_agreement_have_the_published_band_and_line() -> None:
+    bars = pd.DataFrame(
+        {"bar": ["SaCo and AUC", "SaCo and LOdds", "mean among the four"], "estimate": [0.1, -0.2, 0.5]}
+    )
+    fig, alt = wu_figures.agreements(bars.assign(low=bars.estimate - 0.1, high=bars.estimate + 0.1), (0.18, 0.22), 0.48)
+    (ax,) = fig.axes
+    assert [bar.get_height() for bar in ax.patches] == [0.1, -0.2, 0.5]
+    assert [to_hex(bar.get_facecolor()).upper() for bar in ax.patches] == [OURS, OURS, PALETTE[5]]
+    assert "SaCo and LOdds -0.20" in alt and "0.18 to 0.22" in alt and "at 0.48" in alt
+
+
+def test_the_case_study_tells_the_smallest_loss_from_the_third_group_on(picture: Picture) -> None:
+    fig, alt = wu_figures.case_study(picture)
+    assert len(fig.axes) == 6
+    assert "Raw Attention: smallest loss from the third group on 0.63" in alt  # .8 - .5 / 3
+    below = fig.axes[4]
+    heights = [bar.get_height() for bar in below.patches]
+    assert heights[0] == 1 and heights[1] == pytest.approx(0.5)
+
+
+def test_the_radar_puts_the_worst_method_at_a_tenth_and_the_best_at_one() -> None:
+    rows = [
+        {"dataset": "fashion", "metric": metric, "method": method, "estimate": SIGN[metric] * place}
+        for metric in SIGN
+        for place, method in enumerate([*METHODS, "random"])
+    ]
+    fig, alt = wu_figures.radar(pd.DataFrame(rows), ["fashion"])
+    (ax,) = fig.axes
+    lines = {line.get_label(): line for line in ax.lines}
+    assert lines["random"].get_ydata() == pytest.approx([1.0] * 6)  # the best everywhere, closed
+    assert lines["IG (integrated gradients)"].get_ydata() == pytest.approx([0.1] * 6)
+    assert lines["random"].get_color() == wu_figures.RED and "SaCo 1.00" in alt
+
+
+def paired(values: dict[str, float]) -> dict[str, Paired]:
+    frame = pd.DataFrame([{"id": i, "name": name, "value": x} for name, x in values.items() for i in range(8)])
+    cells = Cells.of(frame, over=["name"], unit="id", n_resamples=99)
+    return {name: Paired(cells.mean(name=name), published=0.1 * x) for name, x in values.items()}
+
+
+def test_saco_by_groups_tells_the_change_from_few_to_many() -> None:
+    found = paired({str(k): 0.02 * k for k in KS})
+    fig, alt = wu_figures.by_groups({method: list(found.values()) for method in METHODS})
+    assert len(fig.axes) == 10
+    published, ours = fig.axes[0].lines[1:3]
+    assert published.get_ydata() == pytest.approx([0.01, 0.02, 0.04])
+    assert ours.get_ydata() == pytest.approx([0.1, 0.2, 0.4])
+    assert "Rollout +0.03 and +0.30" in alt
+
+
+# ------------------------------------------------------------------------------------------------- Edin et al.'s models
+TOGETHER = [(["l6", "lstm"], ["movie", "bbc"]), (["bert"], ["sst2"])]
+
+
+def test_ranges_go_from_the_lower_bound_by_data_set() -> None:
+    rows = [
+        {
+            "dataset": dataset,
+            "length": length,
+            "classifier": model,
+            "bound": bound,
+            "estimate": value + (length == "long"),
+        }
+        for own, sets in TOGETHER
+        for dataset in sets
+        for length in ("short", "long")
+        for model in own
+        for bound, value in (("lower", -0.2), ("upper", 0.6), ("range", 0.8))
+    ]
+    fig, _ = edin_figures.ranges(pd.DataFrame(rows), TOGETHER)
+    assert [len(ax.patches) for ax in fig.axes] == [4, 4, 2]
+    first = fig.axes[0].patches[0]
+    assert (first.get_y(), first.get_height()) == (-0.2, 0.8)
+    assert [text.get_text() for text in fig.axes[0].get_xticklabels()] == ["l6", "lstm"]
+
+
+def test_accuracy_under_attack_is_told_at_the_smallest_radius_above_none() -> None:
+    rows = [
+        {"dataset": dataset, "classifier": model, "radius": radius, "estimate": 0.9 - radius, "low": 0.0, "high": 1.0}
+        for own, sets in TOGETHER
+        for dataset in sets
+        for model in own
+        for radius in (0.0, 0.1, 0.4)
+    ]
+    fig, alt = edin_figures.attacked(pd.DataFrame(rows), TOGETHER)
+    assert [len(ax.lines) for ax in fig.axes] == [2, 2, 1]
+    assert [ax.get_legend() is not None for ax in fig.axes] == [False, True, True]  # once for the models of a group
+    assert alt.endswith("l6 0.80, lstm 0.80, bert 0.80.")
+
+
+def test_scores_stand_by_method_beside_those_of_the_other_models() -> None:
+    rows = [
+        {"score": score, "classifier": model, "method": method, "estimate": 0.5, "low": 0.4, "high": 0.6}
+        for own, _ in TOGETHER
+        for score in ("aopc", "naopc")
+        for model in own
+        for method in (["lime", "random"] if model == "lstm" else ["attention", "lime", "random"])
+    ]
+    fig, _ = edin_figures.scores(pd.DataFrame(rows), TOGETHER)
+    left = fig.axes[0]
+    assert [text.get_text() for text in left.get_yticklabels()] == ["α (attention)", "LIME", "random"]
+    six, lstm = (line.get_ydata() for line in left.lines)
+    assert list(six) == pytest.approx([-0.15, 0.85, 1.85]) and list(lstm) == pytest.approx([1.15, 2.15])
+    assert [ax.get_title() for ax in (left, fig.axes[2])] == ["movie (for SST), bbc (for AG)", "sst2"]
