@@ -350,6 +350,28 @@ def test_the_reference_speaks_and_the_run_stands_beside_it(store: Store) -> None
     assert "your run stands beside it" in page.speaks().data.lower()
 
 
+def test_what_several_measures_ask_of_one_function_is_prepared_once(store: Store) -> None:
+    store.add("saco_metrics", saco({"rollout": 0.3, "lrp": 0.5}), dataset="fashion")
+    store.add("saco_metrics", saco({"rollout": 0.4, "lrp": 0.6}, n=90), dataset="fashion", reference=True)
+    page, asked = begin(store), []
+
+    def halved(units: pd.DataFrame) -> pd.DataFrame:
+        asked.append(len(units))
+        return units.assign(value=units.value / 2)
+
+    one, other = (
+        page.measure("saco_metrics", over=["method"], prepare=halved, rows=lambda frame, m=m: frame[frame.method == m])
+        for m in ("rollout", "lrp")
+    )
+    assert sorted(asked) == [60, 180]  # the run's and the reference's
+    assert (one.levels("method"), other.levels("method")) == (["rollout"], ["lrp"])
+    pair = other.mean(method="lrp")
+    assert pair.here is not None
+    assert (pair.ours.point, pair.here.point) == (pytest.approx(0.3), pytest.approx(0.25))
+    alone = page.measure("saco_metrics", over=["method"], prepare=halved)
+    assert len(asked) == 2 and alone.levels("method") == ["rollout", "lrp"]
+
+
 def test_values_of_the_reference_are_declared_by_naming_the_notebook_and_else_refused(store: Store) -> None:
     store.add("naopc_search", saco({"rollout": 0.3}), dataset="bbc")
     store.add("naopc_search", saco({"rollout": 0.3}), dataset="bbc", reference=True)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -81,6 +81,8 @@ class Measured:
         over: Sequence[str],
         parts: Sequence[str] = ("",),
         prepare: Prepare | None = None,
+        rows: Prepare | None = None,
+        known: dict[Hashable, pd.DataFrame] | None = None,
         unit: Sequence[str] = ("dataset", "id"),
         cluster: str = "cluster",
         stratum: str | None = "dataset",
@@ -93,15 +95,19 @@ class Measured:
         """The values that a compute notebook keeps (its `parts` one below the other), from the reference and the run.
 
         `over`: the columns whose combinations are cells; the rest as `cells.Cells.of` takes it. A column `dataset`
-        that the values lack is the data set of the notebook's settings. `firmest`: of data sets on different grounds
-        only those on the firmest, the paper's own where there are some beside stand-ins. Raises DataError where there
-        are no values at all.
+        that the values lack is the data set of the notebook's settings. `rows`: which of the prepared values, if not
+        all; what was prepared is kept in `known`, for whoever asks for other rows of it. `firmest`: of data sets on
+        different grounds only those on the firmest, the paper's own where there are some beside stand-ins. Raises
+        DataError where there are no values at all.
         """
         mine, theirs = _of_run(run, notebook, parts), _of_reference(notebook, parts)
         ours, other = _speaking(mine, theirs, lambda one: _ground(paper, notebook, one), run.job.profile)
 
         def prepared(one: Material) -> pd.DataFrame:
-            return one.units if prepare is None else prepare(one.units)
+            key, kept = (one.source, notebook, tuple(parts), prepare), {} if known is None else known
+            if key not in kept:
+                kept[key] = one.units if prepare is None else prepare(one.units)
+            return kept[key] if rows is None else rows(kept[key])
 
         frame, here_frame = prepared(ours), None if other is None else prepared(other)
         if firmest:

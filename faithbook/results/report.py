@@ -14,7 +14,7 @@ page.finish()                                        # what ran where; refuses w
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -62,6 +62,7 @@ class Page:
             raise unknown("paper", paper, (*published.PAPERS, published.OUR_OWN))
         self.run, self.paper, self.notebook = run, paper, run.job.notebook
         self._measured: list[Measured] = []
+        self._prepared: dict[Hashable, pd.DataFrame] = {}
         self._entries: dict[str, scoreboard.Entry] = {}
         self._hangs: dict[str, str] = {}
         self._said = published.index("claims").set_index("id")["claim"].to_dict()
@@ -81,10 +82,9 @@ class Page:
         **more: Any,
     ) -> Measured:
         """Values of single inputs of a compute notebook, as `Measured.read` takes them; the first of a page are those
-        that `quantity` asks."""
-        found = Measured.read(
-            self.run, notebook, paper=self.paper, over=over, parts=parts, prepare=prepare, printed=printed, **more
-        )
+        that `quantity` asks. What one function prepares for several of them it prepares once."""
+        more |= {"prepare": prepare, "printed": printed, "known": self._prepared}
+        found = Measured.read(self.run, notebook, paper=self.paper, over=over, parts=parts, **more)
         self._measured.append(found)
         return found
 

@@ -133,15 +133,13 @@ def agreements(units: pd.DataFrame, known: Known = BOOK) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True).dropna(subset=["value"])
 
 
-def correlations(units: pd.DataFrame) -> pd.DataFrame:
-    """`agreements` of pairs and of each metric with the rest, in [-1, 1]."""
-    found = agreements(units)
+def correlations(found: pd.DataFrame) -> pd.DataFrame:
+    """Of `agreements` those of pairs and of each metric with the rest, in [-1, 1]."""
     return found[~found["first"].isin([INSIDE, ALIKE])]
 
 
-def pair_contrasts(units: pd.DataFrame) -> pd.DataFrame:
-    """The two contrasts of `agreements`, in [-2, 2]."""
-    found = agreements(units)
+def pair_contrasts(found: pd.DataFrame) -> pd.DataFrame:
+    """Of `agreements` the two contrasts, in [-2, 2]."""
     return found[found["first"].isin([INSIDE, ALIKE])]
 
 

@@ -35,6 +35,7 @@ from faithbook.results.side_by_side import (
     INSIDE,
     REST,
     Clusters,
+    agreements,
     by_cell,
     correlations,
     pair_contrasts,
@@ -43,8 +44,9 @@ from faithbook.results.side_by_side import (
 from faithlib.catalogue import FAITHFULNESS, FAMILIES, METRICS
 
 page = start_page("together_agreement", profile, paper=published.OUR_OWN)
-measured = page.measure("together_matrix", over=["modality", "first", "second"], prepare=correlations, bounds=(-1, 1))
-contrasts = page.measure("together_matrix", over=["modality", "first"], prepare=pair_contrasts, bounds=(-2, 2))
+PAIR = ["modality", "first", "second"]
+measured = page.measure("together_matrix", over=PAIR, prepare=agreements, rows=correlations, bounds=(-1, 1))
+contrasts = page.measure("together_matrix", over=PAIR[:2], prepare=agreements, rows=pair_contrasts, bounds=(-2, 2))
 modalities = measured.levels("modality")
 asking = [name for name in FAITHFULNESS if name in set(measured.levels("first"))]
 page.speaks()
@@ -93,7 +95,6 @@ means_of(modalities[-1])
 # of that pair. `together_agreement.csv` has every pair with its interval and n.
 
 # %%
-PAIR = ["modality", "first", "second"]
 every = by_cell(measured, PAIR)
 pairs = {key: pair for key, pair in every.items() if key[2] != REST}
 table = listed(pairs, PAIR)
