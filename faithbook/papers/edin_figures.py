@@ -280,7 +280,7 @@ def _asked_on(together: Together) -> dict[str, Sequence[str]]:
     return {dataset: own for own, sets in together for dataset in sets}
 
 
-def _looks(together: Together) -> dict[str, dict[str, str]]:
+def _looks(together: Together) -> dict[str, dict[str, Any]]:
     """A colour and a marker for each model, told apart within its group."""
     found = {name: look for own, _ in together for name, look in figures.styles(own).items()}
     return {name: {"colour": colour, "marker": marker} for name, (colour, marker) in found.items()}
