@@ -243,6 +243,14 @@ def test_multilingual_models_that_find_more_translations_carry_over(store: Store
     assert "Get them by hand" in found.text
 
 
+def test_only_multilingual_models_are_set_against_the_english_one(store: Store) -> None:
+    alone = {"English, fine-tuned": 0.5, "Turkish, frozen": 0.25}  # as at the papers' size
+    found = aligner_page(store, dict.fromkeys(MULTILINGUAL, 1.0) | alone)
+    parts = pd.read_csv(found.folder / "crosslingual_figure6.csv")
+    assert set(parts.model) == {*MULTILINGUAL, *alone}
+    assert found.verdicts.loc["crosslingual_figure6", ["verdict", "passed", "parts"]].tolist() == ["carries over", 3, 3]
+
+
 def test_multilingual_models_that_find_fewer_do_not(store: Store) -> None:
     found = aligner_page(store, dict.fromkeys(MULTILINGUAL, 0.25) | {ENGLISH: 0.75}, better_layer="8")
     assert found.verdict("crosslingual_figure6") == "does not carry over"

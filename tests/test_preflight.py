@@ -59,6 +59,7 @@ def test_what_is_trained_is_not_missing_but_what_it_starts_from_is() -> None:
     texts = [f"{dataset}-seed{seed}" for dataset in ("sst", "ag", "evinf", "multirc") for seed in range(5)]
     pairs = [f"{name}-seed{seed}" for name in ("mnli", "mnli-xlmr", "esnli") for seed in range(3)]
     pictures = [f"cifar{n}-{model}-seed0" for n in (10, 100) for model in ("base", "large", "deit")]
+    pairs.append("mnli-bert-seed0")  # the English model of study 3's Figure 6
     wanted = {f"hf:data/checkpoints/paper/{name}" for name in [*texts, "sst-robust-seed0", *pairs]}
     assert {name for name, state in states.items() if state == TRAINED} == {
         *wanted,

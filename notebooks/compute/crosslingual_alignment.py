@@ -99,8 +99,8 @@ run.save_units(as_units(agreement, seed=0, metrics=COUNTED, keys=["language"]), 
 # %% [markdown]
 # ## Are translations alike?
 #
-# Appendix C of the paper: 8 texts and their translations against 10 batches of 8 translations of other texts. Beside the
-# multilingual encoder, before and after learning the task from English, stands one that knows English only.
+# Appendix C of the paper: 8 texts and their translations against 10 batches of 8 translations of other texts. Beside
+# multilingual encoders, before and after learning the task from English, stand those that know one language only.
 
 
 # %%
@@ -118,11 +118,13 @@ def representations(network, tokenizer, texts, batch=64):
 
 def represented():
     """Name, network and tokenizer of every model that is compared."""
-    yield "multilingual, frozen", aligner, tokenizer
-    for name, spec in settings["models"].items():
-        classifier = load_model(spec.format(seed=0))
-        yield f"{name}, fine-tuned", classifier.model.base_model, classifier.tokenizer
-    yield "English, frozen", *load_encoder("minilm")
+    tuned = {f"{name}, fine-tuned": spec for name, spec in settings["models"].items()}
+    for name, spec in (settings["beside"] | tuned).items():
+        if name.endswith(", frozen"):
+            yield name, *load_encoder(spec)
+        else:
+            classifier = load_model(spec.format(seed=0))
+            yield name, classifier.model.base_model, classifier.tokenizer
 
 
 data = load_parallel(settings["dataset"], settings["languages"], settings["split"], n=settings["represented"])
