@@ -15,6 +15,7 @@ from faithbook import hub
 from faithbook.engine.plan import plan
 from faithbook.models import convert as converting
 from faithbook.models.convert import convert, main
+from faithbook.models.encoders import load_encoder
 from faithbook.models.load import load_model
 from faithlib.errors import DataError
 
@@ -47,6 +48,18 @@ def test_a_pickle_is_converted_once_and_then_loaded(given: Path, capsys: pytest.
     (given / "pytorch_model.bin").unlink()
     assert convert(PLACE) == folder  # it is there: nothing is read again
     assert hub.look(f"hf:{PLACE}").is_cached
+
+
+def test_an_encoder_that_was_converted_is_loaded(given: Path) -> None:
+    convert(PLACE)
+    network, read = load_encoder(f"hf:{PLACE}")
+    expected = torch.load(given / "pytorch_model.bin", weights_only=True)
+    assert all(
+        torch.equal(value, expected[f"bert.{name}"])
+        for name, value in network.state_dict().items()
+        if f"bert.{name}" in expected
+    )
+    assert read("the film")["input_ids"]
 
 
 class _Evil:

@@ -54,13 +54,17 @@ def encoder_folder(source_id: str) -> Path:
 
 def load_encoder(name: str) -> tuple[Any, Any]:
     """A pretrained encoder in `eval()` mode, float32, and its tokenizer: one of `encoder_folder`, or `hf:<id or
-    folder>`.
+    folder>`, of an id what was converted of it (`faithbook.models.convert`) where that is there.
 
     Raises UnknownNameError for another name, DataError where its weights cannot be read (only safetensors are).
     """
     if name.startswith("hf:"):
         ask_for_model(name)
-    place = name.removeprefix("hf:") if name.startswith("hf:") else str(encoder_folder(name))
+        place = name.removeprefix("hf:")
+        converted = hub.converted_folder(place)
+        place = str(converted) if converted.is_dir() else place
+    else:
+        place = str(encoder_folder(name))
     revision = hub.revision_of(name) if name.startswith("hf:") and not Path(place).is_dir() else None
     check_weights(Path(place))
     try:
