@@ -225,6 +225,17 @@ def test_a_methods_aggregation_is_shown_with_its_name_and_kept_in_the_data(folde
     assert shown == ["method,output", "saliency (L2),TP", "LIME,loss"]
 
 
+def test_names_in_tables_are_words_and_what_else_has_underscores_stays(folder):
+    frame = pd.DataFrame({"model": ["bert_sst2"], "statistic": ["lower_bound_mean"], "word": ["device_name"]})
+    tables.table(frame, folder, "names", caption="Names")
+    pd.testing.assert_frame_equal(pd.read_csv(folder.path("names.csv")), frame)
+    assert pd.read_csv(folder.path("names_shown.csv")).iloc[0].tolist() == [
+        "BERT, SST-2",
+        "lower bound mean",
+        "device_name",
+    ]
+
+
 def test_a_caption_may_have_code_in_it(folder):
     """After a fence of backticks no backtick may follow: such a table would be shown as text."""
     shown = tables.table(pd.DataFrame({"a": [1]}), folder, "coded", caption="What `model` says").data

@@ -20,7 +20,7 @@ from faithbook.results.numbers import ends_of
 from faithbook.results.paired import Paired
 
 SETS = {"sst2": "SST-2", "yelp": "Yelp", "imdb": "IMDB"}
-NAMES = {m: f"{'BERT' if m.startswith('bert') else 'RoBERTa'}, {SETS[m.split('_')[1]]}" for m in MODELS}
+NAMES = {model: label(model) for model in MODELS}
 SEARCHES = {"released": "s", "merged": "o", "pruned": "D", "adaptive": "^"}
 MOST_LEVEL = 5
 """As many names of models stand side by side; more stand upright."""

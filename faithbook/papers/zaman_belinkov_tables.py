@@ -25,7 +25,7 @@ from faithbook.results import exhibits, rulebook
 from faithbook.results.cells import Cells
 from faithbook.results.estimates import FEWEST_CLUSTERS, Quantity
 from faithbook.results.judged import Ordered, Parts
-from faithbook.results.labels import row_label
+from faithbook.results.labels import label, row_label
 from faithbook.results.measured import Measured
 from faithbook.results.p_values import moved_outward
 from faithbook.results.paired import Paired, mean
@@ -79,7 +79,7 @@ def for_ours(printed: pd.DataFrame, models: Iterable[str]) -> pd.DataFrame:
 def words(models: Iterable[str] = ()) -> dict[str, str]:
     """Names for people of what stands in the heads and rows of these tables, models with what they stand for."""
     named = {"mean": "μ", "l2": "L2", "none": "–", "loss": "loss"}
-    return named | {ours: f"{ours} (for {theirs})" for ours, theirs in architectures(models).items()}
+    return named | {ours: f"{ours} (for {label(theirs)})" for ours, theirs in architectures(models).items()}
 
 
 def shown(**more: Iterable[str]) -> pd.DataFrame:
@@ -159,7 +159,7 @@ class Rows:
         if (known := self._theirs.get(key := repr(labels))) is not None:
             return known
         chosen = self.printed
-        for name in [label for label in labels if label in chosen.columns]:
+        for name in [one for one in labels if one in chosen.columns]:
             wanted = labels[name]
             chosen = chosen[chosen[name].isin([wanted] if isinstance(wanted, str) else list(wanted))]  # type: ignore[call-overload]
         self._theirs[key] = float(chosen["value"].mean())
@@ -212,7 +212,7 @@ class Rows:
     # --------------------------------------------------------------------------------------------------------- claims
     def order(self, output: str, **labels: object) -> Ordered:
         """The thirteen in their order; both rows of a method change places together with those of another."""
-        told = [self._where(output), *(str(label) for label in labels.values() if isinstance(label, str))]
+        told = [self._where(output), *(str(one) for one in labels.values() if isinstance(one, str))]
         items = {row_label(*row): self(row, output, **labels) for row in THIRTEEN}
         return Ordered(items, {row_label(*row): row[0] for row in THIRTEEN}, name=f"tau, {', '.join(told)}")
 

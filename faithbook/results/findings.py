@@ -48,6 +48,15 @@ NAMES: Mapping[str, str] = {
 _TITLES = {"table": "title", "figure": "shows", "claim": "claim", "question": "question"}
 
 
+def cited(paper: str) -> str:
+    """A paper as it is cited.
+
+    >>> cited("wu_2024")
+    'Wu et al. 2024'
+    """
+    return NAMES[paper].partition(" (")[0]
+
+
 def plain_words() -> dict[str, str]:
     """Headline claims and questions in plain words, by id."""
     told = published.beside("plain")
@@ -150,7 +159,7 @@ def headlines(board: pd.DataFrame, words: Mapping[str, str]) -> dict[str, pd.Dat
     table = pd.DataFrame(
         {
             "what the paper says": said,
-            "paper": [NAMES[paper].partition(" (")[0] for paper in found["paper"]],
+            "paper": [cited(paper) for paper in found["paper"]],
             "verdict": [badge(word) for word in found["verdict"]],
             "rests on": found["ground"],
             "hangs on": found["hangs"],
@@ -187,7 +196,7 @@ def every(board: pd.DataFrame) -> pd.DataFrame:
             "rests on": rows["ground"],
             "parts": parts,
             "n": rows["n"].astype(str).replace("<NA>", ""),
-            "paper": [NAMES[paper].partition(" (")[0] for paper in rows["paper"]],
+            "paper": [cited(paper) for paper in rows["paper"]],
             "your run": yours,
             "page": [f"{{doc}}`see <{page.removeprefix('executed/')}>`" if page else "" for page in rows["page"]],
         }

@@ -76,6 +76,14 @@ LABELS = {
     "pointing": "pointing",
     "astray": "astray",
     "iou": "IoU",
+    "mbert": "mBERT",
+    "xlm_r_base": "XLM-R",
+    "bert_sst2": "BERT, SST-2",
+    "bert_yelp": "BERT, Yelp",
+    "bert_imdb": "BERT, IMDB",
+    "roberta_sst2": "RoBERTa, SST-2",
+    "roberta_yelp": "RoBERTa, Yelp",
+    "roberta_imdb": "RoBERTa, IMDB",
 }
 
 

@@ -11,6 +11,12 @@ from faithbook.results.labels import label, row_label
 from faithbook.results.page import Folder, downloads, write
 from faithlib.errors import InputError
 
+NAMED = (
+    *("dataset", "method", "metric", "output", "model", "classifier"),
+    *("search", "search_variant", "subset", "statistic", "ranking", "bounds", "comparison"),
+)
+"""Columns that hold names of ours, shown as those for people."""
+
 
 def table(
     frame: pd.DataFrame,
@@ -38,8 +44,8 @@ def table(
     if {"method", "aggregation"} <= set(frame.columns):
         rounded["method"] = [row_label(*row) for row in frame[["method", "aggregation"]].itertuples(index=False)]
         rounded = rounded.drop(columns="aggregation")
-    for column in [known for known in ("dataset", "method", "metric", "output") if known in rounded.columns]:
-        rounded[column] = [label(cell) if isinstance(cell, str) else cell for cell in rounded[column]]
+    for column in [known for known in NAMED if known in rounded.columns]:
+        rounded[column] = [label(cell).replace("_", " ") if isinstance(cell, str) else cell for cell in rounded[column]]
     for column in rounded.select_dtypes(["float"]).columns.astype(str):
         rounded[column] = [_rounded(x, digits) for x in rounded[column]]
     rounded.columns = [label(str(column)).replace("_", " ") for column in rounded.columns]

@@ -27,7 +27,7 @@ import json
 from IPython.display import Markdown
 
 from faithbook.engine.plan import MANIFEST
-from faithbook.results import costs, published
+from faithbook.results import costs, findings, published
 from faithbook.results.report import start_page
 
 page = start_page("cost", profile, paper=published.OUR_OWN)
@@ -82,7 +82,7 @@ exhibits = costs.by_exhibit(found)
 page.run.save(exhibits, "cost_exhibits", format="csv")
 names = {"exhibit": "table or figure", "paper": "paper", "what": "shows", "unknown": "computations not told"}
 page.findable(
-    costs.shown(exhibits, names),
+    costs.shown(exhibits.assign(paper=exhibits.paper.map(findings.cited)), names),
     "cost_exhibits",
     caption="What one table or figure of the papers costs",
     data="cost_exhibits.csv",

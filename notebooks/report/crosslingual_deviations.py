@@ -29,7 +29,7 @@ from faithbook.papers.zaman_belinkov import OUTPUT_NAMES, PAPER_LANGUAGES, THIRT
 from faithbook.papers.zaman_belinkov_tables import KEYS, RELEASED, Rows, defined, means_of
 from faithbook.results import figures, published
 from faithbook.results.figures import PALETTE
-from faithbook.results.labels import row_label
+from faithbook.results.labels import label, row_label
 from faithbook.results.numbers import row_of, spoken
 from faithbook.results.report import start_page
 
@@ -231,7 +231,7 @@ first = {
 }
 Markdown(
     f"The {TOP} best languages other than English in Table 7 (all that tie for the last place): "
-    + "; ".join(f"{model}: {', '.join(sorted(names))}" for model, names in first.items())
+    + "; ".join(f"{label(model)}: {', '.join(sorted(names))}" for model, names in first.items())
     + f". In common: {', '.join(sorted(set.intersection(*first.values())))}."
 )
 

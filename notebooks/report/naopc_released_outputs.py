@@ -67,7 +67,7 @@ models = [name for name in MODELS if name in measured.levels("model")]
 page.speaks()
 
 
-# %% tags=["hide-input"]
+# %%
 def numbers(table, *names):
     """Every row of a compared table as a number worked out twice; the ones that cannot be are left out."""
     known = table[table.ours.notna()]
