@@ -99,6 +99,8 @@ def test_claims_hold_in_a_world_in_which_they_are_true(store: Store) -> None:
     assert found.verdict("naopc_c04") == "holds"  # of what was released, one value in a hundred lies outside
     assert found.verdict("naopc_c05") == "holds"
     assert {name: found.verdict(name) for name in FIXED} == FIXED
+    for name, curve in (("naopc_c02", 6), ("naopc_c05", 12)):
+        assert f"of {curve} specifications" in found.verdicts.note[name]
     assert set(found.verdicts.evidence[["naopc_c01", "naopc_c05", "naopc_released_taus"]]) == {"authors' outputs"}
 
 
@@ -118,6 +120,20 @@ def test_claims_fail_in_a_world_in_which_they_are_false(store: Store) -> None:
 def test_models_with_one_range_of_limits_can_be_compared(store: Store) -> None:
     found = world(store, released(30).assign(lower=-0.5, upper=0.5), chance=0.3, turned=False)
     assert found.verdict("naopc_c01") == "fails"
+
+
+def test_scores_by_a_beam_are_limited_and_need_a_range() -> None:
+    texts = [("a", 0.0, 0.5), ("b", 0.1, 0.3), ("c", 0.2, 0.2)]
+    beam = pd.DataFrame([{"dataset": "sst2", "model": "m", "id": i, "lower": lo, "upper": hi} for i, lo, hi in texts])
+    about = {"dataset": "sst2", "model": "m", "method": "lime", "cluster": "x"}
+    rows = [about | {"metric": "aopc_sufficiency", "id": i, "value": 0.2} for i, *_ in texts]
+    rows += [about | {"metric": "naopc_sufficiency", "id": "a", "value": 0.9}]
+    rows += [about | {"metric": "aopc_sufficiency", "id": "b", "value": 0.4, "method": "lrp"}]
+    found = edin_claims.by_beam(pd.DataFrame(rows), beam)
+    assert set(found.metric) == {"naopc_sufficiency_beam"}
+    value = found.set_index(["method", "id"]).value
+    assert (value["lime", "a"], value["lime", "b"], value["lrp", "b"]) == pytest.approx((0.4, 0.5, 1.0))
+    assert np.isnan(value["lime", "c"])
 
 
 def test_the_correlation_of_two_scores_over_models_by_hand() -> None:

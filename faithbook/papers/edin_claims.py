@@ -3,6 +3,7 @@
 | metric | value |
 | --- | --- |
 | aopc_*, naopc_* | score of a method's order with our limits, by kind (comprehensiveness, sufficiency) |
+| naopc_*_beam | the same by the released limits of beam 5, limited to [0, 1]: a beam can be beaten |
 | lower, upper | our exact limits |
 | off_lower, off_upper | 1 where the released beam of width 5 ended more than .02 from them |
 | outside | share of a text's released NAOPC, short and long, that lie outside [0, 1] |
@@ -32,7 +33,9 @@ def claim_values(units: pd.DataFrame) -> pd.DataFrame:
     scored = units[units["metric"].isin(["aopc", "naopc"])]
     scored = scored.assign(metric=scored["metric"] + "_" + scored["kind"])
     ends = units[units["metric"].isin(["lower", "upper"])]
-    parts = [scored[COLUMNS], ends[COLUMNS], beam_off(ends, edin_tables.released_limits())]
+    limits = edin_tables.released_limits()
+    beam = limits[(limits.search == "beam") & (limits.length == "short")]
+    parts = [scored[COLUMNS], by_beam(scored, beam), ends[COLUMNS], beam_off(ends, beam)]
     found = pd.concat(parts, ignore_index=True)
     # Ids count from 0 in every data set.
     return found.assign(cluster=found["dataset"].astype(str) + " " + found["id"].astype(str))
@@ -44,9 +47,18 @@ def outside_values(units: pd.DataFrame) -> pd.DataFrame:
     return outside(limits[limits.model.isin(units.model.unique())])
 
 
-def beam_off(ends: pd.DataFrame, limits: pd.DataFrame) -> pd.DataFrame:
-    """For every exact limit of ours whether the released beam of width 5 is off by more than .02."""
-    beam = limits[(limits.search == "beam") & (limits.length == "short")]
+def by_beam(scored: pd.DataFrame, beam: pd.DataFrame) -> pd.DataFrame:
+    """NAOPC of short texts by a beam's limits, from the AOPC among these scores; none where the two limits are one."""
+    aopc = scored[scored["metric"].str.startswith("aopc")]
+    limits = beam[["dataset", "model", "id", "lower", "upper"]].astype({"id": str})
+    both = aopc.merge(limits, on=["dataset", "model", "id"], validate="many_to_one")
+    span = (both.upper - both.lower).where(both.upper > both.lower)
+    naopc = ((both.value - both.lower) / span).clip(0, 1)
+    return both.assign(value=naopc, metric="n" + both["metric"] + "_beam")[COLUMNS]
+
+
+def beam_off(ends: pd.DataFrame, beam: pd.DataFrame) -> pd.DataFrame:
+    """For every exact limit of ours whether that of the released beam of width 5 is off by more than .02."""
     beam = beam.melt(["dataset", "model", "id"], ["lower", "upper"], "metric", "found").astype({"id": str})
     both = ends.merge(beam, on=["dataset", "model", "id", "metric"], validate="one_to_one")
     off = ((both.value - both.found).abs() > OFF).astype(float)
@@ -79,12 +91,18 @@ def published_values() -> pd.DataFrame:
 
 
 def moved(
-    mean: Callable[..., Paired], kind: str, methods: Sequence[str], models: Sequence[str], **labels: object
+    mean: Callable[..., Paired],
+    kind: str,
+    methods: Sequence[str],
+    models: Sequence[str],
+    naopc: str = "naopc_{}",
+    **labels: object,
 ) -> Paired:
-    """How far normalising moves these models, as `unlike` counts it. `mean`: of a metric over cells with labels."""
+    """How far normalising moves these models, as `unlike` counts it. `mean`: of a metric over cells with labels;
+    `naopc`: which one is the normalised score of a kind."""
     means = [
-        mean(f"{score}_{kind}", method=method, model=model, **labels)
-        for score in ("aopc", "naopc")
+        mean(score.format(kind), method=method, model=model, **labels)
+        for score in ("aopc_{}", naopc)
         for method in methods
         for model in models
     ]
