@@ -536,16 +536,30 @@ def test_ranks_go_the_way_that_is_better_and_leave_out_what_is_not_faithfulness(
 
 def test_chance_is_beaten_by_interval_and_never_with_few_inputs(table):
     chance = pages.against_floor(table).set_index("method")
-    assert chance.loc["good"].tolist() == [2, 0, 0]
-    assert chance.loc["bad"].tolist() == [0, 2, 0]
-    assert chance.loc["odd"].tolist() == [1, 0, 1]
+    counts = ["better", "worse", "undecided"]
+    assert chance.loc["good", counts].tolist() == [2, 0, 0]
+    assert chance.loc["bad", counts].tolist() == [0, 2, 0]
+    assert chance.loc["odd", counts].tolist() == [1, 0, 1]
+    assert chance["would decide"].isna().all()  # nothing is undecided but what has no values
     few = pages.against_floor(table[table.input < 9]).set_index("method")
-    assert few.loc["good"].tolist() == [0, 0, 2]
+    assert few.loc["good", counts].tolist() == [0, 0, 2]
     means = pages.ranks(table)[1]
     said = pages.verdict(means, chance.reset_index(), 12)
     assert said.startswith("odd comes first on average over the metrics of faithfulness: mean rank 1.0")
     assert said.endswith("under more than half of these metrics: good.")
     assert "With 9 inputs nothing can be said" in pages.verdict(means[:0], few.reset_index(), 9)
+
+
+def test_what_is_undecided_says_how_many_inputs_would_decide(table):
+    generator = np.random.default_rng(0)
+    noise = generator.normal(size=12)
+    noise = (noise - noise.mean()) / noise.std()
+    close = table[table.metric == "nc"].copy()
+    good = close.method == "good"
+    close.loc[good, "value"] = close.loc[close.method == "random", "value"].to_numpy() + 0.25 + noise
+    found = pages.against_floor(close[~close.method.isin(["odd"])]).set_index("method").loc["good"]
+    assert found["undecided"] == 1
+    assert found["would decide"] == pytest.approx((2.8 / 0.25) ** 2, rel=0.25)  # an effect of .25 deviations
 
 
 def test_an_attempt_that_is_not_refused_is_an_error():

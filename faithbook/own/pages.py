@@ -21,6 +21,7 @@ from faithbook.models.load import Classifier
 from faithbook.own.bring import Brought
 from faithbook.results import claims, figures, resampling
 from faithbook.results.labels import label
+from faithbook.results.needed import inputs_needed
 from faithlib.attribution import Row, attribute, attribute_rows
 from faithlib.catalogue import FAITHFULNESS, HIGHER, METRICS
 from faithlib.errors import FaithlibError, InputError
@@ -141,19 +142,41 @@ def ranks(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def against_floor(table: pd.DataFrame, floor: str = FLOOR) -> pd.DataFrame:
     """Under how many metrics of faithfulness each method does better than random scores, worse, or neither, by the 95 %
-    interval of the paired difference: method, better, worse, undecided. Fewer than ten inputs decide nothing."""
+    interval of the paired difference: method, better, worse, undecided. Fewer than ten inputs decide nothing.
+
+    `would decide`: as many inputs would decide half of what is undecided, were the differences as they look (median
+    over metrics of `to_decide`).
+    """
     resampled = _resampled(table)
     rows = []
     for method in [name for name in dict.fromkeys(table["method"]) if name != floor]:
-        verdicts = []
+        verdicts, needed = [], []
         for metric in [name for name in dict.fromkeys(table["metric"]) if name in FAITHFULNESS]:
             pair = [{"metric": metric, "method": name} for name in (method, floor)]
             pair = pair if METRICS[metric] == HIGHER else pair[::-1]
             defined = min(resampled.n[name, metric] for name in (method, floor)) > 0
-            verdicts.append(claims.verdict(resampled.difference(*pair)) if defined else claims.INCONCLUSIVE)
+            difference = resampled.difference(*pair) if defined else None
+            verdicts.append(claims.verdict(difference) if difference else claims.INCONCLUSIVE)
+            if difference and verdicts[-1] == claims.INCONCLUSIVE:
+                needed.append(to_decide(difference))
         counts = {"better": claims.HOLDS, "worse": claims.FAILS, "undecided": claims.INCONCLUSIVE}
-        rows.append({"method": method} | {name: verdicts.count(verdict) for name, verdict in counts.items()})
+        row = {"method": method} | {name: verdicts.count(verdict) for name, verdict in counts.items()}
+        half = float(np.median(needed)) if needed else math.nan
+        rows.append(row | {"would decide": math.ceil(half) if math.isfinite(half) else math.nan})
     return pd.DataFrame(rows)
+
+
+def to_decide(difference: resampling.Interval) -> float:
+    """Inputs with which a difference as large as this one is told from zero four times in five (`needed`), ten at
+    least; infinite where it is none, NaN where nothing spreads.
+
+    >>> round(to_decide(resampling.Interval(0.1, -0.1, 0.3, 20, 20)))  # its standard error is .1, its deviation .46
+    163
+    """
+    deviation = (difference.high - difference.low) / (2 * 1.96) * math.sqrt(difference.units or difference.n)
+    if not deviation > 0:
+        return math.nan
+    return max(inputs_needed(abs(difference.estimate) / deviation), claims.FEWEST_UNITS)
 
 
 def verdict(means: pd.DataFrame, chance: pd.DataFrame, n: int) -> str:
