@@ -8,9 +8,10 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 
-from faithbook.papers import edin_figures, wu_figures
+from faithbook.papers import edin_figures, wu_figures, zaman_belinkov_figures, zhao_aletras_figures
 from faithbook.papers.wu import KS, METHODS, SIGN
 from faithbook.papers.wu_figures import Picture
+from faithbook.papers.zaman_belinkov import THIRTEEN
 from faithbook.results.cells import Cells
 from faithbook.results.figures import OURS, PALETTE
 from faithbook.results.paired import Paired
@@ -120,6 +121,87 @@ def test_saco_by_groups_tells_the_change_from_few_to_many() -> None:
     assert published.get_ydata() == pytest.approx([0.01, 0.02, 0.04])
     assert ours.get_ydata() == pytest.approx([0.1, 0.2, 0.4])
     assert "Rollout +0.03 and +0.30" in alt
+
+
+def test_settings_show_the_level_with_single_methods_and_the_order() -> None:
+    names = {"blur": "a blurred copy", "zero": "a colour"}
+    alone = pd.DataFrame({"setting": ["blur", "blur", "zero"], "estimate": [0.1, 0.3, -0.1]})
+    ends = {"low": -0.2, "high": 0.4, "tau": [0.9, 0.2], "tau low": 0.0, "tau high": 1.0}
+    fig, alt = wu_figures.effects(pd.DataFrame({"setting": list(names), "estimate": [0.2, -0.1], **ends}), alone, names)
+    left, right = fig.axes
+    assert [list(line.get_xdata()) for line in left.lines[:2]] == [[0.1, 0.3], [-0.1]]
+    assert list(right.lines[0].get_xdata()) == [0.9, 0.2]
+    assert [text.get_text() for text in left.get_yticklabels()] == list(names.values())
+    assert alt.endswith("a blurred copy: +0.20, tau 0.90; a colour: -0.10, tau 0.20.")
+
+
+# ---------------------------------------------------------------------------------------------------- Zaman & Belinkov
+def test_languages_stand_where_they_are_read_and_explained() -> None:
+    read, rhos = paired({"bg": 0.7, "de": 0.8, "th": 0.4}), paired({"bg": 0.5, "de": 0.6})
+    printed = pd.DataFrame({"accuracy": [0.9], "rho": [0.55]}, index=["fr"])
+    fig, alt = zaman_belinkov_figures.read_and_explained(read, rhos, printed)
+    assert [text.get_text() for text in fig.axes[0].texts] == ["bg", "de", "fr"]  # of Thai there is no rho
+    assert alt.endswith("bg 0.70 and 0.50; de 0.80 and 0.60.")
+
+
+def test_kinds_of_links_stand_beside_one_another() -> None:
+    rows = len(THIRTEEN) + 1
+    one = {"estimate": 0.5, "low": 0.4, "high": 0.6}
+    frame = pd.DataFrame([{"links": links, **one} for links in ("aligner", "random links") for _ in range(rows)])
+    fig, alt = zaman_belinkov_figures.by_links(frame, {"aligner": 0.5, "random links": float("nan")})
+    first, second = fig.axes[0].lines[1:]
+    assert len(first.get_ydata()) == rows and first.get_ydata()[0] - second.get_ydata()[0] == pytest.approx(0.2)
+    assert alt.endswith("aligner 0.50; random links undefined.")
+
+
+def test_floors_stand_upright_and_those_without_rho_are_none() -> None:
+    looking, blind = (
+        [("lime", "none"), ("saliency", "l2")],
+        [("uniform", "none"), ("activation", "l2"), ("random", "none")],
+    )
+    values = dict(zip([*looking, *blind], (0.4, 0.6, 0.3, np.nan, 0.0), strict=True))
+    rows = [{"method": m, "aggregation": how, "estimate": x, "low": x, "high": x} for (m, how), x in values.items()]
+    frame = pd.concat([pd.DataFrame(rows).assign(output=output) for output in ("loss", "top_prediction")])
+    fig, alt = zaman_belinkov_figures.above_floors({"main": frame}, looking, blind, {"main": "as published"})
+    assert [line.get_xdata()[0] for line in fig.axes[0].lines[:2]] == [0.3, 0.0]
+    assert "as published: best method saliency (L2) 0.60, floors uniform 0.30, random 0.00." in alt
+
+
+def test_changes_keep_their_colour_where_another_point_is_empty() -> None:
+    effects = pd.DataFrame({"point": ["b", "b"], "row": ["x", "y"], "estimate": [0.1, -0.2], "low": -0.3, "high": 0.3})
+    fig, alt = zaman_belinkov_figures.changes(effects, ["a", "b"])
+    second = next(line for line in fig.axes[0].lines if line.get_label() == "b")
+    assert second.get_color() == PALETTE[1] and list(second.get_xdata()) == [0.1, -0.2]
+    assert alt.endswith("b, x +0.10; b, y -0.20.")
+
+
+def test_pairs_told_apart_end_with_all_messages() -> None:
+    counted = pd.DataFrame(
+        {"metric": ["rho"] * 2, "messages": [10, 20], "estimate": [0.2, 0.5], "low": 0.1, "high": 0.6}
+    )
+    fig, alt = zaman_belinkov_figures.told_apart(counted, 11)
+    assert [line.get_xdata()[0] for line in fig.axes[0].lines if line.get_linestyle() == "--"] == [11]
+    assert alt.endswith("rho 0.50 with 20 messages.")
+
+
+# ----------------------------------------------------------------------------------------------------- Zhao & Aletras
+def test_amounts_and_ranks_stand_side_by_side_with_their_average() -> None:
+    sides = {"min-max": 0.4, "min-max low": 0.3, "min-max high": 0.5, "ranks": 0.7, "ranks low": 0.6, "ranks high": 0.8}
+    rows = [{"metric": m, "method": of, **sides} for m in ("soft_ns", "soft_nc") for of in ("deeplift", "average")]
+    fig, alt = zhao_aletras_figures.with_and_without_amounts(pd.DataFrame(rows), ("soft_ns", "soft_nc"), ["deeplift"])
+    assert [text.get_text() for text in fig.axes[0].get_yticklabels()] == ["DeepLIFT", "average"]
+    assert [list(line.get_xdata()) for line in fig.axes[0].lines[:2]] == [[0.4, 0.4], [0.7, 0.7]]
+    assert alt.endswith("Averages: Soft-NS from 0.40 to 0.70; Soft-NC from 0.40 to 0.70")
+
+
+def test_effects_of_variants_name_the_three_largest() -> None:
+    change = {"clip": 0.1, "pad": -0.4, "rank": 0.3, "draws": 0.0}
+    ends = {"score": 0.2, "score low": 0.1, "score high": 0.3, "low": -0.5, "high": 0.5}
+    rows = [{"variant": v, "choice": f"{v} it", "metric": "ns", "change": x, **ends} for v, x in change.items()]
+    fig, alt = zhao_aletras_figures.effects(pd.DataFrame(rows), ("ns",), {v: f"{v} it" for v in change})
+    left, right = fig.axes
+    assert list(left.lines[0].get_xdata()) == [0.2] * 4 and list(right.lines[0].get_xdata()) == list(change.values())
+    assert alt.endswith("pad it, NS -0.40; rank it, NS +0.30; clip it, NS +0.10.")
 
 
 # ------------------------------------------------------------------------------------------------- Edin et al.'s models

@@ -19,6 +19,7 @@ from faithbook.results.measured import REFERENCE, RUN
 from faithbook.results.multiverse import multiverse
 from faithbook.results.paired import Paired
 from faithbook.results.report import Page, start_page
+from faithbook.sources.edin_texts import LENGTHS
 from faithlib.errors import DataError, InputError, UnknownNameError
 
 RESAMPLES = 1999
@@ -119,7 +120,7 @@ def test_the_ground_follows_from_data_and_models(datasets: list[str], models: li
 def test_what_authors_released_is_a_ground_of_its_own() -> None:
     given = {"datasets": ["sst2"], "models": []}
     assert evidence.ground("edin_2025", notebook="naopc_released", **given) == evidence.AUTHORS  # type: ignore[arg-type]
-    assert evidence.ground("edin_2025", notebook="naopc_models", **given) == evidence.STAND_INS  # type: ignore[arg-type]
+    assert evidence.ground("edin_2025", notebook="naopc_six", **given) == evidence.DATA  # type: ignore[arg-type]
     assert evidence.ground(published.OUR_OWN, notebook="x", **given) == evidence.OUR_QUESTION  # type: ignore[arg-type]
 
 
@@ -136,10 +137,10 @@ def test_the_materials_are_those_of_the_profiles() -> None:
     found = published.beside("materials")
     assert set(found.paper) <= set(published.PAPERS)
     assert set(found.kind) == {"data", "model", "outputs"}
-    known = set(profiles().data) | {"exnli"}
+    known = set(profiles().data) | {"exnli", *LENGTHS}
     assert set(found[found.kind == "data"].name) <= known
     assert not found[(found.own == "yes") & (found.stands_for != "")].size
-    assert set(found[(found.kind == "data") & (found.own != "yes")].stands_for) <= known | {"sst2", "imdb"}
+    assert set(found[(found.kind == "data") & (found.own != "yes")].stands_for) <= known
 
 
 def test_every_id_belongs_to_one_page() -> None:

@@ -230,3 +230,31 @@ def by_groups(pairs: Mapping[str, Sequence[Paired]]) -> Drawn:
         "Ten small line plots, one a method: SaCo with 5, 10 and 20 groups, published and ours. Change from 5 to 20 "
         f"groups, published and ours: {'; '.join(told)}."
     )
+
+
+def effects(mine: pd.DataFrame, alone: pd.DataFrame, names: Mapping[str, str]) -> Drawn:
+    """What each setting (of `names`, with its words) changes in SaCo: its level over ten methods, with single methods
+    as ticks (`alone`: setting, estimate), and the tau of the methods' ranking (setting, and estimate and tau with their
+    ends; a row a setting, in order)."""
+    fig, axes = plt.subplots(1, 2, figsize=(9, 0.42 * len(names) + 1.5), sharey=True, width_ratios=[3, 2])
+    places = np.arange(len(names))[::-1]
+    for place, setting in zip(places, names, strict=True):
+        ticks = alone[alone.setting == setting].estimate
+        axes[0].plot(ticks, np.full(len(ticks), place), "|", color="#888888", ms=9, mew=1.2, zorder=1)
+    axes[0].plot([], [], "|", color="#888888", ms=9, label="single methods")
+    figures.dots(axes[0], mine, places, label="mean of ten methods")
+    figures.dots(axes[1], mine, places, columns=("tau", "tau low", "tau high"), colour=PALETTE[1], marker="D", ms=5)
+    axes[0].axvline(0, color="#666666", ls=":", lw=1)
+    axes[1].axvline(1, color="#666666", ls=":", lw=1)
+    axes[0].set_yticks(places, list(names.values()))
+    axes[0].set_xlabel("change of SaCo")
+    axes[1].set_xlabel("tau with the main ranking")
+    axes[1].set_xlim(right=1.04)
+    for ax in axes:
+        ax.grid(axis="y", visible=False)
+    axes[0].legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, fontsize="small")
+    told = "; ".join(f"{names[r.setting]}: {r.estimate:+.2f}, tau {r.tau:.2f}" for r in mine.itertuples())
+    return fig, (
+        f"Two dot plots, a row for each of {len(names)} other choices. Left the change of SaCo averaged over ten "
+        f"methods, with each method as a tick; right Kendall's tau with the main ranking of methods. {told}."
+    )

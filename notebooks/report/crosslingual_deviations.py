@@ -18,17 +18,15 @@
 profile = "laptop"
 
 # %%
-import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.run import load
+from faithbook.papers import zaman_belinkov_figures
 from faithbook.papers.erasure_counts import BATCH, ERASURE_BINS, WINDOW, bin_sizes, windows_told
 from faithbook.papers.zaman_belinkov import OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
 from faithbook.papers.zaman_belinkov_tables import KEYS, RELEASED, Rows, defined, means_of
-from faithbook.results import figures, published
-from faithbook.results.figures import PALETTE
+from faithbook.results import published
 from faithbook.results.labels import label, row_label
 from faithbook.results.numbers import row_of, spoken
 from faithbook.results.report import start_page
@@ -108,21 +106,11 @@ page.listing(
 )
 
 # %%
-fig, ax = plt.subplots(figsize=(7.5, 0.3 * len(effects) + 1.2))
-places = np.arange(len(effects))[::-1]
-for i, point in enumerate(POINTS):
-    chosen = (effects.point == point).to_numpy()
-    figures.dots(ax, effects[chosen], places[chosen], colour=PALETTE[i], marker="osD^vP*"[i], label=point)
-ax.axvline(0, color="#666666", ls=":", lw=1)
-ax.set_yticks(places, effects["row"])
-ax.set_xlabel("change of rho, other choice less ours")
-ax.grid(axis="y", visible=False)
-fig.legend(loc="outside upper center", ncols=3, fontsize="small")
-changes = "; ".join(f"{r.point}, {r.row} {r.estimate:+.2f}" for r in effects.itertuples())
+fig, alt = zaman_belinkov_figures.changes(effects, list(POINTS))
 page.figure(
     fig,
     "crosslingual_deviations_plot",
-    alt=f"Dot plot of the change of rho, a line for each choice and row. {changes}.",
+    alt=alt,
     caption="What each choice changes in rho, 95 % intervals over messages.",
 )
 

@@ -28,16 +28,15 @@ import math
 from dataclasses import replace
 from operator import attrgetter
 
-import matplotlib.pyplot as plt
 import pandas as pd
 
 from faithbook.engine.run import load
+from faithbook.papers import zaman_belinkov_figures
 from faithbook.papers import zaman_belinkov_tables as beside
 from faithbook.papers.erasure_counts import ERASURE_BINS, windows_told
 from faithbook.papers.zaman_belinkov import AGGREGATED, ERASING, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
 from faithbook.papers.zaman_belinkov_tables import DIFFERENT_ROWS, FLOORS, KEYS, PRINTED_ROWS, Rows
 from faithbook.results import figures, published
-from faithbook.results.figures import PALETTE
 from faithbook.results.numbers import ends_of
 from faithbook.results.rank_tests import tau_b
 from faithbook.results.report import start_page
@@ -352,32 +351,16 @@ page.curve(curve, "crosslingual_c09_curve", caption="Does rho spread methods mor
 # message of rho is read in English and in translations, so a series for a single language is beside it.
 
 # %%
-BY_CHANCE = 0.05
 counted = pd.concat(
     told_apart_by_size(matrix(measured.cells, beside.labels_of(DIFFERENT_ROWS, **fixed))[0]).assign(metric=name)
     for name, fixed in SERIES.items()
     if signals[name].n
 )
-fig, ax = plt.subplots(figsize=(7.5, 4.6))
-for i, (name, grown) in enumerate(counted.groupby("metric", sort=False)):
-    at = [f"{messages} messages" for messages in grown.messages]
-    figures.curve(ax, grown.messages, grown, name, colour=PALETTE[i], at=at, marker="osD^"[i], ms=5)
-ax.axhline(BY_CHANCE, color="#666666", ls=":", lw=1)
-ax.axvline(few, color="#666666", ls="--", lw=1)
-ax.set_xscale("log")
-ax.set_xticks(sorted(set(counted.messages))[::2], labels=sorted(set(counted.messages))[::2])
-ax.minorticks_off()
-ax.set_ylim(0, 1)
-ax.set_xlabel("messages")
-ax.set_ylabel("share of pairs told apart")
-fig.legend(loc="outside upper center", ncols=2, fontsize="small")
-last = counted.groupby("metric", sort=False).tail(1)
-spoken = "; ".join(f"{r.metric} {r.estimate:.2f} with {r.messages} messages" for r in last.itertuples())
+fig, alt = zaman_belinkov_figures.told_apart(counted, few)
 page.figure(
     fig,
     "crosslingual_erasure_curve",
-    alt="Line plot of the share of pairs of explanations told apart against the number of messages, a line a metric. "
-    f"At the right ends: {spoken}.",
+    alt=alt,
     caption="Which metric tells more pairs of explanations apart with as many messages? Bands: 95 % of subsets. Dotted: "
     "what would be counted if all were equal. Dashed: how many inputs the released code reads.",
     data=counted,

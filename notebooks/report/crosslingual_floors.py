@@ -28,17 +28,15 @@
 profile = "laptop"
 
 # %%
-import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.run import load
+from faithbook.papers import zaman_belinkov_figures
 from faithbook.papers.zaman_belinkov import OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
 from faithbook.papers.zaman_belinkov_tables import BLIND, KEYS, LOOKING, Rows, defined, means_of, shown, words
-from faithbook.results import figures
 from faithbook.results.agreement import tau_of
 from faithbook.results.exhibits import every
-from faithbook.results.figures import OURS, PALETTE
 from faithbook.results.labels import row_label
 from faithbook.results.numbers import ends_of, spoken
 from faithbook.results.report import start_page
@@ -130,30 +128,12 @@ page.table(
 
 # %%
 PANELS = [setting for setting in SETTINGS if setting not in ("random links", "means of both")]
-STYLES = dict(zip(BLIND, [(PALETTE[1], "--"), (PALETTE[2], "-"), ("#666666", ":")], strict=True))
-fig, axes = figures.panels(len(PANELS), 4, height=3.3, width=9.5, sharex=True, sharey=True)
-places, told = np.arange(len(LOOKING))[::-1], []
-for ax, setting in zip(axes, PANELS, strict=True):
-    frame = rho[setting].frame([*THIRTEEN, *BLIND[::2]])
-    loss = frame[frame.output == "loss"].set_index(["method", "aggregation"])
-    floors = {row: value for row in BLIND if not np.isnan(value := loss.estimate[row])}
-    for row, value in floors.items():
-        ax.axvline(value, color=STYLES[row][0], ls=STYLES[row][1], lw=1.8, label=f"floor: {row_label(*row)}")
-    figures.dots(ax, loss.loc[list(LOOKING)], places, colour=OURS, width=1.5, ms=4, label="methods, 95 % interval")
-    ax.set_title(SETTINGS[setting], fontsize="small")
-    ax.set_yticks(places, [row_label(*row) for row in LOOKING])
-    ax.tick_params(labelbottom=True, labelsize="x-small")
-    ax.grid(axis="y", visible=False)
-    there = loss.estimate[list(LOOKING)].dropna()
-    best = f"{row_label(*there.idxmax())} {there.max():.2f}" if len(there) else "none"
-    told.append(f"{SETTINGS[setting]}: best method {best}, floors ")
-    told[-1] += ", ".join(f"{row_label(*row)} {value:.2f}" for row, value in floors.items()) or "none"
-figures.legend(fig, 2)
-fig.supxlabel("rho (loss)", fontsize="small")
+frames = {setting: rho[setting].frame([*THIRTEEN, *BLIND[::2]]) for setting in PANELS}
+fig, alt = zaman_belinkov_figures.above_floors(frames, LOOKING, BLIND, SETTINGS)
 page.figure(
     fig,
     "crosslingual_floors_plot",
-    alt=f"Dot plots of rho of {len(LOOKING)} rows, a panel a setting, with floors as upright lines. {'; '.join(told)}.",
+    alt=alt,
     caption=f"Eleven rows that look at the prediction, and three floors that do not (upright lines), in {len(PANELS)} "
     "settings. Attributions of the loss.",
 )

@@ -24,12 +24,12 @@ profile = "laptop"
 # %%
 from functools import partial
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.run import load
+from faithbook.papers import zaman_belinkov_figures
 from faithbook.papers.zaman_belinkov import (
     AGGREGATED,
     LANGUAGE_TABLES,
@@ -41,10 +41,9 @@ from faithbook.papers.zaman_belinkov import (
 from faithbook.papers.zaman_belinkov_tables import FLOORS, KEYS, Rows, defined, for_ours, shown, words
 from faithbook.results import figures, paired, published
 from faithbook.results.exhibits import every
-from faithbook.results.figures import OURS, PALETTE, PUBLISHED
 from faithbook.results.judged import Along, Provided
 from faithbook.results.labels import row_label
-from faithbook.results.numbers import ends_of, spoken
+from faithbook.results.numbers import spoken
 from faithbook.results.report import start_page
 
 page = start_page("crosslingual_tables", profile, paper="zaman_belinkov_2022")
@@ -317,26 +316,12 @@ Markdown(
 )
 
 # %%
-fig, ax = plt.subplots(figsize=(6.5, 4.6))
-ends = [pd.DataFrame(ends_of(side[language]) for language in order) for side in (read, rhos)]
-x, y = (side.estimate for side in ends)
-across, up = ([side.estimate - side.low, side.high - side.estimate] for side in ends)
-ax.errorbar(x, y, xerr=across, yerr=up, fmt="o", color=OURS, label="ours, 95 % intervals")
 there2 = printed2.unstack()
-ax.plot(there2.accuracy, there2.rho, "D", mfc="white", mec=PUBLISHED, mew=1.8, label="published")
-style = {"textcoords": "offset points", "ha": "left"}
-for language, a, b in zip(order, x, y, strict=True):
-    ax.annotate(language, (a, b), xytext=(5, 5), color=OURS, **style)
-for language, row in there2.iterrows():
-    ax.annotate(language, (row.accuracy, row.rho), xytext=(5, -12), color=PUBLISHED, **style)
-ax.set_xlabel("accuracy")
-ax.set_ylabel("rho, mean over all rows")
-ax.legend(fontsize="small")
-reached = "; ".join(f"{language} {a:.2f} and {b:.2f}" for language, a, b in zip(order, x, y, strict=True))
+fig, alt = zaman_belinkov_figures.read_and_explained(read, rhos, there2)
 page.figure(
     fig,
     "crosslingual_table2_plot",
-    alt=f"Scatter plot of rho against accuracy, a point a language, published and ours. Ours, accuracy and rho: {reached}.",
+    alt=alt,
     caption="Are languages that a model reads better explained more alike?",
 )
 
@@ -379,24 +364,13 @@ SETTINGS = {
 by_links = {text: Rows(measured, setting=setting, language=main_languages) for setting, text in SETTINGS.items()}
 figure7 = pd.concat([source.frame([*THIRTEEN, FLOORS[0]]).assign(links=text) for text, source in by_links.items()])
 figure7 = figure7[figure7.output == "loss"].drop(columns="published")
-fig, ax = plt.subplots(figsize=(7.5, 5.4))
-names = [row_label(*row) for row in THIRTEEN] + ["floor: uniform"]
-places = np.arange(len(names))[::-1]
-ax.axvline(0, color="#666666", ls=":", lw=1)
-for i, (text, marker) in enumerate(zip(by_links, "osD", strict=True)):
-    part = figure7[figure7.links == text]
-    figures.dots(ax, part, places + 0.2 * (1 - i), colour=PALETTE[i], marker=marker, width=1.5, label=text)
-ax.set_yticks(places, names)
-ax.set_xlabel("rho (loss)")
-ax.legend(loc="lower center", bbox_to_anchor=(0.4, 1.0), ncols=1, fontsize="small")
 means = {text: source.mean(THIRTEEN, ["loss"]) for text, source in by_links.items()}
 points = {text: pair.ours.point for text, pair in means.items()}
-by_link = "; ".join(f"{text} {'undefined' if np.isnan(point) else f'{point:.2f}'}" for text, point in points.items())
+fig, alt = zaman_belinkov_figures.by_links(figure7, points)
 page.figure(
     fig,
     "crosslingual_figure7",
-    alt="Dot plot of rho of thirteen explanations and one floor with three kinds of links. Mean over the thirteen: "
-    f"{by_link}.",
+    alt=alt,
     caption="What rho is when words are matched at random (the paper's Figure 7), 95 % intervals.",
     data=figure7,
 )
@@ -405,7 +379,7 @@ page.figure(
 aligned = means.pop("aligner")
 last = page.test(
     {"crosslingual_figure7": {f"mean rho, aligner less {text}": aligned - pair for text, pair in means.items()}},
-    asides={"crosslingual_figure7": f"mean rho: {by_link}"},
+    asides={"crosslingual_figure7": f"mean rho: {zaman_belinkov_figures.told_by_links(points)}"},
 )
 page.verdicts(last)
 

@@ -20,17 +20,15 @@ profile = "laptop"
 # %%
 from itertools import product
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from IPython.display import Markdown, display
 
 from faithbook.engine.run import load
-from faithbook.papers import wu
+from faithbook.papers import wu, wu_figures
 from faithbook.papers.wu import LAST, METHODS
-from faithbook.results import figures, paired
+from faithbook.results import paired
 from faithbook.results.agreement import tau_of
-from faithbook.results.figures import PALETTE
 from faithbook.results.labels import label
 from faithbook.results.numbers import ENDS, ends_of, listed, spoken
 from faithbook.results.report import start_page
@@ -114,29 +112,11 @@ effects, by_method = pd.DataFrame(rows), pd.DataFrame(by_method)
 # %%
 mine = effects[effects.metric == "saco"].set_index("setting").reindex(asked).reset_index()
 alone = by_method[(by_method.metric == "saco") & (by_method.method != "random")]
-fig, axes = plt.subplots(1, 2, figsize=(9, 0.42 * len(asked) + 1.5), sharey=True, width_ratios=[3, 2])
-places = np.arange(len(asked))[::-1]
-for place, setting in zip(places, asked, strict=True):
-    ticks = alone[alone.setting == setting].estimate
-    axes[0].plot(ticks, np.full(len(ticks), place), "|", color="#888888", ms=9, mew=1.2, zorder=1)
-axes[0].plot([], [], "|", color="#888888", ms=9, label="single methods")
-figures.dots(axes[0], mine, places, label="mean of ten methods")
-figures.dots(axes[1], mine, places, columns=("tau", "tau low", "tau high"), colour=PALETTE[1], marker="D", ms=5)
-axes[0].axvline(0, color="#666666", ls=":", lw=1)
-axes[1].axvline(1, color="#666666", ls=":", lw=1)
-axes[0].set_yticks(places, [NAMES[name] for name in asked])
-axes[0].set_xlabel("change of SaCo")
-axes[1].set_xlabel("tau with the main ranking")
-axes[1].set_xlim(right=1.04)
-for ax in axes:
-    ax.grid(axis="y", visible=False)
-axes[0].legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, fontsize="small")
-changed = "; ".join(f"{NAMES[r.setting]}: {r.estimate:+.2f}, tau {r.tau:.2f}" for r in mine.itertuples())
+fig, alt = wu_figures.effects(mine, alone, {name: NAMES[name] for name in asked})
 page.figure(
     fig,
     "saco_deviations_plot",
-    alt=f"Two dot plots, a row for each of {len(asked)} other choices. Left the change of SaCo averaged over ten methods, "
-    f"with each method as a tick; right Kendall's tau with the main ranking of methods. {changed}.",
+    alt=alt,
     caption="What each choice changes in SaCo: its level (left; ticks are single methods) and the ranking of the methods "
     "(right); one model, 95 % intervals over pictures.",
 )

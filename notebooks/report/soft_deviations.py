@@ -22,13 +22,13 @@ profile = "laptop"
 # %%
 from itertools import product
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.run import load
-from faithbook.results import diagnosticity, evidence, figures, published, quantities, rules
+from faithbook.papers import zhao_aletras_figures
+from faithbook.results import diagnosticity, evidence, published, quantities, rules
 from faithbook.results.diagnosticity import (
     AFTER,
     BEFORE,
@@ -44,7 +44,6 @@ from faithbook.results.diagnosticity import (
     WIN,
     Reading,
 )
-from faithbook.results.figures import OURS, PALETTE, PUBLISHED
 from faithbook.results.labels import LABELS, label
 from faithbook.results.numbers import ENDS, ends_of, row_of, spoken
 from faithbook.results.page import badge
@@ -165,25 +164,11 @@ page.listing(
 )
 
 # %%
-fig, axes = plt.subplots(1, 2, figsize=(8, 0.5 * (len(methods) + 1) + 1.5), sharex=True, sharey=True)
-places = np.arange(len(methods) + 1)[::-1]
-sides = {"min-max": (PUBLISHED, "D", 0.14), "ranks": (OURS, "o", -0.14)}
-for ax, metric in zip(axes, SOFT, strict=True):
-    part = orders[orders.metric == metric]
-    for side, (colour, marker, shift) in sides.items():
-        look = {"colour": colour, "marker": marker, "label": f"amounts: {side}"}
-        figures.dots(ax, part, places + shift, columns=(side, f"{side} low", f"{side} high"), width=1.5, **look)
-    ax.axvline(0.5, color="#666666", ls=":", lw=1)
-    ax.set(title=label(metric), xlabel="diagnosticity", xlim=(0, 1.03))
-axes[0].set_yticks(places, [label(name) for name in (*methods, "average")])
-figures.legend(fig)
-mean = orders[orders.method == "average"].set_index("metric")
+fig, alt = zhao_aletras_figures.with_and_without_amounts(orders, SOFT, methods)
 page.figure(
     fig,
     "soft_amounts_orders_plot",
-    alt="Paired dot plot with intervals, a panel a soft metric, a row an attribution method and their average: diagnosticity "
-    "with min-max amounts and with equal amounts. Averages: "
-    + "; ".join(f"{label(m)} from {mean['min-max'][m]:.2f} to {mean.ranks[m]:.2f}" for m in SOFT),
+    alt=alt,
     caption=f"The same attributions with and without their amounts ({short}; 95 % intervals over inputs). Methods run from "
     "the most peaked to the flattest. Dotted: one half.",
 )
@@ -268,26 +253,11 @@ def shown(name, caption, *chosen):
 # ## All effects at a glance
 
 # %%
-fig, axes = plt.subplots(1, 2, figsize=(8, 0.72 * len(asked) + 1.6), sharey=True)
-place = {name: -i for i, name in enumerate(asked)}
-for ax, columns in zip(axes, (("score", "score low", "score high"), ("change", "low", "high")), strict=True):
-    for shift, metric, colour, marker in zip((0.27, 0.09, -0.09, -0.27), METRICS, PALETTE, "oDs^", strict=False):
-        part = effects[effects.metric == metric]
-        look = {"colour": colour, "marker": marker, "width": 1.8, "ms": 5}
-        figures.dots(ax, part, part.variant.map(place) + shift, columns=columns, label=label(metric), **look)
-    ax.axvline(0, color="#666666", ls=":", lw=1)
-    ax.grid(axis="y", visible=False)
-axes[0].set_yticks(list(place.values()), [NAMES[name] for name in asked])
-axes[0].set_xlabel("change of the mean score")
-axes[1].set_xlabel("change of diagnosticity")
-figures.legend(fig)
-largest = effects.loc[effects.change.abs().sort_values(ascending=False).index[:3]]
-told = "; ".join(f"{r.choice}, {label(r.metric)} {r.change:+.2f}" for r in largest.itertuples())
+fig, alt = zhao_aletras_figures.effects(effects, METRICS, {name: NAMES[name] for name in asked})
 page.figure(
     fig,
     "soft_deviations_effects_plot",
-    alt=f"Dot plot with intervals, one row for each of {len(asked)} exchanged choices, four metrics each: change of the "
-    f"mean score on the left, of diagnosticity on the right. Largest changes of diagnosticity: {told}.",
+    alt=alt,
     caption=f"What each choice changes, other choice less the paper's ({short}; 95 % intervals over inputs). Dotted: no "
     "change.",
     data=effects,

@@ -1,0 +1,146 @@
+"""Zaman & Belinkov's figures, and those beside them, drawn of ours; each comes with its words for those who do not see
+it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+from faithbook.papers.zaman_belinkov import THIRTEEN
+from faithbook.papers.zaman_belinkov_tables import Row
+from faithbook.results import figures
+from faithbook.results.figures import OURS, PALETTE, PUBLISHED
+from faithbook.results.labels import row_label
+from faithbook.results.numbers import ends_of
+from faithbook.results.paired import Paired
+
+BY_CHANCE = 0.05
+"""The share of pairs that would be told apart were all equal."""
+Drawn = tuple[Any, str]
+"""A figure and its alternative text."""
+
+
+def read_and_explained(read: Mapping[str, Paired], rhos: Mapping[str, Paired], printed: pd.DataFrame) -> Drawn:
+    """Table 2 as points: rho of each language against its accuracy, ours and the `printed` ones (accuracy, rho)."""
+    order = list(rhos)
+    fig, ax = plt.subplots(figsize=(6.5, 4.6))
+    ends = [pd.DataFrame(ends_of(side[language]) for language in order) for side in (read, rhos)]
+    x, y = (side.estimate for side in ends)
+    across, up = ([side.estimate - side.low, side.high - side.estimate] for side in ends)
+    ax.errorbar(x, y, xerr=across, yerr=up, fmt="o", color=OURS, label="ours, 95 % intervals")
+    ax.plot(printed.accuracy, printed.rho, "D", mfc="white", mec=PUBLISHED, mew=1.8, label="published")
+    style = {"textcoords": "offset points", "ha": "left"}
+    for language, a, b in zip(order, x, y, strict=True):
+        ax.annotate(language, (a, b), xytext=(5, 5), color=OURS, **style)
+    for language, row in printed.iterrows():
+        ax.annotate(str(language), (row.accuracy, row.rho), xytext=(5, -12), color=PUBLISHED, **style)
+    ax.set_xlabel("accuracy")
+    ax.set_ylabel("rho, mean over all rows")
+    ax.legend(fontsize="small")
+    reached = "; ".join(f"{language} {a:.2f} and {b:.2f}" for language, a, b in zip(order, x, y, strict=True))
+    return fig, (
+        "Scatter plot of rho against accuracy, a point a language, published and ours. Ours, accuracy and rho: "
+        f"{reached}."
+    )
+
+
+def by_links(frame: pd.DataFrame, means: Mapping[str, float]) -> Drawn:
+    """Figure 7: rho of the thirteen and a floor by how words were linked (links, estimate, low, high; the rows of each
+    kind of links in that order); `means`: over the thirteen, by kind."""
+    fig, ax = plt.subplots(figsize=(7.5, 5.4))
+    names = [row_label(*row) for row in THIRTEEN] + ["floor: uniform"]
+    places = np.arange(len(names))[::-1]
+    ax.axvline(0, color="#666666", ls=":", lw=1)
+    for i, (text, marker) in enumerate(zip(means, "osD", strict=True)):
+        part = frame[frame.links == text]
+        figures.dots(ax, part, places + 0.2 * (1 - i), colour=PALETTE[i], marker=marker, width=1.5, label=text)
+    ax.set_yticks(places, names)
+    ax.set_xlabel("rho (loss)")
+    ax.legend(loc="lower center", bbox_to_anchor=(0.4, 1.0), ncols=1, fontsize="small")
+    return fig, (
+        "Dot plot of rho of thirteen explanations and one floor with three kinds of links. Mean over the thirteen: "
+        f"{told_by_links(means)}."
+    )
+
+
+def told_by_links(means: Mapping[str, float]) -> str:
+    """Means by kind of links in words.
+
+    >>> told_by_links({"aligner": 0.456, "random links": float("nan")})
+    'aligner 0.46; random links undefined'
+    """
+    return "; ".join(f"{text} {'undefined' if math.isnan(x) else f'{x:.2f}'}" for text, x in means.items())
+
+
+def above_floors(
+    frames: Mapping[str, pd.DataFrame], looking: Sequence[Row], blind: Sequence[Row], titles: Mapping[str, str]
+) -> Drawn:
+    """Rho for the loss of rows that look at the prediction, and of `blind` ones as upright lines: a panel a setting
+    (method, aggregation, output, estimate, low, high), with its title."""
+    styles = dict(zip(blind, [(PALETTE[1], "--"), (PALETTE[2], "-"), ("#666666", ":")], strict=True))
+    fig, axes = figures.panels(len(frames), 4, height=3.3, width=9.5, sharex=True, sharey=True)
+    places, told = np.arange(len(looking))[::-1], []
+    for ax, (setting, frame) in zip(axes, frames.items(), strict=True):
+        loss = frame[frame.output == "loss"].set_index(["method", "aggregation"])
+        floors = {row: value for row in blind if not math.isnan(value := loss.estimate[row])}
+        for row, value in floors.items():
+            ax.axvline(value, color=styles[row][0], ls=styles[row][1], lw=1.8, label=f"floor: {row_label(*row)}")
+        figures.dots(ax, loss.loc[list(looking)], places, colour=OURS, width=1.5, ms=4, label="methods, 95 % interval")
+        ax.set_title(titles[setting], fontsize="small")
+        ax.set_yticks(places, [row_label(*row) for row in looking])
+        ax.tick_params(labelbottom=True, labelsize="x-small")
+        ax.grid(axis="y", visible=False)
+        there = loss.estimate[list(looking)].dropna()
+        best = f"{row_label(*there.idxmax())} {there.max():.2f}" if len(there) else "none"
+        lowest = ", ".join(f"{row_label(*row)} {value:.2f}" for row, value in floors.items()) or "none"
+        told.append(f"{titles[setting]}: best method {best}, floors {lowest}")
+    figures.legend(fig, 2)
+    fig.supxlabel("rho (loss)", fontsize="small")
+    return fig, (
+        f"Dot plots of rho of {len(looking)} rows, a panel a setting, with floors as upright lines. {'; '.join(told)}."
+    )
+
+
+def changes(effects: pd.DataFrame, points: Sequence[str]) -> Drawn:
+    """What each choice changes of rho: a line a row, a colour a point (point, row, estimate, low, high)."""
+    fig, ax = plt.subplots(figsize=(7.5, 0.3 * len(effects) + 1.2))
+    places = np.arange(len(effects))[::-1]
+    for i, point in enumerate(points):
+        chosen = (effects.point == point).to_numpy()
+        figures.dots(ax, effects[chosen], places[chosen], colour=PALETTE[i], marker="osD^vP*"[i], label=point)
+    ax.axvline(0, color="#666666", ls=":", lw=1)
+    ax.set_yticks(places, effects["row"])
+    ax.set_xlabel("change of rho, other choice less ours")
+    ax.grid(axis="y", visible=False)
+    fig.legend(loc="outside upper center", ncols=3, fontsize="small")
+    told = "; ".join(f"{r.point}, {r.row} {r.estimate:+.2f}" for r in effects.itertuples())
+    return fig, f"Dot plot of the change of rho, a line for each choice and row. {told}."
+
+
+def told_apart(counted: pd.DataFrame, few: int) -> Drawn:
+    """Share of pairs of explanations told apart against the number of messages, a line a metric (metric, messages,
+    estimate, low, high); `few`: how many inputs the released code reads."""
+    fig, ax = plt.subplots(figsize=(7.5, 4.6))
+    for i, (name, grown) in enumerate(counted.groupby("metric", sort=False)):
+        at = [f"{messages} messages" for messages in grown.messages]
+        figures.curve(ax, grown.messages, grown, str(name), colour=PALETTE[i], at=at, marker="osD^"[i], ms=5)
+    ax.axhline(BY_CHANCE, color="#666666", ls=":", lw=1)
+    ax.axvline(few, color="#666666", ls="--", lw=1)
+    ax.set_xscale("log")
+    ax.set_xticks(sorted(set(counted.messages))[::2], labels=sorted(set(counted.messages))[::2])
+    ax.minorticks_off()
+    ax.set_ylim(0, 1)
+    ax.set_xlabel("messages")
+    ax.set_ylabel("share of pairs told apart")
+    fig.legend(loc="outside upper center", ncols=2, fontsize="small")
+    last = counted.groupby("metric", sort=False).tail(1)
+    told = "; ".join(f"{r.metric} {r.estimate:.2f} with {r.messages} messages" for r in last.itertuples())
+    return fig, (
+        "Line plot of the share of pairs of explanations told apart against the number of messages, a line a metric. "
+        f"At the right ends: {told}."
+    )
