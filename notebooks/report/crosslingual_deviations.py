@@ -7,7 +7,7 @@
 # %% [markdown]
 # # Open points: where text and code part, and what it changes
 #
-# Zaman and Belinkov {cite:p}`zaman_belinkov_2022` released the code of their study. It answers most questions that the
+# {cite:t}`zaman_belinkov_2022` released the code of their study. It answers most questions that the
 # text leaves open. In some places it does something else than the text says, and in one it does not do what it means
 # to. This page lists these points, E1 to E14. For each: what the text says, what the code does, what we do, and how far
 # the numbers move where our runs can tell. Models, and texts where XNLI is not there, are

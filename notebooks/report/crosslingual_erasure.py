@@ -7,7 +7,7 @@
 # %% [markdown]
 # # Can erasure tell explanations apart? Tables 3, 9 and 10, Figures 3 and 4
 #
-# Zaman & Belinkov {cite:p}`zaman_belinkov_2022` set their cross-lingual rho beside two metrics that erase words
+# {cite:t}`zaman_belinkov_2022` set their cross-lingual rho beside two metrics that erase words
 # {cite:p}`deyoung_2020`. Comprehensiveness is what the probability of the predicted class loses when the words with the
 # highest scores go; sufficiency is what it loses when only these words stay. Both are means over five lengths: the top
 # 1, 5, 10, 20 and 50 % of the words, at least one. Theirs is a strong conclusion: that erasure hardly tells methods

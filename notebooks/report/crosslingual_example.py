@@ -7,7 +7,7 @@
 # %% [markdown]
 # # One message and its translation: Figure 1
 #
-# Zaman and Belinkov {cite:p}`zaman_belinkov_2022` introduce their measure with a drawing: a sentence, its translation,
+# {cite:t}`zaman_belinkov_2022` introduce their measure with a drawing: a sentence, its translation,
 # an explanation of each, and how the two are compared. This page goes through the same steps with a real message, a real
 # model and measured scores, so that nothing of {ref}`rho <crosslingual-rho>` is left to the imagination. One pair shows
 # how the measure works and proves nothing about any method; {doc}`the tables <crosslingual_tables>` have the means.

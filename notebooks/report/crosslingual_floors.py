@@ -7,8 +7,8 @@
 # %% [markdown]
 # # How much of rho is length, links and copied words?
 #
-# {ref}`rho <crosslingual-rho>` is high where a model's explanations of a text and of its translation agree. Zaman and
-# Belinkov {cite:p}`zaman_belinkov_2022` read it as faithfulness. But two explanations can also agree for reasons that
+# {ref}`rho <crosslingual-rho>` is high where a model's explanations of a text and of its translation agree.
+# {cite:t}`zaman_belinkov_2022` read it as faithfulness. But two explanations can also agree for reasons that
 # have nothing to do with what the model does:
 #
 # - *Length.* The scores of a word's pieces are added up, and a word that is cut into many pieces in English is often

@@ -7,7 +7,7 @@
 # %% [markdown]
 # # Do explanations mark what people mark? Tables 4 to 6
 #
-# Zaman & Belinkov {cite:p}`zaman_belinkov_2022` ask a second question of the same thirteen explanations: do their high
+# {cite:t}`zaman_belinkov_2022` ask a second question of the same thirteen explanations: do their high
 # scores fall on the words that people marked as the reason? That is {term}`plausibility`, not faithfulness: a model may
 # be right for a reason that nobody marked. They answer it in English (Table 4, Figure 5), then make highlights for
 # fifteen languages by a program (Table 5) and have a sample of these looked at by people (Table 6).

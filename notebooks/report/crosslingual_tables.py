@@ -7,7 +7,7 @@
 # %% [markdown]
 # # Do explanations survive translation? Tables 1, 2, 7, 8 and 11 to 17
 #
-# Zaman & Belinkov {cite:p}`zaman_belinkov_2022` call an explanation faithful where a model that reads a text and its
+# {cite:t}`zaman_belinkov_2022` call an explanation faithful where a model that reads a text and its
 # translation explains both alike. {ref}`rho <crosslingual-rho>` is the rank correlation of the two explanations on the
 # English words; words are matched by an aligner. This page has everything they print about rho, and how well the models
 # read each language, beside our run.

@@ -7,7 +7,7 @@
 # %% [markdown]
 # # Classifiers, their bounds, and what normalising changes
 #
-# Edin et al. {cite:p}`edin_2025` say that AOPC scores of two models cannot be compared, because the best and the worst
+# {cite:t}`edin_2025` say that AOPC scores of two models cannot be compared, because the best and the worst
 # order of removals give different scores to different models. Here are four classifiers that differ as much as the
 # models of the review's table do, on two data sets: an encoder of six layers (`l6`), one of three (`l3`), an LSTM (`lstm`), and
 # the six layers again after adversarial training (`robust`). They are **stand-ins**: none of them is a model of the

@@ -7,7 +7,7 @@
 # %% [markdown]
 # # The authors' own outputs, gone through again
 #
-# Edin et al. {cite:p}`edin_2025` published something rare: not only scores, but what six models answer to *every* subset
+# {cite:t}`edin_2025` published something rare: not only scores, but what six models answer to *every* subset
 # of the words of short texts. Whoever has these answers needs no model to compute AOPC, its bounds and NAOPC
 # ({doc}`explained here <naopc_toy>`). They come with this repository, so this page is no imitation on stand-ins; it is
 # the same quantities from the same material, most of them to the last printed digit, and wherever one differs the page

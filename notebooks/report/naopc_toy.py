@@ -10,7 +10,7 @@
 # Two models read the same four words. Both are sure of their answer, and equally so. For both the same explanation is
 # perfect: it puts the words in exactly the order in which the model uses them. Yet the usual score of that explanation
 # is more than twice as high for one model as for the other. Nothing is wrong with the explanation; the models *are*
-# different functions. Edin et al. {cite:p}`edin_2025` show this with a few functions that fit on a page, and so does
+# different functions. {cite:t}`edin_2025` show this with a few functions that fit on a page, and so does
 # this page, with functions of our own: no data, no training, every number checked against a formula.
 # (`notebooks/compute/naopc_small_functions.py` asks the functions and searches for their bounds; sums are done here.)
 

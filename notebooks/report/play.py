@@ -44,7 +44,7 @@ answers, items, orders = (load(f"play_{name}", profile) for name in ("answers", 
 #    ({doc}`naopc_toy`).
 # 3. Five attributions had the same sentence. Press a name in the table to draw its order as a dashed line.
 #
-# The first sentences are ours. Those that follow were released by Edin et al. {cite:p}`edin_2025` with the answers of six
+# The first sentences are ours. Those that follow were released by {cite:t}`edin_2025` with the answers of six
 # models; their words are not ours to show, so a word is its place in the sentence. Take one of them and go through the
 # models: what is a good order for one is often a poor one for the next. For a class: "hide the bounds" takes the scale,
 # the table and the picture away until everybody has an order to defend.
@@ -191,7 +191,7 @@ page.listing(
 # %% [markdown]
 # ## Soft against hard
 #
-# Hard erasure knows two states of a word: there, or gone. Zhao and Aletras {cite:p}`zhao_aletras_2023` erase *softly*: a
+# Hard erasure knows two states of a word: there, or gone. {cite:t}`zhao_aletras_2023` erase *softly*: a
 # word is a list of numbers (its embedding), and each of them stays with a probability that is the word's importance.
 # Move the slider: the small squares are the first numbers of the chosen word in one random draw, filled where a number
 # stays. The drawing has the answers of the model over all draws, for each importance; all other words stay whole.
@@ -247,7 +247,7 @@ page.figure(
 # %% [markdown]
 # ## SaCo: which region stands above which?
 #
-# Wu et al. {cite:p}`wu_2024` ask an explanation of a picture pair by pair: cut the picture into groups by salience, erase
+# {cite:t}`wu_2024` ask an explanation of a picture pair by pair: cut the picture into groups by salience, erase
 # each group alone, and look whether the more salient of two groups cost the model more. A pair that obeys counts for
 # the explanation, one that violates counts against it, each as much as the two saliences differ. **SaCo** is their sum,
 # from −1 to 1.

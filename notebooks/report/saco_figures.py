@@ -7,7 +7,7 @@
 # %% [markdown]
 # # Metrics side by side: Figures 1 to 4
 #
-# Wu et al. {cite:p}`wu_2024` say that metrics which erase pixels cumulatively cannot tell a good explanation of a
+# {cite:t}`wu_2024` say that metrics which erase pixels cumulatively cannot tell a good explanation of a
 # Vision Transformer from random scores, and that theirs, SaCo, can. Their figures carry the argument: how SaCo relates
 # to four older metrics, one picture in detail, and all methods under all metrics.
 #

@@ -7,7 +7,7 @@
 # %% [markdown]
 # # Which metrics tell an explanation from random scores, and with how many pictures?
 #
-# Wu et al. {cite:p}`wu_2024` test metrics with random scores: a good metric should put them visibly below any
+# {cite:t}`wu_2024` test metrics with random scores: a good metric should put them visibly below any
 # explanation worth the name. They look at means. But SaCo of random scores is zero only on average; on one picture,
 # with ten groups, it scatters with a standard deviation of about a third. So the practical question is another one: how
 # many pictures does a metric need before the difference shows?

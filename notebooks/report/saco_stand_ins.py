@@ -7,7 +7,7 @@
 # %% [markdown]
 # # Photographs and small pictures, side by side
 #
-# What stands in for a study can decide what it finds. This book tries the claims of Wu et al. {cite:p}`wu_2024` on two
+# What stands in for a study can decide what it finds. This book tries the claims of {cite:t}`wu_2024` on two
 # kinds of material. Here both stand side by side, beside the paper's printed values.
 #
 # | | the paper | photographs | small pictures |

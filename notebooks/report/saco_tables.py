@@ -7,7 +7,7 @@
 # %% [markdown]
 # # SaCo of ten methods: Tables 1 and 2
 #
-# Wu et al. {cite:p}`wu_2024` print two tables of SaCo on ImageNet, averaged over three vision transformers. Table 1
+# {cite:t}`wu_2024` print two tables of SaCo on ImageNet, averaged over three vision transformers. Table 1
 # takes attention apart: what do gradients add, what does it add to look at all layers? Table 2 has ten methods, with
 # the pixels cut into 5, 10 and 20 groups. This page sets both beside ours, tests every claim that rests on them, and
 # goes through the numbers that the paper states in prose.

@@ -7,8 +7,8 @@
 # %% [markdown]
 # # Rationale length: Figures 2 and 3
 #
-# Hard erasure needs a decision that no attribution method makes: how many tokens belong to the rationale. Zhao and
-# Aletras {cite:p}`zhao_aletras_2023` score every explanation at five lengths and average. Here the average is taken
+# Hard erasure needs a decision that no attribution method makes: how many tokens belong to the rationale.
+# {cite:t}`zhao_aletras_2023` score every explanation at five lengths and average. Here the average is taken
 # apart again: what does the length do to the scores, and what does it do to their power to tell a real explanation from
 # a random one?
 
@@ -266,7 +266,7 @@ page.curve(curve, "soft_c11_curve", caption="The lowest of the four differences,
 
 # %% [markdown]
 # **What differs and why.** Data, models and text lengths as for Figure 2. Our soft scores average several draws and the
-# paper draws once; that makes ours less noisy, which favours them a little.
+# paper draws once; that makes ours less noisy, which favours them: {doc}`soft_deviations` measures by how much.
 
 # %%
 page.finish()

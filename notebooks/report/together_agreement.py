@@ -159,7 +159,7 @@ Markdown(f"Clusters above {CLOSE}: {in_words(CLOSE)}.\n\nAbove {CLOSER}: {in_wor
 # %% [markdown]
 # ## Does SaCo stand apart?
 #
-# Wu et al. {cite:p}`wu_2024` find that the ranking of methods by SaCo correlates little with those by other metrics, and
+# {cite:t}`wu_2024` find that the ranking of methods by SaCo correlates little with those by other metrics, and
 # take that as a merit. They compare six, by one ranking of the methods a metric: {doc}`saco_figures` has theirs. With all
 # metrics of faithfulness side by side, input by input: how much does each agree with the rest, on average?
 

@@ -8,7 +8,7 @@
 # # Which metric tells a real attribution from a random one?
 #
 # {term}`Diagnosticity` {cite:p}`chan_2022`: how often a metric prefers what an attribution method says to random scores
-# of the same input. Zhao & Aletras {cite:p}`zhao_aletras_2023` report it for four metrics on texts; here it is asked of
+# of the same input. {cite:t}`zhao_aletras_2023` report it for four metrics on texts; here it is asked of
 # every metric, on texts and pictures, together with its price: how many inputs it takes to be sure, and how many rows of
 # the model each attribution costs.
 #
