@@ -20,7 +20,7 @@ PUBLISHED = root() / "data" / "published"
 # Of all CSV files as they were when `check.py` found every number of theirs in the papers' texts, which are not in this
 # repository. Without the texts it misses most slips of a single digit. After a deliberate correction: run
 # `check.py FOLDER` with the texts, then put the new digest here.
-CHECKED = "136ab55abe2a2de62e919bfe201f468e712e8fcf2ad1cd8eab1607b650186a19"
+CHECKED = "97700e2e111115b4d5debef5e4d6afcd5146fc04f067e8452ea2285f344a1c90"
 
 
 def digest(folder: Path) -> str:

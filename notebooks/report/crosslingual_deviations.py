@@ -164,7 +164,7 @@ told("E2")
 # - *Code:* captum's, which replaces it at modules of the class `ReLU`. These models have GELU and no such module, so
 #   nothing is replaced: what is left is the plain gradient. With L2 its printed values must equal those of saliency;
 #   with means it is saliency without absolute values.
-# - *Here:* `guided_backprop` does at GELU what its paper does at ReLU; the row `guided_backprop_released` is captum's.
+# - *Here:* guided backprop does at GELU what its paper does at ReLU; *guided backprop, as released* is captum's.
 
 # %%
 printed = published.table("crosslingual_table1").set_index(["method", "aggregation", "output"]).value

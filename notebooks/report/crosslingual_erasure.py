@@ -72,12 +72,14 @@ page.speaks()
 # ## Table 3: thirteen explanations under erasure
 #
 # **What the paper shows.** Means over two models and three seeds on English XNLI. All comprehensiveness lies within a
-# few hundredths of .30, all sufficiency not much further from .27; which row is best changes with the output.
+# few hundredths of .30, all sufficiency not much further from .27; which row is best changes with the output. More
+# comprehensiveness is better, and less sufficiency.
 #
 # **Our run.** The same rows in English. Ours are means over the five lengths, as the paper's text has it. The released
 # code divides the sum over the five by six; so in figures the printed values stand times 6/5. Two rows are floors that
-# explain nothing: `uniform` gives every piece of a word the same score, `random` draws scores. `guided_backprop` follows
-# its own paper; *as released* is what the released code makes of it on models without ReLU modules, plain saliency.
+# explain nothing: `uniform` gives every piece of a word the same score, `random` draws scores. Guided backprop follows
+# its own paper; *as released* is what the released code makes of it on models without ReLU modules, plain saliency. What
+# TP, loss, μ and L2 stand for is said {doc}`with Table 1 <crosslingual_tables>`.
 
 # %%
 page.table(
@@ -196,7 +198,7 @@ first = page.test(
 page.verdicts(first)
 
 # %%
-page.parts(first, "crosslingual_erasure_parts", caption="Every part of the claims on Tables 3, 9 and 10")
+page.parts(first, "crosslingual_erasure_parts", caption="Every part of the claims on the erasure metrics (Tables 3, 9 and 10)")
 
 # %% [markdown]
 # ## What the released code reads
@@ -289,7 +291,9 @@ page.listing(
 # %% [markdown]
 # **What is tested.** Whether rho spreads the rows more than either metric does, noise taken out (c09), and whether LIME,
 # occlusion and Shapley sampling rank lower under rho than under erasure (c10): the mean of their ranks on a message, 1 is
-# best. The specification curve compares the share of signal too, which is free of scales.
+# best. The specification curve compares the share of signal too, which is free of scales. That rho spreads the rows more
+# is half of the sentence; whether erasure *hardly* tells them apart is no part of the rule: the pairs counted further down
+# are the answer to that.
 
 
 # %%

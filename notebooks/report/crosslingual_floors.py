@@ -105,11 +105,13 @@ Markdown(
 )
 
 # %% [markdown]
-# ## Floors and methods in nine settings
+# ## Floors and methods in other settings
 #
 # The first setting is the published one: pieces and links are added up, an English word without a link has 0 and stays
-# in. Each other setting changes one thing; *all of these* makes all of these changes at once. Two more settings draw
-# the links at random: anywhere, or so that every English word keeps its number of them.
+# in. Means take the place of the sums over pieces, over links, or over both; words without a link, or copied ones, are
+# left out; *all of these* makes all of these changes at once. Then another rule links the words, and two settings draw the
+# links at random: anywhere, or so that every English word keeps its number of them. Of the ten the picture leaves out
+# means of both and links drawn anywhere, which add nothing to it.
 #
 # With means over pieces `uniform` scores are the same for all words, and a constant has no rank correlation: that this
 # floor is gone (–) is the point of the setting. Intervals draw messages again, each in all languages, by all models and

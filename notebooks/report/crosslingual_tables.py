@@ -91,10 +91,12 @@ Markdown(
 # Input × gradient with L2 leads for both outputs. With L2 nearly everything is above one half; methods that erase words,
 # and most means over dimensions, stay far below.
 #
-# **Our run.** The same rows, languages and average. Two rows are floors, which explain nothing: `uniform` gives every
-# piece of a word the same score, so that longer words score higher in both languages; `random` scores are drawn anew.
-# That activation with L2 ignores the prediction, too, the paper does not say. *As released* is what the released code
-# makes of guided backprop on models without ReLU modules: plain saliency.
+# **Our run.** The same rows, languages and average. Outputs: TP is the largest logit (top prediction), loss the cross
+# entropy with its sign turned. A piece's score is made of the dimensions of its embedding, as their mean (μ) or their
+# length (L2); methods that erase have but one. Higher is better. Two rows are floors, which explain nothing: `uniform`
+# gives every piece of a word the same score, so that longer words score higher in both languages; `random` scores are
+# drawn anew. That activation with L2 ignores the prediction, too, the paper does not say. *As released* is what the
+# released code makes of guided backprop on models without ReLU modules: plain saliency.
 
 # %%
 page.table(

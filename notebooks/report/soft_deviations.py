@@ -204,7 +204,8 @@ Markdown(
 # over the methods that the choice touches and over data sets. Where a choice moves which scores are defined, only inputs
 # that are defined under both are compared, so that a change is the difference of the two values beside it; the share of
 # comparisons that only one of the two defines has a column of its own. "Flips" is the share of comparisons between a real
-# and a random attribution that change sides.
+# and a random attribution that change sides. In the tables *change* is that of diagnosticity, *score* that of the mean
+# score, each followed by the ends of its 95 % interval.
 #
 # Where the empty text costs hardly any probability, the scores divide by almost nothing. Mean scores are therefore over
 # scores limited to [0, 1] (but for the row on clipping); "outside" is the share of scores that lay outside before.
@@ -272,9 +273,10 @@ page.figure(
 # - *Paper:* Eq. 3 with $q = a$ for sufficiency and $q = 1 - a$ for comprehensiveness.
 # - *Here:* `variant="released"` of `faithlib.masks.soft_keep`.
 #
-# With the direction inverted, each metric keeps what it should remove. A higher value then belongs to an attribution
-# that marks the *wrong* tokens, and diagnosticity is mirrored about one half, as far as ties and the random draws
-# allow.
+# With the direction inverted, each metric keeps what it should remove, and a higher value belongs to an attribution that
+# marks the *wrong* tokens: with `minmax` it is the same as turning real and random scores upside down (exercise 8 of
+# {doc}`../exercises`). If every comparison changed sides, diagnosticity would be mirrored about one half; amounts change
+# as well, so that not all do, as the column of flips says.
 
 # %%
 shown("soft_d1", "D1, mask direction: effect on the soft metrics", "direction=released")

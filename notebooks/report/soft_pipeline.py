@@ -8,10 +8,10 @@
 # # Why the headline numbers differ
 #
 # The paper's Table 2 has hard metrics well below one half and soft ones above them; with the formulas as the text writes
-# them this book finds hard metrics far above one half. The released code leaves the text in eight places
-# ({doc}`soft_deviations` shows each alone). Here they are put together, on the same inputs and models, until everything
-# is the code's: which of them moves hard diagnosticity toward the printed values, and is there any combination in which
-# soft beats hard as printed?
+# them this book finds hard metrics far above one half ({doc}`soft_tables`). Eight choices of the released code are not
+# those of the text, or of this book where the text is silent ({doc}`soft_deviations` shows each alone, among its ten
+# points). Here they are put together, on the same inputs and models, until everything is the code's: which of them moves
+# hard diagnosticity toward the printed values, and is there any combination in which soft beats hard as printed?
 #
 # | choice | as the text has it, or this book where the text is silent | as the released code has it |
 # | --- | --- | --- |
@@ -218,6 +218,9 @@ page.figure(
 
 # %% [markdown]
 # ## The answer
+#
+# Where *n* is below ten, what follows is arithmetic on the inputs at hand: intervals of so few can have no width at all,
+# and this book draws no conclusion from them.
 
 
 # %%

@@ -19,10 +19,12 @@
 #    was run, so that it is *unsure*.
 # 3. **Is it right?** Where the reason was planted and the model trained as usual, it prefers the truth to itself shuffled.
 # 4. **Is it hard to fool?** It follows the truth as well on a model that takes erased inputs for something else: *no* where
-#    it clearly loses rank correlation with how true explanations are, *yes* where it clearly loses less than a tenth.
+#    it clearly loses rank correlation with how true explanations are, however little; else *yes* where it clearly loses
+#    less than .1.
 #
 # Every *yes* and *no* is the answer of the rule `above` at its usual level, one metric at a time. Anything else is *unsure*,
-# as is anything with fewer than ten independent inputs. The models of the last two questions are one a condition.
+# as is anything with fewer than ten independent inputs, or with values so skewed that a tail which the inputs lack could
+# turn the answer. The models of the last two questions are one a condition.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -95,8 +97,8 @@ Markdown("\n".join(in_short(table)))
 # 2. **Ask what erased inputs do to your model.** Feed it inputs with features erased at random. If its answers drift
 #    towards one class, expect what the models misled by erasure show, and use a way to erase that the model knows, or
 #    train it on erased copies.
-# 3. **Take two families**, one that asks about a few top features and one that asks about the whole order. Metrics of one
-#    family say the same thing twice ({doc}`together_agreement`).
+# 3. **Take two directions**, a metric that erases the highest scores first and one that erases the lowest first. Metrics
+#    of one direction say much the same, more so than metrics of one family ({doc}`together_agreement`).
 # 4. **Count inputs before you rank methods**: telling a method from noise takes the number in the table, telling two good
 #    methods apart takes many more.
 # 5. **Do not read sufficiency and comprehensiveness without their direction**: both words mean opposite things in

@@ -159,9 +159,10 @@ Markdown(f"Clusters above {CLOSE}: {in_words(CLOSE)}.\n\nAbove {CLOSER}: {in_wor
 # %% [markdown]
 # ## Does SaCo stand apart?
 #
-# {cite:t}`wu_2024` find that the ranking of methods by SaCo correlates little with those by other metrics, and
-# take that as a merit. They compare six, by one ranking of the methods a metric: {doc}`saco_figures` has theirs. With all
-# metrics of faithfulness side by side, input by input: how much does each agree with the rest, on average?
+# {cite:t}`wu_2024` find that SaCo ranks pictures otherwise than four older metrics do, which agree with one another, and
+# take that as a merit: {doc}`saco_figures` has their question. Here it is asked of methods, since to choose among these is
+# what metrics are for. With all metrics of faithfulness side by side, input by input: how much does each agree with the
+# rest on the ranking of methods, on average?
 
 # %%
 rest = {key[:2]: pair for key, pair in every.items() if key[2] == REST and key[1] in asking}
@@ -171,7 +172,7 @@ page.listing(listed(rest, ["modality", "metric"]), "together_rest", digits=2, ca
 # %% [markdown]
 # ## Answers
 #
-# NC, comprehensiveness, AOPC and NAOPC from the top (MoRF), AUC, log-odds, N-AUC and AUTPC erase the highest scores first;
+# NC, comprehensiveness, AOPC and NAOPC from the top (MoRF), AUC, LOdds, N-AUC and AUTPC erase the highest scores first;
 # NS, sufficiency, AOPC and NAOPC from the bottom (LeRF) erase the lowest first. SaCo and soft metrics do neither.
 # An effect that is clearly not zero may still be too small to matter: where the whole interval lies within .05 of zero
 # the answer is *level*.
@@ -202,11 +203,12 @@ page.plot(
 page.parts(tested, "together_agreement_parts", caption="Every part of the answers with its 95 % interval")
 
 # %% [markdown]
-# **What differs and why.** Wu et al. correlate the ranking of methods by their means, over thousands of pictures and one
-# ranking a metric; here rankings are compared on each input and the correlations averaged. Values of one input are
+# **What differs and why.** Wu et al. keep the method and rank pictures: does a picture on which one metric is high have a
+# high value of the other? Here the picture or text is kept and methods are ranked, so that an input that is easy under
+# every explanation adds nothing; the correlations of all inputs are averaged. Values of one input are
 # noisy, which draws all correlations towards zero, those of coarse metrics (N-AUC and AUTPC count classes that stay) most
 # of all. Random attributions are left out; with them every metric that sees anything would agree a little with every
-# other. Metrics of one family share rows of the model, and agree for that reason as well.
+# other. Metrics of one family share rows of the model, which may add to their agreement.
 #
 # Intervals cover the choice of inputs, not that of data sets, models or methods.
 

@@ -222,7 +222,7 @@ page.listing(
     "together_lost",
     digits=2,
     caption="Rank correlation with how true explanations are: on the model trained as usual less on the misled one, with 95 % "
-    "interval over n inputs; hard to fool: clearly less than a tenth is lost",
+    "interval over n inputs; hard to fool: no where some is clearly lost, else yes where clearly less than .1 is",
 )
 
 # %% [markdown]

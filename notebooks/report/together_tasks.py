@@ -7,10 +7,10 @@
 # %% [markdown]
 # # A toolkit's own tasks, through one call
 #
-# {doc}`together_metrics` took the nine metrics of EvalxNLP {cite:p}`dhaini_2025` apart on a dozen excerpts. Here they are
-# put to the use that they were made for: the toolkit's methods, on data of its tasks, through `faithlib.evaluate`. The
-# data are free for research only and not part of this book; where their files do not lie on a machine, this page has the
-# features and no numbers ({doc}`../data-and-models` says where the files come from).
+# {doc}`together_metrics` took the nine metrics of EvalxNLP {cite:p}`dhaini_2025` apart on ten excerpts and an example. Here
+# they are put to the use that they were made for: the toolkit's methods, on data of its tasks, through
+# `faithlib.evaluate`. The data are free for research only and not part of this book; where their files do not lie on a
+# machine, this page has the features and no numbers ({doc}`../data-and-models` says where the files come from).
 
 # %% tags=["parameters"]
 profile = "laptop"
