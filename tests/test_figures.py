@@ -215,6 +215,13 @@ def test_a_table_is_shown_rounded_and_downloaded_in_full_precision(folder):
     assert frame.share[0] == 1 / 3, "the caller's frame must stay as it was"
 
 
+def test_a_column_of_counts_has_no_digits_and_no_other_column_mixes_them(folder):
+    frame = pd.DataFrame({"rows": [4.0, 1.0, np.inf], "value": [2.0, 0.5, -0.0], "share": [1.0, 0.0, 1.0]})
+    tables.table(frame, folder, "mixed", caption="Mixed", digits=2)
+    shown = folder.path("mixed_shown.csv").read_text(encoding="utf-8").splitlines()
+    assert shown == ["rows,value,share", "4,2.00,1.00", "1,0.50,0.00", "inf,0.00,1.00"]
+
+
 def test_a_methods_aggregation_is_shown_with_its_name_and_kept_in_the_data(folder):
     frame = pd.DataFrame(
         {"method": ["saliency", "lime"], "aggregation": ["l2", "none"], "output": ["top_prediction", "loss"]}

@@ -546,6 +546,7 @@ def test_chance_is_beaten_by_interval_and_never_with_few_inputs(table):
     means = pages.ranks(table)[1]
     said = pages.verdict(means, chance.reset_index(), 12)
     assert said.startswith("odd comes first on average over the metrics of faithfulness: mean rank 1.0")
+    assert ", n = 12. " in said
     assert said.endswith("under more than half of these metrics: good.")
     assert "With 9 inputs nothing can be said" in pages.verdict(means[:0], few.reset_index(), 9)
 

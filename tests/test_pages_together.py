@@ -539,4 +539,4 @@ def test_a_metric_of_amounts_is_recommended_only_where_it_tells_without_them(sto
 def test_a_metric_of_amounts_that_tells_without_them_is_recommended(store: Store) -> None:
     text = advised(store, freed="yes").text
     assert "NC (n = 30), Soft-NS (n = 30)" in text and "A clear *no*: none" in text
-    assert "Cheapest of these: Soft-NS, 20 rows" in text and "- **both**: NC, Soft-NS." in text
+    assert "Cheapest of these: Soft-NS, 20 rows" in text and "- **both**: NC; Soft-NS." in text

@@ -185,14 +185,15 @@ def verdict(means: pd.DataFrame, chance: pd.DataFrame, n: int) -> str:
     if len(means):
         name, ends = label(means["method"].iloc[0]), means[["estimate", "low", "high"]].iloc[0]
         told = (
-            "{} comes first on average over the metrics of faithfulness: mean rank {:.1f}, interval {:.1f} to {:.1f}. "
+            "{} comes first on average over the metrics of faithfulness: mean rank {:.1f}, interval {:.1f} to {:.1f}, "
+            "n = {}. "
         )
-        told = told.format(name, *ends)
+        told = told.format(name, *ends, n)
     if n < claims.FEWEST_UNITS:
         return f"{told}With {n} inputs nothing can be said about random scores: give {claims.FEWEST_UNITS} or more."
     sure = chance[chance["better"] > chance["worse"] + chance["undecided"]]["method"]
     names = ", ".join(map(label, sure)) or "none"
-    return f"{told}Surely better than random scores under more than half of these metrics: {names}."
+    return f"{told}Clearly better than random scores under more than half of these metrics: {names}."
 
 
 def rank_figure(own: pd.DataFrame, means: pd.DataFrame) -> tuple[Any, str]:

@@ -4,6 +4,7 @@ it."""
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -91,7 +92,7 @@ def above_floors(
         for row, value in floors.items():
             ax.axvline(value, color=styles[row][0], ls=styles[row][1], lw=1.8, label=f"floor: {row_label(*row)}")
         figures.dots(ax, loss.loc[list(looking)], places, colour=OURS, width=1.5, ms=4, label="methods, 95 % interval")
-        ax.set_title(titles[setting], fontsize="small")
+        ax.set_title(textwrap.fill(titles[setting], 20), fontsize="small")
         ax.set_yticks(places, [row_label(*row) for row in looking])
         ax.tick_params(labelbottom=True, labelsize="x-small")
         ax.grid(axis="y", visible=False)

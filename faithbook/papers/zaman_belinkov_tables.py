@@ -25,7 +25,7 @@ from faithbook.results import exhibits, rulebook
 from faithbook.results.cells import Cells
 from faithbook.results.estimates import FEWEST_CLUSTERS, Quantity
 from faithbook.results.judged import Ordered, Parts
-from faithbook.results.labels import label, row_label
+from faithbook.results.labels import row_label, short
 from faithbook.results.measured import Measured
 from faithbook.results.p_values import moved_outward
 from faithbook.results.paired import Paired, mean
@@ -79,7 +79,7 @@ def for_ours(printed: pd.DataFrame, models: Iterable[str]) -> pd.DataFrame:
 def words(models: Iterable[str] = ()) -> dict[str, str]:
     """Names for people of what stands in the heads and rows of these tables, models with what they stand for."""
     named = {"mean": "μ", "l2": "L2", "none": "–", "loss": "loss"}
-    return named | {ours: f"{ours} (for {label(theirs)})" for ours, theirs in architectures(models).items()}
+    return named | {ours: f"{ours} (for {short(theirs)})" for ours, theirs in architectures(models).items()}
 
 
 def shown(**more: Iterable[str]) -> pd.DataFrame:

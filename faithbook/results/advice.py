@@ -87,7 +87,7 @@ def in_short(table: pd.DataFrame) -> list[str]:
         )
         lines.append(f"- **{modality}**: {_recommended(best, many)} A clear *no*: {failing or 'none'}.")
     both = [label(name) for name in dict.fromkeys(table.metric) if all(name in names for names in kept)]
-    return [*lines, f"- **both**: {', '.join(both) or 'no metric leads in both'}."]
+    return [*lines, f"- **both**: {'; '.join(both) or 'no metric leads in both'}."]
 
 
 def _recommended(best: pd.DataFrame, many: pd.Series) -> str:

@@ -32,6 +32,9 @@ MOST_ROWS = 20
 CellOf = Callable[[Mapping[str, str]], Paired | None]
 """From a row of a published table to what we have for it, None where there is nothing."""
 
+_SPANNED = ["ours", "low", "high", "published", "predicted_low", "predicted_high", "here"]
+"""What has to be seen whole in a plot of claims; a quick run's interval may be many times as long."""
+
 _SIGNS = {"agrees": "≈", "higher": "↑", "lower": "↓"}
 
 
@@ -196,8 +199,9 @@ def claims_plot(rows: pd.DataFrame, titles: Mapping[str, str], *, lines: Mapping
     """Published against ours, one panel a claim and one line a part, with intervals.
 
     `rows` has the columns of `judged.COLUMNS`; `titles`: what stands over a claim's panel; `lines`: where its dotted
-    lines stand. Grey: the present run, where the reference speaks; the pale bar: where a replication of the published
-    value falls in 95 of 100; at the right, how far ours lies from it in standard errors.
+    lines stand. Grey: the present run, where the reference speaks, cut where its intervals are far longer; the pale bar:
+    where a replication of the published value falls in 95 of 100; at the right, how far ours lies from it in standard
+    errors.
     """
     panels = [(name, rows[rows["claim"] == name]) for name in dict.fromkeys(rows["claim"])]
     heights = [len(part) + 1 for _, part in panels]
@@ -206,7 +210,8 @@ def claims_plot(rows: pd.DataFrame, titles: Mapping[str, str], *, lines: Mapping
     )
     for ax, (name, part) in zip(axes[:, 0], panels, strict=True):
         places = np.arange(len(part))[::-1]
-        for line in lines.get(name, (0.0,)):
+        marks = list(lines.get(name, (0.0,)))
+        for line in marks:
             ax.axvline(line, color="#666666", ls=":", lw=1)
         ax.hlines(places, part["predicted_low"], part["predicted_high"], color=PUBLISHED, lw=8, alpha=0.25, zorder=1)
         if part["here"].notna().any():
@@ -220,6 +225,12 @@ def claims_plot(rows: pd.DataFrame, titles: Mapping[str, str], *, lines: Mapping
             ax.text(1.01, place, apart(away), transform=ax.get_yaxis_transform(), va="center", fontsize="x-small")
         ax.set_yticks(places, part["part"])
         ax.set_ylim(-0.6, len(part) - 0.4)
+        ends = np.append(part[_SPANNED].to_numpy(float), marks)
+        low, high = np.nanmin(ends), np.nanmax(ends)
+        left, right = ax.get_xlim()
+        if high > low:
+            ax.set_xlim(max(left, low - (high - low) / 2), min(right, high + (high - low) / 2))
+        ax.locator_params(axis="x", nbins=6)
         ax.set_title(titles.get(name, name), loc="left", fontsize="small")
     figures.legend(fig)
     return fig

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
@@ -47,7 +48,9 @@ def table(
     for column in [known for known in NAMED if known in rounded.columns]:
         rounded[column] = [label(cell).replace("_", " ") if isinstance(cell, str) else cell for cell in rounded[column]]
     for column in rounded.select_dtypes(["float"]).columns.astype(str):
-        rounded[column] = [_rounded(x, digits) for x in rounded[column]]
+        finite = rounded[column][np.isfinite(rounded[column])]
+        counts = finite.abs().max() >= 2 and (finite % 1 == 0).all()
+        rounded[column] = [_rounded(x, 0 if counts else digits) for x in rounded[column]]
     rounded.columns = [label(str(column)).replace("_", " ") for column in rounded.columns]
     write(run.path(f"{name}_shown.csv"), rounded.to_csv(index=False, lineterminator="\n").encode())
     # Colons, because a fence of backticks allows none in what follows it, and captions may have code.
@@ -58,6 +61,5 @@ def table(
 
 
 def _rounded(x: float, digits: int) -> str:
-    if math.isnan(x):
-        return "–"
-    return f"{x:.0f}" if abs(x) >= 2 and float(x).is_integer() else f"{x:.{digits}f}"
+    text = "–" if math.isnan(x) else f"{x:.{digits}f}"
+    return text.lstrip("-") if text.strip("-0.") == "" else text  # no minus before a zero

@@ -12,7 +12,7 @@
 # or stands exactly at the margin. A rule that says *yes* or *no* of such a world errs.
 #
 # The worlds have the shapes of our values: normal; the difference of two shares; shares of .8 and .95; values of single
-# inputs that runs of this book have stored, drawn again. Values with strong skew (exponential ones, and what our
+# inputs that runs of this book have stored, drawn again (*listed* below). Values with strong skew (exponential ones, and what our
 # adversarially trained classifier gains in AOPC) stand apart, because nothing that looks at ten or thirty of them can
 # know their tail. Clusters are the independent inputs of a cell; a claim of several parts has several such means, which
 # may go up and down together.
@@ -155,7 +155,7 @@ broken = asked[~asked.kept]
 lines = [f"- {row.rule}, {row.clusters} clusters, {world(row)}: {row.which} in {ends(row)} of 100, promised {100 * row.promised:.0f}." for _, row in broken.iterrows()]  # fmt: skip
 apart = sorted({calibration.kind(name) for name in broken["values"]})
 Markdown(
-    "\n".join(lines) + f"\n\nAll of them have {' or '.join(apart)} values."
+    "\n".join(lines) + f"\n\nAll of them are about values that are called {' or '.join(apart)} above."
     if len(broken)
     else "None of the measured rates is beyond its promise."
 )

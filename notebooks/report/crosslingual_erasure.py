@@ -198,7 +198,9 @@ first = page.test(
 page.verdicts(first)
 
 # %%
-page.parts(first, "crosslingual_erasure_parts", caption="Every part of the claims on the erasure metrics (Tables 3, 9 and 10)")
+page.parts(
+    first, "crosslingual_erasure_parts", caption="Every part of the claims on the erasure metrics (Tables 3, 9 and 10)"
+)
 
 # %% [markdown]
 # ## What the released code reads

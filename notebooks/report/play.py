@@ -126,11 +126,13 @@ page.figure(
 # %%
 played = orders.merge(items[["model", "item", "lower", "upper", "chance"]], on=["model", "item"])
 below = int((played.aopc < played.chance).sum())
+told = pd.DataFrame([named[key] for key in played[["model", "item"]].itertuples(index=False, name=None)])
+numbers = played[["aopc", "naopc", "lower", "upper", "chance"]].rename(columns={"aopc": "AOPC", "naopc": "NAOPC"})
 page.listing(
-    played[["model", "item", "method", "aopc", "naopc", "lower", "upper", "chance"]],
+    told[["model", "text"]].join(played.method).join(numbers),
     "play_orders",
-    caption="Orders of five attributions on every sentence of the game, under every model: AOPC, NAOPC, both bounds, and "
-    "what a random order gets on average",
+    caption="Orders of five attributions on every sentence of the game, under every model: AOPC and NAOPC (higher is "
+    "better), both bounds of AOPC, and what a random order gets of it on average (chance)",
 )
 
 # %%
@@ -184,8 +186,8 @@ page.listing(
         for name, found in item["orders"].items()
     ),
     "play_picture_orders",
-    caption="Orders of five attributions on every picture of the game: AOPC, both bounds, and what a random order gets on "
-    "average",
+    caption="Orders of five attributions on every picture of the game: AOPC (higher is better), both its bounds, and what a "
+    "random order gets on average (chance)",
 )
 
 # %% [markdown]
@@ -249,8 +251,8 @@ page.figure(
 #
 # {cite:t}`wu_2024` ask an explanation of a picture pair by pair: cut the picture into groups by salience, erase
 # each group alone, and look whether the more salient of two groups cost the model more. A pair that obeys counts for
-# the explanation, one that violates counts against it, each as much as the two saliences differ. **SaCo** is their sum,
-# from −1 to 1.
+# the explanation, one that violates counts against it, each as much as the two saliences differ. **SaCo** is their sum
+# as a share of what it would be if every pair obeyed: from −1 to 1, higher is better.
 #
 # Each row below is a group, the bright part of the picture, with what the model loses when it alone is erased. A place
 # in the list has a salience, the top the highest. Drag groups to other places, or use the arrows: which pairs violate?

@@ -133,7 +133,11 @@ Markdown(
 )
 
 # %%
-page.listing(by_method, "saco_deviations_methods", caption="Every effect by method")
+page.listing(
+    by_method.assign(setting=by_method.setting.map(NAMES)),
+    "saco_deviations_methods",
+    caption="Every effect by method: other choice less main setting",
+)
 
 
 # %%

@@ -7,8 +7,8 @@
 # %% [markdown]
 # # Photographs with their maps over them
 #
-# What the numbers of study 2 {cite:p}`wu_2024` are about: pictures of CIFAR-10 and CIFAR-100 {cite:p}`krizhevsky_2009` as the
-# model sees them, with every explanation laid over them. The pictures are for research use: this page is drawn in a
+# What the numbers of study 2 {cite:p}`wu_2024` are about: pictures of CIFAR {cite:p}`krizhevsky_2009` as the model sees them,
+# with every explanation laid over them. SaCo goes from -1 to 1, higher is better. The pictures are for research use: this page is drawn in a
 # reader's own run, and a published copy of the book leaves it out. They are the first ones of their data sets and were not
 # picked for their looks; a few pictures decide nothing.
 
@@ -89,8 +89,8 @@ for place, key in enumerate(by_picture):
         page.figure(
             fig,
             f"saco_photographs_{place + 1}",
-            alt=f"{told(key).capitalize()}, and {len(of_this)} maps over it in grey, by their SaCo: {spoken}.",
-            caption=f"{told(key).capitalize()}: the maps by their SaCo.",
+            alt=f"A{told(key)[1:]}, and {len(of_this)} maps over it in grey, by their SaCo: {spoken}.",
+            caption=f"A{told(key)[1:]}: the maps by their SaCo, the best first.",
         )
     )
 

@@ -167,7 +167,8 @@ page.verdicts(figure1)
 #
 # **Our run.** For each of the three tasks the first test input of the sample, not chosen, with the paper's attribution
 # for that task. The tint is the min-max scaled score, which is what soft erasure sees; the outline marks the top fifth,
-# which is all that hard erasure sees. Long texts are cut after sixty wordpieces for display only.
+# which is all that hard erasure sees. Long texts are cut after sixty wordpieces for display only. Higher is better for all
+# four metrics; a dash stands where erasing everything costs the model nothing, so that no score is defined.
 
 # %%
 EXCERPT = 60

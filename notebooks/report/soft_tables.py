@@ -263,7 +263,8 @@ low = sum(one.ours.interval().high < 0.5 for one in halves)
 Markdown(
     f"Ties are most frequent for {label(most.metric)} on {label(most.dataset)}: {most.ties:.0%} of the comparisons, and "
     f"{most['at the limit']:.0%} at the limit (n = {most.n}). With ties as half a win {low} of {len(halves)} cells of "
-    f"Table 6 lie wholly below one half; of the published values {int((table6.value < 0.5).sum())} of {len(table6)} do. "
+    f"Table 6 lie below one half with their whole interval; {int((table6.value < 0.5).sum())} of {len(table6)} published "
+    "values, which have none, are below it. "
     "Below one half a metric *does* tell the two apart and prefers the random scores: {doc}`soft_deviations` asks why."
 )
 

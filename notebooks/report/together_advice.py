@@ -30,6 +30,8 @@
 profile = "laptop"
 
 # %%
+import textwrap
+
 import matplotlib.pyplot as plt
 import seaborn as sns
 from IPython.display import Markdown
@@ -57,7 +59,7 @@ page.listing(
 CODES = {"no": 0, "unsure": 1, "yes": 2}
 wide = table.set_index(["metric", "modality"])[QUESTIONS].unstack("modality")
 wide = wide.reindex(columns=[(question, modality) for modality in modalities for question in QUESTIONS])
-columns = [f"{question}\n({modality})" for question, modality in wide.columns]
+columns = [f"{textwrap.fill(question, 9)}\n({modality})" for question, modality in wide.columns]
 fig, ax = plt.subplots(figsize=(9.5, 6))
 sns.heatmap(
     wide.map(CODES.get).astype(float),
