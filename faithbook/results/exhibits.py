@@ -199,9 +199,9 @@ def claims_plot(rows: pd.DataFrame, titles: Mapping[str, str], *, lines: Mapping
     """Published against ours, one panel a claim and one line a part, with intervals.
 
     `rows` has the columns of `judged.COLUMNS`; `titles`: what stands over a claim's panel; `lines`: where its dotted
-    lines stand. Grey: the present run, where the reference speaks, cut where its intervals are far longer; the pale bar:
-    where a replication of the published value falls in 95 of 100; at the right, how far ours lies from it in standard
-    errors.
+    lines stand. Grey: the present run, where the reference speaks, cut where its intervals are far longer; the pale
+    bar: where a replication of the published value falls in 95 of 100; at the right, how far ours lies from it in
+    standard errors.
     """
     panels = [(name, rows[rows["claim"] == name]) for name in dict.fromkeys(rows["claim"])]
     heights = [len(part) + 1 for _, part in panels]
