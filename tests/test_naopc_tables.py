@@ -170,7 +170,7 @@ def test_of_1210_means_of_scores_973_match_and_every_other_has_its_cause(cells, 
     assert int(table.match.sum()) == 973
     zero, floor, rounded = edin_tables.NO_RANGE, edin_tables.FLOOR, edin_tables.ROUNDED
     assert table[~table.match].cause.value_counts().to_dict() == {
-        f"{zero}; {floor}": 87, zero: 87, floor: 59, f"{rounded}; {floor}": 3, edin_tables.UNRELEASED: 1,
+        f"{zero}, and {floor}": 87, zero: 87, floor: 59, f"{rounded}, and {floor}": 3, edin_tables.UNRELEASED: 1,
     }  # fmt: skip
     assert table[table.metric.str.startswith("aopc")].match.all()
     assert table[~table.match & (table.length == "long")].cause.value_counts().to_dict() == {zero: 54}

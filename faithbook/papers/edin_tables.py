@@ -78,7 +78,7 @@ def judged(table: pd.DataFrame, causes: Mapping[str, Sequence[str]]) -> pd.DataF
     near = {name: (table[name] - table.value).abs() <= table.tolerance for name in ("ours", *causes)}
     cause = pd.Series(UNKNOWN, index=table.index)
     for name in reversed(list(causes)):
-        cause = cause.mask(near[name], "; ".join(causes[name]))
+        cause = cause.mask(near[name], ", and ".join(causes[name]))
     return table.assign(match=near["ours"], cause=cause.mask(near["ours"], ""))
 
 

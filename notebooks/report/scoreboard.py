@@ -47,7 +47,7 @@ ax.set_xlabel("distinct findings")
 ax.grid(visible=False)
 ax.legend(loc="lower center", bbox_to_anchor=(0.3, 1.0), ncols=4, fontsize="small")
 spoken = "; ".join(
-    f"{name}: " + ", ".join(f"{number} {side}" for side, number in row.items() if number)
+    f"{name}: " + ", ".join(f"{side} {number}" for side, number in row.items() if number)
     for name, (_, row) in zip(names, counts.iterrows(), strict=True)
 )
 page.figure(

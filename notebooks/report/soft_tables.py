@@ -8,7 +8,7 @@
 # # Diagnosticity: Tables 1, 2, 3, 5 and 6
 #
 # {cite:t}`zhao_aletras_2023` judge a faithfulness metric by its *diagnosticity*: how often it scores a
-# real attribution above a random one. Their tables compare four metrics: normalised sufficiency and comprehensiveness
+# real attribution above a random one, as a share; more is better. Their tables compare four metrics: normalised sufficiency and comprehensiveness
 # with hard erasure (NS, NC) and with soft erasure (Soft-NS, Soft-NC). This page sets each table beside ours and tests
 # the claims that rest on them.
 #

@@ -88,7 +88,8 @@ Markdown(
 #
 # Below, each of these is done again in a few lines of our own, alone and then together, on the example and on the set.
 # Two things had to be decided. The toolkit knows no query and would explain it as well; here it stays as it is in both
-# columns. And `[CLS]` and the last `[SEP]` need scores, so they are occluded like words.
+# columns. And `[CLS]` and the last `[SEP]` need scores, so they are occluded like words. In the second table *here* is
+# our value, and *so* the one with that step done as the code does it.
 
 
 # %%
