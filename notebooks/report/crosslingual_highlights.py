@@ -130,7 +130,7 @@ page.figure(
     "crosslingual_figure5",
     alt="Two dot plots, one an output, of MAP of thirteen explanations and two floors, with our share of marked words, "
     f"{share.estimate:.2f}. {shows}",
-    caption="Table 4 as a picture (the paper's Figure 5), with floors. The dotted line belongs to our texts: the "
+    caption="Table 4 as a picture (the paper's Figure 5), with floors; right is better. The dotted line belongs to our texts: the "
     "paper's share of marked words is another one, and is not printed.",
 )
 

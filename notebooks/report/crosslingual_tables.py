@@ -117,7 +117,8 @@ page.figure(
     fig,
     "crosslingual_figure2",
     alt=f"Two dot plots, one an output, of rho of thirteen explanations and two floors. {shows}",
-    caption="Table 1 as a picture (the paper's Figure 2), with two floors that know nothing of the prediction.",
+    caption="Table 1 as a picture (the paper's Figure 2), with two floors that know nothing of the prediction; "
+    "right is better.",
 )
 
 # %% [markdown]

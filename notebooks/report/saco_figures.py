@@ -265,7 +265,12 @@ page.figure(
 )
 
 # %%
-page.listing(values, "saco_figure4", caption="Mean score of every method under every metric, over models, n pictures")
+page.listing(
+    values,
+    "saco_figure4",
+    caption="Mean score of every method under every metric, over models, n pictures: better is higher for SaCo and AOPC, MoRF, "
+    "lower for the others",
+)
 
 
 # %% [markdown]

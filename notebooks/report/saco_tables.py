@@ -186,7 +186,7 @@ page.figure(
     fig,
     "saco_table2_groups",
     alt=alt,
-    caption="The same maps, cut into more and smaller groups.",
+    caption="The same maps, cut into more and smaller groups; higher is better.",
 )
 
 # %% [markdown]

@@ -112,7 +112,7 @@ page.figure(
     "soft_appendix_figure",
     alt="Line charts, Soft-NS on the left and Soft-NC on the right, diagnosticity above and mean score below, against the "
     f"variance of the noise, with level lines for dropout and the attention mask. Diagnosticity: {spoken}.",
-    caption=f"Four ways to disturb tokens in proportion to a score ({', '.join(measured.levels('dataset'))}; mean over "
+    caption=f"Four ways to disturb tokens in proportion to a score, higher is better ({', '.join(measured.levels('dataset'))}; mean over "
     "methods; bands: 95 % intervals over inputs; dotted: one half). Mean scores are over scores limited to [0, 1]. The "
     "paper prints no values.",
     data=pd.DataFrame(rows),

@@ -119,7 +119,8 @@ page.figure(
     "soft_figure2",
     alt=f"Line charts, one row of two panels (NS, NC) for each of {len(tasks)} data sets: mean score against rationale "
     f"length for {len(METHODS)} attribution methods and random scores. Over data sets and methods {told}.",
-    caption="Mean hard scores by rationale length (bands: 95 % intervals over inputs; dashed black: random attribution). "
+    caption="Mean hard scores by rationale length, higher is better (bands: 95 % intervals over inputs; dashed black: random "
+    "attribution). "
     f"Scores are limited to [0, 1], as in the released code; that moves {outside:.1%} of them.",
     data=pd.concat(rows),
 )
@@ -205,7 +206,7 @@ page.figure(
     "soft_figure3",
     alt="Line charts, one panel per data set: diagnosticity of NS and NC against rationale length, with level lines for "
     f"Soft-NS and Soft-NC. Diagnosticity, hard scores averaged over lengths: {'; '.join(by_task)}.",
-    caption="Share of inputs on which a metric puts the real attribution strictly above the random one, mean over five "
+    caption="Share of inputs on which a metric puts the real attribution strictly above the random one (more is better), mean over five "
     "methods. Dashed: the soft metrics. Bands: 95 % intervals over inputs. Dotted grey: one half.",
     data=pd.concat(rows),
 )

@@ -380,7 +380,7 @@ second = page.test(
 page.verdicts(second)
 
 # %%
-told = "Diagnosticity of the soft metric less that of the hard one: on average, by method, and by task."
+told = "Diagnosticity of the soft metric less that of the hard one: on average, by method, and by task. Right: soft is better."
 page.plot(second, "soft_tables_gains", only=["soft_c01", "soft_c02"], caption=told)
 
 # %%

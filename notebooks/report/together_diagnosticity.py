@@ -108,7 +108,7 @@ page.figure(
     fig,
     "together_diagnosticity_plot",
     alt=f"Dot plots of the diagnosticity of every metric on texts and pictures, chance .5. {spoken}.",
-    caption="How often each metric prefers a real attribution to a random one, 95 % intervals; dotted: chance.",
+    caption="How often each metric prefers a real attribution to a random one (more is better), 95 % intervals; dotted: chance.",
 )
 
 # %%
