@@ -13,7 +13,7 @@ from faithbook.results.page import Folder, downloads, write
 from faithlib.errors import InputError
 
 NAMED = (
-    *("dataset", "method", "metric", "output", "model", "classifier"),
+    *("dataset", "gold", "method", "metric", "output", "model", "classifier"),
     *("search", "search_variant", "subset", "statistic", "ranking", "bounds", "comparison"),
 )
 """Columns that hold names of ours, shown as those for people."""

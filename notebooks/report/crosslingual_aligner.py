@@ -28,6 +28,7 @@ from faithbook.results import evidence, figures
 from faithbook.results.alignment import EVERY, found_batches, score
 from faithbook.results.exhibits import every
 from faithbook.results.figures import PALETTE
+from faithbook.results.labels import label
 from faithbook.results.numbers import ends_of, listed, row_of, spoken
 from faithbook.results.page import badge
 from faithbook.results.report import start_page
@@ -36,11 +37,8 @@ from faithbook.sources.files import sources
 page = start_page("crosslingual_aligner", profile, paper="zaman_belinkov_2022")
 LAYER = settings_of("crosslingual_alignment", profile)["align_layer"]  # whose links every other page uses
 OURS_BY, OTHER, STATISTICAL, NO_LAYER = "mutual argmax", "softmax", "fast_align", "none"
-GOLD = {  # the first comes with the package registries, and the layer is chosen on it
-    "bible": "Greek–English, New Testament",
-    "rwth": "German–English, Europarl",
-    "xlwa": "Bulgarian–English, XL-WA",
-}
+# The first comes with the package registries, and the layer is chosen on it.
+GOLD = {name: label(name) for name in ("bible", "rwth", "xlwa")}
 SCORES = {"precision": "precision", "recall": "recall", "f1": "F1", "aer": "AER"}
 
 links = page.measure("crosslingual_alignment", over=["gold", "method", "layer", "metric"])
@@ -112,7 +110,7 @@ page.table(
     lambda row: scored(row["gold"], row["aligner"], row["layer"], row["score"]),
     rows=["gold", "aligner", "layer"],
     columns=["score"],
-    words=SCORES | GOLD | {NO_LAYER: "–", STATISTICAL: STATISTICAL},
+    words=SCORES | {NO_LAYER: "–", STATISTICAL: STATISTICAL},
     printed=pd.DataFrame(
         [(*row, name) for row in rows for name in SCORES], columns=["gold", "aligner", "layer", "score"]
     ),
@@ -165,7 +163,7 @@ gaps = {(gold, layer): aer[gold, OURS_BY][layer] - aer[gold, OURS_BY][LAYER] for
 page.listing(
     pd.DataFrame(
         [
-            {"gold": GOLD[gold], "layer": layer, "AER": aer[gold, OURS_BY][layer].ours.point} | row_of(gap)
+            {"gold": gold, "layer": layer, "AER": aer[gold, OURS_BY][layer].ours.point} | row_of(gap)
             for (gold, layer), gap in gaps.items()
         ]
     ),
