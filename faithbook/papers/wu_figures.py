@@ -253,7 +253,7 @@ def effects(mine: pd.DataFrame, alone: pd.DataFrame, names: Mapping[str, str]) -
     for ax in axes:
         ax.grid(axis="y", visible=False)
     axes[0].legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, fontsize="small")
-    told = "; ".join(f"{names[r.setting]}: {r.estimate:+.2f}, tau {r.tau:.2f}" for r in mine.itertuples())
+    told = "; ".join(f"{names[str(r.setting)]}: {r.estimate:+.2f}, tau {r.tau:.2f}" for r in mine.itertuples())
     return fig, (
         f"Two dot plots, a row for each of {len(names)} other choices. Left the change of SaCo averaged over ten "
         f"methods, with each method as a tick; right Kendall's tau with the main ranking of methods. {told}."

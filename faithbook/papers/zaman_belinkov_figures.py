@@ -38,8 +38,8 @@ def read_and_explained(read: Mapping[str, Paired], rhos: Mapping[str, Paired], p
     style = {"textcoords": "offset points", "ha": "left"}
     for language, a, b in zip(order, x, y, strict=True):
         ax.annotate(language, (a, b), xytext=(5, 5), color=OURS, **style)
-    for language, row in printed.iterrows():
-        ax.annotate(str(language), (row.accuracy, row.rho), xytext=(5, -12), color=PUBLISHED, **style)
+    for language, a, b in printed[["accuracy", "rho"]].itertuples(name=None):
+        ax.annotate(language, (a, b), xytext=(5, -12), color=PUBLISHED, **style)
     ax.set_xlabel("accuracy")
     ax.set_ylabel("rho, mean over all rows")
     ax.legend(fontsize="small")
@@ -96,8 +96,9 @@ def above_floors(
         ax.set_yticks(places, [row_label(*row) for row in looking])
         ax.tick_params(labelbottom=True, labelsize="x-small")
         ax.grid(axis="y", visible=False)
-        there = loss.estimate[list(looking)].dropna()
-        best = f"{row_label(*there.idxmax())} {there.max():.2f}" if len(there) else "none"
+        reached = {row: value for row in looking if not math.isnan(value := loss.estimate[row])}
+        first = max(reached, key=reached.__getitem__, default=None)
+        best = f"{row_label(*first)} {reached[first]:.2f}" if first else "none"
         lowest = ", ".join(f"{row_label(*row)} {value:.2f}" for row, value in floors.items()) or "none"
         told.append(f"{titles[setting]}: best method {best}, floors {lowest}")
     figures.legend(fig, 2)

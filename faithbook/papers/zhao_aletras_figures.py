@@ -61,7 +61,7 @@ def effects(found: pd.DataFrame, metrics: Sequence[str], names: Mapping[str, str
     axes[1].set_xlabel("change of diagnosticity")
     figures.legend(fig)
     largest = found.loc[found.change.abs().sort_values(ascending=False).index[:3]]
-    told = "; ".join(f"{r.choice}, {label(r.metric)} {r.change:+.2f}" for r in largest.itertuples())
+    told = "; ".join(f"{r.choice}, {label(str(r.metric))} {r.change:+.2f}" for r in largest.itertuples())
     return fig, (
         f"Dot plot with intervals, one row for each of {len(names)} exchanged choices, four metrics each: change of "
         f"the mean score on the left, of diagnosticity on the right. Largest changes of diagnosticity: {told}."
