@@ -57,9 +57,9 @@ def by_links(frame: pd.DataFrame, means: Mapping[str, float]) -> Drawn:
     names = [row_label(*row) for row in THIRTEEN] + ["floor: uniform"]
     places = np.arange(len(names))[::-1]
     ax.axvline(0, color="#666666", ls=":", lw=1)
-    for i, (text, marker) in enumerate(zip(means, "osD", strict=True)):
+    for i, text in enumerate(means):
         part = frame[frame.links == text]
-        figures.dots(ax, part, places + 0.2 * (1 - i), colour=PALETTE[i], marker=marker, width=1.5, label=text)
+        figures.dots(ax, part, places + 0.2 * (1 - i), colour=PALETTE[i], marker="osD"[i], width=1.5, label=text)
     ax.set_yticks(places, names)
     ax.set_xlabel("rho (loss)")
     ax.legend(loc="lower center", bbox_to_anchor=(0.4, 1.0), ncols=1, fontsize="small")
