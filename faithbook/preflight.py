@@ -31,7 +31,6 @@ from faithlib.errors import DataError, DigestError, InputError, unknown
 STATES = MISSING, WITHOUT, TRAINED, COMES, HERE = "missing", "done without", "trained first", "comes by itself", "here"
 # Notebooks that load these look first whether they are there.
 _OPTIONAL = {"rwth": "links of German sentences", "xlwa": "links of Bulgarian sentences"}
-_FOLDER = "-folder"  # ends the name of pictures as files, which are read in place of an archive where they lie
 _GIGABYTE = 1e9
 
 
@@ -151,10 +150,8 @@ def _expanded(name: str) -> Iterator[str]:
     if name in table().data:
         names, instead = table().data[name], table().instead.get(name, ())
         if instead and is_here(instead) and not is_here(names):
-            yield from instead
-            return
-        folders = [one for one in names if one.endswith(_FOLDER) and files_of(one)[0].path.exists()]
-        yield from folders or (one for one in names if not one.endswith(_FOLDER))
+            names = instead
+        yield from names
         return
     yield name
     if (folder := _checkpoint_folder(name)) is not None and (encoder := loads.encoder_of(folder)):

@@ -144,7 +144,9 @@ def test_what_cannot_be_trained_is_said(home: Path, capsys: pytest.CaptureFixtur
     assert "data set with a `training` in the profile smoke" in capsys.readouterr().err
 
 
-def test_pictures_as_files_go_before_the_archive(nothing: Path) -> None:
+@pytest.mark.usefixtures("nothing")
+def test_pictures_as_files_stand_for_the_archive() -> None:
+    assert not table().is_here("cifar10") and not table().is_here("cifar100")
     names = {need.name: need.state for need in preflight("paper", "saco").needs}
     assert names["cifar10"] == names["cifar100"] == COMES
     assert not [name for name in names if name.endswith("-folder")]
@@ -152,6 +154,11 @@ def test_pictures_as_files_go_before_the_archive(nothing: Path) -> None:
     names = {need.name: need.state for need in preflight("paper", "saco").needs}
     assert (names["cifar10-folder"], names["cifar100"]) == (HERE, COMES)
     assert "cifar10" not in names
+    assert table().is_here("cifar10")
+    archive = sources()["cifar100"].path
+    archive.parent.mkdir()
+    archive.touch()
+    assert table().is_here("cifar100")
 
 
 @pytest.mark.usefixtures("nothing")
