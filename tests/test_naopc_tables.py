@@ -222,7 +222,7 @@ def test_the_cause_is_the_first_change_that_gives_the_published_value():
     table = table.assign(one=[1.0, 2.0, 0.0, 0.0], two=[1.0, 2.0, 3.0, 0.0])
     found = edin_tables.judged(table, {"one": ["first"], "two": ["second", "third"]})
     assert found.match.tolist() == [True, False, False, False]
-    assert found.cause.tolist() == ["", "first", "second; third", edin_tables.UNKNOWN]
+    assert found.cause.tolist() == ["", "first", "second, and third", edin_tables.UNKNOWN]
 
 
 def test_values_stand_beside_the_published_row_they_belong_to():
