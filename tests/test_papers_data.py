@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from faithbook.engine.profiles import table
-from faithbook.sources import by_url, datasets, files, zhao_aletras_sets
+from faithbook.sources import by_url, cifar, datasets, files, zhao_aletras_sets
 from faithbook.sources.near import near_duplicates, words_of
 from faithbook.sources.splits import SPLITS
 from faithlib.errors import DataError, DigestError, InputError
@@ -95,7 +95,8 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_the_table_of_profiles_names_the_same_parts() -> None:
-    assert dict(table().instead) == by_url._SOURCES
+    pictures = {name: (f"{name}-folder",) for name in cifar.NAMES}
+    assert dict(table().instead) == by_url._SOURCES | pictures
     assert {name for names in by_url._SOURCES.values() for name in names} <= set(files.sources()) | {
         source.id.partition(":")[0] for source in files.sources().values()
     }
