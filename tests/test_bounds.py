@@ -287,14 +287,15 @@ def test_one_more_doubling_would_have_moved_nothing_where_all_sets_are_visited()
     assert (found.width.item(), found.rows.item()) == (128, 2**6)
 
 
+@pytest.mark.parametrize("candidates", [None, 3])
 @pytest.mark.parametrize("erase", ["zero", "mask"])
-def test_inputs_whose_bounds_stay_are_left_alone(erase):
+def test_inputs_whose_bounds_stay_are_left_alone(erase, candidates):
     """Texts of other lengths in the batch change nothing: not the bounds, not the width, not the rows."""
     model = text_model("bert")
     inputs = text_inputs(model, (8, 5, 3))
-    batch = adaptive_bounds(Perturber(model, inputs, erase=erase), change=1e-4)
+    batch = adaptive_bounds(Perturber(model, inputs, erase=erase), change=1e-4, candidates=candidates)
     for b in range(len(inputs)):
-        alone = adaptive_bounds(Perturber(model, inputs[[b]], erase=erase), change=1e-4)
+        alone = adaptive_bounds(Perturber(model, inputs[[b]], erase=erase), change=1e-4, candidates=candidates)
         for name in ("lower", "upper", "certified_lower", "certified_upper"):
             assert getattr(batch, name)[b].item() == pytest.approx(getattr(alone, name)[0].item(), abs=1e-6)
         assert (batch.width[b], batch.rows[b]) == (alone.width[0], alone.rows[0])

@@ -182,7 +182,7 @@ class _Search:
         self.cost = np.zeros(len(self.group))
         self.value = self.full[self._input(self.group)]
         self.order = np.zeros((len(self.group), 0), dtype=np.int64)
-        self.effect = np.zeros((len(self.group), self.features))
+        self.effect = np.zeros((2 * self.inputs, self.features))  # by group, searched or not
 
     def _input(self, group: NDArray[np.int64]) -> NDArray[np.int64]:
         return group % self.inputs
