@@ -15,6 +15,7 @@ from typing import Any
 import pandas as pd
 import pytest
 import yaml
+from replica_data import edin_texts
 from test_stamps import packed_stamps
 from test_toolkit_tasks import write_reviews
 from tiny import HEADER, call
@@ -26,7 +27,7 @@ from faithbook.engine.plan import NOTEBOOK, PART, PARTS, Job, make_job, notebook
 from faithbook.engine.profiles import in_one_piece, table
 from faithbook.engine.run import RUN_VARIABLE, load, load_manifests, load_units, start_run
 from faithbook.paths import raw_dir, root
-from faithbook.sources import stamps
+from faithbook.sources import files, stamps
 from faithlib.errors import DataError, InputError, UnknownNameError
 from faithlib.perturb import Perturber
 
@@ -313,6 +314,15 @@ SMALLER: dict[str, dict[str, Any]] = {
         "permutations": 1,
     },
     "crosslingual_plausibility": {"ig_steps": 2, "lime_samples": 4, "permutations": 1},
+    "naopc_six": {
+        "block": 2,
+        "datasets": ["sst2"],
+        "models": {"l6": "local:text/sst-seed0"},
+        "classifiers": ["l6"],
+        "texts": {"sst2": {"short": 4, "long": 6}},
+        "adaptive": {"most": 8, "change": 0.001, "candidates": 4},
+        "ig_steps": 2,
+    },
     "saco_metrics": {"ig_steps": 2, "random_draws": 1},
     "together_matrix": {"ig_steps": 2, "words": 6},
     "together_objects": {"datasets": ["stamps-two"]},
@@ -349,6 +359,12 @@ def test_a_real_computation_is_the_same_in_any_number_of_parts(
     if notebook == "together_objects":  # its photographs are no part of what is fetched
         archive = packed_stamps(clone)
         monkeypatch.setattr(stamps, "fetch", lambda _: archive)
+    if notebook == "naopc_six":  # nor are its texts
+        (clone / "raw" / "edin-texts").mkdir(parents=True)
+        for one in files.files_of("edin-texts"):
+            (clone / "raw" / "edin-texts" / one.file).write_text(edin_texts(one.file, 6), encoding="utf-8")
+        monkeypatch.setattr(files, "verify", lambda source, path: None)
+        monkeypatch.setenv("FAITHLIB_DATA", str(clone / "raw"))
     changed(clone, "smoke", lambda block: block["settings"].setdefault(notebook, {}).update(SMALLER.get(notebook, {})))
     whole = computed(notebook)[0]
     done([whole])
