@@ -69,7 +69,7 @@ test: $(ENVIRONMENT) ## lint, types, all tests, the smoke book and its pages in 
 	 echo "no Chromium on this machine: the page checks in a browser were skipped (Debian: apt-get install chromium)"
 
 test-long: $(ENVIRONMENT) fetch ## what takes longer: the wheel in an empty environment, other Pythons, a Slurm, whole computations
-	$(BIN)/python -m pytest -m long -n 2 --dist worksteal
+	$(BIN)/python -m pytest -m long -n 2 --dist loadgroup
 
 lint: $(ENVIRONMENT) ## style, types and who may import whom
 	$(BIN)/ruff check .
@@ -98,7 +98,7 @@ paper: ## the papers' own models and data, trained first: needs a GPU and the ne
 	@$(MAKE) train PROFILE=paper MISSING=yes
 	@$(MAKE) $(if $(STUDY),notebooks,book) PROFILE=paper
 
-rehearsal: $(ENVIRONMENT) fetch ## `make paper` in small against a hub on this machine, without a network: studies 1, 2, 4 (STUDY=soft: one)
+rehearsal: $(ENVIRONMENT) fetch ## `make paper` in small against a hub on this machine, without a network (STUDY=soft: one study)
 	$(BIN)/python -m pytest -m long -s tests/test_rehearsal.py $(if $(STUDY),-k $(STUDY))
 
 notebooks: $(ENVIRONMENT) fetch # of a profile, or of one of its studies

@@ -8,6 +8,7 @@ FAITHLIB_DATA or else rows of ours in the owners' forms (`replica_data`). All th
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -25,6 +26,7 @@ import replica_models
 import yaml
 from hub_replica import Replica
 
+from faithbook.engine.plan import MANIFEST
 from faithbook.engine.here import listed_source, source_lies
 from faithbook.paths import raw_dir
 
@@ -222,10 +224,12 @@ def _serve_models(named: Mapping[str, Mapping[str, str]], folder: Path, replica:
 @dataclass(frozen=True)
 class Shown:
     """Where a run shows a published table: the `file` of a report, and the columns that tell whether a cell is
-    `filled` (none of them missing or a dash)."""
+    `filled` (none of them missing or a dash). `measured`: the computation whose values stand for a row of which the
+    report shows none, as it does of languages that a model does not read; one of random weights reads none."""
 
     file: str
     filled: tuple[str, ...] = ("estimate",)
+    measured: str = ""
 
 
 def asked_at_another_commit(rehearsed: Rehearsal) -> list[str]:
@@ -238,6 +242,8 @@ def asked_at_another_commit(rehearsed: Rehearsal) -> list[str]:
     return [path for path, name, rest in parts if name in pinned and not rest.startswith(f"{pinned[name]}/")]
 
 
+CALLED = {"xlm_r_base": "xlmr"}
+"""What our profile calls models that the printed tables call otherwise."""
 _NOT_LABELS = {"value", "spread", "starred", "n", "printed", "where", "unit", "source", "note", "kind", "commit"}
 
 
@@ -254,13 +260,31 @@ def can_be_computed(study: str) -> set[str]:
 
 def unfilled(rehearsed: Rehearsal, name: str, shown: Shown) -> list[str]:
     """The cells of a published table for which a run has no number, by their labels."""
-    theirs, ours = printed(name), saved(rehearsed, shown.file)
+    theirs, ours = printed(name).replace({"model": CALLED}), saved(rehearsed, shown.file)
     labels = [column for column in theirs.columns if column in ours.columns and column not in _NOT_LABELS]
     assert labels, f"{shown.file} has none of the labels of {name}: {', '.join(ours.columns)}"
     has = ours[list(shown.filled)].notna().all(axis=1) & (ours[list(shown.filled)] != "–").all(axis=1)
     there = set(ours.loc[has, labels].itertuples(index=False, name=None))
+    if shown.measured:
+        found = measured(rehearsed, shown.measured)
+        told = found[[label for label in labels if label in found.columns]].drop_duplicates()
+        there |= set(ours[labels].merge(told).itertuples(index=False, name=None))
     wanted = theirs[labels].drop_duplicates().itertuples(index=False, name=None)
     return [" ".join(map(str, cell)) for cell in wanted if cell not in there]
+
+
+def measured(rehearsed: Rehearsal, notebook: str) -> pd.DataFrame:
+    """The labels of all values that a computation has measured, as text; of variants its main one's."""
+    runs = rehearsed.home / "data" / "results" / PROFILE / "runs" / notebook
+    frames = []
+    for units in sorted(runs.glob("*/units.parquet")):  # parts keep theirs by other names
+        told = json.loads((units.parent / MANIFEST).read_text(encoding="utf-8"))["parameters"]
+        values = pd.read_parquet(units).query("value == value and setting == 'main'")
+        labels = values.drop(columns=["id", "seed", "cluster", "value"]).astype(str).drop_duplicates()
+        both = [output for output in labels["output"].unique() if output != "none"]
+        frames += [labels.assign(**told)]
+        frames += [labels[labels["output"] == "none"].assign(**told, output=output) for output in both]
+    return pd.concat(frames).drop_duplicates()
 
 
 def unasked(rehearsed: Rehearsal, file: str, notebook: str, column: str) -> set[tuple[str, str]]:

@@ -31,7 +31,8 @@ _SPREAD = 0.3
 
 @dataclass(frozen=True)
 class Family:
-    """What a repository holds: `kind` of model and tokenizer, layers, whether capitals count, how weights lie there."""
+    """What a repository holds: `kind` of model and tokenizer, layers, whether capitals count, how weights lie there;
+    `plain`: layers add so little that the state of a word is its own, and few words of a translation are near it."""
 
     kind: str
     layers: int = 2
@@ -39,6 +40,7 @@ class Family:
     pickled: bool = False
     sharded: bool = False
     old_names: bool = False
+    plain: bool = False
 
 
 FAMILIES: tuple[tuple[str, Family], ...] = (
@@ -47,7 +49,7 @@ FAMILIES: tuple[tuple[str, Family], ...] = (
     ("textattack/roberta", Family("roberta", pickled=True)),
     ("VictorSanh/roberta", Family("roberta", pickled=True)),
     ("roberta", Family("roberta")),
-    ("awesome-align", Family("bert", layers=12, cased=True, pickled=True)),
+    ("awesome-align", Family("bert", layers=12, cased=True, pickled=True, plain=True)),
     ("multilingual-cased", Family("bert", layers=12, cased=True, old_names=True)),
     ("turkish", Family("bert", layers=12, cased=True)),
     ("scibert", Family("bert", pickled=True)),
@@ -139,7 +141,7 @@ def _model(one: Family, pieces: int, classes: int) -> Any:
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if "LayerNorm" not in name and "layer_norm" not in name:
-                parameter.normal_(0, _SPREAD)
+                parameter.normal_(0, _SPREAD / 100 if one.plain and ".layer." in name else _SPREAD)
     return model.eval()
 
 

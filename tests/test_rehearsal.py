@@ -1,7 +1,7 @@
 """`make rehearsal`: the paper profile in small, against a replica of the hub, by the commands of `make paper`.
 
 A study ends with its paper's tables: every row and column has a number, but for those that are named here with the
-reason. Studies 1, 2 and 4 are rehearsed; the preflight is that of all.
+reason.
 """
 
 from __future__ import annotations
@@ -15,6 +15,10 @@ import yaml
 from hub_replica import Replica
 from rehearsal import PROFILE, Rehearsal, Shown
 
+from faithbook.engine.profiles import table
+
+pytestmark = pytest.mark.xdist_group("rehearsal")  # one worker: each test goes on from what the one before has left
+RHO = "crosslingual_metrics"
 SHOWN: dict[str, dict[str, Shown]] = {
     "soft": {
         "soft_table1": Shown("soft_table1.csv", filled=("words a text", "train", "dev", "test", "F1 ± deviation")),
@@ -23,6 +27,11 @@ SHOWN: dict[str, dict[str, Shown]] = {
         "soft_table6": Shown("soft_table6.csv"),
     },
     "saco": {"saco_table1": Shown("saco_table1.csv"), "saco_table2": Shown("saco_table2.csv")},
+    "crosslingual": {
+        **{f"crosslingual_table{n}": Shown(f"crosslingual_table{n}.csv") for n in (3, 4, 5, 7, 9, 10)},
+        **{f"crosslingual_table{n}": Shown(f"crosslingual_table{n}.csv", measured=RHO) for n in (1, 2, 8)},
+        **{f"crosslingual_table{n}": Shown("crosslingual_tables11to17.csv", measured=RHO) for n in range(11, 18)},
+    },
     "naopc": {
         f"naopc_released_{name}": Shown(f"naopc_released_{name}.csv", filled=("ours",))
         for name in ("bounds", "scores", "taus")
@@ -77,6 +86,12 @@ def test_a_rehearsal_changes_sizes_alone() -> None:
     assert made["settings"]["soft_metrics"]["inputs"]["ag"] < whole["settings"]["soft_metrics"]["inputs"]["ag"]
 
 
+def lacking(staged: Rehearsal, study: str) -> dict[str, list[str]]:
+    """The cells of a study's tables for which there is no number, of tables that lack some."""
+    found = {name: rehearsal.unfilled(staged, name, shown) for name, shown in SHOWN[study].items()}
+    return {name: cells for name, cells in found.items() if cells}
+
+
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("study", SHOWN)
@@ -86,10 +101,21 @@ def test_a_study_runs_whole_and_fills_its_tables(staged: Rehearsal, study: str) 
     status, said = staged.call("build", "--profile", PROFILE, "--study", study)
     assert status == 0, said
     assert rehearsal.asked_at_another_commit(staged) == []
-    tables = SHOWN[study]
-    assert {*tables, *ELSEWHERE} >= rehearsal.can_be_computed(study)
-    lacking = {name: rehearsal.unfilled(staged, name, shown) for name, shown in tables.items()}
-    print(f"tables of {study}: {', '.join(tables)}")
-    assert {name: cells for name, cells in lacking.items() if cells} == {}
+    assert {*SHOWN[study], *ELSEWHERE} >= rehearsal.can_be_computed(study)
+    print(f"tables of {study}: {', '.join(SHOWN[study])}")
+    assert lacking(staged, study) == {}
     for notebook, (file, column) in ASKED.get(study, {}).items():
         assert rehearsal.unasked(staged, file, notebook, column) == set()
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+def test_the_whole_profile_ends_in_a_book(staged: Rehearsal) -> None:
+    """What `make paper` does after its preflight; by itself this test runs all studies, after the others what they left."""
+    for words in (("train", "--missing"), ("book",)):
+        status, said = staged.call(words[0], "--profile", PROFILE, *words[1:])
+        assert status == 0, said
+    assert rehearsal.asked_at_another_commit(staged) == []
+    assert {study: lacking(staged, study) for study in SHOWN} == dict.fromkeys(SHOWN, {})
+    pages = {path.stem for path in (staged.home / "book" / "_build" / "html" / "executed").glob("*.html")}
+    assert pages >= {name for _, kind, name, _ in table().entries() if kind == "report"}

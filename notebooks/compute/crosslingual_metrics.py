@@ -94,16 +94,16 @@ def inputs_of(data):
     ).to(device)
 
 
-def explained(data, eraser, *, counted=True):
-    """For each text: scores of all rows on its features, and the text as inputs of one. `eraser` erases as the paper
+def explained(data, eraser, rows=ROWS, *, counted=True):
+    """For each text: scores of the rows on its features, and the text as inputs of one. `eraser` erases as the paper
     does: whatever asks it twice pays once. What it costs goes into the table of costs, unless it is not `counted`."""
     inputs, gold = eraser.inputs, torch.tensor(classifier.labels_of(data), device=device)
-    scores, spent = attribute_rows(list(ROWS.values()), network, inputs, targets={"gold": gold}, perturber=eraser)
+    scores, spent = attribute_rows(list(rows.values()), network, inputs, targets={"gold": gold}, perturber=eraser)
     if counted:
         cost = pd.DataFrame([{"method": method, **vars(one), **named} for method, one in spent.items()])
         run.add_total(cost, "crosslingual_costs", by=["method", *named])
     return [
-        ({key: scores[row.name][b, :size].cpu() for key, row in ROWS.items()}, inputs[[b]].to("cpu"))
+        ({key: scores[row.name][b, :size].cpu() for key, row in rows.items()}, inputs[[b]].to("cpu"))
         for b, size in enumerate(inputs.n_features.tolist())
     ]
 
@@ -112,7 +112,7 @@ def explained(data, eraser, *, counted=True):
 # ## How well the model reads each language
 #
 # On all messages that exist in every language (of pairs a sample), whether explained below or not, and in some languages
-# that are only read. Pieces that the tokenizer does not know are counted: a model that reads `<unk>` explains nothing of
+# (`only_read`) of which else the highlights below alone are made. Pieces that the tokenizer does not know are counted: a model that reads `<unk>` explains nothing of
 # the word that stood there.
 
 # %%
@@ -144,6 +144,8 @@ for rows in tqdm(list(run.blocks(len(everyone["en"]), 8 * settings["batch"])), d
 
 # %%
 others = [language for language in settings["languages"] if language != "en"]
+HIGHLIGHTER = ("saliency", "l2", "loss", "sum")
+MARKED = {HIGHLIGHTER: ROWS[HIGHLIGHTER]}  # all that is explained in the languages `only_read`
 aligner, aligner_tokenizer = load_encoder(run.settings["aligner_of"].get(dataset, settings["aligner"]))
 aligner = aligner.to(device)
 LINKS = {"softmax": softmax_links, "mutual argmax": mutual_argmax}
@@ -151,12 +153,16 @@ WAYS = {way: link for name, link in LINKS.items() for way in ["main" if name == 
 
 
 class Messages:
-    """Some messages, read and explained in every language."""
+    """Some messages, read and explained in every language, `only_read` by the highlighter alone."""
 
     def __init__(self, texts):
         self.texts, self.ids = texts, texts["en"].ids
         self.erasers = {language: Perturber(network, inputs_of(own), erase="pad") for language, own in texts.items()}
-        self.readings = {language: explained(own, self.erasers[language]) for language, own in texts.items()}
+        self.readings = {
+            language: explained(own, self.erasers[language], ROWS if known else MARKED, counted=known)
+            for language, own in texts.items()
+            for known in [language in settings["languages"]]
+        }
         self.links = {way: self.linked(link) for way, link in WAYS.items()}
 
     def pairs(self, language):
@@ -167,7 +173,7 @@ class Messages:
     def linked(self, link):
         """Links between features, for each language and message."""
         found, layer = {}, settings["align_layer"]
-        for language in others:
+        for language in [*others, *settings["only_read"]]:
             pairs = self.pairs(language)
             for number, links in enumerate(
                 encoder_links(aligner, aligner_tokenizer, pairs, layers=[layer], link=link)[layer]
@@ -237,14 +243,13 @@ def copied_features(inputs, pair):
 
 def correlate(messages):
     """Add rho, links and words' numbers of every message and language to what the reports read."""
-    found, linked, all_links = [], [], []
+    found, linked = [], []
     for language in others:
         pairs, english = messages.pairs(language), messages.readings["en"]
         for number, (source, target) in enumerate(zip(english, messages.readings[language], strict=True)):
             links = messages.links["main"][language, number]
             copied = copied_features(source[1], pairs[number])
             about = {"language": language, "input": messages.ids[number]}
-            all_links += [about | {"word": i, "word_there": j} for i, j in links]
             linked.append(
                 about
                 | {
@@ -269,8 +274,6 @@ def correlate(messages):
     keys = ["language", "aggregation", "output", "setting"]
     run.add_units(as_units(rho, seed=seed, clusters=clusters, metrics=["rho"], keys=keys))
     run.add(pd.DataFrame(linked).assign(**named), "crosslingual_links")
-    if all_links:
-        run.add(pd.DataFrame(all_links).assign(**named), "crosslingual_word_links")
 
 
 # %% [markdown]
@@ -325,7 +328,7 @@ embedded_twice = EmbeddedTwice(network)
 
 def choose(messages):
     """Add rho of every choice to what the reports read."""
-    in_these = [language for language in messages.texts if language in ("en", *PAPER_LANGUAGES)]
+    in_these = [language for language in settings["languages"] if language in ("en", *PAPER_LANGUAGES)]
     scored = [
         (
             [("main", method, how or "none") for method, how in LOOKED_AT],
@@ -357,27 +360,34 @@ def choose(messages):
 # ## What highlights are made of
 #
 # The paper makes highlights for other languages out of one attribution (saliency with L2 of the loss) and the links.
-# Scores and links are kept, for the report to do the same. The first few messages are kept in all languages with their
+# Scores and links are kept, for the report to do the same, in the languages that are only read, too. The first few messages are kept in all languages with their
 # words, for a report that shows the measure at work.
 
 # %%
-HIGHLIGHTER = ("saliency", "l2", "loss", "sum")
 EXAMPLES = 8
 SHOWN = [("input_x_gradient", "l2", "loss"), ("saliency", "l2", "loss"), ("uniform", "none", "none")]
 
 
 def highlight(messages):
-    """Add every word's score to what the reports read."""
+    """Add every word's score and links to what the reports read."""
     for language, reading in messages.readings.items():
         for name, (scores, _) in zip(messages.ids, reading, strict=True):
             values = scores[HIGHLIGHTER]
             words = {"language": language, "input": name, "word": range(len(values)), "score": values}
             run.add(pd.DataFrame(words).assign(**named), "crosslingual_words")
+    links = [
+        {"language": language, "input": messages.ids[number], "word": i, "word_there": j}
+        for (language, number), found in messages.links["main"].items()
+        for i, j in found
+    ]
+    if links:
+        run.add(pd.DataFrame(links).assign(**named), "crosslingual_word_links")
 
 
 def show(messages, wanted):
     """Add the first `wanted` messages with their words to what a report shows."""
-    for language, reading in messages.readings.items():
+    for language in settings["languages"]:
+        reading = messages.readings[language]
         for name, (scores, one) in list(zip(messages.ids, reading, strict=True))[: max(wanted, 0)]:
             strings = one.features[0]
             pieces = torch.bincount(one.feature_of[0][one.feature_of[0] >= 0], minlength=len(strings)).tolist()
@@ -389,7 +399,7 @@ def show(messages, wanted):
 
 
 # %%
-data = load_parallel(dataset, settings["languages"], settings["split"], n=settings["messages"])
+data = load_parallel(dataset, read_in, settings["split"], n=settings["messages"])
 for rows in tqdm(list(run.blocks(len(data["en"]), settings["batch"])), desc="messages"):
     messages = Messages({language: texts[rows] for language, texts in data.items()})
     correlate(messages)

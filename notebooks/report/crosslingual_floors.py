@@ -159,8 +159,10 @@ def left(setting, output):
         return {"output": output, "setting": SETTINGS[setting], "methods": 0}
     best = frame.loc[frame.estimate.idxmax()]
     pairs = [(rho[setting].found(row, output), rho["main"].found(row, output)) for row in LOOKING]
-    both = zip(*((own.ours, published.ours) for own, published in pairs if own and published), strict=True)
-    tau = ends_of(tau_of(*both), "tau") if setting != "main" else dict.fromkeys(("tau", "tau low", "tau high"))
+    both = [(own.ours, published.ours) for own, published in pairs if own and published]
+    tau = {}
+    if setting != "main" and len(both) > 1:
+        tau = ends_of(tau_of(*zip(*both, strict=True)), "tau")
     found = {"output": output, "setting": SETTINGS[setting], "above all floors": frame.above.sum()}
     found |= {"below one": frame.below.sum(), "methods": len(frame)}
     found |= {"best": row_label(best.method, best.aggregation), "over": best.over}
