@@ -26,8 +26,8 @@ import replica_models
 import yaml
 from hub_replica import Replica
 
-from faithbook.engine.plan import MANIFEST
 from faithbook.engine.here import listed_source, source_lies
+from faithbook.engine.plan import MANIFEST
 from faithbook.paths import raw_dir
 
 REPOSITORY = Path(__file__).resolve().parents[1]
