@@ -15,6 +15,7 @@ from toy_models import text_model
 from faithbook.crosslingual.links import encoder_links
 from faithbook.engine.plan import trainings
 from faithbook.engine.profiles import find_profile, settings_of
+from faithbook.engine.run import load
 from faithbook.engine.trained import checkpoint_of
 from faithbook.models import load as models
 from faithbook.models.encoders import load_encoder
@@ -402,3 +403,19 @@ def test_the_classes_of_a_model_of_snli_that_does_not_name_them_are_those_of_the
     labels = classifier.labels_of(highlights, names=classes)
     assert [CLASSES[label] for label in labels] == [highlights.label_names[label] for label in highlights.labels]
     assert marked(highlights) == [["man", "rests."]]
+
+
+@pytest.mark.book
+def test_a_language_that_is_only_read_is_marked_by_one_attribution_and_nothing_else(html: Path) -> None:
+    settings = settings_of("crosslingual_metrics", "smoke")
+    explained, read = {*settings["languages"]}, {*settings["only_read"]}
+    assert read
+    languages = {
+        name: set(load(f"crosslingual_{name}", "smoke").language.astype(str))
+        for name in ("predictions", "words", "word_links", "projected", "rho", "released", "examples")
+    }
+    everything, translations = explained | read, (explained | read) - {"en"}
+    assert languages["predictions"] == languages["words"] == languages["projected"] == everything
+    assert languages["word_links"] == translations
+    assert languages["rho"] == languages["released"] == explained - {"en"}
+    assert languages["examples"] == explained
