@@ -486,7 +486,13 @@ def _feature_mask(n_features: Tensor) -> Tensor:
 
 
 def _row_index(rows: slice | Sequence[int] | Tensor, n: int) -> Tensor:
-    return torch.arange(n)[rows if isinstance(rows, slice) else torch.as_tensor(rows)].reshape(-1)
+    if not isinstance(rows, slice):
+        rows = torch.as_tensor(rows)
+        rows = rows if rows.numel() else rows.long()  # a tensor made of [] holds floats
+    index = torch.arange(n)[rows].reshape(-1)
+    if not len(index):
+        raise InputError(f"none of {n} inputs is chosen: a batch needs at least one")
+    return index
 
 
 def _to(inputs: Any, device: torch.device | str) -> Any:

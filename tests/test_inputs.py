@@ -247,6 +247,13 @@ def test_rows_can_be_chosen_and_keep_their_content_key():
     assert inputs[:1].features == inputs.features[:1]
 
 
+@pytest.mark.parametrize("rows", [[], slice(3, 3), torch.zeros(3, dtype=torch.bool)])
+def test_a_batch_of_nothing_is_refused(rows):
+    for inputs in (TextInputs.from_texts(TEXTS, tokenizer()), image_inputs()):
+        with pytest.raises(InputError, match="none of 3 inputs is chosen"):
+            inputs[rows]
+
+
 def test_images_are_cut_into_patches():
     inputs = image_inputs()
     assert inputs.feature_of[0, 0] == 0

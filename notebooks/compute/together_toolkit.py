@@ -30,6 +30,7 @@ from faithbook.sources.splits import stable_hash
 from faithbook.sources.words import split_words
 from faithlib.attribution import Row
 from faithlib.catalogue import FAMILIES
+from faithlib.errors import InputError
 from faithlib.evaluation import average_marked, evaluate
 from faithlib.inputs import TextInputs
 from faithlib.perturb import Perturber
@@ -65,6 +66,11 @@ usable = right.clone()
 if gold is not None:
     usable &= gold.any(dim=1) & (inputs.feature_mask.cpu() & ~gold).any(dim=1)
 kept = usable.nonzero()[:SIZE, 0].tolist()
+if not kept:
+    raise InputError(
+        f"{dataset}: none of {len(order)} inputs is classified as it should be, with marked and unmarked words: "
+        f"let `looked_at` of profile {profile!r} be larger, or name another model"
+    )
 inputs, ids = inputs[kept], [data.ids[order[i]] for i in kept]
 if gold is not None:
     gold = gold[kept, : inputs.feature_mask.shape[1]].to(device)
