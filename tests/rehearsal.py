@@ -111,6 +111,11 @@ class Rehearsal:
     data: Path
 
     @property
+    def results(self) -> Path:
+        """What the profile's runs have saved, and the book that was made of it."""
+        return self.home / "data" / "results" / PROFILE
+
+    @property
     def environment(self) -> dict[str, str]:
         kept = {
             name: value for name, value in os.environ.items() if not name.startswith(("FAITHLIB_", "PYTEST", "HF_"))
@@ -275,9 +280,8 @@ def unfilled(rehearsed: Rehearsal, name: str, shown: Shown) -> list[str]:
 
 def measured(rehearsed: Rehearsal, notebook: str) -> pd.DataFrame:
     """The labels of all values that a computation has measured, as text; of variants its main one's."""
-    runs = rehearsed.home / "data" / "results" / PROFILE / "runs" / notebook
     frames = []
-    for units in sorted(runs.glob("*/units.parquet")):  # parts keep theirs by other names
+    for units in sorted((rehearsed.results / "runs" / notebook).glob("*/units.parquet")):  # parts keep theirs by other names
         told = json.loads((units.parent / MANIFEST).read_text(encoding="utf-8"))["parameters"]
         values = pd.read_parquet(units).query("value == value and setting == 'main'")
         labels = values.drop(columns=["id", "seed", "cluster", "value"]).astype(str).drop_duplicates()
@@ -299,7 +303,8 @@ def unasked(rehearsed: Rehearsal, file: str, notebook: str, column: str) -> set[
 
 
 def saved(rehearsed: Rehearsal, file: str) -> pd.DataFrame:
-    """A table that a report of this run has saved, as text."""
-    found = sorted((rehearsed.home / "data" / "results" / PROFILE / "runs").glob(f"*/*/{file}"))
-    assert len(found) == 1, f"{file}: {len(found)} runs have saved it"
-    return pd.read_csv(found[0], dtype=str)
+    """A table that a report has saved, as text: its latest run's, as those of checkpoints run again after a training."""
+    found = (rehearsed.results / "runs").glob(f"*/*/{file}")
+    latest = max(found, key=lambda path: path.stat().st_mtime, default=None)
+    assert latest is not None, f"no run has saved {file}"
+    return pd.read_csv(latest, dtype=str)

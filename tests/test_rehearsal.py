@@ -117,5 +117,5 @@ def test_the_whole_profile_ends_in_a_book(staged: Rehearsal) -> None:
         assert status == 0, said
     assert rehearsal.asked_at_another_commit(staged) == []
     assert [cells for study in SHOWN for cells in lacking(staged, study).items()] == []
-    pages = {path.stem for path in (staged.home / "book" / "_build" / "html" / "executed").glob("*.html")}
+    pages = {path.stem for path in (staged.results / "book/_build/html/executed").glob("*.html")}
     assert pages >= {name for _, kind, name, _ in table().entries() if kind == "report"}
