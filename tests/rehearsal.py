@@ -281,7 +281,7 @@ def unfilled(rehearsed: Rehearsal, name: str, shown: Shown) -> list[str]:
 def measured(rehearsed: Rehearsal, notebook: str) -> pd.DataFrame:
     """The labels of all values that a computation has measured, as text; of variants its main one's."""
     frames = []
-    for units in sorted((rehearsed.results / "runs" / notebook).glob("*/units.parquet")):  # parts keep theirs by other names
+    for units in sorted((rehearsed.results / "runs" / notebook).glob("*/units.parquet")):
         told = json.loads((units.parent / MANIFEST).read_text(encoding="utf-8"))["parameters"]
         values = pd.read_parquet(units).query("value == value and setting == 'main'")
         labels = values.drop(columns=["id", "seed", "cluster", "value"]).astype(str).drop_duplicates()
@@ -303,7 +303,7 @@ def unasked(rehearsed: Rehearsal, file: str, notebook: str, column: str) -> set[
 
 
 def saved(rehearsed: Rehearsal, file: str) -> pd.DataFrame:
-    """A table that a report has saved, as text: its latest run's, as those of checkpoints run again after a training."""
+    """A table that a report has saved, as text; the latest, since those of checkpoints run again after a training."""
     found = (rehearsed.results / "runs").glob(f"*/*/{file}")
     latest = max(found, key=lambda path: path.stat().st_mtime, default=None)
     assert latest is not None, f"no run has saved {file}"
