@@ -486,11 +486,7 @@ def _feature_mask(n_features: Tensor) -> Tensor:
 
 
 def _row_index(rows: slice | Sequence[int] | Tensor, n: int) -> Tensor:
-    if not isinstance(rows, slice):
-        rows = torch.as_tensor(rows)
-        rows = rows if rows.numel() else rows.long()  # a tensor made of [] holds floats
-    index = torch.arange(n)[rows].reshape(-1)
-    if not len(index):
+    if not len(index := torch.arange(n)[rows if isinstance(rows, slice | Tensor) else list(rows)].reshape(-1)):
         raise InputError(f"none of {n} inputs is chosen: a batch needs at least one")
     return index
 

@@ -183,7 +183,12 @@ def test_the_reference_of_one_study_keeps_what_others_have(home: Path) -> None:
     folder = home / "data" / "reference" / "full"
     folder.mkdir(parents=True)
     (folder / "other.csv").write_text("b\n2\n")
-    (folder / "manifest.json").write_text(json.dumps({"profile": "full", "runs": [{"study": "other", "n": 3}]}))
+    (folder / "of_a_page_that_was_renamed.csv").write_text("b\n2\n")
+    other = [
+        {"study": "other", "notebook": "elsewhere", "files": {"a-units.parquet": 3}},
+        {"study": "other", "notebook": "page", "files": {"other.csv": 1, "other.svg": None}},
+    ]
+    (folder / "manifest.json").write_text(json.dumps({"profile": "full", "runs": other}))
     (folder / "units" / "elsewhere").mkdir(parents=True)
     (folder / "units" / "elsewhere" / "a-units.parquet").write_bytes(b"values")
     (folder / "units" / "count").mkdir()
@@ -194,10 +199,11 @@ def test_the_reference_of_one_study_keeps_what_others_have(home: Path) -> None:
     assert (folder / "other.csv").read_text() == "b\n2\n"
     assert (folder / "units" / "elsewhere" / "a-units.parquet").read_bytes() == b"values"
     assert not (folder / "units" / "count" / "old-units.parquet").exists()
+    assert not (folder / "of_a_page_that_was_renamed.csv").exists()
     assert (folder / "table.csv").read_text() == "a\n1\n"
     runs = json.loads((folder / "manifest.json").read_text())["runs"]
-    assert {"study": "other", "n": 3} in runs
-    assert len(runs) == 1 + len(jobs)
+    assert runs[:2] == other
+    assert len(runs) == 2 + len(jobs)
     with pytest.raises(UnknownNameError, match="study 'none'"):
         reference("smoke", "none")
 

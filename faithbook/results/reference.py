@@ -6,6 +6,7 @@ import io
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -45,9 +46,9 @@ def reference(profile: str, only: str | None = None) -> Path:
     manifests = [json.loads(job.manifest.read_text(encoding="utf-8")) for job in jobs]
     folder = reference_dir()
     if only is not None and (folder / MANIFEST).is_file():
-        files = _of_others(folder, {job.notebook for job in jobs}) | files
         before = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["runs"]
-        manifests = [run for run in before if run["study"] != only] + manifests
+        others = [run for run in before if run["study"] != only]
+        files, manifests = _given_by(others, folder) | files, others + manifests
         verdicts = [path for job in jobs if (path := job.folder / "verdicts.parquet").is_file()]
         if BOARD in files and verdicts:
             found = pd.concat(map(pd.read_parquet, verdicts))
@@ -67,10 +68,13 @@ def _shared_by(job: Job) -> dict[Path, bytes]:
     return {Path(UNITS, job.notebook, f"{job.slug}-{path.name}"): path.read_bytes() for path in units}
 
 
-def _of_others(folder: Path, notebooks: set[str]) -> dict[Path, bytes]:
-    """What the reference holds, the values of single inputs of these notebooks apart: they come anew."""
-    kept = [path for path in (folder / UNITS).glob("*/*.parquet") if path.parent.name not in notebooks]
-    return {path.relative_to(folder): path.read_bytes() for path in [*folder.glob("*.csv"), *kept]}
+def _given_by(runs: Sequence[dict[str, Any]], folder: Path) -> dict[Path, bytes]:
+    """What runs have given to the reference, by their manifests: nothing stays of a page that has another name now."""
+    tables = {name for run in runs for name in run["files"] if name.endswith(".csv")}
+    computed = {run["notebook"] for run in runs}
+    kept = [path for path in (folder / UNITS).glob("*/*.parquet") if path.parent.name in computed]
+    kept += [path for path in folder.glob("*.csv") if path.name in tables]
+    return {path.relative_to(folder): path.read_bytes() for path in kept}
 
 
 def _check_size(files: Mapping[Path, bytes]) -> None:
