@@ -49,7 +49,10 @@ def test_the_intervals_and_verdicts_of_the_reference_follow_from_its_committed_v
                 continue
             theirs = pd.read_csv(REFERENCE / path.name)
             columns = [name for name in theirs.columns if name in ours.columns and not name.startswith("here")]
-            pd.testing.assert_frame_equal(ours[columns], theirs[columns], rtol=1e-6, obj=path.name)
+            of_units = ours["n"].notna()  # the others a run works out from released files, and the smallest from some
+            pd.testing.assert_frame_equal(
+                ours.loc[of_units, columns], theirs.loc[of_units, columns], rtol=1e-6, obj=path.name
+            )
             compared.add(path.name)
         if (job.folder / "verdicts.parquet").is_file():
             found = (
