@@ -32,6 +32,7 @@ from faithbook.results.paired import Paired
 from faithlib.errors import InputError, UnknownNameError, unknown
 
 REFERENCE, RUN = "the reference", "this run"
+PAPERS_SIZE = "paper"  # the profile that has every paper's own models and data
 RESAMPLES = 9999
 _MODELS = ("local:", "hf:", "timm:")
 
@@ -255,10 +256,10 @@ def _speaking(
 ) -> tuple[Material, Material | None]:
     """Whose values are ours, and whose stand beside them.
 
-    The reference's, unless the run is of the reference's own profile (it is to become the reference) or rests on firmer
-    ground (the paper's own models, say).
+    The reference's, unless the run is of the reference's own profile (it is to become the reference), has the papers'
+    size, or rests on firmer ground (the paper's own models, say).
     """
-    if theirs is None or theirs.profile == profile:
+    if theirs is None or profile in (theirs.profile, PAPERS_SIZE):
         return mine, None
     if ground(mine) != ground(theirs) and evidence.weakest([ground(mine), ground(theirs)]) == ground(theirs):
         return mine, None
