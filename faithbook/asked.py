@@ -9,9 +9,9 @@ GPU. A job that reached a limit asks for twice as much the next time (`faithbook
 from __future__ import annotations
 
 import math
-import os
 
 from faithbook import hours
+from faithbook.engine import machine
 from faithbook.engine.cluster import Cluster, asked_more
 from faithbook.engine.plan import Job
 
@@ -55,4 +55,4 @@ def _measured(job: Job, cluster: Cluster) -> tuple[float, float]:
 
 def threads(cluster: Cluster | None) -> int:
     """Processor cores of a job: on a cluster as many as a notebook has threads; here, notebooks are what is counted."""
-    return int(os.environ.get("FAITHLIB_THREADS", "1")) if cluster else 1
+    return machine.threads() if cluster else 1

@@ -3,14 +3,15 @@
 A run's manifest says how many rows its perturbers ran and the settings it ran with; a notebook's `inputs` in
 notebooks/profiles.yaml says which of these settings are numbers of inputs. Rows of another profile are those of the
 run times its inputs over the run's: other settings (draws, methods, steps) change rows an input, so they are an
-estimate, and named as one. Hours need a time that was measured at the same profile on the same device.
+estimate, and named as one. Hours rest on a time that was measured at the same profile on this machine; before one has
+run, on that of a row alone, of a model of the papers' size, where a profile's models have it (`faithbook.row_times`).
 """
 
 from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,18 @@ from faithbook.engine.plan import MANIFEST, PART, PARTS, Job, part_of
 from faithbook.engine.profiles import place_of, settings_of, table
 from faithbook.paths import reference_dir, root
 
-HEADINGS = ("study", "notebook", "runs", "inputs", "rows, about", "counted at", "hours on this device")
+HEADINGS = ("study", "notebook", "runs", "inputs", "rows, about", "counted at", "hours on this device", "told by")
+RUNS, ROW = "runs here", "a row's time"
 EXPLAINED = (
     "rows: those that perturbers ran an input in the run named, times the inputs here; explaining takes passes of its "
-    "own beside them. Hours: seconds a row of a run of this profile on this machine, else unknown until one has run"
+    "own beside them. Hours: seconds a row of runs of this profile on this machine; before one has run, of a row "
+    "alone, where its time was measured just now: without what a notebook does beside, and as if all texts were as long"
 )
+
+Spent = Callable[[Mapping[str, Any]], float]
+"""The seconds that a run, by its manifest, is taken to have cost."""
+RowSeconds = Callable[[str], float | None]
+"""The seconds a row of a study; None where nothing measures them."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +45,7 @@ class Hours:
     rows: int | None
     counted_at: str
     hours: float | None
+    told_by: str = ""
 
     def cells(self) -> tuple[str, ...]:
         """The values in words, in the order of `HEADINGS`."""
@@ -48,16 +57,24 @@ class Hours:
             "unknown" if self.rows is None else f"{self.rows:,}",
             self.counted_at or "no run yet",
             "unknown" if self.hours is None else f"{self.hours:.2f}",
+            self.told_by,
         )
 
 
-def by_study(profile: str, study: str | None = None, *, ran: Sequence[dict[str, Any]] | None = None) -> Iterator[Hours]:
+def by_study(
+    profile: str,
+    study: str | None = None,
+    *,
+    ran: Sequence[dict[str, Any]] | None = None,
+    row_seconds: RowSeconds = lambda study: None,
+) -> Iterator[Hours]:
     """The computations of a profile, or of one study, in the order of the table; `ran`: the manifests that tell of it,
-    in place of all that lie on this machine and of the committed reference."""
+    in place of all that lie on this machine and of the committed reference; `row_seconds`: what measures a row of a
+    study, asked where no run tells hours."""
     manifests = list(_manifests() if ran is None else ran)
     for of, kind, name, _ in table().entries():
         if kind == "compute" and study in (None, of):
-            yield _of_notebook(of, name, profile, manifests)
+            yield _of_notebook(of, name, profile, manifests, row_seconds)
 
 
 @dataclass(frozen=True)
@@ -75,11 +92,15 @@ def taken(job: Job) -> Taken:
     else of the committed reference. A notebook without `inputs` takes as long as it took.
     """
     own = [one for one in _manifests() if one["notebook"] == job.notebook and one["profile"] == job.profile]
-    return _told(own, settings_of(job.notebook, job.profile), job.notebook, job.parameters)
+    return _told(own, settings_of(job.notebook, job.profile), job.notebook, job.parameters, _on_the_clock)
 
 
 def _told(
-    own: Sequence[dict[str, Any]], block: Mapping[str, Any], notebook: str, parameters: Mapping[str, Any]
+    own: Sequence[dict[str, Any]],
+    block: Mapping[str, Any],
+    notebook: str,
+    parameters: Mapping[str, Any],
+    spent: Spent,
 ) -> Taken:
     for alike in ([one for one in own if _grid(one["parameters"]) == _grid(parameters)], own):
         found = [one for one in alike if one["here"]] or alike
@@ -88,18 +109,33 @@ def _told(
     else:
         return Taken()
     size = _shared(place_of(notebook)[1].inputs, block, parameters)
-    pace = seconds_an_input(found)
+    pace = seconds_an_input(found, spent)
     memory = [int(one["memory_bytes"]) for one in found if "memory_bytes" in one]
-    told = pace * size if size and pace else max(float(one["seconds"]) for one in found)
+    told = pace * size if size and pace else max(map(spent, found))
     return Taken(told, max(memory, default=None))
 
 
-def seconds_an_input(runs: Sequence[dict[str, Any]]) -> float | None:
+def _on_the_clock(run: Mapping[str, Any]) -> float:
+    """The seconds that somebody waited for a run, which a time limit and the end of a build are about."""
+    return float(run["seconds"])
+
+
+def lasted(run: Mapping[str, Any]) -> float:
+    """The seconds that a run takes where nothing else keeps its processor busy.
+
+    Of one thread on a processor these are its processor seconds: on the clock, the same work takes up to twice as long
+    beside other work. Runs on a GPU or of several threads, and those from before this was noted, tell the clock alone.
+    """
+    alone = (run.get("device"), run.get("threads")) == ("cpu", 1)
+    return float(run["processor_seconds"]) if alone and "processor_seconds" in run else _on_the_clock(run)
+
+
+def seconds_an_input(runs: Sequence[dict[str, Any]], spent: Spent = lasted) -> float | None:
     """Seconds that runs of one notebook took for an input, with everything beside; None where one has no inputs."""
     sizes = [_shared(place_of(one["notebook"])[1].inputs, one["settings"], one["parameters"]) for one in runs]
     if not sizes or not all(sizes):
         return None
-    return sum(float(one["seconds"]) for one in runs) / sum(size for size in sizes if size)
+    return sum(map(spent, runs)) / sum(size for size in sizes if size)
 
 
 def told_of(one: dict[str, Any], others: Sequence[dict[str, Any]]) -> float | None:
@@ -108,7 +144,7 @@ def told_of(one: dict[str, Any], others: Sequence[dict[str, Any]]) -> float | No
     if not place_of(one["notebook"])[1].inputs:
         return None
     own = [other for other in others if other["notebook"] == one["notebook"]]
-    return _told(own, one["settings"], one["notebook"], one["parameters"]).seconds
+    return _told(own, one["settings"], one["notebook"], one["parameters"], lasted).seconds
 
 
 def _grid(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -122,7 +158,9 @@ def _shared(templates: tuple[str, ...], block: Mapping[str, Any], parameters: Ma
     return None if size is None else size / part_of(parameters)[1]
 
 
-def _of_notebook(study: str, name: str, profile: str, manifests: list[dict[str, Any]]) -> Hours:
+def _of_notebook(
+    study: str, name: str, profile: str, manifests: list[dict[str, Any]], row_seconds: RowSeconds
+) -> Hours:
     entry, block = place_of(name)[1], settings_of(name, profile)
     points = entry.points(block)
     sizes = [_inputs(entry.inputs, block, point) for point in points]
@@ -133,12 +171,15 @@ def _of_notebook(study: str, name: str, profile: str, manifests: list[dict[str, 
     # The settings of a part are those of the whole: it tells how long a row takes, but not how many an input has.
     counted = _nearest([one for one in own if PARTS not in one["parameters"]], profile)
     rate = _rate(counted, entry.inputs)
-    rows = None if rate is None else round(rate * inputs)
+    if rate is None:
+        return Hours(study, name, len(points), inputs, None, "", None)
+    rows = round(rate * inputs)
     measured = [one for one in own if one["profile"] == profile and one["here"]]
-    pace = _pace(measured)
-    hours = None if rows is None or pace is None else rows * pace / 3600
-    where = f"{counted[0]['profile']}{'' if counted[0]['here'] else ' (reference)'}" if rows is not None else ""
-    return Hours(study, name, len(points), inputs, rows, where, hours)
+    where = f"{counted[0]['profile']}{'' if counted[0]['here'] else ' (reference)'}"
+    pace, told_by = (_pace(measured), RUNS) if measured else (row_seconds(study), ROW)
+    if pace is None:
+        return Hours(study, name, len(points), inputs, rows, where, None)
+    return Hours(study, name, len(points), inputs, rows, where, rows * pace / 3600, told_by)
 
 
 def _inputs(templates: tuple[str, ...], block: Mapping[str, Any], point: Mapping[str, Any]) -> int | None:
@@ -187,7 +228,7 @@ def _rate(manifests: list[dict[str, Any]], templates: tuple[str, ...]) -> float 
 def _pace(manifests: list[dict[str, Any]]) -> float | None:
     """Seconds a row, with everything that a notebook does beside: its whole time over its rows."""
     rows = sum(int(one["notes"]["rows_run"]) for one in manifests)
-    return sum(float(one["seconds"]) for one in manifests) / rows if rows else None
+    return sum(map(lasted, manifests)) / rows if rows else None
 
 
 def _manifests() -> Iterator[dict[str, Any]]:

@@ -3,8 +3,9 @@
     python -m faithbook preflight --profile paper [--study soft]
 
 Every file, checkpoint and model of the hub that a notebook of the profile loads, with its revision and licence; disk,
-memory and accelerator; inputs, rows and hours a study. Nothing is downloaded and no model is built: files are held
-against their digests, and the hub is asked what it would give.
+memory and accelerator; inputs, rows and hours a study. Nothing is downloaded: files are held against their digests, and
+the hub is asked what it would give. At the papers' size a row of a text and of a picture is timed on this device, with
+drawn weights, for hours that no run has told yet.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from faithbook.engine.plan import checked_parameters, find_notebook, trainings
 from faithbook.engine.profiles import find_profile, place_of, settings_of, table
 from faithbook.engine.trained import checkpoint_of, has_weights, starts_from
 from faithbook.paths import checkpoints_dir, raw_dir, root
+from faithbook.row_times import RowTime, row_time
 from faithbook.sources.files import Source, files_of, verify
 from faithlib.errors import DataError, DigestError, InputError, unknown
 
@@ -60,6 +62,7 @@ class Preflight:
     study: str | None
     needs: tuple[Need, ...]
     hours: tuple[hours.Hours, ...]
+    row_times: tuple[RowTime, ...] = ()
 
     @property
     def missing(self) -> tuple[Need, ...]:
@@ -96,7 +99,15 @@ def preflight(profile: str, study: str | None = None) -> Preflight:
         found = list(pool.map(lambda name: _need(name, made), expanded))
     needs = [replace(need, notebooks=tuple(sorted(expanded[need.name]))) for need in found]
     needs.sort(key=lambda need: (STATES.index(need.state), need.kind, need.name))
-    return Preflight(profile, study, tuple(needs), tuple(hours.by_study(profile, study)))
+    kinds, times = find_profile(profile).rows, dict[str, RowTime]()
+
+    def row_seconds(of: str) -> float | None:
+        if of not in kinds:
+            return None
+        return times.setdefault(kinds[of], row_time(kinds[of])).seconds
+
+    told = tuple(hours.by_study(profile, study, row_seconds=row_seconds))
+    return Preflight(profile, study, tuple(needs), told, tuple(times.values()))
 
 
 # ---------------------------------------------------------------------------------------------------- what is wanted
@@ -316,7 +327,7 @@ def show(found: Preflight) -> None:
         about = _aligned([(need.name, need.kind, need.revision, need.licence) for need in needs])
         for line, need in zip(about, needs, strict=True):
             print(f"  {line}\n      {need.note}")
-    print("", *machine_lines(found.needs), "", sep="\n")
+    print("", *machine_lines(found.needs), *(one.told() for one in found.row_times), "", sep="\n")
     print(*_aligned([hours.HEADINGS, *(one.cells() for one in found.hours)]), hours.EXPLAINED, "", sep="\n")
     print(*_not_run_lines(found), sep="\n")
     if not found.missing:

@@ -48,11 +48,12 @@ SMALL: dict[str, int] = {
     "inputs": 4,
     "controlled": 2,
     "searched": 1,
+    "priced": 1,
     "checked": 12,
     "attacked": 4,
     "texts": 6,
     "pictures": 4,
-    "varied_pictures": 2,
+    "varied_pictures": 1,
     "examples": 2,
     "messages": 6,
     "erased": 6,
@@ -64,11 +65,15 @@ SMALL: dict[str, int] = {
     "threshold_excerpts": 6,
     "articles": 30,
     "lengths": 1,
+    "read": 24,
 }
 """What the sizes of a profile are in a rehearsal, by the name of the setting, however deep they lie below it."""
-LONGEST, SPAN = 10, 2
-"""Words of the longest texts of those that are cut to several `lengths`, and of the shortest of a kind (`words`) at
-most; how many more than these the longest of a kind have."""
+ZERO_IS_ALL = ("read",)
+"""Sizes of which zero says that everything is taken."""
+LENGTH = 10
+"""Words of the longest texts of those that are cut to several `lengths`."""
+LONGEST, SPAN = 8, 2
+"""Words of the shortest texts of a kind (`words`) at most; how many more than these the longest have."""
 LIMIT = 24
 """Texts or pictures of each split that a training learns from."""
 ALWAYS = ("cifar100-folder",)
@@ -90,11 +95,11 @@ def small(profile: dict[str, Any]) -> dict[str, Any]:
 
 def _reduced(value: Any, to: int | None = None) -> Any:
     if isinstance(value, dict):
-        kept = {name: one for name, one in value.items() if not isinstance(name, int) or name <= LONGEST}
+        kept = {name: one for name, one in value.items() if not isinstance(name, int) or name <= LENGTH}
         return {
             name: [min(one[0], LONGEST), min(one[0], LONGEST) + SPAN]
             if name == "words" and isinstance(one, list)
-            else _reduced(one, SMALL.get(name, to))
+            else _reduced(SMALL[name] if name in ZERO_IS_ALL and one == 0 else one, SMALL.get(name, to))
             for name, one in kept.items()
         }
     if to is not None and isinstance(value, int) and not isinstance(value, bool):

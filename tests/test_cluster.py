@@ -143,6 +143,10 @@ def test_the_same_data_set_tells_more_than_another_and_this_machine_more_than_th
     assert hours.taken(bbc).seconds == 7
     finish(movie, seconds=9)
     assert hours.taken(movie).seconds == 9
+    # What a limit is about goes on while a run waits, computes nothing, or has half a processor.
+    found = json.loads(movie.manifest.read_text())
+    movie.manifest.write_text(json.dumps(found | {"device": "cpu", "threads": 1, "processor_seconds": 2.0}))
+    assert hours.taken(movie).seconds == 9
 
 
 # --- why a job did not end -------------------------------------------------------------------------------------------

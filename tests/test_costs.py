@@ -14,6 +14,7 @@ from browser import Browser
 from store import Store
 from tiny import REPOSITORY
 
+from faithbook import hours
 from faithbook.engine.profiles import settings_of
 from faithbook.results import costs
 
@@ -90,6 +91,17 @@ def test_runs_are_told_by_others_and_not_by_themselves() -> None:
     assert found["own_hours"] == pytest.approx(600 / 3600)  # a second an input
     told = costs.told_check(pd.DataFrame([found]))
     assert "Of 3 runs of the full profile, 2 took within 25 %" in told and "tell 0.2 (-70%)" in told
+
+
+def test_one_thread_of_a_processor_lasts_what_it_computed_and_anything_else_what_the_clock_says() -> None:
+    beside_others = {"seconds": 900.0, "processor_seconds": 500.0, "threads": 1, "device": "cpu"}
+    assert hours.lasted(beside_others) == 500
+    for other in ({"threads": 2}, {"device": "H200"}):
+        assert hours.lasted(beside_others | other) == 900
+    assert hours.lasted({"seconds": 900.0, "threads": 1, "device": "cpu"}) == 900  # told before it was noted
+    crowded = [FULL[0], {**FULL[1], "seconds": 1200, "processor_seconds": 510, "threads": 1}]
+    (found,) = costs.check(crowded, []).to_dict("records")
+    assert (found["near"], found["hours"]) == (2, pytest.approx(1010 / 3600))
 
 
 def test_the_page_stands_on_the_reference_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

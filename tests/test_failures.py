@@ -16,6 +16,7 @@ import psutil
 import pytest
 import tiny
 
+from faithbook.engine import build
 from faithbook.engine.plan import plan
 
 # They share one undisturbed book, which each worker builds once.
@@ -155,6 +156,22 @@ def test_a_notebook_that_raises_fails_the_build_and_costs_nothing_else(built: Pa
     assert mended.returncode == 0
     assert "3 notebooks, 3 of them done before" in mended.stdout
     assert len(calls(home)) == 4
+
+
+def test_a_kernel_that_is_ended_in_the_middle_of_something_is_no_part_of_a_message() -> None:
+    one, other = (
+        f"faithlib: count {name} raised ValueError: {name}\n  | line 3\n  |     Traceback (most" for name in "ab"
+    )
+    shut = (
+        "Uncaught exception in zmqstream callback\n"
+        "Traceback (most recent call last):\n"
+        '  File "zmq/eventloop/zmqstream.py", line 585, in _log_error\n'
+        "    f.result()\n"
+        "    ^^^^^^^^^^\n"
+        "zmq.error.ZMQError: Socket operation on non-socket\n"
+    )
+    assert build._messages(f"Select jobs\n{one}\n{shut}{other}\nError in rule count:\n{shut}{one}\n") == [one, other]
+    assert build._messages(f"{one}\n{shut.rstrip()}") == [one]
 
 
 def test_a_notebook_without_an_end_does_not_count(home: Path) -> None:

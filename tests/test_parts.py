@@ -23,6 +23,7 @@ from tiny import HEADER, call
 from faithbook.declared import declare
 from faithbook.engine import build
 from faithbook.engine.build import run_job
+from faithbook.engine.parts import joined_manifest
 from faithbook.engine.plan import NOTEBOOK, PART, PARTS, Job, make_job, notebook_parameters, plan
 from faithbook.engine.profiles import in_one_piece, table
 from faithbook.engine.run import RUN_VARIABLE, load, load_manifests, load_units, start_run
@@ -230,6 +231,18 @@ def test_parts_put_together_are_the_bytes_of_one_run(shared: Path) -> None:
             assert found[name] == facts[name], name
         assert len(found["put_together_from"]) == number
     assert facts["notes"] == {"n": 5, "peak_bytes": 5, "seconds_model": pytest.approx(0.3), "device": "cpu"}
+
+
+def test_times_of_parts_add_up_where_all_of_them_tell_one(shared: Path) -> None:
+    (whole, *_) = computed()
+    told = json.loads((done([whole]) / "manifest.json").read_text())
+    assert told["processor_seconds"] > 0
+    one, other = told | {"seconds": 3.0, "processor_seconds": 2.0}, told | {"seconds": 4.5, "processor_seconds": 4.25}
+    found = joined_manifest(whole, [one, other])
+    assert (found["seconds"], found["processor_seconds"]) == (7.5, 6.25)
+    del other["processor_seconds"]  # a part from before it was noted
+    found = joined_manifest(whole, [one, other])
+    assert found["seconds"] == 7.5 and "processor_seconds" not in found
 
 
 def test_readers_see_one_run(shared: Path) -> None:

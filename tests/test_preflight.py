@@ -12,7 +12,7 @@ from typing import ClassVar
 import pytest
 from hub_replica import Replica
 
-from faithbook import hours, hub
+from faithbook import hours, hub, row_times
 from faithbook.__main__ import main
 from faithbook.engine import build, trained
 from faithbook.engine import plan as plans
@@ -20,7 +20,8 @@ from faithbook.engine.plan import Job, plan, trainings
 from faithbook.engine.profiles import find_profile, table
 from faithbook.engine.trained import checkpoint_of
 from faithbook.paths import checkpoints_dir
-from faithbook.preflight import COMES, HERE, MISSING, TRAINED, WITHOUT, _need, check, notebooks_of, preflight
+from faithbook.preflight import COMES, HERE, MISSING, TRAINED, WITHOUT, _need, check, notebooks_of, preflight, show
+from faithbook.row_times import row_time
 from faithbook.sources.files import sources
 from faithlib.errors import UnknownNameError
 
@@ -328,7 +329,7 @@ def test_rows_are_those_counted_an_input_and_hours_those_measured_here(home: Pat
     counting(home)
     (unknown,) = hours.by_study("laptop")
     assert (unknown.runs, unknown.inputs, unknown.rows, unknown.hours) == (4, 120, None, None)
-    assert unknown.cells()[-3:] == ("unknown", "no run yet", "unknown")
+    assert unknown.cells()[-4:] == ("unknown", "no run yet", "unknown", "")
     ran(home, "smoke", seconds=10, rows=30, inputs=3)
     (counted,) = hours.by_study("laptop")
     assert (counted.rows, counted.counted_at, counted.hours) == (1200, "smoke", None)
@@ -339,6 +340,57 @@ def test_rows_are_those_counted_an_input_and_hours_those_measured_here(home: Pat
     (measured,) = hours.by_study("laptop")
     assert (measured.rows, measured.counted_at) == (1440, "laptop")
     assert measured.hours == pytest.approx(1440 * 0.1 / 3600)
+
+
+def test_before_a_run_hours_are_those_of_a_row_alone_and_a_run_replaces_them(home: Path) -> None:
+    counting(home)
+    ran(home, "smoke", 50, 40, 4)  # ten rows an input
+    (study,) = {one.study for one in hours.by_study("laptop")}
+    (guessed,) = hours.by_study("laptop", row_seconds={study: 0.5}.get)
+    assert (guessed.hours, guessed.told_by) == (pytest.approx(1200 * 0.5 / 3600), "a row's time")
+    (unknown,) = hours.by_study("laptop", row_seconds={"another": 0.5}.get)
+    assert (unknown.hours, unknown.told_by) == (None, "")
+    ran(home, "laptop", 36, 360, 30)
+    (told,) = hours.by_study("laptop", row_seconds=pytest.fail)
+    assert (told.hours, told.told_by) == (pytest.approx(told.rows * 0.1 / 3600), "runs here")
+
+
+def test_a_row_of_the_papers_size_is_timed_on_this_device(capsys: pytest.CaptureFixture[str]) -> None:
+    found = preflight("paper", "saco")
+    (measured,) = found.row_times
+    assert measured.kind == "picture" and 1e-5 < measured.seconds < 60
+    assert row_time("picture") is measured  # once a process
+    (asks,) = [one for one in found.hours if one.notebook == "saco_metrics"]
+    assert asks.rows is not None and asks.told_by == "a row's time"
+    assert asks.hours == pytest.approx(asks.rows * measured.seconds / 3600)
+    show(found)
+    assert measured.told() in capsys.readouterr().out
+    assert not preflight("laptop", "saco").row_times
+    with pytest.raises(UnknownNameError, match="kind of row 'sound'"):
+        row_time("sound")
+
+
+@pytest.mark.parametrize(("kind", "answer"), [("text", 2), ("picture", 1000)])
+def test_a_rows_time_is_the_median_after_one_batch_and_leaves_drawing_and_threads_as_they_were(
+    kind: str, answer: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+
+    asked, told = [], iter([9.0, 3.0, 1.0, 2.0])
+
+    def timed(ask: Callable[[], torch.Tensor]) -> float:
+        asked.append((tuple(ask().shape), torch.get_num_threads()))
+        return next(told)
+
+    monkeypatch.setattr(row_times, "_seconds", timed)
+    monkeypatch.setattr(row_times, "TOKENS", 4)
+    monkeypatch.setenv("FAITHLIB_THREADS", "2")
+    drawn, threads = torch.get_rng_state(), torch.get_num_threads()
+    found = row_time.__wrapped__(kind)  # not the one that is kept for the process
+    rows = 64 if torch.cuda.is_available() else 1
+    assert asked == [((rows, answer), 2)] * 4
+    assert (found.kind, found.seconds, found.threads) == (kind, 2.0 / rows, 2)
+    assert torch.equal(torch.get_rng_state(), drawn) and torch.get_num_threads() == threads
 
 
 def test_what_is_told_beforehand_changes_no_run(home: Path) -> None:

@@ -67,7 +67,7 @@ def staged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearsal]:
 def shape(value: Any) -> Any:
     """Settings without their numbers."""
     if isinstance(value, dict):
-        kept = {name: one for name, one in value.items() if not isinstance(name, int) or name <= rehearsal.LONGEST}
+        kept = {name: one for name, one in value.items() if not isinstance(name, int) or name <= rehearsal.LENGTH}
         return {name: "a range" if name == "words" else shape(one) for name, one in kept.items()}
     return "a number" if isinstance(value, int | float) and not isinstance(value, bool) else value
 
@@ -83,6 +83,8 @@ def test_a_rehearsal_changes_sizes_alone() -> None:
         for notebook, points in grids.items():
             limited = made["trains"][study][notebook]
             assert [{**point, "limit": rehearsal.LIMIT} for point in points] == limited
+    assert whole["settings"]["crosslingual_metrics"]["read"] == 0  # all of them
+    assert 0 < made["settings"]["crosslingual_metrics"]["read"] < 100
     assert made["settings"]["soft_metrics"]["inputs"]["ag"] < whole["settings"]["soft_metrics"]["inputs"]["ag"]
 
 

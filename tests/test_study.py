@@ -198,11 +198,24 @@ def test_the_precision_that_auto_means_is_part_of_a_run_s_name(monkeypatch: pyte
     }
 
 
-def test_auto_is_bfloat16_where_the_processor_multiplies_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("vendor", "flags", "features", "precision"),
+    [
+        ("", "", "", "float32"),
+        ("AuthenticAMD", "fpu sse avx512f", "", "float32"),
+        ("AuthenticAMD", "fpu avx512_bf16", "", "bfloat16"),
+        ("GenuineIntel", "fpu avx512_bf16", "", "float32"),  # at half the pace of float32, where AMX is hidden
+        ("GenuineIntel", "fpu avx512_bf16 amx_bf16", "", "bfloat16"),
+        ("", "", "fp asimd bf16", "bfloat16"),
+    ],
+)
+def test_auto_is_bfloat16_where_the_processor_multiplies_faster_in_it(
+    vendor: str, flags: str, features: str, precision: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv(machine.PRECISION, raising=False)
-    for flags, precision in {"fpu sse avx512f": "float32", "": "float32", "fpu avx512_bf16": "bfloat16"}.items():
-        monkeypatch.setattr(machine, "_told_of_processor", {"flags": flags, "Features": ""}.get)
-        assert machine.precision() == precision
+    told = {"vendor_id": vendor, "flags": flags, "Features": features}
+    monkeypatch.setattr(machine, "_told_of_processor", told.get)
+    assert machine.precision() == precision
 
 
 def test_a_checkpoint_counts_for_the_runs_that_load_it(home: Path) -> None:

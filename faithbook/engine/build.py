@@ -41,6 +41,10 @@ _KEPT = ":".join(
     f"glibc.malloc.{name}={value}"
     for name, value in {"mmap_threshold": 2**30, "trim_threshold": 2**31, "hugetlb": 1}.items()
 )
+# What a kernel prints where it is told to end in the middle of something; what a cell raised has bars before its lines.
+_OF_A_KERNEL = re.compile(
+    r"^(?:Uncaught exception in .*\n)?Traceback \(most recent call last\):\n(?:[ \t].*\n)*\S.*(?:\n|\Z)", re.MULTILINE
+)
 _SECONDS_TO_END = 3
 _STARTS, _NOT_STARTED = 3, "before replying"  # how often a kernel is started that ends before its first answer
 _SECONDS_BETWEEN_LOOKS = 1
@@ -219,7 +223,7 @@ def kernel_environment() -> dict[str, str]:
 
     Two notebooks at one thread each are faster on two cores than one after the other at two threads.
     """
-    number = os.environ.get("FAITHLIB_THREADS", "1")
+    number = str(machine.threads())
     names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
     memory = {_MALLOC: os.environ.get(_MALLOC, _KEPT)}
     return {**dict.fromkeys(names, number), **memory, "TOKENIZERS_PARALLELISM": "false"}
@@ -411,14 +415,20 @@ def _why(todo: Sequence[Job], log: Path, planned: Callable[[], tuple[Job, ...]])
         return "notebooks, library, settings or data changed during the build: run the same command again"
     broken = [job for job in missing if job.failed.is_file()]
     text = log.read_text(encoding="utf-8", errors="replace")
-    told = list(dict.fromkeys(re.findall(r"^faithlib: .*(?:\n(?!faithlib: |Error|\[).*)*", text, flags=re.MULTILINE)))
-    told += cluster.why(text, missing)
+    told = [*_messages(text), *cluster.why(text, missing)]
     lines = [f"{len(missing)} of {len(todo)} notebooks did not end ({len(broken)} raised, the others wait for them)"]
     lines += told or [f"the end of {log}:", *text.splitlines()[-25:]]
     lines.append(
         "earlier results are untouched; mend the cause and run the same command again: finished notebooks stay done"
     )
     return "\n".join(lines)
+
+
+def _messages(log: str) -> list[str]:
+    """What notebooks that raised have said in a log of Snakemake, each message once."""
+    said = _OF_A_KERNEL.sub("", log)
+    found = re.findall(r"^faithlib: .*(?:\n(?!faithlib: |Error|\[).*)*", said, flags=re.MULTILINE)
+    return list(dict.fromkeys(message.rstrip() for message in found))
 
 
 def minutes(seconds: float) -> str:

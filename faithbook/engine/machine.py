@@ -15,7 +15,9 @@ from faithbook.paths import root
 from faithlib.errors import DataError
 
 PRECISION = "FAITHLIB_PRECISION"
-_MULTIPLY_BFLOAT16 = {"amx_bf16", "avx512_bf16", "bf16"}
+_MULTIPLY_BFLOAT16 = {"amx_bf16", "bf16"}
+_MULTIPLY_BFLOAT16_OF_AMD = {"avx512_bf16"}  # Intel's, where AMX is hidden, take twice the time of float32
+_AMD = "AuthenticAMD"
 _SHOWN_VERSIONS = ("faithlib", "torch", "transformers", "peft", "captum", "numpy", "scipy", "pandas")
 
 
@@ -65,6 +67,11 @@ def device() -> str:
     return str(torch.cuda.get_device_name(0)) if torch is not None and torch.cuda.is_available() else "cpu"
 
 
+def threads() -> int:
+    """How many threads a notebook gets: `FAITHLIB_THREADS`, or one."""
+    return int(os.environ.get("FAITHLIB_THREADS", "1"))
+
+
 @functools.cache
 def processor() -> str:
     """The name of the processor, as the operating system gives it."""
@@ -78,13 +85,14 @@ def most_memory() -> int:
 
 
 def precision() -> str:
-    """What `dtype: auto` of a profile means here: "bfloat16" where the processor multiplies in it (twice the rows a
-    second), "float32" elsewhere, where bfloat16 would take three times as long.
+    """What `dtype: auto` of a profile means here: "bfloat16" where the processor multiplies in it faster (twice the
+    rows a second), "float32" elsewhere, where bfloat16 would take two or three times as long.
 
     The variable FAITHLIB_PRECISION, which a build sets for its jobs, goes before: all nodes of a cluster do the same.
     """
     known = {*_told_of_processor("flags").split(), *_told_of_processor("Features").split()}  # of x86, of ARM
-    return os.environ.get(PRECISION) or ("bfloat16" if known & _MULTIPLY_BFLOAT16 else "float32")
+    fast = _MULTIPLY_BFLOAT16 | (_MULTIPLY_BFLOAT16_OF_AMD if _told_of_processor("vendor_id") == _AMD else set())
+    return os.environ.get(PRECISION) or ("bfloat16" if known & fast else "float32")
 
 
 def _told_of_processor(name: str) -> str:

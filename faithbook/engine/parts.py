@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd  # a second to import, which the many short processes of a build do not need
 
 _LARGEST = ("peak_bytes", "features")
+_SPENT = ("seconds", "processor_seconds")
 _MACHINE = ("commit", "device", "processor", "cores", "threads")
 
 
@@ -79,17 +80,23 @@ def total(frame: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 def joined_manifest(job: Job, manifests: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """What parts say of themselves as one: times and counts added up, the most memory, machines where they differ."""
     return {
-        **manifests[0],
+        **{name: value for name, value in manifests[0].items() if name not in _SPENT},
         "parameters": dict(job.parameters),
         "run_id": job.run_id,
         "opened": sorted({name for one in manifests for name in one["opened"]}),
         **{name: _one_of(one[name] for one in manifests) for name in _MACHINE},
         "started": min(one["started"] for one in manifests),
-        "seconds": round(sum(one["seconds"] for one in manifests), 2),
+        **_spent(manifests),
         "memory_bytes": max(one["memory_bytes"] for one in manifests),
         "put_together_from": [one["run_id"] for one in manifests],
         "notes": joined_notes([one["notes"] for one in manifests]),
     }
+
+
+def _spent(manifests: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Times added up; one that a part does not tell, as it ran before that was noted, nobody knows of the whole."""
+    known = [name for name in _SPENT if all(name in one for one in manifests)]
+    return {name: round(sum(one[name] for one in manifests), 2) for name in known}
 
 
 def joined_notes(notes: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

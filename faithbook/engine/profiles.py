@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, PositiveInt, ValidationError
@@ -47,12 +47,15 @@ class Profile(_Strict):
 
     `parts`: in how many runs a computation shares its inputs out (`faithbook.engine.parts`), where more than one.
     `trains`: by study and training notebook, the checkpoints to make, as parameters; of lists, every combination.
+    `rows`: by study, what a row of it is ("text", "picture"), where models have the papers' size; what is told of hours
+    before any run rests on it (`faithbook.row_times`).
     """
 
     about: str
     settings: dict[str, dict[str, Any]]
     parts: dict[str, PositiveInt] = {}
     trains: dict[str, dict[str, list[dict[str, Any]]]] = {}
+    rows: dict[str, Literal["text", "picture"]] = {}
 
 
 class NotebookEntry(_Strict):

@@ -88,6 +88,7 @@ class Run:
     totals: dict[str, list[str]] = field(default_factory=dict)
     _blocks: dict[str, list[pd.DataFrame]] = field(default_factory=dict)
     _clock: float = field(default_factory=time.perf_counter)
+    _processor_clock: float = field(default_factory=time.process_time)
     _started: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
     def path(self, name: str) -> Path:
@@ -201,6 +202,7 @@ class Run:
             "threads": int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1),
             "started": self._started,
             "seconds": round(time.perf_counter() - self._clock, 2),
+            "processor_seconds": round(time.process_time() - self._processor_clock, 2),
             "memory_bytes": most_memory(),
             "files": dict(sorted(self.files.items())),
             "units_schema": UNITS_SCHEMA,

@@ -111,23 +111,22 @@ def _sum(rows: pd.DataFrame, **about: str) -> dict[str, Any]:
 
 
 def check(full: Sequence[dict[str, Any]], own: Sequence[dict[str, Any]]) -> pd.DataFrame:
-    """By notebook, for runs of the full profile on a processor: the rows that they counted, the hours that they took;
-    how many took within a quarter of what the other runs of the notebook tell of them, and the median of how far off
-    that is; the hours that runs of another profile (`own`) tell of all. NaN where there are none."""
+    """By notebook, for runs of the full profile on a processor: the rows that they counted, the hours that they took
+    (`hours.lasted`); how many took within a quarter of what the other runs of the notebook tell of them, and the median
+    of how far off that is; the hours that runs of another profile (`own`) tell of all. NaN where there are none."""
     measured = [one for one in full if one["profile"] == COUNTED and one["device"] == "cpu"]
     others = [one for one in own if one["profile"] != COUNTED and one["device"] == "cpu"]
     rows = []
     for one in measured:
-        from_others, from_own = (
-            hours.told_of(one, [each for each in measured if each is not one]),
-            hours.told_of(one, others),
-        )
+        took = hours.lasted(one)
+        from_others = hours.told_of(one, [each for each in measured if each is not one])
+        from_own = hours.told_of(one, others)
         rows.append(
             {
                 "notebook": one["notebook"],
                 "rows": float(one["notes"].get("rows_run", math.nan)),
-                "hours": float(one["seconds"]) / 3600,
-                "off": math.nan if from_others is None else abs(from_others / float(one["seconds"]) - 1),
+                "hours": took / 3600,
+                "off": math.nan if from_others is None else abs(from_others / took - 1),
                 "own_hours": math.nan if from_own is None else from_own / 3600,
             }
         )

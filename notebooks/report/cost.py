@@ -8,7 +8,9 @@
 # # What the papers' own sizes cost
 #
 # What `make paper` would compute: rows of models, hours, and money at a price of yours, by paper and by table. Every number
-# comes from the manifests of runs: rows that runs of the full profile have counted, and the seconds that they took.
+# comes from the manifests of runs: rows that runs of the full profile have counted, and the seconds that they took. Of one thread
+# on a processor these are the seconds that it computed, where a run has noted them: the clock runs on while other work has the
+# processor.
 #
 # - **Rows** are perturbed inputs that go through a model. An input of the papers' size is taken to have as many as one of the full
 #   profile; other settings there (draws, methods, steps) change that, so a number is "about".
