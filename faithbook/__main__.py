@@ -95,8 +95,13 @@ _VERBS: dict[str, tuple[str, tuple[str, ...]]] = {
         ("train --profile laptop", "train --profile paper --study soft --missing"),
     ),
     "reference": (
-        "copy a profile's tables to data/reference/full",
-        ("reference --profile full", "reference --profile full --study soft"),
+        "copy a profile's tables to data/reference/full, or put single runs into it",
+        (
+            "reference --profile full",
+            "reference --profile full --study soft",
+            "reference --add data/results/full/runs/soft_metrics/sst_0-*",
+            "reference --redraw --profile laptop --study soft",
+        ),
     ),
     "calibrate": (
         "measure how often the rules of the verdicts err, into data/reference",
@@ -176,6 +181,11 @@ def _parser(program: str = _PROGRAM) -> argparse.ArgumentParser:
             sub.add_argument("--quiet", action="store_true", help="say nothing but errors")
         if verb == "reference":
             sub.add_argument("--study", help="only this study; what the folder holds of others stays")
+            ways = sub.add_mutually_exclusive_group()
+            told = "only these runs, by their folders, in the places of earlier ones"
+            ways.add_argument("--add", nargs="+", type=Path, metavar="FOLDER", help=told)
+            told = "only tables and verdicts, as the reference's values give them on the pages of this profile"
+            ways.add_argument("--redraw", action="store_true", help=told)
         if verb in ("build", "plan", "preflight"):
             sub.add_argument("--study", help="only the notebooks of this study and those they read")
         if verb == "train":
@@ -258,6 +268,15 @@ def _bench(options: argparse.Namespace) -> int:
     return 1 if found.faults else 0
 
 
+def _reference(options: argparse.Namespace) -> Path:
+    from faithbook.results.extended import add, redraw
+    from faithbook.results.reference import reference
+
+    if options.add:
+        return add(options.add)
+    return (redraw if options.redraw else reference)(options.profile, options.study)
+
+
 def _say(line: str) -> None:
     print(line, file=sys.stderr)
 
@@ -330,9 +349,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
             print(f"error rates are in {calibrate(options.worlds)}")
         else:
-            from faithbook.results.reference import reference
-
-            print(f"reference results are in {reference(options.profile, options.study)}")
+            print(f"reference results are in {_reference(options)}")
     except FaithlibError as error:
         print(f"faithlib: {error}", file=sys.stderr)
         return 1

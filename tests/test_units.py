@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from faithbook.engine.plan import plan
 from faithbook.engine.run import load_units, start_run
 from faithbook.engine.units import COLUMNS, UNITS_SCHEMA, as_units, checked_units, read_units, write_units
 from faithbook.results import reference as committed
+from faithbook.results.extended import add, redraw
 from faithbook.results.reference import judged_again, reference
 from faithlib.errors import DataError, InputError, UnknownNameError
 
@@ -206,6 +208,107 @@ def test_the_reference_of_one_study_keeps_what_others_have(home: Path) -> None:
     assert len(runs) == 2 + len(jobs)
     with pytest.raises(UnknownNameError, match="study 'none'"):
         reference("smoke", "none")
+
+
+@pytest.fixture
+def committed_reference(home: Path) -> Path:
+    """A reference of two runs of `count` and a page, made from a commit; the two runs' folders are gone."""
+    whole(home)
+    folder = reference("smoke")
+    (folder / "scoreboard.csv").write_text(
+        "id,paper,kind,verdict,n,page,note\na,p,claim,holds,7,q,old\nb,p,claim,holds,7,q,\n"
+    )
+    manifest = json.loads((folder / "manifest.json").read_text())
+    told = {**manifest, "runs": [run | {"files": {}} for run in manifest["runs"]]}
+    (folder / "manifest.json").write_text(json.dumps(told))
+    shutil.rmtree(home / "data" / "results")
+    return folder
+
+
+def run_of(home: Path, folder: str, **changed: object) -> Path:
+    """A whole run of `count` in another clone, and its values."""
+    place = home / "elsewhere" / folder
+    place.mkdir(parents=True)
+    parameters = changed.pop("parameters", {"profile": "smoke", "dataset": "movie", "seed": 0})
+    facts = {
+        "notebook": "count", "kind": "compute", "study": "tiny", "profile": "smoke", "parameters": parameters,
+        "commit": "0123456789ab", "units_schema": UNITS_SCHEMA, "files": {"units.parquet": 4}, "notes": {},
+    }  # fmt: skip
+    (place / "manifest.json").write_text(json.dumps(facts | changed))
+    write_units(units(value=[9.0, 9.0, 9.0, 9.0]), place / "units.parquet", notebook="count", parameters=parameters)
+    return place
+
+
+def kept(folder: Path) -> dict[str, list[float]]:
+    found = load_units("count", reference=True)
+    return {str(name): sorted(set(rows["value"].dropna())) for name, rows in found.groupby("dataset")}
+
+
+def test_single_runs_take_the_places_of_earlier_ones_or_new_ones(home: Path, committed_reference: Path) -> None:
+    before = kept(committed_reference)
+    again = run_of(home, "movie_0-0123456789ab")
+    new = run_of(home, "film-few_0-0123456789ab", parameters={"profile": "smoke", "dataset": "film-few", "seed": 0})
+    add([again, new])
+    assert kept(committed_reference) == {"bbc": before["bbc"], "movie": [9.0], "film-few": [9.0]}
+    runs = json.loads((committed_reference / "manifest.json").read_text())["runs"]
+    named = [run["parameters"].get("dataset") for run in runs if run["notebook"] == "count"]
+    assert sorted(named) == ["bbc", "film-few", "movie"]
+    assert (committed_reference / "table.csv").read_text() == "a\n1\n"  # until it is drawn again
+    add([run_of(home, "film_0-0123456789ab", parameters={"profile": "smoke", "dataset": "film", "seed": 0})])
+    assert set(kept(committed_reference)) == {"bbc", "movie", "film"}  # all inputs in the place of a few
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"kind": "report"}, "is no computation whose values are shared"),
+        ({"profile": "laptop"}, "ran at the profile laptop, the reference is of smoke"),
+        ({"commit": "0123456789ab with changes"}, "with changes: nobody could make its numbers again"),
+        ({"commit": "unknown"}, "ran at the commit unknown"),
+        ({"units_schema": UNITS_SCHEMA + 1}, f"no values of single inputs in schema {UNITS_SCHEMA}"),
+    ],
+)
+def test_a_run_that_cannot_be_told_again_is_refused(
+    home: Path, committed_reference: Path, changed: dict[str, object], message: str
+) -> None:
+    before = {path: path.read_bytes() for path in committed_reference.rglob("*.*")}
+    with pytest.raises(DataError, match=message):
+        add([run_of(home, "good"), run_of(home, "bad", **changed)])
+    with pytest.raises(DataError, match=r"holds no whole run: expected manifest.json"):
+        add([home])
+    assert {path: path.read_bytes() for path in committed_reference.rglob("*.*")} == before
+
+
+def test_tables_are_drawn_again_from_the_pages_of_another_profile(
+    home: Path, committed_reference: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    places = pd.DataFrame([{"id": name, "paper": "p", "kind": "claim"} for name in "ab"])
+    monkeypatch.setattr("faithbook.results.extended.to_judge", lambda: places)
+    with pytest.raises(InputError, match="the profile smoke tell their own numbers"):
+        redraw("smoke")
+    with pytest.raises(DataError, match="there is no report: run python -m faithbook build --profile laptop"):
+        redraw("laptop")
+    (page,) = (job for job in plan("laptop") if job.kind == "report")
+    finish(page)
+    told = {"profile": "laptop", "commit": "0123456789ab", "started": "now", "files": {"table.csv": 2}}
+    page.manifest.write_text(json.dumps(json.loads(page.manifest.read_text()) | told))
+    (page.folder / "table.csv").write_text("a,n,here,here_n\n0.250,3,7,1\n0.5,3,,\n")
+    (page.folder / "own.csv").write_text("a,here\n1,\n")  # of a page on which the reference says nothing
+    verdicts = pd.DataFrame(
+        [{"id": name, "verdict": "fails", "n": 3, "here": here} for name, here in (("a", "x"), ("b", ""))]
+    )
+    verdicts.to_parquet(page.folder / "verdicts.parquet")
+    redraw("laptop")
+    assert (committed_reference / "table.csv").read_text() == "a,n\n0.250,3\n0.5,3\n"
+    assert not (committed_reference / "own.csv").exists()
+    board = pd.read_csv(committed_reference / "scoreboard.csv", index_col="id").loc[["a", "b"]]
+    assert board["verdict"].to_dict() == {"a": "fails", "b": "holds"} and board["here"].isna().all()
+    (drawn,) = (
+        run
+        for run in json.loads((committed_reference / "manifest.json").read_text())["runs"]
+        if run["notebook"] == "report"
+    )
+    assert drawn["redrawn"]["profile"] == "laptop" and "table.csv" in drawn["files"]
 
 
 def test_new_verdicts_take_the_places_of_old_ones_on_the_scoreboard_or_new_ones() -> None:

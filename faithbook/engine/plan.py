@@ -53,9 +53,7 @@ class Job:
     @property
     def slug(self) -> str:
         """The parameters in a form fit for a file name."""
-        values = [f"{value}" for key, value in self.parameters.items() if key != "profile"]
-        # The run id behind it tells apart what is cut off here: file names have a limit.
-        return re.sub(r"[^\w.]+", "_", "-".join(values))[:80] or "all"
+        return slug_of(self.parameters)
 
     @property
     def folder(self) -> Path:
@@ -93,6 +91,17 @@ class Job:
     def label(self) -> str:
         values = " ".join(f"{value}" for key, value in self.parameters.items() if key != "profile")
         return f"{self.notebook} {values}".strip()
+
+
+def slug_of(parameters: Mapping[str, Any]) -> str:
+    """Parameters in a form fit for a file name.
+
+    >>> slug_of({"profile": "full", "dataset": "cifar10-few", "seed": 0})
+    'cifar10_few_0'
+    """
+    values = [f"{value}" for key, value in parameters.items() if key != "profile"]
+    # In a folder's name the run id behind it tells apart what is cut off here: file names have a limit.
+    return re.sub(r"[^\w.]+", "_", "-".join(values))[:80] or "all"
 
 
 def notebook_parameters(source: Path) -> dict[str, Any]:

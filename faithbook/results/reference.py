@@ -34,7 +34,7 @@ def reference(profile: str, only: str | None = None) -> Path:
         raise unknown("study", only, studies)
     if changed := uncommitted():
         raise DataError(
-            f"the reference must come from a commit, but these differ from it: {_some(changed)}; commit them and run "
+            f"the reference must come from a commit, but these differ from it: {some(changed)}; commit them and run "
             "python -m faithbook build again (what did not change stays done)"
         )
     jobs = [job for job in plan(profile) if only in (None, job.study) and not job.is_part]
@@ -54,7 +54,7 @@ def reference(profile: str, only: str | None = None) -> Path:
             found = pd.concat(map(pd.read_parquet, verdicts))
             files[BOARD] = judged_again(files[BOARD], found, to_judge())
     files[Path(MANIFEST)] = (json.dumps({"profile": profile, "runs": manifests}, indent=1) + "\n").encode()
-    _check_size(files)
+    check_size(files)
     mirror(files, folder, keep=("README.md",))
     return folder
 
@@ -77,15 +77,17 @@ def _given_by(runs: Sequence[dict[str, Any]], folder: Path) -> dict[Path, bytes]
     return {path.relative_to(folder): path.read_bytes() for path in kept}
 
 
-def _check_size(files: Mapping[Path, bytes]) -> None:
+def check_size(files: Mapping[Path, bytes]) -> None:
+    """DataError, with the largest files, above what the repository is to carry."""
     total = sum(map(len, files.values()))
     if total > LARGEST:
         sizes = sorted(((len(content), str(name)) for name, content in files.items()), reverse=True)
-        told = _some([f"{name} {size / 1e6:.1f} MB" for size, name in sizes])
+        told = some([f"{name} {size / 1e6:.1f} MB" for size, name in sizes])
         raise DataError(f"the reference would take {total / 1e6:.1f} MB, more than {LARGEST / 1e6:.0f} MB: {told}")
 
 
-def _some(names: Sequence[str], most: int = 8) -> str:
+def some(names: Sequence[str], most: int = 8) -> str:
+    """Names one after another, of many the first."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 

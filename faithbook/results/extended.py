@@ -1,0 +1,154 @@
+"""Runs put into the committed reference one by one, and its tables drawn anew from the values that it holds then.
+
+All computations of a study take hours, and the data of some lie on few machines: so a run goes in alone as soon as it
+is whole, from whichever clone has made it, and pages of a smaller profile, on which the reference speaks, tell its
+tables and verdicts.
+
+    python -m faithbook run notebooks/compute/soft_metrics.py --profile full -p dataset sst -p seed 0
+    python -m faithbook reference --add data/results/full/runs/soft_metrics/sst_0-...
+    python -m faithbook build --profile laptop --study soft
+    python -m faithbook reference --redraw --profile laptop --study soft
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from faithbook.engine.machine import uncommitted
+from faithbook.engine.pages import BOARD, mirror, public_files
+from faithbook.engine.plan import MANIFEST, Job, plan, slug_of
+from faithbook.engine.profiles import shareable
+from faithbook.engine.units import UNITS, UNITS_SCHEMA
+from faithbook.paths import reference_dir
+from faithbook.results.reference import check_size, judged_again, some
+from faithbook.results.scoreboard import to_judge
+from faithlib.errors import DataError, InputError
+
+HERE = "here"  # begins the columns with the numbers of the run that a page belongs to, where the reference speaks
+FEW = "-few"  # ends the names of data sets that are a few inputs of another
+
+
+def add(folders: Sequence[Path]) -> Path:
+    """Put the values of single inputs and the manifests of whole runs into the reference, in the place of earlier runs
+    with the same parameters, or of those on a few inputs of the same data set. What it has of others stays.
+
+    Raises DataError for a folder that holds no whole run, a run of another profile than the reference's, of files that
+    no commit holds or of values in another schema, a notebook whose values may not be shared, and above 20 MB.
+    """
+    place = reference_dir()
+    told = json.loads((place / MANIFEST).read_text(encoding="utf-8"))
+    files, runs = _all_of(place), list(told["runs"])
+    for folder in folders:
+        facts = _checked(folder, told["profile"])
+        for old in [run for run in runs if _replaced_by(run, facts)]:
+            runs.remove(old)
+            files = {name: content for name, content in files.items() if not _is_of(name, old)}
+        units = sorted(folder.glob(f"{UNITS}*.parquet"))
+        files |= {_place_of(facts) / f"{slug_of(facts['parameters'])}-{path.name}": path.read_bytes() for path in units}
+        runs.append(facts)
+    files[Path(MANIFEST)] = _manifest(told["profile"], runs)
+    check_size(files)
+    mirror(files, place, keep=("README.md",))
+    return place
+
+
+def redraw(profile: str, study: str | None = None) -> Path:
+    """Take the tables and verdicts that the reference's values give on the pages of another profile, as far as these
+    are whole: without the columns of that profile's own run. What no page tells stays as it is.
+
+    Raises DataError where a page is missing or files differ from the commit, InputError for the reference's own
+    profile, whose pages tell the numbers of their runs.
+    """
+    place = reference_dir()
+    told = json.loads((place / MANIFEST).read_text(encoding="utf-8"))
+    if profile == told["profile"]:
+        raise InputError(
+            f"pages of the profile {profile} tell their own numbers: give one on which the reference speaks"
+        )
+    if changed := uncommitted():
+        raise DataError(f"the reference must come from a commit, but these differ from it: {some(changed)}")
+    jobs = [job for job in plan(profile, study) if job.kind == "report" and study in (None, job.study)]
+    if missing := [job.label for job in jobs if not job.done]:
+        raise DataError(f"there is no {some(missing)}: run python -m faithbook build --profile {profile}")
+    files, runs = _all_of(place), list(told["runs"])
+    for job in filter(lambda job: shareable(job.notebook), jobs):
+        if tables := dict(_tables(job)):
+            files |= tables
+            runs = _drawn_by(job, list(map(str, tables)), runs)
+    verdicts = [path for job in jobs if (path := job.folder / "verdicts.parquet").is_file()]
+    if verdicts and Path(BOARD) in files:
+        found = pd.concat(map(pd.read_parquet, verdicts))
+        spoken = found[found["here"] != ""].assign(here="")
+        files[Path(BOARD)] = judged_again(files[Path(BOARD)], spoken, to_judge())
+    files[Path(MANIFEST)] = _manifest(told["profile"], runs)
+    check_size(files)
+    mirror(files, place, keep=("README.md",))
+    return place
+
+
+def _all_of(place: Path) -> dict[Path, bytes]:
+    return {path.relative_to(place): path.read_bytes() for path in place.rglob("*") if path.is_file()}
+
+
+def _manifest(profile: str, runs: Sequence[Mapping[str, Any]]) -> bytes:
+    return (json.dumps({"profile": profile, "runs": list(runs)}, indent=1) + "\n").encode()
+
+
+def _checked(folder: Path, profile: str) -> dict[str, Any]:
+    """The manifest of a run that may go into the reference."""
+    if not (folder / MANIFEST).is_file():
+        raise DataError(f"{folder} holds no whole run: expected {MANIFEST} in it, as a folder below results/*/runs has")
+    facts: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    what = f"{facts['notebook']} in {folder}"
+    if facts["kind"] != "compute" or not shareable(facts["notebook"]):
+        raise DataError(f"{what} is no computation whose values are shared: only such go into the reference")
+    if facts["profile"] != profile:
+        raise DataError(f"{what} ran at the profile {facts['profile']}, the reference is of {profile}")
+    if facts["commit"] == "unknown" or "changes" in facts["commit"]:
+        raise DataError(
+            f"{what} ran at the commit {facts['commit']}: nobody could make its numbers again; run it on one"
+        )
+    if facts["units_schema"] != UNITS_SCHEMA or not list(folder.glob(f"{UNITS}*.parquet")):
+        raise DataError(f"{what} has no values of single inputs in schema {UNITS_SCHEMA}: run it again")
+    return facts
+
+
+def _replaced_by(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Whether a run takes the place of another: the same parameters, or the whole of a set of which that had few."""
+    if old["notebook"] != new["notebook"]:
+        return False
+    before, now = dict(old["parameters"]), dict(new["parameters"])
+    return before == now or before == now | {"dataset": f"{now.get('dataset')}{FEW}"}
+
+
+def _place_of(facts: Mapping[str, Any]) -> Path:
+    return Path(UNITS, facts["notebook"])
+
+
+def _is_of(name: Path, run: Mapping[str, Any]) -> bool:
+    return name.parent == _place_of(run) and name.name.startswith(f"{slug_of(run['parameters'])}-{UNITS}")
+
+
+def _tables(job: Job) -> Iterator[tuple[Path, bytes]]:
+    """The tables of a page on which the reference speaks, without the run's own columns; digits stay as they are."""
+    for path in public_files(job):
+        if path.suffix != ".csv" or path.stem.endswith("_shown"):
+            continue
+        frame = pd.read_csv(path, dtype=str, keep_default_na=False)
+        if HERE in frame.columns and (frame[HERE] != "").any():
+            own = [name for name in frame.columns if name == HERE or name.startswith(f"{HERE}_")]
+            yield Path(path.name), frame.drop(columns=own).to_csv(index=False, lineterminator="\n").encode()
+
+
+def _drawn_by(job: Job, tables: Sequence[str], runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The manifests with that of a page which has drawn these tables: the earlier one's, and what drew them now."""
+    facts = json.loads(job.manifest.read_text(encoding="utf-8"))
+    before = next((run for run in runs if run["notebook"] == job.notebook), facts)
+    drawn = {name: facts[name] for name in ("profile", "run_id", "commit", "started")}
+    now = before | {"files": before["files"] | {name: facts["files"].get(name) for name in tables}, "redrawn": drawn}
+    return [run for run in runs if run["notebook"] != job.notebook] + [now]
