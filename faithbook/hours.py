@@ -3,12 +3,15 @@
 A run's manifest says how many rows its perturbers ran and the settings it ran with; a notebook's `inputs` in
 notebooks/profiles.yaml says which of these settings are numbers of inputs. Rows of another profile are those of the
 run times its inputs over the run's: other settings (draws, methods, steps) change rows an input, so they are an
-estimate, and named as one. Hours rest on a time that was measured at the same profile on this machine; before one has
-run, on that of a row alone, of a model of the papers' size, where a profile's models have it (`faithbook.row_times`).
+estimate, and named as one. Inputs of a data set are told by runs on it where there are any, else by runs on what stands
+in for it (`data/materials.csv`), else by all of the notebook: texts differ much in length. Hours rest on a time that
+was measured at the same profile on this machine; before one has run, on that of a row alone, of a model of the papers'
+size, where a profile's models have it (`faithbook.row_times`).
 """
 
 from __future__ import annotations
 
+import csv
 import functools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from faithbook.declared import ask
 from faithbook.engine.plan import MANIFEST, PART, PARTS, Job, part_of
 from faithbook.engine.profiles import place_of, settings_of, table
 from faithbook.paths import reference_dir, root
@@ -88,8 +92,8 @@ class Taken:
 def taken(job: Job) -> Taken:
     """What runs of a job's notebook at its profile tell of it: seconds an input, times its share of the inputs.
 
-    Of runs that differ in nothing but a seed if there are any, else of all; of those on this machine if there are any,
-    else of the committed reference. A notebook without `inputs` takes as long as it took.
+    Of those that are most like it (`_alike`); of those on this machine if there are any, else of the committed
+    reference. A notebook without `inputs` takes as long as it took.
     """
     own = [one for one in _manifests() if one["notebook"] == job.notebook and one["profile"] == job.profile]
     return _told(own, settings_of(job.notebook, job.profile), job.notebook, job.parameters, _on_the_clock)
@@ -102,12 +106,10 @@ def _told(
     parameters: Mapping[str, Any],
     spent: Spent,
 ) -> Taken:
-    for alike in ([one for one in own if _grid(one["parameters"]) == _grid(parameters)], own):
-        found = [one for one in alike if one["here"]] or alike
-        if found:
-            break
-    else:
+    if not own:
         return Taken()
+    alike = _alike(parameters, own)
+    found = [one for one in alike if one["here"]] or alike
     size = _shared(place_of(notebook)[1].inputs, block, parameters)
     pace = seconds_an_input(found, spent)
     memory = [int(one["memory_bytes"]) for one in found if "memory_bytes" in one]
@@ -147,9 +149,63 @@ def told_of(one: dict[str, Any], others: Sequence[dict[str, Any]]) -> float | No
     return _told(own, one["settings"], one["notebook"], one["parameters"], lasted).seconds
 
 
+def told_seconds(notebook: str, profile: str, runs: Sequence[dict[str, Any]]) -> float | None:
+    """The seconds that runs of a notebook tell of all its inputs at a profile; None where one of them has no number of
+    inputs, or there are none."""
+    entry, block = place_of(notebook)[1], settings_of(notebook, profile)
+    told = 0.0
+    if not runs:
+        return None
+    for point in entry.points(block):
+        size, pace = _inputs(entry.inputs, block, point), seconds_an_input(_alike(point, runs))
+        if not entry.inputs or size is None or pace is None:
+            return None
+        told += size * pace
+    return told
+
+
 def _grid(parameters: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters that tell what a run is about."""
-    return {key: value for key, value in parameters.items() if key not in (PART, PARTS, "seed")}
+    return {key: value for key, value in parameters.items() if key not in (PART, PARTS, "seed", "profile")}
+
+
+def _alike(parameters: Mapping[str, Any], runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Of runs of a notebook those that are most like one with these parameters: which differ in nothing but a seed;
+    else on the same data set, or one of which either stands in for the other, with the same model and then with any;
+    else all."""
+    own = _grid(parameters)
+    grids = [_grid(run["parameters"]) for run in runs]
+    data = [_related(own.get("dataset"), grid.get("dataset")) for grid in grids]
+    rest = [grid | {"dataset": None} == own | {"dataset": None} for grid in grids]
+    same = [grid == own for grid in grids]
+    both = [one and other for one, other in zip(data, rest, strict=True)]
+    for chosen in (same, both, data):
+        if any(chosen):
+            return [run for run, wanted in zip(runs, chosen, strict=True) if wanted]
+    return list(runs)
+
+
+def _related(one: str | None, other: str | None) -> bool:
+    """Whether two data sets are one, or either stands in for the other or for what that stands for."""
+    return one is not None and other is not None and not _stands_for(one).isdisjoint(_stands_for(other))
+
+
+def _stands_for(dataset: str) -> set[str]:
+    """A data set and what it stands for; a few inputs of one stand for it."""
+    ask("data/materials.csv")
+    path = root() / "data" / "materials.csv"
+    found = {dataset, dataset.removesuffix("-few")}
+    return found | _stand_ins(path, path.stat().st_mtime_ns).get(dataset, set()) if path.is_file() else found
+
+
+@functools.lru_cache(maxsize=4)
+def _stand_ins(path: Path, _changed: int) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    with path.open(encoding="utf-8", newline="") as stream:
+        for row in csv.DictReader(stream):
+            if row["kind"] == "data" and row["stands_for"]:
+                found.setdefault(row["name"], set()).add(row["stands_for"])
+    return found
 
 
 def _shared(templates: tuple[str, ...], block: Mapping[str, Any], parameters: Mapping[str, Any]) -> float | None:
@@ -170,16 +226,18 @@ def _of_notebook(
     own = [one for one in manifests if one["notebook"] == name and one["notes"].get("rows_run")]
     # The settings of a part are those of the whole: it tells how long a row takes, but not how many an input has.
     counted = _nearest([one for one in own if PARTS not in one["parameters"]], profile)
-    rate = _rate(counted, entry.inputs)
-    if rate is None:
+    rates = [_rate(_alike(point, counted), entry.inputs) for point in points]
+    if not counted or None in rates:
         return Hours(study, name, len(points), inputs, None, "", None)
-    rows = round(rate * inputs)
+    rows = [(size or 0) * (rate or 0.0) for size, rate in zip(sizes, rates, strict=True)]
     measured = [one for one in own if one["profile"] == profile and one["here"]]
     where = f"{counted[0]['profile']}{'' if counted[0]['here'] else ' (reference)'}"
-    pace, told_by = (_pace(measured), RUNS) if measured else (row_seconds(study), ROW)
-    if pace is None:
-        return Hours(study, name, len(points), inputs, rows, where, None)
-    return Hours(study, name, len(points), inputs, rows, where, rows * pace / 3600, told_by)
+    told_by = RUNS if measured else ROW
+    paces = [_pace(_alike(point, measured)) if measured else row_seconds(study) for point in points]
+    if None in paces:
+        return Hours(study, name, len(points), inputs, round(sum(rows)), where, None)
+    hours = sum(number * (pace or 0.0) for number, pace in zip(rows, paces, strict=True)) / 3600
+    return Hours(study, name, len(points), inputs, round(sum(rows)), where, hours, told_by)
 
 
 def _inputs(templates: tuple[str, ...], block: Mapping[str, Any], point: Mapping[str, Any]) -> int | None:

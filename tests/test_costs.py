@@ -28,7 +28,8 @@ def a_run(dataset: str, seed: int, seconds: float, *, profile: str = "full", dev
     rows = 10 * settings["inputs"][dataset]
     notes = {"rows_run": rows, "n": settings["inputs"][dataset]}
     parameters = {"profile": profile, "dataset": dataset, "seed": seed}
-    return {**about, "parameters": parameters, "seconds": seconds, "notes": notes, "here": profile != "full"}
+    noted = {"seconds": 2 * seconds, "processor_seconds": seconds, "threads": 1}
+    return {**about, **noted, "parameters": parameters, "notes": notes, "here": profile != "full"}
 
 
 FULL = [a_run("movie", 0, 500), a_run("movie", 1, 600), a_run("bbc", 0, 900)]
@@ -42,7 +43,11 @@ def test_hours_are_seconds_an_input_times_inputs_and_a_gpus_are_guessed_from_the
     found = of_study_1(FULL)
     inputs = 5 * (1821 + 7600 + 720 + 4848)
     assert (found["inputs"], found["rows"], found["counted_at"]) == (inputs, 10 * inputs, "full (reference)")
-    assert found["hours"] == pytest.approx(inputs * 2000 / (250 + 250 + 100) / 3600)
+    # sst is told by movie, which stands in for it, ag by bbc, the other two by all.
+    pace = {1821: 1100 / 500, 7600: 900 / 100, 720 + 4848: 2000 / 600}
+    assert found["hours"] == pytest.approx(5 * sum(size * seconds for size, seconds in pace.items()) / 3600)
+    own = of_study_1([*FULL, a_run("ag", 0, 160)])  # which tells of itself
+    assert own["hours"] == pytest.approx(5 * (1821 * 2.2 + 7600 + (720 + 4848) * 2160 / 760) / 3600)
     assert found["guessed"] == found["hours"] and math.isnan(found["measured"])
     assert found["ground"] == "extrapolated"
 
@@ -51,7 +56,7 @@ def test_a_run_on_a_gpu_replaces_what_was_extrapolated() -> None:
     gpu = a_run("sst", 0, 3600, profile="paper", device="H200")
     found = of_study_1([*FULL, gpu])
     assert found["ground"] == "measured"
-    assert found["measured"] == pytest.approx(found["inputs"] / 1821)
+    assert found["measured"] == pytest.approx(2 * found["inputs"] / 1821)  # of a GPU by the clock
     assert math.isnan(found["guessed"])
     assert found["hours"] == of_study_1(FULL)["hours"]  # of the processor, they stay
     on_processor = a_run("sst", 0, 3600, profile="paper")
@@ -99,9 +104,14 @@ def test_one_thread_of_a_processor_lasts_what_it_computed_and_anything_else_what
     for other in ({"threads": 2}, {"device": "H200"}):
         assert hours.lasted(beside_others | other) == 900
     assert hours.lasted({"seconds": 900.0, "threads": 1, "device": "cpu"}) == 900  # told before it was noted
-    crowded = [FULL[0], {**FULL[1], "seconds": 1200, "processor_seconds": 510, "threads": 1}]
-    (found,) = costs.check(crowded, []).to_dict("records")
-    assert (found["near"], found["hours"]) == (2, pytest.approx(1010 / 3600))
+
+
+def test_a_run_that_has_noted_the_clock_alone_is_not_checked_and_checks_none() -> None:
+    older = {name: value for name, value in a_run("movie", 2, 40).items() if name != "processor_seconds"}
+    (found,) = costs.check([*FULL, older], []).to_dict("records")
+    assert (found["runs"], found["near"], found["unchecked"]) == (3, 2, 1)
+    assert found["hours"] == pytest.approx(2080 / 3600)
+    assert "1 older runs have noted the clock alone" in costs.told_check(pd.DataFrame([found]))
 
 
 def test_the_page_stands_on_the_reference_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,9 +1,10 @@
 """What a profile costs before it runs: rows and hours from the manifests of runs, money at a price of the reader's.
 
-Rows are those that runs of the full profile have counted, by the input, times the inputs of the profile asked. Hours of
-this processor are seconds an input of these runs, times these inputs. Hours of a GPU are *measured* as soon as a run of
-the profile asked has used one; before that they are *extrapolated*: the hours of this processor, divided by how many
-times faster a GPU is thought to be (`FASTER`, a number to change in the page; `book/_static/cost.js` does the rest).
+Rows are those that runs of the full profile have counted, by the input, times the inputs of the profile asked; those of
+a data set by runs on it or on what stands in for it. Hours of this processor are seconds an input of these runs, times
+these inputs. Hours of a GPU are *measured* as soon as a run of the profile asked has used one; before that they are
+*extrapolated*: the hours of this processor, divided by how many times faster a GPU is thought to be (`FASTER`, a number
+to change in the page; `book/_static/cost.js` does the rest).
 """
 
 from __future__ import annotations
@@ -48,8 +49,9 @@ def by_notebook(profile: str, ran: Sequence[dict[str, Any]]) -> pd.DataFrame:
     found = []
     for one in hours.by_study(profile, ran=ran):
         own = [run for run in ran if run["notebook"] == one.notebook]
-        here = _hours(one.inputs, [run for run in own if run["profile"] == COUNTED and run["device"] == "cpu"])
-        gpu = _hours(one.inputs, [run for run in own if run["profile"] == profile and run["device"] != "cpu"])
+        on_processor = [run for run in own if run["profile"] == COUNTED and run["device"] == "cpu"]
+        on_gpu = [run for run in own if run["profile"] == profile and run["device"] != "cpu"]
+        here, gpu = (_hours(one.notebook, profile, runs) for runs in (on_processor, on_gpu))
         ground = MEASURED if not math.isnan(gpu) else UNKNOWN if math.isnan(here) else EXTRAPOLATED
         found.append(
             {
@@ -68,9 +70,9 @@ def by_notebook(profile: str, ran: Sequence[dict[str, Any]]) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
-def _hours(inputs: int | None, runs: Sequence[dict[str, Any]]) -> float:
-    pace = hours.seconds_an_input(runs)
-    return math.nan if inputs is None or pace is None else inputs * pace / 3600
+def _hours(notebook: str, profile: str, runs: Sequence[dict[str, Any]]) -> float:
+    seconds = hours.told_seconds(notebook, profile, runs)
+    return math.nan if seconds is None else seconds / 3600
 
 
 def by_study(costs: pd.DataFrame) -> pd.DataFrame:
@@ -112,14 +114,16 @@ def _sum(rows: pd.DataFrame, **about: str) -> dict[str, Any]:
 
 def check(full: Sequence[dict[str, Any]], own: Sequence[dict[str, Any]]) -> pd.DataFrame:
     """By notebook, for runs of the full profile on a processor: the rows that they counted, the hours that they took
-    (`hours.lasted`); how many took within a quarter of what the other runs of the notebook tell of them, and the median
-    of how far off that is; the hours that runs of another profile (`own`) tell of all. NaN where there are none."""
+    (`hours.lasted`); of those whose time can be checked (`_checkable`), how many took within a quarter of what the
+    others tell of them, and the median of how far off that is; the hours that runs of another profile (`own`) tell of
+    all; how many runs cannot be checked (`unchecked`). NaN where there are none."""
     measured = [one for one in full if one["profile"] == COUNTED and one["device"] == "cpu"]
     others = [one for one in own if one["profile"] != COUNTED and one["device"] == "cpu"]
     rows = []
     for one in measured:
         took = hours.lasted(one)
-        from_others = hours.told_of(one, [each for each in measured if each is not one])
+        others_of_it = [each for each in measured if each is not one and _checkable(each)]
+        from_others = hours.told_of(one, others_of_it) if _checkable(one) else None
         from_own = hours.told_of(one, others)
         rows.append(
             {
@@ -128,14 +132,21 @@ def check(full: Sequence[dict[str, Any]], own: Sequence[dict[str, Any]]) -> pd.D
                 "hours": took / 3600,
                 "off": math.nan if from_others is None else abs(from_others / took - 1),
                 "own_hours": math.nan if from_own is None else from_own / 3600,
+                "unchecked": not _checkable(one),
             }
         )
-    frame = pd.DataFrame(rows, columns=["notebook", "rows", "hours", "off", "own_hours"])
+    frame = pd.DataFrame(rows, columns=["notebook", "rows", "hours", "off", "own_hours", "unchecked"])
     frame["near"] = (frame["off"] <= WITHIN).where(frame["off"].notna())
     grouped = frame.groupby("notebook", sort=False)
     sums = grouped[["rows", "hours"]].sum(min_count=1).assign(own_hours=grouped["own_hours"].sum(min_count=1))
-    found = sums.assign(runs=grouped["off"].count(), near=grouped["near"].sum(), off=grouped["off"].median())
+    counts = {"runs": grouped["off"].count(), "near": grouped["near"].sum(), "unchecked": grouped["unchecked"].sum()}
+    found = sums.assign(**counts, off=grouped["off"].median())
     return found.assign(own_apart=found["own_hours"] / found["hours"] - 1).reset_index()
+
+
+def _checkable(run: Mapping[str, Any]) -> bool:
+    """Whether what a run took does not hang on what ran beside it: it has noted its processor's seconds."""
+    return "processor_seconds" in run
 
 
 def told_check(checked: pd.DataFrame) -> str:
@@ -144,6 +155,11 @@ def told_check(checked: pd.DataFrame) -> str:
         f"Of {checked['runs'].sum()} runs of the full profile, {int(checked['near'].sum())} took within 25 % of what "
         f"the other runs of their notebook tell of them."
     )
+    if unchecked := int(checked["unchecked"].sum()):
+        said += (
+            f" {unchecked} older runs have noted the clock alone, which went on while other work had the processor: "
+            "they are not checked."
+        )
     own = checked.dropna(subset=["own_apart"])
     if own.empty:
         return said

@@ -13,7 +13,7 @@
 # processor.
 #
 # - **Rows** are perturbed inputs that go through a model. An input of the papers' size is taken to have as many as one of the full
-#   profile; other settings there (draws, methods, steps) change that, so a number is "about".
+#   profile on the same data, or on what stands in for it there; other settings there (draws, methods, steps) change that, so a number is "about".
 # - **Hours, this processor** are seconds an input of the full profile's runs, times the inputs here. Their models are
 #   smaller than the papers': this is what the papers' sizes would take with ours.
 # - **GPU-hours** are *extrapolated* until a run of the papers' profile has used a GPU: the hours of this processor, divided by how many
@@ -94,8 +94,8 @@ page.findable(
 # ## How far such hours can be trusted
 #
 # The hours of the full profile were measured. Here each of its runs is told by the others of its notebook, as the hours
-# above are told: seconds an input of runs on the same data set where there are any, else of all others. Where data sets or models of a
-# notebook differ much, it lies far off. And this copy's profile, if it is another one, tells all of them from its own few inputs, other
+# above are told: seconds an input of runs on the same data set where there are any, else on one that stands in for it or for which it
+# stands, else of all others. Where data sets or models of a notebook differ much, it lies far off. And this copy's profile, if it is another one, tells all of them from its own few inputs, other
 # settings, and perhaps another processor, which is what the papers' hours are told from, too.
 
 # %%
