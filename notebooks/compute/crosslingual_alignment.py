@@ -88,7 +88,7 @@ for language in tqdm([language for language in settings["languages"] if language
         pairs += [Pair.from_texts(*both) for both in zip(texts["en"].wholes, texts[language].wholes, strict=True)]
     pairs = pairs[-max(settings["learnt_from"], settings["compared_messages"]) :]
     looked_at = pairs[-settings["compared_messages"] :]  # the last ones, which are of the test split
-    ours = encoder_links(aligner, tokenizer, looked_at, layers=[layer])[layer]
+    ours = encoder_links(aligner, tokenizer, looked_at, layers=[layer], link=LINKS[settings["links"]])[layer]
     theirs = fast_align(pairs)[-len(looked_at) :]
     counted = pd.DataFrame(link_counts(ours, theirs)).astype(int)
     agreement.append(counted.rename_axis("input").reset_index().assign(language=language, learnt_from=len(pairs)))

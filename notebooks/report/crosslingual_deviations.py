@@ -195,9 +195,9 @@ told("E4")
 # - *Code:* the scores of a word's pieces are added up; an English word without a link has 0 and stays in; word vectors
 #   are scaled to length one, which no rank sees.
 # - *Here:* as the code. Measured: means in place of sums, words without a link left out, and more.
-#   {doc}`A page of its own <crosslingual_floors>` sets floors beside them. Links too: the paper's aligner keeps a pair of
-#   words where both softmaxes are above a threshold, another rule where each is the other's nearest. In short, over the
-#   paper's thirteen:
+#   {doc}`A page of its own <crosslingual_floors>` sets floors beside them. Links too: in place of the paper's
+#   rule, both softmaxes above a threshold, another keeps words that are each other's nearest. In short, over the paper's
+#   thirteen:
 
 # %%
 told("E5")
@@ -289,9 +289,9 @@ told("E10")
 #
 # - *Text and code:* awesome-align {cite:p}`dou_neubig_2021`: layer 8 of multilingual BERT, links where the softmax in both
 #   directions is above a threshold, so that a word may have several links; premise and hypothesis are one text.
-# - *Here:* words that are each other's nearest in a layer of our encoder, chosen by links that people made. A word has
-#   one link at most, but for ties. How good either kind of links is, {doc}`the page on the aligner <crosslingual_aligner>`
-#   measures; the threshold rule is among the aligners there.
+# - *Here:* the same rule on vectors of words, in a layer of our encoder chosen by links that people made; below the
+#   papers' size that encoder was never trained to align. How good its links are, and those of words that are each other's
+#   nearest, {doc}`the page on the aligner <crosslingual_aligner>` measures.
 
 # %% [markdown]
 # ## E12: random links

@@ -99,9 +99,8 @@ overall = {what: share(what).ours.interval() for what in SHARES}
 Markdown(
     f"Over all languages {overall['linked'].estimate:.0%} of the English words have a link and "
     f"{overall['copied'].estimate:.0%} are copied. Links beyond a word's first are {overall['more links'].estimate:.1%} of "
-    "the linked words. The aligner of this study links words that are each other's nearest, so that a word has two links "
-    "only where words tie or share a piece; the paper's aligner links words above a threshold, and sums over links matter "
-    "more there than they can here."
+    "the linked words: the paper's rule links all words above a threshold, and a word with several links gets the sum of "
+    "their scores."
 )
 
 # %% [markdown]
