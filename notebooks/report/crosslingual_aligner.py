@@ -175,7 +175,7 @@ page.listing(
 # %%
 lines = []
 for gold in here:
-    lower = [layer for layer in layers if gaps[gold, layer].ours.point < -1e-9]  # less is rounding
+    lower = [layer for layer in layers if gaps[gold, layer].ours.point < -1e-6]  # values are kept as float32
     clear = [layer for layer in lower if gaps[gold, layer].ours.p_below() <= 0.025 / len(layers)]
     told = f"lower than in layer {LAYER}, which is in use, in layer {', '.join(map(str, lower))} (clearly in: "
     told += f"{', '.join(map(str, clear)) or 'none'})"
