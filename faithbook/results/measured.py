@@ -209,13 +209,14 @@ class Measured:
         """The mean of the printed values with these labels, NaN where there is none.
 
         A stand-in has the value of the data set that it stands for; all data sets together have all printed values,
-        and so have all that are compared with the paper (`comparable`).
+        and so have all that are compared with the paper (`comparable`), unless they are some of the paper's own.
         """
         chosen = np.ones(len(self._values), dtype=bool)
         stands = evidence.stands_for(self.paper)
         for name in [label for label in labels if label in self.printed.columns]:
             named = set(_listed(labels[name]))
-            if name == "dataset" and named in (set(self.levels(name)), set(self.comparable())):
+            everything = named in (set(self.levels(name)), set(self.comparable())) if name == "dataset" else False
+            if everything and not named <= set(self.printed[name]):
                 continue
             chosen &= self._labels[name].among({stands.get(one, one) for one in named})
         values = self._values[chosen]

@@ -216,7 +216,7 @@ page.stand_ins(
 # of task, not a sample of the paper's, so values beside each other are related and not equal, and the verdicts are on
 # statements. Our
 # soft scores average several draws where the paper draws once; {doc}`soft_deviations` measures what that does. Where
-# several model seeds ran, an input's wins are averaged over them, and the seeds are shown apart here.
+# several model seeds ran, an input's wins are averaged over them, and the seeds that all tasks have are shown apart here.
 
 # %%
 by_seed = page.measure(
@@ -228,7 +228,8 @@ by_seed = page.measure(
     n_resamples=DRAWS,
 )
 of_seed = by_seed.quantity("metric", "seed", shows=WIN, dataset=tasks)
-cells = product(METRICS, sorted(map(int, by_seed.levels("seed"))))
+have_seeds = [set(by_seed.frame.seed[by_seed.frame.dataset == name]) for name in tasks]
+cells = product(METRICS, sorted(map(int, set.intersection(*have_seeds))))
 page.listing(
     listed({cell: of_seed(*cell) for cell in cells}, ["metric", "model seed"]),
     "soft_table2_seeds",
