@@ -359,14 +359,24 @@ def marked_as_printed() -> Values:
     return {(row.method, row.aggregation, own_output(row.method, row.output)): row.value for row in table.itertuples()}
 
 
-def add_highlights(store: Store, precision: Values, *, lift: float = 0.1, n: int = 40, has_rho: bool = True) -> None:
+def add_marks(store: Store, precision: Values, *, n: int = 40, dataset: str = "pair") -> None:
+    """What `crosslingual_plausibility` saves; marks of which four words of ten are gold, and random scores get .4."""
     units = units_of(precision | with_floors(precision, (), 0.4), tuple(KEYS), n=n, spread=0.01)
-    texts = pd.DataFrame({"input": [f"i{i}" for i in range(n)], "marked": 4, "words": 10})
-    plausible = {
-        "crosslingual_plausibility": texts,
-        "crosslingual_threshold": pd.DataFrame([{"seed": 0, "threshold": 0.2, "f1": 0.5, "n": n}]),
-    }
-    store.add("crosslingual_plausibility", {"": units.assign(metric="average_precision")}, tables=plausible, seed=0)
+    facts = units_of(
+        {("share", *["none"] * 3): 0.4, ("words", *["none"] * 3): 10.0}, ("metric", *KEYS), n=n, spread=0.0
+    )
+    threshold = pd.DataFrame([{"dataset": dataset, "seed": 0, "threshold": 0.2, "f1": 0.5, "n": n}])
+    store.add(
+        "crosslingual_plausibility",
+        {"": pd.concat([units.assign(metric="average_precision"), facts], ignore_index=True)},
+        tables={"crosslingual_threshold": threshold},
+        dataset=dataset,
+        seed=0,
+    )
+
+
+def add_highlights(store: Store, precision: Values, *, lift: float = 0.1, n: int = 40, has_rho: bool = True) -> None:
+    add_marks(store, precision, n=n)
     quantities = {"map": 0.5 + lift, "chance": 0.5, "lift": lift, "marked": 0.4}
     means = {
         (metric, language, way): 1.0 if metric == "map" and language == "en" else value
@@ -380,7 +390,9 @@ def add_highlights(store: Store, precision: Values, *, lift: float = 0.1, n: int
     table1 = published.table("crosslingual_table1")
     rho = {(r.method, r.aggregation, own_output(r.method, r.output)): r.value for r in table1.itertuples()}
     across = units_of(rho if has_rho else nowhere(rho), tuple(KEYS), n=n, metric="rho", setting="main", language="de")
-    words = pd.DataFrame({"input": np.repeat(texts.input, 5), "language": "en", "model": "e5", "seed": 0})
+    words = pd.DataFrame(
+        {"input": np.repeat([f"i{i}" for i in range(n)], 5), "language": "en", "model": "e5", "seed": 0}
+    )
     named = {"dataset": "messages", "model": "e5", "seed": 0}
     store.add("crosslingual_metrics", {"": across}, tables={"crosslingual_words": words.assign(**named)}, **named)
 
@@ -423,6 +435,17 @@ def test_highlights_the_other_way_round_do_not(store: Store, many_parts: None) -
     found = store.report("crosslingual_highlights")
     for name in ON_HIGHLIGHTS:
         assert found.verdict(name) == "does not carry over", (name, found.verdicts.loc[name, "note"])
+
+
+def test_the_firmest_marks_speak_and_the_others_are_set_against_chance_too(store: Store) -> None:
+    add_highlights(store, dict.fromkeys(marked_as_printed(), 0.4))  # marks of sentences, which say nothing
+    add_marks(store, marked_as_printed(), dataset="reviews")
+    found = store.report("crosslingual_highlights")
+    assert found.verdict("crosslingual_table4") == "carries over"
+    marks = pd.read_csv(found.folder / "crosslingual_marks.csv").set_index("marks")
+    assert list(marks.index) == ["reviews", "pair"]
+    assert marks.loc["reviews", "low"] > 0.1 and marks.loc["pair", "estimate"] == pytest.approx(0, abs=0.01)
+    assert "not clearly below the thirteen: these marks tell little" in found.text
 
 
 def test_few_texts_decide_nothing_on_highlights(store: Store) -> None:

@@ -382,7 +382,7 @@ def test_the_paper_profile_leads_from_files_to_rho(name, family, tokenizer, fold
 
 def test_models_of_three_seeds_are_asked_for_marked_words_and_every_language_of_table_7_is_read():
     settings = settings_of("crosslingual_plausibility", "paper")
-    asked = {settings["highlighted"].format(seed=seed).rpartition("/")[2] for seed in settings["seeds"]}
+    asked = {settings["models"]["esnli"].format(seed=seed).rpartition("/")[2] for seed in settings["seeds"]}
     made = {checkpoint_of(job).name for job in trainings("paper", "crosslingual")}
     assert len(asked) == 3
     assert asked < made
@@ -399,7 +399,7 @@ def test_the_classes_of_a_model_of_snli_that_does_not_name_them_are_those_of_the
     saved("bert", mbert_tokenizer, folder / "snli")
     classifier = models.load_model(f"hf:{folder / 'snli'}")
     write_esnli(folder / "esnli" / "esnli_dev.csv", STARS)
-    highlights = datasets.load_dataset(blocks["crosslingual"]["highlights"], "dev")
+    highlights = datasets.load_dataset(blocks["crosslingual_plausibility"]["datasets"][0], "dev")
     labels = classifier.labels_of(highlights, names=classes)
     assert [CLASSES[label] for label in labels] == [highlights.label_names[label] for label in highlights.labels]
     assert marked(highlights) == [["man", "rests."]]

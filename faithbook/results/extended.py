@@ -119,11 +119,13 @@ def _checked(folder: Path, profile: str) -> dict[str, Any]:
 
 
 def _replaced_by(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """Whether a run takes the place of another: the same parameters, or the whole of a set of which that had few."""
+    """Whether a run takes the place of another: of the same parameters, of a few inputs of the same set, or of an older
+    grid, whose parameters had other names."""
     if old["notebook"] != new["notebook"]:
         return False
     before, now = dict(old["parameters"]), dict(new["parameters"])
-    return before == now or before == now | {"dataset": f"{now.get('dataset')}{FEW}"}
+    few = now | {"dataset": f"{now.get('dataset')}{FEW}"}
+    return before in (now, few) or set(before) != set(now)
 
 
 def _place_of(facts: Mapping[str, Any]) -> Path:

@@ -8,11 +8,13 @@
 # # Compute: do explanations mark what people marked?
 #
 # Zaman & Belinkov (2022), Section 4: the thirteen attributions of two outputs against highlights made by people, scored
-# by average precision. Their highlights are words of e-SNLI, which the `paper` profile reads. Ours mark whole sentences
-# of papers (ACLSum): each text is an excerpt around marked sentences, and a word is gold where it stands in one.
+# by average precision. Their highlights are words of e-SNLI, which the `paper` profile reads. Ours mark phrases of film
+# reviews (`reviews`, where their files lie) or whole sentences of papers (`pair`): each text is an excerpt around marks,
+# and a word is gold where it stands in one.
 
 # %% tags=["parameters"]
 profile = "laptop"
+dataset = "pair"
 seed = 0
 part = 1  # of `parts`: which share of the texts
 parts = 1
@@ -32,23 +34,23 @@ from faithlib.attribution import attribute_rows
 from faithlib.inputs import TextInputs
 from faithlib.metrics import average_precision, best_f1_threshold
 
-run = start_run("crosslingual_plausibility", profile=profile, seed=seed, part=part, parts=parts)
+run = start_run("crosslingual_plausibility", profile=profile, dataset=dataset, seed=seed, part=part, parts=parts)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
-classifier = load_model(settings["highlighted"].format(seed=seed))
+classifier = load_model(settings["models"][dataset].format(seed=seed))
 network = classifier.model.to(device)
 
 # %% [markdown]
 # ## Texts and marks
 #
-# Pairs of e-SNLI are read as they are. Whole sections of papers would have hundreds of words and a query that names what
-# to look for: there an excerpt is taken (`faithbook.sources.excerpts`).
+# Pairs of e-SNLI are read as they are. Whole reviews and sections of papers would have hundreds of words: there an
+# excerpt is taken (`faithbook.sources.excerpts`).
 
 
 # %%
 def highlighted(split, n):
     """Inputs, labels, gold [B, F] and ids of `n` texts that hold marked and unmarked words."""
-    data = load_dataset(settings["highlights"], split)
+    data = load_dataset(dataset, split)
     found = marked_excerpts(data, n, size=settings["excerpt_words"])
     rows = [one.row for one in found]
     inputs = TextInputs.from_texts(
@@ -59,7 +61,7 @@ def highlighted(split, n):
         words=[one.words for one in found],
         max_length=data.max_length,
     )
-    labels = torch.tensor(classifier.labels_of(data, names=settings["highlighted_classes"]))
+    labels = torch.tensor(classifier.labels_of(data))
     marks = gold_of(inputs, [one.marked for one in found])
     return inputs.to(device), labels[rows], marks, [data.ids[i] for i in rows]
 
@@ -86,7 +88,7 @@ def explained(rows, inputs, labels):
 
 # %%
 inputs, labels, marks, ids = highlighted("test", settings["excerpts"])
-clusters = load_dataset(settings["highlights"], "test").clusters
+clusters = load_dataset(dataset, "test").clusters
 SCORED = {name: row for name, row in ROWS.items() if name[3] == "sum"}
 for rows in tqdm(list(run.blocks(len(inputs), settings["batch"])), desc="texts"):
     block = inputs[rows]
@@ -106,9 +108,10 @@ for rows in tqdm(list(run.blocks(len(inputs), settings["batch"])), desc="texts")
     ]
     found = pd.concat(found, ignore_index=True)
     run.add(found, "crosslingual_plausibility")
-    run.add_units(
-        as_units(found, seed=seed, clusters=clusters, metrics=["average_precision"], keys=["aggregation", "output"])
-    )
+    told = {"seed": seed, "clusters": clusters, "keys": ["aggregation", "output"]}
+    run.add_units(as_units(found, metrics=["average_precision"], **told))
+    texts = facts.assign(share=facts.marked / facts.words, aggregation="none", output="none")
+    run.add_units(as_units(texts, metrics=["share", "words"], **told))
     run.count(n=len(block), truncated=int(block.truncated.sum()))
 
 # %% [markdown]
@@ -131,7 +134,7 @@ def best_threshold():
         scores[batch, : found.shape[1]] = found
     unit = torch.nn.functional.normalize(scores, dim=1)
     threshold, f1 = best_f1_threshold(unit, marks, inputs.feature_mask.cpu())
-    return {"seed": seed, "threshold": threshold, "f1": f1, "n": len(inputs)}
+    return {"dataset": dataset, "seed": seed, "threshold": threshold, "f1": f1, "n": len(inputs)}
 
 
 if run.is_last:
