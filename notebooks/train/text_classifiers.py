@@ -24,7 +24,7 @@ profile = "laptop"
 dataset = "movie"
 seed = 0
 classifier = ""  # l3, lstm, robust, six or whole-six; nothing: the data set's own
-precision = "bfloat16"  # of the forward and backward passes; weights and optimiser stay in float32
+precision = "auto"  # of the passes, weights stay in float32; auto: bfloat16 on a GPU and where a processor is faster in it
 encoder = ""  # a folder or hub id in place of the profile's encoder
 folder = ""  # where to save, in place of data/checkpoints/...
 limit = 0  # at most that many texts of each split; 0: all
@@ -49,6 +49,7 @@ from sklearn.metrics import balanced_accuracy_score, f1_score
 from tqdm.auto import tqdm
 
 from faithbook import hub
+from faithbook.engine import machine
 from faithbook.engine.profiles import find_profile
 from faithbook.models.adversarial import worst_shift
 from faithbook.models.encoders import encoder_folder, word_embeddings
@@ -147,6 +148,8 @@ if hidden:
 else:
     model = adapted() if rank else pretrained()
 device = "cuda" if torch.cuda.is_available() else "cpu"
+if precision == "auto":
+    precision = "bfloat16" if device == "cuda" else machine.precision()
 model = model.to(device)
 
 
