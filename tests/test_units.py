@@ -294,18 +294,25 @@ def test_tables_are_drawn_again_from_the_pages_of_another_profile(
     (page,) = (job for job in plan("laptop") if job.kind == "report")
     finish(page)
     told = {"profile": "laptop", "commit": "0123456789ab", "started": "now", "files": {"table.csv": 2}}
-    page.manifest.write_text(json.dumps(json.loads(page.manifest.read_text()) | told))
+
+    def says(speaks: str) -> None:
+        page.manifest.write_text(
+            json.dumps(json.loads(page.manifest.read_text()) | told | {"notes": {"speaks": speaks}})
+        )
+
     (page.folder / "table.csv").write_text("a,n,here,here_n\n0.250,3,7,1\n0.5,3,,\n")
-    (page.folder / "own.csv").write_text("a,here\n1,\n")  # of a page on which the reference says nothing
     verdicts = pd.DataFrame(
         [{"id": name, "verdict": "fails", "n": 3, "here": here} for name, here in (("a", "x"), ("b", ""))]
     )
     verdicts.to_parquet(page.folder / "verdicts.parquet")
+    says("this run")
+    redraw("laptop")
+    assert (committed_reference / "table.csv").read_text() == "a\n1\n"
+    says("the reference")
     redraw("laptop")
     assert (committed_reference / "table.csv").read_text() == "a,n\n0.250,3\n0.5,3\n"
-    assert not (committed_reference / "own.csv").exists()
     board = pd.read_csv(committed_reference / "scoreboard.csv", index_col="id").loc[["a", "b"]]
-    assert board["verdict"].to_dict() == {"a": "fails", "b": "holds"} and board["here"].isna().all()
+    assert board["verdict"].to_dict() == {"a": "fails", "b": "fails"} and board["here"].isna().all()
     (drawn,) = (
         run
         for run in json.loads((committed_reference / "manifest.json").read_text())["runs"]

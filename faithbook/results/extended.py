@@ -25,6 +25,7 @@ from faithbook.engine.plan import MANIFEST, Job, plan, slug_of
 from faithbook.engine.profiles import shareable
 from faithbook.engine.units import UNITS, UNITS_SCHEMA
 from faithbook.paths import reference_dir
+from faithbook.results.measured import REFERENCE
 from faithbook.results.reference import check_size, judged_again, some
 from faithbook.results.scoreboard import to_judge
 from faithlib.errors import DataError, InputError
@@ -58,8 +59,9 @@ def add(folders: Sequence[Path]) -> Path:
 
 
 def redraw(profile: str, study: str | None = None) -> Path:
-    """Take the tables and verdicts that the reference's values give on the pages of another profile, as far as these
-    are whole: without the columns of that profile's own run. What no page tells stays as it is.
+    """Take the tables and verdicts that the reference's values give on the pages of another profile: those of pages on
+    which nothing but the reference speaks, without the columns of that profile's own run. What other pages tell stays
+    as it is.
 
     Raises DataError where a page is missing or files differ from the commit, InputError for the reference's own
     profile, whose pages tell the numbers of their runs.
@@ -67,24 +69,23 @@ def redraw(profile: str, study: str | None = None) -> Path:
     place = reference_dir()
     told = json.loads((place / MANIFEST).read_text(encoding="utf-8"))
     if profile == told["profile"]:
-        raise InputError(
-            f"pages of the profile {profile} tell their own numbers: give one on which the reference speaks"
-        )
+        raise InputError(f"pages of the profile {profile} tell their own numbers: give one where the reference speaks")
     if changed := uncommitted():
         raise DataError(f"the reference must come from a commit, but these differ from it: {some(changed)}")
     jobs = [job for job in plan(profile, study) if job.kind == "report" and study in (None, job.study)]
     if missing := [job.label for job in jobs if not job.done]:
         raise DataError(f"there is no {some(missing)}: run python -m faithbook build --profile {profile}")
     files, runs = _all_of(place), list(told["runs"])
-    for job in filter(lambda job: shareable(job.notebook), jobs):
-        if tables := dict(_tables(job)):
+    spoken = [job for job in jobs if json.loads(job.manifest.read_text())["notes"].get("speaks") == REFERENCE]
+    for job in spoken:
+        if shareable(job.notebook):
+            tables = dict(_tables(job))
             files |= tables
             runs = _drawn_by(job, list(map(str, tables)), runs)
-    verdicts = [path for job in jobs if (path := job.folder / "verdicts.parquet").is_file()]
+    verdicts = [path for job in spoken if (path := job.folder / "verdicts.parquet").is_file()]
     if verdicts and Path(BOARD) in files:
-        found = pd.concat(map(pd.read_parquet, verdicts))
-        spoken = found[found["here"] != ""].assign(here="")
-        files[Path(BOARD)] = judged_again(files[Path(BOARD)], spoken, to_judge())
+        found = pd.concat(map(pd.read_parquet, verdicts)).assign(here="")
+        files[Path(BOARD)] = judged_again(files[Path(BOARD)], found, to_judge())
     files[Path(MANIFEST)] = _manifest(told["profile"], runs)
     check_size(files)
     mirror(files, place, keep=("README.md",))
@@ -137,12 +138,10 @@ def _is_of(name: Path, run: Mapping[str, Any]) -> bool:
 
 
 def _tables(job: Job) -> Iterator[tuple[Path, bytes]]:
-    """The tables of a page on which the reference speaks, without the run's own columns; digits stay as they are."""
+    """The tables of a page without the run's own columns; digits stay as they are."""
     for path in public_files(job):
-        if path.suffix != ".csv" or path.stem.endswith("_shown"):
-            continue
-        frame = pd.read_csv(path, dtype=str, keep_default_na=False)
-        if HERE in frame.columns and (frame[HERE] != "").any():
+        if path.suffix == ".csv" and not path.stem.endswith("_shown"):
+            frame = pd.read_csv(path, dtype=str, keep_default_na=False)
             own = [name for name in frame.columns if name == HERE or name.startswith(f"{HERE}_")]
             yield Path(path.name), frame.drop(columns=own).to_csv(index=False, lineterminator="\n").encode()
 

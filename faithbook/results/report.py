@@ -24,7 +24,7 @@ from IPython.display import Markdown
 from faithbook.engine.run import Run, start_run
 from faithbook.results import exhibits, figures, judged, published, scoreboard, tables
 from faithbook.results.judged import Claim, Judged
-from faithbook.results.measured import REFERENCE, Measured, Prepare
+from faithbook.results.measured import REFERENCE, RUN, Measured, Prepare
 from faithbook.results.multiverse import Curve, multiverse
 from faithbook.results.numbers import listed
 from faithbook.results.page import badge
@@ -290,6 +290,9 @@ class Page:
         if self._entries:
             entries = [replace(one, hangs=self._hangs.get(name, "")) for name, one in self._entries.items()]
             self.run.save(scoreboard.entries(entries), "verdicts")
+        if self._measured:
+            sources = {one.speaks for one in self._measured}
+            self.run.note(speaks=REFERENCE if sources == {REFERENCE} else RUN)
         told = self.provenance(note=note)
         self.run.finish()
         return told
