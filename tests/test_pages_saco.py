@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -147,6 +148,7 @@ def test_the_reference_speaks_and_a_run_that_says_otherwise_is_told(store: Store
     assert "your run disagrees on 3 of 3 parts" in told["note"]
     assert "from the reference, evidence: stand-ins" in found.text
     assert "; your run " in found.text  # on hover, in the cells of the paper's tables
+    assert json.loads((found.folder / "manifest.json").read_text())["notes"]["speaks"] == "the reference"
 
 
 def photographs(store: Store, parts: dict[str, pd.DataFrame], **more: Any) -> None:
