@@ -165,6 +165,12 @@ class Measured:
         columns = [name for name in ("dataset", "model", "language") if name in self.frame.columns]
         return frozenset(self.material.datasets).union(*(map(str, self.levels(name)) for name in columns))
 
+    def on_its_data(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Rows of a table that the present run saved, on the data sets that are measured here; of a run that has read
+        none of these all rows, which are about what it has read."""
+        own = table[table["dataset"].isin(self.material.datasets)]
+        return table if own.empty else own
+
     def quantity(self, *names: str, **fixed: object) -> Callable[..., Paired]:
         """A function of labels: `quantity("method", k=10)("rollout")` is the mean over the cells that have them.
 

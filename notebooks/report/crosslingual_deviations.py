@@ -248,7 +248,7 @@ Markdown(f"Means over the rows of Table 3: {'; '.join(means)}.")
 
 # %%
 texts = load("crosslingual_erasure", profile)
-texts = texts[texts.dataset.isin(measured.material.datasets)].drop_duplicates("input")[["input", "words"]]
+texts = measured.on_its_data(texts).drop_duplicates("input")[["input", "words"]]
 texts["moved"] = [(bin_sizes(n, "up") != bin_sizes(n, "nearest")).mean() for n in texts.words.astype(int)]
 texts["different"] = [len(set(bin_sizes(n, "nearest").tolist())) for n in texts.words.astype(int)]
 of_texts = means_of(texts, ["moved", "different"])

@@ -213,8 +213,7 @@ page.parts(
 
 # %%
 PAPER_INPUTS = 5010  # XNLI's test split
-erased = load("crosslingual_erasure", profile)  # in the order of reading, on which the fault depends
-erased = erased[erased.dataset.isin(measured.material.datasets)]
+erased = measured.on_its_data(load("crosslingual_erasure", profile))  # in the order of reading: the fault depends on it
 n_erased = erased.input.nunique()
 read = pd.DataFrame(
     [{"whose": name, "inputs given": n} | windows_told(n) for name, n in (("paper", PAPER_INPUTS), ("ours", n_erased))]
@@ -404,7 +403,7 @@ page.listing(
 
 # %%
 costs, reads = (load(f"crosslingual_{name}", profile) for name in ("costs", "rho"))
-costs, reads = (frame[frame.dataset.isin(measured.material.datasets)] for frame in (costs, reads))
+costs, reads = map(measured.on_its_data, (costs, reads))
 SAID = dict.fromkeys(AGGREGATED, "5 minutes to 1 hour") | dict.fromkeys(ERASING, "several hours")
 SAID["shapley_sampling"] = "a few days"
 n_texts = n_erased + reads.input.nunique() * (1 + reads.language.nunique())

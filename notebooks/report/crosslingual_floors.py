@@ -77,7 +77,7 @@ page.speaks()
 
 # %%
 links = load("crosslingual_links", profile)
-links = links[links.dataset.isin(measured.material.datasets)].drop_duplicates(["language", "input"])
+links = measured.on_its_data(links).drop_duplicates(["language", "input"])
 links["pieces a word"] = links.pieces / links.words
 links["pieces a word there"] = links.pieces_there / links.words_there
 links["linked"] = links.linked_words / links.words

@@ -286,8 +286,7 @@ page.listing(
 
 # %%
 PRINTED_THRESHOLD = 0.167  # Section 4.3, from e-SNLI
-read = load("crosslingual_words", profile)
-read = read[read.dataset.isin(across.material.datasets)]
+read = across.on_its_data(load("crosslingual_words", profile))
 thresholds = load("crosslingual_threshold", profile).sort_values("seed", ignore_index=True)
 thresholds = thresholds[thresholds.dataset == firmest_marks(thresholds.dataset.unique())]
 lengths = read[read.language == "en"].groupby(["model", "seed", "input"]).size()

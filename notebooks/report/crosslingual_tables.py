@@ -308,7 +308,7 @@ page.table(
 # %%
 pieces = load("crosslingual_unknown_pieces", profile)
 stand_ins = [one for one in pieces.dataset.unique() if one not in measured.material.datasets]
-pieces = pieces[pieces.dataset.isin(measured.material.datasets)].groupby("language")[["unknown", "pieces"]].sum()
+pieces = measured.on_its_data(pieces).groupby("language")[["unknown", "pieces"]].sum()
 unread = (pieces.unknown / pieces.pieces).sort_values(ascending=False)
 in_words = (
     ", ".join(f"{share:.1%} in {language}" for language, share in unread.items() if share) or "none in any language"
