@@ -348,6 +348,9 @@ def test_the_reference_speaks_and_the_run_stands_beside_it(store: Store) -> None
     assert (pair.ours.point, pair.ours.n) == (pytest.approx(0.6), 90)
     assert pair.here is not None and (pair.here.point, pair.here.n) == (pytest.approx(0.3), 30)
     assert page.quantity("method", dataset="mnist")("rollout").here is None
+    read = pd.DataFrame({"dataset": ["fashion", "other"]})
+    assert measured.on_its_data(read).dataset.tolist() == ["fashion"]
+    assert measured.on_its_data(read[1:]).dataset.tolist() == ["other"]  # all that the run has read
     assert "your run stands beside it" in page.speaks().data.lower()
 
 
@@ -430,6 +433,16 @@ def test_the_papers_own_pictures_go_before_stand_ins_whatever_form_they_came_in(
     alone = page.measure("saco_metrics", over=["method"], firmest=True)
     assert (alone.levels("dataset"), alone.evidence()) == (["cifar10"], evidence.DATA)
     assert alone.mean(method="rollout").ours.point == pytest.approx(0.7)
+
+
+def test_some_of_the_papers_own_data_stands_beside_its_own_printed_values(store: Store) -> None:
+    for seed, dataset in enumerate(("fashion", "cifar10", "cifar100")):
+        store.add("saco_metrics", saco({"rollout": 0.1}, seed=seed), dataset=dataset)
+    printed = pd.DataFrame({"dataset": ["cifar10", "cifar100", "imagenet"], "value": [0.1, 0.2, 0.6]})
+    measured = begin(store).measure("saco_metrics", over=["dataset", "method"], printed=printed)
+    assert measured.comparable() == ["cifar10", "cifar100"]
+    assert measured.published(dataset=measured.comparable()) == pytest.approx(0.15)
+    assert measured.published(dataset=["fashion", "cifar10", "cifar100"]) == pytest.approx(0.3)  # all there is
 
 
 def test_without_the_papers_own_pictures_the_firmest_are_all_stand_ins(store: Store) -> None:
