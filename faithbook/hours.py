@@ -140,12 +140,13 @@ def seconds_an_input(runs: Sequence[dict[str, Any]], spent: Spent = lasted) -> f
     return sum(map(spent, runs)) / sum(size for size in sizes if size)
 
 
-def told_of(one: dict[str, Any], others: Sequence[dict[str, Any]]) -> float | None:
-    """The seconds that other runs of a run's notebook would have told of it beforehand, by the input; None where there
-    are none, or no numbers of inputs."""
+def told_of(one: dict[str, Any], others: Sequence[dict[str, Any]], *, else_all: bool = True) -> float | None:
+    """The seconds that other runs of a run's notebook would have told of it beforehand, by the input: those that are
+    most like it, else all, or none where that is not wanted. None where there are none, or no numbers of inputs."""
     if not place_of(one["notebook"])[1].inputs:
         return None
     own = [other for other in others if other["notebook"] == one["notebook"]]
+    own = _alike(one["parameters"], own, else_all=else_all)
     return _told(own, one["settings"], one["notebook"], one["parameters"], lasted).seconds
 
 
@@ -169,10 +170,12 @@ def _grid(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in parameters.items() if key not in (PART, PARTS, "seed", "profile")}
 
 
-def _alike(parameters: Mapping[str, Any], runs: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _alike(
+    parameters: Mapping[str, Any], runs: Sequence[dict[str, Any]], *, else_all: bool = True
+) -> list[dict[str, Any]]:
     """Of runs of a notebook those that are most like one with these parameters: which differ in nothing but a seed;
     else on the same data set, or one of which either stands in for the other, with the same model and then with any;
-    else all."""
+    else all (or none, where that is not wanted)."""
     own = _grid(parameters)
     grids = [_grid(run["parameters"]) for run in runs]
     data = [_related(own.get("dataset"), grid.get("dataset")) for grid in grids]
@@ -182,7 +185,7 @@ def _alike(parameters: Mapping[str, Any], runs: Sequence[dict[str, Any]]) -> lis
     for chosen in (same, both, data):
         if any(chosen):
             return [run for run, wanted in zip(runs, chosen, strict=True) if wanted]
-    return list(runs)
+    return list(runs) if else_all else []
 
 
 def _related(one: str | None, other: str | None) -> bool:

@@ -114,16 +114,16 @@ def _sum(rows: pd.DataFrame, **about: str) -> dict[str, Any]:
 
 def check(full: Sequence[dict[str, Any]], own: Sequence[dict[str, Any]]) -> pd.DataFrame:
     """By notebook, for runs of the full profile on a processor: the rows that they counted, the hours that they took
-    (`hours.lasted`); of those whose time can be checked (`_checkable`), how many took within a quarter of what the
-    others tell of them, and the median of how far off that is; the hours that runs of another profile (`own`) tell of
-    all; how many runs cannot be checked (`unchecked`). NaN where there are none."""
+    (`hours.lasted`); of those whose time can be checked (`_checkable`), and of which another on related data tells, how
+    many took within a quarter of that, and the median of how far off that is; the hours that runs of another profile
+    (`own`) tell of all; how many runs cannot be checked (`unchecked`). NaN where there are none."""
     measured = [one for one in full if one["profile"] == COUNTED and one["device"] == "cpu"]
     others = [one for one in own if one["profile"] != COUNTED and one["device"] == "cpu"]
     rows = []
     for one in measured:
         took = hours.lasted(one)
         others_of_it = [each for each in measured if each is not one and _checkable(each)]
-        from_others = hours.told_of(one, others_of_it) if _checkable(one) else None
+        from_others = hours.told_of(one, others_of_it, else_all=False) if _checkable(one) else None
         from_own = hours.told_of(one, others)
         rows.append(
             {
@@ -153,7 +153,7 @@ def told_check(checked: pd.DataFrame) -> str:
     """The check in sentences."""
     said = (
         f"Of {checked['runs'].sum()} runs of the full profile, {int(checked['near'].sum())} took within 25 % of what "
-        f"the other runs of their notebook tell of them."
+        f"others on the same or related data tell of them."
     )
     if unchecked := int(checked["unchecked"].sum()):
         said += (

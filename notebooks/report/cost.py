@@ -95,7 +95,8 @@ page.findable(
 #
 # The hours of the full profile were measured. Here each of its runs is told by the others of its notebook, as the hours
 # above are told: seconds an input of runs on the same data set where there are any, else on one that stands in for it or for which it
-# stands, else of all others. Where data sets or models of a notebook differ much, it lies far off. And this copy's profile, if it is another one, tells all of them from its own few inputs, other
+# stands. Where there is neither, the hours above rest on all runs of the notebook, and lie far off where its data sets or models differ
+# much: that is not checked. And this copy's profile, if it is another one, tells all of them from its own few inputs, other
 # settings, and perhaps another processor, which is what the papers' hours are told from, too.
 
 # %%
