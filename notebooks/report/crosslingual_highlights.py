@@ -12,8 +12,8 @@
 # be right for a reason that nobody marked. They answer it in English (Table 4, Figure 5), then make highlights for
 # fifteen languages by a program (Table 5) and have a sample of these looked at by people (Table 6).
 #
-# But for the `paper` profile our texts, models and highlights are {term}`stand-ins <stand-in>`: verdicts are on
-# statements. Intervals come from drawing texts again, each with everything that was measured on it.
+# But for the `paper` profile marks that people made are {term}`stand-ins <stand-in>`; translations are XNLI's where
+# somebody has brought them. Intervals come from drawing texts again, each with everything that was measured on it.
 
 # %% tags=["parameters"]
 profile = "laptop"

@@ -106,7 +106,7 @@ def beside(ours, name, metric, split=""):
 
 
 sizes, rows = {}, []
-for name in [*tasks, *(one for one in measured.levels("dataset") if one not in tasks)]:
+for name in [*tasks, *(one for one in stands if one in measured.levels("dataset") and one not in tasks)]:
     splits = {split: split_of(name, split) for split in ("train", "dev", "test")}
     row, test = {"dataset": name}, splits["test"]
     if test is not None:
