@@ -61,6 +61,7 @@ table4 = published.table("crosslingual_table4")[[*KEYS, "value"]]
 cells = ["dataset", "metric", *KEYS]
 marked = page.measure("crosslingual_plausibility", over=cells, prepare=partial(defined, over=cells), bounds=(0, 1))
 MARKS = firmest_marks(marked.levels("dataset"))
+NAMED = {name: label(name) for name in MARKED} | {"pair": "sentences of ACLSum"}
 precision = Rows(marked, table4, dataset=MARKS, metric="average_precision")
 carried = ["metric", "model", "language", "highlights"]
 projected = page.measure(
@@ -113,7 +114,7 @@ def told_apart(dataset):
 there = [name for name in MARKED if name in marked.levels("dataset")]
 apart_from_chance = pd.DataFrame(map(told_apart, there))
 page.listing(
-    apart_from_chance,
+    apart_from_chance.assign(marks=apart_from_chance.marks.map(NAMED)),
     "crosslingual_marks",
     caption="MAP of random scores and of the thirteen rows (mean) by marks, and the thirteen less random (estimate, more is "
     "better), n texts; the first line is what the tables below are about",
@@ -122,7 +123,7 @@ page.listing(
 # %%
 Markdown(
     " ".join(
-        f"On {label(row.marks)} random scores are "
+        f"On {NAMED[row.marks]} random scores are "
         f"{'clearly below the thirteen' if row.low > 0 else 'not clearly below the thirteen: these marks tell little'}."
         for row in apart_from_chance.itertuples()
     )
@@ -150,7 +151,7 @@ apart = [
     abs((precision(RELEASED, output) - precision(("saliency", "l2"), output)).ours.point) for output in OUTPUT_NAMES
 ]
 Markdown(
-    f"Marked words: {spoken(share)} of all (n = {marks_share.ours.n} texts of {label(MARKS)}); this is the MAP of equal scores. The released "
+    f"Marked words: {spoken(share)} of all (n = {marks_share.ours.n} texts of {NAMED[MARKS]}); this is the MAP of equal scores. The released "
     "code's guided backprop looks for ReLU modules, of which these models have none, and so is the plain gradient: with "
     f"L2 its MAP differs from that of saliency by {max(apart):.1g} at most. Hence two of the printed leaders are one "
     "explanation printed twice. Our row *guided backprop* does what its own paper says, at GELU as at ReLU."
