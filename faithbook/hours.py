@@ -96,19 +96,19 @@ def taken(job: Job) -> Taken:
     reference. A notebook without `inputs` takes as long as it took.
     """
     own = [one for one in _manifests() if one["notebook"] == job.notebook and one["profile"] == job.profile]
-    return _told(own, settings_of(job.notebook, job.profile), job.notebook, job.parameters, _on_the_clock)
+    alike = _alike(job.parameters, own)
+    return _told(alike, settings_of(job.notebook, job.profile), job.notebook, job.parameters, _on_the_clock)
 
 
 def _told(
-    own: Sequence[dict[str, Any]],
+    alike: Sequence[dict[str, Any]],
     block: Mapping[str, Any],
     notebook: str,
     parameters: Mapping[str, Any],
     spent: Spent,
 ) -> Taken:
-    if not own:
+    if not alike:
         return Taken()
-    alike = _alike(parameters, own)
     found = [one for one in alike if one["here"]] or alike
     size = _shared(place_of(notebook)[1].inputs, block, parameters)
     pace = seconds_an_input(found, spent)
@@ -146,20 +146,20 @@ def told_of(one: dict[str, Any], others: Sequence[dict[str, Any]], *, else_all: 
     if not place_of(one["notebook"])[1].inputs:
         return None
     own = [other for other in others if other["notebook"] == one["notebook"]]
-    own = _alike(one["parameters"], own, else_all=else_all)
-    return _told(own, one["settings"], one["notebook"], one["parameters"], lasted).seconds
+    alike = _alike(one["parameters"], own, else_all=else_all)
+    return _told(alike, one["settings"], one["notebook"], one["parameters"], lasted).seconds
 
 
 def told_seconds(notebook: str, profile: str, runs: Sequence[dict[str, Any]]) -> float | None:
     """The seconds that runs of a notebook tell of all its inputs at a profile; None where one of them has no number of
     inputs, or there are none."""
     entry, block = place_of(notebook)[1], settings_of(notebook, profile)
-    told = 0.0
-    if not runs:
+    if not (runs and entry.inputs):
         return None
+    told = 0.0
     for point in entry.points(block):
         size, pace = _inputs(entry.inputs, block, point), seconds_an_input(_alike(point, runs))
-        if not entry.inputs or size is None or pace is None:
+        if size is None or pace is None:
             return None
         told += size * pace
     return told

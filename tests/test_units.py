@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet
 import pytest
-from tiny import commit, finish
+from tiny import REPOSITORY, commit, finish
 
 from faithbook.engine.plan import plan
 from faithbook.engine.run import load_units, start_run
 from faithbook.engine.units import COLUMNS, UNITS_SCHEMA, as_units, checked_units, read_units, write_units
 from faithbook.results import reference as committed
-from faithbook.results.extended import add, redraw
+from faithbook.results.extended import OF_THE_RUN, add, redraw
 from faithbook.results.reference import judged_again, reference
 from faithlib.errors import DataError, InputError, UnknownNameError
 
@@ -305,12 +305,15 @@ def test_tables_are_drawn_again_from_the_pages_of_another_profile(
         [{"id": name, "verdict": "fails", "n": 3, "here": here} for name, here in (("a", "x"), ("b", ""))]
     )
     verdicts.to_parquet(page.folder / "verdicts.parquet")
+    (page.folder / OF_THE_RUN[0]).write_text("a,n\n1,1\n")
     says("this run")
     redraw("laptop")
     assert (committed_reference / "table.csv").read_text() == "a\n1\n"
     says("the reference")
     redraw("laptop")
     assert (committed_reference / "table.csv").read_text() == "a,n\n0.250,3\n0.5,3\n"
+    assert not (committed_reference / OF_THE_RUN[0]).exists()
+    assert all((REPOSITORY / "data" / "reference" / "full" / name).is_file() for name in OF_THE_RUN)
     board = pd.read_csv(committed_reference / "scoreboard.csv", index_col="id").loc[["a", "b"]]
     assert board["verdict"].to_dict() == {"a": "fails", "b": "fails"} and board["here"].isna().all()
     (drawn,) = (

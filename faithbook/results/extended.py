@@ -31,6 +31,15 @@ from faithbook.results.scoreboard import to_judge
 from faithlib.errors import DataError, InputError
 
 HERE = "here"  # begins the columns with the numbers of the run that a page belongs to, where the reference speaks
+# Tables that count what a page's own run has read or spent, whoever speaks there; at a smaller profile that is less.
+OF_THE_RUN = (
+    "crosslingual_erasure_costs.csv",
+    "crosslingual_erasure_fault.csv",
+    "crosslingual_erasure_windows.csv",
+    "crosslingual_floors_texts.csv",
+    "crosslingual_thresholds.csv",
+    "soft_table1.csv",
+)
 FEW = "-few"  # ends the names of data sets that are a few inputs of another
 
 
@@ -52,10 +61,7 @@ def add(folders: Sequence[Path]) -> Path:
         units = sorted(folder.glob(f"{UNITS}*.parquet"))
         files |= {_place_of(facts) / f"{slug_of(facts['parameters'])}-{path.name}": path.read_bytes() for path in units}
         runs.append(facts)
-    files[Path(MANIFEST)] = _manifest(told["profile"], runs)
-    check_size(files)
-    mirror(files, place, keep=("README.md",))
-    return place
+    return _written(files, told["profile"], runs)
 
 
 def redraw(profile: str, study: str | None = None) -> Path:
@@ -76,7 +82,9 @@ def redraw(profile: str, study: str | None = None) -> Path:
     if missing := [job.label for job in jobs if not job.done]:
         raise DataError(f"there is no {some(missing)}: run python -m faithbook build --profile {profile}")
     files, runs = _all_of(place), list(told["runs"])
-    spoken = [job for job in jobs if json.loads(job.manifest.read_text())["notes"].get("speaks") == REFERENCE]
+    spoken = [
+        job for job in jobs if json.loads(job.manifest.read_text(encoding="utf-8"))["notes"].get("speaks") == REFERENCE
+    ]
     for job in spoken:
         if shareable(job.notebook):
             tables = dict(_tables(job))
@@ -86,18 +94,20 @@ def redraw(profile: str, study: str | None = None) -> Path:
     if verdicts and Path(BOARD) in files:
         found = pd.concat(map(pd.read_parquet, verdicts)).assign(here="")
         files[Path(BOARD)] = judged_again(files[Path(BOARD)], found, to_judge())
-    files[Path(MANIFEST)] = _manifest(told["profile"], runs)
-    check_size(files)
-    mirror(files, place, keep=("README.md",))
-    return place
+    return _written(files, told["profile"], runs)
 
 
 def _all_of(place: Path) -> dict[Path, bytes]:
     return {path.relative_to(place): path.read_bytes() for path in place.rglob("*") if path.is_file()}
 
 
-def _manifest(profile: str, runs: Sequence[Mapping[str, Any]]) -> bytes:
-    return (json.dumps({"profile": profile, "runs": list(runs)}, indent=1) + "\n").encode()
+def _written(files: Mapping[Path, bytes], profile: str, runs: Sequence[Mapping[str, Any]]) -> Path:
+    """The reference's folder, which holds exactly these files and the manifests of these runs."""
+    place, manifest = reference_dir(), json.dumps({"profile": profile, "runs": list(runs)}, indent=1) + "\n"
+    everything = {**files, Path(MANIFEST): manifest.encode()}
+    check_size(everything)
+    mirror(everything, place, keep=("README.md",))
+    return place
 
 
 def _checked(folder: Path, profile: str) -> dict[str, Any]:
@@ -138,9 +148,9 @@ def _is_of(name: Path, run: Mapping[str, Any]) -> bool:
 
 
 def _tables(job: Job) -> Iterator[tuple[Path, bytes]]:
-    """The tables of a page without the run's own columns; digits stay as they are."""
+    """The tables of a page that the reference's values make, without the run's own columns; digits stay as they are."""
     for path in public_files(job):
-        if path.suffix == ".csv" and not path.stem.endswith("_shown"):
+        if path.suffix == ".csv" and not path.stem.endswith("_shown") and path.name not in OF_THE_RUN:
             frame = pd.read_csv(path, dtype=str, keep_default_na=False)
             own = [name for name in frame.columns if name == HERE or name.startswith(f"{HERE}_")]
             yield Path(path.name), frame.drop(columns=own).to_csv(index=False, lineterminator="\n").encode()

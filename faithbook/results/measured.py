@@ -221,8 +221,8 @@ class Measured:
         stands = evidence.stands_for(self.paper)
         for name in [label for label in labels if label in self.printed.columns]:
             named = set(_listed(labels[name]))
-            everything = named in (set(self.levels(name)), set(self.comparable())) if name == "dataset" else False
-            if everything and not named <= set(self.printed[name]):
+            own = name != "dataset" or named <= set(self.printed[name])
+            if not own and named in (set(self.levels(name)), set(self.comparable())):
                 continue
             chosen &= self._labels[name].among({stands.get(one, one) for one in named})
         values = self._values[chosen]

@@ -24,9 +24,7 @@ profile = "laptop"
 dataset = "movie"
 seed = 0
 classifier = ""  # l3, lstm, robust, six or whole-six; nothing: the data set's own
-precision = (
-    "auto"  # of the passes, weights stay in float32; auto: bfloat16 on a GPU and where a processor is faster in it
-)
+precision = "auto"  # of the passes; auto: bfloat16 on a GPU and where a processor is faster in it, else float32
 encoder = ""  # a folder or hub id in place of the profile's encoder
 folder = ""  # where to save, in place of data/checkpoints/...
 limit = 0  # at most that many texts of each split; 0: all
