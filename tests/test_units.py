@@ -256,6 +256,8 @@ def test_single_runs_take_the_places_of_earlier_ones_or_new_ones(home: Path, com
     assert (committed_reference / "table.csv").read_text() == "a\n1\n"  # until it is drawn again
     add([run_of(home, "film_0-0123456789ab", parameters={"profile": "smoke", "dataset": "film", "seed": 0})])
     assert set(kept(committed_reference)) == {"bbc", "movie", "film"}  # all inputs in the place of a few
+    with pytest.raises(DataError, match="a few inputs of a data set of which the reference has more"):
+        add([new])
     renamed = {"profile": "smoke", "dataset": "movie", "classifier": "l3", "seed": 0}
     add([run_of(home, "movie_l3_0-0123456789ab", parameters=renamed)])
     assert set(kept(committed_reference)) == {"movie"}  # the others are of a grid without classifiers

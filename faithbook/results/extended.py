@@ -48,13 +48,16 @@ def add(folders: Sequence[Path]) -> Path:
     with the same parameters, or of those on a few inputs of the same data set. What it has of others stays.
 
     Raises DataError for a folder that holds no whole run, a run of another profile than the reference's, of files that
-    no commit holds or of values in another schema, a notebook whose values may not be shared, and above 20 MB.
+    no commit holds or of values in another schema, a few inputs of a set that the reference has whole, a notebook whose
+    values may not be shared, and above 20 MB.
     """
     place = reference_dir()
     told = json.loads((place / MANIFEST).read_text(encoding="utf-8"))
     files, runs = _all_of(place), list(told["runs"])
     for folder in folders:
         facts = _checked(folder, told["profile"])
+        if any(_is_few_of(facts, run) for run in runs):
+            raise DataError(f"{folder} is of a few inputs of a data set of which the reference has more: leave it out")
         for old in [run for run in runs if _replaced_by(run, facts)]:
             runs.remove(old)
             files = {name: content for name, content in files.items() if not _is_of(name, old)}
@@ -134,9 +137,14 @@ def _replaced_by(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     grid, whose parameters had other names."""
     if old["notebook"] != new["notebook"]:
         return False
-    before, now = dict(old["parameters"]), dict(new["parameters"])
-    few = now | {"dataset": f"{now.get('dataset')}{FEW}"}
-    return before in (now, few) or set(before) != set(now)
+    before, now = old["parameters"], new["parameters"]
+    return before == now or _is_few_of(old, new) or set(before) != set(now)
+
+
+def _is_few_of(one: Mapping[str, Any], whole: Mapping[str, Any]) -> bool:
+    """Whether a run is of a few inputs of the data set of another, and else the same."""
+    few = whole["parameters"] | {"dataset": f"{whole['parameters'].get('dataset')}{FEW}"}
+    return (one["notebook"], one["parameters"]) == (whole["notebook"], few)
 
 
 def _place_of(facts: Mapping[str, Any]) -> Path:
