@@ -54,6 +54,7 @@ SMALL: dict[str, int] = {
     "texts": 6,
     "pictures": 4,
     "varied_pictures": 1,
+    "grouped_pictures": 1,
     "examples": 2,
     "messages": 6,
     "erased": 6,

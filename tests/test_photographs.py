@@ -414,7 +414,7 @@ def small(tmp_path, monkeypatch):
         (home / name).symlink_to(root() / name)
     told = yaml.safe_load((root() / "notebooks" / "profiles.yaml").read_text())
     block = told["profiles"]["laptop"]["settings"]["saco_metrics"]
-    sizes = {"pictures": 1, "varied_pictures": 0, "examples": 1}
+    sizes = {"pictures": 1, "varied_pictures": 0, "grouped_pictures": 1, "examples": 1}
     block |= {name: {"cifar10-few": size} for name, size in sizes.items()} | {"group_counts": [3], "random_draws": 1}
     block |= {"datasets": ["cifar10-few"], "models_of": {"cifar10-few": {"photo": f"local:{PHOTO[0]}"}}}
     (home / "notebooks" / "profiles.yaml").write_text(yaml.safe_dump(told, sort_keys=False))

@@ -260,7 +260,14 @@ def test_single_runs_take_the_places_of_earlier_ones_or_new_ones(home: Path, com
         add([new])
     renamed = {"profile": "smoke", "dataset": "movie", "classifier": "l3", "seed": 0}
     add([run_of(home, "movie_l3_0-0123456789ab", parameters=renamed)])
-    assert set(kept(committed_reference)) == {"movie"}  # the others are of a grid without classifiers
+    runs = json.loads((committed_reference / "manifest.json").read_text())["runs"]
+    movie = [run["parameters"] for run in runs if run["parameters"].get("dataset") == "movie"]
+    assert movie == [renamed]  # in the place of the run of a grid without classifiers
+    assert set(kept(committed_reference)) == {"movie", "bbc", "film"}
+    film = {"profile": "smoke", "dataset": "film", "classifier": "l3", "seed": 1}
+    add([run_of(home, "film_l3_1-0123456789ab", parameters=film)])  # of another seed: beside what is there
+    runs = json.loads((committed_reference / "manifest.json").read_text())["runs"]
+    assert [run["parameters"]["seed"] for run in runs if run["parameters"].get("dataset") == "film"] == [0, 1]
 
 
 @pytest.mark.parametrize(

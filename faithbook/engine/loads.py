@@ -72,7 +72,8 @@ def _names(wanted: str, profile: str, block: Settings) -> list[str]:
             return [path]
         value: Any = block if parts[0] in block else {parts[0]: settings_of(parts[0], profile)}
         for part in parts:
-            value = value.get(part, {}) if isinstance(value, dict) else {}
+            if part:  # a parameter that stands for all of them is empty
+                value = value.get(part, {}) if isinstance(value, dict) else {}
         if names := list(_strings(value)):
             return names
     return []

@@ -133,18 +133,18 @@ def _checked(folder: Path, profile: str) -> dict[str, Any]:
 
 
 def _replaced_by(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """Whether a run takes the place of another: of the same parameters, of a few inputs of the same set, or of an older
-    grid, whose parameters had other names."""
+    """Whether a run takes the place of another: of the same parameters, as far as both have them (an older grid may
+    have had others), or of a few inputs of the same set."""
     if old["notebook"] != new["notebook"]:
         return False
     before, now = old["parameters"], new["parameters"]
-    return before == now or _is_few_of(old, new) or set(before) != set(now)
+    return _is_few_of(old, new) or all(now[name] == value for name, value in before.items() if name in now)
 
 
 def _is_few_of(one: Mapping[str, Any], whole: Mapping[str, Any]) -> bool:
-    """Whether a run is of a few inputs of the data set of another, and else the same."""
-    few = whole["parameters"] | {"dataset": f"{whole['parameters'].get('dataset')}{FEW}"}
-    return (one["notebook"], one["parameters"]) == (whole["notebook"], few)
+    """Whether a run is of a few inputs of the data set of another."""
+    few = f"{whole['parameters'].get('dataset')}{FEW}"
+    return (one["notebook"], one["parameters"].get("dataset")) == (whole["notebook"], few)
 
 
 def _place_of(facts: Mapping[str, Any]) -> Path:

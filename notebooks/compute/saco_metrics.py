@@ -12,15 +12,18 @@
 # methods and settings, so that an erased picture that two of them need is run once.
 #
 # The models are those of the data set where it has some of its own: three trainings of one pretrained encoder for
-# photographs of CIFAR, three small transformers for each stand-in.
+# photographs of CIFAR, three small transformers for each stand-in. Where a model takes an hour, each has a run of its own.
 
 # %% tags=["parameters"]
 profile = "laptop"
 dataset = "fashion"
+model = ""  # one of the models of the data set alone; "": all of them
 part = 1  # of `parts`: which share of the pictures
 parts = 1
 
 # %%
+from itertools import pairwise
+
 import pandas as pd
 import timm.data
 import torch
@@ -31,11 +34,12 @@ from faithbook.engine.units import as_units
 from faithbook.models.adapted import load_classifier
 from faithbook.sources.images import as_inputs, load_pictures
 from faithlib.attribution import attribute
+from faithlib.errors import unknown
 from faithlib.evaluation import saco_of_groups, saco_scores, saco_steps
 from faithlib.masks import salience_groups
 from faithlib.perturb import Perturber, costs
 
-run = start_run("saco_metrics", profile=profile, dataset=dataset, part=part, parts=parts)
+run = start_run("saco_metrics", profile=profile, dataset=dataset, model=model, part=part, parts=parts)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 pictures = load_pictures(dataset, "test", n=settings["pictures"][dataset])
@@ -237,10 +241,11 @@ def looked_at(asked, model, wanted):
 
 
 # %% [markdown]
-# ## Batch by batch, every model: the main setting, and SaCo alone for other numbers of groups
+# ## Batch by batch, every model: the main setting
 #
-# The first pictures and the first model also go through the other settings, in the same batches: what the main setting
-# has asked about them is answered already. What a batch takes of memory is free after it.
+# The first pictures also go through other numbers of groups, for SaCo alone, and the first ones with the first model
+# through the other settings, in the same batches: what the main setting has asked about them is answered already. What
+# a batch takes of memory is free after it.
 
 
 # %%
@@ -248,11 +253,12 @@ METRICS = ["saco", "auc", "aopc_morf", "aopc_lerf", "log_odds"]
 
 
 def batches():
-    """The places of each batch of pictures, and whether it is of the part that goes through all settings."""
-    size, varied = settings["batch"], min(settings["varied_pictures"][dataset], len(pictures))
-    for first, last, is_varied in ((0, varied, True), (varied, len(pictures), False)):
-        for start in range(first, last, size):
-            yield slice(start, min(start + size, last)), is_varied
+    """The places of each batch of pictures; none has both pictures that go through more than the main setting and ones
+    that do not."""
+    more = [settings[name][dataset] for name in ("varied_pictures", "grouped_pictures")]
+    for first, last in pairwise(sorted({0, *(min(one, len(pictures)) for one in more), len(pictures)})):
+        for start in range(first, last, settings["batch"]):
+            yield slice(start, min(start + settings["batch"], last))
 
 
 def save_main(asked, model):
@@ -287,14 +293,18 @@ def save_varied(asked, model):
 
 
 # %%
-models = {name: load_classifier(spec.format(dataset=dataset)).model.to(device) for name, spec in specs.items()}
-first = next(iter(models))
-for rows, is_varied in tqdm(run.shared(list(batches())), desc="batches"):
-    for name, model in models.items():
-        asked = Asked(model, pictures[rows])
+first = next(iter(specs))
+chosen = {name: spec for name, spec in specs.items() if model in ("", name)}
+if not chosen:
+    raise unknown(f"model of {dataset}", model, specs)
+models = {name: load_classifier(spec.format(dataset=dataset)).model.to(device) for name, spec in chosen.items()}
+for rows in tqdm(run.shared(list(batches())), desc="batches"):
+    for name, network in models.items():
+        asked = Asked(network, pictures[rows])
         save_main(asked, name)
-        save_groups(asked, name)
-        if is_varied and name == first:
+        if rows.start < settings["grouped_pictures"][dataset]:
+            save_groups(asked, name)
+        if rows.start < settings["varied_pictures"][dataset] and name == first:
             save_varied(asked, name)
         if rows.start < (examples := settings["examples"][dataset]) and name == first:
             for table, found in looked_at(asked, name, examples - rows.start).items():
