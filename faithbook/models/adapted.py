@@ -24,8 +24,9 @@ from faithlib.errors import DataError
 HEAD = "head.safetensors"
 
 
-def load_classifier(spec: str) -> Classifier:
-    """A classifier by name: `local:photo/cifar10-lora-seed0`, merged into plain weights, or any name of `load_model`.
+def load_classifier(spec: str, *, attention: str = "sdpa") -> Classifier:
+    """A classifier by name: `local:photo/cifar10-lora-seed0`, merged into plain weights, or any name of `load_model`,
+    which `attention` is for.
 
     Raises what `load_model` raises; DataError for a checkpoint that is damaged, lacks a weight or is of another model.
     """
@@ -33,7 +34,7 @@ def load_classifier(spec: str) -> Classifier:
     folder = checkpoints_dir() / name
     config = read_json(folder / "config.json") if kind == "local" and (folder / "config.json").exists() else {}
     if "adapter_of" not in config:
-        return load_model(spec)
+        return load_model(spec, attention=attention)
     ask_for_model(spec)
     if config["adapter_of"] != vit_s14.NAME or not {"side", "label_names"} <= set(config):
         raise DataError(

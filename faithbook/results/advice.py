@@ -86,8 +86,8 @@ def in_short(table: pd.DataFrame) -> list[str]:
             if NO in [row[q] for q in QUESTIONS]
         )
         lines.append(f"- **{modality}**: {_recommended(best, many)} A clear *no*: {failing or 'none'}.")
-    both = [label(name) for name in dict.fromkeys(table.metric) if all(name in names for names in kept)]
-    return [*lines, f"- **both**: {'; '.join(both) or 'no metric leads in both'}."]
+    everywhere = [label(name) for name in dict.fromkeys(table.metric) if all(name in names for names in kept)]
+    return [*lines, f"- **all of these**: {'; '.join(everywhere) or 'no metric leads everywhere'}."]
 
 
 def _recommended(best: pd.DataFrame, many: pd.Series) -> str:

@@ -27,7 +27,8 @@ from faithlib.catalogue import FAITHFULNESS, FAMILIES, METRICS, Direction
 
 FAMILY_OF: Mapping[str, str] = {name: family for family, one in FAMILIES.items() for name in one.directions}
 SOFT = tuple(FAMILIES["soft"].directions)
-TEXT, VISION = "text", "vision"
+TEXT, VISION, PHOTOGRAPHS = "text", "vision", "photographs"
+_OF_PHOTOGRAPHS = ("cifar10", "cifar100")
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,8 @@ _INPUT = ["modality", "dataset", "id", "cluster"]
 
 # ----------------------------------------------------------------------------------------------------------- any page
 def turned(units: pd.DataFrame, known: Known = BOOK) -> pd.DataFrame:
-    """Values for which higher is better (plausibility and simplicity too), with their modality.
+    """Values for which higher is better (plausibility and simplicity too), with their modality; photographs, which a
+    larger model sees, stand apart from small pictures.
 
     A modality that the values do not name is that of their methods: Grad-CAM is about pictures.
     """
@@ -84,7 +86,8 @@ def turned(units: pd.DataFrame, known: Known = BOOK) -> pd.DataFrame:
     if "modality" in found.columns:
         return found.assign(dataset=found.modality)
     pictures = set(found.dataset[found.method == "grad_cam"])
-    return found.assign(modality=np.where(found.dataset.isin(pictures), VISION, TEXT))
+    kinds = [found.dataset.isin(_OF_PHOTOGRAPHS), found.dataset.isin(pictures)]
+    return found.assign(modality=np.select(kinds, [PHOTOGRAPHS, VISION], TEXT))
 
 
 def by_cell(measured: Measured, columns: Sequence[str], **fixed: object) -> dict[tuple[str, ...], Paired]:

@@ -24,7 +24,8 @@ import torch
 
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
-from faithbook.models.load import load_model
+from faithbook.models.adapted import load_classifier
+from faithbook.sources.cifar import NAMES as PHOTOGRAPHS
 from faithbook.sources.datasets import load_dataset
 from faithbook.sources.excerpts import gold_of, marked_excerpts
 from faithbook.sources.images import as_inputs, load_pictures
@@ -41,9 +42,12 @@ run = start_run("together_matrix", profile=profile, dataset=dataset, part=part, 
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 # Attention methods need attention maps.
-classifier = load_model(settings["models"][dataset], attention="eager")
+classifier = load_classifier(settings["models"][dataset], attention="eager")
 network = classifier.model.to(device)
 modality = "vision" if classifier.tokenizer is None else "text"
+# A few test pictures of a set are pictures of that set, whatever they came in: its name goes with their values.
+named = dataset.removesuffix("-few")
+kind = "photographs" if named in PHOTOGRAPHS else modality
 SIZE = settings["inputs"][dataset]
 
 # %% [markdown]
@@ -51,7 +55,7 @@ SIZE = settings["inputs"][dataset]
 #
 # Texts are cut to a few words, so that the bounds of AOPC can be searched: the beginning of a review; of texts that
 # people marked an excerpt (`faithbook.sources.excerpts`). A feature is a word. Pictures have a
-# feature a 4 × 4 cell (at full size, a 16 × 16 patch), which is the model's own patch.
+# feature a cell, which is the model's own patch: 4 × 4 pixels of small pictures, 14 × 14 of photographs made larger.
 
 
 # %%
@@ -145,20 +149,20 @@ METHODS = {
 METRICS = [
     name for family in FAMILIES.values() if gold is not None or not family.needs_gold for name in family.directions
 ]
-shared = {"draws": settings["draws"], "groups": settings["groups"], "beam": settings["beam"][modality]}
+shared = {"draws": settings["draws"], "groups": settings["groups"], "beam": settings["beam"][kind]}
 
 # %% [markdown]
 # Bounds of AOPC take most rows, so NAOPC has fewer inputs where there are many features.
 
 # %%
-searched = settings["searched"][modality]
+searched = settings["searched"][kind]
 unbounded = [name for name in METRICS if name not in FAMILIES["naopc"].directions]
 ABOUT = ["what", "methods", "dataset", "modality"]
 
 
 def save_costs(what, rows, methods, spent):
     """Add what something cost to the table of costs."""
-    about = {"what": what, "inputs": rows, "methods": methods, **spent, "dataset": dataset, "modality": modality}
+    about = {"what": what, "inputs": rows, "methods": methods, **spent, "dataset": named, "modality": kind}
     run.add_total(pd.DataFrame([about]), "together_costs", by=ABOUT)
 
 
@@ -172,8 +176,9 @@ def evaluated(rows, what, metrics):
     save_costs(what, len(block), len(METHODS[modality]), spent)
     table["input"] = [ids[rows][i] for i in table["input"]]
     table.attrs.clear()
-    run.add(table.assign(dataset=dataset, modality=modality), "together_values")
-    run.add_units(as_units(table, seed=0, clusters=clusters))
+    table = table.assign(dataset=named, modality=kind)
+    run.add(table, "together_values")
+    run.add_units(as_units(table, seed=0, clusters=clusters, keys=["dataset"]))
 
 
 # %% [markdown]
@@ -203,9 +208,9 @@ def controlled(rows):
                 pd.DataFrame(own | {"metric": name, "value": v.mean(dim=1).cpu()}) for name, v in drawn.items()
             ]
     save_costs("controls", len(block), len(METHODS[modality]), costs_of(perturber))
-    controls = pd.concat(controls, ignore_index=True)
-    run.add(controls.assign(dataset=dataset, modality=modality), "together_controls")
-    run.add_units(as_units(controls, seed=0, clusters=clusters, keys=["control"]), "controls")
+    controls = pd.concat(controls, ignore_index=True).assign(dataset=named, modality=kind)
+    run.add(controls, "together_controls")
+    run.add_units(as_units(controls, seed=0, clusters=clusters, keys=["dataset", "control"]), "controls")
 
 
 # %% [markdown]

@@ -24,7 +24,7 @@ import torch
 
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
-from faithbook.models.load import load_model
+from faithbook.models.adapted import load_classifier
 from faithbook.sources.images import as_inputs, load_pictures
 from faithlib.attribution import Row, methods
 from faithlib.evaluation import explain
@@ -35,8 +35,10 @@ run = start_run("together_mirrored", profile=profile, dataset=dataset, part=part
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 # Attention methods need attention maps.
-network = load_model(settings["models"][dataset], attention="eager").model.to(device)
-data = load_pictures(dataset, "test", n=settings["inputs"])
+network = load_classifier(settings["models"][dataset], attention="eager").model.to(device)
+data = load_pictures(dataset, "test", n=settings["inputs"][dataset])
+# A few test pictures of a set are pictures of that set.
+named = dataset.removesuffix("-few")
 
 # %% [markdown]
 # ## Scores of both, cell by cell
@@ -85,9 +87,9 @@ for rows in run.blocks(len(data), settings["block"]):
         )
         for name, scores in straight.items()
     ]
-    found = pd.concat(found, ignore_index=True)
-    run.add(found.assign(dataset=dataset), "together_mirrored")
-    run.add_units(as_units(found, seed=0, metrics=["rho", "same_class"]))
+    found = pd.concat(found, ignore_index=True).assign(dataset=named)
+    run.add(found, "together_mirrored")
+    run.add_units(as_units(found, seed=0, metrics=["rho", "same_class"], keys=["dataset"]))
     run.count(n=len(block), features=shape[0] * shape[1])
 
 # %%

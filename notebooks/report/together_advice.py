@@ -82,7 +82,7 @@ page.figure(
     fig,
     "together_advice_plot",
     alt=f"Table of answers, a row a metric; columns {', '.join(columns)}. {spoken}.".replace("\n", " "),
-    caption="The four answers for texts and pictures.",
+    caption=f"The four answers, {', '.join(modalities)}. Reasons were planted in texts and small pictures only.",
 )
 
 # %% [markdown]

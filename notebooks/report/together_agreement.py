@@ -8,7 +8,7 @@
 # # Do the metrics agree?
 #
 # Each paper proposes a metric and shows what it says of some attributions. Here all of them score the same attributions
-# of the same inputs, in text and vision alike: {doc}`what was run <../together/overview>`. Two metrics agree where they
+# of the same inputs, texts, small pictures and photographs alike: {doc}`what was run <../together/overview>`. Two metrics agree where they
 # rank the methods alike.
 #
 # **How it is counted.** On each input, Spearman's rank correlation over the methods (without the random one) between two
@@ -23,7 +23,7 @@ profile = "laptop"
 import matplotlib.pyplot as plt
 import numpy as np
 import seaborn as sns
-from IPython.display import Markdown
+from IPython.display import Markdown, display
 
 from faithbook.results import pointed, published
 from faithbook.results.labels import label
@@ -83,10 +83,8 @@ def means_of(modality):
     return page.listing(wide, f"together_means_{modality}", digits=2, caption=caption)
 
 
-means_of(modalities[0])
-
-# %%
-means_of(modalities[-1])
+for modality in modalities:
+    display(means_of(modality))
 
 # %% [markdown]
 # ## Who agrees with whom
@@ -138,20 +136,18 @@ def map_of(modality):
                 ax.add_patch(plt.Rectangle((start, start), size, size, fill=False, ec="black", **line))
     ax.set(xlabel="", ylabel="")
     ax.tick_params(labelsize=8)
-    told = f"Clusters over both modalities, above {CLOSE}: {in_words(CLOSE)}. Above {CLOSER}: {in_words(CLOSER)}."
+    told = f"Clusters over all modalities, above {CLOSE}: {in_words(CLOSE)}. Above {CLOSER}: {in_words(CLOSER)}."
     return page.figure(
         fig,
         f"together_map_{modality}",
         alt=f"Heat map of agreement of {len(rows)} metrics, {modality}. {told}",
         caption=f"{modality}: mean rank correlation of two metrics over methods. Frames: metrics whose correlation, "
-        f"averaged over the cluster and both modalities, is above {CLOSE}; dashed: above {CLOSER}.",
+        f"averaged over the cluster and all modalities, is above {CLOSE}; dashed: above {CLOSER}.",
     )
 
 
-map_of(modalities[0])
-
-# %%
-map_of(modalities[-1])
+for modality in modalities:
+    display(map_of(modality))
 
 # %%
 Markdown(f"Clusters above {CLOSE}: {in_words(CLOSE)}.\n\nAbove {CLOSER}: {in_words(CLOSER)}.")

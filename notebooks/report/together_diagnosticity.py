@@ -73,14 +73,14 @@ EVERYWHERE = [*FAITHFULNESS, *FAMILIES["simplicity"].directions]
 found = {key: pair for key, pair in by_cell(measured, BOTH, against=CHANCE).items() if key[1] in EVERYWHERE}
 prices = load("together_costs", profile)
 alone = prices[prices.what.isin(FAMILIES)]
-rows_of = (alone.rows_run / alone.inputs).groupby([alone.modality, alone.what]).mean()
+rows_of = (alone.rows_run / alone.inputs).groupby([alone.modality, alone.what]).mean()  # of what this run has priced
 table = listed(found, BOTH)
 table["family"] = table.metric.map(FAMILY_OF)
 table["ties"] = [measured.mean(modality=a, metric=b, against=TIES).ours.point for a, b in found]
 table["above chance"] = [answer(pair.ours, 0.5) for pair in found.values()]
 table["inputs needed"] = [inputs_needed(pair.ours, 0.5) for pair in found.values()]
 table["gain it would find"] = [rules.smallest_detectable(pair.ours) for pair in found.values()]
-table["rows an input"] = [rows_of[modality, FAMILY_OF[metric]] for modality, metric in found]
+table["rows an input"] = [rows_of.get((modality, FAMILY_OF[metric]), np.nan) for modality, metric in found]
 table = table.sort_values(["modality", "estimate"], ascending=[True, False], ignore_index=True)
 page.run.save(table, "diagnosticity_of_metrics")
 caption = "Diagnosticity of every metric, mean over methods and data sets, with 95 % interval over n inputs"
@@ -107,7 +107,7 @@ spoken = ". ".join(
 page.figure(
     fig,
     "together_diagnosticity_plot",
-    alt=f"Dot plots of the diagnosticity of every metric on texts and pictures, chance .5. {spoken}.",
+    alt=f"Dot plots of the diagnosticity of every metric on {', '.join(modalities)}, chance .5. {spoken}.",
     caption="How often each metric prefers a real attribution to a random one (more is better), 95 % intervals; dotted: chance.",
 )
 
@@ -153,7 +153,7 @@ controls = load("together_controls", profile)
 scored = controls[(controls.control == "shuffled") & (controls.metric == SOFT[0])]
 density = scored.groupby(["modality", "method"], sort=False).density.agg(density="mean", texts="size").reset_index()
 methods = by_cell(measured, ["modality", "method", "against"], metric=SOFT[0], against=[CHANCE, ITSELF])
-told = listed(methods, ["modality", "method", "against"]).merge(density, on=["modality", "method"])
+told = listed(methods, ["modality", "method", "against"]).merge(density, on=["modality", "method"], how="left")
 told = told.drop(columns="texts").sort_values(["modality", "against", "density"], ignore_index=True)
 page.listing(
     told,
