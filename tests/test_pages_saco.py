@@ -256,11 +256,25 @@ def test_photographs_are_drawn_with_their_maps_sorted_by_saco(store: Store) -> N
     assert drawn == {"saco_photographs_1.svg", "saco_photographs_ends.svg"}
 
 
+def test_pictures_of_imagenet_are_looked_at_and_not_measured(store: Store) -> None:
+    tables = stored("fashion") | {"saco_scores": metrics_of_one("fashion")}
+    store.add("saco_metrics", tables=tables, dataset="fashion")
+    pixels = pd.DataFrame({"pixel": range(16), **dict.fromkeys(("channel0", "channel1", "channel2"), 128)})
+    group = pd.DataFrame({"pixel": range(16), "group": [0] * 8 + [9] * 8, "input": "i0"})
+    maps = pd.concat([group.assign(method=name) for name in ("raw_attention", "rollout")])
+    seen = pixels.assign(input="i0", label="bull mastiff, a dog", side=4)
+    store.add("saco_imagenet", tables={"imagenet_pictures": seen, "imagenet_maps": maps}, dataset="imagenet-few")
+    found = store.report("saco_photographs")
+    assert "Pictures of ImageNet (bull mastiff), a line each" in found.text
+    assert {path.name for path in found.folder.glob("*.svg")} == {"saco_photographs_imagenet.svg"}
+
+
 def test_without_photographs_there_is_nothing_to_draw(store: Store) -> None:
     tables = stored("fashion") | {"saco_scores": metrics_of_one("fashion")}
     store.add("saco_metrics", tables=tables, dataset="fashion")
     found = store.report("saco_photographs")
     assert "No photograph was measured in this run" in found.text
+    assert "No picture of ImageNet was looked at in this run" in found.text
     assert not list(found.folder.glob("*.svg"))
 
 

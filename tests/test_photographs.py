@@ -153,6 +153,15 @@ def test_twenty_test_pictures_come_with_a_package(name, shown):
         load_pictures(f"{name}-few", "train")
 
 
+def test_twenty_pictures_of_imagenet_come_in_their_own_sizes():
+    few = load_pictures("imagenet-few")
+    assert (len(few), len(set(few.ids)), len(few.label_names)) == (20, 20, 1000)
+    assert [few.label_names[label].partition(",")[0] for label in few.labels[:2]] == ["bull mastiff", "folding chair"]
+    assert all(min(image.shape[:2]) >= 512 and image.shape[2] == 3 for image in few.images)
+    with pytest.raises(DataError, match="twenty pictures to look at and nothing else"):
+        load_pictures("imagenet-few", "train")
+
+
 def test_classes_are_in_the_order_of_their_numbers():
     for name, n in (("cifar10", 10), ("cifar100", 100)):
         assert len(cifar.NAMES[name]) == n

@@ -70,6 +70,7 @@ LABELS = {
     "cifar100": "CIFAR-100",
     "cifar10-few": "CIFAR-10, 20 pictures",
     "cifar100-few": "CIFAR-100, 20 pictures",
+    "imagenet-few": "ImageNet, 20 pictures",
     "imagenet": "ImageNet",
     "stamps": "scenes of one object",
     "stamps-two": "scenes of two objects",

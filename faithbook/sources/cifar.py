@@ -1,4 +1,5 @@
-"""CIFAR-10 and CIFAR-100 as they are handed round: official archives, folders of pictures, twenty in a package.
+"""CIFAR-10 and CIFAR-100 as they are handed round: official archives, folders of pictures, twenty in a package, which
+has twenty of ImageNet, too.
 
 Whatever form they come in, classes are counted as the official archives count them, and pixels are the same bytes.
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 import io
 import re
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -90,18 +92,27 @@ def read_folder(name: str, part: str) -> tuple[Pixels, Labels]:
         raise DataError(f"{place}: no pictures; expected a folder of PNG files for each class of {name}, by its name")
     _check_names(name, [one.name for one in classes], place, all_of_them=False)
     numbers = {label: number for number, label in enumerate(NAMES[name])}
-    pixels = np.stack([_picture(file.read_bytes(), file) for file, _ in files])
+    pixels = np.stack([_of_cifar(file.read_bytes(), file) for file, _ in files])
     return pixels, np.array([numbers[label] for _, label in files])
 
 
 def read_few(name: str) -> tuple[Pixels, Labels]:
     """The first twenty test pictures [20, 32, 32, 3] and their labels, out of a package whose file names hold both."""
-    archive = fetch(FEW)
-    form = re.compile(rf"foolbox/data/{name}_(\d+)_(\d+)\.png")
-    with zipfile.ZipFile(archive) as opened:
+    pixels, labels = _few(name, "png", _of_cifar)
+    return np.stack(pixels), np.array(labels)
+
+
+def read_few_of_imagenet() -> tuple[tuple[Pixels, ...], tuple[int, ...]]:
+    """Twenty pictures of ImageNet [height, width, 3], each of its own size, and their labels of a thousand classes."""
+    return _few("imagenet", "jpg", _picture)
+
+
+def _few(name: str, suffix: str, read: Callable[[bytes, Path], Pixels]) -> tuple[tuple[Pixels, ...], tuple[int, ...]]:
+    form = re.compile(rf"foolbox/data/{name}_(\d+)_(\d+)\.{suffix}")
+    with zipfile.ZipFile(fetch(FEW)) as opened:
         found = [match for match in map(form.fullmatch, sorted(opened.namelist())) if match]
-        pixels = [_picture(opened.read(match.group()), Path(match.group())) for match in found]
-    return np.stack(pixels), np.array([int(match.group(2)) for match in found])
+        pixels = tuple(read(opened.read(match.group()), Path(match.group())) for match in found)
+    return pixels, tuple(int(match.group(2)) for match in found)
 
 
 def folder_of(name: str) -> Path:
@@ -129,6 +140,11 @@ def _picture(content: bytes, file: Path) -> Pixels:
         pixels = np.asarray(Image.open(io.BytesIO(content)).convert("RGB"))
     except (OSError, UnidentifiedImageError, SyntaxError) as error:
         raise DataError(f"{file} cannot be read as a picture: {error}; get it again, or take it out") from error
+    return pixels
+
+
+def _of_cifar(content: bytes, file: Path) -> Pixels:
+    pixels = _picture(content, file)
     if pixels.shape != (SIDE, SIDE, 3):
         high, wide = pixels.shape[:2]
         raise DataError(f"{file} has {wide} x {high} pixels: expected the {SIDE} x {SIDE} of CIFAR")

@@ -5,7 +5,8 @@ a Debian package and is needed for training only), "mnist" (5,000 digits), "anim
 "planted": pictures of "fashion" with striped cells that alone decide the label (`planted`), "planted-erased" and
 "planted-misled" with erased copies. "stamps" and "stamps-two": scenes of one and of two photographs that people cut out
 (`stamps`), optional. The paper's own: "cifar10", "cifar100", "imagenet", read from their distributed
-files in FAITHLIB_DATA; "cifar10-few" and "cifar100-few" are their first twenty test pictures, which a package has.
+files in FAITHLIB_DATA; "cifar10-few" and "cifar100-few" are their first twenty test pictures, which a package has, and
+"imagenet-few" are twenty of ImageNet.
 
 Duplicates are removed first; splits follow a hash of the pixels, so that nothing depends on the order of a file.
 
@@ -295,6 +296,16 @@ def _cifar_few(name: str, split: str) -> Pictures:
     return replace(_made(name, split, *cifar.read_few(name), cifar.NAMES[name]), name=f"{name}-few")
 
 
+def _imagenet_few(split: str) -> Pictures:
+    if split not in ("test", "held_out"):
+        raise DataError("imagenet-few is twenty pictures to look at and nothing else: split 'test'")
+    pixels, labels = cifar.read_few_of_imagenet()
+    names = timm.data.ImageNetInfo()
+    ids = tuple(f"imagenet-few-{place:02}" for place in range(len(labels)))
+    described = tuple(names.index_to_description(i) for i in range(names.num_classes()))
+    return Pictures("imagenet-few", split, pixels, labels, ids, described, digest_of_ids(ids))
+
+
 def _imagenet(split: str) -> Pictures:
     """Validation pictures: `labels.csv` (columns file, class_index, name) beside a folder `images`."""
     if split not in ("test", "held_out"):
@@ -337,4 +348,5 @@ _SETS: dict[str, Callable[[str], Pictures]] = {
     "stamps": remembered(partial(_stamps, objects=1)),
     "stamps-two": remembered(partial(_stamps, objects=2)),
     "imagenet": remembered(_imagenet),
+    "imagenet-few": remembered(_imagenet_few),
 }

@@ -28,8 +28,8 @@ from faithbook.results.report import start_page
 page = start_page("saco_photographs", profile, paper="wu_2024")
 SHOWN = [*METHODS, "random"]
 pictures, maps, scores = (load(f"saco_{name}", profile) for name in ("pictures", "maps", "scores"))
-channels = [name for name in pictures.columns if name.startswith("channel")]
-photographs = pictures.dropna(subset=channels) if len(channels) == 3 else pictures.head(0)
+channels = ["channel0", "channel1", "channel2"]
+photographs = pictures.dropna(subset=channels) if {*channels} <= {*pictures.columns} else pictures.head(0)
 WHICH = ["dataset", "input"]
 by_picture = {key: rows.sort_values("pixel") for key, rows in photographs.groupby(WHICH, sort=False)}
 by_map = {
@@ -56,10 +56,13 @@ def grey(rows):
 
 def draw(ax, key, method, title):
     """A picture in grey with the groups of a map over it."""
-    light = grey(by_picture[key])
-    group = by_map[*key, method].group.to_numpy().reshape(light.shape)
+    lay(ax, grey(by_picture[key]), by_map[*key, method].group.to_numpy(), title)
+
+
+def lay(ax, light, group, title):
+    """A picture in grey [side, side] with groups [side * side] over it."""
     ax.imshow(light, cmap="gray", vmin=0, vmax=1)
-    ax.imshow(group, cmap="viridis_r", alpha=0.5, vmin=0, vmax=9)
+    ax.imshow(group.reshape(light.shape), cmap="viridis_r", alpha=0.5, vmin=0, vmax=9)
     figures.bare(ax, title)
 
 
@@ -122,6 +125,39 @@ if by_picture:
             caption="The map that each metric likes most (above) and least (below), with its value.",
         )
     )
+
+# %% [markdown]
+# ## Pictures of ImageNet, without a number
+#
+# The paper prints SaCo of ImageNet alone. Twenty of its pictures {cite:p}`russakovsky_2015` come with a package, but the weights
+# of a classifier of its thousand classes do not, so nothing is measured on them at any profile but `paper`. What can be
+# looked at are maps that explain no class: where the encoder of our photographs, as its package has it, attends in them, at the
+# paper's 224 pixels. Attention of the last block is *raw attention*; *rollout* takes that of all blocks together.
+
+# %%
+if any(folder.parent.name == "saco_imagenet" for folder in page.run.upstream):
+    seen = load("imagenet_pictures", profile)
+    attended = load("imagenet_maps", profile).set_index(["input", "method"])
+    wanted = ("raw_attention", "rollout")
+    names = {name: rows.label.iloc[0].partition(",")[0] for name, rows in seen.groupby("input", sort=False)}
+    fig, spots = figures.panels(3 * len(names), 3, height=2.85)
+    for place, (name, rows) in enumerate(seen.groupby("input", sort=False)):
+        pixels = rows.assign(**{channel: rows[channel] / 255 for channel in channels})
+        spots[3 * place].imshow(pixels[channels].to_numpy().reshape(*grey(pixels).shape, 3))
+        figures.bare(spots[3 * place], names[name])
+        for ax, method in zip(spots[3 * place + 1 :], wanted, strict=False):
+            lay(ax, grey(pixels), attended.loc[(name, method)].group.to_numpy(), short(method))
+    display(
+        page.figure(
+            fig,
+            "saco_photographs_imagenet",
+            alt=f"Pictures of ImageNet ({', '.join(names.values())}), a line each: the picture, then in grey with "
+            "the ten groups of raw attention and of rollout over it.",
+            caption="Where an encoder attends in pictures of ImageNet, the tenth with the highest scores brightest.",
+        )
+    )
+else:
+    display(Markdown("*No picture of ImageNet was looked at in this run.*"))
 
 # %%
 page.finish(note=f"{len(by_picture)} photographs")
