@@ -85,7 +85,7 @@ network = network.to(device)
 # %% [markdown]
 # ## Batches
 #
-# Made as large as the encoder sees them, and flipped at random.
+# Made as large as the encoder sees them, flipped and shifted at random; what a shift leaves empty is mirrored.
 
 # %%
 mean, std = (torch.tensor(look[key], device=device).view(1, -1, 1, 1) for key in ("mean", "std"))
@@ -102,14 +102,18 @@ if how["mixup"] or how["cutmix"]:
 erase = RandomErasing(how["erasing"], mode="const", device=device) if how["erasing"] else None
 
 
-def seen(rows, flipped):
-    batch = pixels[rows].to(device).float() / 255
-    batch = functional.interpolate(batch, settings["side"], mode="bicubic", antialias=True).clamp(0, 1)
-    return torch.where(flipped.to(device)[:, None, None, None], batch.flip(-1), batch).sub(mean).div(std)
+def seen(rows, flipped, corners):
+    batch, side = pixels[rows].to(device).float() / 255, settings["side"]
+    batch = functional.interpolate(batch, side, mode="bicubic", antialias=True).clamp(0, 1)
+    batch = torch.where(flipped.to(device)[:, None, None, None], batch.flip(-1), batch).sub(mean).div(std)
+    around = functional.pad(batch, (how["shift"],) * 4, mode="reflect")
+    cut = [one[:, y : y + side, x : x + side] for one, (y, x) in zip(around, corners.tolist(), strict=True)]
+    return torch.stack(cut)
 
 
 def loss_of(rows):
-    batch, wanted = seen(rows, torch.rand(len(rows)) < 0.5), labels[rows].to(device)
+    corners = torch.randint(2 * how["shift"] + 1, (len(rows), 2))
+    batch, wanted = seen(rows, torch.rand(len(rows)) < 0.5, corners), labels[rows].to(device)
     if mixup is not None:
         batch, wanted = mixup(batch, wanted)
     if erase is not None:
