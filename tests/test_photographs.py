@@ -32,7 +32,7 @@ from faithbook.paths import checkpoints_dir, root
 from faithbook.sources import cifar, files, images
 from faithbook.sources.files import fetch, read_member
 from faithbook.sources.images import as_inputs, load_pictures
-from faithlib.errors import DataError, DigestError, InputError
+from faithlib.errors import DataError, DigestError, InputError, UnknownNameError
 from faithlib.masks import salience_groups
 
 TRAINING = root() / "notebooks" / "train" / "photo_classifiers.py"
@@ -459,6 +459,8 @@ def test_saco_of_a_photograph_is_that_of_its_data_set(small, monkeypatch):
     assert np.abs(seen - whole).mean() < 0.02  # the picture as it is, not as the model has it normalised
     maps = pd.read_parquet(folder / "saco_maps.parquet")
     assert maps.groupby("method").group.nunique().eq(10).all()
+    with pytest.raises(UnknownNameError, match="model of cifar10-few"):
+        run_cells(source, {"dataset": "cifar10-few", "model": "foto"}, [])
 
 
 def test_ranks_keep_the_groups_and_forget_how_far_apart_scores_are():
