@@ -13,8 +13,6 @@
 # %% tags=["parameters"]
 profile = "laptop"
 dataset = "imagenet-few"
-part = 1  # of `parts`: which share of the pictures
-parts = 1
 
 # %%
 import pandas as pd
@@ -27,7 +25,7 @@ from faithbook.sources.images import as_inputs, load_pictures
 from faithlib.attribution import attribute
 from faithlib.masks import salience_groups
 
-run = start_run("saco_imagenet", profile=profile, dataset=dataset, part=part, parts=parts)
+run = start_run("saco_imagenet", profile=profile, dataset=dataset)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 SIDE, GROUPS = 224, 10
