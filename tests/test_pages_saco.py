@@ -263,9 +263,11 @@ def test_pictures_of_imagenet_are_looked_at_and_not_measured(store: Store) -> No
     group = pd.DataFrame({"pixel": range(16), "group": [0] * 8 + [9] * 8, "input": "i0"})
     maps = pd.concat([group.assign(method=name) for name in ("raw_attention", "rollout")])
     seen = pixels.assign(input="i0", label="bull mastiff, a dog", side=4)
-    store.add("saco_imagenet", tables={"imagenet_pictures": seen, "imagenet_maps": maps}, dataset="imagenet-few")
+    tables = {"imagenet_pictures": seen, "imagenet_maps": maps}
+    tables["imagenet_alike"] = pd.DataFrame({"input": ["i0"], "rank_correlation": [0.5]})
+    store.add("saco_imagenet", tables=tables, dataset="imagenet-few")
     found = store.report("saco_photographs")
-    assert "Pictures of ImageNet (bull mastiff), a line each" in found.text
+    assert "Pictures of ImageNet (bull mastiff 0.50: rank correlation of the two maps)" in found.text
     assert {path.name for path in found.folder.glob("*.svg")} == {"saco_photographs_imagenet.svg"}
 
 

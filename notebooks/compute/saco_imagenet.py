@@ -20,15 +20,18 @@ import timm.data
 import torch
 
 from faithbook.engine.run import start_run
+from faithbook.engine.units import as_units
 from faithbook.models import vit_s14
 from faithbook.sources.images import as_inputs, load_pictures
 from faithlib.attribution import attribute
 from faithlib.masks import salience_groups
+from faithlib.metrics import crosslingual_rho
 
 run = start_run("saco_imagenet", profile=profile, dataset=dataset)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 SIDE, GROUPS = 224, 10
+METHODS = ("raw_attention", "rollout")
 network = vit_s14.vit_s14(side=SIDE).to(device)
 data = load_pictures(dataset, "test", n=settings["pictures"])
 look = timm.data.resolve_model_data_config(network)
@@ -37,7 +40,8 @@ mean, std = (torch.tensor(look[key]).view(3, 1, 1) for key in ("mean", "std"))
 # %% [markdown]
 # ## Pictures as the encoder sees them, and their maps in ten groups
 #
-# Group 0 has the tenth of the pixels with the highest scores.
+# Group 0 has the tenth of the pixels with the highest scores. How alike the two maps are: Spearman's rank correlation of
+# their scores of the 256 patches.
 
 # %%
 for rows in run.blocks(len(data), settings["block"]):
@@ -48,7 +52,12 @@ for rows in run.blocks(len(data), settings["block"]):
         channels = {f"channel{c}": values.flatten().numpy() for c, values in enumerate(pixels)}
         about = {"input": picture, "label": data.label_names[label], "side": SIDE}
         run.add(pd.DataFrame(channels).rename_axis("pixel").reset_index().assign(**about), "imagenet_pictures")
-    for method in ("raw_attention", "rollout"):
+    cells = as_inputs(block, network, patch=vit_s14.PATCH).to(device)
+    alike = crosslingual_rho(*(attribute(method, network, cells) for method in METHODS)).cpu()
+    alike = pd.DataFrame({"input": block.ids, "method": " and ".join(METHODS), "rank_correlation": alike})
+    run.add(alike, "imagenet_alike")
+    run.add_units(as_units(alike, seed=0, metrics=["rank_correlation"]))
+    for method in METHODS:
         groups = salience_groups(attribute(method, network, inputs, upsample="bilinear"), GROUPS).cpu()
         for picture, found in zip(block.ids, groups, strict=True):
             table = pd.DataFrame({"group": found.numpy().astype("uint8")}).rename_axis("pixel").reset_index()

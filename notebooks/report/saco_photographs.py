@@ -127,10 +127,10 @@ if by_picture:
     )
 
 # %% [markdown]
-# ## Pictures of ImageNet, without a number
+# ## Pictures of ImageNet, for looking
 #
 # The paper prints SaCo of ImageNet alone. Twenty of its pictures {cite:p}`russakovsky_2015` come with a package, but the weights
-# of a classifier of its thousand classes do not, so nothing is measured on them at any profile but `paper`. What can be
+# of a classifier of its thousand classes do not, so no faithfulness is measured on them at any profile but `paper`. What can be
 # looked at are maps that explain no class: where the encoder of our photographs, as its package has it, attends in them, at the
 # paper's 224 pixels. Attention of the last block is *raw attention*; *rollout* takes that of all blocks together.
 
@@ -138,22 +138,24 @@ if by_picture:
 if any(folder.parent.name == "saco_imagenet" for folder in page.run.upstream):
     seen = load("imagenet_pictures", profile)
     attended = load("imagenet_maps", profile).set_index(["input", "method"])
+    alike = load("imagenet_alike", profile).set_index("input").rank_correlation
     wanted = ("raw_attention", "rollout")
     names = {name: rows.label.iloc[0].partition(",")[0] for name, rows in seen.groupby("input", sort=False)}
     fig, spots = figures.panels(3 * len(names), 3, height=2.85)
     for place, (name, rows) in enumerate(seen.groupby("input", sort=False)):
         pixels = rows.assign(**{channel: rows[channel] / 255 for channel in channels})
         spots[3 * place].imshow(pixels[channels].to_numpy().reshape(*grey(pixels).shape, 3))
-        figures.bare(spots[3 * place], names[name])
+        figures.bare(spots[3 * place], f"{names[name]}, rho {alike[name]:.2f}")
         for ax, method in zip(spots[3 * place + 1 :], wanted, strict=False):
             lay(ax, grey(pixels), attended.loc[(name, method)].group.to_numpy(), short(method))
     display(
         page.figure(
             fig,
             "saco_photographs_imagenet",
-            alt=f"Pictures of ImageNet ({', '.join(names.values())}), a line each: the picture, then in grey with "
-            "the ten groups of raw attention and of rollout over it.",
-            caption="Where an encoder attends in pictures of ImageNet, the tenth with the highest scores brightest.",
+            alt=f"Pictures of ImageNet ({', '.join(f'{names[name]} {alike[name]:.2f}' for name in names)}: rank correlation "
+            "of the two maps), a line each: the picture, then in grey with the ten groups of raw attention and of rollout over it.",
+            caption="Where an encoder attends in pictures of ImageNet, the tenth with the highest scores brightest; rho: Spearman's "
+            "rank correlation of the two maps over 256 patches.",
         )
     )
 else:
