@@ -17,7 +17,7 @@ from faithbook.engine.plan import plan
 from faithbook.engine.run import load_units, start_run
 from faithbook.engine.units import COLUMNS, UNITS_SCHEMA, as_units, checked_units, read_units, write_units
 from faithbook.results import reference as committed
-from faithbook.results.extended import OF_THE_RUN, add, redraw
+from faithbook.results.extended import COLUMNS_OF_THE_RUN, OF_THE_RUN, add, redraw
 from faithbook.results.reference import judged_again, reference
 from faithlib.errors import DataError, InputError, UnknownNameError
 
@@ -315,6 +315,7 @@ def test_tables_are_drawn_again_from_the_pages_of_another_profile(
     )
     verdicts.to_parquet(page.folder / "verdicts.parquet")
     (page.folder / OF_THE_RUN[0]).write_text("a,n\n1,1\n")
+    (page.folder / "priced.csv").write_text(f"a,{','.join(COLUMNS_OF_THE_RUN)}\n1,2,3\n")
     says("this run")
     redraw("laptop")
     assert (committed_reference / "table.csv").read_text() == "a\n1\n"
@@ -322,6 +323,7 @@ def test_tables_are_drawn_again_from_the_pages_of_another_profile(
     redraw("laptop")
     assert (committed_reference / "table.csv").read_text() == "a,n\n0.250,3\n0.5,3\n"
     assert not (committed_reference / OF_THE_RUN[0]).exists()
+    assert (committed_reference / "priced.csv").read_text() == "a\n1\n"
     assert all((REPOSITORY / "data" / "reference" / "full" / name).is_file() for name in OF_THE_RUN)
     board = pd.read_csv(committed_reference / "scoreboard.csv", index_col="id").loc[["a", "b"]]
     assert board["verdict"].to_dict() == {"a": "fails", "b": "fails"} and board["here"].isna().all()

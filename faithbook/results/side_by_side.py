@@ -23,12 +23,12 @@ from faithbook.results.estimates import Quantity
 from faithbook.results.measured import Measured
 from faithbook.results.paired import Paired
 from faithbook.results.quantities import against_random
+from faithbook.sources import cifar
 from faithlib.catalogue import FAITHFULNESS, FAMILIES, METRICS, Direction
 
 FAMILY_OF: Mapping[str, str] = {name: family for family, one in FAMILIES.items() for name in one.directions}
 SOFT = tuple(FAMILIES["soft"].directions)
 TEXT, VISION, PHOTOGRAPHS = "text", "vision", "photographs"
-_OF_PHOTOGRAPHS = ("cifar10", "cifar100")
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def turned(units: pd.DataFrame, known: Known = BOOK) -> pd.DataFrame:
     if "modality" in found.columns:
         return found.assign(dataset=found.modality)
     pictures = set(found.dataset[found.method == "grad_cam"])
-    kinds = [found.dataset.isin(_OF_PHOTOGRAPHS), found.dataset.isin(pictures)]
+    kinds = [found.dataset.isin(list(cifar.NAMES)), found.dataset.isin(pictures)]
     return found.assign(modality=np.select(kinds, [PHOTOGRAPHS, VISION], TEXT))
 
 

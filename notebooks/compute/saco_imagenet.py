@@ -18,6 +18,7 @@ dataset = "imagenet-few"
 import pandas as pd
 import timm.data
 import torch
+from scipy.stats import spearmanr
 
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
@@ -25,7 +26,6 @@ from faithbook.models import vit_s14
 from faithbook.sources.images import as_inputs, load_pictures
 from faithlib.attribution import attribute
 from faithlib.masks import salience_groups
-from faithlib.metrics import crosslingual_rho
 
 run = start_run("saco_imagenet", profile=profile, dataset=dataset)
 settings = run.settings
@@ -41,7 +41,7 @@ mean, std = (torch.tensor(look[key]).view(3, 1, 1) for key in ("mean", "std"))
 # ## Pictures as the encoder sees them, and their maps in ten groups
 #
 # Group 0 has the tenth of the pixels with the highest scores. How alike the two maps are: Spearman's rank correlation of
-# their scores of the 256 patches.
+# their pixels' scores.
 
 # %%
 for rows in run.blocks(len(data), settings["block"]):
@@ -52,14 +52,13 @@ for rows in run.blocks(len(data), settings["block"]):
         channels = {f"channel{c}": values.flatten().numpy() for c, values in enumerate(pixels)}
         about = {"input": picture, "label": data.label_names[label], "side": SIDE}
         run.add(pd.DataFrame(channels).rename_axis("pixel").reset_index().assign(**about), "imagenet_pictures")
-    cells = as_inputs(block, network, patch=vit_s14.PATCH).to(device)
-    alike = crosslingual_rho(*(attribute(method, network, cells) for method in METHODS)).cpu()
+    scores = {method: attribute(method, network, inputs, upsample="bilinear").cpu() for method in METHODS}
+    alike = [spearmanr(*both).statistic for both in zip(*scores.values(), strict=True)]
     alike = pd.DataFrame({"input": block.ids, "method": " and ".join(METHODS), "rank_correlation": alike})
     run.add(alike, "imagenet_alike")
     run.add_units(as_units(alike, seed=0, metrics=["rank_correlation"]))
     for method in METHODS:
-        groups = salience_groups(attribute(method, network, inputs, upsample="bilinear"), GROUPS).cpu()
-        for picture, found in zip(block.ids, groups, strict=True):
+        for picture, found in zip(block.ids, salience_groups(scores[method], GROUPS), strict=True):
             table = pd.DataFrame({"group": found.numpy().astype("uint8")}).rename_axis("pixel").reset_index()
             run.add(table.assign(input=picture, method=method), "imagenet_maps")
     run.count(n=len(block))

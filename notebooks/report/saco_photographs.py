@@ -155,7 +155,7 @@ if any(folder.parent.name == "saco_imagenet" for folder in page.run.upstream):
             alt=f"Pictures of ImageNet ({', '.join(f'{names[name]} {alike[name]:.2f}' for name in names)}: rank correlation "
             "of the two maps), a line each: the picture, then in grey with the ten groups of raw attention and of rollout over it.",
             caption="Where an encoder attends in pictures of ImageNet, the tenth with the highest scores brightest; rho: Spearman's "
-            "rank correlation of the two maps over 256 patches.",
+            "rank correlation of the two maps, pixel by pixel.",
         )
     )
 else:

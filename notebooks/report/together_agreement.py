@@ -8,7 +8,7 @@
 # # Do the metrics agree?
 #
 # Each paper proposes a metric and shows what it says of some attributions. Here all of them score the same attributions
-# of the same inputs, texts, small pictures and photographs alike: {doc}`what was run <../together/overview>`. Two metrics agree where they
+# of the same inputs, texts and pictures alike: {doc}`what was run <../together/overview>`. Two metrics agree where they
 # rank the methods alike.
 #
 # **How it is counted.** On each input, Spearman's rank correlation over the methods (without the random one) between two
