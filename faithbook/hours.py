@@ -226,10 +226,13 @@ def _of_notebook(
     if not entry.inputs or None in sizes:
         return Hours(study, name, len(points), None, None, "", None)
     inputs = sum(size for size in sizes if size is not None)
-    own = [one for one in manifests if one["notebook"] == name and one["notes"].get("rows_run")]
+    told = [one for one in manifests if one["notes"].get("rows_run")]
+    own = [one for one in told if one["notebook"] == name]
+    if not own and entry.rows_like:
+        own = [one for one in told if one["notebook"] == entry.rows_like]
     # The settings of a part are those of the whole: it tells how long a row takes, but not how many an input has.
     counted = _nearest([one for one in own if PARTS not in one["parameters"]], profile)
-    rates = [_rate(_alike(point, counted), entry.inputs) for point in points]
+    rates = [_rate(_alike(point, counted)) for point in points]
     if not counted or None in rates:
         return Hours(study, name, len(points), inputs, None, "", None)
     rows = [(size or 0) * (rate or 0.0) for size, rate in zip(sizes, rates, strict=True)]
@@ -277,11 +280,11 @@ def _nearest(manifests: list[dict[str, Any]], profile: str) -> list[dict[str, An
     return [one for one in manifests if (one["profile"], one["here"]) == best]
 
 
-def _rate(manifests: list[dict[str, Any]], templates: tuple[str, ...]) -> float | None:
+def _rate(manifests: list[dict[str, Any]]) -> float | None:
     """Rows an input of runs, over all of them."""
     rows, inputs = 0, 0
     for one in manifests:
-        if size := _inputs(templates, one["settings"], one["parameters"]):
+        if size := _inputs(place_of(one["notebook"])[1].inputs, one["settings"], one["parameters"]):
             rows, inputs = rows + int(one["notes"]["rows_run"]), inputs + size
     return rows / inputs if inputs else None
 

@@ -1,7 +1,8 @@
 """Models of the hub: which are read, at which commit, and what the hub would give if it were asked for them now.
 
-The table `hub` of notebooks/profiles.yaml names commit and licence of each. Weights are read as safetensors only; what
-a repository holds as pickles alone has to be converted first (`faithbook.models.convert`).
+The table `hub` of notebooks/profiles.yaml names commit and licence of each; where it has no commit, the first that was
+found is kept to (`faithbook.engine.commits`). Weights are read as safetensors only; what a repository holds as pickles
+alone has to be converted first (`faithbook.models.convert`).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from faithbook.engine.commits import commit_of, settle
 from faithbook.engine.profiles import HubModel, table
 from faithbook.paths import raw_dir
 
@@ -46,8 +48,8 @@ def entry(name: str) -> HubModel:
 
 
 def revision_of(name: str) -> str | None:
-    """The commit at which a model is read; None: the newest."""
-    return entry(name).revision or None
+    """The commit at which a model is read, of the table or settled on this machine; None: the newest."""
+    return commit_of(repository(name))
 
 
 def converted_folder(place: str) -> Path:
@@ -73,6 +75,14 @@ def look(name: str) -> Found:
         return _asked(place, wanted)
     except Exception as error:  # whatever the hub's client raises: offline, gated, unknown, refused
         return Found(False, False, f"not in the cache, and the hub does not give it: {told(error)}")
+
+
+def look_and_settle(name: str) -> Found:
+    """`look`, and from now on the model is read at the commit that this found, unless another has been told."""
+    found = look(name)
+    if found.revision:
+        settle(repository(name), found.revision)
+    return found
 
 
 def _cached(place: str, revision: str | None) -> Path | None:

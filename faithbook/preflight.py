@@ -212,11 +212,11 @@ def _checkpoint(name: str, folder: Path, made: Mapping[Path, tuple[str, ...]]) -
 
 def _model_of_hub(name: str) -> Need:
     known = hub.entry(name)
-    found = hub.look(name)
+    found = hub.look_and_settle(name)
     if not found.is_cached and found.can_be_had and (refused := _refused(name)):
         found = replace(found, can_be_had=False, note=refused)
     state = HERE if found.is_cached else COMES if found.can_be_had else MISSING
-    revision = known.revision or (f"{found.revision}, not pinned" if found.revision else "not pinned")
+    revision = known.revision or (f"{found.revision}, settled here" if found.revision else "not pinned")
     licence = known.licence or found.licence or "not stated"
     return Need(name, "hub", state, found.note, licence, revision, 0 if found.is_cached else found.bytes)
 

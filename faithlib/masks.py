@@ -186,10 +186,12 @@ def _released_nc(scores: Tensor, present: Tensor) -> Tensor:
 
 
 def _rank(scores: Tensor, present: Tensor) -> Tensor:
-    others = present[:, None, :] & ~torch.eye(scores.shape[1], dtype=torch.bool, device=scores.device)
-    below = (scores[:, None, :] < scores[:, :, None]) + 0.5 * (scores[:, None, :] == scores[:, :, None])
-    count = others.sum(dim=2)
-    return torch.where(count > 0, (below * others).sum(dim=2) / count, 0.5)
+    # Absent features lie behind all that are there, so that they are never lower; a feature is one of its own ties.
+    own = torch.where(present, scores, torch.inf)
+    ordered = own.sort(dim=1).values
+    lower, not_higher = (torch.searchsorted(ordered, own, right=right) for right in (False, True))
+    others = present.sum(dim=1, keepdim=True) - 1
+    return torch.where(others > 0, 0.5 * (lower + not_higher - 1) / others, 0.5)
 
 
 def _none(scores: Tensor, present: Tensor) -> Tensor:

@@ -77,6 +77,14 @@ def test_ranks_equal_scipys_and_have_mean_one_half(scores):
     assert got.mean().item() == pytest.approx(0.5, abs=1e-6)
 
 
+def test_the_pixels_of_a_picture_are_ranked_in_little_memory():
+    """As scipy ranks them; a table of all pairs would take 10 GB."""
+    scores = torch.randint(0, 9999, (1, 224 * 224), generator=torch.Generator().manual_seed(0)).float()
+    got = masks.normalise(scores, "rank")[0]
+    expected = (rankdata(scores[0]) - 1) / (scores.shape[1] - 1)
+    torch.testing.assert_close(got, torch.tensor(expected, dtype=torch.float32))
+
+
 def test_soft_keep_has_the_papers_direction_and_the_released_one():
     scores = torch.tensor([[0.0, 0.9, 1.0]])
     keep = masks.soft_keep(scores, verb="sufficiency")

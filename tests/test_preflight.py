@@ -16,6 +16,7 @@ from faithbook import hours, hub, row_times
 from faithbook.__main__ import main
 from faithbook.engine import build, trained
 from faithbook.engine import plan as plans
+from faithbook.engine.commits import commits_file
 from faithbook.engine.plan import Job, plan, trainings
 from faithbook.engine.profiles import find_profile, table
 from faithbook.engine.trained import checkpoint_of
@@ -23,7 +24,7 @@ from faithbook.paths import checkpoints_dir
 from faithbook.preflight import COMES, HERE, MISSING, TRAINED, WITHOUT, _need, check, notebooks_of, preflight, show
 from faithbook.row_times import row_time
 from faithbook.sources.files import sources
-from faithlib.errors import UnknownNameError
+from faithlib.errors import DataError, UnknownNameError
 
 NAMED = ("hf:", "timm:")
 
@@ -283,6 +284,32 @@ def test_a_model_in_the_cache_is_not_asked_for(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.usefixtures("nothing")
+def test_a_model_without_a_listed_commit_is_read_at_the_first_that_was_found(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import huggingface_hub.constants as constants
+
+    path = home / "notebooks" / "profiles.yaml"
+    path.write_text(path.read_text().replace("seed: seeds}}", "seed: seeds}, loads: ['hf:lab/one']}"))
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "model.safetensors").write_bytes(b"")
+    before = [job.run_id for job in plan("smoke")]
+    with Replica() as replica:
+        monkeypatch.setattr(constants, "ENDPOINT", replica.address)
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+        first = replica.add("lab/one", tmp_path / "files")
+        assert hub.revision_of("hf:lab/one") is None
+        assert _need("hf:lab/one", {}).revision == f"{first}, settled here"
+        assert [job.run_id for job in plan("smoke")] != before  # a run's name holds the commit of what it loads
+        replica.add("lab/one", tmp_path / "files", revision="b" * 40)
+        assert _need("hf:lab/one", {}).revision == f"{first}, settled here"
+    assert hub.revision_of("hf:lab/one") == first
+    commits_file().write_text("[")
+    with pytest.raises(DataError, match=r"commits.json is damaged .* preflight` settles them anew"):
+        plan("smoke")
+
+
+@pytest.mark.usefixtures("nothing")
 def test_a_gated_model_is_missing_although_the_hub_tells_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import huggingface_hub.constants as constants
 
@@ -340,6 +367,25 @@ def test_rows_are_those_counted_an_input_and_hours_those_measured_here(home: Pat
     (measured,) = hours.by_study("laptop")
     assert (measured.rows, measured.counted_at) == (1440, "laptop")
     assert measured.hours == pytest.approx(1440 * 0.1 / 3600)
+
+
+def test_a_notebook_that_has_not_run_has_as_many_rows_an_input_as_the_one_it_is_like() -> None:
+    def told(**runs: int) -> hours.Hours:
+        settings = {"short": {"inputs": 4}, "long": {"inputs": 6}, "texts": {"sst2": {"short": 1, "long": 1}}}
+        facts = {"profile": "full", "parameters": {"dataset": "sst2"}, "settings": settings, "here": False}
+        ran = [{**facts, "notebook": name, "notes": {"rows_run": rows, "n": 1}} for name, rows in runs.items()]
+        return next(one for one in hours.by_study("paper", "naopc", ran=ran) if one.notebook == "naopc_six")
+
+    assert told().rows is None
+    assert (alike := told(naopc_models=700)).rows == 70 * (alike.inputs or 0)
+    assert (own := told(naopc_models=700, naopc_six=6)).rows == 3 * (own.inputs or 0)
+
+
+def test_what_a_notebook_is_like_must_be_a_notebook(home: Path) -> None:
+    path = home / "notebooks" / "profiles.yaml"
+    path.write_text(path.read_text().replace("seed: seeds}}", "seed: seeds}, rows_like: coun}"))
+    with pytest.raises(UnknownNameError, match="rows are like those of count 'coun': did you mean 'count'"):
+        plan("laptop")
 
 
 def test_before_a_run_hours_are_those_of_a_row_alone_and_a_run_replaces_them(home: Path) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from faithbook.declared import CARDS, model_name
+from faithbook.engine.commits import commit_of
 from faithbook.engine.digests import digest, tree_digest
 from faithbook.engine.here import listed_source
 from faithbook.engine.profiles import Settings, settings_of, table
@@ -133,8 +134,8 @@ def _folder_or_hub(name: str) -> str:
     rest = name.partition(":")[2] if name.startswith(_MODELS) else name
     if rest.startswith(("data/", "/", ".")):
         raise DataError(f"there is no folder {rest} for the model {name}: `make train` makes checkpoints")
-    known = table().hub.get(f"timm/{rest.partition('?')[0]}" if name.startswith("timm:") else rest)
-    return f"{name}@{known.revision}" if known and known.revision else name
+    commit = commit_of(f"timm/{rest.partition('?')[0]}" if name.startswith("timm:") else rest)
+    return f"{name}@{commit}" if commit else name
 
 
 def source_digest(name: str) -> str:

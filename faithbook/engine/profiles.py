@@ -63,7 +63,8 @@ class NotebookEntry(_Strict):
     set), the notebooks whose results it reads, and the models and data it loads (`faithbook.engine.loads`), without
     which it may open none.
     `inputs`: the settings that add up to the number of inputs of one run (`inputs.{dataset}`), for what is told
-    beforehand of rows and hours. `whole`: why a computation cannot share its inputs out among several runs.
+    beforehand of rows and hours; `rows_like`: the notebook whose runs tell its rows while it has none itself. `whole`:
+    why a computation cannot share its inputs out among several runs.
 
     `shareable: false` keeps its tables out of the committed reference: they quote texts that are not ours, or are about
     what a reader brings. `quotes` names the data sets whose texts or pictures a page shows, in the ways of `loads`: a
@@ -74,6 +75,7 @@ class NotebookEntry(_Strict):
     reads: tuple[str, ...] = ()
     loads: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()
+    rows_like: str = ""
     whole: str = ""
     shareable: bool = True
     quotes: tuple[str, ...] = ()
@@ -92,7 +94,8 @@ class NotebookEntry(_Strict):
 
 
 class HubModel(_Strict):
-    """A model of the hub: the commit it is wanted at ("": the newest) and its licence ("": its card says it)."""
+    """A model of the hub: the commit it is wanted at ("": `faithbook.engine.commits` settles one) and its licence ("":
+    its card says it)."""
 
     revision: str = ""
     licence: str = ""
@@ -147,6 +150,8 @@ def _table(path: Path, text: str) -> Table:
         for read in entry.reads:
             if read != "*" and read not in names:
                 raise unknown(f"notebook that {name} reads", read, names)
+        if entry.rows_like and entry.rows_like not in names:
+            raise unknown(f"notebook whose rows are like those of {name}", entry.rows_like, names)
         for profile_name, profile_entry in made.profiles.items():
             # What is asked only of data that somebody brought may be asked of none.
             optional = "datasets" if "where_here" in profile_entry.settings.get(name, {}) else None

@@ -39,6 +39,8 @@ def convert(place: str) -> Path:
     Raises DataError where the hub does not give it, it has no pickled weights in one file, or these hold more than
     tensors; nothing that looks whole is left behind then.
     """
+    if not hub.revision_of(f"hf:{place}"):
+        hub.look_and_settle(f"hf:{place}")
     folder = hub.converted_folder(place)
     if (folder / "model.safetensors").is_file():
         return folder
@@ -53,7 +55,7 @@ def convert(place: str) -> Path:
             for file in source.glob(pattern):
                 shutil.copy(file, made / file.name)
         _read(source / _PICKLE, made / "model.safetensors", place)
-        about = {"model": place, "revision": hub.entry(f"hf:{place}").revision, "converted from": _PICKLE}
+        about = {"model": place, "revision": hub.revision_of(f"hf:{place}") or "", "converted from": _PICKLE}
         (made / "converted.json").write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
         shutil.rmtree(folder, ignore_errors=True)
         made.rename(folder)
@@ -63,7 +65,7 @@ def convert(place: str) -> Path:
 def _downloaded(place: str) -> Path:
     from huggingface_hub import snapshot_download
 
-    revision = hub.entry(f"hf:{place}").revision or None
+    revision = hub.revision_of(f"hf:{place}")
     try:
         return Path(snapshot_download(place, revision=revision, allow_patterns=[_PICKLE, *_BESIDE]))
     except Exception as error:  # whatever the hub's client raises

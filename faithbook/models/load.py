@@ -69,7 +69,8 @@ def load_model(spec: str, *, revision: str | None = None, attention: str = "sdpa
       an LSTM over the encoder's word embeddings (`local:text/movie-lstm-seed0`), which has no attention; or a small
       Vision Transformer (`local:vision/fashion-base-seed0`).
     - `hf:<hub id or folder>`: any Hugging Face sequence classifier with safetensors weights; `revision` pins a commit
-      (default: that of the table `hub` in notebooks/profiles.yaml, else the newest).
+      (default: that of the table `hub` in notebooks/profiles.yaml, else the one settled on this machine, else the
+      newest).
     - `timm:<name or folder>`: a timm VisionTransformer with its pretrained weights (`timm:<name>?random`: random ones).
     `attention` is "sdpa" (fast) or "eager" (gives attention maps).
 

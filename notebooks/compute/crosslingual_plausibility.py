@@ -77,6 +77,7 @@ def explained(rows, inputs, labels):
     scores, spent = attribute_rows(list(rows.values()), network, inputs, targets={"gold": labels.to(device)})
     cost = pd.DataFrame([{"method": method, **vars(one), "seed": seed} for method, one in spent.items()])
     run.add_total(cost, "crosslingual_plausibility_costs", by=["method", "seed"])
+    run.count(rows_asked=int(cost.rows_asked.sum()), rows_run=int(cost.rows_run.sum()))
     return {name: scores[row.name].cpu() for name, row in rows.items()}
 
 

@@ -164,6 +164,7 @@ def save_costs(what, rows, methods, spent):
     """Add what something cost to the table of costs."""
     about = {"what": what, "inputs": rows, "methods": methods, **spent, "dataset": named, "modality": kind}
     run.add_total(pd.DataFrame([about]), "together_costs", by=ABOUT)
+    run.count(rows_asked=spent["rows_asked"], rows_run=spent["rows_run"])
 
 
 def evaluated(rows, what, metrics):

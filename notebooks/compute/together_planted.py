@@ -123,7 +123,9 @@ def measured(name, model, inputs, truth, gold, ids, erase):
         marks = {} if gold is None else {"gold": gold[rows, :width], "gold_size": average_marked(gold)}
         metrics = [*metrics, *(PLAUSIBLE if marks else ())]
         table = evaluate(model, part, methods=own, metrics=metrics, erase=erase, **marks, **shared)
-        costs.append({"model": name, "erase": erase, "inputs": len(rows), **table.attrs["costs"]})
+        spent = table.attrs["costs"]
+        costs.append({"model": name, "erase": erase, "inputs": len(rows), **spent})
+        run.count(rows_asked=spent["rows_asked"], rows_run=spent["rows_run"])
         table["input"] = [ids[rows[i]] for i in table["input"]]
         table.attrs.clear()
         found.append(table.assign(model=name, erase=erase))

@@ -12,7 +12,7 @@
 #
 # | | the paper | photographs | small pictures |
 # | --- | --- | --- | --- |
-# | pictures | ImageNet, CIFAR-10, CIFAR-100 | CIFAR-10: one of the paper's data sets, in colour, with grounds of all kinds | clothes, digits, silhouettes: one grey object on a black ground |
+# | pictures | ImageNet, CIFAR-10, CIFAR-100 | CIFAR-10, CIFAR-100: two of the paper's data sets, in colour, with grounds of all kinds | clothes, digits, silhouettes: one grey object on a black ground |
 # | pixels, patches | 224 × 224, 196 | 112 × 112 (made larger from 32 × 32), 64 | 28 × 28, 49 |
 # | blocks, width | 12 of 768, 24 of 1,024 | 12 of 384 | 6 of 96, 8 of 120 |
 # | parameters | 86 and 304 million | 22 million | about 0.7 and 1.4 million |
