@@ -60,6 +60,25 @@ def by_groups(units: pd.DataFrame) -> pd.DataFrame:
     return units[units["metric"] == "saco"].assign(k=units["k"].fillna(MID).astype(int))
 
 
+def with_all_groups(units: pd.DataFrame) -> pd.DataFrame:
+    """`by_groups` of the pictures that were cut into every number of groups: of photographs these are a part."""
+    found = by_groups(units)
+    numbers = found.groupby(PICTURE)["k"].transform("nunique")
+    return found[numbers == numbers.max()]
+
+
+def tried_on(frame: pd.DataFrame, datasets: Collection[str]) -> str:
+    """On which data sets, and on how many pictures of them, each kind of setting was tried (`by_setting`), in words."""
+    own = frame[frame["dataset"].isin(datasets)]
+    groups, whole = own["setting"].str.endswith(" groups"), own["setting"] == "main, all models"
+    told = []
+    for kind, rows in (("the first", whole), ("numbers of groups", groups), ("the others", ~whole & ~groups)):
+        sizes = own[rows].groupby("dataset")["id"].nunique()
+        if len(sizes):
+            told.append(f"{kind} on " + " and ".join(f"{n} pictures of {label(name)}" for name, n in sizes.items()))
+    return f"These specifications were tried: {'; '.join(told)}."
+
+
 def by_setting(units: pd.DataFrame) -> pd.DataFrame:
     """SaCo by setting: the main one of all models, other numbers of groups, other settings of the first model. Ranks in
     place of scores are a control, which no reading of the paper allows."""

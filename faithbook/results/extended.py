@@ -38,6 +38,8 @@ OF_THE_RUN = (
     "crosslingual_erasure_windows.csv",
     "crosslingual_floors_texts.csv",
     "crosslingual_thresholds.csv",
+    "saco_s11.csv",
+    "saco_s8.csv",
     "soft_table1.csv",
     "together_matrix_costs.csv",
 )

@@ -76,7 +76,9 @@ class Curve:
             options = self.frame[(self.frame[others] == own[others]).all(axis=1)]
             yes = int((options["answer"] == rules.YES).sum())
             told.append(f"so under {yes} of {len(options)} options of *{choice}*")
-        return ", ".join(told) or f"so under {self.carried} of {len(self.frame)} specifications"
+        unsettled = len(self.frame) - int(self.frame["answer"].isin([rules.YES, rules.NO]).sum())
+        whole = f"so under {self.carried} of {len(self.frame)} specifications"
+        return ", ".join(told) or (f"{whole}, {unsettled} open" if unsettled else whole)
 
     @property
     def sentence(self) -> str:

@@ -11,7 +11,7 @@
 # AOPC, LOdds, least relevant first), for the models of one data set. One perturber a model answers for all metrics,
 # methods and settings, so that an erased picture that two of them need is run once.
 #
-# The models are those of the data set where it has some of its own: three trainings of one pretrained encoder for
+# The models are those of the data set where it has some of its own: trainings of one pretrained encoder for
 # photographs of CIFAR, three small transformers for each stand-in. Where a model takes an hour, each has a run of its own.
 
 # %% tags=["parameters"]

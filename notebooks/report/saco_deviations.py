@@ -42,7 +42,7 @@ NAMES = {
     "whole patches": "S2 whole patches",
     "random ties": "S3 equal scores shuffled",
     "nearest, random ties": "S2, S3 nearest and shuffled",
-    "zero": "S4 the data set's mean colour",
+    "zero": "S4 one fixed colour",
     "blur": "S4 a blurred copy",
     "5 groups": "S5 five groups",
     "20 groups": "S5 twenty groups",
@@ -215,7 +215,8 @@ Markdown(
 # - *Open:* of each channel or of all; before or after normalisation. Normalisation treats each channel by itself, so the
 #   mean of a channel is the same pixel either way; a mean over all channels is not.
 # - *Here:* per picture and channel. The grey stand-ins have one channel, so the open part cannot matter there. Measured:
-#   zero in normalised pixels, which is the mean colour of the training data, and a blurred copy of the picture.
+#   zero in normalised pixels, which is one colour for all pictures (the mean of the data set; for photographs that of ImageNet,
+#   with which the encoder was made), and a blurred copy of the picture.
 
 # %%
 shown("saco_s4", "S4, replacement: other choice less the picture's mean", "zero", "blur")
@@ -226,8 +227,8 @@ shown("saco_s4", "S4, replacement: other choice less the picture's mean", "zero"
 # - *Said:* $K = 10$ in the case study; Table 2 has 5, 10 and 20. For the figures and for Table 1 no $K$ is given.
 # - *Here:* 10. That three cells of Table 1 equal cells of Table 2 at $K = 10$ is why.
 #
-# Fewer groups are larger, so each erases more, and there are fewer pairs. All pictures and models are on the
-# {doc}`page of tables <saco_tables>`; the rows here have the same pictures and model as the rest of this page.
+# Fewer groups are larger, so each erases more, and there are fewer pairs. All pictures that were cut so, with all models, are
+# on the {doc}`page of tables <saco_tables>`; the rows here have the same pictures and model as the rest of this page.
 
 # %%
 shown("saco_s5", "S5, number of groups: other number less ten", "5 groups", "20 groups")
@@ -316,10 +317,10 @@ clamped = page.measure("saco_replayed", parts=["signs"], over=["method"], prepar
 rows = []
 for method in [name for name in (*METHODS, LAST, "random") if name in signs.index]:
     found = clamped.mean(method=method)
-    rows.append({"method": method, "n": found.ours.n, "below zero": signs.below[method]})
-    rows[-1] |= {"negative mass": signs.mass[method], **ends_of(found, "clamped")}
-caption = "S8, signs: share of pixels below zero, share of absolute salience that is negative, and the change of SaCo with " \
-    "95 % interval when negative scores are set to zero; n maps"  # fmt: skip
+    rows.append({"method": method, "maps": signs.maps[method], "below zero": signs.below[method]})
+    rows[-1] |= {"negative mass": signs.mass[method], **ends_of(found, "clamped"), "n": found.ours.n}
+caption = "S8, signs: share of pixels below zero and share of absolute salience that is negative, of the maps stored by this " \
+    "run; the change of SaCo with 95 % interval when negative scores are set to zero, of n pictures"  # fmt: skip
 page.listing(pd.DataFrame(rows), "saco_s8", caption=caption)
 
 # %% [markdown]

@@ -35,6 +35,7 @@ from faithbook.papers.wu import FAMILIES, METHODS, short
 from faithbook.results import evidence, figures, paired, published
 from faithbook.results.agreement import tau_of
 from faithbook.results.figures import OURS, PALETTE, PUBLISHED
+from faithbook.results.labels import label
 from faithbook.results.numbers import ends_of, spoken
 from faithbook.results.report import start_page
 
@@ -181,23 +182,29 @@ Markdown(
 # ## What could be behind it
 #
 # *Ground.* On a black ground the mean of a picture is a grey that no pixel had, so erasing ground paints something there.
-# If that is behind a difference, SaCo of a method should move when an erased pixel becomes the mean colour of the data set
-# (the ground, on small pictures) or a blurred copy. *Density.* A map that points at little has scores that are far apart in
-# a few groups and equal in the others, so that SaCo weighs few pairs. Replaced by ranks, all maps have the same density and
-# keep their order; what SaCo changes then is density's share. Both were measured on a part of the pictures with the first
-# model; the model is asked nothing anew for ranks.
+# If that is behind a difference, SaCo of a method should move when an erased pixel becomes what it is in a blurred copy,
+# which leaves empty ground as dark as it was. One fixed colour (zero in normalised pixels: the mean of the data set for
+# small pictures, that of ImageNet for photographs) paints ground, too, but the same one in every picture. *Density.* A map
+# that points at little has scores that are far apart in a few groups and equal in the others, so that SaCo weighs few pairs.
+# Replaced by ranks, all maps have the same density; equal scores, which have no order of their own, rank in reading order.
+# What SaCo changes then is density's share, on the maps that have a SaCo without ranks. Both were measured on a part of the
+# pictures with the first model; the model is asked nothing anew for ranks.
 
 # %%
 SETTINGS = {
-    "zero": "erased: mean colour of the data",
+    "zero": "erased: one fixed colour",
     "blur": "erased: blurred copy",
     "ranks": "scores replaced by ranks",
 }
 
 
 def by_setting(units):
-    """SaCo in the settings that bear on the question, where they were tried."""
-    return units[(units.metric == "saco") & units.setting.isin([*SETTINGS, "main"])]
+    """SaCo in the settings that bear on the question, where they were tried; by ranks, of maps that have one without."""
+    found = units[(units.metric == "saco") & units.setting.isin([*SETTINGS, "main"])]
+    own = ["dataset", "model", "id", "method", "draw"]
+    constant = found[(found.setting == "main") & found.value.isna()][own].drop_duplicates()
+    flat = found.merge(constant, on=own, how="left", indicator="which")["which"].to_numpy() == "both"
+    return found.assign(value=found.value.mask(flat & (found.setting == "ranks")))
 
 
 tried = page.measure(
@@ -212,13 +219,14 @@ for name, datasets in ON.items():
         at = {m: change(setting, m, dataset=have) - change("main", m, dataset=have) for m in METHODS}
         for family, members in FAMILIES.items():
             found = paired.mean([at[method] for method in members]).ours
-            labels = {"pictures": name, "change": SETTINGS[setting], "family": f"{family}-based", "n": found.n}
+            labels = {"pictures": name, "data sets": ", ".join(map(label, have)), "change": SETTINGS[setting]}
+            labels |= {"family": f"{family}-based", "n": found.n}
             rows.append(labels | ends_of(found))
 page.listing(
     pd.DataFrame(rows),
     "saco_stand_ins_changes",
-    caption="Change of SaCo, mean over the methods of a family, when one thing is done otherwise; 95 % interval over n pictures "
-    "of each data set",
+    caption="Change of SaCo, mean over the methods of a family, when one thing is done otherwise, on the data sets that went "
+    "through these settings; 95 % interval over n pictures",
     empty="*No picture went through these settings.*",
 )
 
