@@ -91,10 +91,10 @@ full: ## the full profile: one to three hours a paper on two cores, resumable (S
 	@$(MAKE) $(if $(STUDY),notebooks,book) PROFILE=full
 
 preflight: $(ENVIRONMENT) ## what a profile needs and what of it is missing (PROFILE=paper, STUDY=soft: one paper)
-	@$(FAITHBOOK) preflight --profile $(PROFILE) $(if $(STUDY),--study $(STUDY))
+	@$(FAITHBOOK) preflight --profile $(PROFILE) $(if $(STUDY),--study $(STUDY)) $(if $(FETCH),--fetch)
 
 paper: ## the papers' own models and data, trained first: needs a GPU and the network (STUDY=soft: one paper, without the book)
-	@$(MAKE) preflight PROFILE=paper
+	@$(MAKE) preflight PROFILE=paper FETCH=yes
 	@$(MAKE) train PROFILE=paper MISSING=yes
 	@$(MAKE) $(if $(STUDY),notebooks,book) PROFILE=paper
 

@@ -188,6 +188,8 @@ def _parser(program: str = _PROGRAM) -> argparse.ArgumentParser:
             ways.add_argument("--redraw", action="store_true", help=told)
         if verb in ("build", "plan", "preflight"):
             sub.add_argument("--study", help="only the notebooks of this study and those they read")
+        if verb == "preflight":
+            sub.add_argument("--fetch", action="store_true", help="then bring what comes by itself, models and files")
         if verb == "train":
             sub.add_argument("--study", help="only the checkpoints of this study")
             sub.add_argument("--missing", action="store_true", help="only the checkpoints that are not there")
@@ -317,6 +319,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         signal.signal(one, _tell)  # as an exception, so that what runs below is told to stop too
     try:
         find_profile(options.profile)
+        if options.verb in _BUILDS:
+            from faithbook.preflight import settle
+
+            settle(options.profile, getattr(options, "study", None))
         if options.verb == "run":
             _run_command(options)
         elif options.verb == "build":
@@ -343,7 +349,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         elif options.verb == "preflight":
             from faithbook.preflight import check  # slow to import, as the next are
 
-            check(options.profile, options.study)
+            check(options.profile, options.study, bring=options.fetch)
         elif options.verb == "calibrate":
             from faithbook.results.calibration import calibrate
 

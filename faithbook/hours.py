@@ -93,9 +93,10 @@ def taken(job: Job) -> Taken:
     """What runs of a job's notebook at its profile tell of it: seconds an input, times its share of the inputs.
 
     Of those that are most like it (`_alike`); of those on this machine if there are any, else of the committed
-    reference. A notebook without `inputs` takes as long as it took.
+    reference. A notebook without `inputs`, as a training is, takes as long as it took.
     """
-    own = [one for one in _manifests() if one["notebook"] == job.notebook and one["profile"] == job.profile]
+    every = _of_this_machine("train") if job.kind == "train" else _manifests()
+    own = [one for one in every if one["notebook"] == job.notebook and one["profile"] == job.profile]
     alike = _alike(job.parameters, own)
     return _told(alike, settings_of(job.notebook, job.profile), job.notebook, job.parameters, _on_the_clock)
 
@@ -150,15 +151,16 @@ def told_of(one: dict[str, Any], others: Sequence[dict[str, Any]], *, else_all: 
     return _told(alike, one["settings"], one["notebook"], one["parameters"], lasted).seconds
 
 
-def told_seconds(notebook: str, profile: str, runs: Sequence[dict[str, Any]]) -> float | None:
+def told_seconds(notebook: str, profile: str, runs: Sequence[dict[str, Any]], *, else_all: bool = True) -> float | None:
     """The seconds that runs of a notebook tell of all its inputs at a profile; None where one of them has no number of
-    inputs, or there are none."""
+    inputs, there are none, or, unless all may tell of it (`else_all`), none is like one of those at the profile."""
     entry, block = place_of(notebook)[1], settings_of(notebook, profile)
     if not (runs and entry.inputs):
         return None
     told = 0.0
     for point in entry.points(block):
-        size, pace = _inputs(entry.inputs, block, point), seconds_an_input(_alike(point, runs))
+        alike = _alike(point, runs, else_all=else_all)
+        size, pace = _inputs(entry.inputs, block, point), seconds_an_input(alike)
         if size is None or pace is None:
             return None
         told += size * pace
@@ -301,9 +303,9 @@ def _manifests() -> Iterator[dict[str, Any]]:
     yield from of_reference()
 
 
-def _of_this_machine() -> Iterator[dict[str, Any]]:
+def _of_this_machine(kind: str = "compute") -> Iterator[dict[str, Any]]:
     for path in sorted((root() / "data" / "results").glob(f"*/runs/*/*/{MANIFEST}")):
-        if (one := _read(path, path.stat().st_mtime_ns)).get("kind") == "compute":
+        if (one := _read(path, path.stat().st_mtime_ns)).get("kind") == kind:
             yield {**one, "here": True}
 
 

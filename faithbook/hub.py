@@ -15,8 +15,10 @@ from typing import Any
 from faithbook.engine.commits import commit_of, settle
 from faithbook.engine.profiles import HubModel, table
 from faithbook.paths import raw_dir
+from faithlib.errors import DataError
 
 _SECONDS = 8.0
+_FILES = ("*.safetensors", "*.json", "*.txt", "*.model")  # weights, configuration, what tokenizers read
 _WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
 
 
@@ -83,6 +85,16 @@ def look_and_settle(name: str) -> Found:
     if found.revision:
         settle(repository(name), found.revision)
     return found
+
+
+def fetch(name: str) -> None:
+    """Download a model into the cache, at its commit; DataError where the hub does not give it."""
+    from huggingface_hub import snapshot_download
+
+    try:
+        snapshot_download(repository(name), revision=revision_of(name), allow_patterns=list(_FILES))
+    except Exception as error:  # whatever the hub's client raises
+        raise DataError(f"the hub does not give {name}: {told(error)}; the same command goes on from here") from error
 
 
 def _cached(place: str, revision: str | None) -> Path | None:

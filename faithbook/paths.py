@@ -46,4 +46,4 @@ def checkpoints_dir() -> Path:
 
 def raw_dir() -> Path:
     """The folder of fetched files: `FAITHLIB_DATA`, or `data/raw`."""
-    return Path(os.environ.get("FAITHLIB_DATA") or checked_root() / "data" / "raw")
+    return _resolved(named) if (named := os.environ.get("FAITHLIB_DATA")) else checked_root() / "data" / "raw"

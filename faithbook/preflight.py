@@ -1,11 +1,11 @@
 """What a profile needs, looked at before it starts: in seconds, all that is missing at once.
 
-    python -m faithbook preflight --profile paper [--study soft]
+    python -m faithbook preflight --profile paper [--study soft] [--fetch]
 
 Every file, checkpoint and model of the hub that a notebook of the profile loads, with its revision and licence; disk,
-memory and accelerator; inputs, rows and hours a study. Nothing is downloaded: files are held against their digests, and
-the hub is asked what it would give. At the papers' size a row of a text and of a picture is timed on this device, with
-drawn weights, for hours that no run has told yet.
+memory and accelerator; inputs, rows and hours a study. Files are held against their digests, and the hub is asked what
+it would give; nothing is downloaded unless that is asked for (`--fetch`). At the papers' size a row of a text and of a
+picture is timed on this device, with drawn weights, for hours that no run has told yet.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import psutil
+from tqdm.auto import tqdm
 
 from faithbook import hours, hub
 from faithbook.engine import loads
@@ -27,6 +28,7 @@ from faithbook.engine.profiles import find_profile, place_of, settings_of, table
 from faithbook.engine.trained import checkpoint_of, has_weights, starts_from
 from faithbook.paths import checkpoints_dir, raw_dir, root
 from faithbook.row_times import RowTime, row_time
+from faithbook.sources import files
 from faithbook.sources.files import Source, files_of, verify
 from faithlib.errors import DataError, DigestError, InputError, unknown
 
@@ -98,6 +100,7 @@ def preflight(profile: str, study: str | None = None) -> Preflight:
     with ThreadPoolExecutor(8) as pool:  # most of the time is waiting for the hub
         found = list(pool.map(lambda name: _need(name, made), expanded))
     needs = [replace(need, notebooks=tuple(sorted(expanded[need.name]))) for need in found]
+    needs += list(_room(needs))
     needs.sort(key=lambda need: (STATES.index(need.state), need.kind, need.name))
     kinds, times = find_profile(profile).rows, dict[str, RowTime]()
 
@@ -108,6 +111,33 @@ def preflight(profile: str, study: str | None = None) -> Preflight:
 
     told = tuple(hours.by_study(profile, study, row_seconds=row_seconds))
     return Preflight(profile, study, tuple(needs), told, tuple(times.values()))
+
+
+def settle(profile: str, study: str | None = None) -> None:
+    """Settle the commit of every model of the hub that a profile, or one study of it, reads or trains from, where none
+    is told yet (`faithbook.engine.commits`); of what nobody gives there is none."""
+    names = {*_wanted(profile, study), *(start for starts in _made_by_training(profile).values() for start in starts)}
+    models = [name for name in names if name.startswith(("hf:", "timm:")) and _checkpoint_folder(name) is None]
+    open_ones = [name for name in models if hub.revision_of(name) is None]
+    if open_ones:
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(hub.look_and_settle, open_ones))
+
+
+def fetch(needs: Iterable[Need]) -> None:
+    """Bring everything that comes by itself: files that have an address, and models of the hub, into its cache. Raises
+    DataError for what does not come; what has come stays."""
+    for need in tqdm([need for need in needs if need.state == COMES], desc="fetching", unit="thing"):
+        if need.kind == "hub":
+            hub.fetch(need.name)
+            continue
+        for source in files_of(need.name):
+            try:
+                files.fetch(source.id)
+            except DataError as error:
+                if not source.optional or isinstance(error, DigestError):
+                    raise
+                print(f"going on without an optional source: {error}")
 
 
 # ---------------------------------------------------------------------------------------------------- what is wanted
@@ -242,15 +272,15 @@ def _committed(name: str) -> Need:
 
 
 def _source(name: str) -> Need:
-    files = files_of(name)
-    source = files[0]
+    own = files_of(name)
+    source = own[0]
     revision = source.version or (source.sha256 or "")[:12] or "no digest published"
 
     def need(state: str, note: str) -> Need:
         return Need(name, source.kind, state, note, source.licence, revision)
 
     try:
-        here = [_lies(one) for one in files]
+        here = [_lies(one) for one in own]
     except DigestError as error:
         return need(MISSING, str(error))
     if all(here):
@@ -301,6 +331,15 @@ def machine_lines(needs: Iterable[Need]) -> list[str]:
     ]
 
 
+def _room(needs: Iterable[Need]) -> Iterator[Need]:
+    """What is missing of the disk: more is to be downloaded than is free where it goes."""
+    to_come, folder = sum(need.bytes for need in needs), hub.cache_folder()
+    free = shutil.disk_usage(_existing(folder)).free
+    if to_come > free:
+        told = f"{free / _GIGABYTE:.1f} GB are free at {folder}, but at least {to_come / _GIGABYTE:.1f} GB are to be"
+        yield Need("disk", "machine", MISSING, f"{told} downloaded: make room, or name another folder in HF_HOME")
+
+
 def _existing(folder: Path) -> Path:
     return next(place for place in (folder, *folder.parents) if place.exists())
 
@@ -329,9 +368,20 @@ def show(found: Preflight) -> None:
             print(f"  {line}\n      {need.note}")
     print("", *machine_lines(found.needs), *(one.told() for one in found.row_times), "", sep="\n")
     print(*_aligned([hours.HEADINGS, *(one.cells() for one in found.hours)]), hours.EXPLAINED, "", sep="\n")
-    print(*_not_run_lines(found), sep="\n")
+    print(*_sums(found), "", *_not_run_lines(found), sep="\n")
     if not found.missing:
         print("nothing is missing")
+
+
+def _sums(found: Preflight) -> Iterator[str]:
+    """By study what is known of rows and hours, and how many computations nothing tells; trainings beside."""
+    for of in dict.fromkeys(one.study for one in found.hours):
+        own = [one for one in found.hours if one.study == of and one.runs]
+        rows, taken = sum(one.rows or 0 for one in own), sum(one.hours or 0.0 for one in own)
+        unknown = sum(one.hours is None for one in own)
+        yield f"{of}: at least {rows:,} rows and {taken:.1f} hours; nothing tells the hours of {unknown} of {len(own)}"
+    if to_train := [need.name for need in found.needs if need.state == TRAINED]:
+        yield f"trainings come before: {len(to_train)} checkpoints, whose hours are in none of these"
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -351,8 +401,9 @@ def _some(names: Sequence[str], most: int = 4) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
-def check(profile: str, study: str | None = None) -> None:
-    """Show what a profile needs; DataError that lists everything that is missing, if something is."""
+def check(profile: str, study: str | None = None, *, bring: bool = False) -> None:
+    """Show what a profile needs, and `bring` what comes by itself; DataError that lists everything that is missing, if
+    something is."""
     found = preflight(profile, study)
     show(found)
     if found.missing:
@@ -360,3 +411,5 @@ def check(profile: str, study: str | None = None) -> None:
         raise DataError(
             f"{len(found.missing)} of {len(found.needs)} things are missing, so nothing was started:\n{listed}"
         )
+    if bring:
+        fetch(found.needs)

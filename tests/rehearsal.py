@@ -37,6 +37,7 @@ LEFT_OUT = ("data/raw", "data/results", "book/_build", "book/executed")
 SMALL: dict[str, int] = {
     "epochs": 1,
     "ig_steps": 3,
+    "ig_steps_of": 3,
     "attack_steps": 1,
     "draws": 2,
     "noise_draws": 1,

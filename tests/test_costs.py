@@ -53,10 +53,12 @@ def test_hours_are_seconds_an_input_times_inputs_and_a_gpus_are_guessed_from_the
 
 
 def test_a_run_on_a_gpu_replaces_what_was_extrapolated() -> None:
-    gpu = a_run("sst", 0, 3600, profile="paper", device="H200")
-    found = of_study_1([*FULL, gpu])
+    sizes = {"sst": 1821, "ag": 7600, "evinf": 720, "multirc": 4848}
+    gpu = [a_run(name, 0, 3600, profile="paper", device="H200") for name in sizes]
+    found = of_study_1([*FULL, *gpu])
     assert found["ground"] == "measured"
-    assert found["measured"] == pytest.approx(2 * found["inputs"] / 1821)  # of a GPU by the clock
+    assert found["measured"] == pytest.approx(2 * 5 * len(sizes))  # of a GPU by the clock, five seeds each
+    assert of_study_1([*FULL, *gpu[:-1]])["ground"] == "extrapolated"  # of long texts nothing was measured
     assert math.isnan(found["guessed"])
     assert found["hours"] == of_study_1(FULL)["hours"]  # of the processor, they stay
     on_processor = a_run("sst", 0, 3600, profile="paper")

@@ -3,25 +3,45 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import ClassVar
 
 import pytest
+import tiny
 from hub_replica import Replica
 
 from faithbook import hours, hub, row_times
 from faithbook.__main__ import main
 from faithbook.engine import build, trained
 from faithbook.engine import plan as plans
-from faithbook.engine.commits import commits_file
+from faithbook.engine.commits import commits_file, settle
 from faithbook.engine.plan import Job, plan, trainings
 from faithbook.engine.profiles import find_profile, table
-from faithbook.engine.trained import checkpoint_of
+from faithbook.engine.trained import checkpoint_of, has_weights
 from faithbook.paths import checkpoints_dir
-from faithbook.preflight import COMES, HERE, MISSING, TRAINED, WITHOUT, _need, check, notebooks_of, preflight, show
+from faithbook.preflight import (
+    COMES,
+    HERE,
+    MISSING,
+    TRAINED,
+    WITHOUT,
+    Need,
+    _checkpoint_folder,
+    _need,
+    _room,
+    _wanted,
+    check,
+    notebooks_of,
+    preflight,
+    show,
+)
+from faithbook.preflight import settle as settle_all
 from faithbook.row_times import row_time
 from faithbook.sources.files import sources
 from faithlib.errors import DataError, UnknownNameError
@@ -307,6 +327,71 @@ def test_a_model_without_a_listed_commit_is_read_at_the_first_that_was_found(
     commits_file().write_text("[")
     with pytest.raises(DataError, match=r"commits.json is damaged .* preflight` settles them anew"):
         plan("smoke")
+
+
+def test_commits_that_are_settled_at_once_are_all_kept(nothing: Path) -> None:
+    with ThreadPoolExecutor(16) as pool:
+        kept = list(pool.map(lambda i: settle(f"lab/{i % 40}", f"{i:040d}"), range(160)))
+    assert json.loads(commits_file().read_text()) == {f"lab/{i % 40}": commit for i, commit in enumerate(kept)}
+    assert len(set(kept)) == 40  # who comes later is told what the first has said
+    assert not list(nothing.rglob("*.part"))
+
+
+@pytest.mark.usefixtures("nothing")
+def test_a_build_settles_what_no_preflight_has(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import huggingface_hub.constants as constants
+
+    path = home / "notebooks" / "profiles.yaml"
+    path.write_text(path.read_text().replace("seed: seeds}}", "seed: seeds}, loads: ['hf:lab/one']}"))
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "model.safetensors").write_bytes(b"")
+    with Replica() as replica:
+        monkeypatch.setattr(constants, "ENDPOINT", replica.address)
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+        commit = replica.add("lab/one", tmp_path / "files")
+        settle_all("smoke")
+    assert hub.revision_of("hf:lab/one") == commit
+
+
+def test_what_comes_by_itself_is_brought_when_asked_for(home: Path, tmp_path: Path) -> None:
+    path = home / "notebooks" / "profiles.yaml"
+    path.write_text(path.read_text().replace("seed: seeds}}", "seed: seeds}, loads: ['hf:lab/one']}"))
+    (tmp_path / "files").mkdir()
+    for name in ("model.safetensors", "config.json", "vocab.txt", "pytorch_model.bin"):
+        (tmp_path / "files" / name).write_bytes(name.encode())
+    with Replica() as replica:
+        commit = replica.add("lab/one", tmp_path / "files")
+        line, environment = tiny.command(home, "preflight", "--profile", "smoke", "--fetch")
+        environment |= replica.environment(tmp_path / "cache") | {"FAITHLIB_DATA": str(tmp_path / "raw")}
+        done = subprocess.run(line, env=environment, capture_output=True, text=True, check=False, timeout=120)
+        assert done.returncode == 0, done.stderr
+        folder = tmp_path / "cache" / "hub" / "models--lab--one" / "snapshots" / commit
+        assert {path.name for path in folder.iterdir()} == {"model.safetensors", "config.json", "vocab.txt"}
+        replica.fault("status", "*/resolve/*", status=403, times=99)
+        environment |= {"HF_HOME": str(tmp_path / "other")}
+        refused = subprocess.run(line, env=environment, capture_output=True, text=True, check=False, timeout=120)
+    assert refused.returncode == 1
+    assert "the hub does not give hf:lab/one" in refused.stderr
+    assert "the same command goes on from here" in refused.stderr
+
+
+def test_a_disk_that_is_too_full_for_what_is_to_come_is_missing_room() -> None:
+    need = Need("hf:lab/huge", "hub", COMES, "the hub gives it", bytes=10**18)
+    (short,) = _room([need, need])
+    assert (short.state, short.kind) == (MISSING, "machine")
+    assert "but at least 2000000000.0 GB are to be downloaded: make room" in short.note
+    assert not list(_room([replace(need, bytes=10)]))
+
+
+@pytest.mark.parametrize("study", [None, *table().studies])
+def test_what_a_study_loads_of_ours_is_shipped_or_trained_with_it(study: str | None) -> None:
+    """So that `make paper STUDY=...` makes it."""
+    if study == "book":
+        return
+    made = {checkpoint_of(job) for job in trainings("paper", study)}
+    names = {name for name in _wanted("paper", study) if name.startswith(("local:", "hf:data/"))}
+    folders = {name: _checkpoint_folder(name) for name in names}
+    assert not [name for name, folder in folders.items() if folder not in made and not has_weights(folder)]
 
 
 @pytest.mark.usefixtures("nothing")

@@ -59,7 +59,7 @@ def staged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearsal]:
         assert status == 1, said
         assert "so nothing was started:" in said
         one.bring(said)
-        status, said = one.call("preflight", "--profile", PROFILE)
+        status, said = one.call("preflight", "--profile", PROFILE, "--fetch")
         assert status == 0, said
         yield one
 

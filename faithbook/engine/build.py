@@ -11,6 +11,7 @@ import fcntl
 import json
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -142,7 +143,7 @@ def _execute(job: Job, folder: Path) -> None:
             "words": job.words,
         }
     )
-    executed = folder / NOTEBOOK
+    executed, began = folder / NOTEBOOK, time.time()
     with _device(job) as seen, _environment({RUN_VARIABLE: told, **kernel_environment(), **seen}):
         try:
             _to_its_end(notebook, executed, job)
@@ -154,12 +155,20 @@ def _execute(job: Job, folder: Path) -> None:
                 f"its partial notebook is {job.failed}"
             ) from None
     if job.kind == "train":  # leaves checkpoints with cards of their own, not results
-        (folder / MANIFEST).write_text(json.dumps({"run_id": job.run_id, "parameters": dict(job.parameters)}) + "\n")
+        (folder / MANIFEST).write_text(json.dumps(_trained(job, time.time() - began), indent=1) + "\n")
     if not (folder / MANIFEST).is_file():
         executed.replace(job.failed)
         raise RunError(
             f"{job.label} came to its end without `run.finish()`, which must be its last cell; see {job.failed}"
         )
+
+
+def _trained(job: Job, seconds: float) -> dict[str, Any]:
+    """The manifest of a training: what the next one of its kind can be told by. Memory is that of the largest process
+    below this one, which a kernel is where no warm process stands between."""
+    largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    told = {"notebook": job.notebook, "kind": job.kind, "profile": job.profile, "parameters": dict(job.parameters)}
+    return told | {"run_id": job.run_id, "seconds": round(seconds, 2), "memory_bytes": largest}
 
 
 def _to_its_end(notebook: Any, executed: Path, job: Job) -> None:

@@ -8,6 +8,7 @@ out of that file.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 from pathlib import Path
@@ -31,14 +32,20 @@ def commit_of(repository: str) -> str | None:
 
 
 def settle(repository: str, commit: str) -> str:
-    """Read a repository at this commit from now on, unless another has been told; the commit it is read at."""
-    if known := commit_of(repository):
-        return known
+    """Read a repository at this commit from now on, unless another has been told; the commit it is read at.
+
+    Threads and processes may settle at once: each waits for the others and adds to what they have told.
+    """
     path = commits_file()
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(f".{os.getpid()}.part")
-    part.write_text(json.dumps({**_settled(), repository: commit}, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    os.replace(part, path)
+    with path.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if known := commit_of(repository):
+            return known
+        told = json.dumps({**_settled(), repository: commit}, indent=1, sort_keys=True) + "\n"
+        part = path.with_suffix(".part")
+        part.write_text(told, encoding="utf-8")
+        os.replace(part, path)
     return commit
 
 

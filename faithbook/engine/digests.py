@@ -26,6 +26,7 @@ _PACKAGES = Path(__file__).resolve().parents[2]  # the folder that holds both pa
 _OURS = ("faithlib", "faithbook")
 # Scheduling and bookkeeping cannot change a number, so changing them must not cost an hour of computing again.
 _NOT_IN_DIGEST = "faithbook.engine"
+_LARGE = 1 << 26  # bytes: what takes a tenth of a second to read, and on a shared disk more, is read once a machine
 _READER = 1  # counts the ways in which `_read` has read code: what was kept of another is not taken
 
 
@@ -56,9 +57,32 @@ def tree_digest(path: Path) -> str:
 
 
 @functools.lru_cache(maxsize=4096)
-def _file_digest(path: Path, _size: int, _changed: int) -> bytes:
+def _file_digest(path: Path, size: int, changed: int) -> bytes:
+    if size < _LARGE:
+        return _read_digest(path)
+    found = path.stat()
+    place = [str(path.resolve()), size, changed, found.st_ctime_ns, found.st_ino]
+    kept = root() / "data" / "results" / ".digests" / digest(place)
+    with contextlib.suppress(OSError, ValueError):
+        if len(told := bytes.fromhex(kept.read_text(encoding="ascii"))) == hashlib.sha256().digest_size:
+            return told
+    read = _read_digest(path)
+    _keep(kept, read.hex())
+    return read
+
+
+def _read_digest(path: Path) -> bytes:
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").digest()
+
+
+def _keep(path: Path, text: str) -> None:
+    """Write a file for other processes to read; where nothing can be written, they find it out themselves."""
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        mine = path.with_suffix(f".{os.getpid()}.part")
+        mine.write_text(text, encoding="utf-8")
+        mine.replace(path)
 
 
 # --- code ------------------------------------------------------------------------------------------------------------
@@ -93,11 +117,7 @@ def _parse(code: str, digested: bool = True) -> Parsed:
         return Parsed(tree, tuple(tuple(one) for one in imports), frozenset(words))
     except (OSError, ValueError, TypeError):
         found = _read(code, digested)
-    with contextlib.suppress(OSError):  # where nothing can be written, it is read again next time
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        mine = kept.with_suffix(f".{os.getpid()}.part")
-        mine.write_text(json.dumps([found.tree, found.imports, sorted(found.words)]), encoding="utf-8")
-        mine.replace(kept)
+    _keep(kept, json.dumps([found.tree, found.imports, sorted(found.words)]))
     return found
 
 

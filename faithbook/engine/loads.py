@@ -35,8 +35,13 @@ def loaded(
     Raises InputError for a template that leads to nothing, UnknownNameError for a name that no table has, DataError
     for a checkpoint or file that is not there.
     """
+    return digests_of(notebook, named(notebook, profile, templates, block, parameters))
+
+
+def digests_of(notebook: str, names: Iterable[str]) -> dict[str, str]:
+    """Digest by name of what names lead to; `loaded` says what it raises."""
     found: dict[str, str] = {}
-    for name in named(notebook, profile, templates, block, parameters):
+    for name in names:
         found |= _digests(notebook, name)
     return found
 

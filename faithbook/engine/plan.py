@@ -23,8 +23,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from faithbook.engine.commits import commit_of
 from faithbook.engine.digests import Code, Library, digest, tree_digest
-from faithbook.engine.loads import committed_tables, loaded, tables_named
+from faithbook.engine.loads import committed_tables, digests_of, loaded, tables_named
 from faithbook.engine.profiles import NotebookEntry, Settings, find_profile, place_of, settings_of, table
 from faithbook.paths import results_dir, root
 from faithlib.errors import DataError, InputError, unknown
@@ -218,6 +219,8 @@ class _Planner:
             "brought": _brought(parameters),
             "upstream": [job.run_id for job in upstream],
         }
+        if kind == "train":
+            parts["training"] = _training(name, self.profile, parameters)
         run_id = digest(parts)
         cut: tuple[Job, ...] = ()
         if share != (1, 1):
@@ -238,6 +241,20 @@ def _own_settings(block: Settings, entry: NotebookEntry, parameters: Mapping[str
     own = parameters.get("dataset")
     rest = {key: value for key, value in block.items() if key not in entry.over.values()}
     return {key: value[own] if isinstance(value, dict) and own in value else value for key, value in rest.items()}
+
+
+def _training(notebook: str, profile_name: str, parameters: Mapping[str, Any]) -> list[Any]:
+    """What a training depends on beside its own settings: how its data set and its classifier are trained, wherever a
+    study says so, the commit of the model that it starts from, and the data."""
+    dataset, classifier = str(parameters["dataset"]), str(parameters.get("classifier", ""))
+    how: dict[str, Any] = {}
+    for block in find_profile(profile_name).settings.values():
+        if "kind" not in block:
+            how |= block.get("training", {}).get(dataset, {})
+    for block in find_profile(profile_name).settings.values():
+        how |= block.get("training_of", {}).get(classifier, {})
+    data = digests_of(notebook, [dataset] if dataset in table().data else [])
+    return [how, commit_of(str(how.get("model", ""))), data]
 
 
 def _brought(parameters: Mapping[str, Any]) -> list[str]:

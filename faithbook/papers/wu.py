@@ -75,7 +75,9 @@ def tried_on(frame: pd.DataFrame, datasets: Collection[str]) -> str:
     for kind, rows in (("the first", whole), ("numbers of groups", groups), ("the others", ~whole & ~groups)):
         sizes = own[rows].groupby("dataset")["id"].nunique()
         if len(sizes):
-            told.append(f"{kind} on " + " and ".join(f"{n} pictures of {label(name)}" for name, n in sizes.items()))
+            told.append(
+                f"{kind} on " + " and ".join(f"{n} pictures of {label(str(name))}" for name, n in sizes.items())
+            )
     return f"These specifications were tried: {'; '.join(told)}."
 
 

@@ -2,9 +2,10 @@
 
 Rows are those that runs of the full profile have counted, by the input, times the inputs of the profile asked; those of
 a data set by runs on it or on what stands in for it. Hours of this processor are seconds an input of these runs, times
-these inputs. Hours of a GPU are *measured* as soon as a run of the profile asked has used one; before that they are
-*extrapolated*: the hours of this processor, divided by how many times faster a GPU is thought to be (`FASTER`, a number
-to change in the page; `book/_static/cost.js` does the rest).
+these inputs. Hours of a GPU are *measured* as soon as runs of the profile asked have used one on all data sets of a
+computation, or on what stands for them; before that they are *extrapolated*: the hours of this processor, divided by
+how many times faster a GPU is thought to be (`FASTER`, a number to change in the page; `book/_static/cost.js` does the
+rest).
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ def by_notebook(profile: str, ran: Sequence[dict[str, Any]]) -> pd.DataFrame:
         own = [run for run in ran if run["notebook"] == one.notebook]
         on_processor = [run for run in own if run["profile"] == COUNTED and run["device"] == "cpu"]
         on_gpu = [run for run in own if run["profile"] == profile and run["device"] != "cpu"]
-        here, gpu = (_hours(one.notebook, profile, runs) for runs in (on_processor, on_gpu))
+        here = _hours(one.notebook, profile, on_processor)
+        gpu = _hours(one.notebook, profile, on_gpu, else_all=False)
         ground = MEASURED if not math.isnan(gpu) else UNKNOWN if math.isnan(here) else EXTRAPOLATED
         found.append(
             {
@@ -70,8 +72,8 @@ def by_notebook(profile: str, ran: Sequence[dict[str, Any]]) -> pd.DataFrame:
     return pd.DataFrame(found)
 
 
-def _hours(notebook: str, profile: str, runs: Sequence[dict[str, Any]]) -> float:
-    seconds = hours.told_seconds(notebook, profile, runs)
+def _hours(notebook: str, profile: str, runs: Sequence[dict[str, Any]], *, else_all: bool = True) -> float:
+    seconds = hours.told_seconds(notebook, profile, runs, else_all=else_all)
     return math.nan if seconds is None else seconds / 3600
 
 

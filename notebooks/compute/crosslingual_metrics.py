@@ -78,7 +78,10 @@ network = classifier.model.to(device)
 
 # %%
 ROWS = thirteen_rows(
-    ig_steps=settings["ig_steps"], lime_samples=settings["lime_samples"], permutations=settings["permutations"]
+    ig_steps=settings["ig_steps"],
+    ig_steps_of=settings["ig_steps_of"].get(model),
+    lime_samples=settings["lime_samples"],
+    permutations=settings["permutations"],
 )
 named = {"dataset": dataset, "model": model, "seed": seed}
 

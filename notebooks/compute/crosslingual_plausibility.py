@@ -68,7 +68,10 @@ def highlighted(split, n):
 
 # %%
 ROWS = thirteen_rows(
-    ig_steps=settings["ig_steps"], lime_samples=settings["lime_samples"], permutations=settings["permutations"]
+    ig_steps=settings["ig_steps"],
+    ig_steps_of=settings["ig_steps_of"].get(dataset),
+    lime_samples=settings["lime_samples"],
+    permutations=settings["permutations"],
 )
 
 
