@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ import tiny
 
 from faithbook import hours
 from faithbook.asked import asked
-from faithbook.engine import cluster
+from faithbook.engine import build, cluster
 from faithbook.engine.cluster import Cluster
 from faithbook.engine.plan import Job, plan, trainings
 from faithbook.engine.trained import waits_for
@@ -147,6 +148,16 @@ def test_the_same_data_set_tells_more_than_another_and_this_machine_more_than_th
     found = json.loads(movie.manifest.read_text())
     movie.manifest.write_text(json.dumps(found | {"device": "cpu", "threads": 1, "processor_seconds": 2.0}))
     assert hours.taken(movie).seconds == 9
+
+
+def test_a_training_is_told_by_the_one_before(home: Path) -> None:
+    movie, bbc, _ = (replace(job, kind="train") for job in plan("smoke"))
+    assert hours.taken(movie) == hours.Taken()
+    bbc.manifest.parent.mkdir(parents=True, exist_ok=True)
+    bbc.manifest.write_text(json.dumps(build._trained(bbc, 600.0)))
+    assert hours.taken(movie).seconds == 600
+    assert (hours.taken(movie).bytes or 0) > 0
+    assert asked(movie, GPU)["runtime"] == 30
 
 
 # --- why a job did not end -------------------------------------------------------------------------------------------

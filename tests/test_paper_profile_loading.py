@@ -11,10 +11,11 @@ from toy_models import text_model, tokenizer
 
 from faithbook.engine.profiles import find_profile
 from faithbook.models import load as models
+from faithbook.papers.zaman_belinkov_rows import AGGREGATIONS, OUTPUTS, thirteen_rows
 from faithbook.paths import root
 from faithbook.sources import datasets
 from faithbook.sources import files as fetching
-from faithlib.errors import DataError
+from faithlib.errors import DataError, UnknownNameError
 from faithlib.evaluation import hard_scores
 from faithlib.inputs import TextInputs
 from faithlib.perturb import Perturber
@@ -85,3 +86,24 @@ def test_a_checkpoint_that_was_never_trained_is_a_clear_error(monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(DataError, match="cannot load data/checkpoints/paper/sst-seed7"):
         models.load_model("hf:data/checkpoints/paper/sst-seed7")
+
+
+@pytest.mark.parametrize(
+    ("notebook", "of", "others", "steps"),
+    [
+        ("crosslingual_metrics", "mbert", {("mean", "top_prediction"): 75, ("mean", "loss"): 75}, 100),
+        ("crosslingual_metrics", "xlmr", {}, 100),
+        ("crosslingual_plausibility", "esnli", {("mean", "top_prediction"): 100}, 50),
+    ],
+)
+def test_steps_of_integrated_gradients_are_those_of_appendix_b4(notebook, of, others, steps):
+    block = find_profile("paper").settings[notebook]
+    names = ("ig_steps", "lime_samples", "permutations")
+    rows = thirteen_rows(**{name: block[name] for name in names}, ig_steps_of=block["ig_steps_of"].get(of))
+    found = {name[1:3]: row.options["n_steps"] for name, row in rows.items() if name[0] == "integrated_gradients"}
+    assert found == {(how, out): others.get((how, out), steps) for how in AGGREGATIONS for out in OUTPUTS}
+
+
+def test_steps_of_an_aggregation_that_there_is_not_are_refused():
+    with pytest.raises(UnknownNameError, match="entry of ig_steps_of 'mean lost': did you mean 'mean loss'"):
+        thirteen_rows(ig_steps=2, lime_samples=2, permutations=1, ig_steps_of={"mean lost": 3})

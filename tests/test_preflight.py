@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -145,6 +146,34 @@ def test_a_checkpoint_that_was_taken_away_is_made_again(
     job.manifest.write_text("{}")  # it was trained once
     assert main(["train", "--profile", "laptop", "--study", "naopc", "--missing"]) == 0
     assert checkpoint_of(job).name in begun
+
+
+def test_a_training_is_named_by_how_it_trains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that `make train` makes anew what is to be trained otherwise, and nothing else."""
+    for path in tiny.REPOSITORY.iterdir():
+        if path.name != "notebooks":
+            (tmp_path / path.name).symlink_to(path)
+    shutil.copytree(tiny.REPOSITORY / "notebooks", tmp_path / "notebooks")
+    monkeypatch.setenv("FAITHLIB_HOME", str(tmp_path))
+    monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path / "raw"))
+
+    def changed(before: dict[str, str]) -> set[str]:
+        return {job.label.split()[1] for job in trainings("paper") if job.run_id != before[job.label]}
+
+    def ids() -> dict[str, str]:
+        return {job.label: job.run_id for job in trainings("paper")}
+
+    before, path = ids(), tmp_path / "notebooks" / "profiles.yaml"
+    first, _, whole = path.read_text().rpartition("sst: {model: bert-base-uncased, rank: 0, batch_size: 8,")
+    path.write_text(f"{first}sst: {{model: bert-base-uncased, rank: 0, batch_size: 16,{whole}")
+    assert changed(before) == {"sst"}
+    before = ids()
+    settle("textattack/bert-base-uncased-snli", "a" * 40)  # nothing starts from it
+    assert changed(before) == set()
+    path.write_text(
+        path.read_text().replace("roberta-base: {revision: e2da8e2f", "roberta-base: {revision: f2da8e2f", 1)
+    )
+    assert changed(before) == {"multirc"}
 
 
 def test_a_study_that_trains_nothing_is_no_error_where_what_is_missing_is_asked_for(
