@@ -7,19 +7,24 @@ import json
 import jupytext
 import papermill
 import pytest
+import torch
+from safetensors.torch import load_file
 from store import run_cells
 from toy_models import text_model, tokenizer
 
+from faithbook.models.kept import Kept
 from faithbook.models.load import load_model
 from faithbook.paths import root
 from faithlib.errors import UnknownNameError
 
+TEXTS = root() / "notebooks" / "train" / "text_classifiers.py"
 
-@pytest.mark.long
-def test_full_fine_tuning_makes_a_classifier_that_loads(tmp_path, monkeypatch):
-    encoder = tmp_path / "encoder"
-    text_model("bert", classes=4).save_pretrained(encoder)
-    tokenizer().save_pretrained(encoder)
+
+@pytest.fixture
+def ag(tmp_path, monkeypatch):
+    """A folder with a tiny encoder and AG News of a dozen texts a split in the paper's layout."""
+    text_model("bert", classes=4).save_pretrained(tmp_path / "encoder")
+    tokenizer().save_pretrained(tmp_path / "encoder")
     # A text that is in two splits would be left out of what the classifier learns from.
     for split, word in {"train": "fine", "dev": "bad", "test": "unfunny"}.items():
         rows = [
@@ -31,17 +36,60 @@ def test_full_fine_tuning_makes_a_classifier_that_loads(tmp_path, monkeypatch):
         (tmp_path / "ag").mkdir(exist_ok=True)
         (tmp_path / "ag" / f"{split}.csv").write_text("\n".join(rows * 3) + "\n")
     monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
-    notebook = tmp_path / "train.ipynb"
-    jupytext.write(jupytext.read(root() / "notebooks" / "train" / "text_classifiers.py"), notebook)
-    given = {"profile": "paper", "dataset": "ag", "encoder": str(encoder), "folder": str(tmp_path / "made")}
-    papermill.execute_notebook(notebook, tmp_path / "done.ipynb", {**given, "precision": "float32"}, progress_bar=False)
-    card = json.loads((tmp_path / "made" / "card.json").read_text())
+    return tmp_path
+
+
+def fine_tune(folder, made, text=None):
+    """Train with the paper's settings on that; `text`: the notebook in place of its own."""
+    notebook = folder / "train.ipynb"
+    jupytext.write(jupytext.reads(text or TEXTS.read_text(), fmt="py:percent"), notebook)
+    given = {"profile": "paper", "dataset": "ag", "encoder": str(folder / "encoder"), "folder": str(folder / made)}
+    papermill.execute_notebook(notebook, folder / "done.ipynb", {**given, "precision": "float32"}, progress_bar=False)
+
+
+@pytest.mark.long
+def test_full_fine_tuning_makes_a_classifier_that_loads(ag):
+    fine_tune(ag, "made")
+    card = json.loads((ag / "made" / "card.json").read_text())
     assert card["test_size"] == 12
     assert 0 <= card["accuracy"] <= 1
     assert card["hyperparameters"]["learning_rate"] == 1e-5
     assert card["hyperparameters"]["learning_rate_linear"] == 1e-4
     assert len(card["dev_loss"]) == 3
-    assert load_model(f"hf:{tmp_path / 'made'}").label_names == ("World", "Sports", "Business", "Sci/Tech")
+    assert load_model(f"hf:{ag / 'made'}").label_names == ("World", "Sports", "Business", "Sci/Tech")
+
+
+@pytest.mark.long
+def test_fine_tuning_that_was_stopped_ends_as_if_it_had_not_been(ag):
+    text, line = TEXTS.read_text(), "            seconds=spent + time.time() - started,\n        )\n"
+    assert text.count(line) == 1
+    with pytest.raises(papermill.PapermillExecutionError):
+        fine_tune(ag, "stopped", text.replace(line, f"{line}        assert epoch < 1\n"))
+    assert (ag / "stopped.training.pt").exists()
+    fine_tune(ag, "stopped")
+    fine_tune(ag, "whole")
+    assert not list(ag.glob("*.training.*"))
+    one, other = (load_file(ag / made / "model.safetensors") for made in ("stopped", "whole"))
+    assert set(one) == set(other)
+    for name in one:
+        torch.testing.assert_close(one[name], other[name], atol=1e-6, rtol=0)
+    losses = [json.loads((ag / made / "card.json").read_text())["dev_loss"] for made in ("stopped", "whole")]
+    assert losses[0] == pytest.approx(losses[1])
+
+
+def test_a_state_is_taken_up_by_the_training_that_kept_it_alone(tmp_path):
+    kept = Kept(tmp_path / "made" / "model", {"epochs": 3})
+    assert kept.state() is None
+    torch.manual_seed(1)
+    kept.save(epoch=1, weights=torch.ones(2))
+    drawn = torch.rand(3)
+    assert torch.equal(kept.state()["weights"], torch.ones(2))
+    assert torch.equal(torch.rand(3), drawn)  # what is drawn next is what would have been drawn
+    assert Kept(kept.target, {"epochs": 4}).state() is None
+    kept.path.write_bytes(kept.path.read_bytes()[:-200])
+    assert kept.state() is None
+    kept.drop()
+    assert not list(kept.path.parent.iterdir())
 
 
 @pytest.mark.parametrize(

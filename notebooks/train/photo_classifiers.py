@@ -49,6 +49,7 @@ from faithbook.engine import machine
 from faithbook.engine.profiles import settings_of
 from faithbook.models import vit_s14
 from faithbook.models.adapted import HEAD, load_classifier
+from faithbook.models.kept import Kept
 from faithbook.paths import checkpoints_dir
 from faithbook.sources.images import as_inputs, digest_of_ids, load_pictures
 
@@ -147,8 +148,7 @@ bare = vit_s14.vit_s14(side=settings["side"])  # tells how pictures are prepared
 batch_size = min(how["batch_size"], len(train) // 2 * 2)
 steps_an_epoch = len(train) // batch_size
 steps = epochs * steps_an_epoch
-saved = target.with_name(target.name + ".training.pt")
-saved.parent.mkdir(parents=True, exist_ok=True)
+kept = Kept(target, [how, epochs, settings["side"], limit, train.digest])
 history, first, spent = [], 0, 0.0
 
 
@@ -158,20 +158,14 @@ def learnt():
 
 
 def keep(step):
-    state = {
-        "network": learnt(),
-        "optimiser": optimiser.state_dict(),
-        "schedule": schedule.state_dict(),
-        "history": history,
-        "step": step,
-        "seconds": spent + time.time() - started,
-    }
-    write(state)
-
-
-def write(state):
-    torch.save(state, saved.with_suffix(".part"))
-    os.replace(saved.with_suffix(".part"), saved)
+    kept.save(
+        network=learnt(),
+        optimiser=optimiser.state_dict(),
+        schedule=schedule.state_dict(),
+        history=history,
+        step=step,
+        seconds=spent + time.time() - started,
+    )
 
 
 if rank:
@@ -186,8 +180,7 @@ if rank:
             * (1 + math.cos(math.pi * max(0, step - warmup) / max(1, steps - warmup)))
         ),
     )
-    if saved.exists():
-        state = torch.load(saved, weights_only=True)
+    if state := kept.state():
         peft.set_peft_model_state_dict(network, state["network"])
         optimiser.load_state_dict(state["optimiser"])
         schedule.load_state_dict(state["schedule"])
@@ -226,12 +219,12 @@ def features(data, found):
     for start in tqdm(range(100 * len(found), len(data), 100), desc=f"features of {data.split}", mininterval=30):
         tokens = network.forward_features(inputs_of(data[start : start + 100]))
         found.append(network.forward_head(tokens, pre_logits=True).cpu().clone())  # no view of all tokens
-        write(so_far | {"seconds": spent + time.time() - started})
+        kept.save(**so_far | {"seconds": spent + time.time() - started})
     return torch.cat(found).numpy()
 
 
 if not rank:
-    so_far = torch.load(saved, weights_only=True) if saved.exists() else {"train": [], "dev": [], "seconds": 0.0}
+    so_far = kept.state() or {"train": [], "dev": [], "seconds": 0.0}
     spent = so_far["seconds"]
     known, asked = features(train, so_far["train"]), features(dev, so_far["dev"])
     scale = known.std()  # one number, so that the regression converges and the head stays a plain linear layer
@@ -299,5 +292,5 @@ card |= {
 (part / "card.json").write_text(json.dumps(card, indent=1) + "\n")
 shutil.rmtree(target, ignore_errors=True)
 os.replace(part, target)
-saved.unlink(missing_ok=True)
+kept.drop()
 print(f"{target.name}: accuracy {card['accuracy']:.4f}, {card['wall_seconds']} s")

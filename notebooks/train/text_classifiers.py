@@ -18,6 +18,8 @@
 # counted in the card. `learnt` and `tested` of the settings: a fixed random sample of so many texts. The epoch with the
 # lowest loss on the development split is kept (the last one where training is adversarial); the test split is read once,
 # at the end.
+#
+# Training can be stopped and started: the state after every epoch is kept beside the checkpoint until it is whole.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -53,6 +55,7 @@ from faithbook.engine import machine
 from faithbook.engine.profiles import find_profile
 from faithbook.models.adversarial import worst_shift
 from faithbook.models.encoders import encoder_folder, word_embeddings
+from faithbook.models.kept import Kept
 from faithbook.models.load import load_model
 from faithbook.models.lstm import LstmClassifier
 from faithbook.paths import checkpoints_dir
@@ -269,14 +272,22 @@ groups = [
     {"params": [p for name, p in trained if "classifier" not in name], "lr": float(training["learning_rate"])},
     {"params": [p for name, p in trained if "classifier" in name], "lr": float(training["learning_rate_linear"])},
 ]
+changing = {name for name, _ in trained}
 optimiser = torch.optim.AdamW(groups, weight_decay=0.01)
 # The paper warms up over a tenth of the first epoch; adapters, which start from zero, over a tenth of all steps.
 warmup = steps // 10 if rank else steps // epochs // 10
 schedule = transformers.get_linear_schedule_with_warmup(optimiser, warmup, steps)
-best, history = (float("inf"), None), []
+best, history, first, spent = (float("inf"), None), [], 0, 0.0
+kept = Kept(target, [training, named, precision, limit, train.digest])
+if so_far := kept.state():
+    model.load_state_dict(so_far["model"], strict=False)
+    optimiser.load_state_dict(so_far["optimiser"])
+    schedule.load_state_dict(so_far["schedule"])
+    generator.bit_generator.state = so_far["generator"]
+    best, history, first, spent = so_far["best"], so_far["history"], so_far["epoch"], so_far["seconds"]
 model.train()
-with tqdm(total=steps, desc=name, unit="step", mininterval=10) as bar:
-    for epoch in range(epochs):
+with tqdm(total=steps, initial=first * (steps // epochs), desc=name, unit="step", mininterval=10) as bar:
+    for epoch in range(first, epochs):
         for rows in batches(lengths, batch_size, generator):
             losses_at(attacked(rows, bar.n) if adversary else None, rows).mean().backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -289,6 +300,16 @@ with tqdm(total=steps, desc=name, unit="step", mininterval=10) as bar:
         if adversary or history[-1] < best[0]:
             best = (history[-1], copy.deepcopy(state()))
         print(f"epoch {epoch + 1}: dev loss {history[-1]:.4f}", flush=True)
+        kept.save(
+            model={name: values for name, values in model.state_dict().items() if name in changing},
+            optimiser=optimiser.state_dict(),
+            schedule=schedule.state_dict(),
+            generator=generator.bit_generator.state,
+            best=best,
+            history=history,
+            epoch=epoch + 1,
+            seconds=spent + time.time() - started,
+        )
 
 # %% [markdown]
 # ## Save in half precision, then measure what was saved
@@ -366,11 +387,12 @@ if dataset in LANGUAGES:
 card |= {
     "accuracy": float((predictions == np.array(test.labels)).mean()),
     "macro_f1": float(f1_score(test.labels, predictions, average="macro")),
-    "wall_seconds": round(time.time() - started),
+    "wall_seconds": round(spent + time.time() - started),
     "versions": {"torch": torch.__version__, "transformers": transformers.__version__, "peft": peft.__version__},
     "machine": f"{platform.machine()}, {os.cpu_count()} cores, {device}",
 }
 (part / "card.json").write_text(json.dumps(card, indent=1) + "\n")
 shutil.rmtree(target, ignore_errors=True)
 os.replace(part, target)
+kept.drop()
 print(f"{name}: accuracy {card['accuracy']:.4f}, macro F1 {card['macro_f1']:.4f}, {card['wall_seconds']} s")

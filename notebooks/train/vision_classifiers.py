@@ -43,6 +43,7 @@ from torch.nn import functional
 from tqdm.auto import tqdm
 
 from faithbook.engine.profiles import settings_of
+from faithbook.models.kept import Kept
 from faithbook.models.load import load_model
 from faithbook.paths import checkpoints_dir
 from faithbook.sources.images import as_inputs, load_pictures
@@ -190,18 +191,15 @@ def accuracy(data, other, batch=250):
 
 
 # %%
-saved = target.with_name(target.name + ".training.pt")
+kept = Kept(target, [training, epochs, limit, train.digest])
 history, first, spent = [], 0, 0.0
-if saved.exists():
-    state = torch.load(saved, weights_only=True)
+if state := kept.state():
     network.load_state_dict(state["network"])
     optimiser.load_state_dict(state["optimiser"])
     schedule.load_state_dict(state["schedule"])
-    torch.set_rng_state(state["torch"])
     generator.set_state(state["generator"])
     history, first, spent = state["history"], state["epoch"], state["seconds"]
     np.random.seed(seed + first)  # noqa: NPY002
-saved.parent.mkdir(parents=True, exist_ok=True)
 network.train()
 with tqdm(total=steps, initial=first * steps_an_epoch, desc=target.name, unit="step", mininterval=10) as bar:
     for epoch in range(first, epochs):
@@ -215,18 +213,15 @@ with tqdm(total=steps, initial=first * steps_an_epoch, desc=target.name, unit="s
             bar.update()
         history.append(accuracy(dev, network))
         print(f"{target.name} epoch {epoch + 1}: dev accuracy {history[-1]:.4f}", flush=True)
-        state = {
-            "network": network.state_dict(),
-            "optimiser": optimiser.state_dict(),
-            "schedule": schedule.state_dict(),
-            "torch": torch.get_rng_state(),
-            "generator": generator.get_state(),
-            "history": history,
-            "epoch": epoch + 1,
-            "seconds": spent + time.time() - started,
-        }
-        torch.save(state, saved.with_suffix(".part"))
-        os.replace(saved.with_suffix(".part"), saved)
+        kept.save(
+            network=network.state_dict(),
+            optimiser=optimiser.state_dict(),
+            schedule=schedule.state_dict(),
+            generator=generator.get_state(),
+            history=history,
+            epoch=epoch + 1,
+            seconds=spent + time.time() - started,
+        )
 
 # %% [markdown]
 # ## Save in half precision, then measure what was saved
@@ -271,5 +266,5 @@ card = {
 (part / "card.json").write_text(json.dumps(card, indent=1) + "\n")
 shutil.rmtree(target, ignore_errors=True)
 os.replace(part, target)
-saved.unlink()
+kept.drop()
 print(f"{target.name}: accuracy {whole:.4f}, {card['wall_seconds']} s")

@@ -1,0 +1,58 @@
+"""The state of a training, kept beside its checkpoint until that is whole: who was stopped goes on from there, and ends
+as if nothing had happened. A state of another way to train (`how`), or one that was cut off, is not taken up."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from pathlib import Path
+from pickle import UnpicklingError
+from typing import Any
+
+import torch
+
+from faithbook.engine.digests import digest
+
+
+class Kept:
+    """The state of the training that makes the checkpoint `target`, in a file beside it.
+
+    >>> import tempfile
+    >>> kept = Kept(Path(tempfile.mkdtemp()) / "model", how={"epochs": 3})
+    >>> kept.state() is None
+    True
+    >>> kept.save(epoch=1)
+    >>> kept.state()["epoch"], Kept(kept.target, how={"epochs": 4}).state()
+    (1, None)
+    """
+
+    def __init__(self, target: Path, how: Any) -> None:
+        self.target, self._how = target, digest(how)
+        self.path = target.with_name(f"{target.name}.training.pt")
+
+    def state(self) -> dict[str, Any] | None:
+        """What was kept last, None where nothing was that belongs to this training. Torch's generators go on from where
+        they were."""
+        try:
+            found: dict[str, Any] = torch.load(self.path, map_location="cpu", weights_only=True)
+        except (OSError, RuntimeError, EOFError, UnpicklingError, zipfile.BadZipFile):
+            return None
+        if found.pop("how", None) != self._how:
+            return None
+        drawn, on_gpus = found.pop("drawn"), found.pop("drawn_on_gpus")
+        torch.set_rng_state(drawn)
+        if len(on_gpus) == torch.cuda.device_count():
+            torch.cuda.set_rng_state_all(on_gpus)
+        return found
+
+    def save(self, **state: Any) -> None:
+        """Keep this in the place of what was kept before."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        part = self.path.with_suffix(".part")
+        own = {"how": self._how, "drawn": torch.get_rng_state(), "drawn_on_gpus": torch.cuda.get_rng_state_all()}
+        torch.save({**state, **own}, part)
+        os.replace(part, self.path)
+
+    def drop(self) -> None:
+        """Take it away: the checkpoint is whole."""
+        self.path.unlink(missing_ok=True)
