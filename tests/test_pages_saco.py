@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -185,8 +186,18 @@ def test_both_kinds_of_pictures_stand_side_by_side(store: Store) -> None:
     parts = saco_units(as_printed(), n=24, seed=3)
     main = parts["settings"].query("setting == 'main'")
     shifts = {"main": 0.0, "zero": 0.1, "ranks": -0.2}
-    parts["settings"] = pd.concat([main.assign(setting=name, value=main.value + by) for name, by in shifts.items()])
+    constant = (main.method == "rollout") & (main.id == main.id.iloc[0])  # a map that has no SaCo but with ranks
+    parts["settings"] = pd.concat(
+        [
+            main.assign(setting=name, value=(main.value + by).mask(constant, 0.99 if name == "ranks" else math.nan))
+            for name, by in shifts.items()
+        ]
+    )
     photographs(store, parts)
+    whole = {
+        part: frame.assign(dataset="cifar100", model="lora") for part, frame in parts.items() if part != "settings"
+    }
+    store.add("saco_metrics", whole, declared=("local:photo/cifar100-lora-seed0",), dataset="cifar100-few")
     found = store.report("saco_stand_ins")
     claims = pd.read_csv(found.folder / "saco_stand_ins_claims.csv").set_index(["pictures", "claim"]).decision
     said = published.index("claims").set_index("id")["claim"]
@@ -200,7 +211,9 @@ def test_both_kinds_of_pictures_stand_side_by_side(store: Store) -> None:
     changes = pd.read_csv(found.folder / "saco_stand_ins_changes.csv")
     changed = changes.groupby(["pictures", "change"]).estimate.mean()
     assert changed["photographs", "scores replaced by ranks"] == pytest.approx(-0.2, abs=1e-3)
-    assert changed["photographs", "erased: mean colour of the data"] == pytest.approx(0.1, abs=1e-3)
+    assert changed["photographs", "erased: one fixed colour"] == pytest.approx(0.1, abs=1e-3)
+    assert set(changes[changes.pictures == "photographs"]["data sets"]) == {"CIFAR-10"}  # which alone went through them
+    assert {"cifar10", "cifar100"} <= set(pd.read_csv(found.folder / "saco_stand_ins_models.csv").dataset)
     assert "verdicts.parquet" not in {path.name for path in found.folder.iterdir()}
 
 
