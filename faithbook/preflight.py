@@ -379,7 +379,8 @@ def _sums(found: Preflight) -> Iterator[str]:
         own = [one for one in found.hours if one.study == of and one.runs]
         rows, taken = sum(one.rows or 0 for one in own), sum(one.hours or 0.0 for one in own)
         unknown = sum(one.hours is None for one in own)
-        yield f"{of}: at least {rows:,} rows and {taken:.1f} hours; nothing tells the hours of {unknown} of {len(own)}"
+        more = f" and what {unknown} of {len(own)} computations take, of which nothing tells" if unknown else ""
+        yield f"{of}: {rows:,} rows, {taken:.1f} hours{more}"
     if to_train := [need.name for need in found.needs if need.state == TRAINED]:
         yield f"trainings come before: {len(to_train)} checkpoints, whose hours are in none of these"
 

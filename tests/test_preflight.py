@@ -33,6 +33,7 @@ from faithbook.preflight import (
     TRAINED,
     WITHOUT,
     Need,
+    Preflight,
     _checkpoint_folder,
     _need,
     _room,
@@ -567,3 +568,10 @@ def test_inputs_of_every_notebook_are_settings_that_are_there() -> None:
         for one in hours.by_study(profile):
             entry = next(entry for _, _, name, entry in table().entries() if name == one.notebook)
             assert (one.inputs is not None) == bool(entry.inputs), (profile, one.notebook)
+
+
+def test_rows_and_hours_are_added_up_by_study(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    counting(home)
+    (one,) = hours.by_study("laptop")
+    show(Preflight("laptop", None, (), (replace(one, rows=1200, hours=0.5), replace(one, rows=30, hours=None))))
+    assert f"{one.study}: 1,230 rows, 0.5 hours and what 1 of 2 computations take, of which" in capsys.readouterr().out
