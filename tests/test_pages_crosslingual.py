@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from store import Store, units_of
 
-from faithbook.papers.zaman_belinkov import ERASING, LANGUAGE_TABLES, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
+from faithbook.papers.zaman_belinkov import LANGUAGE_TABLES, OUTPUT_NAMES, PAPER_LANGUAGES, PERTURBING, THIRTEEN
 from faithbook.papers.zaman_belinkov_tables import (
     FLOORS,
     KEYS,
@@ -164,6 +164,16 @@ def test_tables_as_printed_carry_over(store: Store) -> None:
     assert np.allclose(both.published, both.estimate, atol=1e-3)  # Table 1 is the mean of Tables 11 to 14, rounded
     assert "of 7 specifications" in found.verdicts.loc["xl_c01", "note"]
     assert "(your run): 25.0% in bg." in found.text
+    table2 = pd.read_csv(found.folder / "crosslingual_table2.csv").set_index(["language", "metric"]).published
+    printed2 = published.table("crosslingual_table2").set_index(["language", "metric"]).value
+    assert table2.to_dict() == printed2.to_dict()
+
+
+def test_one_model_alone_is_no_further_specification(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    rho, read = rho_as_printed(), read_as_printed()
+    monkeypatch.delitem(MODELS, "six")
+    add_runs(store, rho, read)
+    assert "of 3 specifications" in store.report("crosslingual_tables").verdicts.loc["xl_c01", "note"]
 
 
 def test_tables_the_other_way_round_do_not(store: Store) -> None:
@@ -275,13 +285,13 @@ def add_erasures(store: Store, means: Values, *, n: int = 40) -> None:
         store.add("crosslingual_metrics", units, tables=tables, **named)
 
 
-def with_rho_of_erasing(means: Values, value: float) -> Values:
-    """The same with another rho of LIME, occlusion and Shapley sampling."""
-    return {key: value if key[0] == "rho" and key[1] in ERASING else mean for key, mean in means.items()}
+def with_rho_of_perturbing(means: Values, value: float) -> Values:
+    """The same with another rho of occlusion and Shapley sampling."""
+    return {key: value if key[0] == "rho" and key[1] in PERTURBING else mean for key, mean in means.items()}
 
 
 def test_erasure_as_printed_carries_over_but_no_order_is_there_to_be_reproduced(store: Store) -> None:
-    add_erasures(store, with_rho_of_erasing(erasure_as_printed(), -30.0))
+    add_erasures(store, with_rho_of_perturbing(erasure_as_printed(), -30.0))
     found = store.report("crosslingual_erasure")
     assert {name: found.verdict(name) for name in ON_ERASURE} == dict.fromkeys(ON_ERASURE, "carries over")
     assert {found.verdict(name) for name in ORDERS} == {"no order to reproduce"}
@@ -294,9 +304,15 @@ def test_erasure_as_printed_carries_over_but_no_order_is_there_to_be_reproduced(
     )
 
 
+def test_one_model_alone_is_no_further_specification_of_spread(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(MODELS, "six")
+    add_erasures(store, erasure_as_printed())
+    assert "of 5 specifications" in store.report("crosslingual_erasure").verdicts.loc["xl_c09", "note"]
+
+
 def test_erasure_the_other_way_round_does_not(store: Store, many_parts: None) -> None:
     turned = {key: value * (0.001 if key[0] == "rho" else -1.0) for key, value in erasure_as_printed().items()}
-    add_erasures(store, with_rho_of_erasing(turned, 0.1))
+    add_erasures(store, with_rho_of_perturbing(turned, 0.1))
     found = store.report("crosslingual_erasure")
     for name in ON_ERASURE:
         assert found.verdict(name) == "does not carry over", (name, found.verdicts.loc[name, "note"])
@@ -321,8 +337,8 @@ def test_where_rho_is_defined_on_no_text_erasure_is_tested_alone(store: Store) -
 
 
 def test_ranks_on_a_text_have_one_for_the_best_and_need_all_thirteen() -> None:
-    values = {(*row, own_output(row[0], o)): float(row[0] in ERASING) for o in OUTPUT_NAMES for row in THIRTEEN}
-    for metric, expected in (("rho", 2.0), ("sufficiency", 12.0)):
+    values = {(*row, own_output(row[0], o)): float(row[0] in PERTURBING) for o in OUTPUT_NAMES for row in THIRTEEN}
+    for metric, expected in (("rho", 1.5), ("sufficiency", 12.5)):
         units = units_of(values, tuple(KEYS), n=5, spread=0.0, metric=metric, model="e5", language="en", dataset="d")
         units.loc[(units.id == "i0") & (units.method == "lime"), "value"] = np.nan
         found = erasing_ranks(units)
@@ -425,7 +441,7 @@ def test_the_papers_own_table_refutes_its_twelfth_claim(store: Store) -> None:
     add_highlights(store, marked_as_printed())
     found = store.report("crosslingual_highlights")
     assert found.verdict("xl_c12") == "does not carry over"
-    assert "the paper's own numbers contradict 1 of 7 parts" in found.verdicts.loc["xl_c12", "note"]
+    assert "values on the data compared here contradict 1 of 7 parts" in found.verdicts.loc["xl_c12", "note"]
     assert found.verdict("crosslingual_table4") == "carries over"
 
 

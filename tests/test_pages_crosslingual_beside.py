@@ -154,14 +154,25 @@ def deviations_page(store: Store, change: dict[str, float], *, n: int = 40) -> S
     return store.report("crosslingual_deviations")
 
 
-CHANGED = {"probability": -0.2, "single pieces": 0.1, "no copied words": -0.1, RELEASED[0]: 0.15}
+CHANGED = {
+    "probability": -0.2,
+    "logit of the predicted class": 0.05,
+    "single pieces": 0.1,
+    "no copied words": -0.1,
+    RELEASED[0]: 0.15,
+}
 
 
 def test_each_choice_has_the_change_that_it_makes(store: Store) -> None:
     found = deviations_page(store, CHANGED)
     effects = pd.read_csv(found.folder / "crosslingual_deviations_effects.csv").set_index(["point", "row"])
     assert len(effects) == 5 + 2 + 5 + 7 + 5 + 2 + 1
-    moved = {"E4 probability": -0.2, "E10 single pieces": 0.1, "E3 guided backprop as released": 0.15}
+    moved = {
+        "E4 probability": -0.25,
+        "E9 the predicted class's logit": 0.05,
+        "E10 single pieces": 0.1,
+        "E3 guided backprop as released": 0.15,
+    }
     for (point, row), effect in effects.iterrows():
         expected = -0.1 if row == "all rows, no copied words" else moved.get(str(point), 0.0)
         assert effect.estimate == pytest.approx(expected, abs=1e-3), (point, row)

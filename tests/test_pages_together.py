@@ -12,6 +12,7 @@ import torch
 from store import Shown, Store
 
 from faithbook.results import evalxnlp, side_by_side
+from faithbook.results.advice import advice, in_short
 from faithlib import metrics
 from faithlib.catalogue import METRICS
 
@@ -311,6 +312,8 @@ def test_families_directions_and_an_outsider_are_found(store: Store) -> None:
     rest = pd.read_csv(found.folder / "together_rest.csv")
     assert len(rest) == 3 * len(ASKED) and set(rest.n) == {N}
     assert set(rest.modality) == set(KINDS.values())
+    parts = pd.read_csv(found.folder / "together_agreement_parts.csv")
+    assert not parts["part"].str.contains("photographs").any()  # the questions were asked before there were any
     # Sufficiency is better when lower: its table has it as it is defined, its agreement turned.
     pairs = pd.read_csv(found.folder / "together_agreement.csv").set_index(["modality", "first", "second"]).estimate
     assert pairs["text", "sufficiency_eraser", "comprehensiveness_eraser"] > 0.3
@@ -538,6 +541,22 @@ def test_a_metric_of_amounts_is_recommended_only_where_it_tells_without_them(sto
     assert "A clear *no*: Soft-NS (freed of amounts)" in found.text
     shown = pd.read_csv(found.folder / "together_advice.csv").set_index(["modality", "metric"])
     assert set(shown.n) == {30} and shown["freed of amounts"]["text", "saco"] == "unsure"
+
+
+def test_a_kind_that_was_not_asked_everything_counts_the_questions_it_was_asked() -> None:
+    both = [(kind, name) for kind in ("text", "photographs") for name in ("nc", "ns")]
+    keys = pd.DataFrame(both, columns=["modality", "metric"])
+    telling_ = keys.assign(n=20, **{"above chance": "yes", "inputs needed": 9.0, "rows an input": 7.0})
+    telling_.loc[telling_.modality == "photographs", "rows an input"] = np.nan  # priced on another machine
+    asked = keys[keys.modality == "text"].assign(model="trained", estimate=0.5, answer="yes", n=20)
+    none = keys.head(0).assign(against="", answer="", n=0)
+    found = advice(telling_, none, asked, asked, asked)
+    told = found.set_index(["modality", "metric"])
+    assert told.loc[("photographs", "nc"), ["is right", "hard to fool"]].tolist() == ["not asked", "not asked"]
+    text, photographs, everywhere = in_short(found.sort_values("modality", ascending=False))
+    assert "*yes* to 4 of 4 questions" in text and "Cheapest of these" in text
+    assert "*yes* to 2 of 2 questions" in photographs and "nan" not in photographs and "Cheapest" not in photographs
+    assert everywhere == "- **all of these** asked everything (text): NC; NS."
 
 
 def test_a_metric_of_amounts_that_tells_without_them_is_recommended(store: Store) -> None:

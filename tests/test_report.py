@@ -190,7 +190,7 @@ def test_what_the_paper_prints_against_itself_is_said() -> None:
     one = pairs({"a": 0.6, "b": 0.2, "c": 0.1}, {"a": 0.5, "b": 0.55, "c": 0.1})
     found = judge("soft_c02", {f"a less {name}": one["a"] - one[name] for name in "bc"})
     assert found.word == "carries over"
-    assert "the paper's own numbers contradict 1 of 2 parts" in found.note
+    assert "the paper's own values on the data compared here contradict 1 of 2 parts" in found.note
 
 
 @pytest.mark.usefixtures("log")

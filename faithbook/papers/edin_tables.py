@@ -34,6 +34,7 @@ _NAMES = {
     "kind": _KIND,
 }
 EXACT = 1e-9  # sums of float64 in another order differ by less
+SINGLE = 1e-6  # values of single inputs are kept in single precision
 
 FLOOR = "the released search for upper limits starts at 0, above what any order reaches"
 NO_RANGE = "texts without a range (one word) were counted as 0, ours leaves them out"
@@ -379,7 +380,7 @@ def variant_means(errors: pd.DataFrame, *, fewest: int = 7) -> pd.DataFrame:
         values = {("both", "model_rows_per_input_mean"): part.rows.astype(float)}
         for bound in ("upper", "lower"):
             values[bound, "error_mean"] = part[f"{bound}_error"]
-            values[bound, "share_exact"] = (part[f"{bound}_error"] < EXACT).astype(float)
+            values[bound, "share_exact"] = (part[f"{bound}_error"] < SINGLE).astype(float)
         rows += [
             {"search_variant": name, "beam_size": str(width), "bound": bound, "statistic": statistic}
             | {"value": each.mean(), "spread": each.std() * shrink}
@@ -412,7 +413,7 @@ def beam_table(limits: pd.DataFrame, beams: pd.DataFrame, exact: pd.DataFrame) -
     missing = table.ours.isna()
     length = table.statistic == "length_mean"
     cause = table.cause.mask(sampled, SAMPLE).mask(missing & ~sampled, NOT_RELEASED).mask(length, PIECES)
-    return table.assign(cause=cause.mask(missing & sampled, NOT_OURS))
+    return table.assign(cause=cause.mask(missing & sampled, NOT_OURS).mask(table.match, ""))
 
 
 # ------------------------------------------------------------------------------------------------------------ rankings

@@ -8,6 +8,8 @@ from itertools import product
 # The rows (method, aggregation) of their tables in order.
 AGGREGATED = ("input_x_gradient", "saliency", "guided_backprop", "integrated_gradients", "activation")
 ERASING = ("lime", "occlusion", "shapley_sampling")
+# Of these the two that the paper calls perturbation methods (Sections 2.2 and 3.2.1): LIME is not among them.
+PERTURBING = ("occlusion", "shapley_sampling")
 THIRTEEN = (*product(AGGREGATED, ("mean", "l2")), *product(ERASING, ("none",)))
 OUTPUT_NAMES = {"top_prediction": "TP", "loss": "loss"}
 # The languages beside English that they average over.

@@ -20,7 +20,7 @@ import pandas as pd
 import scipy.stats
 from numpy.typing import NDArray
 
-from faithbook.papers.zaman_belinkov import AGGREGATED, ERASING, OUTPUT_NAMES, THIRTEEN
+from faithbook.papers.zaman_belinkov import AGGREGATED, OUTPUT_NAMES, PERTURBING, THIRTEEN
 from faithbook.results import exhibits, rulebook
 from faithbook.results.cells import Cells
 from faithbook.results.estimates import FEWEST_CLUSTERS, Quantity
@@ -318,8 +318,8 @@ def spread_beside(
 
 
 def erasing_ranks(units: pd.DataFrame) -> pd.DataFrame:
-    """The mean rank (1 is best) of LIME, occlusion and Shapley sampling among the thirteen, on each text, by model,
-    language, metric and output, as rows of the metric "rank under …"; a text without one of the thirteen is left out.
+    """The mean rank (1 is best) of occlusion and Shapley sampling among the thirteen, on each text, by model, language,
+    metric and output, as rows of the metric "rank under …"; a text without one of the thirteen is left out.
 
     `units`: values of single inputs of rho, comprehensiveness and sufficiency, with languages.
     """
@@ -333,7 +333,7 @@ def erasing_ranks(units: pd.DataFrame) -> pd.DataFrame:
         wide = wide[list(THIRTEEN)].dropna()
         smaller = wide.index.get_level_values("metric").isin(SMALLER_IS_BETTER)
         ranks = scipy.stats.rankdata(wide.to_numpy() * np.where(smaller, 1, -1)[:, None], axis=1)
-        mean_rank = ranks[:, [THIRTEEN.index((method, "none")) for method in ERASING]].mean(axis=1)
+        mean_rank = ranks[:, [THIRTEEN.index((method, "none")) for method in PERTURBING]].mean(axis=1)
         found.append(wide.index.to_frame(index=False).assign(value=mean_rank, output=output))
     frame = pd.concat(found, ignore_index=True) if found else pd.DataFrame(columns=[*text, "value", "output"])
     return frame.assign(metric="rank under " + frame["metric"].astype(str), method="erasing", aggregation="none")
@@ -370,10 +370,10 @@ def own_account() -> pd.DataFrame:
 
 
 def printed_rank(printed: pd.DataFrame, output: str, *, better: int = 1) -> float:
-    """The mean rank of the three that erase among the thirteen printed values of an output."""
+    """The mean rank of occlusion and Shapley sampling among the thirteen printed values of an output."""
     own = printed[printed["output"] == output].set_index(["method", "aggregation"])["value"].reindex(THIRTEEN)
     ranks = dict(zip(THIRTEEN, scipy.stats.rankdata(-better * own.to_numpy()), strict=True))
-    return float(np.mean([ranks[method, "none"] for method in ERASING]))
+    return float(np.mean([ranks[method, "none"] for method in PERTURBING]))
 
 
 def in_order_of_reading(erased: pd.DataFrame, value: str) -> NDArray[np.float64]:

@@ -8,7 +8,7 @@ from faithbook.results.labels import label
 from faithbook.results.side_by_side import BOOK, ITSELF, RANKS, Known
 
 QUESTIONS = ["tells", "freed of amounts", "is right", "hard to fool"]
-YES, NO, UNSURE = "yes", "no", "unsure"
+YES, NO, UNSURE, NOT_ASKED = "yes", "no", "unsure", "not asked"
 UNCONTROLLED = ("saco",)
 """Metrics that use how high scores are and have no control for it."""
 
@@ -22,8 +22,8 @@ def advice(
     *,
     known: Known = BOOK,
 ) -> pd.DataFrame:
-    """One row a modality and metric: the answer to each of `QUESTIONS`, n (of the answer with fewest inputs), rank
-    correlation with how true explanations are, inputs needed, rows an input; the best first.
+    """One row a modality and metric: the answer to each of `QUESTIONS`, or that nobody asked; n (of the answer with
+    fewest inputs), rank correlation with how true explanations are, inputs needed, rows an input; the best first.
 
     - `telling`: modality, metric, above chance, n, inputs needed, rows an input;
     - `amounts`: modality, metric, against, answer, n (of metrics with controls, the soft ones);
@@ -53,8 +53,10 @@ def advice(
 
 
 def _of(frame: pd.DataFrame, key: tuple[str, str]) -> str:
-    """An answer; unsure about what was not measured."""
-    return str(frame.answer[key]) if key in frame.index else UNSURE
+    """An answer; unsure about a metric that was not measured, not asked where nothing was of its modality."""
+    if key in frame.index:
+        return str(frame.answer[key])
+    return UNSURE if key[0] in frame.index.get_level_values("modality") else NOT_ASKED
 
 
 def _freed(amounts: pd.DataFrame, modality: str, metric: str, known: Known) -> tuple[str, int | None]:
@@ -72,28 +74,36 @@ def _freed(amounts: pd.DataFrame, modality: str, metric: str, known: Known) -> t
 
 def in_short(table: pd.DataFrame) -> list[str]:
     """Of each modality, as lines of a list: which metrics are recommended, which are known to fail where, on how many
-    inputs that rests. Recommended is what no question says *no* to and most say *yes* to."""
+    inputs that rests. Recommended is what no question says *no* to and most say *yes* to; everywhere, what is of all
+    modalities of which every question was asked."""
     lines, kept = [], []
     for modality, part in table.groupby("modality", sort=False):
-        asked = part[QUESTIONS]
-        sound = part[~(asked == NO).any(axis=1)]
+        asked = [question for question in QUESTIONS if (part[question] != NOT_ASKED).any()]
+        sound = part[~(part[asked] == NO).any(axis=1)]
         many = (sound[QUESTIONS] == YES).sum(axis=1)
         best = sound[many == many.max()] if len(sound) else sound
-        kept.append(set(best.metric))
+        if asked == QUESTIONS:
+            kept.append((str(modality), set(best.metric)))
         failing = "; ".join(
             f"{label(row['metric'])} ({', '.join(q for q in QUESTIONS if row[q] == NO)})"
             for row in part.to_dict("records")
             if NO in [row[q] for q in QUESTIONS]
         )
-        lines.append(f"- **{modality}**: {_recommended(best, many)} A clear *no*: {failing or 'none'}.")
-    everywhere = [label(name) for name in dict.fromkeys(table.metric) if all(name in names for names in kept)]
-    return [*lines, f"- **all of these**: {'; '.join(everywhere) or 'no metric leads everywhere'}."]
+        lines.append(f"- **{modality}**: {_recommended(best, many, len(asked))} A clear *no*: {failing or 'none'}.")
+    everywhere = [label(name) for name in dict.fromkeys(table.metric) if kept and all(name in own for _, own in kept)]
+    of = "" if len(kept) == len(lines) else f" asked everything ({' and '.join(modality for modality, _ in kept)})"
+    if kept:
+        lines.append(f"- **all of these**{of}: {'; '.join(everywhere) or 'no metric leads everywhere'}.")
+    return lines
 
 
-def _recommended(best: pd.DataFrame, many: pd.Series) -> str:
+def _recommended(best: pd.DataFrame, many: pd.Series, asked: int) -> str:
     if best.empty:
         return "every metric has a *no* somewhere."
     names = ", ".join(f"{label(row['metric'])} (n = {row['n']})" for row in best.to_dict("records"))
-    cheapest = best.sort_values("rows an input").iloc[0]
-    told = f"no *no*, and *yes* to {many.max()} of {len(QUESTIONS)} questions: {names}."
+    told = f"no *no*, and *yes* to {many.max()} of {asked} questions: {names}."
+    priced = best.dropna(subset=["rows an input"]).sort_values("rows an input")
+    if priced.empty:  # where another run speaks, this one may have priced nothing of the kind
+        return told
+    cheapest = priced.iloc[0]
     return f"{told} Cheapest of these: {label(cheapest.metric)}, {cheapest['rows an input']:.0f} rows an input."

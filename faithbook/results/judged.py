@@ -318,12 +318,15 @@ def _against(row: Mapping[str, Any]) -> str:
 
 
 def _printed(judged: Judged) -> str:
-    """Where the paper's own printed numbers refute the claim, that; the published parts are read as they stand."""
+    """Where what the paper prints of the data compared refutes the claim, that; the published parts are read as they
+    stand."""
     if judged.rule.rule not in ("above", "k_of", "leader", "at_least") or judged.rows.empty:
         return ""
     values = judged.rows["published"].dropna()
     against = int((values <= lines(judged.rule)[0]).sum())
-    return f"the paper's own numbers contradict {against} of {len(values)} parts" if against else ""
+    if not against:
+        return ""
+    return f"the paper's own values on the data compared here contradict {against} of {len(values)} parts"
 
 
 def _undecided(judged: Judged) -> str:

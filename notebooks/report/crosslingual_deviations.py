@@ -52,20 +52,21 @@ page.speaks()
 # ## How the effects are measured
 #
 # A choice is made otherwise, on the same messages with the same models and links. Reported is the **change of rho**,
-# always *other choice less ours*: the mean over languages (those of the paper's four that the profile has) and models.
-# Intervals draw messages again, each with both of its values. Where nothing else is said the output is the top
-# prediction.
+# always *other choice less ours* (only E4 is set beside another logit, as said there): the mean over languages (those
+# of the paper's four that the profile has) and models. Intervals draw messages again, each with both of its values.
+# Where nothing else is said the output is the top prediction.
 
 # %%
 rho = {way: Rows(measured, way=way) for way in measured.levels("way")}
 TP, GUIDED = "top_prediction", RELEASED[0].removesuffix("_released")
+PREDICTED = "logit of the predicted class"
 
 
-def of_choice(way):
-    """Of every row that was looked at: ours, and with the choice made otherwise."""
+def of_choice(way, beside="main"):
+    """Of every row that was looked at: ours (or what stands in its place), and with the choice made otherwise."""
     frame = measured.frame[measured.frame.way == way]
     rows = dict.fromkeys(zip(frame.method, frame.aggregation, strict=True))
-    return {row_label(*row): (rho["main"](row, TP), rho[way](row, TP)) for row in rows}
+    return {row_label(*row): (rho[beside](row, TP), rho[way](row, TP)) for row in rows}
 
 
 def of_all(way):
@@ -86,9 +87,10 @@ POINTS = {
         row_label(GUIDED, how): (rho["main"]((GUIDED, how), TP), rho["main"]((RELEASED[0], how), TP))
         for how in ("l2", "mean")
     },
-    "E4 probability": of_choice("probability"),
+    # Both of the class that is predicted for the whole text: beside ours the class would change, too, which is E9.
+    "E4 probability": of_choice("probability", PREDICTED),
     "E5 sums and zeros": {name: both for way in SUMS for name, both in of_all(way).items()},
-    "E9 the predicted class's logit": of_choice("logit of the predicted class"),
+    "E9 the predicted class's logit": of_choice(PREDICTED),
     "E10 single pieces": of_choice("single pieces"),
     "E14 a lasso for LIME": of_choice("lasso"),
 }
@@ -102,7 +104,8 @@ effects = pd.DataFrame(
 page.listing(
     effects,
     "crosslingual_deviations_effects",
-    caption="Every effect on rho: ours, and the other choice less ours (estimate) with its 95 % interval over n messages",
+    caption="Every effect on rho: ours (for E4 the logit of the predicted class), and the other choice less that (estimate) "
+    "with its 95 % interval over n texts",
 )
 
 # %%
@@ -181,8 +184,10 @@ Markdown(
 # - *Text:* the output is that of the classification layer, and the loss is its logarithm at the true class; so a
 #   probability.
 # - *Code:* the largest *logit*. The loss is the cross entropy, as in the text.
-# - *Here:* the logit. Measured: the probability. Its gradient also depends on the other classes and is tiny where the
-#   model is sure; the order of words within a message may change, and rho sees nothing else.
+# - *Here:* the logit. Measured: the probability of the class that is predicted for the whole text, less the logit of the
+#   same class; which class an erased copy is asked about is E9. The gradient of the probability also depends on the
+#   other classes and is tiny where the model is sure; the order of words within a text may change, and rho sees nothing
+#   else.
 
 # %%
 told("E4")

@@ -202,8 +202,8 @@ Markdown(
 
 # %% [markdown]
 # **What differs and why.** The paper's pair is a premise and a hypothesis written for the purpose of drawing; ours is a
-# message of a program, and the model a small stand-in. Its German words are linked one to one where the paper's aligner
-# may link a word to several, so step (c) seldom adds up anything here.
+# message of a program, and but for the `paper` profile the model is a small stand-in. Links are made by the rule of the
+# paper's aligner: a word may have several, whose scores step (c) adds up.
 
 # %%
 page.finish(note=f"one message and its translations; model {MODEL}, seed {SEED}")

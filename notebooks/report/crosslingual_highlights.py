@@ -211,8 +211,8 @@ page.parts(first, "crosslingual_highlights_parts", caption="Every part of the cl
 # **What the paper shows.** In its abstract: the methods that lead in one are not those that lead in the other. Input ×
 # gradient with L2 leads in {doc}`rho <crosslingual_tables>`, saliency in MAP.
 #
-# **Our run.** The same thirteen rows: MAP from above, rho from the messages (mean over Bulgarian, German, Spanish,
-# French and models, as in Table 1). As in the paper the two axes have different texts and different models, and rho has
+# **Our run.** The same thirteen rows: MAP from above, rho from the texts of Table 1 (mean over Bulgarian, German, Spanish,
+# French and models, as there). As in the paper the two axes have different texts and different models, and rho has
 # floors of its own: {doc}`crosslingual_floors`.
 
 # %%
@@ -272,7 +272,7 @@ page.listing(
 # are involved. What Table 5 measures is whether a model's scores are alike in two languages: it is a relative of rho,
 # not plausibility.
 #
-# **Our run.** The same steps on our messages, each model with its own scores. The floor beside it is what random scores
+# **Our run.** The same steps on the texts of Table 1, each model with its own scores. The floor beside it is what random scores
 # get on the very same marks, computed exactly: where a word out of two is marked it is above one half, and where all
 # are marked it is 1.
 
@@ -282,8 +282,8 @@ page.listing(
 # A vector of length one has smaller entries the more there are: an even spread over $n$ words gives each $1/\sqrt n$.
 # So a threshold that suits long texts marks nearly everything in short ones. People's marks of whole sentences also
 # cover far more words than those of single words, and the threshold that agrees best with them is low. Below, each
-# threshold beside the even spread of the texts it comes from and of our messages; where it is a small part of that,
-# nearly all words are marked.
+# threshold beside the even spread of the texts it comes from and of those whose marks are carried over; where it is a
+# small part of that, nearly all words are marked.
 
 # %%
 PRINTED_THRESHOLD = 0.167  # Section 4.3, from e-SNLI
@@ -291,17 +291,18 @@ read = across.on_its_data(load("crosslingual_words", profile))
 thresholds = load("crosslingual_threshold", profile).sort_values("seed", ignore_index=True)
 thresholds = thresholds[thresholds.dataset == firmest_marks(thresholds.dataset.unique())]
 lengths = read[read.language == "en"].groupby(["model", "seed", "input"]).size()
-even = {"its texts": float((of_marks.value**-0.5).mean()), "messages": float((lengths**-0.5).mean())}
+even = {"its texts": float((of_marks.value**-0.5).mean()), "carried": float((lengths**-0.5).mean())}
 rows = [
     (f"ours, seed {r.seed}", r.threshold, r.f1, r.n, r.threshold / even["its texts"]) for r in thresholds.itertuples()
 ]
 rows.append(("the paper", PRINTED_THRESHOLD, np.nan, np.nan, np.nan))
 table = pd.DataFrame(rows, columns=["threshold of", "threshold", "F1", "n", "part of an even spread, its texts"])
 page.listing(
-    table.assign(**{"part of an even spread, messages": table.threshold / even["messages"]}),
+    table.assign(**{"part of an even spread, texts carried over": table.threshold / even["carried"]}),
     "crosslingual_thresholds",
     caption="Thresholds, the F1 they reach with people's marks on n texts, and how large they are beside an even "
-    f"spread; the messages have {lengths.mean():.1f} words on average, the other texts {of_marks.value.mean():.1f}",
+    f"spread; texts whose marks are carried over have {lengths.mean():.1f} words on average, those with people's marks "
+    f"{of_marks.value.mean():.1f}",
 )
 
 # %% [markdown]
@@ -361,6 +362,9 @@ Markdown(
     "may then be few and nearly all marked, which would make any scores look good; a floor would show it, and none is "
     "printed."
 )
+
+# %% [markdown]
+# **What is tested.** Whether MAP lies above that of random scores on the same marks, in every language, with our threshold.
 
 # %%
 lifts = {way: {one: projected.mean(metric="lift", highlights=way, language=one) for one in others} for way in ways}

@@ -109,13 +109,16 @@ else:
         answer = rules.conjunction([one.p_yes for one in tested], [one.p_no for one in tested], 1, fewest).answer
     word = evidence.worded(answer, evidence.OUR_QUESTION)
     reached = aims[aims.reached == evidence.HOLDS]
-    top = (aims if reached.empty else reached).sort_values("times fewer").iloc[-1]
     told = (
         f"By one search at least, all that were tried taken into account. Each for itself, {len(reached)} of {len(aims)} rows "
-        f"of the table reach it, and {len(aims) - len(tested)} have too few texts for an answer. Most is saved by "
-        f"{top.search} ({top.classifier}, {top.words} words, n = {top.n}): {top['times fewer']:.0f} times fewer rows, bounds "
-        f"{top['short of']:.4f} short of the published ones."
+        f"of the table reach it, and {len(aims) - len(tested)} have too few texts for an answer."
     )
+    if len(reached):
+        top = reached.sort_values("times fewer").iloc[-1]
+        told += (
+            f" Most is saved by {top.search} ({top.classifier}, {top.words} words, n = {top.n}): {top['times fewer']:.0f} times "
+            f"fewer rows, bounds {top['short of']:.4f} short of the published ones."
+        )
 Markdown(f"{badge(word)} {told}")
 
 # %% [markdown]

@@ -111,7 +111,8 @@ page.speaks()
 # Soft-NS now drops nothing, so the prediction stays where it was; Soft-NC drops everything, so the probability falls as
 # far as it does for the empty text. Both scores are 1, the value of a perfect explanation, whatever the text and
 # whatever the model (where they are defined at all). How often is such an "attribution" put strictly above the random
-# one?
+# one? The 1 is set by hand, as the normaliser `none` would leave it (min-max scaling makes equal scores one half); the
+# random scores beside it are min-max scaled.
 
 # %%
 told = []
@@ -361,8 +362,8 @@ shown("soft_d6", "D6, scaled attention: effect on that method alone", "scaled_at
 # - *Code:* in most scripts a tie between the real and the random attribution counts as a win.
 # - *Paper:* strictly greater (Eq. 6).
 # - *Here:* strict, with the share of ties beside it. A probability that rises counts as one that stays, so two
-#   attributions whose erasures both raise it tie "at the limit". The table has all data sets of the study and counts a tie
-#   as no win, as half a win (with its interval), and as a whole one, as released.
+#   attributions whose erasures both raise it tie "at the limit". The table has the data sets shown on this page and
+#   counts a tie as no win, as half a win (with its interval), and as a whole one, as released.
 
 # %%
 rows = []
@@ -465,8 +466,9 @@ told = [
     if len(low := strict[(strict.metric == metric) & (strict.reading == "random preferred")])
 ]
 Markdown(
-    f"Published averages below one half: {', '.join(under) or 'none'}. Ours, ties as half a win and the whole interval "
-    f"below one half: {'; '.join(told) or 'none'}."
+    f"Published averages below one half: {', '.join(under) or 'none'}. Ours of the data sets shown on this page "
+    f"({', '.join(map(label, tasks))}), ties as half a win and the whole interval below one half: "
+    f"{'; '.join(told) or 'none'}."
 )
 
 # %% [markdown]

@@ -73,8 +73,9 @@ page.speaks()
 # with the length; on Evidence Inference NC reacts less to the length than NS. The figure prints no values, so directions
 # are compared and not numbers.
 #
-# **Our run.** The same two metrics and five lengths. A length is a share of the wordpieces, rounded up, so that on a
-# short text 1 %, 5 % and often 10 % all mean one token.
+# **Our run.** The same two metrics and five lengths. A length is a share of the wordpieces, rounded up, so that several
+# lengths can mean the same number of tokens: 1 % and 5 % are one token on texts of up to twenty wordpieces, 10 % is one
+# too on texts of up to ten.
 
 
 # %%
@@ -165,9 +166,9 @@ page.verdicts(second)
 page.plot(second, "soft_figure2_slopes_plot", only=["soft_c10"], caption="Change of the score per doubling.")
 
 # %% [markdown]
-# **What differs and why.** Other data and a smaller model, except at the profile `paper`; texts stop at 64 or 256
-# wordpieces, so the longest here are shorter than the paper's. NS and NC divide by $1 - S(x, y, 0)$: inputs where that
-# is not positive have no score. They are left out, and counted here.
+# **What differs and why.** A smaller model, except at the profile `paper`, and other data where stand-ins speak; texts
+# stop at the window of their classifier, so the longest can be shorter here than the paper's. NS and NC divide by
+# $1 - S(x, y, 0)$: inputs where that is not positive have no score. They are left out, and counted here.
 
 # %%
 scored = measured.frame[measured.frame.shows == SCORE]

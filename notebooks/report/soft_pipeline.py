@@ -9,9 +9,10 @@
 #
 # The paper's Table 2 has hard metrics well below one half and soft ones above them; with the formulas as the text writes
 # them this book finds hard metrics far above one half ({doc}`soft_tables`). Eight choices of the released code are not
-# those of the text, or of this book where the text is silent ({doc}`soft_deviations` shows each alone, among its ten
-# points). Here they are put together, on the same inputs and models, until everything is the code's: which of them moves
-# hard diagnosticity toward the printed values, and is there any combination in which soft beats hard as printed?
+# those of the text, or of this book where the text is silent ({doc}`soft_deviations` shows each alone: six are among its
+# ten points, limits and draws follow them). Here they are put together, with the same models, until everything is the
+# code's: which of them moves hard diagnosticity toward the printed values, and is there any combination in which soft
+# beats hard as printed?
 #
 # | choice | as the text has it, or this book where the text is silent | as the released code has it |
 # | --- | --- | --- |
@@ -83,7 +84,10 @@ page.speaks()
 
 # %%
 def power(metric, released, datasets):
-    """Diagnosticity, mean over methods, with these choices as the released code makes them."""
+    """Diagnosticity, mean over methods, with these choices as the released code makes them.
+
+    Over the inputs that are defined under these choices: which they are depends on "empty text".
+    """
     variant = replay_name(metric, released)
     methods = [SQUARED if name == "scaled_attention" and "scaled attention" in released else name for name in METHODS]
     cells = {"metric": metric, "variant": variant, "method": methods, "dataset": datasets}
@@ -95,7 +99,8 @@ def power(metric, released, datasets):
 # ## One choice after the other
 #
 # From the text's choices at the top to the released code's at the bottom: each row keeps what the rows above have
-# changed.
+# changed. A score is defined where the text has a higher probability than the empty one, so the step "empty text" also
+# changes which inputs are counted; the other steps leave them as they are.
 
 # %%
 steps = [tuple(RELEASED)[:k] for k in range(len(RELEASED) + 1)]
@@ -167,8 +172,8 @@ page.listing(moving, "soft_pipeline_effects", caption=caption, empty=nothing)
 # %% [markdown]
 # ## Every combination
 #
-# Lengths, draws and scaled attention, which change least by their nature, go together as "protocol", so that 64
-# combinations are left. In each, soft less hard: the smaller of the two differences, Soft-NC less NC and Soft-NS less NS.
+# Lengths, draws and scaled attention go together as "protocol", to keep to 64 combinations; single effects are in the
+# table above. In each, soft less hard: the smaller of the two differences, Soft-NC less NC and Soft-NS less NS.
 
 # %%
 PROTOCOL = ("lengths", "scaled attention", "draws")

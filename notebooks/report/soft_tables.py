@@ -298,6 +298,9 @@ page.listing(table5, "soft_table5", caption=caption)
 # %% [markdown]
 # ## What the paper claims, tested
 #
+# Beside a part of a claim, "published" is the paper's value on the data sets that are compared here; in Table 2 it is
+# the printed average over all four tasks.
+#
 # **Soft against hard.** On average (c01), in 16 of 18 means over tasks or over methods (c02), and with the two exceptions
 # that the text names (c03).
 
@@ -454,9 +457,10 @@ page.plot(third, "soft_tables_claims_plot", only=[f"soft_c0{i}" for i in (4, 5, 
 page.parts(third, "soft_tables_parts", caption="The parts of these claims")
 
 # %% [markdown]
-# **What differs and why.** Four stand-in tasks are no sample of tasks: the intervals cover the choice of inputs, not the
-# choice of data sets, models or methods. Claims about named data sets cannot be tested without them; what their stand-ins
-# do is shown in the table and decides nothing.
+# **What differs and why.** The data sets compared are no sample of tasks: the intervals cover the choice of inputs, not the
+# choice of data sets, models or methods. Claims about named data sets (c03, c08) and about the variance over all four
+# tasks (c07) cannot be tested without them; what the data sets that are here do is shown in the table and decides
+# nothing.
 
 # %%
 page.finish(note="F1 comes from the model cards in data/checkpoints, made by the training notebook.")

@@ -24,7 +24,8 @@
 #
 # Every *yes* and *no* is the answer of the rule `above` at its usual level, one metric at a time. Anything else is *unsure*,
 # as is anything with fewer than ten independent inputs, or with values so skewed that a tail which the inputs lack could
-# turn the answer. The models of the last two questions are one a condition.
+# turn the answer. The models of the last two questions are one a condition; nothing was planted in photographs, of which
+# they are *not asked*.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -56,7 +57,7 @@ page.listing(
 )
 
 # %%
-CODES = {"no": 0, "unsure": 1, "yes": 2}
+CODES = {"no": 0, "unsure": 1, "not asked": 1, "yes": 2}
 wide = table.set_index(["metric", "modality"])[QUESTIONS].unstack("modality")
 wide = wide.reindex(columns=[(question, modality) for modality in modalities for question in QUESTIONS])
 columns = [f"{textwrap.fill(question, 9)}\n({modality})" for question, modality in wide.columns]
@@ -99,8 +100,8 @@ Markdown("\n".join(in_short(table)))
 # 2. **Ask what erased inputs do to your model.** Feed it inputs with features erased at random. If its answers drift
 #    towards one class, expect what the models misled by erasure show, and use a way to erase that the model knows, or
 #    train it on erased copies.
-# 3. **Take two directions**, a metric that erases the highest scores first and one that erases the lowest first. Metrics
-#    of one direction say much the same, more so than metrics of one family ({doc}`together_agreement`).
+# 3. **Take two directions**, a metric that erases the highest scores first and one that erases the lowest first. How much
+#    more metrics of one direction agree than those of opposite ones is on the page of {doc}`agreement <together_agreement>`.
 # 4. **Count inputs before you rank methods**: telling a method from noise takes the number in the table, telling two good
 #    methods apart takes many more.
 # 5. **Do not read sufficiency and comprehensiveness without their direction**: both words mean opposite things in

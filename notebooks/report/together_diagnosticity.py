@@ -33,6 +33,7 @@ from faithbook.results.side_by_side import (
     CHANCE,
     FAMILY_OF,
     ITSELF,
+    PHOTOGRAPHS,
     RANKS,
     SOFT,
     TIES,
@@ -64,7 +65,7 @@ page.speaks()
 # tells nothing (the paper counts it as lost; the share of ties is beside). Chance is one half. One random attribution an
 # input; intervals draw inputs again, with all their methods. How many inputs would tell a metric from chance is said of
 # those that the inputs at hand tell from it: of the others the effect may be zero, and no number is enough. For these the
-# last column has the smallest gain over one half that the run would have found four times in five. Rows are those that the
+# column *gain it would find* has the smallest gain over one half that the run would have found four times in five. Rows are those that the
 # model runs for *one* attribution of one input, were the metric's family asked alone; many metrics together share rows.
 
 # %%
@@ -83,7 +84,8 @@ table["gain it would find"] = [rules.smallest_detectable(pair.ours) for pair in 
 table["rows an input"] = [rows_of.get((modality, FAMILY_OF[metric]), np.nan) for modality, metric in found]
 table = table.sort_values(["modality", "estimate"], ascending=[True, False], ignore_index=True)
 page.run.save(table, "diagnosticity_of_metrics")
-caption = "Diagnosticity of every metric, mean over methods and data sets, with 95 % interval over n inputs"
+caption = "Diagnosticity of every metric, mean over methods and data sets, with 95 % interval over n inputs; rows are those " \
+    "of this run, where it has priced that kind of input"  # fmt: skip
 page.listing(table, "together_diagnosticity", digits=2, caption=caption)
 
 # %%
@@ -160,7 +162,7 @@ page.listing(
     "together_density_methods",
     digits=2,
     caption=f"How often {label(SOFT[0])} prefers a method to random scores and to itself shuffled, with 95 % interval over n "
-    "inputs, beside its density, the mean score scaled to 0 to 1",
+    "inputs, beside its density in this run, the mean score scaled to 0 to 1",
 )
 
 # %% [markdown]
@@ -187,16 +189,28 @@ page.listing(
 
 # %% [markdown]
 # ## Answers
+#
+# The questions are about texts and small pictures, as they were before there were values of photographs: these stand in the
+# tables alone.
 
 # %%
 HARD_OF = {"soft_ns": "ns", "soft_nc": "nc"}
-q3 = {f"{label(metric)}, {modality}": pair for (modality, metric), pair in found.items() if metric in FAITHFULNESS}
+asked_of = [modality for modality in modalities if modality != PHOTOGRAPHS]
+q3 = {
+    f"{label(metric)}, {modality}": pair
+    for (modality, metric), pair in found.items()
+    if metric in FAITHFULNESS and modality in asked_of
+}
 q4 = {
     f"{label(soft)} less {label(hard)}, {modality}": found[modality, soft] - found[modality, hard]
-    for modality in modalities
+    for modality in asked_of
     for soft, hard in HARD_OF.items()
 }
-q8 = {f"{label(m)} against {what}, {kind}": pair for (kind, m, what), pair in freed.items() if what != CHANCE}
+q8 = {
+    f"{label(m)} against {what}, {kind}": pair
+    for (kind, m, what), pair in freed.items()
+    if what != CHANCE and kind in asked_of
+}
 real = [name for name in rho if name not in ("random", "middle")]
 q9 = {f"{label(name)} less random": rho[name] - rho["random"] for name in real}
 beaten = [name for name in real if answer((rho[name] - rho["middle"]).ours) == rules.YES]
