@@ -278,9 +278,13 @@ class Page:
         name = f"provenance-{self.notebook.replace('_', '-')}"
         return Markdown(str(self.run.provenance(n=n or None, note=note, name=name)))
 
-    def finish(self, *, note: str = "") -> Markdown:
-        """Save the verdicts, end the run and say where it ran (`provenance`). Raises DataError where an id of this page
-        has none, or one of another page has one (which page an id belongs to stands in `data/pages.csv`)."""
+    def finish(self, *, note: str = "", of_its_run: bool = False) -> Markdown:
+        """Save the verdicts, end the run and say where it ran (`provenance`).
+
+        `of_its_run`: tables of the page hang on its own run, whoever speaks of single values, so that the reference
+        does not take them from it. Raises DataError where an id of this page has none, or one of another page has one
+        (which page an id belongs to stands in `data/pages.csv`).
+        """
         places = published.beside("pages")
         own = places.loc[places["page"] == self.notebook, "id"]
         if stray := sorted(set(self._entries) - set(own)):
@@ -292,7 +296,7 @@ class Page:
             self.run.save(scoreboard.entries(entries), "verdicts")
         if self._measured:
             sources = {one.speaks for one in self._measured}
-            self.run.note(speaks=REFERENCE if sources == {REFERENCE} else RUN)
+            self.run.note(speaks=REFERENCE if sources == {REFERENCE} and not of_its_run else RUN)
         told = self.provenance(note=note)
         self.run.finish()
         return told
