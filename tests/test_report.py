@@ -14,7 +14,7 @@ from store import Store, units_of
 from faithbook.engine.profiles import table as profiles
 from faithbook.results import evidence, exhibits, judged, paired, published, rulebook, rules, scoreboard
 from faithbook.results.cells import Cells
-from faithbook.results.judged import Along, Ordered, Printed, Provided
+from faithbook.results.judged import Along, Ordered, Printed, Provided, without_disagreement
 from faithbook.results.measured import REFERENCE, RUN
 from faithbook.results.multiverse import multiverse
 from faithbook.results.paired import Paired
@@ -247,6 +247,9 @@ def test_the_run_is_judged_beside_the_reference_and_told_apart_where_intervals_p
     found = judge("soft_c01", {"a": Paired(ours.mean(), 0.5, here.mean())})
     assert (found.word, found.here_word) == ("carries over", "does not carry over")
     assert "your run disagrees on 1 of 1 parts: a -0.600" in found.note
+    kept = without_disagreement(f"{found.note}; what the page adds [1]")
+    assert "your run" not in kept and kept.endswith("; what the page adds [1]")
+    assert found.note.startswith(kept.removesuffix("; what the page adds [1]"))
     alike = judge("soft_c01", {"a": Paired(ours.mean(), 0.5, cells(a=0.61, seed=3).mean())})
     assert (alike.here_word, "disagrees" in alike.note) == ("carries over", False)
 

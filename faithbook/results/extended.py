@@ -25,6 +25,7 @@ from faithbook.engine.plan import MANIFEST, Job, plan, slug_of
 from faithbook.engine.profiles import shareable
 from faithbook.engine.units import UNITS, UNITS_SCHEMA
 from faithbook.paths import reference_dir
+from faithbook.results.judged import without_disagreement
 from faithbook.results.measured import REFERENCE
 from faithbook.results.reference import check_size, judged_again, some
 from faithbook.results.scoreboard import to_judge
@@ -42,6 +43,7 @@ OF_THE_RUN = (
     "saco_s8.csv",
     "soft_table1.csv",
     "together_matrix_costs.csv",
+    "together_reasons.csv",
 )
 COLUMNS_OF_THE_RUN = ("rows an input", "density")  # as well, in tables that are drawn again for the rest
 FEW = "-few"  # ends the names of data sets that are a few inputs of another
@@ -100,6 +102,7 @@ def redraw(profile: str, study: str | None = None) -> Path:
     verdicts = [path for job in spoken if (path := job.folder / "verdicts.parquet").is_file()]
     if verdicts and Path(BOARD) in files:
         found = pd.concat(map(pd.read_parquet, verdicts)).assign(here="")
+        found["note"] = found["note"].map(without_disagreement)
         files[Path(BOARD)] = judged_again(files[Path(BOARD)], found, to_judge())
     return _written(files, told["profile"], runs)
 

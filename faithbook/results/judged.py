@@ -13,6 +13,7 @@ A claim is, by the rule that the rule book has for its id,
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -340,6 +341,11 @@ def _undecided(judged: Judged) -> str:
     least = found.sort_values("detectable").iloc[-1]
     many = "" if pd.isna(least["needed"]) else f", and about {least['needed']:,.0f} inputs would decide one of its size"
     return f"in {least['part']} the run would have found an effect of {least['detectable']:.3f}{many}"
+
+
+def without_disagreement(note: str) -> str:
+    """A verdict's note without what the run beside the reference says (`_disagreeing`)."""
+    return re.sub(r"(?:^|; )your run disagrees on \d+ of \d+ parts: [^\[]*\[[^\]]*\]", "", note)
 
 
 def _disagreeing(judged: Judged) -> list[str]:
