@@ -28,7 +28,7 @@ from faithbook.paths import reference_dir
 from faithbook.results.judged import without_disagreement
 from faithbook.results.measured import REFERENCE
 from faithbook.results.reference import check_size, judged_again, some
-from faithbook.results.scoreboard import to_judge
+from faithbook.results.scoreboard import filled, to_judge
 from faithlib.errors import DataError, InputError
 
 HERE = "here"  # begins the columns with the numbers of the run that a page belongs to, where the reference speaks
@@ -101,7 +101,7 @@ def redraw(profile: str, study: str | None = None) -> Path:
             runs = _drawn_by(job, list(map(str, tables)), runs)
     verdicts = [path for job in spoken if (path := job.folder / "verdicts.parquet").is_file()]
     if verdicts and Path(BOARD) in files:
-        found = pd.concat(map(pd.read_parquet, verdicts)).assign(here="")
+        found = filled(pd.concat(map(pd.read_parquet, verdicts)).assign(here=""))
         found["note"] = found["note"].map(without_disagreement)
         files[Path(BOARD)] = judged_again(files[Path(BOARD)], found, to_judge())
     return _written(files, told["profile"], runs)
