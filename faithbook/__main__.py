@@ -53,6 +53,7 @@ def _stopped(number: int) -> int:
 
 _SHELLS = ("bash", "zsh", "tcsh")
 _LEVELS = ("debug", "info", "warning", "error")
+_PLACES = ("FAITHLIB_HOME", "FAITHLIB_DATA")
 _BUILDS = ("build", "book", "pdf", "zip", "publish", "links", "train")
 """The verbs that run notebooks; how many at a time can be said to each."""
 _BENCHES = ("bench", "bench-method")
@@ -314,6 +315,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"faithlib: {error}", file=sys.stderr)
             return 1
         return 0
+    for name in _PLACES:  # what is started from here works in other folders
+        if os.environ.get(name):
+            os.environ[name] = str(Path(os.environ[name]).resolve())
     logging.basicConfig(level=options.log.upper(), format="%(levelname)s %(name)s: %(message)s")
     for one in _ENDS:
         signal.signal(one, _tell)  # as an exception, so that what runs below is told to stop too

@@ -112,7 +112,7 @@ def _told(
         return Taken()
     found = [one for one in alike if one["here"]] or alike
     size = _shared(place_of(notebook)[1].inputs, block, parameters)
-    pace = seconds_an_input(found, spent)
+    pace = seconds_an_input(found, spent) if size else None
     memory = [int(one["memory_bytes"]) for one in found if "memory_bytes" in one]
     told = pace * size if size and pace else max(map(spent, found))
     return Taken(told, max(memory, default=None))

@@ -80,9 +80,9 @@ def look(name: str) -> Found:
 
 
 def look_and_settle(name: str) -> Found:
-    """`look`, and from now on the model is read at the commit that this found, unless another has been told."""
+    """`look`, and from now on a model without a commit is read at the one that this found."""
     found = look(name)
-    if found.revision:
+    if found.revision and revision_of(name) is None:
         settle(repository(name), found.revision)
     return found
 

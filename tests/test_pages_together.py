@@ -242,6 +242,21 @@ def test_a_map_that_lies_on_its_object_is_told_from_one_that_goes_astray(store: 
     assert (found.folder / "together_pointing_game.svg").is_file()
 
 
+def test_where_this_run_has_no_photographs_the_reference_speaks(store: Store) -> None:
+    rows = [
+        (f"a/b{scene}", method, metric, value)
+        for scene in range(N)
+        for method, value in (("rollout", float(scene % 10 > 0)), ("random", float(scene % 10 == 0)))
+        for metric in ("pointing", "iou", "auprc")
+    ]
+    store.add("together_objects", {"": units(rows)}, reference=True, dataset="stamps")
+    found = with_texts(store)
+    assert "No numbers for pictures" not in found.text and "`together_objects`" in found.text
+    table = pd.read_csv(found.folder / "together_pointing.csv").set_index(["method", "metric"])
+    assert table.loc[("rollout", "pointing"), "estimate"] == pytest.approx(0.9)
+    assert "this run looked at" not in found.text
+
+
 def test_without_photographs_the_page_has_texts_alone(store: Store) -> None:
     found = with_texts(store)
     assert "**No numbers for pictures here.**" in found.text and not list(found.folder.glob("*.svg"))

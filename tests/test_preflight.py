@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -405,6 +406,17 @@ def test_what_comes_by_itself_is_brought_when_asked_for(home: Path, tmp_path: Pa
     assert "the same command goes on from here" in refused.stderr
 
 
+def test_a_relative_folder_is_the_same_one_for_all_that_is_started(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A build starts Snakemake and kernels in other folders than its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("FAITHLIB_DATA", "elsewhere/raw")
+    assert main(["plan", "--profile", "smoke"]) == 0
+    assert os.environ["FAITHLIB_DATA"] == str(tmp_path / "elsewhere" / "raw")
+    assert Path(os.environ["FAITHLIB_HOME"]) == home
+
+
 def test_a_disk_that_is_too_full_for_what_is_to_come_is_missing_room() -> None:
     need = Need("hf:lab/huge", "hub", COMES, "the hub gives it", bytes=10**18)
     (short,) = _room([need, need])
@@ -413,11 +425,9 @@ def test_a_disk_that_is_too_full_for_what_is_to_come_is_missing_room() -> None:
     assert not list(_room([replace(need, bytes=10)]))
 
 
-@pytest.mark.parametrize("study", [None, *table().studies])
+@pytest.mark.parametrize("study", [None, *find_profile("paper").trains])
 def test_what_a_study_loads_of_ours_is_shipped_or_trained_with_it(study: str | None) -> None:
     """So that `make paper STUDY=...` makes it."""
-    if study == "book":
-        return
     made = {checkpoint_of(job) for job in trainings("paper", study)}
     names = {name for name in _wanted("paper", study) if name.startswith(("local:", "hf:data/"))}
     folders = {name: _checkpoint_folder(name) for name in names}

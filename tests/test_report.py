@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from pathlib import Path
@@ -472,6 +473,17 @@ def test_a_page_ends_only_with_all_its_verdicts_and_no_other(store: Store) -> No
         page.test({"saco_c05": {"mean SaCo of random scores": ours("random")}})
     with pytest.raises(UnknownNameError, match="aside"):
         page.test({}, asides={"saco_c03": "more"})
+
+
+@pytest.mark.parametrize(("of_its_run", "speaks"), [(False, REFERENCE), (True, RUN)])
+def test_a_page_whose_tables_hang_on_its_run_says_so(store: Store, of_its_run: bool, speaks: str) -> None:
+    """The reference takes no tables from it then (`extended.redraw`)."""
+    for reference in (False, True):
+        store.add("saco_metrics", saco({"rollout": 0.3}), dataset="fashion", reference=reference)
+    page = begin(store, "saco_stand_ins")
+    page.measure("saco_metrics", over=["dataset", "method"])
+    page.finish(of_its_run=of_its_run)
+    assert json.loads((page.run.folder / "manifest.json").read_text())["notes"]["speaks"] == speaks
 
 
 def test_verdicts_are_saved_with_what_they_rest_on(store: Store) -> None:

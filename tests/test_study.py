@@ -516,6 +516,35 @@ def test_what_was_read_of_code_is_kept_and_a_damaged_copy_is_read_again(home: Pa
     digests._parse.cache_clear()
 
 
+def test_a_large_files_digest_is_kept_and_follows_its_content(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a notebook on a cluster would read gigabytes of weights anew; small files are always read."""
+    monkeypatch.setattr(digests, "_LARGE", 2 << 20)
+    read = []
+    monkeypatch.setattr(
+        digests, "_read_digest", lambda path, real=digests._read_digest: read.append(path) or real(path)
+    )
+    weights = tmp_path / "model.safetensors"
+
+    def told(content: bytes) -> str:
+        weights.write_bytes(content)
+        return again()
+
+    def again() -> str:
+        digests._file_digest.cache_clear()  # as another process has it
+        return tree_digest(weights)
+
+    first = told(b"a" * (3 << 20))
+    assert again() == first and len(read) == 1
+    assert told(b"a" * (3 << 20 - 1) + b"b" * (3 << 20)) != first and len(read) == 2
+    kept = sorted((home / "data" / "results" / ".digests").iterdir())
+    assert len(kept) == 2
+    for path in kept:
+        path.write_text("none")
+    assert told(b"a" * (3 << 20)) == again() == first  # what is damaged is made anew
+
+
 def test_words_of_code_are_the_tables_it_may_name() -> None:
     code = """
 '''said_of_the_code'''

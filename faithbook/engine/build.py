@@ -168,7 +168,7 @@ def _trained(job: Job, seconds: float) -> dict[str, Any]:
     below this one, which a kernel is where no warm process stands between."""
     largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
     told = {"notebook": job.notebook, "kind": job.kind, "profile": job.profile, "parameters": dict(job.parameters)}
-    return told | {"settings": {}, "run_id": job.run_id, "seconds": round(seconds, 2), "memory_bytes": largest}
+    return told | {"run_id": job.run_id, "seconds": round(seconds, 2), "memory_bytes": largest}
 
 
 def _to_its_end(notebook: Any, executed: Path, job: Job) -> None:

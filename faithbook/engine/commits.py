@@ -32,7 +32,7 @@ def commit_of(repository: str) -> str | None:
 
 
 def settle(repository: str, commit: str) -> str:
-    """Read a repository at this commit from now on, unless another has been told; the commit it is read at.
+    """Read a repository at this commit from now on, unless another has been told; returns the commit it is read at.
 
     Threads and processes may settle at once: each waits for the others and adds to what they have told.
     """

@@ -26,7 +26,15 @@ from typing import Any
 from faithbook.engine.commits import commit_of
 from faithbook.engine.digests import Code, Library, digest, tree_digest
 from faithbook.engine.loads import committed_tables, digests_of, loaded, tables_named
-from faithbook.engine.profiles import NotebookEntry, Settings, find_profile, place_of, settings_of, table
+from faithbook.engine.profiles import (
+    NotebookEntry,
+    Settings,
+    find_profile,
+    place_of,
+    settings_of,
+    table,
+    text_training,
+)
 from faithbook.paths import results_dir, root
 from faithlib.errors import DataError, InputError, unknown
 
@@ -244,15 +252,10 @@ def _own_settings(block: Settings, entry: NotebookEntry, parameters: Mapping[str
 
 
 def _training(notebook: str, profile_name: str, parameters: Mapping[str, Any]) -> list[Any]:
-    """What a training depends on beside its own settings: how its data set and its classifier are trained, wherever a
-    study says so, the commit of the model that it starts from, and the data."""
-    dataset, classifier = str(parameters["dataset"]), str(parameters.get("classifier", ""))
-    how: dict[str, Any] = {}
-    for block in find_profile(profile_name).settings.values():
-        if "kind" not in block:
-            how |= block.get("training", {}).get(dataset, {})
-    for block in find_profile(profile_name).settings.values():
-        how |= block.get("training_of", {}).get(classifier, {})
+    """What a training depends on beside its own settings: how a text is trained, the commit of the model that this
+    starts from, and the data."""
+    dataset = str(parameters["dataset"])
+    how = text_training(profile_name, dataset, str(parameters.get("classifier", "")))
     data = digests_of(notebook, [dataset] if dataset in table().data else [])
     return [how, commit_of(str(how.get("model", ""))), data]
 

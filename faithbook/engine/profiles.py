@@ -201,6 +201,17 @@ def find_profile(name: str) -> Profile:
     return profiles[name]
 
 
+def text_training(profile: str, dataset: str, classifier: str) -> dict[str, Any]:
+    """How a text classifier is trained at a profile: as a study says of its data set, changed as one says of such a
+    classifier; nothing where none does."""
+    blocks = [block for block in find_profile(profile).settings.values() if "kind" not in block]
+    found: dict[str, Any] = {}
+    for key, name in (("training", dataset), ("training_of", classifier)):
+        for block in blocks:
+            found |= block.get(key, {}).get(name, {})
+    return found
+
+
 def settings_of(notebook: str, profile_name: str) -> Settings:
     """The settings of one notebook: its study's block of the profile, then its own."""
     return _block(find_profile(profile_name), place_of(notebook)[0] or "", notebook, table())

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from faithbook.engine.plan import Job
-from faithbook.engine.profiles import find_profile, table
+from faithbook.engine.profiles import find_profile, table, text_training
 from faithbook.paths import checkpoints_dir
 
 
@@ -61,11 +61,5 @@ def _kind(job: Job) -> str:
 
 
 def _how(job: Job) -> dict[str, Any]:
-    """The training of a text classifier: that of its data set, changed by its classifier's."""
-    blocks, own = find_profile(job.profile).settings, job.parameters
-    changed: dict[str, Any] = _gathered(blocks, "training_of").get(str(own["classifier"]), {})
-    return {**_gathered(blocks, "training")[own["dataset"]], **changed}
-
-
-def _gathered(blocks: Mapping[str, Any], key: str) -> dict[str, Any]:
-    return {name: how for block in blocks.values() for name, how in block.get(key, {}).items() if "kind" not in block}
+    own = job.parameters
+    return text_training(job.profile, str(own["dataset"]), str(own["classifier"]))

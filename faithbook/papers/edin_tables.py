@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from faithbook.declared import ask
 from faithbook.papers.edin_pack import LONG, METHODS, MODELS, read_packed
 from faithbook.paths import root
+from faithbook.results.judged import Printed
 from faithbook.results.rank_tests import tau_b
 from faithlib.errors import DataError, unknown
 
@@ -81,6 +82,20 @@ def judged(table: pd.DataFrame, causes: Mapping[str, Sequence[str]]) -> pd.DataF
     for name in reversed(list(causes)):
         cause = cause.mask(near[name], ", and ".join(causes[name]))
     return table.assign(match=near["ours"], cause=cause.mask(near["ours"], ""))
+
+
+def numbers(table: pd.DataFrame, *names: str) -> dict[str, Printed]:
+    """Every row of a compared table as a number worked out twice, called by these columns; the ones that cannot be are
+    left out."""
+    known = table[table.ours.notna()]
+    words = [", ".join(str(row[name]).replace("_", " ") for name in names) for row in known.to_dict("records")]
+    return {word: Printed(ours, text) for word, ours, text in zip(words, known.ours, known.text, strict=True)}
+
+
+def causes(table: pd.DataFrame) -> str:
+    """How many rows of a compared table differ, and from which cause, in words."""
+    counted = table[~table.match].cause.value_counts()
+    return "; ".join(f"{n} of {len(table)} numbers: {cause}" for cause, n in counted.items()) or "none differs"
 
 
 # ----------------------------------------------------------------------------------------------------- released values

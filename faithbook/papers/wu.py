@@ -89,6 +89,19 @@ def by_setting(units: pd.DataFrame) -> pd.DataFrame:
     return saco.assign(setting=saco["setting"].replace("main", "main, first model").fillna(whole))
 
 
+def of_settings(names: Collection[str]) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    """What takes SaCo in these settings and in the main one; by ranks, of maps that have one without."""
+
+    def taken(units: pd.DataFrame) -> pd.DataFrame:
+        found = units[(units["metric"] == "saco") & units["setting"].isin([*names, "main"])]
+        own = [*PICTURE, "method", "draw"]
+        constant = found[(found["setting"] == "main") & found["value"].isna()][own].drop_duplicates()
+        flat = found.merge(constant, on=own, how="left", indicator="which")["which"].to_numpy() == "both"
+        return found.assign(value=found["value"].mask(flat & (found["setting"] == "ranks")))
+
+    return taken
+
+
 def beside_random(units: pd.DataFrame, *, over: Sequence[str] = ()) -> pd.DataFrame:
     """Every explanation beside each drawing of random scores on the same picture, metrics turned
     (`quantities.against_random`); `over`: further columns in which the two agree."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -257,4 +257,25 @@ def effects(mine: pd.DataFrame, alone: pd.DataFrame, names: Mapping[str, str]) -
     return fig, (
         f"Two dot plots, a row for each of {len(names)} other choices. Left the change of SaCo averaged over ten "
         f"methods, with each method as a tick; right Kendall's tau with the main ranking of methods. {told}."
+    )
+
+
+def beside(table: pd.DataFrame, colours: Mapping[str, str], columns_of: Callable[[str], tuple[str, str, str]]) -> Drawn:
+    """SaCo by method as printed and on each kind of pictures (`colours`); `columns_of`: where the table has a kind's
+    estimate and its ends."""
+    fig, ax = plt.subplots(figsize=(7.5, 5))
+    spots = np.arange(len(table))[::-1]
+    ax.axvline(0, color="#666666", ls=":", lw=1)
+    ax.plot(table.published, spots, "D", color=PUBLISHED, mfc="white", mew=1.6, ms=6, label="published, ImageNet")
+    for place, (name, colour) in enumerate(colours.items()):
+        look: dict[str, Any] = {"colour": colour, "marker": "os"[place], "ms": 5, "label": name}
+        figures.dots(ax, table, spots - 0.2 * (place - (len(colours) - 1) / 2), columns=columns_of(name), **look)
+    ax.set_yticks(spots, [short(method) for method in table.method])
+    ax.set_xlabel("SaCo, 95 % interval")
+    ax.grid(axis="y", visible=False)
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize="small")
+    return fig, "; ".join(
+        f"{short(row['method'])} "
+        + ", ".join(f"{name} {row[name]:.2f}" for name in ("published", *colours) if row[name] == row[name])
+        for row in table.to_dict("records")
     )

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-import pandas as pd
+import textwrap
+from typing import Any
 
+import matplotlib.pyplot as plt
+import pandas as pd
+import seaborn as sns
+
+from faithbook.results import pointed
 from faithbook.results.labels import label
 from faithbook.results.side_by_side import BOOK, ITSELF, RANKS, Known
 
@@ -76,25 +82,25 @@ def in_short(table: pd.DataFrame) -> list[str]:
     """Of each modality, as lines of a list: which metrics are recommended, which are known to fail where, on how many
     inputs that rests. Recommended is what no question says *no* to and most say *yes* to; everywhere, what is of all
     modalities of which every question was asked."""
-    lines, kept = [], []
+    lines, kept = [], dict[str, set[str]]()
     for modality, part in table.groupby("modality", sort=False):
         asked = [question for question in QUESTIONS if (part[question] != NOT_ASKED).any()]
         sound = part[~(part[asked] == NO).any(axis=1)]
         many = (sound[QUESTIONS] == YES).sum(axis=1)
         best = sound[many == many.max()] if len(sound) else sound
         if asked == QUESTIONS:
-            kept.append((str(modality), set(best.metric)))
+            kept[str(modality)] = set(best.metric)
         failing = "; ".join(
             f"{label(row['metric'])} ({', '.join(q for q in QUESTIONS if row[q] == NO)})"
             for row in part.to_dict("records")
             if NO in [row[q] for q in QUESTIONS]
         )
         lines.append(f"- **{modality}**: {_recommended(best, many, len(asked))} A clear *no*: {failing or 'none'}.")
-    everywhere = [label(name) for name in dict.fromkeys(table.metric) if kept and all(name in own for _, own in kept)]
-    of = "" if len(kept) == len(lines) else f" asked everything ({' and '.join(modality for modality, _ in kept)})"
-    if kept:
-        lines.append(f"- **all of these**{of}: {'; '.join(everywhere) or 'no metric leads everywhere'}.")
-    return lines
+    if not kept:
+        return lines
+    everywhere = [label(name) for name in dict.fromkeys(table.metric) if all(name in own for own in kept.values())]
+    of = "" if len(kept) == len(lines) else f" asked everything ({' and '.join(kept)})"
+    return [*lines, f"- **all of these**{of}: {'; '.join(everywhere) or 'no metric leads everywhere'}."]
 
 
 def _recommended(best: pd.DataFrame, many: pd.Series, asked: int) -> str:
@@ -107,3 +113,24 @@ def _recommended(best: pd.DataFrame, many: pd.Series, asked: int) -> str:
         return told
     cheapest = priced.iloc[0]
     return f"{told} Cheapest of these: {label(cheapest.metric)}, {cheapest['rows an input']:.0f} rows an input."
+
+
+def answers(table: pd.DataFrame) -> tuple[Any, str]:
+    """The answers as a figure of coloured words, a row a metric, a column a question and modality; and in words."""
+    codes = {NO: 0, UNSURE: 1, NOT_ASKED: 1, YES: 2}
+    modalities = list(dict.fromkeys(table.modality))
+    keys = [(modality, question) for modality in modalities for question in QUESTIONS]
+    wide = pd.DataFrame(
+        {key: table[table.modality == key[0]].set_index("metric")[key[1]] for key in keys},
+        index=pd.Index(dict.fromkeys(table.metric), name="metric"),
+    )
+    columns = [f"{textwrap.fill(question, 9)}\n({modality})" for modality, question in keys]
+    names = [label(name) for name in wide.index]
+    look = {"cmap": ["#D55E00", "#EEEEEE", "#56B4E9"], "vmin": 0, "vmax": 2, "cbar": False, "linewidths": 1}
+    fig, ax = plt.subplots(figsize=(9.5, 6))
+    words: dict[str, Any] = {"annot": wide, "fmt": "", "annot_kws": {"size": 8, "color": "black"}}
+    sns.heatmap(wide.map(codes.get).astype(float), xticklabels=columns, yticklabels=names, ax=ax, **words, **look)
+    pointed.say_cells(ax, wide, names, columns)
+    ax.set(xlabel="", ylabel="")
+    spoken = "; ".join(f"{label(name)} {', '.join(row)}" for name, *row in wide.itertuples())
+    return fig, f"columns {', '.join(columns)}. {spoken}.".replace("\n", " ")

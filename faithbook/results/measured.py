@@ -101,8 +101,12 @@ class Measured:
         different grounds only those on the firmest, the paper's own where there are some beside stand-ins. Raises
         DataError where there are no values at all.
         """
-        mine, theirs = _of_run(run, notebook, parts), _of_reference(notebook, parts)
-        ours, other = _speaking(mine, theirs, lambda one: _ground(paper, notebook, one), run.job.profile)
+        theirs = _of_reference(notebook, parts)
+        if theirs is not None and not has_run(run, notebook) and _is_beside(run.job.profile, theirs.profile):
+            ours, other = theirs, None  # of what this machine has no data for
+        else:
+            mine = _of_run(run, notebook, parts)
+            ours, other = _speaking(mine, theirs, lambda one: _ground(paper, notebook, one), run.job.profile)
 
         def prepared(one: Material) -> pd.DataFrame:
             key, kept = (one.source, notebook, tuple(parts), prepare), {} if known is None else known
@@ -266,11 +270,27 @@ def _speaking(
     The reference's, unless the run is of the reference's own profile (it is to become the reference), has the papers'
     size, or rests on firmer ground (the paper's own models, say).
     """
-    if theirs is None or profile in (theirs.profile, PAPERS_SIZE):
+    if theirs is None or not _is_beside(profile, theirs.profile):
         return mine, None
     if ground(mine) != ground(theirs) and evidence.weakest([ground(mine), ground(theirs)]) == ground(theirs):
         return mine, None
     return theirs, mine
+
+
+def _is_beside(profile: str, of_reference: str) -> bool:
+    """Whether the reference, of that profile, may speak at another: not at its own, nor at the papers' size."""
+    return profile not in (of_reference, PAPERS_SIZE)
+
+
+def has_run(run: Run, notebook: str) -> bool:
+    """Whether the present run reads one of a compute notebook."""
+    return any(folder.parent.name == notebook for folder in run.upstream)
+
+
+def has_values(run: Run, notebook: str) -> bool:
+    """Whether there are values of a compute notebook to speak: of the present run's, or of the reference."""
+    committed = (root() / UNITS_DIR / notebook).is_dir()
+    return has_run(run, notebook) or (committed and _is_beside(run.job.profile, _told_by_reference()["profile"]))
 
 
 def _by_ground(paper: str, notebook: str, one: Material, datasets: Iterable[str]) -> dict[str, list[str]]:
@@ -298,10 +318,16 @@ def _of_reference(notebook: str, parts: Sequence[str]) -> Material | None:
     """The committed values of a compute notebook, None where the reference has none yet."""
     if not (root() / UNITS_DIR / notebook).is_dir():
         return None
-    told = json.loads((reference_dir() / MANIFEST).read_text(encoding="utf-8"))
+    told = _told_by_reference()
     own = [one for one in told["runs"] if one["notebook"] == notebook]
     frames = [load_units(notebook, part=part, reference=True) for part in parts]
     return _material(REFERENCE, frames, own, told["profile"], notebook)
+
+
+def _told_by_reference() -> dict[str, Any]:
+    """The manifest of the committed reference."""
+    told: dict[str, Any] = json.loads((reference_dir() / MANIFEST).read_text(encoding="utf-8"))
+    return told
 
 
 def _material(

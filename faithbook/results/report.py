@@ -24,7 +24,7 @@ from IPython.display import Markdown
 from faithbook.engine.run import Run, start_run
 from faithbook.results import exhibits, figures, judged, published, scoreboard, tables
 from faithbook.results.judged import Claim, Judged
-from faithbook.results.measured import REFERENCE, RUN, Measured, Prepare
+from faithbook.results.measured import REFERENCE, RUN, Measured, Prepare, has_values
 from faithbook.results.multiverse import Curve, multiverse
 from faithbook.results.numbers import listed
 from faithbook.results.page import badge
@@ -87,6 +87,10 @@ class Page:
         found = Measured.read(self.run, notebook, paper=self.paper, over=over, parts=parts, **more)
         self._measured.append(found)
         return found
+
+    def has(self, notebook: str) -> bool:
+        """Whether there is something to measure of a compute notebook that runs only where its data lie."""
+        return has_values(self.run, notebook)
 
     def quantity(self, *names: str, **fixed: object) -> Callable[..., Paired]:
         """`Measured.quantity` of what was measured first. Raises InputError before `measure`."""

@@ -71,8 +71,8 @@ page.speaks()
 # {cite:p}`wang_2024` as it is, never trained to align words. A word's vector is the mean of its pieces in one layer, and
 # words are linked by the paper's rule (`softmax`): where each takes more than a thousandth of the other's softmax over
 # all words. A word may have several links. Beside it stand, on the same vectors, words that are each other's nearest
-# (`mutual argmax`), with one link at most, where people link one word to several; and `fast_align` {cite:p}`dyer_2013`, which counts which words go together
-# in many pairs and has never seen an encoder.
+# (`mutual argmax`), with one link at most, where people link one word to several; and `fast_align` {cite:p}`dyer_2013`,
+# which counts which words go together in many pairs and has never seen an encoder.
 #
 # **The gold.** Verses of the Greek New Testament with an English translation {cite:p}`clear_bible_2022`. The Greek is
 # ancient, in modern spelling: a relative of one of our languages, and the same as none. Two further sets would be

@@ -69,19 +69,6 @@ page.speaks()
 
 
 # %%
-def numbers(table, *names):
-    """Every row of a compared table as a number worked out twice; the ones that cannot be are left out."""
-    known = table[table.ours.notna()]
-    words = [", ".join(str(row[name]).replace("_", " ") for name in names) for row in known.to_dict("records")]
-    return {word: Printed(ours, text) for word, ours, text in zip(words, known.ours, known.text, strict=True)}
-
-
-def causes(table):
-    """How many rows differ, and from which cause, in words."""
-    counted = table[~table.match].cause.value_counts()
-    return "; ".join(f"{n} of {len(table)} numbers: {cause}" for cause, n in counted.items()) or "none differs"
-
-
 def compared(table, name, *names, caption, digits=4):
     """All rows, folded, with the cause where they differ."""
     shown = table[[*names, "value", "ours", "n", "match", "cause"]].rename(columns={"value": "published"})
@@ -185,13 +172,13 @@ def apart(bound):
 
 first = page.test(
     {
-        "naopc_released_bounds": numbers(bounds, "dataset", "length", "model", "subset", "statistic"),
+        "naopc_released_bounds": edin_tables.numbers(bounds, "dataset", "length", "model", "subset", "statistic"),
         "naopc_figure_upper_limit": apart("upper"),
         "naopc_figure_lower_limit": apart("lower"),
         "naopc_figure_lengths": None,
         "naopc_c01": gaps,
     },
-    asides={"naopc_released_bounds": causes(bounds)},
+    asides={"naopc_released_bounds": edin_tables.causes(bounds)},
 )
 page.verdicts(first)
 
@@ -271,12 +258,12 @@ tried = {
 curve = page.multiverse("naopc_c05", ["texts", "sum", "bounds"], tried)
 second = page.test(
     {
-        "naopc_released_scores": numbers(means, "dataset", "length", "model", "method", "metric"),
+        "naopc_released_scores": edin_tables.numbers(means, "dataset", "length", "model", "method", "metric"),
         "naopc_c04": {f"outside, {NAMES[m]}": outside(m) for m in models},
         "naopc_c05": by_chance("comprehensiveness"),
     },
     asides={
-        "naopc_released_scores": causes(means),
+        "naopc_released_scores": edin_tables.causes(means),
         "naopc_c04": "at most 5 of 100 outside is what is tested; taken to the letter, one value outside refutes it",
         "naopc_c05": curve.sentence,
     },
@@ -351,14 +338,14 @@ off = {f"{bound} bound off by more than .02": mean(f"off_{bound}") for bound in 
 released = widths[widths.comparison != "beam_variants"]  # these are a count of ours, beside the released files
 third = page.test(
     {
-        "naopc_released_beam": numbers(
+        "naopc_released_beam": edin_tables.numbers(
             released, "comparison", "dataset", "search_variant", "beam_size", "bound", "statistic"
         ),
         "naopc_figure_beam_all": None,
         "naopc_figure_beam_single": None,
         "naopc_c03": off,
     },
-    asides={"naopc_released_beam": causes(released)},
+    asides={"naopc_released_beam": edin_tables.causes(released)},
 )
 page.verdicts(third)
 
@@ -427,17 +414,17 @@ page.figure(fig, "naopc_figure_rankings", alt=alt, caption=caption, data=data)
 few = means[(means.length == "long") & means.method.isin(edin_tables.RANKED_METHODS)]
 fourth = page.test(
     {
-        "naopc_released_taus": numbers(taus, "dataset", "length", "ranking", "metric", "bounds"),
+        "naopc_released_taus": edin_tables.numbers(taus, "dataset", "length", "ranking", "metric", "bounds"),
         "naopc_c02": parts["both data sets", "exact"],
         "naopc_figure_ranking_short_comprehensiveness": again["comprehensiveness"],
         "naopc_figure_ranking_short_sufficiency": again["sufficiency"],
-        "naopc_figure_ranking_long": numbers(few, "dataset", "model", "method", "metric"),
+        "naopc_figure_ranking_long": edin_tables.numbers(few, "dataset", "model", "method", "metric"),
         "naopc_figure_ranking_comprehensiveness_older": None,
         "naopc_figure_ranking_sufficiency_older": None,
         "naopc_review": None,
     },
-    asides={"naopc_released_taus": causes(taus), "naopc_c02": flips.sentence}
-    | {"naopc_figure_ranking_long": causes(few)},
+    asides={"naopc_released_taus": edin_tables.causes(taus), "naopc_c02": flips.sentence}
+    | {"naopc_figure_ranking_long": edin_tables.causes(few)},
 )
 page.verdicts(fourth)
 

@@ -9,8 +9,8 @@
 #
 # What the numbers of study 2 {cite:p}`wu_2024` are about: pictures of CIFAR {cite:p}`krizhevsky_2009` as the model sees them,
 # with every explanation laid over them. SaCo goes from -1 to 1, higher is better. The pictures are for research use: this page is drawn in a
-# reader's own run, and a published copy of the book leaves it out. They are the first ones of a fixed random order of their data sets and were
-# not picked for their looks; a few pictures decide nothing.
+# reader's own run, and a published copy of the book leaves it out. They are the first ones of a fixed random order of their
+# data sets and were not picked for their looks; a few pictures decide nothing.
 
 # %% tags=["parameters"]
 profile = "laptop"

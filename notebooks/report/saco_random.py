@@ -14,8 +14,8 @@
 #
 # The pictures are photographs of CIFAR where these were measured, else those of the {term}`stand-ins <stand-in>`; the line
 # below says which. Here the pictures of all data sets are taken together, so that a larger set counts more; on the pages of
-# tables and figures data sets count alike. **The paper has no counterpart to this page.** Nothing here is compared with published numbers but the fact that SaCo
-# of random scores has mean zero ({doc}`saco_figures`).
+# tables and figures data sets count alike. **The paper has no counterpart to this page.** Nothing here is compared with
+# published numbers but the fact that SaCo of random scores has mean zero ({doc}`saco_figures`).
 
 # %% tags=["parameters"]
 profile = "laptop"

@@ -25,16 +25,14 @@
 profile = "laptop"
 
 # %%
-import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-from faithbook.papers import wu
+from faithbook.papers import wu, wu_figures
 from faithbook.papers.wu import FAMILIES, METHODS, short
-from faithbook.results import evidence, figures, paired, published
+from faithbook.results import evidence, paired, published
 from faithbook.results.agreement import tau_of
-from faithbook.results.figures import OURS, PALETTE, PUBLISHED
+from faithbook.results.figures import OURS, PALETTE
 from faithbook.results.labels import label
 from faithbook.results.numbers import ends_of, spoken
 from faithbook.results.report import start_page
@@ -107,22 +105,7 @@ page.listing(
 )
 
 # %%
-fig, ax = plt.subplots(figsize=(7.5, 5))
-spots = np.arange(len(both))[::-1]
-ax.axvline(0, color="#666666", ls=":", lw=1)
-ax.plot(both.published, spots, "D", color=PUBLISHED, mfc="white", mew=1.6, ms=6, label="published, ImageNet")
-for place, name in enumerate(ON):
-    look = {"colour": COLOURS[name], "marker": "os"[place], "ms": 5, "label": name}
-    figures.dots(ax, both, spots - 0.2 * (place - (len(ON) - 1) / 2), columns=columns_of(name), **look)
-ax.set_yticks(spots, [short(method) for method in both.method])
-ax.set_xlabel("SaCo, 95 % interval")
-ax.grid(axis="y", visible=False)
-ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize="small")
-values = "; ".join(
-    f"{short(row.method)} "
-    + ", ".join(f"{name} {row[name]:.2f}" for name in ("published", *ON) if row[name] == row[name])
-    for _, row in both.iterrows()
-)
+fig, values = wu_figures.beside(both, {name: COLOURS[name] for name in ON}, columns_of)
 page.figure(
     fig,
     "saco_stand_ins_plot",
@@ -198,17 +181,12 @@ SETTINGS = {
 }
 
 
-def by_setting(units):
-    """SaCo in the settings that bear on the question, where they were tried; by ranks, of maps that have one without."""
-    found = units[(units.metric == "saco") & units.setting.isin([*SETTINGS, "main"])]
-    own = ["dataset", "model", "id", "method", "draw"]
-    constant = found[(found.setting == "main") & found.value.isna()][own].drop_duplicates()
-    flat = found.merge(constant, on=own, how="left", indicator="which")["which"].to_numpy() == "both"
-    return found.assign(value=found.value.mask(flat & (found.setting == "ranks")))
-
-
 tried = page.measure(
-    "saco_metrics", parts=["settings"], over=["dataset", "setting", "method"], prepare=by_setting, bounds=(-1, 1)
+    "saco_metrics",
+    parts=["settings"],
+    over=["dataset", "setting", "method"],
+    prepare=wu.of_settings(SETTINGS),
+    bounds=(-1, 1),
 )
 change = tried.quantity("setting", "method")
 rows = []

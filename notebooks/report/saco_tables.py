@@ -331,12 +331,12 @@ page.verdicts(last)
 # **What differs and why.** *Photographs*: 32 by 32 pixels, made larger to 112 by 112; 64 patches in place of 196; a
 # transformer of 22 million parameters, pretrained, in place of 86 million and more; not ImageNet, whose values are printed.
 # *Small models on stand-ins*: 28 by 28 grey pixels, 49 patches, transformers trained from nothing, and an even, empty ground
-# with nothing else to point at. One group of ten holds 78 pixels there, 1,254 on photographs and 5,018 in the paper. The ranking of
-# methods and its change with $K$ depends on all of that; {doc}`the page with both side by side <saco_stand_ins>` says how
+# with nothing else to point at. One group of ten holds 78 pixels there, 1,254 on photographs and 5,018 in the paper. The
+# ranking of methods and its change with $K$ depends on all of that; {doc}`the page with both side by side <saco_stand_ins>` says how
 # far. Where integrated gradients lead here and not in the paper, two things may help them, neither of which we
 # have tested: they explain the probability, whose drops SaCo is made of, on a path from the mean colour to the picture,
-# which is much what erasing does; and gradients of single pixels are less noisy for a small network than for a large one. What the text leaves open and we had to decide is measured on the
-# {doc}`page of open points <saco_deviations>`. Intervals cover the choice of pictures, not that of models or data sets.
+# which is much what erasing does; and gradients of single pixels are less noisy for a small network than for a large one.
+# What the text leaves open and we had to decide is measured on the {doc}`page of open points <saco_deviations>`. Intervals cover the choice of pictures, not that of models or data sets.
 
 # %%
 compared = f"{measured.evidence(tested_on)}; data sets compared with the paper's: {', '.join(tested_on)}"

@@ -31,16 +31,12 @@
 profile = "laptop"
 
 # %%
-import textwrap
 
-import matplotlib.pyplot as plt
-import seaborn as sns
 from IPython.display import Markdown
 
 from faithbook.engine.run import load
-from faithbook.results import pointed, published
-from faithbook.results.advice import QUESTIONS, advice, in_short
-from faithbook.results.labels import label
+from faithbook.results import published
+from faithbook.results.advice import advice, answers, in_short
 from faithbook.results.report import start_page
 
 page = start_page("together_advice", profile, paper=published.OUR_OWN)
@@ -57,32 +53,11 @@ page.listing(
 )
 
 # %%
-CODES = {"no": 0, "unsure": 1, "not asked": 1, "yes": 2}
-wide = table.set_index(["metric", "modality"])[QUESTIONS].unstack("modality")
-wide = wide.reindex(columns=[(question, modality) for modality in modalities for question in QUESTIONS])
-columns = [f"{textwrap.fill(question, 9)}\n({modality})" for question, modality in wide.columns]
-fig, ax = plt.subplots(figsize=(9.5, 6))
-sns.heatmap(
-    wide.map(CODES.get).astype(float),
-    annot=wide,
-    fmt="",
-    cmap=["#D55E00", "#EEEEEE", "#56B4E9"],
-    vmin=0,
-    vmax=2,
-    cbar=False,
-    linewidths=1,
-    annot_kws={"size": 8, "color": "black"},
-    xticklabels=columns,
-    yticklabels=[label(name) for name in wide.index],
-    ax=ax,
-)
-pointed.say_cells(ax, wide, [label(name) for name in wide.index], columns)
-ax.set(xlabel="", ylabel="")
-spoken = "; ".join(f"{label(name)} {', '.join(row)}" for name, *row in wide.itertuples())
+fig, told = answers(table)
 page.figure(
     fig,
     "together_advice_plot",
-    alt=f"Table of answers, a row a metric; columns {', '.join(columns)}. {spoken}.".replace("\n", " "),
+    alt=f"Table of answers, a row a metric; {told}",
     caption=f"The four answers, {', '.join(modalities)}. Reasons were planted in texts and small pictures only.",
 )
 

@@ -65,8 +65,8 @@ page.speaks()
 # tells nothing (the paper counts it as lost; the share of ties is beside). Chance is one half. One random attribution an
 # input; intervals draw inputs again, with all their methods. How many inputs would tell a metric from chance is said of
 # those that the inputs at hand tell from it: of the others the effect may be zero, and no number is enough. For these the
-# column *gain it would find* has the smallest gain over one half that the run would have found four times in five. Rows are those that the
-# model runs for *one* attribution of one input, were the metric's family asked alone; many metrics together share rows.
+# column *gain it would find* has the smallest gain over one half that the run would have found four times in five. Rows are
+# those that the model runs for *one* attribution of one input, were the metric's family asked alone; many metrics together share rows.
 
 # %%
 BOTH = ["modality", "metric"]

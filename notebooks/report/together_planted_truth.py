@@ -174,7 +174,8 @@ page.listing(track, "together_tracking", digits=2, caption=caption)
 #
 # There is one model a condition: whatever is said of *trained* or *misled* models is said of these, and another training
 # run of the same kind may differ. The second and third question were reworded after a first run was seen; their rules are
-# dated and marked for it. A claim about every metric is decided by what has the fewest inputs: of trained models of pictures that is NAOPC.
+# dated and marked for it. A claim about every metric is decided by what has the fewest inputs: of trained models of pictures
+# that is NAOPC.
 
 # %%
 q5 = {
