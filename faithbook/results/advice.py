@@ -116,15 +116,17 @@ def _recommended(best: pd.DataFrame, many: pd.Series, asked: int) -> str:
 
 
 def answers(table: pd.DataFrame) -> tuple[Any, str]:
-    """The answers as a figure of coloured words, a row a metric, a column a question and modality; and in words."""
-    codes = {NO: 0, UNSURE: 1, NOT_ASKED: 1, YES: 2}
+    """The answers as a figure, a row a metric, a column what was asked of a modality; and in words."""
+    codes = {NO: 0, UNSURE: 1, YES: 2}
     modalities = list(dict.fromkeys(table.modality))
-    keys = [(modality, question) for modality in modalities for question in QUESTIONS]
-    wide = pd.DataFrame(
-        {key: table[table.modality == key[0]].set_index("metric")[key[1]] for key in keys},
-        index=pd.Index(dict.fromkeys(table.metric), name="metric"),
-    )
-    columns = [f"{textwrap.fill(question, 9)}\n({modality})" for modality, question in keys]
+    every = {
+        (modality, question): table[table.modality == modality].set_index("metric")[question]
+        for modality in modalities
+        for question in QUESTIONS
+    }
+    asked = {key: told for key, told in every.items() if (told != NOT_ASKED).any()}
+    wide = pd.DataFrame(asked, index=pd.Index(dict.fromkeys(table.metric), name="metric"))
+    columns = [f"{textwrap.fill(question, 9)}\n({modality})" for modality, question in asked]
     names = [label(name) for name in wide.index]
     look = {"cmap": ["#D55E00", "#EEEEEE", "#56B4E9"], "vmin": 0, "vmax": 2, "cbar": False, "linewidths": 1}
     fig, ax = plt.subplots(figsize=(9.5, 6))

@@ -111,7 +111,11 @@ class Page:
             sizes = ", ".join(f"{size} of {name}" for name, size in n.items())
             told.append(f"`{one.notebook}` ({sizes}) from {one.speaks}, evidence: {_told(one)}")
         spoken = any(one.speaks == REFERENCE for one in self._measured)
-        rest = "your run stands beside it in grey and in the texts of cells" if spoken else RUN_SPEAKS
+        beside = any(one.here is not None for one in self._measured)
+        heard = (
+            "your run stands beside it in grey and in the texts of cells" if beside else "your run has none of these"
+        )
+        rest = heard if spoken else RUN_SPEAKS
         return Markdown(
             f"**Who speaks here.** {'; '.join(dict.fromkeys(told))}. {rest[0].upper()}{rest[1:].rstrip('.')}."
         )
