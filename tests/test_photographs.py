@@ -459,7 +459,7 @@ def test_saco_of_a_photograph_is_that_of_its_data_set(small, monkeypatch):
     assert np.abs(seen - whole).mean() < 0.02  # the picture as it is, not as the model has it normalised
     maps = pd.read_parquet(folder / "saco_maps.parquet")
     assert maps.groupby("method").group.nunique().eq(10).all()
-    with pytest.raises(UnknownNameError, match="model of cifar10-few"):
+    with pytest.raises(UnknownNameError, match=r"at 'models_of\.cifar10-few\.foto', 'foto': did you mean 'photo'"):
         run_cells(source, {"dataset": "cifar10-few", "model": "foto"}, [])
 
 

@@ -374,6 +374,12 @@ def test_the_encoder_of_an_adapter_counts_too(home: Path) -> None:
             r"count loads local:text/movie-seed7, but there is no ",
         ),
         ("['models.{dataset}']", "{}", InputError, r"count loads 'models.\{dataset\}', but its settings hold nothing"),
+        (
+            "['models.{dataset}']",
+            "{moviez: local:text/movie-seed0}",
+            UnknownNameError,
+            r"unknown name that count loads at 'models\.movie', 'movie': did you mean 'moviez'",
+        ),
         ("['models.{datset}']", "{}", UnknownNameError, "did you mean 'dataset'"),
         ("[text]", "{}", UnknownNameError, "unknown data set, encoder or gold that count loads 'text': did you mean"),
         ("['hf:data/checkpoints/paper/x']", "{}", DataError, "there is no folder data/checkpoints/paper/x"),

@@ -52,7 +52,7 @@ def named(
     """The models, data sets and encoders that a notebook with these parameters loads, whether they are there or not.
 
     Raises InputError for a template that leads to nothing, UnknownNameError for a parameter or setting in one that
-    does not exist.
+    does not exist, or for a parameter whose value no setting has.
     """
     plain = {key: value for key, value in block.items() if isinstance(value, str | int)}
     values = {"seed": 0, **plain, **parameters}
@@ -63,7 +63,7 @@ def named(
         except KeyError as error:
             raise unknown(f"parameter or setting in `loads` of {notebook},", error.args[0], values) from error
         if not (names := [name.format_map(values) for name in _names(wanted, profile, block)]):
-            raise InputError(f"{notebook} loads {template!r}, but its settings hold nothing at {wanted!r}")
+            raise _nothing_at(wanted, template, notebook, block)
         found += names
     return list(dict.fromkeys(found))
 
@@ -78,11 +78,28 @@ def _names(wanted: str, profile: str, block: Settings) -> list[str]:
             return [path]
         value: Any = block if parts[0] in block else {parts[0]: settings_of(parts[0], profile)}
         for part in parts:
-            if part:  # a parameter that stands for all of them is empty
-                value = value.get(part, {}) if isinstance(value, dict) else {}
+            value = _below(value, part)
         if names := list(_strings(value)):
             return names
     return []
+
+
+def _below(value: Any, part: str) -> Any:
+    if not part:  # a parameter that stands for all of them is empty
+        return value
+    return value.get(part, {}) if isinstance(value, dict) else {}
+
+
+def _nothing_at(wanted: str, template: str, notebook: str, block: Settings) -> InputError:
+    """The error for a template that leads to nothing: the first name on its way that is not among its neighbours."""
+    for path in wanted.split("|"):
+        first, *others = path.split(".")
+        value = _below(block, first)
+        for part in others:
+            if part and isinstance(value, dict) and value and part not in value:
+                return unknown(f"name that {notebook} loads at {path!r},", part, value)
+            value = _below(value, part)
+    return InputError(f"{notebook} loads {template!r}, but its settings hold nothing at {wanted!r}")
 
 
 def _strings(value: Any) -> Iterator[str]:

@@ -34,7 +34,6 @@ from faithbook.engine.units import as_units
 from faithbook.models.adapted import load_classifier
 from faithbook.sources.images import as_inputs, load_pictures
 from faithlib.attribution import attribute
-from faithlib.errors import unknown
 from faithlib.evaluation import saco_of_groups, saco_scores, saco_steps
 from faithlib.masks import salience_groups
 from faithlib.perturb import Perturber, costs
@@ -295,8 +294,6 @@ def save_varied(asked, model):
 # %%
 first = next(iter(specs))
 chosen = {name: spec for name, spec in specs.items() if model in ("", name)}
-if not chosen:
-    raise unknown(f"model of {dataset}", model, specs)
 models = {name: load_classifier(spec.format(dataset=dataset)).model.to(device) for name, spec in chosen.items()}
 for rows in tqdm(run.shared(list(batches())), desc="batches"):
     for name, network in models.items():
