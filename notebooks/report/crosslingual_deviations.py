@@ -51,9 +51,9 @@ page.speaks()
 # %% [markdown]
 # ## How the effects are measured
 #
-# A choice is made otherwise, on the same messages with the same models and links. Reported is the **change of rho**,
+# A choice is made otherwise, on the same texts with the same models and links. Reported is the **change of rho**,
 # always *other choice less ours* (only E4 is set beside another logit, as said there): the mean over languages (those
-# of the paper's four that the profile has) and models. Intervals draw messages again, each with both of its values.
+# of the paper's four that the profile has) and models. Intervals draw texts again, each with both of its values.
 # Where nothing else is said the output is the top prediction.
 
 # %%
@@ -114,7 +114,7 @@ page.figure(
     fig,
     "crosslingual_deviations_plot",
     alt=alt,
-    caption="What each choice changes in rho, 95 % intervals over messages.",
+    caption="What each choice changes in rho, 95 % intervals over texts.",
 )
 
 
@@ -123,7 +123,7 @@ def told(point):
     """The effects of one point in words."""
     rows = effects[effects.point.str.startswith(f"{point} ")]
     parts = "; ".join(f"{r.row} {spoken(r, '+.3f')}" for r in rows.itertuples())
-    return Markdown(f"Change of rho (n = {rows.n.min()} messages): {parts}.")
+    return Markdown(f"Change of rho (n = {rows.n.min()} texts): {parts}.")
 
 
 # %% [markdown]
@@ -267,11 +267,11 @@ Markdown(
 # ## E9: the top prediction of which text?
 #
 # - *Text:* the score of the top predicted class, written as $\max f(x)$.
-# - *Code:* the largest logit of *whatever* is asked. For the message itself this is the logit of the predicted class; on
+# - *Code:* the largest logit of *whatever* is asked. For the text itself this is the logit of the predicted class; on
 #   an erased copy, or half-way to a baseline, it may be that of another class. Occlusion then does not see that a word
 #   carried the prediction, if without it the model is as sure of something else.
 # - *Here:* as text and code have it (`top_logit`): formula and program agree, and a method that erases explains that
-#   function. Usual elsewhere, and measured: the logit of the class that is predicted for the whole message. For
+#   function. Usual elsewhere, and measured: the logit of the class that is predicted for the whole text. For
 #   saliency and input × gradient the two are one and the same, and their change is zero.
 
 # %%

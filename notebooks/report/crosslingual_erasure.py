@@ -227,9 +227,9 @@ page.listing(
 )
 
 # %% [markdown]
-# **Our run, with the fault put in.** The messages of this run, its models and scores, read as the released code reads;
-# beside it the right metric on just as many messages, the first ones. However many messages are given, no more are in it
-# than the table above says, so drawing them again gives no honest interval, and none is shown. A run whose messages all
+# **Our run, with the fault put in.** The texts of this run, its models and scores, read as the released code reads;
+# beside it the right metric on just as many texts, the first ones. However many texts are given, no more are in it
+# than the table above says, so drawing them again gives no honest interval, and none is shown. A run whose texts all
 # fit into one batch is not changed by the fault.
 
 # %%
@@ -240,13 +240,13 @@ for metric in METRICS:
     means = {"all, right": right, "the same few, right": right[: ours_read["inputs read"]], "as released": wrong}
     for name, values in means.items():
         mean = values.mean(axis=0)
-        told.append({"metric": metric, "messages": name, "mean": mean.mean(), "spread over 24 rows": mean.std()})
+        told.append({"metric": metric, "texts": name, "mean": mean.mean(), "spread over 24 rows": mean.std()})
         told[-1] |= {"tau with all, right": float(tau_b(right.mean(axis=0), mean)), "n": len(values)}
 page.listing(
     pd.DataFrame(told),
     "crosslingual_erasure_fault",
     caption="What the fault does to this run: mean and standard deviation over the 24 different rows, and Kendall's tau "
-    "of their order with the right one; n messages, or windows",
+    "of their order with the right one; n texts, or windows",
 )
 
 # %% [markdown]
@@ -256,17 +256,17 @@ page.listing(
 # means is made of two things: methods that differ, and the choice of inputs, by which even equal methods would differ.
 # And the three metrics do not fill their range alike. So a small spread alone says little. We take it apart.
 #
-# Write $x_{mr}$ for the value of row $r$ on message $m$, less the mean of that message over rows (a message on which
-# everything scores high moves no row against another). For two messages let $c_{mm'}$ be the covariance of their values
-# over rows. Its mean over *different* messages is what the rows have in common from message to message: the variance
-# $A$ between methods, free of noise. Its mean over each message *with itself* is the whole variance $T$ within a
-# message. Then, with $n$ messages,
+# Write $x_{mr}$ for the value of row $r$ on text $m$, less the mean of that text over rows (a text on which
+# everything scores high moves no row against another). For two texts let $c_{mm'}$ be the covariance of their values
+# over rows. Its mean over *different* texts is what the rows have in common from text to text: the variance
+# $A$ between methods, free of noise. Its mean over each text *with itself* is the whole variance $T$ within a
+# text. Then, with $n$ texts,
 #
 # - the spread that is seen has variance $A + (T - A)/n$; noise alone would make $(T - A)/n$, were all methods equal,
 # - $A / T$ is the **share of signal**, the intraclass correlation of an analysis of variance: how much of the differences
-#   between methods on one message is the same on every message. It depends neither on $n$ nor on the metric's scale.
+#   between methods on one text is the same on every text. It depends neither on $n$ nor on the metric's scale.
 #
-# A message without a value in one of the rows is left out. *Needed* is the number of messages with which two methods as
+# A text without a value in one of the rows is left out. *Needed* is the number of texts with which two methods as
 # far apart as is typical are told apart four times in five; *noise with* so many, what equal methods would show.
 
 # %%
@@ -286,7 +286,7 @@ page.listing(
     pd.DataFrame(table),
     "crosslingual_erasure_spread",
     caption="Standard deviation over the 26 rows: published (erasure times 6/5), seen in our run, by noise alone, and "
-    "between methods with the noise taken out; the share of signal in a message; 95 % intervals over n messages",
+    "between methods with the noise taken out; the share of signal in a text; 95 % intervals over n texts",
 )
 
 # %% [markdown]
@@ -349,12 +349,12 @@ page.plot(second, "crosslingual_erasure_spread_plot", caption="Spread and ranks:
 page.curve(curve, "crosslingual_c09_curve", caption="Does rho spread methods more than erasure? By open choice.")
 
 # %% [markdown]
-# ### How many messages does it take?
+# ### How many texts does it take?
 #
 # Of the 24 different explanations (activation has one value for both outputs) 276 pairs can be made. For a number of
-# messages we draw many subsets of that size, and count the pairs whose paired difference has a 95 % interval (Student's
-# t) without zero. Towards the right end subsets are nearly the same messages, so that the band narrows by itself. A
-# message of rho is read in English and in translations, so a series for a single language is beside it.
+# texts we draw many subsets of that size, and count the pairs whose paired difference has a 95 % interval (Student's
+# t) without zero. Towards the right end subsets are nearly the same texts, so that the band narrows by itself. A
+# text of rho is read in English and in translations, so a series for a single language is beside it.
 
 # %%
 counted = pd.concat(
@@ -367,7 +367,7 @@ page.figure(
     fig,
     "crosslingual_erasure_curve",
     alt=alt,
-    caption="Which metric tells more pairs of explanations apart with as many messages? Bands: 95 % of subsets. Dotted: "
+    caption="Which metric tells more pairs of explanations apart with as many texts? Bands: 95 % of subsets. Dotted: "
     "what would be counted if all were equal. Dashed: how many inputs the released code reads.",
     data=counted,
 )
@@ -388,7 +388,7 @@ against = [
 page.listing(
     pd.DataFrame(against),
     "crosslingual_erasure_floors",
-    caption="Explanations whose mean is better or worse than a floor's by a 95 % interval without zero, over n messages; "
+    caption="Explanations whose mean is better or worse than a floor's by a 95 % interval without zero, over n texts; "
     "of equal ones one in twenty would be",
 )
 
@@ -429,7 +429,7 @@ page.listing(
 #
 # Erased texts are unlike anything that the models have seen {cite:p}`bastings_filippova_2020`: the paper's reason to
 # distrust the two metrics, which nothing on this page removes. What the page tests is the other half of the argument,
-# that noise drowns the differences. Noise shrinks with more messages; being off distribution does not.
+# that noise drowns the differences. Noise shrinks with more texts; being off distribution does not.
 #
 # The fault is in the released code; whether the printed tables were made with it cannot be told from outside. And the
 # noise that as few of our texts leave need not be that of the paper's first inputs: theirs may be other texts, six models

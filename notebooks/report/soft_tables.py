@@ -13,9 +13,9 @@
 # the claims that rest on them.
 #
 # An input is a win where the method's score is strictly higher than that of the random attribution on the same input and
-# model; ties are no wins. Hard scores are averaged over the five rationale lengths first, soft scores over several
-# draws. The mean over tasks gives each task the same weight, as in the paper. Intervals come from drawing inputs again
-# within each task, each input with everything that was measured on it.
+# model; ties are no wins. Hard scores are averaged over the five rationale lengths first, soft scores over the
+# profile's draws. The mean over tasks gives each task the same weight, as in the paper. Intervals come from drawing
+# inputs again within each task, each input with everything that was measured on it.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -215,9 +215,9 @@ page.stand_ins(
 # %% [markdown]
 # **What differs and why.** A smaller model and, for stand-ins, other texts: a stand-in is another data set of the same kind
 # of task, not a sample of the paper's, so values beside each other are related and not equal, and the verdicts are on
-# statements. Our
-# soft scores average several draws where the paper draws once; {doc}`soft_deviations` measures what that does. Where
-# several model seeds ran, an input's wins are averaged over them, and the seeds that all tasks have are shown apart here.
+# statements. The paper draws once for a soft score; a profile that draws more often averages, and
+# {doc}`soft_deviations` measures what that does. Where several model seeds ran, an input's wins are averaged over them,
+# and the seeds that all tasks have are shown apart here.
 
 # %%
 by_seed = page.measure(
