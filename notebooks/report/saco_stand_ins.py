@@ -210,9 +210,9 @@ page.listing(
 
 # %% [markdown]
 # *Pretraining and depth.* Of photographs there are several trainings of one pretrained encoder: `head` leaves it as it is,
-# `lora` changes all of its blocks a little. What both have in common, and small transformers trained from nothing do not, is
-# owed to the encoder (its depth, its pretraining, or its size) or to the pictures; what `lora` and `head` differ in is
-# owed to the training on the data set.
+# `lora` and `lora-deit` change all of its blocks a little, the latter by the recipe of DeiT. What they have in common, and
+# small transformers trained from nothing do not, is owed to the encoder (its depth, its pretraining, or its size) or to the
+# pictures; what they differ in is owed to the training on the data set.
 
 # %%
 rows = []

@@ -61,7 +61,8 @@ page.speaks()
 #
 # The paper prints no accuracy. A metric of faithfulness can be computed for any model, but one that has learnt little
 # leaves its explanations little to be faithful to; so here is what ours reached on pictures they were not trained on.
-# Of photographs, `head` has learnt its last layer alone, `lora` small changes of every block.
+# Of photographs, `head` has learnt its last layer alone, `lora` small changes of every block, `lora-deit` such changes by
+# the recipe of DeiT.
 
 # %%
 page.listing(
