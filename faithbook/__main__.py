@@ -12,6 +12,7 @@ metric or a method of one's own beside the known ones; `course` writes the sheet
 from __future__ import annotations
 
 import argparse
+import errno
 import logging
 import os
 import signal
@@ -33,6 +34,7 @@ from faithlib.errors import FaithlibError, InputError
 
 _PROGRAM = "python -m faithbook"
 _ENDS = (signal.SIGTERM, signal.SIGINT)
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class _Told(BaseException):
@@ -365,6 +367,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except _Told as told:
         return _stopped(told.args[0])
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        place = error.filename or root()
+        print(f"faithlib: no room is left at {place}: {error.strerror}. Make room and call it again", file=sys.stderr)
+        return 1
     return 0
 
 

@@ -8,18 +8,26 @@ alone has to be converted first (`faithbook.models.convert`).
 from __future__ import annotations
 
 import contextlib
+import json
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from faithbook.engine.commits import commit_of, settle
 from faithbook.engine.profiles import HubModel, table
 from faithbook.paths import raw_dir
 from faithlib.errors import DataError
 
+_Said = TypeVar("_Said")
+
 _SECONDS = 8.0
+_PAUSES = (1.0, 4.0)  # before asking again a hub that is busy and does not say when to come back
+_BUSY = (429, 500, 502, 503, 504)
 _FILES = ("*.safetensors", "*.json", "*.txt", "*.model")  # weights, configuration, what tokenizers read
-_WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
+_WEIGHTS, _INDEX, _CONFIG = "model.safetensors", "model.safetensors.index.json", "config.json"
+_TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "sentencepiece.bpe.model", "spiece.model")  # any of these
 
 
 @dataclass(frozen=True)
@@ -69,9 +77,9 @@ def cache_folder() -> Path:
 def look(name: str) -> Found:
     """What the cache holds of a model, or else what the hub says of it; nothing is downloaded."""
     place, wanted = repository(name), revision_of(name)
-    if (converted_folder(place) / "model.safetensors").is_file():
+    if (converted_folder(place) / _WEIGHTS).is_file():
         return Found(True, True, f"converted, {converted_folder(place)}", revision=wanted or "")
-    if cached := _cached(place, wanted):
+    if cached := _cached(place, wanted, reads=not name.startswith("timm:")):
         return Found(True, True, f"in the cache, {cached}", revision=cached.name)
     try:
         return _asked(place, wanted)
@@ -97,22 +105,64 @@ def fetch(name: str) -> None:
         raise DataError(f"the hub does not give {name}: {told(error)}; the same command goes on from here") from error
 
 
-def _cached(place: str, revision: str | None) -> Path | None:
-    """The folder of a model's files in the cache, if weights are among them."""
+def refused(name: str) -> str:
+    """Why the hub does not give the files of a model of which it tells; "" where it does. Anybody may read what a
+    gated repository holds, but not the files."""
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import GatedRepoError
+    from huggingface_hub.utils import build_hf_headers, get_session, hf_raise_for_status
+
+    place = repository(name)
+    address = f"{HfApi().endpoint}/api/models/{place}/auth-check"  # the client's own call waits for ever
+    try:
+        _patiently(
+            lambda: hf_raise_for_status(get_session().get(address, headers=build_hf_headers(), timeout=_SECONDS))
+        )
+    except GatedRepoError as error:
+        ask = f"ask for it at its page on the hub, then `hf auth login`; {told(error)}"
+        return f"the hub tells of it, but does not give {place} to everybody: {ask}"
+    except Exception as error:  # whatever the hub's client raises
+        return f"the hub tells of it, but not whether it gives {place}: {told(error)}; ask again later"
+    return ""
+
+
+def _patiently(ask: Callable[[], _Said]) -> _Said:
+    """What the hub answers; asked again, a little later or when it says, where it is busy."""
+    from huggingface_hub.errors import HfHubHTTPError
+
+    for pause in _PAUSES:
+        try:
+            return ask()
+        except HfHubHTTPError as error:
+            if error.response.status_code not in _BUSY:
+                raise
+            said = error.response.headers.get("Retry-After", "")
+            time.sleep(min(float(said), _SECONDS) if said.isdigit() else pause)
+    return ask()
+
+
+def _cached(place: str, revision: str | None, *, reads: bool) -> Path | None:
+    """The folder of a model's files in the cache, if all that is needed is there: configuration, every piece of the
+    weights and, for a model that `reads` texts, a tokenizer. What a download left half done is not."""
     from huggingface_hub import try_to_load_from_cache
 
-    for file in _WEIGHTS:
+    def lies(file: str) -> Path | None:
         found = try_to_load_from_cache(place, file, revision=revision)
-        if isinstance(found, str):
-            return Path(found).parent
-    return None
+        return Path(found) if isinstance(found, str) else None
+
+    pieces = [_WEIGHTS]
+    if not lies(_WEIGHTS) and (index := lies(_INDEX)):
+        pieces = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
+    config = lies(_CONFIG)
+    whole = config and all(map(lies, pieces)) and (not reads or any(map(lies, _TOKENIZERS)))
+    return config.parent if config and whole else None
 
 
 def _asked(place: str, wanted: str | None) -> Found:
     """What the hub says of a repository; raises what its client raises."""
     from huggingface_hub import HfApi
 
-    said = HfApi().model_info(place, revision=wanted, timeout=_SECONDS, files_metadata=True)
+    said = _patiently(lambda: HfApi().model_info(place, revision=wanted, timeout=_SECONDS, files_metadata=True))
     files = {one.rfilename: one.size or 0 for one in said.siblings or ()}
     weights = {name: size for name, size in files.items() if name.endswith(".safetensors")}
     revision, licence = said.sha or "", _licence(said)

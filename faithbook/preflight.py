@@ -243,26 +243,12 @@ def _checkpoint(name: str, folder: Path, made: Mapping[Path, tuple[str, ...]]) -
 def _model_of_hub(name: str) -> Need:
     known = hub.entry(name)
     found = hub.look_and_settle(name)
-    if not found.is_cached and found.can_be_had and (refused := _refused(name)):
+    if not found.is_cached and found.can_be_had and (refused := hub.refused(name)):
         found = replace(found, can_be_had=False, note=refused)
     state = HERE if found.is_cached else COMES if found.can_be_had else MISSING
     revision = known.revision or (f"{found.revision}, settled here" if found.revision else "not pinned")
     licence = known.licence or found.licence or "not stated"
     return Need(name, "hub", state, found.note, licence, revision, 0 if found.is_cached else found.bytes)
-
-
-def _refused(name: str) -> str:
-    """Why the hub does not give the files of a model of which it tells; "" where it does. Anybody may read what a
-    gated repository holds, but not the files."""
-    from huggingface_hub import HfApi
-
-    place = hub.repository(name)
-    try:
-        HfApi().auth_check(place)
-    except Exception as error:  # whatever the hub's client raises
-        ask = f"ask for it at its page on the hub, then `hf auth login`; {hub.told(error)}"
-        return f"the hub tells of it, but does not give {place} to everybody: {ask}"
-    return ""
 
 
 def _committed(name: str) -> Need:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -179,11 +180,18 @@ def test_photographs_that_went_through_no_other_settings_have_no_specifications_
     assert sorted(curve.setting) == ["20 groups", "5 groups", "main, all models"]
 
 
+def beside_others(parts: dict[str, pd.DataFrame], *, n: int, seed: int, **world: float) -> dict[str, pd.DataFrame]:
+    """The same, with the four existing metrics of a world (`metric_units`) in the main setting."""
+    others = metric_units(like_saco=False, zero=0.0, n=n, seed=100 + seed, **world)[""]
+    return parts | {"": pd.concat([parts[""], others[others.metric != "saco"]])}
+
+
 def test_both_kinds_of_pictures_stand_side_by_side(store: Store) -> None:
     turned = {key: 0.7 - value if key[0] != "random" else 0.0 for key, value in as_printed().items()}
     for seed, dataset in enumerate(DATASETS):
-        store.add("saco_metrics", saco_units(turned, n=40, seed=seed), dataset=dataset)
-    parts = saco_units(as_printed(), n=24, seed=3)
+        small = beside_others(saco_units(turned, n=40, seed=seed), n=40, seed=seed, compete=-0.19, leads=-2.0)
+        store.add("saco_metrics", small, dataset=dataset)
+    parts = beside_others(saco_units(as_printed(), n=24, seed=3), n=24, seed=3, compete=0.19, leads=2.0)
     main = parts["settings"].query("setting == 'main'")
     shifts = {"main": 0.0, "zero": 0.1, "ranks": -0.2}
     constant = (main.method == "rollout") & (main.id == main.id.iloc[0])  # a map that has no SaCo but with ranks
@@ -201,10 +209,14 @@ def test_both_kinds_of_pictures_stand_side_by_side(store: Store) -> None:
     found = store.report("saco_stand_ins")
     claims = pd.read_csv(found.folder / "saco_stand_ins_claims.csv").set_index(["pictures", "claim"]).decision
     said = published.index("claims").set_index("id")["claim"]
-    for name in ("saco_c03", "saco_c04", "saco_c11"):
+    for name in ("saco_c03", "saco_c04", "saco_c06", "saco_c07", "saco_c11"):
         assert claims["photographs", said[name]] == "carries over"
         assert claims["small pictures", said[name]] == "does not carry over"
-    assert claims["photographs", said["saco_c05"]] == claims["small pictures", said["saco_c05"]] == "carries over"
+    for name in ("saco_c02", "saco_c05"):
+        assert claims["photographs", said[name]] == claims["small pictures", said[name]] == "carries over"
+    (sentence,) = re.findall(r"The decision is the same on both kinds for \d+ of 11 claims. Apart: .+", found.text)
+    assert said["saco_c07"] in sentence
+    assert said["saco_c02"] not in sentence
     beside = pd.read_csv(found.folder / "saco_stand_ins_table2.csv").set_index("method")
     assert beside.loc["rollout", "photographs"] == pytest.approx(as_printed()["rollout", 10], abs=1e-3)
     assert beside.loc["rollout", "difference"] == pytest.approx(2 * as_printed()["rollout", 10] - 0.7, abs=1e-3)
@@ -219,7 +231,8 @@ def test_both_kinds_of_pictures_stand_side_by_side(store: Store) -> None:
 
 def test_one_kind_of_pictures_has_one_column(store: Store) -> None:
     for seed, dataset in enumerate(DATASETS):
-        store.add("saco_metrics", saco_units(as_printed(), n=40, seed=seed), dataset=dataset)
+        parts = beside_others(saco_units(as_printed(), n=40, seed=seed), n=40, seed=seed, compete=0.19, leads=2.0)
+        store.add("saco_metrics", parts, dataset=dataset)
     found = store.report("saco_stand_ins")
     assert "There are no photographs among the values that speak here" in found.text
     assert "difference" not in pd.read_csv(found.folder / "saco_stand_ins_table2.csv").columns
@@ -266,7 +279,7 @@ def test_photographs_are_drawn_with_their_maps_sorted_by_saco(store: Store) -> N
     assert "AUC, best: Transformer Attribution 0.20" in found.text  # lower is better
     assert "LOdds, worst: Raw Attention -2.00" in found.text  # random scores are none of the ten
     drawn = {path.name for path in found.folder.glob("*.svg")}
-    assert drawn == {"saco_photographs_1.svg", "saco_photographs_ends.svg"}
+    assert drawn == {f"saco_photographs_{name}.svg" for name in ("1", "ends", "manners", "case")}
 
 
 def test_pictures_of_imagenet_are_looked_at_and_not_measured(store: Store) -> None:

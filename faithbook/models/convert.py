@@ -10,7 +10,9 @@ else, and in a process of its own. The model then lies at `<FAITHLIB_DATA>/hub/<
 from __future__ import annotations
 
 import argparse
+import errno
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -75,9 +77,14 @@ def _downloaded(place: str) -> Path:
 def _read(pickle: Path, weights: Path, place: str) -> None:
     """Read a pickle and write its tensors, in a process that is asked to do nothing else."""
     line = [sys.executable, "-I", "-c", _READ, str(pickle), str(weights)]
-    done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=_SECONDS)
+    try:
+        done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=_SECONDS)
+    except subprocess.TimeoutExpired as error:
+        raise DataError(f"the pickled weights of {place} were not read in {_SECONDS} seconds: try again") from error
     if done.returncode:
         said = next((line for line in reversed(done.stderr.strip().splitlines()) if line.strip()), "no word")
+        if os.strerror(errno.ENOSPC) in said:
+            raise DataError(f"the weights of {place} do not fit where they go, {weights.parent}: {said}; make room")
         raise DataError(f"the pickled weights of {place} hold something else than tensors, or are damaged: {said}")
 
 

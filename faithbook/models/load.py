@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pandas as pd
 import timm
@@ -33,6 +33,17 @@ from faithbook.sources.datasets import Dataset
 from faithlib.errors import DataError, InputError, ModelError, unknown
 
 
+class Labelled(Protocol):
+    """Texts or pictures with labels, and the names of these."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def labels(self) -> tuple[int, ...]: ...
+    @property
+    def label_names(self) -> tuple[str, ...]: ...
+
+
 @dataclass(frozen=True)
 class Classifier:
     """A model in `eval()` mode with what goes with it; `card` holds what its training notebook measured."""
@@ -47,7 +58,7 @@ class Classifier:
         """How many wordpieces of each text this model reads: the data's limit, or the shorter one it was trained at."""
         return min(data.max_length, int(self.card.get("max_length", data.max_length)))
 
-    def labels_of(self, data: Dataset, *, names: Sequence[str] | None = None) -> tuple[int, ...]:
+    def labels_of(self, data: Labelled, *, names: Sequence[str] | None = None) -> tuple[int, ...]:
         """The labels of `data` as this model counts classes: those whose names are equal, whatever their case.
 
         `names`: what the model's classes are, in its own order, for a model that does not say ("LABEL_0"). Raises

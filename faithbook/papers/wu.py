@@ -182,6 +182,11 @@ def bars(pairs: Correlated, kind: str = SPEARMAN, back: Collection[str] = ()) ->
     return four, paired.mean([sign[a] * sign[b] * pairs[kind, a, b] for a, b in combinations(EXISTING, 2)])
 
 
+def differently(pairs: Correlated) -> Parts:
+    """saco_c01: SaCo ranks pictures differently from each existing metric."""
+    return {f"SaCo and {label(name)}": pair for name, pair in bars(pairs)[0].items()}
+
+
 def more_among_four(pairs: Correlated, kind: str = SPEARMAN, back: Collection[str] = ()) -> Parts:
     """saco_c02: existing metrics agree more with one another than with SaCo."""
     four, among = bars(pairs, kind, back)

@@ -165,7 +165,7 @@ def shown(name, caption, *settings):
 #
 # - *Said:* the pixels are divided into $K$ equally sized groups.
 # - *Open:* a picture of 224 by 224 has 50,176 pixels, which neither 5, 10 nor 20 divides; nor do they divide the 784 of
-#   our pictures.
+#   our small pictures or the 12,544 of our photographs.
 # - *Here:* group $i$ holds the ranks from $(i-1)\,n/K$ to $i\,n/K$, rounded; sizes differ by one at most
 #   (`remainder="spread"`). Measured: all that is left over goes to the last group (`"last"`), or belongs to none
 #   (`"drop"`).
@@ -377,7 +377,7 @@ page.listing(picked.assign(one=picked.one.map(label), other=picked.other.map(lab
 #
 # - *Said:* ViT-B, ViT-L, DeiT-B on ImageNet, CIFAR-10 and CIFAR-100; sizes are in a supplement.
 # - *Open:* which weights, and how they were fine-tuned for CIFAR; those weights are not published. How many pictures.
-# - *Here:* changes of one small pretrained transformer on CIFAR; small transformers of the paper's three kinds on
+# - *Here:* three trainings of one small pretrained transformer on CIFAR; small transformers of the paper's three kinds on
 #   stand-ins. The `paper` profile names public ImageNet weights
 #   that fit the description and fine-tunes them for CIFAR; what it takes is on the {doc}`overview <../paper2/overview>`.
 #   Not measured: other models are other functions.
@@ -385,12 +385,14 @@ page.listing(picked.assign(one=picked.one.map(label), other=picked.other.map(lab
 # %% [markdown]
 # ## A further choice: precision
 #
-# Study 1 asks its models in half precision (bfloat16) where the processor multiplies in it, which takes half the time;
-# {doc}`its deviations <soft_deviations>` say what that changes. SaCo asks which of two drops is the larger, and drops may
-# be nearly equal: this study computes in single precision. The row says what half precision would have done.
+# Study 1 asks its models in half precision (bfloat16) where the processor multiplies in it, which takes half the time there;
+# {doc}`its deviations <soft_deviations>` say what that changes. The rule is that half precision may move a quantity by no more
+# than a twentieth of its interval. SaCo asks which of two drops is the larger, and drops may be nearly equal: the mean over
+# methods hardly moves, but that of a single method does by more than that, as the ticks of the figure above show. So this
+# study computes in single precision. The row says what half precision would have done.
 
 # %%
 shown("saco_precision", "Precision: bfloat16 less float32", "bfloat16")
 
 # %%
-page.finish(note="effects: the first model; S7: all models and pictures")
+page.finish(note="effects: the first model (lora of photographs, base of small pictures); S7: all models and pictures")

@@ -169,7 +169,7 @@ page.curve(
 # %%
 second = page.test(
     {
-        "saco_c01": {f"SaCo and {label(name)}": pair for name, pair in with_saco.items()},
+        "saco_c01": wu.differently(correlations),
         "saco_c02": wu.more_among_four(correlations),
         "saco_figure2": wu.more_among_four(correlations),
     },
@@ -207,8 +207,9 @@ Markdown(
 # all three. The groups erased one by one tell them apart: SaCo is high for Transformer Attribution, lower for Raw
 # Attention, near zero for random scores.
 #
-# **Our run.** The picture of Figure 1, with the first of our models (`base` stands in for ViT-B). It was not picked for
-# its looks, so it may or may not show the pattern; the verdict asks all pictures that are compared with the paper.
+# **Our run.** The picture of Figure 1, with the first of its models (`base` stands in for ViT-B). It was not picked for
+# its looks, so it may or may not show the pattern; the verdict asks all pictures that are compared with the paper, photographs
+# where there are some.
 
 # %%
 fig, alt = wu_figures.case_study(picture)
@@ -234,8 +235,8 @@ page.verdicts(third)
 # %% [markdown]
 # **What differs and why.** The paper's picture was chosen to make a point, ours is the first. A classifier of ten
 # classes can go on answering the same on a grey picture, because one class has to be the answer; among a thousand
-# classes an erased picture seldom keeps its probability. Transformer Attribution of a small model with few layers is
-# another thing than of ViT-B.
+# classes an erased picture seldom keeps its probability. Transformer Attribution of a small model, narrower than ViT-B and on
+# small pictures with fewer layers, is another thing than of ViT-B.
 
 # %% [markdown]
 # ## Figure 4: all methods under all metrics
@@ -343,8 +344,9 @@ page.parts(
 # **What differs and why.** Other models, and on {term}`stand-ins <stand-in>` other data. Grey pictures of 28 x 28 pixels have
 # large even grounds: erasing ground to the mean of the picture changes what the model sees more than in a photograph, and
 # random scores spread over the whole picture erase ground and object alike. Integrated Gradients use fewer steps here than is usual
-# (the number is in `notebooks/profiles.yaml`). The means are over a few models; between models of another training run
-# they would differ by more than the intervals say, because intervals are over pictures only.
+# (the number is in `notebooks/profiles.yaml`). The means are over a few models (of photographs: trainings of one encoder);
+# between models of another training run they would differ by more than the intervals say, because intervals are over
+# pictures only.
 
 # %%
 page.finish()

@@ -8,7 +8,7 @@
 # # Photographs with their maps over them
 #
 # What the numbers of study 2 {cite:p}`wu_2024` are about: pictures of CIFAR {cite:p}`krizhevsky_2009` as the model sees them,
-# with every explanation laid over them. SaCo goes from -1 to 1, higher is better. The pictures are for research use: this page is drawn in a
+# with every explanation laid over them. The model is the first of the data set's (`lora`). SaCo goes from -1 to 1, higher is better. The pictures are for research use: this page is drawn in a
 # reader's own run, and a published copy of the book leaves it out. They are the first ones of a fixed random order of their
 # data sets and were not picked for their looks; a few pictures decide nothing.
 
@@ -20,6 +20,7 @@ import matplotlib.pyplot as plt
 from IPython.display import Markdown, display
 
 from faithbook.engine.run import load
+from faithbook.papers import wu_figures
 from faithbook.papers.wu import METHODS, SIGN, short
 from faithbook.results import figures
 from faithbook.results.labels import label
@@ -123,6 +124,37 @@ if by_picture:
             "saco_photographs_ends",
             alt=f"Two rows of pictures in grey with a map over each, a column a metric. {'; '.join(spoken)}.",
             caption="The map that each metric likes most (above) and least (below), with its value.",
+        )
+    )
+
+# %% [markdown]
+# ## Figures 1 and 3 of the paper, on a photograph
+#
+# {doc}`The figures of the paper <saco_figures>` are drawn there from a picture that everybody may see. Here they are of the
+# first photograph: what the model gets to see when the most salient pixels go first, and when each group goes alone; and what
+# both cost under Transformer Attribution, Raw Attention and random scores.
+
+# %%
+if by_picture:
+    first_one = wu_figures.Picture.first(next(iter(by_picture))[0], photographs, maps, load("saco_steps", profile))
+    fig, alt = wu_figures.two_manners(first_one)
+    display(
+        page.figure(
+            fig,
+            "saco_photographs_manners",
+            alt=alt,
+            caption=f"The two manners of erasing, {first_one.told}, groups by {label(first_one.erased_by)} (group 1 is the most "
+            "salient). Numbers: the probability of the class predicted for the whole picture.",
+        )
+    )
+    fig, alt = wu_figures.case_study(first_one)
+    display(
+        page.figure(
+            fig,
+            "saco_photographs_case",
+            alt=alt,
+            caption=f"The case study, {first_one.told}. Dotted: .9, which the paper's cumulative losses stay above from the third "
+            "group on.",
         )
     )
 

@@ -16,7 +16,7 @@
 # | pixels, patches | 224 × 224, 196 | 112 × 112 (made larger from 32 × 32), 64 | 28 × 28, 49 |
 # | blocks, width | 12 of 768, 24 of 1,024 | 12 of 384 | 6 of 96, 8 of 120 |
 # | parameters | 86 and 304 million | 22 million | about 0.7 and 1.4 million |
-# | learnt from | ImageNet-21k or ImageNet, then the data set | millions of pictures without labels, then 10,000 of the data set | the data set, or clothes and then the data set |
+# | learnt from | ImageNet-21k or ImageNet, then the data set | not known: by its shape what DINOv2 learnt from, then more; then 10,000 of the data set | the data set, or clothes and then the data set |
 #
 # {doc}`Data and models <../data-and-models>` has more on each. The paper prints SaCo on ImageNet alone, so neither column
 # has a cell that it could match.
@@ -128,7 +128,7 @@ Markdown(f"Kendall's tau with the printed order: {'; '.join(told)}.")
 # {doc}`scoreboard <scoreboard>` are those of the paper's own data, where there are values of it.
 
 # %%
-CLAIMS = {
+OF_SACO = {
     "saco_c03": wu.about_twice,
     "saco_c04": wu.layers_too,
     "saco_c05": wu.random_is_zero,
@@ -137,9 +137,33 @@ CLAIMS = {
     "saco_c10": wu.two_are_steady,
     "saco_c11": wu.attention_leads,
 }
+
+
+def of_all_metrics(datasets):
+    """The claims on SaCo beside the other metrics, on these data sets alone."""
+
+    def every(prepare):
+        return lambda units: prepare(units[units.dataset.isin(datasets)])
+
+    over = ["dataset", "model", "metric", "method"]
+    values = page.measure("saco_metrics", over=over, prepare=every(wu.turned))
+    ahead = page.measure("saco_metrics", over=[*over, "ties"], prepare=every(wu.random_ahead))
+    pairs = values.each(wu.agreement(*METHODS))
+    return {
+        "saco_c01": wu.differently(pairs),
+        "saco_c02": wu.more_among_four(pairs),
+        "saco_c06": wu.competes(ahead.quantity("metric", "method", ties="half")),
+        "saco_c07": wu.integrated_gradients_lead(values.quantity("metric", "method")),
+    }
+
+
+parts = {
+    which: of_all_metrics(ON[which]) | {name: claim(at) for name, claim in OF_SACO.items()}
+    for which, at in saco.items()
+}
 curves = {
-    name: page.multiverse(name, ["pictures"], {(which,): claim(at) for which, at in saco.items()})
-    for name, claim in CLAIMS.items()
+    name: page.multiverse(name, ["pictures"], {(which,): of[name] for which, of in parts.items()})
+    for name in sorted(next(iter(parts.values())))
 }
 said = published.index("claims").set_index("id")["claim"]
 judged = pd.concat([curve.frame.assign(claim=said[name]) for name, curve in curves.items()], ignore_index=True)
@@ -147,8 +171,8 @@ judged = judged.rename(columns={"word": "decision", "part": "the part that decid
 page.listing(
     judged[["claim", "pictures", "decision", "the part that decides", "estimate", "low", "high", "n"]],
     "saco_stand_ins_claims",
-    caption="Claims on SaCo, judged on each kind of pictures alone: the decision and the part that decides, with its 95 % "
-    "interval",
+    caption="The claims of the paper, judged on each kind of pictures alone: the decision and the part that decides, with its "
+    "95 % interval",
     digits=2,
 )
 
@@ -156,7 +180,8 @@ page.listing(
 decisions = judged.pivot_table(index="claim", columns="pictures", values="decision", aggfunc="first")
 apart = decisions[decisions.nunique(axis=1) > 1]
 Markdown(
-    f"The decision is the same on both kinds for {len(decisions) - len(apart)} of {len(decisions)} claims."
+    f"The decision is the same on both kinds for {len(decisions) - len(apart)} of {len(decisions)} claims. Apart: "
+    f"{'; '.join(apart.index) or 'none'}."
     if not missing
     else "With one kind of pictures there is nothing to compare."
 )
@@ -171,7 +196,7 @@ Markdown(
 # that points at little has scores that are far apart in a few groups and equal in the others, so that SaCo weighs few pairs.
 # Replaced by ranks, all maps have the same density; equal scores, which have no order of their own, rank in reading order.
 # What SaCo changes then is density's share, on the maps that have a SaCo without ranks. Both were measured on a part of the
-# pictures with the first model; the model is asked nothing anew for ranks.
+# pictures with the first model (`lora` of photographs, `base` of small pictures); the model is asked nothing anew for ranks.
 
 # %%
 SETTINGS = {
@@ -237,8 +262,8 @@ Markdown(
 )
 
 # %% [markdown]
-# **What cannot be told apart.** The two kinds differ in pictures, in depth, in size and in pretraining all at once, and there
-# is no model here that differs in one of these alone. What the tables above can show is whether the way to erase, the density
+# **What cannot be told apart.** The two kinds differ in pictures (their colour, their size, the number of patches), in depth, in
+# width and in pretraining all at once, and there is no model here that differs in one of these alone. What the tables above can show is whether the way to erase, the density
 # of maps or the training on the data set would be enough; none of them says which of depth and pretraining it was. The
 # encoder's makers do not say what it has seen ({doc}`../data-and-models`); it may have seen pictures of CIFAR, though not,
 # as far as its ancestors' makers say, their labels.

@@ -81,7 +81,7 @@ page.listing(
 # attention, rollout and transformer-MM. The fourth, the last layer's attention with its gradient, is printed nowhere
 # else; we take transformer-MM's rule for the last layer alone.
 #
-# **Our run.** The same four, averaged over models and data sets. A gain is the difference of two rows, the same pictures
+# **Our run.** The same four, averaged over models (of photographs: trainings of one encoder) and data sets. A gain is the difference of two rows, the same pictures
 # drawn for both. The paper states gains as percentages; a percentage needs a base that is clearly above zero.
 
 # %%

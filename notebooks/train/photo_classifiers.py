@@ -55,8 +55,8 @@ from faithbook.sources.images import as_inputs, digest_of_ids, load_pictures
 
 started = time.time()
 settings = settings_of("photo_classifiers", profile)
-how = settings["models"][model]
 training = settings["training"][dataset]
+how = settings["models"][model] | training.get("otherwise", {})
 epochs, rank = training["epochs"][model], how["rank"]
 target = Path(folder) if folder else checkpoints_dir() / settings["kind"] / f"{dataset}-{model}-seed{seed}"
 sizes = {split: min(limit, size) if limit else size for split, size in training["pictures"].items()}
