@@ -32,7 +32,8 @@ _TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "sentencepiece.bpe.m
 
 @dataclass(frozen=True)
 class Found:
-    """What is known of a model: whether it lies in the cache, whether the hub would give it, and words about both."""
+    """What is known of a model: whether it lies in the cache, whether the hub would give it, and words about both;
+    `bytes` of its weights, as far as they are known."""
 
     is_cached: bool
     can_be_had: bool
@@ -80,7 +81,8 @@ def look(name: str) -> Found:
     if (converted_folder(place) / _WEIGHTS).is_file():
         return Found(True, True, f"converted, {converted_folder(place)}", revision=wanted or "")
     if cached := _cached(place, wanted, reads=not name.startswith("timm:")):
-        return Found(True, True, f"in the cache, {cached}", revision=cached.name)
+        size = sum(file.stat().st_size for file in cached.glob("*.safetensors"))
+        return Found(True, True, f"in the cache, {cached}", revision=cached.name, bytes=size)
     try:
         return _asked(place, wanted)
     except Exception as error:  # whatever the hub's client raises: offline, gated, unknown, refused

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -42,8 +42,8 @@ _GIGABYTE = 1e9
 class Need:
     """Something that notebooks load: whether it is there, and if not what brings it.
 
-    `notebooks`: those that load it; `revision`: a commit of the hub, a version or a digest; `bytes`: what has to be
-    downloaded, as far as that is known.
+    `notebooks`: those that load it; `revision`: a commit of the hub, a version or a digest; `bytes`: what a model of
+    the hub weighs, as far as that is known; `starts`: the models that a checkpoint is trained from.
     """
 
     name: str
@@ -54,6 +54,7 @@ class Need:
     revision: str = ""
     bytes: int = 0
     notebooks: tuple[str, ...] = ()
+    starts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,8 @@ class Preflight:
     needs: tuple[Need, ...]
     hours: tuple[hours.Hours, ...]
     row_times: tuple[RowTime, ...] = ()
+    idle: tuple[str, ...] = ()
+    """Computations that the profile asks of no data."""
 
     @property
     def missing(self) -> tuple[Need, ...]:
@@ -73,8 +76,11 @@ class Preflight:
     @property
     def not_run(self) -> dict[str, list[str]]:
         """Pages that cannot show all they have, each with what it lacks: pages of what is missing, through all that
-        they read."""
+        they read, and of what this profile does not compute."""
         lacking: dict[str, list[str]] = {}
+        for idle in self.idle:
+            for name in _reports_of([idle]):
+                lacking.setdefault(name, []).append(f"{idle}, which this profile asks of no data")
         for need in self.needs:
             if need.state in (MISSING, WITHOUT):
                 for name in _reports_of(need.notebooks):
@@ -110,7 +116,8 @@ def preflight(profile: str, study: str | None = None) -> Preflight:
         return times.setdefault(kinds[of], row_time(kinds[of])).seconds
 
     told = tuple(hours.by_study(profile, study, row_seconds=row_seconds))
-    return Preflight(profile, study, tuple(needs), told, tuple(times.values()))
+    idle = [name for name in notebooks_of(study) if not place_of(name)[1].points(settings_of(name, profile))]
+    return Preflight(profile, study, tuple(needs), told, tuple(times.values()), tuple(idle))
 
 
 def settle(profile: str, study: str | None = None) -> None:
@@ -235,7 +242,8 @@ def _checkpoint(name: str, folder: Path, made: Mapping[Path, tuple[str, ...]]) -
         return Need(name, "checkpoint", HERE, _shown(folder), licence="ours", revision=loads.tree_digest(folder))
     if folder in made:
         how = "`make train` with this profile makes it, which `make paper` does by itself"
-        return Need(name, "checkpoint", TRAINED, f"{_shown(folder)} is not there; {how}", licence="ours")
+        note = f"{_shown(folder)} is not there; {how}"
+        return Need(name, "checkpoint", TRAINED, note, licence="ours", starts=made[folder])
     how = "no training of this profile makes it: put a folder in the hub's layout there, or change the profile"
     return Need(name, "checkpoint", MISSING, f"{_shown(folder)} is not there; {how}", licence="ours")
 
@@ -248,7 +256,7 @@ def _model_of_hub(name: str) -> Need:
     state = HERE if found.is_cached else COMES if found.can_be_had else MISSING
     revision = known.revision or (f"{found.revision}, settled here" if found.revision else "not pinned")
     licence = known.licence or found.licence or "not stated"
-    return Need(name, "hub", state, found.note, licence, revision, 0 if found.is_cached else found.bytes)
+    return Need(name, "hub", state, found.note, licence, revision, found.bytes)
 
 
 def _committed(name: str) -> Need:
@@ -299,15 +307,16 @@ def _shown(path: Path) -> str:
 
 
 # ---------------------------------------------------------------------------------------------------- the machine
-def machine_lines(needs: Iterable[Need]) -> list[str]:
+def machine_lines(needs: Collection[Need]) -> list[str]:
     """Disk, memory and accelerator, in sentences."""
     places = {"results": root(), "sources": raw_dir(), "the hub's cache": hub.cache_folder()}
     free: dict[int, list[str]] = {}
     for what, folder in places.items():
         free.setdefault(shutil.disk_usage(_existing(folder)).free, []).append(what)
-    to_come = sum(need.bytes for need in needs)
+    to_come, to_train = _to_come(needs)
     told = [f"{amount / _GIGABYTE:.0f} GB free for {' and '.join(names)}" for amount, names in free.items()]
     download = f"at least {to_come / _GIGABYTE:.1f} GB to download" if to_come else "no download whose size is known"
+    download += f", {to_train / _GIGABYTE:.1f} GB of checkpoints to train" if to_train else ""
     memory = psutil.virtual_memory()
     return [
         f"disk: {'; '.join(told)}; {download}",
@@ -317,13 +326,31 @@ def machine_lines(needs: Iterable[Need]) -> list[str]:
     ]
 
 
-def _room(needs: Iterable[Need]) -> Iterator[Need]:
-    """What is missing of the disk: more is to be downloaded than is free where it goes."""
-    to_come, folder = sum(need.bytes for need in needs), hub.cache_folder()
-    free = shutil.disk_usage(_existing(folder)).free
-    if to_come > free:
-        told = f"{free / _GIGABYTE:.1f} GB are free at {folder}, but at least {to_come / _GIGABYTE:.1f} GB are to be"
-        yield Need("disk", "machine", MISSING, f"{told} downloaded: make room, or name another folder in HF_HOME")
+def _to_come(needs: Collection[Need]) -> tuple[int, int]:
+    """Bytes that are to be downloaded, and bytes that trainings write, as far as they are known: a checkpoint weighs
+    what it starts from, and the state that is kept while it is trained three times as much."""
+    weights = {need.name: need.bytes for need in needs}
+    trained = [max((weights.get(one, 0) for one in need.starts), default=0) for need in needs if need.state == TRAINED]
+    return sum(need.bytes for need in needs if need.state == COMES), sum(trained) + 3 * max(trained, default=0)
+
+
+def _room(needs: Collection[Need]) -> Iterator[Need]:
+    """What is missing of the disk: more is to be downloaded and trained than is free where it goes."""
+    downloads, checkpoints = _to_come(needs)
+    asked: dict[int, list[tuple[Path, int, str]]] = {}  # by disk
+    for folder, size, what in (
+        (hub.cache_folder(), downloads, "downloaded"),
+        (checkpoints_dir(), checkpoints, "written by trainings"),
+    ):
+        asked.setdefault(_existing(folder).stat().st_dev, []).append((folder, size, what))
+    for parts in asked.values():
+        free = shutil.disk_usage(_existing(parts[0][0])).free
+        if sum(size for _, size, _ in parts) > free:
+            told = " and ".join(f"{size / _GIGABYTE:.1f} GB are to be {what} ({place})" for place, size, what in parts)
+            note = (
+                f"{free / _GIGABYTE:.1f} GB are free, but at least {told}: make room, or name another folder in HF_HOME"
+            )
+            yield Need("disk", "machine", MISSING, note)
 
 
 def _existing(folder: Path) -> Path:

@@ -56,7 +56,7 @@ NAMED = ("hf:", "timm:")
 def nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A machine on which nothing has been fetched, and no network."""
     monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path / "raw"))
-    monkeypatch.setattr(hub, "_cached", lambda place, revision: None)
+    monkeypatch.setattr(hub, "_cached", lambda *_, **__: None)
     return tmp_path / "raw"
 
 
@@ -320,18 +320,33 @@ def test_the_hub_says_what_it_would_give() -> None:
         assert "the hub does not give it" in refused.note
 
 
-def test_a_model_in_the_cache_is_not_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+PIECES = json.dumps({"weight_map": {"a": "model-1.safetensors", "b": "model-2.safetensors"}}).encode()
+WHOLE = {"model.safetensors": b"1234", "config.json": b"{}", "vocab.txt": b""}
+IN_PIECES = {"model-1.safetensors": b"12", "model-2.safetensors": b"34", "config.json": b"{}", "tokenizer.json": b"{}"}
+IN_PIECES |= {"model.safetensors.index.json": PIECES}
+
+
+@pytest.mark.parametrize("files", [WHOLE, IN_PIECES])
+@pytest.mark.usefixtures("served")
+def test_a_model_is_in_the_cache_when_the_whole_of_it_is(
+    files: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A download that was killed leaves any of the files behind."""
     import huggingface_hub.constants as constants
 
     commit = "c" * 40
     folder = tmp_path / "models--safe" / "snapshots" / commit
     folder.mkdir(parents=True)
-    (folder / "model.safetensors").write_bytes(b"")
     (tmp_path / "models--safe" / "refs").mkdir()
     (tmp_path / "models--safe" / "refs" / "main").write_text(commit)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
-    found = hub.look("hf:safe")
-    assert (found.is_cached, found.revision) == (True, commit)
+    for missing in files:
+        for name, content in files.items():
+            (folder / name).write_bytes(content)
+        found = hub.look("hf:safe")
+        assert (found.is_cached, found.revision, found.bytes) == (True, commit, 4)
+        (folder / missing).unlink()
+        assert not hub.look("hf:safe").is_cached, missing
 
 
 @pytest.mark.usefixtures("nothing")
@@ -358,6 +373,26 @@ def test_a_model_without_a_listed_commit_is_read_at_the_first_that_was_found(
     commits_file().write_text("[")
     with pytest.raises(DataError, match=r"commits.json is damaged .* preflight` settles them anew"):
         plan("smoke")
+
+
+@pytest.mark.usefixtures("nothing")
+def test_a_busy_hub_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import huggingface_hub.constants as constants
+
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "model.safetensors").write_bytes(b"")
+    with Replica() as replica:
+        monkeypatch.setattr(constants, "ENDPOINT", replica.address)
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+        replica.add("lab/one", tmp_path / "files")
+        for asked in ("/api/models/lab/one", "*/auth-check"):  # what it has, and then whether it gives that
+            replica.fault("status", asked, status=429, times=2, **{"Retry-After": "0"})
+        assert _need("hf:lab/one", {}).state == COMES
+        replica.fault("status", "*/auth-check", status=503, times=99, **{"Retry-After": "0"})
+        told = _need("hf:lab/one", {})
+    assert told.state == MISSING
+    assert "ask again later" in told.note
+    assert "hf auth login" not in told.note
 
 
 def test_commits_that_are_settled_at_once_are_all_kept(nothing: Path) -> None:
@@ -421,8 +456,18 @@ def test_a_disk_that_is_too_full_for_what_is_to_come_is_missing_room() -> None:
     need = Need("hf:lab/huge", "hub", COMES, "the hub gives it", bytes=10**18)
     (short,) = _room([need, need])
     assert (short.state, short.kind) == (MISSING, "machine")
-    assert "but at least 2000000000.0 GB are to be downloaded: make room" in short.note
+    assert "but at least 2000000000.0 GB are to be downloaded (" in short.note
+    assert "make room" in short.note
     assert not list(_room([replace(need, bytes=10)]))
+    assert not list(_room([replace(need, state=HERE)]))
+
+
+def test_a_disk_that_is_too_full_for_checkpoints_to_be_trained_is_missing_room() -> None:
+    start = Need("hf:lab/huge", "hub", HERE, "in the cache", bytes=10**17)
+    made = [Need(f"hf:{name}", "checkpoint", TRAINED, "is not there", starts=("hf:lab/huge", "sst")) for name in "ab"]
+    (short,) = _room([start, *made])
+    assert "500000000.0 GB are to be written by trainings" in short.note  # two, and the state beside one
+    assert not list(_room([start]))
 
 
 @pytest.mark.parametrize("study", [None, *find_profile("paper").trains])

@@ -102,8 +102,9 @@ def explained(data, eraser, rows=ROWS, *, counted=True):
     does: whatever asks it twice pays once. What it costs goes into the table of costs, unless it is not `counted`."""
     inputs, gold = eraser.inputs, torch.tensor(classifier.labels_of(data), device=device)
     scores, spent = attribute_rows(list(rows.values()), network, inputs, targets={"gold": gold}, perturber=eraser)
+    cost = pd.DataFrame([{"method": method, **vars(one), **named} for method, one in spent.items()])
+    run.count(rows_asked=int(cost.rows_asked.sum()), rows_run=int(cost.rows_run.sum()))
     if counted:
-        cost = pd.DataFrame([{"method": method, **vars(one), **named} for method, one in spent.items()])
         run.add_total(cost, "crosslingual_costs", by=["method", *named])
     return [
         ({key: scores[row.name][b, :size].cpu() for key, row in rows.items()}, inputs[[b]].to("cpu"))
