@@ -393,16 +393,3 @@ def test_set_function_is_the_same_face_over_any_function():
         fn.keep(keep[..., :2])
     with pytest.raises(InputError, match="fn returned shape"):
         SetFunction(lambda keep: keep.float(), 3).full  # noqa: B018
-
-
-@pytest.mark.gpu
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
-def test_the_gpu_gives_the_same_answers():
-    model = text_model("bert")
-    inputs = text_inputs(model)
-    keep, prob = random_masks(inputs, 6), random_probabilities(inputs, 2)
-    here = Perturber(model, inputs, target=1)
-    hard, soft = here.keep(keep), here.soft(prob, draws=3)
-    there = Perturber(model.cuda(), inputs, target=1)
-    torch.testing.assert_close(there.keep(keep).cpu(), hard, atol=1e-5, rtol=0)
-    torch.testing.assert_close(there.soft(prob, draws=3).cpu(), soft, atol=1e-5, rtol=0)

@@ -21,6 +21,7 @@ from faithbook.engine.plan import Job, plan
 pytestmark = [
     pytest.mark.long,
     pytest.mark.timeout(600),
+    pytest.mark.xdist_group("slurm"),  # one worker: there is one Slurm on a machine
     pytest.mark.skipif(bool(one_node.missing()), reason=one_node.missing() or "Slurm can be started"),
 ]
 Stopped = tuple[Path, subprocess.Popen[str], str]

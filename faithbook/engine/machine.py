@@ -95,6 +95,15 @@ def precision() -> str:
     return os.environ.get(PRECISION) or ("bfloat16" if known & fast else "float32")
 
 
+def precision_on(device: str) -> str:
+    """The same of a training on "cuda" or "cpu": "float32" on a GPU that only emulates bfloat16."""
+    import torch  # seconds, which most callers of this module do without
+
+    if device != "cuda":
+        return precision()
+    return "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float32"
+
+
 def _told_of_processor(name: str) -> str:
     """A line of what Linux says of the first processor; empty where it does not."""
     try:

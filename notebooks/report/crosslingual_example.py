@@ -123,8 +123,8 @@ page.figure(
     f"{len(pairs)} lines, {crossings(pairs)} pairs of which cross; {len(english) - len(linked)} English words have no "
     f"line. Beside them two bars for each English word: its own score, highest at '{english.text[highest[0]]}', and the "
     f"score carried over, highest at '{english.text[highest[1]]}'. The two orders correlate at {value:.2f}.",
-    caption=f"A message and its {NAME} translation, explained by {label(SHOWN[0])} with L2 of the loss (model `{MODEL}`, a "
-    f"stand-in, seed {SEED}). Lines: links of the word aligner. Orange: what the {NAME} words' scores become on the "
+    caption=f"An English text and its {NAME} translation, explained by {label(SHOWN[0])} with L2 of the loss (model `{MODEL}`, "
+    f"seed {SEED}). Lines: links of the word aligner. Orange: what the {NAME} words' scores become on the "
     "English words.",
 )
 
@@ -201,8 +201,8 @@ Markdown(
 )
 
 # %% [markdown]
-# **What differs and why.** The paper's pair is a premise and a hypothesis written for the purpose of drawing; ours is a
-# message of a program, and but for the `paper` profile the model is a small stand-in. Links are made by the rule of the
+# **What differs and why.** The paper's pair is a premise and a hypothesis written for the purpose of drawing. But at the
+# `paper` profile, ours is a message of a program and the model a small stand-in. Links are made by the rule of the
 # paper's aligner: a word may have several, whose scores step (c) adds up.
 
 # %%

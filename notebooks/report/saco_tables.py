@@ -329,7 +329,7 @@ last = page.test({"saco_text": None}, asides={"saco_text": agreed})
 page.verdicts(last)
 
 # %% [markdown]
-# **What differs and why.** *Photographs*: 32 by 32 pixels, made larger to 112 by 112; 64 patches in place of 196; a
+# **What differs and why.** At the profile `paper` nothing but what text and code leave open; at the others: *Photographs*: 32 by 32 pixels, made larger to 112 by 112; 64 patches in place of 196; a
 # transformer of 22 million parameters, pretrained, in place of 86 million and more; not ImageNet, whose values are printed.
 # *Small models on stand-ins*: 28 by 28 grey pixels, 49 patches, transformers trained from nothing, and an even, empty ground
 # with nothing else to point at. One group of ten holds 78 pixels there, 1,254 on photographs and 5,018 in the paper. The

@@ -393,8 +393,8 @@ Markdown(
 # ## D9 and D10: RoBERTa's positions and DeepLIFT's network
 #
 # - *Code, D9:* position numbers for RoBERTa start at 0; the model was trained with numbers that start at 2.
-#   *Paper:* nothing said. *Here:* the models' own code makes the positions, and a test runs a RoBERTa-shaped model. Our
-#   stand-ins have BERT's layout, so there is nothing to measure.
+#   *Paper:* nothing said. *Here:* the models' own code makes the positions, and a test runs a RoBERTa-shaped model. Nothing is
+#   measured: the stand-ins have BERT's layout, and with wrong positions RoBERTa is another model.
 # - *Code, D10:* DeepLIFT runs on a copy of the network without attention mask, positions and layer normalisation.
 #   *Paper:* DeepLIFT of the model. *Here:* the whole model, from the embedding output on. Not replayed: the copy is
 #   another function, whose attributions say nothing about the model under study; the effect would be that of explaining

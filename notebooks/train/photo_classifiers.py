@@ -70,7 +70,7 @@ test = load_pictures(dataset, "test", n=sizes["test"])
 # %%
 torch.manual_seed(seed)
 device = "cuda" if torch.cuda.is_available() else "cpu"
-precision = torch.bfloat16 if device == "cuda" else getattr(torch, machine.precision())
+precision = getattr(torch, machine.precision_on(device))
 network = vit_s14.vit_s14(side=settings["side"], classes=len(train.label_names), drop_path=how["drop_path"])
 look = timm.data.resolve_model_data_config(network)
 if rank:

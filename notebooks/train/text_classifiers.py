@@ -152,7 +152,7 @@ else:
     model = adapted() if rank else pretrained()
 device = "cuda" if torch.cuda.is_available() else "cpu"
 if precision == "auto":
-    precision = "bfloat16" if device == "cuda" else machine.precision()
+    precision = machine.precision_on(device)
 model = model.to(device)
 
 

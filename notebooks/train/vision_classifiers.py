@@ -42,6 +42,7 @@ from timm.data.random_erasing import RandomErasing
 from torch.nn import functional
 from tqdm.auto import tqdm
 
+from faithbook.engine import machine
 from faithbook.engine.profiles import settings_of
 from faithbook.models.kept import Kept
 from faithbook.models.load import load_model
@@ -163,7 +164,8 @@ schedule = torch.optim.lr_scheduler.LambdaLR(
         min(1.0, (step + 1) / warmup) * 0.5 * (1 + math.cos(math.pi * max(0, step - warmup) / max(1, steps - warmup)))
     ),
 )
-precision = torch.bfloat16 if device == "cuda" or training["bfloat16"] else torch.float32
+half = machine.precision_on(device) == "bfloat16" if device == "cuda" else training["bfloat16"]
+precision = torch.bfloat16 if half else torch.float32
 
 
 def loss_of(rows):
