@@ -12,7 +12,6 @@ metric or a method of one's own beside the known ones; `course` writes the sheet
 from __future__ import annotations
 
 import argparse
-import errno
 import logging
 import os
 import signal
@@ -24,6 +23,7 @@ from typing import Any
 
 import yaml
 
+from faithbook import room
 from faithbook.engine.build import build, end_kernels, run_job, train
 from faithbook.engine.left import in_words, sizes_of
 from faithbook.engine.pages import READER_PROFILE, book, packed, printed, published
@@ -34,7 +34,6 @@ from faithlib.errors import FaithlibError, InputError
 
 _PROGRAM = "python -m faithbook"
 _ENDS = (signal.SIGTERM, signal.SIGINT)
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class _Told(BaseException):
@@ -305,17 +304,25 @@ def _report(job: Job) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line; errors of faithlib end it with their message and status 1."""
+    """The command line; errors of faithlib, and a full disk, end it with a sentence and status 1."""
     options = _parser().parse_args(arguments)
+    try:
+        return _called(options)
+    except FaithlibError as error:
+        print(f"faithlib: {error}", file=sys.stderr)
+    except OSError as error:
+        if not room.is_full(error):
+            raise
+        print(f"faithlib: {error}: {room.WHAT_TO_DO}", file=sys.stderr)
+    return 1
+
+
+def _called(options: argparse.Namespace) -> int:
     if options.verb == "completion":
         print(_completion(options.shell))
         return 0
     if options.verb in _FOLDERS:
-        try:
-            _write(options)
-        except FaithlibError as error:
-            print(f"faithlib: {error}", file=sys.stderr)
-            return 1
+        _write(options)
         return 0
     for name in _PLACES:  # what is started from here works in other folders
         if os.environ.get(name):
@@ -362,17 +369,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"error rates are in {calibrate(options.worlds)}")
         else:
             print(f"reference results are in {_reference(options)}")
-    except FaithlibError as error:
-        print(f"faithlib: {error}", file=sys.stderr)
-        return 1
     except _Told as told:
         return _stopped(told.args[0])
-    except OSError as error:
-        if error.errno not in _FULL:
-            raise
-        place = error.filename or root()
-        print(f"faithlib: no room is left at {place}: {error.strerror}. Make room and call it again", file=sys.stderr)
-        return 1
     return 0
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from faithbook import room
 from faithbook.engine.commits import commit_of, settle
 from faithbook.engine.profiles import HubModel, table
 from faithbook.paths import raw_dir
@@ -27,7 +28,12 @@ _PAUSES = (1.0, 4.0)  # before asking again a hub that is busy and does not say 
 _BUSY = (429, 500, 502, 503, 504)
 _FILES = ("*.safetensors", "*.json", "*.txt", "*.model")  # weights, configuration, what tokenizers read
 _WEIGHTS, _INDEX, _CONFIG = "model.safetensors", "model.safetensors.index.json", "config.json"
-_TOKENIZERS = ("tokenizer.json", "vocab.txt", "vocab.json", "sentencepiece.bpe.model", "spiece.model")  # any of these
+_TOKENIZERS = (  # the files of any of these
+    ("tokenizer.json",),
+    ("vocab.txt",),
+    ("vocab.json", "merges.txt"),
+    *((f"{name}.model",) for name in ("sentencepiece.bpe", "spiece", "spm", "tokenizer")),
+)
 
 
 @dataclass(frozen=True)
@@ -78,8 +84,9 @@ def cache_folder() -> Path:
 def look(name: str) -> Found:
     """What the cache holds of a model, or else what the hub says of it; nothing is downloaded."""
     place, wanted = repository(name), revision_of(name)
-    if (converted_folder(place) / _WEIGHTS).is_file():
-        return Found(True, True, f"converted, {converted_folder(place)}", revision=wanted or "")
+    if (converted := converted_folder(place) / _WEIGHTS).is_file():
+        size = converted.stat().st_size
+        return Found(True, True, f"converted, {converted.parent}", revision=wanted or "", bytes=size)
     if cached := _cached(place, wanted, reads=not name.startswith("timm:")):
         size = sum(file.stat().st_size for file in cached.glob("*.safetensors"))
         return Found(True, True, f"in the cache, {cached}", revision=cached.name, bytes=size)
@@ -104,6 +111,8 @@ def fetch(name: str) -> None:
     try:
         snapshot_download(repository(name), revision=revision_of(name), allow_patterns=list(_FILES))
     except Exception as error:  # whatever the hub's client raises
+        if room.is_full(error):
+            raise DataError(f"{name} does not fit into {cache_folder()}: {told(error)}; {room.WHAT_TO_DO}") from error
         raise DataError(f"the hub does not give {name}: {told(error)}; the same command goes on from here") from error
 
 
@@ -124,7 +133,7 @@ def refused(name: str) -> str:
         ask = f"ask for it at its page on the hub, then `hf auth login`; {told(error)}"
         return f"the hub tells of it, but does not give {place} to everybody: {ask}"
     except Exception as error:  # whatever the hub's client raises
-        return f"the hub tells of it, but not whether it gives {place}: {told(error)}; ask again later"
+        return f"the hub tells of it, but not that it gives {place}: {told(error)}"
     return ""
 
 
@@ -144,19 +153,22 @@ def _patiently(ask: Callable[[], _Said]) -> _Said:
 
 
 def _cached(place: str, revision: str | None, *, reads: bool) -> Path | None:
-    """The folder of a model's files in the cache, if all that is needed is there: configuration, every piece of the
-    weights and, for a model that `reads` texts, a tokenizer. What a download left half done is not."""
+    """The folder of a model's files in the cache, if all that is needed is there: the weights; of a model that `reads`
+    texts every piece of them, its configuration and a tokenizer. What a download left half done is not."""
     from huggingface_hub import try_to_load_from_cache
 
     def lies(file: str) -> Path | None:
         found = try_to_load_from_cache(place, file, revision=revision)
         return Path(found) if isinstance(found, str) else None
 
-    pieces = [_WEIGHTS]
-    if not lies(_WEIGHTS) and (index := lies(_INDEX)):
-        pieces = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
-    config = lies(_CONFIG)
-    whole = config and all(map(lies, pieces)) and (not reads or any(map(lies, _TOKENIZERS)))
+    one = lies(_WEIGHTS)
+    if not reads:
+        return one.parent if one else None
+    config, pieces = lies(_CONFIG), [_WEIGHTS]
+    if not one and (index := lies(_INDEX)):
+        with contextlib.suppress(ValueError, KeyError):  # a damaged index names no pieces
+            pieces = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
+    whole = all(map(lies, pieces)) and any(all(map(lies, files)) for files in _TOKENIZERS)
     return config.parent if config and whole else None
 
 

@@ -67,7 +67,7 @@ class Preflight:
     hours: tuple[hours.Hours, ...]
     row_times: tuple[RowTime, ...] = ()
     idle: tuple[str, ...] = ()
-    """Computations that the profile asks of no data."""
+    """Computations without a run: the profile names nothing for them, or only data that is not here."""
 
     @property
     def missing(self) -> tuple[Need, ...]:
@@ -79,8 +79,10 @@ class Preflight:
         they read, and of what this profile does not compute."""
         lacking: dict[str, list[str]] = {}
         for idle in self.idle:
+            data = find_profile(self.profile).settings.get(idle, {}).get("where_here", ())
+            why = f"needs {', '.join(data)}, not here" if data else f"not asked for at the profile {self.profile}"
             for name in _reports_of([idle]):
-                lacking.setdefault(name, []).append(f"{idle}, which this profile asks of no data")
+                lacking.setdefault(name, []).append(f"{idle} ({why})")
         for need in self.needs:
             if need.state in (MISSING, WITHOUT):
                 for name in _reports_of(need.notebooks):
@@ -316,7 +318,7 @@ def machine_lines(needs: Collection[Need]) -> list[str]:
     to_come, to_train = _to_come(needs)
     told = [f"{amount / _GIGABYTE:.0f} GB free for {' and '.join(names)}" for amount, names in free.items()]
     download = f"at least {to_come / _GIGABYTE:.1f} GB to download" if to_come else "no download whose size is known"
-    download += f", {to_train / _GIGABYTE:.1f} GB of checkpoints to train" if to_train else ""
+    download += f", {to_train / _GIGABYTE:.1f} GB for checkpoints and the state of trainings" if to_train else ""
     memory = psutil.virtual_memory()
     return [
         f"disk: {'; '.join(told)}; {download}",
@@ -328,7 +330,7 @@ def machine_lines(needs: Collection[Need]) -> list[str]:
 
 def _to_come(needs: Collection[Need]) -> tuple[int, int]:
     """Bytes that are to be downloaded, and bytes that trainings write, as far as they are known: a checkpoint weighs
-    what it starts from, and the state that is kept while it is trained three times as much."""
+    what it starts from, and the state that is kept while one is trained at least three times as much."""
     weights = {need.name: need.bytes for need in needs}
     trained = [max((weights.get(one, 0) for one in need.starts), default=0) for need in needs if need.state == TRAINED]
     return sum(need.bytes for need in needs if need.state == COMES), sum(trained) + 3 * max(trained, default=0)
@@ -346,10 +348,11 @@ def _room(needs: Collection[Need]) -> Iterator[Need]:
     for parts in asked.values():
         free = shutil.disk_usage(_existing(parts[0][0])).free
         if sum(size for _, size, _ in parts) > free:
-            told = " and ".join(f"{size / _GIGABYTE:.1f} GB are to be {what} ({place})" for place, size, what in parts)
-            note = (
-                f"{free / _GIGABYTE:.1f} GB are free, but at least {told}: make room, or name another folder in HF_HOME"
+            told = " and ".join(
+                f"{size / _GIGABYTE:.1f} GB are to be {what} ({place})" for place, size, what in parts if size
             )
+            advice = "make room" + (", or name another folder for the hub's models in HF_HOME" if downloads else "")
+            note = f"{free / _GIGABYTE:.1f} GB are free, but at least {told}: {advice}"
             yield Need("disk", "machine", MISSING, note)
 
 

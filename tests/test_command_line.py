@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import shlex
 import shutil
@@ -95,3 +96,21 @@ def test_a_kernel_that_ends_before_its_first_answer_is_started_again(
     monkeypatch.setattr("papermill.execute_notebook", died)
     with pytest.raises(RuntimeError, match="Kernel died"):
         run_job(plan("smoke")[1])
+
+
+@pytest.mark.parametrize(
+    ("line", "called"), [(["slides", "--to", "x"], "_write"), (["plan", "--profile", "smoke"], "plan")]
+)
+def test_a_full_disk_ends_a_command_with_a_sentence(
+    line: list[str], called: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fails(*_: object) -> None:
+        raise OSError(number, "whatever the system says", "some/file")
+
+    monkeypatch.setattr(__main__, called, fails)
+    number = errno.ENOSPC
+    assert __main__.main(line) == 1
+    assert "some/file': make room and call it again" in capsys.readouterr().err
+    number = errno.EACCES  # another error is none of ours to word
+    with pytest.raises(PermissionError):
+        __main__.main(line)

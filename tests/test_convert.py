@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import resource
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,22 @@ def test_a_pickle_is_converted_once_and_then_loaded(given: Path, capsys: pytest.
     (given / "pytorch_model.bin").unlink()
     assert convert(PLACE) == folder  # it is there: nothing is read again
     assert hub.look(f"hf:{PLACE}").is_cached
+
+
+def test_a_disk_that_is_full_and_a_pickle_that_takes_too_long_are_told_apart_from_damage(
+    given: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, before[1]))  # bytes above which no file grows, as on a full disk
+    try:
+        with pytest.raises(DataError, match=r"do not fit where they go, .*File too large.*make room"):
+            convert(PLACE)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert not hub.converted_folder(PLACE).exists()
+    monkeypatch.setattr(converting, "_SECONDS", 0.001)
+    with pytest.raises(DataError, match=r"were not read in 0.001 seconds"):
+        convert(PLACE)
 
 
 def test_an_encoder_that_was_converted_is_loaded(given: Path) -> None:

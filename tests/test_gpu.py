@@ -20,6 +20,12 @@ pytestmark = pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", mark
 CLOSE = {"atol": 1e-4, "rtol": 1e-4}
 
 
+@pytest.fixture(autouse=True)
+def exactly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Convolutions, of which patches are made, in the whole of float32."""
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)
+
+
 def same(there: Tensor, here: Tensor, device: str) -> None:
     assert there.device.type == device
     torch.testing.assert_close(there.cpu(), here, **CLOSE)

@@ -22,6 +22,7 @@ from faithbook.models import load as models
 from faithbook.paths import checkpoints_dir
 from faithbook.sources.datasets import _PAPER_SETS, Dataset, load_dataset, splits_to_learn
 from faithbook.sources.files import fetch
+from faithbook.sources.images import Pictures
 from faithlib.errors import DataError, InputError, ModelError, UnknownNameError
 from faithlib.inputs import ImageInputs, TextInputs
 from faithlib.perturb import Perturber
@@ -313,3 +314,17 @@ def test_labels_are_those_of_the_models_own_classes(tmp_path):
         classifier.labels_of(data, names=("a", "b", "c"))
     with pytest.raises(InputError, match="3 outputs, classes entailment, neutral, contradiction, other"):
         classifier.labels_of(data, names=("entailment", "neutral", "contradiction", "other"))
+
+
+@pytest.mark.parametrize(
+    ("own", "passes"),
+    [(("Cat", "dog"), True), (("0", "1"), True), (("dog", "cat"), False), (("cat", "dog", "frog"), False)],
+)
+def test_a_model_that_counts_classes_otherwise_than_the_data_is_refused(own: tuple[str, ...], passes: bool) -> None:
+    data = Pictures("pets", "test", [], (), (), ("cat", "dog"))
+    model = models.Classifier(None, None, own, "local:vision/x")
+    if passes:
+        model.check_classes(data)
+        return
+    with pytest.raises(InputError, match=r"local:vision/x has the classes .*; pets has cat, dog, in this order"):
+        model.check_classes(data)

@@ -247,6 +247,16 @@ def test_what_a_notebook_goes_on_without_stops_nothing() -> None:
 
 
 @pytest.mark.usefixtures("nothing")
+def test_pages_of_what_a_profile_does_not_compute_are_named() -> None:
+    assert preflight("smoke", "naopc").not_run == {
+        "naopc_six_models": ["naopc_six (not asked for at the profile smoke)"]
+    }
+    lacking = preflight("laptop", "together").not_run
+    assert lacking["together_tasks"] == ["together_toolkit (needs reviews, nli, not here)"]
+    assert lacking["together_pointing"] == ["together_objects (needs stamps, stamps-two, not here)"]
+
+
+@pytest.mark.usefixtures("nothing")
 def test_a_profile_whose_files_can_all_be_had_passes(capsys: pytest.CaptureFixture[str]) -> None:
     check("laptop")
     said = capsys.readouterr().out
@@ -391,7 +401,7 @@ def test_a_busy_hub_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         replica.fault("status", "*/auth-check", status=503, times=99, **{"Retry-After": "0"})
         told = _need("hf:lab/one", {})
     assert told.state == MISSING
-    assert "ask again later" in told.note
+    assert "503 Service Unavailable" in told.note
     assert "hf auth login" not in told.note
 
 

@@ -218,6 +218,18 @@ def test_auto_is_bfloat16_where_the_processor_multiplies_faster_in_it(
     assert machine.precision() == precision
 
 
+@pytest.mark.parametrize(("multiplies", "precision"), [(True, "bfloat16"), (False, "float32")])
+def test_a_gpu_that_only_emulates_bfloat16_trains_in_float32(
+    *, multiplies: bool, precision: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(machine.PRECISION, "float32")
+    monkeypatch.setattr(
+        "torch.cuda.is_bf16_supported", lambda *, including_emulation: including_emulation or multiplies
+    )
+    assert machine.precision_on("cuda") == precision
+    assert machine.precision_on("cpu") == "float32"
+
+
 def test_a_checkpoint_counts_for_the_runs_that_load_it(home: Path) -> None:
     declared(home, "['models.{dataset}']")
     before = ids("laptop")

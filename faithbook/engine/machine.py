@@ -96,7 +96,8 @@ def precision() -> str:
 
 
 def precision_on(device: str) -> str:
-    """The same of a training on "cuda" or "cpu": "float32" on a GPU that only emulates bfloat16."""
+    """What a training computes in: on "cpu" as `precision` has it; on "cuda", whatever the variable says of processors,
+    bfloat16 but on a GPU that only emulates it."""
     import torch  # seconds, which most callers of this module do without
 
     if device != "cuda":

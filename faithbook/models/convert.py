@@ -10,9 +10,7 @@ else, and in a process of its own. The model then lies at `<FAITHLIB_DATA>/hub/<
 from __future__ import annotations
 
 import argparse
-import errno
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -20,7 +18,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from faithbook import hub
+from faithbook import hub, room
 from faithlib.errors import DataError
 
 _PICKLE = "pytorch_model.bin"
@@ -83,8 +81,8 @@ def _read(pickle: Path, weights: Path, place: str) -> None:
         raise DataError(f"the pickled weights of {place} were not read in {_SECONDS} seconds: try again") from error
     if done.returncode:
         said = next((line for line in reversed(done.stderr.strip().splitlines()) if line.strip()), "no word")
-        if os.strerror(errno.ENOSPC) in said:
-            raise DataError(f"the weights of {place} do not fit where they go, {weights.parent}: {said}; make room")
+        if room.says_full(said):
+            raise DataError(f"the weights of {place} do not fit where they go, {weights}: {said}; {room.WHAT_TO_DO}")
         raise DataError(f"the pickled weights of {place} hold something else than tensors, or are damaged: {said}")
 
 
@@ -97,6 +95,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"{place} is in {convert(place.removeprefix('hf:'))}")
         except DataError as error:
             print(f"faithlib: {error}", file=sys.stderr)
+            return 1
+        except OSError as error:
+            if not room.is_full(error):
+                raise
+            print(f"faithlib: {place} was not converted: {error}; {room.WHAT_TO_DO}", file=sys.stderr)
             return 1
     return 0
 

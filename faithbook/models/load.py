@@ -72,6 +72,20 @@ class Classifier:
             )
         return tuple(own.index(data.label_names[label].casefold()) for label in data.labels)
 
+    def check_classes(self, data: Labelled) -> None:
+        """InputError where this model counts its classes otherwise than `data` does. One whose classes are called by
+        their numbers does not say what they are, and passes."""
+        own, theirs = ([name.casefold() for name in names] for names in (self.label_names, data.label_names))
+        if own not in (theirs, [str(i) for i in range(len(own))]):
+            raise InputError(
+                f"{self.spec} has the classes {_some(self.label_names)}; {data.name} has {_some(data.label_names)}, in "
+                "this order: use a model that was trained on these classes, counted as the data set counts them"
+            )
+
+
+def _some(names: Sequence[str], most: int = 10) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
 
 def load_model(spec: str, *, revision: str | None = None, attention: str = "sdpa") -> Classifier:
     """Load a classifier.

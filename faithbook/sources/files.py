@@ -26,6 +26,7 @@ from pathlib import Path
 import pooch
 from tqdm.auto import tqdm
 
+from faithbook import room
 from faithbook.declared import ask
 from faithbook.paths import checked_root, raw_dir
 from faithlib.errors import DataError, DigestError, unknown
@@ -169,6 +170,10 @@ def _download_url(source: Source, folder: Path) -> Path:
     try:
         got = pooch.retrieve(source.url, known_hash=None, fname="incoming", path=folder, progressbar=False)
     except Exception as error:  # pooch passes on whatever its downloader raises
+        if room.is_full(error):
+            raise DataError(
+                f"source '{source.id}': {source.url} does not fit where it goes, {folder}: {error}; {room.WHAT_TO_DO}"
+            ) from error
         raise DataError(
             f"source '{source.id}': could not download {source.url} ({error}); without a network, copy {source.file} "
             f"to {source.path}"

@@ -97,14 +97,16 @@ def inputs_of(data):
     ).to(device)
 
 
-def explained(data, eraser, rows=ROWS, *, counted=True):
+def explained(data, eraser, rows=ROWS, *, counted=True, priced=True):
     """For each text: scores of the rows on its features, and the text as inputs of one. `eraser` erases as the paper
-    does: whatever asks it twice pays once. What it costs goes into the table of costs, unless it is not `counted`."""
+    does: whatever asks it twice pays once. Its rows are `counted` but where every part does the same again; what it costs goes
+    into the table of costs if it is `priced`, too."""
     inputs, gold = eraser.inputs, torch.tensor(classifier.labels_of(data), device=device)
     scores, spent = attribute_rows(list(rows.values()), network, inputs, targets={"gold": gold}, perturber=eraser)
     cost = pd.DataFrame([{"method": method, **vars(one), **named} for method, one in spent.items()])
-    run.count(rows_asked=int(cost.rows_asked.sum()), rows_run=int(cost.rows_run.sum()))
     if counted:
+        run.count(rows_asked=int(cost.rows_asked.sum()), rows_run=int(cost.rows_run.sum()))
+    if counted and priced:
         run.add_total(cost, "crosslingual_costs", by=["method", *named])
     return [
         ({key: scores[row.name][b, :size].cpu() for key, row in rows.items()}, inputs[[b]].to("cpu"))
@@ -163,7 +165,7 @@ class Messages:
         self.texts, self.ids = texts, texts["en"].ids
         self.erasers = {language: Perturber(network, inputs_of(own), erase="pad") for language, own in texts.items()}
         self.readings = {
-            language: explained(own, self.erasers[language], ROWS if known else MARKED, counted=known)
+            language: explained(own, self.erasers[language], ROWS if known else MARKED, priced=known)
             for language, own in texts.items()
             for known in [language in settings["languages"]]
         }

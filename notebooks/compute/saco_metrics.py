@@ -87,9 +87,10 @@ def explained(model, inputs, upsample):
 #
 # The main setting is the paper's as far as it says: ten groups, the mean of the picture as replacement. Where it is
 # silent we say what we take (bilinear upsampling, group bounds rounded, equal scores in reading order) and change one at
-# a time on a part of the pictures, with the first model. A group's salience is the mean of its pixels: 784 pixels, as small pictures
-# have, make ten groups of 78 or 79, and where a map is nearly flat their sums would say which group is larger. Of equal groups,
-# which 224 x 224 pixels almost make (and the 12,544 of our photographs), the mean says what the paper's sum says.
+# a time on a part of the pictures, with the first model. A group's salience is the mean of its pixels: 784 pixels, as
+# small pictures have, make ten groups of 78 or 79, and where a map is nearly flat their sums would say which group is
+# larger. Of equal groups, which the 12,544 pixels of our photographs and 224 x 224 almost make, the mean says what the
+# paper's sum says.
 #
 # Scores replaced by their ranks make the same groups, so the model is asked nothing anew; what is lost is how far apart
 # scores are, and with it their density: all maps look alike but for the order. The last setting asks the same rows of a
@@ -118,11 +119,9 @@ class Asked:
     """A model's pictures under each way to cut them into features, each replacement and each precision; made when first
     asked for."""
 
-    def __init__(self, classifier, chosen):
-        self.model, self.chosen = classifier.model, chosen
-        # As the model counts its classes; one that does not say what they are counts them as the data set does.
-        labels = classifier.labels_of(chosen) if classifier.label_names else chosen.labels
-        self.labels = torch.tensor(labels, device=device)
+    def __init__(self, model, chosen):
+        self.model, self.chosen = model, chosen
+        self.labels = torch.tensor(chosen.labels, device=device)
         self.inputs, self.perturbers, self.scores = {}, {}, {}
 
     def cut(self, unit):
@@ -297,10 +296,12 @@ def save_varied(asked, model):
 first = next(iter(specs))
 chosen = {name: spec for name, spec in specs.items() if model in ("", name)}
 classifiers = {name: load_classifier(spec.format(dataset=dataset)) for name, spec in chosen.items()}
+for classifier in classifiers.values():
+    classifier.check_classes(pictures)
+    classifier.model.to(device)
 for rows in tqdm(run.shared(list(batches())), desc="batches"):
     for name, classifier in classifiers.items():
-        classifier.model.to(device)
-        asked = Asked(classifier, pictures[rows])
+        asked = Asked(classifier.model, pictures[rows])
         save_main(asked, name)
         if rows.start < settings["grouped_pictures"][dataset]:
             save_groups(asked, name)

@@ -387,12 +387,12 @@ page.listing(picked.assign(one=picked.one.map(label), other=picked.other.map(lab
 #
 # Study 1 asks its models in half precision (bfloat16) where the processor multiplies in it, which takes half the time there;
 # {doc}`its deviations <soft_deviations>` say what that changes. The rule is that half precision may move a quantity by no more
-# than a twentieth of its interval. SaCo asks which of two drops is the larger, and drops may be nearly equal: the mean over
-# methods hardly moves, but that of a single method does by more than that, as the ticks of the figure above show. So this
-# study computes in single precision. The row says what half precision would have done.
+# than a twentieth of its interval. SaCo asks which of two drops is the larger, and drops may be nearly equal; single methods
+# may move by more than that (the ticks of the figure above) where their mean does not. So this study computes in single
+# precision. The row says what half precision would have done.
 
 # %%
 shown("saco_precision", "Precision: bfloat16 less float32", "bfloat16")
 
 # %%
-page.finish(note="effects: the first model (lora of photographs, base of small pictures); S7: all models and pictures")
+page.finish(note="effects: the first model of each data set; S7: all models and pictures")

@@ -8,7 +8,7 @@
 # # Photographs with their maps over them
 #
 # What the numbers of study 2 {cite:p}`wu_2024` are about: pictures of CIFAR {cite:p}`krizhevsky_2009` as the model sees them,
-# with every explanation laid over them. The model is the first of the data set's (`lora`). SaCo goes from -1 to 1, higher is better. The pictures are for research use: this page is drawn in a
+# with every explanation laid over them. The model is the first that the data set has in the profile. SaCo goes from -1 to 1, higher is better. The pictures are for research use: this page is drawn in a
 # reader's own run, and a published copy of the book leaves it out. They are the first ones of a fixed random order of their
 # data sets and were not picked for their looks; a few pictures decide nothing.
 

@@ -196,7 +196,7 @@ Markdown(
 # that points at little has scores that are far apart in a few groups and equal in the others, so that SaCo weighs few pairs.
 # Replaced by ranks, all maps have the same density; equal scores, which have no order of their own, rank in reading order.
 # What SaCo changes then is density's share, on the maps that have a SaCo without ranks. Both were measured on a part of the
-# pictures with the first model (`lora` of photographs, `base` of small pictures); the model is asked nothing anew for ranks.
+# pictures with the first model of each data set; the model is asked nothing anew for ranks.
 
 # %%
 SETTINGS = {
