@@ -17,6 +17,7 @@ from faithbook.engine.pages import page, stage
 from faithbook.engine.plan import Job, _brought, _Planner, make_job, notebook_parameters, plan
 from faithbook.engine.profiles import find_profile, settings_of, table
 from faithbook.engine.run import load, load_manifests, start_run
+from faithbook.models.precision import precision_on
 from faithbook.paths import root
 from faithlib.errors import DataError, InputError, UnknownNameError
 
@@ -226,8 +227,8 @@ def test_a_gpu_that_only_emulates_bfloat16_trains_in_float32(
     monkeypatch.setattr(
         "torch.cuda.is_bf16_supported", lambda *, including_emulation: including_emulation or multiplies
     )
-    assert machine.precision_on("cuda") == precision
-    assert machine.precision_on("cpu") == "float32"
+    assert precision_on("cuda") == precision
+    assert precision_on("cpu") == "float32"
 
 
 def test_a_checkpoint_counts_for_the_runs_that_load_it(home: Path) -> None:

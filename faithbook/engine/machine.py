@@ -95,16 +95,6 @@ def precision() -> str:
     return os.environ.get(PRECISION) or ("bfloat16" if known & fast else "float32")
 
 
-def precision_on(device: str) -> str:
-    """What a training computes in: on "cpu" as `precision` has it; on "cuda", whatever the variable says of processors,
-    bfloat16 but on a GPU that only emulates it."""
-    import torch  # seconds, which most callers of this module do without
-
-    if device != "cuda":
-        return precision()
-    return "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float32"
-
-
 def _told_of_processor(name: str) -> str:
     """A line of what Linux says of the first processor; empty where it does not."""
     try:

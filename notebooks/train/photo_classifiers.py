@@ -45,11 +45,11 @@ from timm.data.random_erasing import RandomErasing
 from torch.nn import functional
 from tqdm.auto import tqdm
 
-from faithbook.engine import machine
 from faithbook.engine.profiles import settings_of
 from faithbook.models import vit_s14
 from faithbook.models.adapted import HEAD, load_classifier
 from faithbook.models.kept import Kept
+from faithbook.models.precision import precision_on
 from faithbook.paths import checkpoints_dir
 from faithbook.sources.images import as_inputs, digest_of_ids, load_pictures
 
@@ -70,7 +70,7 @@ test = load_pictures(dataset, "test", n=sizes["test"])
 # %%
 torch.manual_seed(seed)
 device = "cuda" if torch.cuda.is_available() else "cpu"
-precision = getattr(torch, machine.precision_on(device))
+precision = getattr(torch, precision_on(device))
 network = vit_s14.vit_s14(side=settings["side"], classes=len(train.label_names), drop_path=how["drop_path"])
 look = timm.data.resolve_model_data_config(network)
 if rank:

@@ -51,13 +51,13 @@ from sklearn.metrics import balanced_accuracy_score, f1_score
 from tqdm.auto import tqdm
 
 from faithbook import hub
-from faithbook.engine import machine
 from faithbook.engine.profiles import find_profile
 from faithbook.models.adversarial import worst_shift
 from faithbook.models.encoders import encoder_folder, word_embeddings
 from faithbook.models.kept import Kept
 from faithbook.models.load import load_model
 from faithbook.models.lstm import LstmClassifier
+from faithbook.models.precision import precision_on
 from faithbook.paths import checkpoints_dir
 from faithbook.sources import home_assistant, nli_sets
 from faithbook.sources.datasets import load_dataset, load_parallel, splits_to_learn
@@ -152,7 +152,7 @@ else:
     model = adapted() if rank else pretrained()
 device = "cuda" if torch.cuda.is_available() else "cpu"
 if precision == "auto":
-    precision = machine.precision_on(device)
+    precision = precision_on(device)
 model = model.to(device)
 
 

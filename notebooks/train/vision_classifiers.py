@@ -42,10 +42,10 @@ from timm.data.random_erasing import RandomErasing
 from torch.nn import functional
 from tqdm.auto import tqdm
 
-from faithbook.engine import machine
 from faithbook.engine.profiles import settings_of
 from faithbook.models.kept import Kept
 from faithbook.models.load import load_model
+from faithbook.models.precision import precision_on
 from faithbook.paths import checkpoints_dir
 from faithbook.sources.images import as_inputs, load_pictures
 
@@ -164,7 +164,7 @@ schedule = torch.optim.lr_scheduler.LambdaLR(
         min(1.0, (step + 1) / warmup) * 0.5 * (1 + math.cos(math.pi * max(0, step - warmup) / max(1, steps - warmup)))
     ),
 )
-half = machine.precision_on(device) == "bfloat16" if device == "cuda" else training["bfloat16"]
+half = precision_on(device) == "bfloat16" if device == "cuda" else training["bfloat16"]
 precision = torch.bfloat16 if half else torch.float32
 
 
