@@ -190,7 +190,7 @@ def test_where_rho_is_defined_on_no_text_nothing_changes_it(store: Store) -> Non
 
 
 def test_three_messages_have_effects(store: Store) -> None:
-    assert "(n = 3 messages)" in deviations_page(store, {}, n=3).text
+    assert "(n = 3 texts)" in deviations_page(store, {}, n=3).text
 
 
 # ------------------------------------------------------------------------------------------------------------- aligner
