@@ -52,7 +52,8 @@ STEADY = ("integrated_gradients", "attcat")
 # -------------------------------------------------------------------------------------------- values of single pictures
 def turned(units: pd.DataFrame) -> pd.DataFrame:
     """All metrics turned so that higher is better."""
-    return units.assign(value=units["value"] * units["metric"].map(SIGN))
+    sign = units["metric"].map(SIGN).astype(float)  # of no units, too, where it would be a column of words
+    return units.assign(value=units["value"] * sign)
 
 
 def by_groups(units: pd.DataFrame) -> pd.DataFrame:

@@ -139,21 +139,24 @@ OF_SACO = {
 }
 
 
+over = ["dataset", "model", "metric", "method"]
+every = page.measure("saco_metrics", over=over, prepare=wu.turned)
+ahead = page.measure("saco_metrics", over=[*over, "ties"], prepare=wu.random_ahead)
+
+
 def of_all_metrics(datasets):
     """The claims on SaCo beside the other metrics, on these data sets alone."""
 
-    def every(prepare):
-        return lambda units: prepare(units[units.dataset.isin(datasets)])
+    def agreeing(frame):
+        own = frame[frame.dataset.isin(datasets)]
+        return {} if own.empty else wu.agreement(*METHODS)(own)
 
-    over = ["dataset", "model", "metric", "method"]
-    values = page.measure("saco_metrics", over=over, prepare=every(wu.turned))
-    ahead = page.measure("saco_metrics", over=[*over, "ties"], prepare=every(wu.random_ahead))
-    pairs = values.each(wu.agreement(*METHODS))
+    pairs = every.each(agreeing)
     return {
         "saco_c01": wu.differently(pairs),
         "saco_c02": wu.more_among_four(pairs),
-        "saco_c06": wu.competes(ahead.quantity("metric", "method", ties="half")),
-        "saco_c07": wu.integrated_gradients_lead(values.quantity("metric", "method")),
+        "saco_c06": wu.competes(ahead.quantity("metric", "method", ties="half", dataset=datasets)),
+        "saco_c07": wu.integrated_gradients_lead(every.quantity("metric", "method", dataset=datasets)),
     }
 
 
