@@ -25,7 +25,7 @@ from faithlib.metrics import (
     sufficiency_ns,
 )
 
-PROBABILITY = st.floats(0, 1)
+PROBABILITY = st.floats(0, 1, allow_subnormal=False)  # whose areas would underflow to 0 in the oracle, then 0 / 0
 
 
 @given(PROBABILITY, PROBABILITY, PROBABILITY)
