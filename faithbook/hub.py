@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import json
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
+from urllib.parse import quote
 
 from faithbook import room
 from faithbook.engine.commits import commit_of, settle
@@ -21,11 +20,7 @@ from faithbook.engine.profiles import HubModel, table
 from faithbook.paths import raw_dir
 from faithlib.errors import DataError
 
-_Said = TypeVar("_Said")
-
 _SECONDS = 8.0
-_PAUSES = (1.0, 4.0)  # before asking again a hub that is busy and does not say when to come back
-_BUSY = (429, 500, 502, 503, 504)
 _FILES = ("*.safetensors", "*.json", "*.txt", "*.model")  # weights, configuration, what tokenizers read
 _WEIGHTS, _INDEX, _CONFIG = "model.safetensors", "model.safetensors.index.json", "config.json"
 _TOKENIZERS = (  # the files of any of these
@@ -119,16 +114,11 @@ def fetch(name: str) -> None:
 def refused(name: str) -> str:
     """Why the hub does not give the files of a model of which it tells; "" where it does. Anybody may read what a
     gated repository holds, but not the files."""
-    from huggingface_hub import HfApi
     from huggingface_hub.errors import GatedRepoError
-    from huggingface_hub.utils import build_hf_headers, get_session, hf_raise_for_status
 
     place = repository(name)
-    address = f"{HfApi().endpoint}/api/models/{place}/auth-check"  # the client's own call waits for ever
     try:
-        _patiently(
-            lambda: hf_raise_for_status(get_session().get(address, headers=build_hf_headers(), timeout=_SECONDS))
-        )
+        _answer(f"{place}/auth-check")
     except GatedRepoError as error:
         ask = f"ask for it at its page on the hub, then `hf auth login`; {told(error)}"
         return f"the hub tells of it, but does not give {place} to everybody: {ask}"
@@ -137,19 +127,19 @@ def refused(name: str) -> str:
     return ""
 
 
-def _patiently(ask: Callable[[], _Said]) -> _Said:
-    """What the hub answers; asked again, a little later or when it says, where it is busy."""
-    from huggingface_hub.errors import HfHubHTTPError
+def _answer(path: str, **given: Any) -> Any:
+    """What the hub answers of its models; where it is busy it is asked twice more. The client's own calls for this ask
+    once, or wait for ever."""
+    from huggingface_hub import HfApi
+    from huggingface_hub.utils import build_hf_headers, hf_raise_for_status, http_backoff
 
-    for pause in _PAUSES:
-        try:
-            return ask()
-        except HfHubHTTPError as error:
-            if error.response.status_code not in _BUSY:
-                raise
-            said = error.response.headers.get("Retry-After", "")
-            time.sleep(min(float(said), _SECONDS) if said.isdigit() else pause)
-    return ask()
+    address, given = (
+        f"{HfApi().endpoint}/api/models/{path}",
+        given | {"headers": build_hf_headers(), "timeout": _SECONDS},
+    )
+    answer = http_backoff("GET", address, max_retries=2, retry_on_exceptions=(), **given)
+    hf_raise_for_status(answer)
+    return answer
 
 
 def _cached(place: str, revision: str | None, *, reads: bool) -> Path | None:
@@ -174,9 +164,10 @@ def _cached(place: str, revision: str | None, *, reads: bool) -> Path | None:
 
 def _asked(place: str, wanted: str | None) -> Found:
     """What the hub says of a repository; raises what its client raises."""
-    from huggingface_hub import HfApi
+    from huggingface_hub import ModelInfo
 
-    said = _patiently(lambda: HfApi().model_info(place, revision=wanted, timeout=_SECONDS, files_metadata=True))
+    at = f"/revision/{quote(wanted, safe='')}" if wanted else ""
+    said = ModelInfo(**_answer(place + at, params={"blobs": True}).json())
     files = {one.rfilename: one.size or 0 for one in said.siblings or ()}
     weights = {name: size for name, size in files.items() if name.endswith(".safetensors")}
     revision, licence = said.sha or "", _licence(said)

@@ -30,6 +30,7 @@ from faithbook.paths import checkpoints_dir, raw_dir, root
 from faithbook.row_times import RowTime, row_time
 from faithbook.sources import files
 from faithbook.sources.files import Source, files_of, verify
+from faithbook.words import some
 from faithlib.errors import DataError, DigestError, InputError, unknown
 
 STATES = MISSING, WITHOUT, TRAINED, COMES, HERE = "missing", "done without", "trained first", "comes by itself", "here"
@@ -410,12 +411,8 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 def _not_run_lines(found: Preflight) -> list[str]:
     if not found.not_run:
         return ["no page lacks anything that it loads"]
-    lines = [f"  {page}: {_some(names)}" for page, names in found.not_run.items()]
+    lines = [f"  {page}: {some(names, 4)}" for page, names in found.not_run.items()]
     return ["what rests on these reads “not run”; page: what it lacks", *lines]
-
-
-def _some(names: Sequence[str], most: int = 4) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def check(profile: str, study: str | None = None, *, bring: bool = False) -> None:

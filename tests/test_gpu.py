@@ -1,5 +1,4 @@
-"""Answers, explanations, bounds and metrics are the same on a GPU. The same tests run with the processor in its place,
-so that they are known to run at all where there is no GPU."""
+"""Answers, explanations, bounds and metrics are the same on a GPU as on the processor."""
 
 from __future__ import annotations
 
@@ -15,7 +14,8 @@ from faithlib.bounds import beam_bounds, exact_bounds
 from faithlib.evaluation import saco_scores
 from faithlib.perturb import Perturber
 
-pytestmark = pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+pytestmark = pytest.mark.gpu
+DEVICE = "cuda"
 # Relevance methods go through weights that are large in these models, and add up rounding on the way.
 CLOSE = {"atol": 1e-4, "rtol": 1e-4}
 
@@ -26,48 +26,48 @@ def exactly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", False)
 
 
-def same(there: Tensor, here: Tensor, device: str) -> None:
-    assert there.device.type == device
+def same(there: Tensor, here: Tensor) -> None:
+    assert there.device.type == DEVICE
     torch.testing.assert_close(there.cpu(), here, **CLOSE)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_answers_about_erased_texts(family: str, device: str) -> None:
+def test_answers_about_erased_texts(family: str) -> None:
     model = text_model(family)
     inputs = text_inputs(model)
     generator, longest = torch.Generator().manual_seed(0), int(inputs.n_features.max())
     prob = torch.rand(len(inputs), longest, generator=generator)
     keep = torch.rand(len(inputs), 6, longest, generator=generator) < 0.5
     here = Perturber(model, inputs, target=1)
-    there = Perturber(copy.deepcopy(model).to(device), inputs.to(device), target=1)
-    same(there.keep(keep.to(device)), here.keep(keep), device)
-    same(there.soft(prob[:, None].to(device), draws=3), here.soft(prob[:, None], draws=3), device)
+    there = Perturber(copy.deepcopy(model).to(DEVICE), inputs.to(DEVICE), target=1)
+    same(there.keep(keep.to(DEVICE)), here.keep(keep))
+    same(there.soft(prob[:, None].to(DEVICE), draws=3), here.soft(prob[:, None], draws=3))
 
 
 @pytest.mark.parametrize("method", methods("text"))
-def test_explanations_of_texts(method: str, device: str) -> None:
+def test_explanations_of_texts(method: str) -> None:
     model = text_model()
     inputs = text_inputs(model)
     here = attribute(method, model, inputs, target=1)
-    same(attribute(method, copy.deepcopy(model).to(device), inputs.to(device), target=1), here, device)
+    same(attribute(method, copy.deepcopy(model).to(DEVICE), inputs.to(DEVICE), target=1), here)
 
 
 @pytest.mark.parametrize("method", methods("image"))
-def test_explanations_of_pictures_and_their_saco(method: str, device: str) -> None:
+def test_explanations_of_pictures_and_their_saco(method: str) -> None:
     model, inputs = vision_model(), image_inputs()
-    moved, there = copy.deepcopy(model).to(device), inputs.to(device)
+    moved, there = copy.deepcopy(model).to(DEVICE), inputs.to(DEVICE)
     here = attribute(method, model, inputs, target=1)
-    same(attribute(method, moved, there, target=1), here, device)
+    same(attribute(method, moved, there, target=1), here)
     values = saco_scores(Perturber(model, inputs), here, k=4)
-    for name, value in saco_scores(Perturber(moved, there), here.to(device), k=4).items():
+    for name, value in saco_scores(Perturber(moved, there), here.to(DEVICE), k=4).items():
         torch.testing.assert_close(value.cpu(), values[name], equal_nan=True, **CLOSE)
 
 
-def test_bounds(device: str) -> None:
+def test_bounds() -> None:
     model = text_model()
     inputs = text_inputs(model)
-    moved = copy.deepcopy(model).to(device)
+    moved = copy.deepcopy(model).to(DEVICE)
     for search in (exact_bounds, beam_bounds):
-        here, there = search(Perturber(model, inputs)), search(Perturber(moved, inputs.to(device)))
+        here, there = search(Perturber(model, inputs)), search(Perturber(moved, inputs.to(DEVICE)))
         for end in ("lower", "upper"):
             torch.testing.assert_close(getattr(there, end).cpu(), getattr(here, end), **CLOSE)

@@ -314,6 +314,19 @@ def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         server.shutdown()
 
 
+@pytest.fixture
+def replica(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Replica]:
+    """A hub that is asked, and the files of a model in the folder `files`."""
+    import huggingface_hub.constants as constants
+
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "model.safetensors").write_bytes(b"")
+    with Replica() as one:
+        monkeypatch.setattr(constants, "ENDPOINT", one.address)
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+        yield one
+
+
 @pytest.mark.usefixtures("served", "nothing")
 def test_the_hub_says_what_it_would_give() -> None:
     safe = hub.look("hf:safe")
@@ -361,24 +374,17 @@ def test_a_model_is_in_the_cache_when_the_whole_of_it_is(
 
 @pytest.mark.usefixtures("nothing")
 def test_a_model_without_a_listed_commit_is_read_at_the_first_that_was_found(
-    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, home: Path, replica: Replica
 ) -> None:
-    import huggingface_hub.constants as constants
-
     path = home / "notebooks" / "profiles.yaml"
     path.write_text(path.read_text().replace("seed: seeds}}", "seed: seeds}, loads: ['hf:lab/one']}"))
-    (tmp_path / "files").mkdir()
-    (tmp_path / "files" / "model.safetensors").write_bytes(b"")
     before = [job.run_id for job in plan("smoke")]
-    with Replica() as replica:
-        monkeypatch.setattr(constants, "ENDPOINT", replica.address)
-        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-        first = replica.add("lab/one", tmp_path / "files")
-        assert hub.revision_of("hf:lab/one") is None
-        assert _need("hf:lab/one", {}).revision == f"{first}, settled here"
-        assert [job.run_id for job in plan("smoke")] != before  # a run's name holds the commit of what it loads
-        replica.add("lab/one", tmp_path / "files", revision="b" * 40)
-        assert _need("hf:lab/one", {}).revision == f"{first}, settled here"
+    first = replica.add("lab/one", tmp_path / "files")
+    assert hub.revision_of("hf:lab/one") is None
+    assert _need("hf:lab/one", {}).revision == f"{first}, settled here"
+    assert [job.run_id for job in plan("smoke")] != before  # a run's name holds the commit of what it loads
+    replica.add("lab/one", tmp_path / "files", revision="b" * 40)
+    assert _need("hf:lab/one", {}).revision == f"{first}, settled here"
     assert hub.revision_of("hf:lab/one") == first
     commits_file().write_text("[")
     with pytest.raises(DataError, match=r"commits.json is damaged .* preflight` settles them anew"):
@@ -386,20 +392,13 @@ def test_a_model_without_a_listed_commit_is_read_at_the_first_that_was_found(
 
 
 @pytest.mark.usefixtures("nothing")
-def test_a_busy_hub_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import huggingface_hub.constants as constants
-
-    (tmp_path / "files").mkdir()
-    (tmp_path / "files" / "model.safetensors").write_bytes(b"")
-    with Replica() as replica:
-        monkeypatch.setattr(constants, "ENDPOINT", replica.address)
-        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-        replica.add("lab/one", tmp_path / "files")
-        for asked in ("/api/models/lab/one", "*/auth-check"):  # what it has, and then whether it gives that
-            replica.fault("status", asked, status=429, times=2, **{"Retry-After": "0"})
-        assert _need("hf:lab/one", {}).state == COMES
-        replica.fault("status", "*/auth-check", status=503, times=99, **{"Retry-After": "0"})
-        told = _need("hf:lab/one", {})
+def test_a_busy_hub_is_asked_again(tmp_path: Path, replica: Replica) -> None:
+    replica.add("lab/one", tmp_path / "files")
+    for asked in ("/api/models/lab/one", "*/auth-check"):  # what it has, and then whether it gives that
+        replica.fault("status", asked, status=429, times=2, **{"Retry-After": "0"})
+    assert _need("hf:lab/one", {}).state == COMES
+    replica.fault("status", "*/auth-check", status=503, times=99, **{"Retry-After": "0"})
+    told = _need("hf:lab/one", {})
     assert told.state == MISSING
     assert "503 Service Unavailable" in told.note
     assert "hf auth login" not in told.note
@@ -414,18 +413,11 @@ def test_commits_that_are_settled_at_once_are_all_kept(nothing: Path) -> None:
 
 
 @pytest.mark.usefixtures("nothing")
-def test_a_build_settles_what_no_preflight_has(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import huggingface_hub.constants as constants
-
+def test_a_build_settles_what_no_preflight_has(home: Path, tmp_path: Path, replica: Replica) -> None:
     path = home / "notebooks" / "profiles.yaml"
     path.write_text(path.read_text().replace("seed: seeds}}", "seed: seeds}, loads: ['hf:lab/one']}"))
-    (tmp_path / "files").mkdir()
-    (tmp_path / "files" / "model.safetensors").write_bytes(b"")
-    with Replica() as replica:
-        monkeypatch.setattr(constants, "ENDPOINT", replica.address)
-        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-        commit = replica.add("lab/one", tmp_path / "files")
-        settle_all("smoke")
+    commit = replica.add("lab/one", tmp_path / "files")
+    settle_all("smoke")
     assert hub.revision_of("hf:lab/one") == commit
 
 
@@ -490,17 +482,10 @@ def test_what_a_study_loads_of_ours_is_shipped_or_trained_with_it(study: str | N
 
 
 @pytest.mark.usefixtures("nothing")
-def test_a_gated_model_is_missing_although_the_hub_tells_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import huggingface_hub.constants as constants
-
-    (tmp_path / "files").mkdir()
-    (tmp_path / "files" / "model.safetensors").write_bytes(b"")
-    with Replica() as replica:
-        monkeypatch.setattr(constants, "ENDPOINT", replica.address)
-        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-        replica.add("lab/gated", tmp_path / "files", gated=True)
-        replica.add("lab/open", tmp_path / "files")
-        gated, free = (_need(f"hf:lab/{name}", {}) for name in ("gated", "open"))
+def test_a_gated_model_is_missing_although_the_hub_tells_of_it(tmp_path: Path, replica: Replica) -> None:
+    replica.add("lab/gated", tmp_path / "files", gated=True)
+    replica.add("lab/open", tmp_path / "files")
+    gated, free = (_need(f"hf:lab/{name}", {}) for name in ("gated", "open"))
     assert (gated.state, free.state) == (MISSING, COMES)
     assert "does not give lab/gated to everybody" in gated.note
     assert "hf auth login" in gated.note

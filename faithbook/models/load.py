@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import timm
@@ -30,18 +30,11 @@ from faithbook.models.lstm import LstmClassifier
 from faithbook.models.weights import check_weights, fill
 from faithbook.paths import checkpoints_dir, root
 from faithbook.sources.datasets import Dataset
+from faithbook.words import some
 from faithlib.errors import DataError, InputError, ModelError, unknown
 
-
-class Labelled(Protocol):
-    """Texts or pictures with labels, and the names of these."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def labels(self) -> tuple[int, ...]: ...
-    @property
-    def label_names(self) -> tuple[str, ...]: ...
+if TYPE_CHECKING:
+    from faithbook.sources.images import Pictures
 
 
 @dataclass(frozen=True)
@@ -58,7 +51,7 @@ class Classifier:
         """How many wordpieces of each text this model reads: the data's limit, or the shorter one it was trained at."""
         return min(data.max_length, int(self.card.get("max_length", data.max_length)))
 
-    def labels_of(self, data: Labelled, *, names: Sequence[str] | None = None) -> tuple[int, ...]:
+    def labels_of(self, data: Dataset, *, names: Sequence[str] | None = None) -> tuple[int, ...]:
         """The labels of `data` as this model counts classes: those whose names are equal, whatever their case.
 
         `names`: what the model's classes are, in its own order, for a model that does not say ("LABEL_0"). Raises
@@ -72,19 +65,15 @@ class Classifier:
             )
         return tuple(own.index(data.label_names[label].casefold()) for label in data.labels)
 
-    def check_classes(self, data: Labelled) -> None:
+    def check_classes(self, data: Dataset | Pictures) -> None:
         """InputError where this model counts its classes otherwise than `data` does. One whose classes are called by
         their numbers does not say what they are, and passes."""
         own, theirs = ([name.casefold() for name in names] for names in (self.label_names, data.label_names))
         if own not in (theirs, [str(i) for i in range(len(own))]):
             raise InputError(
-                f"{self.spec} has the classes {_some(self.label_names)}; {data.name} has {_some(data.label_names)}, in "
+                f"{self.spec} has the classes {some(self.label_names)}; {data.name} has {some(data.label_names)}, in "
                 "this order: use a model that was trained on these classes, counted as the data set counts them"
             )
-
-
-def _some(names: Sequence[str], most: int = 10) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def load_model(spec: str, *, revision: str | None = None, attention: str = "sdpa") -> Classifier:

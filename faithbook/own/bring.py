@@ -37,6 +37,7 @@ from faithbook.models.load import Classifier, load_model
 from faithbook.paths import root
 from faithbook.sources.images import Pictures, as_inputs
 from faithbook.sources.splits import stable_hash
+from faithbook.words import some
 from faithlib.backends import TextBackend
 from faithlib.errors import DataError, FaithlibError, InputError, ModelError, UnknownNameError
 from faithlib.inputs import Inputs, Span, TextInputs
@@ -139,7 +140,7 @@ def load_texts(path: str | Path, classifier: Classifier, *, n: int | None = None
     parts = ("text", "text_pair") if "text_pair" in columns else ("text",)
     for part in parts:
         if empty := [name for name, row in zip(ids, rows, strict=True) if not row[part].strip()]:
-            raise InputError(f"{path}: no {part} in {_some(empty)}: fill the cell or delete the row")
+            raise InputError(f"{path}: no {part} in {some(empty)}: fill the cell or delete the row")
     given = [row.get("label", "") for row in rows]
     labels = _classes(ids, given, classifier) if any(map(str.strip, given)) else None
     chosen = _sample(ids, n, seed)
@@ -185,7 +186,7 @@ def _check_lengths(
         sizes = [len(found) for found in classifier.tokenizer(*read, verbose=False)["input_ids"]]
         told = [f"{ids[i]} ({size} tokens)" for i, size in zip(long, sizes, strict=True)]
         raise InputError(
-            f"longer than the {most} tokens that {classifier.spec} reads: {_some(told)}. What is cut off cannot be "
+            f"longer than the {most} tokens that {classifier.spec} reads: {some(told)}. What is cut off cannot be "
             "explained: shorten these texts or split them"
         )
 
@@ -293,7 +294,7 @@ def _listed(path: Path, found: dict[str, str | None]) -> dict[str, str | None]:
         ("names more than once", {name for name, times in Counter(names).items() if times > 1}),
     ):
         if which:
-            raise DataError(f"{path} {what}: {_some(sorted(which))}; expected one row for each picture")
+            raise DataError(f"{path} {what}: {some(sorted(which))}; expected one row for each picture")
     return {row["file"]: row["label"] for row in rows}
 
 
@@ -331,7 +332,7 @@ def _table(path: Path, required: Sequence[str]) -> tuple[list[str], list[dict[st
         raise DataError(f"{path} has a header and no rows: expected at least one")
     if wide := [f"row {number}" for number, row in enumerate(rows, start=1) if _SURPLUS in row]:
         raise DataError(
-            f"{path}: more cells than the {len(columns)} columns in {_some(wide)}: a text with commas needs quotes"
+            f"{path}: more cells than the {len(columns)} columns in {some(wide)}: a text with commas needs quotes"
         )
     return columns, rows
 
@@ -343,12 +344,12 @@ def _classes(ids: Sequence[str], labels: Sequence[str], classifier: Classifier) 
         own |= {str(i): i for i in range(len(classifier.label_names))}
     folded = [label.strip().casefold() for label in labels]
     if empty := [name for name, label in zip(ids, folded, strict=True) if not label]:
-        raise InputError(f"no label for {_some(empty)}: give every input one, or none at all")
+        raise InputError(f"no label for {some(empty)}: give every input one, or none at all")
     if strange := dict.fromkeys(label for label, one in zip(labels, folded, strict=True) if one not in own):
         told = [f"{label!r} ({ids[labels.index(label)]})" for label in strange]
         raise UnknownNameError(
-            f"labels that {classifier.spec} does not know: {_some(told)}. Its classes are "
-            f"{_some(classifier.label_names)}: use these names, or leave the labels out"
+            f"labels that {classifier.spec} does not know: {some(told)}. Its classes are "
+            f"{some(classifier.label_names)}: use these names, or leave the labels out"
         )
     return [own[label] for label in folded]
 
@@ -358,9 +359,3 @@ def _sample(ids: Sequence[str], n: int | None, seed: int) -> list[int]:
     if n is not None and n < 1:
         raise InputError(f"n {n}: expected at least one input")
     return sorted(sorted(range(len(ids)), key=lambda i: stable_hash(f"sample|{seed}", ids[i]))[:n])
-
-
-def _some(names: Sequence[str], most: int = 12) -> str:
-    """The first names, and how many more there are."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more

@@ -146,14 +146,28 @@ def case_study(units: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([value.rename("value").reset_index().assign(quantity=name) for name, value in values.items()])
 
 
-def agreement(*methods: str) -> Callable[[pd.DataFrame], Pairs]:
-    """Rank correlations of the metrics over pictures, from a frame, the mean over the cells of these methods."""
+def agreement(*methods: str, datasets: Collection[str] | None = None) -> Callable[[pd.DataFrame], Pairs]:
+    """Rank correlations of the metrics over pictures, from a frame, the mean over the cells of these methods; of these
+    data sets alone where they are named, none where the frame has none of them."""
 
     def of(frame: pd.DataFrame) -> Pairs:
         chosen = frame[frame["method"].isin(methods) & (frame["draw"] == 0)]
+        if datasets is not None:
+            chosen = chosen[chosen["dataset"].isin(list(datasets))]
+            if chosen.empty:
+                return {}
         return rank_agreement(chosen, list(SIGN), inside=["model", "method"])
 
     return of
+
+
+def furthest_apart(values: Mapping[str, Mapping[str, Paired]]) -> tuple[str, str, str]:
+    """The method whose value differs most between models, of `values` by model and method, with the model where it is
+    highest and the one where it is lowest; a method without a value under some model is left out."""
+    points = pd.DataFrame({model: {m: value[m].ours.point for m in METHODS} for model, value in values.items()})
+    points = points.dropna()
+    method = str((points.max(axis=1) - points.min(axis=1)).idxmax())
+    return method, str(points.loc[method].idxmax()), str(points.loc[method].idxmin())
 
 
 def constant_maps(units: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
@@ -270,3 +284,24 @@ def attention_leads(at: At) -> Parts:
 def random_is_zero(at: At) -> Parts:
     """saco_c05: SaCo of random scores is zero on average."""
     return {"mean SaCo of random scores": at("random")}
+
+
+def claims(at: At, *, mean: At, ahead: At, pairs: Correlated) -> dict[str, Parts | Provided]:
+    """The parts of every claim, by id: `at` of SaCo, `mean` of all metrics turned (metric, method), `ahead` how often
+    random scores do better, less one half (metric, method), `pairs` the metrics' rank correlations."""
+    of_saco: dict[str, Callable[[At], Parts | Provided]] = {
+        "saco_c03": about_twice,
+        "saco_c04": layers_too,
+        "saco_c05": random_is_zero,
+        "saco_c08": most_fall,
+        "saco_c09": winners_fall_most,
+        "saco_c10": two_are_steady,
+        "saco_c11": attention_leads,
+    }
+    return {
+        "saco_c01": differently(pairs),
+        "saco_c02": more_among_four(pairs),
+        "saco_c06": competes(ahead),
+        "saco_c07": integrated_gradients_lead(mean),
+        **{name: claim(at) for name, claim in of_saco.items()},
+    }

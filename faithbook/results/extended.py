@@ -27,8 +27,9 @@ from faithbook.engine.units import UNITS, UNITS_SCHEMA
 from faithbook.paths import reference_dir
 from faithbook.results.judged import without_disagreement
 from faithbook.results.measured import REFERENCE
-from faithbook.results.reference import check_size, judged_again, some
+from faithbook.results.reference import check_size, judged_again
 from faithbook.results.scoreboard import filled, to_judge
+from faithbook.words import some
 from faithlib.errors import DataError, InputError
 
 HERE = "here"  # begins the columns with the numbers of the run that a page belongs to, where the reference speaks

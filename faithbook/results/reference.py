@@ -17,6 +17,7 @@ from faithbook.engine.profiles import shareable, table
 from faithbook.engine.units import UNITS
 from faithbook.paths import reference_dir
 from faithbook.results.scoreboard import FIELDS, filled, to_judge
+from faithbook.words import some
 from faithlib.errors import DataError, unknown
 
 LARGEST = 20_000_000  # bytes; the repository carries every version of the reference for ever
@@ -84,11 +85,6 @@ def check_size(files: Mapping[Path, bytes]) -> None:
         sizes = sorted(((len(content), str(name)) for name, content in files.items()), reverse=True)
         told = some([f"{name} {size / 1e6:.1f} MB" for size, name in sizes])
         raise DataError(f"the reference would take {total / 1e6:.1f} MB, more than {LARGEST / 1e6:.0f} MB: {told}")
-
-
-def some(names: Sequence[str], most: int = 8) -> str:
-    """Names one after another, of many the first."""
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def judged_again(board: bytes, verdicts: pd.DataFrame, places: pd.DataFrame) -> bytes:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
 from faithbook.sources.files import fetch, read_member, sources
+from faithbook.words import some
 from faithlib.errors import DataError
 
 SIDE = 32
@@ -124,15 +125,11 @@ def _check_names(name: str, found: list[str], place: Path, *, all_of_them: bool 
     known = NAMES[name]
     if all_of_them and tuple(found) != known:
         raise DataError(
-            f"{place}: its classes are {_told(found)}; expected the {len(known)} of {name} in their order: "
-            f"{_told(known)}"
+            f"{place}: its classes are {some(found) or 'none'}; expected the {len(known)} of {name} in their order: "
+            f"{some(known)}"
         )
     if strange := [one for one in found if one not in known]:
-        raise DataError(f"{place}: {_told(strange)} is no class of {name}; its classes are {_told(known)}")
-
-
-def _told(names: list[str] | tuple[str, ...]) -> str:
-    return ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "") or "none"
+        raise DataError(f"{place}: {some(strange)} is no class of {name}; its classes are {some(known)}")
 
 
 def _picture(content: bytes, file: Path) -> Pixels:

@@ -67,7 +67,8 @@ def n_auc(curve: Tensor) -> Tensor:
     >>> round(n_auc(torch.tensor([[0.8, 0.6, 0.2]])).item(), 4)  # area .55 of .8
     0.6875
     """
-    return auc(curve) / curve.amax(dim=1).where(curve.amax(dim=1) > 0, torch.nan)
+    largest = curve.amax(dim=1, keepdim=True)
+    return auc(curve / largest.where(largest > 0, torch.nan))
 
 
 def _used_steps(path: Tensor, n_steps: Tensor | None) -> Tensor:

@@ -201,7 +201,7 @@ Markdown(
 )
 
 # %% [markdown]
-# **What differs and why.** The paper's pair is a premise and a hypothesis written for the purpose of drawing. But at the
+# **What differs and why.** The paper's pair is a premise and a hypothesis written for the purpose of drawing. Except at the
 # `paper` profile, ours is a message of a program and the model a small stand-in. Links are made by the rule of the
 # paper's aligner: a word may have several, whose scores step (c) adds up.
 

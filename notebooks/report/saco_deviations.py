@@ -377,7 +377,7 @@ page.listing(picked.assign(one=picked.one.map(label), other=picked.other.map(lab
 #
 # - *Said:* ViT-B, ViT-L, DeiT-B on ImageNet, CIFAR-10 and CIFAR-100; sizes are in a supplement.
 # - *Open:* which weights, and how they were fine-tuned for CIFAR; those weights are not published. How many pictures.
-# - *Here*, but at the profile `paper`: three trainings of one small pretrained transformer on CIFAR; small transformers of the
+# - *Here*, except at the profile `paper`: three trainings of one small pretrained transformer on CIFAR; small transformers of the
 #   paper's three kinds on stand-ins. The `paper` profile names public ImageNet weights
 #   that fit the description and fine-tunes them for CIFAR; what it takes is on the {doc}`overview <../paper2/overview>`.
 #   Not measured: other models are other functions.

@@ -341,7 +341,7 @@ page.parts(
 )
 
 # %% [markdown]
-# **What differs and why.** But at the profile `paper`, other models, and on {term}`stand-ins <stand-in>` other data. Grey pictures of 28 x 28 pixels have
+# **What differs and why.** Except at the profile `paper`: other models, and on {term}`stand-ins <stand-in>` other data. Grey pictures of 28 x 28 pixels have
 # large even grounds: erasing ground to the mean of the picture changes what the model sees more than in a photograph, and
 # random scores spread over the whole picture erase ground and object alike. Integrated Gradients use fewer steps here than is usual
 # (the number is in `notebooks/profiles.yaml`). The means are over a few models (of photographs: trainings of one encoder);

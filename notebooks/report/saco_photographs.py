@@ -137,26 +137,20 @@ if by_picture:
 # %%
 if by_picture:
     first_one = wu_figures.Picture.first(next(iter(by_picture))[0], photographs, maps, load("saco_steps", profile))
-    fig, alt = wu_figures.two_manners(first_one)
-    display(
-        page.figure(
-            fig,
-            "saco_photographs_manners",
-            alt=alt,
-            caption=f"The two manners of erasing, {first_one.told}, groups by {label(first_one.erased_by)} (group 1 is the most "
+    beside = {
+        "manners": (
+            wu_figures.two_manners,
+            f"The two manners of erasing, {first_one.told}, groups by {label(first_one.erased_by)} (group 1 is the most "
             "salient). Numbers: the probability of the class predicted for the whole picture.",
-        )
-    )
-    fig, alt = wu_figures.case_study(first_one)
-    display(
-        page.figure(
-            fig,
-            "saco_photographs_case",
-            alt=alt,
-            caption=f"The case study, {first_one.told}. Dotted: .9, which the paper's cumulative losses stay above from the third "
-            "group on.",
-        )
-    )
+        ),
+        "case": (
+            wu_figures.case_study,
+            f"The case study, {first_one.told}. Dotted: .9, which the paper's losses stay above from the third group on.",
+        ),
+    }
+    for name, (drawn, caption) in beside.items():
+        fig, alt = drawn(first_one)
+        display(page.figure(fig, f"saco_photographs_{name}", alt=alt, caption=caption))
 
 # %% [markdown]
 # ## Pictures of ImageNet, for looking

@@ -25,7 +25,6 @@
 profile = "laptop"
 
 # %%
-import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
@@ -129,40 +128,16 @@ Markdown(f"Kendall's tau with the printed order: {'; '.join(told)}.")
 # {doc}`scoreboard <scoreboard>` are those of the paper's own data, where there are values of it.
 
 # %%
-OF_SACO = {
-    "saco_c03": wu.about_twice,
-    "saco_c04": wu.layers_too,
-    "saco_c05": wu.random_is_zero,
-    "saco_c08": wu.most_fall,
-    "saco_c09": wu.winners_fall_most,
-    "saco_c10": wu.two_are_steady,
-    "saco_c11": wu.attention_leads,
-}
-
-
 over = ["dataset", "model", "metric", "method"]
 every = page.measure("saco_metrics", over=over, prepare=wu.turned)
 ahead = page.measure("saco_metrics", over=[*over, "ties"], prepare=wu.random_ahead)
-
-
-def of_all_metrics(datasets):
-    """The claims on SaCo beside the other metrics, on these data sets alone."""
-
-    def agreeing(frame):
-        own = frame[frame.dataset.isin(datasets)]
-        return {} if own.empty else wu.agreement(*METHODS)(own)
-
-    pairs = every.each(agreeing)
-    return {
-        "saco_c01": wu.differently(pairs),
-        "saco_c02": wu.more_among_four(pairs),
-        "saco_c06": wu.competes(ahead.quantity("metric", "method", ties="half", dataset=datasets)),
-        "saco_c07": wu.integrated_gradients_lead(every.quantity("metric", "method", dataset=datasets)),
-    }
-
-
 parts = {
-    which: of_all_metrics(ON[which]) | {name: claim(at) for name, claim in OF_SACO.items()}
+    which: wu.claims(
+        at,
+        mean=every.quantity("metric", "method", dataset=ON[which]),
+        ahead=ahead.quantity("metric", "method", ties="half", dataset=ON[which]),
+        pairs=every.each(wu.agreement(*METHODS, datasets=ON[which])),
+    )
     for which, at in saco.items()
 }
 curves = {
@@ -261,10 +236,9 @@ page.listing(
 told = []
 for name, values in of_models.items():
     if len(values) > 1:
-        method = max(METHODS, key=lambda m: np.ptp([value[m].ours.point for value in values.values()]))
-        lowest, *_, highest = sorted(values, key=lambda model: values[model][method].ours.point)
-        gap = (values[highest][method] - values[lowest][method]).ours
-        told.append(f"on {name} for {short(method)}, `{highest}` less `{lowest}`: {spoken(gap, '.2f')} (n = {gap.n})")
+        method, highest, lowest = wu.furthest_apart(values)
+        gap = values[highest][method] - values[lowest][method]
+        told.append(f"on {name} for {short(method)}, `{highest}` less `{lowest}`: {spoken(gap, '.2f', n=True)}")
 Markdown(
     f"Models of one kind are furthest apart {'; '.join(told)}. These were picked for being the widest gaps."
     if told
@@ -282,8 +256,8 @@ Markdown(
 
 # %% [markdown]
 # **What cannot be told apart.** The two kinds differ in pictures (their colour, their size, the number of patches), in depth, in
-# width and in pretraining all at once, and there is no model here that differs in one of these alone. What the tables above can show is whether the way to erase, the density
-# of maps or the training on the data set would be enough; none of them says which of depth and pretraining it was. The
+# width and in pretraining all at once, and there is no model here that differs in one of these alone. What the tables above
+# can show is whether the way to erase, the density of maps or the training on the data set would be enough; none of them says which of depth and pretraining it was. The
 # encoder's makers do not say what it has seen ({doc}`../data-and-models`); it may have seen pictures of CIFAR, though not,
 # as far as its ancestors' makers say, their labels.
 

@@ -81,8 +81,8 @@ page.listing(
 # attention, rollout and transformer-MM. The fourth, the last layer's attention with its gradient, is printed nowhere
 # else; we take transformer-MM's rule for the last layer alone.
 #
-# **Our run.** The same four, averaged over models (of photographs: trainings of one encoder) and data sets. A gain is the difference of two rows, the same pictures
-# drawn for both. The paper states gains as percentages; a percentage needs a base that is clearly above zero.
+# **Our run.** The same four, averaged over models (of photographs: trainings of one encoder) and data sets. A gain is
+# the difference of two rows, the same pictures drawn for both. The paper states gains as percentages; a percentage needs a base that is clearly above zero.
 
 # %%
 page.table(
@@ -329,8 +329,8 @@ last = page.test({"saco_text": None}, asides={"saco_text": agreed})
 page.verdicts(last)
 
 # %% [markdown]
-# **What differs and why.** At the profile `paper` nothing but what text and code leave open; at the others: *Photographs*: 32 by 32 pixels, made larger to 112 by 112; 64 patches in place of 196; a
-# transformer of 22 million parameters, pretrained, in place of 86 million and more; not ImageNet, whose values are printed.
+# **What differs and why.** At the profile `paper` nothing but what text and code leave open. At the
+# others, *photographs*: 32 by 32 pixels, made larger to 112 by 112; 64 patches in place of 196; a transformer of 22 million parameters, pretrained, in place of 86 million and more; not ImageNet, whose values are printed.
 # *Small models on stand-ins*: 28 by 28 grey pixels, 49 patches, transformers trained from nothing, and an even, empty ground
 # with nothing else to point at. One group of ten holds 78 pixels there, 1,254 on photographs and 5,018 in the paper. The
 # ranking of methods and its change with $K$ depends on all of that; {doc}`the page with both side by side <saco_stand_ins>` says how

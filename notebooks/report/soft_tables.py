@@ -145,9 +145,10 @@ page.verdicts(first)
 # %% [markdown]
 # **What differs and why.** The authors published neither fine-tuned checkpoints nor copies of the data. Where the papers'
 # data lies on the machine that computes, it is what these tables show. Brought whole, as the profile `paper` asks, it is all
-# four. What is at fixed addresses is less: SST-2 as published; 4,000 texts of AG News' training file. Of Evidence Inference the training split is in no place that this book can name, of MultiRC a fifth of it is: from
-# 600 texts of the one and 4,800 of the other our small model has learnt nothing, its accuracy is that of the most frequent
-# class, and without a model better than that they are left out. A book built without any of it shows stand-ins: movie snippets for
+# four. What is at fixed addresses is less: SST-2 as published; 4,000 texts of AG News' training file. Of Evidence Inference
+# the training split is in no place that this book can name, of MultiRC a fifth of it is: from 600 texts of the one and
+# 4,800 of the other our small model has learnt nothing, its accuracy is that of the most frequent class, and without a
+# model better than that they are left out. A book built without any of it shows stand-ins: movie snippets for
 # SST, BBC news for AG News, sections of ACL papers for Evidence Inference, pairs of a section and a summary for MultiRC.
 # Except at the profile `paper` all are classified by one small sentence encoder with low-rank adapters. Texts are cut at the limit named in the table:
 # of a long text only the beginning is classified and explained. How many were cut is on the {doc}`status page <status>`.
@@ -213,9 +214,9 @@ page.stand_ins(
 )
 
 # %% [markdown]
-# **What differs and why.** But at the profile `paper`, a smaller model and, for stand-ins, other texts: a stand-in is another data set of the same kind
-# of task, not a sample of the paper's, so values beside each other are related and not equal, and the verdicts are on
-# statements. The paper draws once for a soft score; a profile that draws more often averages, and
+# **What differs and why.** Except at the profile `paper`: a smaller model and, for stand-ins, other texts. A stand-in is
+# another data set of the same kind of task, not a sample of the paper's, so values beside each other are related and not
+# equal, and the verdicts are on statements. The paper draws once for a soft score; a profile that draws more often averages, and
 # {doc}`soft_deviations` measures what that does. Where several model seeds ran, an input's wins are averaged over them,
 # and the seeds that all tasks have are shown apart here.
 
