@@ -9,7 +9,7 @@ import pytest
 import scipy.stats
 import sklearn.metrics
 import torch
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from faithlib.errors import InputError
@@ -55,6 +55,7 @@ def test_hard_metrics_at_their_ends():
     )  # a rationale that raises p is not better than sufficient
 
 
+@example(path=[0.0, 5e-324], full=0.0)
 @given(st.lists(PROBABILITY, min_size=2, max_size=10), PROBABILITY)
 def test_curves_against_loops_and_libraries(path, full):
     values = torch.tensor([path], dtype=torch.double)
