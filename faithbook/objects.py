@@ -12,8 +12,7 @@ import torch
 from torch import Tensor
 
 from faithlib.errors import InputError
-from faithlib.masks import position_in_rank
-from faithlib.metrics import auprc
+from faithlib.metrics import auprc, iou, pointing_game
 
 
 def mask_of(cells: Sequence[Sequence[int]], n_cells: int) -> Tensor:
@@ -31,21 +30,16 @@ def mask_of(cells: Sequence[Sequence[int]], n_cells: int) -> Tensor:
 def where_it_points(scores: Tensor, own: Tensor, other: Tensor) -> dict[str, Tensor]:
     """Values [B] of maps [B, F]: how well they lie on the object of the explained class, whose cells are `own`.
 
-    - `pointing`: 1 where the cell with the highest score is the object's, else 0 (the pointing game of Zhang et al.
-      2018, "Top-down neural attention by excitation backprop"). In [0, 1], higher is better; the share of cells that
-      are the object's by chance.
-    - `astray`: 1 where that cell is one of the `other` object in the picture. Lower is better; the share of its cells
-      by chance, 0 where there is no other.
-    - `iou`: |P & G| / |P or G| of the object's cells G and as many with the highest scores P. In [0, 1], higher is
-      better.
-    - `auprc`: `faithlib.metrics.auprc`.
+    - `pointing_game`, `iou`, `auprc`: as in `faithlib.metrics`, with the object's cells as what people marked.
+    - `astray`: 1 where the cell with the highest score is one of the `other` object in the picture. Lower is better;
+      the share of its cells by chance, 0 where there is no other.
 
-    Of equal scores the first cell is taken (`faithlib.masks.rank`). Raises InputError where a picture has no cell of
+    Raises InputError where a picture has no cell of
     its object or one cell is both objects', and what `auprc` raises.
 
     >>> own, other = torch.tensor([[True, True, False, False]]), torch.tensor([[False, False, True, False]])
     >>> found = where_it_points(torch.tensor([[0.5, 0.1, 0.9, 0.0]]), own, other)
-    >>> [round(found[name].item(), 3) for name in ("pointing", "astray", "iou")]
+    >>> [round(found[name].item(), 3) for name in ("pointing_game", "astray", "iou")]
     [0.0, 1.0, 0.333]
     """
     if not bool(own.any(dim=1).all()):
@@ -54,11 +48,10 @@ def where_it_points(scores: Tensor, own: Tensor, other: Tensor) -> dict[str, Ten
         )
     if bool((own & other).any()):
         raise InputError("a cell is said to be of both objects: expected it in one of the masks")
-    place = position_in_rank(scores)
-    first, best = place == 0, place < own.sum(dim=1, keepdim=True)
-    return {
-        "pointing": (first & own).any(dim=1).double(),
-        "astray": (first & other).any(dim=1).double(),
-        "iou": (best & own).sum(dim=1) / (best | own).sum(dim=1).double(),
-        "auprc": auprc(scores, own).double(),
+    found = {
+        "pointing_game": pointing_game(scores, own),
+        "astray": pointing_game(scores, other).nan_to_num(),
+        "iou": iou(scores, own),
+        "auprc": auprc(scores, own),
     }
+    return {name: value.double() for name, value in found.items()}

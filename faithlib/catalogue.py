@@ -41,7 +41,7 @@ FAMILIES: Mapping[str, Family] = {
     "curves": Family({"n_auc": LOWER, "autpc": LOWER}),
     "simplicity": Family({"complexity": LOWER, "sparseness": HIGHER}, asks_model=False),
     "plausibility": Family(
-        {"iou_f1": HIGHER, "token_f1": HIGHER, "auprc": HIGHER, "average_precision": HIGHER},
+        dict.fromkeys(("iou_f1", "token_f1", "iou", "pointing_game", "auprc", "average_precision"), HIGHER),
         asks_model=False,
         needs_gold=True,
     ),

@@ -210,7 +210,7 @@ def pointing(store: Store, *, right: float) -> Shown:
     for scene in range(N_SCENES):
         for method, share in (("rollout", right), ("random", 0.5)):
             hit = float(generator.random() < share)
-            values = {"pointing": hit, "astray": 1 - hit, "iou": 0.8 * hit, "auprc": 0.2 + 0.6 * hit}
+            values = {"pointing_game": hit, "astray": 1 - hit, "iou": 0.8 * hit, "auprc": 0.2 + 0.6 * hit}
             rows += [(f"a/b{scene // 2}+c/d{scene}", method, metric, value) for metric, value in values.items()]
     frame = units(rows)
     frame["cluster"] = frame["id"].str.partition("+")[0]
@@ -236,7 +236,7 @@ def test_a_map_that_lies_on_its_object_is_told_from_one_that_goes_astray(store: 
     found = pointing(store, right=right)
     table = pd.read_csv(found.folder / "together_pointing.csv").set_index(["method", "metric"])
     assert (table.loc["rollout", "beside_random"] == word).all() and len(table) == 2 * 4
-    assert table.loc[("rollout", "pointing"), "estimate"] == pytest.approx(right, abs=0.1)
+    assert table.loc[("rollout", "pointing_game"), "estimate"] == pytest.approx(right, abs=0.1)
     assert (table.low <= table.estimate).all() and (table.n == 200).all()
     assert "9% of the cells" in found.text and "better" in found.text
     assert (found.folder / "together_pointing_game.svg").is_file()
@@ -247,20 +247,20 @@ def test_where_this_run_has_no_photographs_the_reference_speaks(store: Store) ->
         (f"a/b{scene}", method, metric, value)
         for scene in range(N)
         for method, value in (("rollout", float(scene % 10 > 0)), ("random", float(scene % 10 == 0)))
-        for metric in ("pointing", "iou", "auprc")
+        for metric in ("pointing_game", "iou", "auprc")
     ]
     store.add("together_objects", {"": units(rows)}, reference=True, dataset="stamps")
     found = with_texts(store)
     assert "No numbers for pictures" not in found.text and "`together_objects`" in found.text
     table = pd.read_csv(found.folder / "together_pointing.csv").set_index(["method", "metric"])
-    assert table.loc[("rollout", "pointing"), "estimate"] == pytest.approx(0.9)
+    assert table.loc[("rollout", "pointing_game"), "estimate"] == pytest.approx(0.9)
     assert "this run looked at" not in found.text and "Your run has none of these." in found.text
 
 
 def test_without_photographs_the_page_has_texts_alone(store: Store) -> None:
     found = with_texts(store)
     assert "**No numbers for pictures here.**" in found.text and not list(found.folder.glob("*.svg"))
-    told = (found.folder / "together_pointing_pair.csv").read_text()
+    told = (found.folder / "together_marked_pair.csv").read_text()
     assert "better" in told and "SaCo" not in told
 
 

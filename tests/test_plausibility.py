@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import pytest
 import sklearn.metrics
@@ -15,7 +16,9 @@ from faithlib.metrics import (
     auprc,
     average_precision,
     best_f1_threshold,
+    iou,
     iou_f1,
+    pointing_game,
     project_rationale,
     token_f1,
 )
@@ -97,12 +100,23 @@ def test_rationale_metrics_against_a_loop(case, k, absent, random):
     predicted = {i for i in ranked[:k] if scores[i] > 0}
     marked = {i for i, mark in enumerate(gold) if mark}
     f1 = sklearn.metrics.f1_score(gold, [i in predicted for i in range(len(scores))], zero_division=0)
-    iou = len(predicted & marked) / len(predicted | marked)
+    overlap = len(predicted & marked) / len(predicted | marked)
     for given_ in (rows(scores, gold), padded(scores, gold, absent, random)):
         assert token_f1(*given_, k=k).item() == pytest.approx(f1, abs=1e-6)
-        assert iou_f1(*given_, k=k).item() == (iou >= 0.5)
+        assert iou_f1(*given_, k=k).item() == (overlap >= 0.5)
         assert iou_f1(*given_, k=k, threshold=1).item() == (predicted == marked)
     assert 0 <= f1 <= 1
+
+
+@settings(deadline=None, max_examples=50)
+@given(marked_scores(), st.integers(0, 3), st.randoms(use_true_random=False))
+def test_as_many_as_marked_and_the_first_against_a_loop(case, absent, random):
+    scores, gold = case
+    ranked = sorted(range(len(scores)), key=lambda i: -scores[i])
+    best = [i in ranked[: sum(gold)] for i in range(len(scores))]
+    for given_ in (rows(scores, gold), padded(scores, gold, absent, random)):
+        assert iou(*given_).item() == pytest.approx(sklearn.metrics.jaccard_score(gold, best), abs=1e-6)
+        assert pointing_game(*given_).item() == gold[ranked[0]]
 
 
 def test_iou_f1_is_a_share_of_matches_and_not_a_mean_overlap():
@@ -117,12 +131,14 @@ def test_rationales_that_are_empty():
     scores, gold = torch.tensor([[-0.1, 0.0], [0.2, 0.1]]), torch.tensor([[True, False], [False, False]])
     for metric in (token_f1, iou_f1):
         assert metric(scores, gold, k=1).nan_to_num(9).tolist() == [0.0, 9.0]
+    for metric in (iou, pointing_game):  # whose rationales may hold scores that are not positive
+        assert metric(scores - 1, gold).nan_to_num(9).tolist() == [0.0, 9.0]
 
 
 def test_broken_inputs_are_refused():
     scores, gold = torch.tensor([[0.1, 0.2]]), torch.tensor([[True, False]])
     absent = torch.tensor([[False, True]])
-    for metric in (average_precision, auprc, lambda *a: token_f1(*a, k=1), lambda *a: iou_f1(*a, k=1)):
+    for metric in (average_precision, auprc, iou, pointing_game, partial(token_f1, k=1), partial(iou_f1, k=1)):
         with pytest.raises(InputError, match="finite"):
             metric(scores * torch.nan, gold)
         with pytest.raises(InputError, match="expected bool"):

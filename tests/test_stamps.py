@@ -150,7 +150,7 @@ def test_values_are_those_of_a_loop() -> None:
         order = sorted(range(16), key=lambda f: (-scores[b, f].item(), f))
         first, marked = order[0], set(own[b].nonzero()[:, 0].tolist())
         best = set(order[: len(marked)])
-        assert found["pointing"][b] == (first in marked)
+        assert found["pointing_game"][b] == (first in marked)
         assert found["astray"][b] == bool(other[b, first])
         assert found["iou"][b].item() == pytest.approx(len(best & marked) / len(best | marked))
 
@@ -158,9 +158,9 @@ def test_values_are_those_of_a_loop() -> None:
 def test_the_masks_own_map_is_perfect_and_the_others_is_astray() -> None:
     own, other = mask_of([(0, 1), (5,)], 9), mask_of([(7, 8), (2, 3)], 9)
     right, wrong = where_it_points(own.float(), own, other), where_it_points(other.float(), own, other)
-    assert all(right[name].tolist() == [1, 1] for name in ("pointing", "iou", "auprc"))
+    assert all(right[name].tolist() == [1, 1] for name in ("pointing_game", "iou", "auprc"))
     assert right["astray"].tolist() == [0, 0] and wrong["astray"].tolist() == [1, 1]
-    assert wrong["pointing"].tolist() == [0, 0] == wrong["iou"].tolist()
+    assert wrong["pointing_game"].tolist() == [0, 0] == wrong["iou"].tolist()
 
 
 def test_masks_that_say_nothing_or_too_much_are_refused() -> None:

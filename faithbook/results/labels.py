@@ -74,7 +74,7 @@ LABELS = {
     "imagenet": "ImageNet",
     "stamps": "scenes of one object",
     "stamps-two": "scenes of two objects",
-    "pointing": "pointing",
+    "pointing_game": "pointing game",
     "astray": "astray",
     "iou": "IoU",
     "bible": "Greek–English, New Testament",

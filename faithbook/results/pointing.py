@@ -15,7 +15,7 @@ from faithbook.results.measured import Measured
 from faithbook.results.numbers import listed, spoken
 
 FLOOR = "random"
-OBJECTS = {"pointing": "higher", "iou": "higher", "auprc": "higher", "astray": "lower"}
+OBJECTS = {"pointing_game": "higher", "iou": "higher", "auprc": "higher", "astray": "lower"}
 """The metrics of maps on objects, and which way each is better."""
 
 
@@ -46,9 +46,9 @@ def wide(table: pd.DataFrame, metrics: Mapping[str, str]) -> pd.DataFrame:
 
 def game(table: pd.DataFrame) -> tuple[Any, str]:
     """The pointing game as a figure, on scenes of one object and of two, a line a method; and in words who is best."""
-    shares = table[table.metric.isin(["pointing", "astray"])]
+    shares = table[table.metric.isin(["pointing_game", "astray"])]
     panels = sorted(set(zip(shares.dataset, shares.metric, strict=True)), key=lambda one: (one[0], one[1] == "astray"))
-    order = table[table.metric == "pointing"].groupby("method").estimate.mean().sort_values().index
+    order = table[table.metric == "pointing_game"].groupby("method").estimate.mean().sort_values().index
     fig, axes = plt.subplots(1, len(panels), figsize=(3.4 * len(panels), 4.2), sharey=True, squeeze=False)
     for ax, (name, metric) in zip(axes[0], panels, strict=True):
         part = table[(table.dataset == name) & (table.metric == metric)].set_index("method").reindex(order)
@@ -57,6 +57,6 @@ def game(table: pd.DataFrame) -> tuple[Any, str]:
         ax.set_title(f"{label(name)}: {label(metric)}\n({OBJECTS[metric]} is better)", fontsize="small")
         ax.set_xlim(-0.03, 1.03)
         ax.set_yticks(range(len(order)), [label(one) for one in order])
-    real = table[(table.metric == "pointing") & (table.method != FLOOR)].sort_values("estimate")
+    real = table[(table.metric == "pointing_game") & (table.method != FLOOR)].sort_values("estimate")
     best: list[Any] = list(real.groupby("dataset").tail(1).itertuples())
     return fig, "; ".join(f"{label(one.dataset)}: {label(one.method)} {one.estimate:.2f}" for one in best)

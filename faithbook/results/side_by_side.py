@@ -86,7 +86,7 @@ def turned(units: pd.DataFrame, known: Known = BOOK) -> pd.DataFrame:
     if "modality" in found.columns:
         return found.assign(dataset=found.modality)
     pictures = set(found.dataset[found.method == "grad_cam"])
-    kinds = [found.dataset.isin(list(cifar.NAMES)), found.dataset.isin(pictures)]
+    kinds = [found.dataset.isin(cifar.PHOTOGRAPHS), found.dataset.isin(pictures)]
     return found.assign(modality=np.select(kinds, [PHOTOGRAPHS, VISION], TEXT))
 
 

@@ -45,6 +45,8 @@ NAMES: dict[str, tuple[str, ...]] = {
     ),
 }
 """The classes in the order of their numbers."""
+PHOTOGRAPHS = (*NAMES, "stamps", "stamps-two")
+"""The sets of photographs that the larger stand-in sees: pages keep them apart from small grey pictures."""
 
 # By set: bytes of labels before a picture, the archive's folder, its files of each part, its file of names.
 _ARCHIVES: dict[str, tuple[int, str, dict[str, tuple[str, ...]], str]] = {

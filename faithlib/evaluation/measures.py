@@ -24,8 +24,10 @@ from faithlib.metrics import (
     complexity,
     comprehensiveness_eraser,
     erasure_rationales,
+    iou,
     iou_f1,
     n_auc,
+    pointing_game,
     sparseness,
     sufficiency_eraser,
     token_f1,
@@ -166,6 +168,8 @@ def _plausibility(asked: Asked, scores: Tensor) -> Values:
     return {
         "iou_f1": iou_f1(*given, k=asked.options.gold_size),
         "token_f1": token_f1(*given, k=asked.options.gold_size),
+        "iou": iou(*given),
+        "pointing_game": pointing_game(*given),
         "auprc": auprc(*given),
         "average_precision": average_precision(*given),
     }

@@ -130,6 +130,37 @@ def _checked(scores: Tensor, gold: Tensor, feature_mask: Tensor | None) -> tuple
     return present, gold
 
 
+# ---------------------------------------------------------------------------------------------------- as many as marked
+def iou(scores: Tensor, gold: Tensor, feature_mask: Tensor | None = None) -> Tensor:
+    """|P & G| / |P or G| of the marked features G and as many with the highest scores P, whatever their sign, [B].
+
+    Unlike `iou_f1` it needs no k, the same for all inputs, and no threshold. In [0, 1], higher is better. Ties as in
+    `token_f1`; NaN where nothing is marked. Errors as `average_precision`.
+
+    >>> round(iou(torch.tensor([[0.9, 0.5, 0.1]]), torch.tensor([[True, False, True]])).item(), 4)
+    0.3333
+    """
+    present, gold = _checked(scores, gold, feature_mask)
+    chosen = present & (position_in_rank(scores, feature_mask) < gold.sum(dim=1, keepdim=True))
+    return _where_marked((chosen & gold).sum(dim=1) / (chosen | gold).sum(dim=1), gold)
+
+
+def pointing_game(scores: Tensor, gold: Tensor, feature_mask: Tensor | None = None) -> Tensor:
+    """1 where the feature with the highest score is marked, else 0, [B] (the pointing game of Zhang et al. 2018,
+    "Top-down neural attention by excitation backprop").
+
+    Higher is better; by chance the share of marked features. Ties as in `token_f1`; NaN where nothing is marked. Errors
+    as `average_precision`.
+
+    >>> gold = torch.tensor([[True, False, True], [False, True, False]])
+    >>> pointing_game(torch.tensor([[0.9, 0.5, 0.1], [0.9, 0.5, 0.1]]), gold).tolist()
+    [1.0, 0.0]
+    """
+    present, gold = _checked(scores, gold, feature_mask)
+    first = present & (position_in_rank(scores, feature_mask) == 0)
+    return _where_marked((first & gold).any(dim=1).float(), gold)
+
+
 # ------------------------------------------------------------------------------------------------------------- e-XNLI
 def best_f1_threshold(scores: Tensor, gold: Tensor, feature_mask: Tensor | None = None) -> tuple[float, float]:
     """The threshold t for which "score >= t" agrees best with what was marked, and its F1 (Section 4.3).

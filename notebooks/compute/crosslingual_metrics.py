@@ -54,11 +54,16 @@ from faithlib.perturb import Perturber, costs
 run = start_run(
     "crosslingual_metrics", profile=profile, dataset=dataset, model=model, seed=seed, part=part, parts=parts
 )
-# Of settings with a value for each data set, this one's.
-settings = {
-    key: value[dataset] if isinstance(value, dict) and dataset in value else value
-    for key, value in run.settings.items()
-}
+
+
+def own(value):
+    """Of a setting with a value for each data set this one's, and of one with a value for each seed this one's."""
+    for name in (dataset, str(seed)):
+        value = value[name] if isinstance(value, dict) and name in value else value
+    return value
+
+
+settings = {key: own(value) for key, value in run.settings.items()}
 own_models = run.settings["models_of"].get(dataset, settings["models"])
 device = "cuda" if torch.cuda.is_available() else "cpu"
 classifier = load_model(own_models[model].format(seed=seed))

@@ -8,7 +8,8 @@
 # # Compute: every metric of every attribution, on one data set
 #
 # Calls of `faithlib.evaluate`: all methods that a model allows, all metrics, texts and pictures alike, each perturbed
-# row run once whoever asks for it. Where people marked what matters, plausibility comes on top.
+# row run once whoever asks for it. Where people marked what matters, plausibility comes on top: words of a text, or the
+# object of a photograph, which somebody cut out.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -25,7 +26,8 @@ import torch
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.adapted import load_classifier
-from faithbook.sources.cifar import NAMES as PHOTOGRAPHS
+from faithbook.objects import mask_of
+from faithbook.sources.cifar import PHOTOGRAPHS
 from faithbook.sources.datasets import load_dataset
 from faithbook.sources.excerpts import gold_of, marked_excerpts
 from faithbook.sources.images import as_inputs, load_pictures
@@ -98,9 +100,17 @@ def encoded(data, rows, cut):
 
 
 def pictures():
-    """Inputs and ids; nobody marked anything."""
-    data = load_pictures(dataset, "test", n=SIZE)
-    return as_inputs(data, network, patch=network.patch_embed.patch_size[0]), None, list(data.ids)
+    """Pictures; of those in which people cut out the object, such as the model classifies as it should."""
+    data = load_pictures(dataset, "test")
+    if data.cells is None:
+        data = load_pictures(dataset, "test", n=SIZE)
+    inputs = as_inputs(data, network, patch=network.patch_embed.patch_size[0])
+    if data.cells is None:
+        return inputs, None, list(data.ids)
+    right = Perturber(network, inputs.to(device)).predicted.cpu() == torch.tensor(data.labels)
+    kept = right.nonzero()[:SIZE, 0].tolist()
+    gold = mask_of(data.cells, inputs.feature_mask.shape[1])
+    return inputs[kept], gold[kept], [data.ids[i] for i in kept]
 
 
 if modality == "vision":

@@ -44,11 +44,11 @@ def found(notebook, metrics):
     )
 
 
-def show(table, metrics):
-    """A table for each data set."""
+def show(table, metrics, called):
+    """A table for each data set, `called` so."""
     told = "mean with 95 % interval, n, and how that stands to random scores (better, worse, open)"
     for name, part in table.groupby("dataset", sort=False):
-        display(page.listing(wide(part, metrics), f"together_pointing_{name}", caption=f"{label(name)}: {told}"))
+        display(page.listing(wide(part, metrics), f"{called}_{name}", caption=f"{label(name)}: {told}"))
 
 
 # %% [markdown]
@@ -88,14 +88,14 @@ for name, one in looked:
 # %% [markdown]
 # ## Where maps point
 #
-# - *Pointing*: the cell with the highest score is the object's (the pointing game {cite:p}`zhang_2018`). *Astray*: it is the
-#   other object's.
+# - *Pointing game* {cite:p}`zhang_2018`: the cell with the highest score is the object's. *Astray*: it is the other
+#   object's.
 # - *IoU*: the object's cells against as many with the highest scores, what both have by what either has.
 # - AUPRC: as for texts.
 
 # %%
 if table is not None:
-    show(table, OBJECTS)
+    show(table, OBJECTS, "together_pointing")
     fig, best = game(table)
     display(
         page.figure(
@@ -109,15 +109,17 @@ if table is not None:
     )
 
 # %% [markdown]
-# ## Beside texts
+# ## Texts and pictures in one table
 #
-# The same question of the texts of this chapter's one table: excerpts in which people marked words, and how well
-# attributions find them. Marks on words say why a text has its label; the outline of an object says where it is. So rows
-# of one kind compare methods, and the two kinds are no contest.
+# The same question of all inputs of this chapter's one table that people marked: excerpts in which they marked words, and
+# scenes of one object, each metric of plausibility for both. {doc}`together_agreement` has these columns beside those of
+# faithfulness, and says which metrics rank the methods alike. Marks on words say why a text has its label; the outline of
+# an object says where it is. So rows of one kind compare methods, and the two kinds are no contest. Token-F1 and IOU-F1
+# take as many features for every input as inputs have marked ones on average; IoU as many as this one has.
 
 # %%
-TEXTS = {name: better for name, better in FAMILIES["plausibility"].directions.items() if name != "average_precision"}
-show(found("together_matrix", TEXTS), TEXTS)
+MARKED = {name: better for name, better in FAMILIES["plausibility"].directions.items() if name != "average_precision"}
+show(found("together_matrix", MARKED), MARKED, "together_marked")
 Markdown(
     "Random scores mark nothing, and yet have a value above zero everywhere: it depends on how much is marked. What is no "
     "better than they are tells people nothing about where the marks lie."

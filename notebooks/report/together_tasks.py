@@ -50,7 +50,7 @@ ran = bool(page.run.upstream)  # whether data of the toolkit's tasks lie on this
 # | SHAP-I | interactions of sets of words, by the package shapiq | not here: its scores are of sets, not of words |
 # | attention, occlusion, relevance, random scores | – | by name |
 # | metrics of faithfulness | four | fifteen, the four among them |
-# | of plausibility, of complexity | three and two | four and two |
+# | of plausibility, of complexity | three and two | six and two |
 # | random scores as a floor, intervals, n in a cell | – | yes |
 # | explanations of explanations | a language model puts scores and metrics into sentences | no model: numbers, with a page that says what each means |
 # | account of costs | – | rows asked and run, forwards and seconds |
