@@ -16,10 +16,11 @@ import numpy as np
 import pandas as pd
 
 from faithbook.models.cards import cards
-from faithbook.results import paired
-from faithbook.results.agreement import SPEARMAN, Pairs, rank_agreement
+from faithbook.results import paired, published
+from faithbook.results.agreement import KENDALL, SPEARMAN, Pairs, rank_agreement
 from faithbook.results.judged import Parts, Provided
 from faithbook.results.labels import label, short
+from faithbook.results.numbers import ends_of
 from faithbook.results.p_values import wilson_ends
 from faithbook.results.paired import Paired
 from faithbook.results.quantities import against_random
@@ -195,6 +196,24 @@ def bars(pairs: Correlated, kind: str = SPEARMAN, back: Collection[str] = ()) ->
     sign = {name: -1 if name in back else 1 for name in SIGN}
     four = {name: sign[name] * pairs[kind, "saco", name] for name in EXISTING}
     return four, paired.mean([sign[a] * sign[b] * pairs[kind, a, b] for a, b in combinations(EXISTING, 2)])
+
+
+def bar_table(pairs: Correlated) -> pd.DataFrame:
+    """Figure 2 as a table: by bar what is published, Spearman's correlation with its interval, Kendall's tau, n."""
+    (low, high), others = printed_bars()
+    (four, among), (taus, tau) = bars(pairs), bars(pairs, KENDALL)
+    rows = [(f"SaCo and {label(name)}", f"{low:.2f} to {high:.2f}", four[name], taus[name]) for name in EXISTING]
+    return pd.DataFrame(
+        {"bar": name, "published": theirs, **ends_of(pair), "Kendall's tau": beside.ours.point, "n": pair.ours.n}
+        for name, theirs, pair, beside in [*rows, ("mean among the four", f"{others:.4f}", among, tau)]
+    )
+
+
+def printed_bars() -> tuple[tuple[float, float], float]:
+    """What the text says of Figure 2: from where to where SaCo agrees with another metric, and the mean among these."""
+    text = published.table("saco_text").set_index(["item", "statistic"])["value"]
+    low, high = (float(text["rank_correlation_saco_vs_each_existing_metric", end]) for end in ("lowest", "highest"))
+    return (low, high), float(text["rank_correlation_among_existing_metrics", "mean"])
 
 
 def differently(pairs: Correlated) -> Parts:

@@ -39,7 +39,7 @@ from faithbook.papers.wu import METHODS, SIGN
 from faithbook.results import paired, published
 from faithbook.results.agreement import KENDALL, SPEARMAN
 from faithbook.results.labels import label
-from faithbook.results.numbers import ends_of, listed
+from faithbook.results.numbers import listed
 from faithbook.results.report import start_page
 
 page = start_page("saco_figures", profile, paper="wu_2024")
@@ -118,19 +118,10 @@ page.verdicts(illustration)
 # MoRF and bad under LeRF. The specification curve has every way to turn, and both coefficients.
 
 # %%
-text = published.table("saco_text").set_index(["item", "statistic"]).value
-low, high = (text["rank_correlation_saco_vs_each_existing_metric", end] for end in ("lowest", "highest"))
-others = text["rank_correlation_among_existing_metrics", "mean"]
+(low, high), others = wu.printed_bars()
 correlations = measured.each(wu.agreement(*METHODS))
 with_saco, among = wu.bars(correlations)
-shown = {f"SaCo and {label(name)}": pair for name, pair in with_saco.items()} | {"mean among the four": among}
-four, rest = wu.bars(correlations, KENDALL)
-taus = [*four.values(), rest]
-bar_table = pd.DataFrame(
-    {"bar": name, "published": f"{others:.4f}" if name == "mean among the four" else f"{low:.2f} to {high:.2f}"}
-    | {**ends_of(pair), "Kendall's tau": tau.ours.point, "n": pair.ours.n}
-    for (name, pair), tau in zip(shown.items(), taus, strict=True)
-)
+bar_table = wu.bar_table(correlations)
 page.listing(
     bar_table, "saco_figure2", caption="The bars of Figure 2: Spearman's correlation, Kendall's tau-b beside it"
 )

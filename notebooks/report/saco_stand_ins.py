@@ -25,8 +25,10 @@
 profile = "laptop"
 
 # %%
+from itertools import product
+
 import pandas as pd
-from IPython.display import Markdown
+from IPython.display import Markdown, display
 
 from faithbook.papers import wu, wu_figures
 from faithbook.papers.wu import FAMILIES, METHODS, short
@@ -34,7 +36,7 @@ from faithbook.results import evidence, paired, published
 from faithbook.results.agreement import tau_of
 from faithbook.results.figures import OURS, PALETTE
 from faithbook.results.labels import label
-from faithbook.results.numbers import ends_of, spoken
+from faithbook.results.numbers import ends_of, listed, spoken
 from faithbook.results.report import start_page
 
 page = start_page("saco_stand_ins", profile, paper="wu_2024")
@@ -131,12 +133,13 @@ Markdown(f"Kendall's tau with the printed order: {'; '.join(told)}.")
 over = ["dataset", "model", "metric", "method"]
 every = page.measure("saco_metrics", over=over, prepare=wu.turned)
 ahead = page.measure("saco_metrics", over=[*over, "ties"], prepare=wu.random_ahead)
+pairs = {which: every.each(wu.agreement(*METHODS, datasets=datasets)) for which, datasets in ON.items()}
 parts = {
     which: wu.claims(
         at,
         mean=every.quantity("metric", "method", dataset=ON[which]),
         ahead=ahead.quantity("metric", "method", ties="half", dataset=ON[which]),
-        pairs=every.each(wu.agreement(*METHODS, datasets=ON[which])),
+        pairs=pairs[which],
     )
     for which, at in saco.items()
 }
@@ -164,6 +167,41 @@ Markdown(
     if not missing
     else "With one kind of pictures there is nothing to compare."
 )
+
+# %% [markdown]
+# ## Figures 2 and 4, on small pictures
+#
+# {doc}`saco_figures` draws both on the firmest ground that there is. Where that is photographs, this is what small pictures
+# show: agreement of metrics on pictures, in bars, and every method under every metric, by data set. Figures 1 and 3 are drawn
+# of a small picture there.
+
+# %%
+if missing:
+    display(Markdown(f"*There is one kind of pictures, which {{doc}}`saco_figures` draws: {', '.join(ON)}.*"))
+else:
+    bars = pd.concat([wu.bar_table(pairs[which]).assign(pictures=which) for which in ON], ignore_index=True)
+    columns = ["bar", "pictures", "published", "estimate", "low", "high", "Kendall's tau", "n"]
+    caption = (
+        "Figure 2 on both kinds of pictures: Spearman's correlation with its 95 % interval, Kendall's tau-b beside it"
+    )
+    display(page.listing(bars[columns], "saco_stand_ins_figure2", caption=caption, digits=2))
+    fig, alt = wu_figures.agreements(wu.bar_table(pairs[SMALL]), *wu.printed_bars())
+    caption = (
+        "Agreement of metrics on small pictures, mean over data sets, models and methods; black lines: 95 % intervals."
+    )
+    display(page.figure(fig, "saco_stand_ins_figure2_plot", alt=alt, caption=caption))
+    mean = every.quantity("dataset", "metric", "method")
+    cells = product(ON[SMALL], wu.SIGN, (*METHODS, "random"))
+    means = {cell: wu.SIGN[cell[1]] * mean(*cell) for cell in cells}
+    values = listed(means, ["dataset", "metric", "method"])
+    fig, alt = wu_figures.radar(values, ON[SMALL])
+    caption = (
+        "All methods under all metrics on small pictures: on every axis the worst method at .1, the best at 1, linear "
+        "between. Red: random scores. Green: gradient-based, orange: attribution-based, blue: attention-based."
+    )
+    display(page.figure(fig, "saco_stand_ins_figure4_radar", alt=alt, caption=caption))
+    caption = "Mean score of every method under every metric on small pictures, not turned, over models, n pictures"
+    display(page.listing(values, "saco_stand_ins_figure4", caption=caption))
 
 # %% [markdown]
 # ## What could be behind it
