@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -226,6 +227,10 @@ def test_both_kinds_of_pictures_stand_side_by_side(store: Store) -> None:
     assert changed["photographs", "erased: one fixed colour"] == pytest.approx(0.1, abs=1e-3)
     assert set(changes[changes.pictures == "photographs"]["data sets"]) == {"CIFAR-10"}  # which alone went through them
     assert {"cifar10", "cifar100"} <= set(pd.read_csv(found.folder / "saco_stand_ins_models.csv").dataset)
+    bars = pd.read_csv(found.folder / "saco_stand_ins_figure2.csv").groupby("pictures").size()
+    assert bars.to_dict() == {"photographs": 5, "small pictures": 5}
+    assert set(pd.read_csv(found.folder / "saco_stand_ins_figure4.csv").dataset) == set(DATASETS)
+    assert {"saco_stand_ins_figure2_plot.svg", "saco_stand_ins_figure4_radar.svg"} <= set(os.listdir(found.folder))
     assert "verdicts.parquet" not in {path.name for path in found.folder.iterdir()}
 
 
@@ -235,6 +240,7 @@ def test_one_kind_of_pictures_has_one_column(store: Store) -> None:
         store.add("saco_metrics", parts, dataset=dataset)
     found = store.report("saco_stand_ins")
     assert "There are no photographs among the values that speak here" in found.text
+    assert "which {doc}`saco_figures` draws: small pictures" in found.text
     assert "difference" not in pd.read_csv(found.folder / "saco_stand_ins_table2.csv").columns
 
 
