@@ -25,7 +25,7 @@ from faithbook.results.alignment import EVERY, found_batches, score
 from faithbook.results.cells import Cells
 from faithbook.results.paired import Paired
 from faithbook.sources.splits import stable_hash
-from faithbook.sources.words import Pair, copied_words, is_copied, split_words, words_of
+from faithbook.sources.words import Pair, copied_words, is_copied, marked_words, split_words, words_of
 from faithlib.errors import DataError, FaithlibError, InputError, UnknownNameError
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data" / "word_alignment"
@@ -61,6 +61,23 @@ def test_every_character_but_white_space_lies_in_one_word(text):
     covered = [i for start, end in spans for i in range(start, end)]
     assert covered == [i for i, character in enumerate(text) if not character.isspace()]
     assert all(start < end for start, end in spans)
+
+
+@given(st.text(st.sampled_from("aZé-'’ .,\n中文й"), max_size=20), st.randoms(use_true_random=False))
+def test_marks_are_carried_to_the_words_that_hold_them(text, random):
+    """Of the same text, cut into words of one character each or more, some of them marked."""
+    letters = [character for character in text if not character.isspace()]
+    marked = [random.random() < 0.4 for _ in letters]
+    theirs, spans = "", []
+    for letter, mark in zip(letters, marked, strict=True):
+        spans += [(len(theirs), len(theirs) + 1)] if mark else []
+        theirs += letter + " " * random.randrange(2)
+    words = split_words(text)
+    places = [i for i, character in enumerate(text) if not character.isspace()]
+    expected = [any(marked[places.index(i)] for i in range(*span)) for span in words]
+    assert list(marked_words(spans, theirs, text, words)) == expected
+    with pytest.raises(DataError, match="expected the same text, blanks aside"):
+        marked_words(spans, theirs, f"{text}!", words)
 
 
 def test_copied_words_are_marks_numbers_placeholders_and_names():

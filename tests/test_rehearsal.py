@@ -106,6 +106,8 @@ def test_a_study_runs_whole_and_fills_its_tables(staged: Rehearsal, study: str) 
     assert {*SHOWN[study], *ELSEWHERE} >= rehearsal.can_be_computed(study)
     print(f"tables of {study}: {', '.join(SHOWN[study])}")
     assert lacking(staged, study) == {}
+    if study == "crosslingual":  # the highlights that were published are read, too
+        assert "as published" in set(rehearsal.saved(staged, "crosslingual_highlight_rules.csv").highlights)
     for notebook, (file, column) in ASKED.get(study, {}).items():
         assert rehearsal.unasked(staged, file, notebook, column) == set()
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from faithbook.sources.splits import Span
+from faithlib.errors import DataError
 
 _HAN = "\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 # Accents written apart from their letter, soft hyphens, joiners and variation selectors belong to what stands before.
@@ -42,6 +43,28 @@ def split_words(text: str) -> tuple[Span, ...]:
 def words_of(text: str, spans: Sequence[Span]) -> tuple[str, ...]:
     """The strings at character spans."""
     return tuple(text[start:end] for start, end in spans)
+
+
+def without_blanks(text: str) -> str:
+    """The characters of a text that are no white space: the same for a text and the same text cut into words."""
+    return "".join(text.split())
+
+
+def marked_words(marks: Sequence[Span], text: str, other: str, words: Sequence[Span]) -> tuple[bool, ...]:
+    """For each of the `words` of `other`, the same text with its blanks elsewhere, whether it holds a character that
+    the spans `marks` of `text` hold.
+
+    Raises DataError where the two differ in more than blanks.
+
+    >>> marked_words([(0, 2), (3, 4)], "It 's late .", "It's late.", [(0, 4), (5, 9), (9, 10)])
+    (True, False, False)
+    """
+    if without_blanks(text) != without_blanks(other):
+        raise DataError(f"marks of {text!r} cannot be carried to {other!r}: expected the same text, blanks aside")
+    at = [i for i, character in enumerate(text) if not character.isspace()]
+    there = {i: rank for rank, i in enumerate(i for i, character in enumerate(other) if not character.isspace())}
+    held = {i for start, end in marks for i in range(start, end)}
+    return tuple(any(at[there[i]] in held for i in range(*span) if i in there) for span in words)
 
 
 def is_copied(word: str) -> bool:

@@ -36,7 +36,7 @@ from faithbook.papers.zaman_belinkov_rows import thirteen_rows
 from faithbook.papers.zaman_belinkov_twice import EmbeddedTwice
 from faithbook.sources.datasets import load_dataset, load_parallel
 from faithbook.sources.splits import stable_hash
-from faithbook.sources.words import Pair, copied_words, split_words
+from faithbook.sources.words import Pair, copied_words, marked_words, split_words, without_blanks
 from faithlib.attribution import Row, attribute_rows
 from faithlib.inputs import TextInputs
 from faithlib.metrics import (
@@ -371,7 +371,9 @@ def choose(messages):
 # ## What highlights are made of
 #
 # The paper makes highlights for other languages out of one attribution (saliency with L2 of the loss) and the links.
-# Scores and links are kept, for the report to do the same, in the languages that are only read, too. The first few messages are kept in all languages with their
+# Scores and links are kept, for the report to do the same, in the languages that are only read, too. Beside them, where the
+# profile names the highlights that were published (`published_marks`), those: a word is marked that holds a marked one of
+# theirs, whose words are others; a text that they do not have, or spell otherwise, has none. The first few messages are kept in all languages with their
 # words, for a report that shows the measure at work.
 
 # %%
@@ -379,12 +381,38 @@ EXAMPLES = 8
 SHOWN = [("input_x_gradient", "l2", "loss"), ("saliency", "l2", "loss"), ("uniform", "none", "none")]
 
 
+def published_in(language):
+    """By a text without blanks the text and the spans that are marked in it; of published highlights in one language,
+    which need not have the rows of another."""
+    data = load_parallel(settings["published_marks"], [language], settings["split"])[language]
+    return {without_blanks(text): (text, spans) for text, spans in zip(data.wholes, data.rationales, strict=True)}
+
+
+PUBLISHED = {language: published_in(language) for language in read_in if settings["published_marks"]}
+
+
+def published_marks(language, text, inputs):
+    """The published mark of every feature, 0 or 1, or nothing for a text without."""
+    if (found := PUBLISHED.get(language, {}).get(without_blanks(text))) is None:
+        return None
+    theirs, spans = found
+    marks = [0] * int(inputs.n_features[0])
+    for feature, mark in zip(
+        inputs.feature_of_word[0], marked_words(spans, theirs, text, split_words(text)), strict=True
+    ):
+        if feature >= 0:
+            marks[feature] |= mark
+    return marks
+
+
 def highlight(messages):
     """Add every word's score and links to what the reports read."""
     for language, reading in messages.readings.items():
-        for name, (scores, _) in zip(messages.ids, reading, strict=True):
+        texts = messages.texts[language].wholes
+        for name, text, (scores, one) in zip(messages.ids, texts, reading, strict=True):
             values = scores[HIGHLIGHTER]
             words = {"language": language, "input": name, "word": range(len(values)), "score": values}
+            words |= {"published": published_marks(language, text, one)}
             run.add(pd.DataFrame(words).assign(**named), "crosslingual_words")
     links = [
         {"language": language, "input": messages.ids[number], "word": i, "word_there": j}

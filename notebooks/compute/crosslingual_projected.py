@@ -32,7 +32,8 @@ firmest = thresholds.dataset == firmest_marks(thresholds.dataset.unique())
 
 # %% [markdown]
 # Three ways to mark: with our threshold, which is the paper's rule; with the paper's number; and the words whose score is
-# above an even spread over their own text.
+# above an even spread over their own text. And where the paper's own marks lie on this machine, these, which need not be
+# carried over.
 
 # %%
 OWN_THRESHOLD = float(thresholds.threshold[firmest].iloc[0])  # of one classifier, as in the paper
@@ -42,8 +43,15 @@ HIGHLIGHTS = {
     "the paper's number": lambda n: PRINTED_THRESHOLD,
     "above an even spread": lambda n: n**-0.5 * (1 - 1e-6),  # rounding must not unmark the only word of a text
 }
+AS_PUBLISHED = "as published"
 KEY = ["dataset", "model", "seed", "input", "language"]
-scores = {key: torch.tensor(group.score.to_numpy()) for key, group in words.sort_values("word").groupby(KEY)}
+by_text = dict(iter(words.sort_values("word").groupby(KEY)))
+scores = {key: torch.tensor(group.score.to_numpy()) for key, group in by_text.items()}
+published = {
+    key: torch.tensor(group.published.to_numpy(dtype=bool))
+    for key, group in by_text.items()
+    if group.published.notna().all()
+}
 links = {
     key: list(zip(group.word, group.word_there, strict=True))
     for key, group in load("crosslingual_word_links", profile).groupby(KEY)
@@ -64,11 +72,18 @@ def average_precision_by_chance(n, marked):
     return 1.0 if n == 1 else (harmonic + (marked - 1) / (n - 1) * (n - harmonic)) / n
 
 
+def gold_of(key, rule):
+    """The words of a text that count as marked by a rule, bool [F]."""
+    if rule == AS_PUBLISHED:
+        return published[key]
+    *reading, language = key
+    english = marked_english(scores[*reading, "en"], rule)
+    return english if language == "en" else project_rationale(english, links.get(key, []), len(scores[key]))
+
+
 def replayed(key, rule):
     """MAP's value for one reading of one message, with what random scores get; NaN where no word is marked."""
-    *reading, language = key
-    values, english = scores[key], marked_english(scores[*reading, "en"], rule)
-    gold = english if language == "en" else project_rationale(english, links.get(key, []), len(values))
+    values, gold = scores[key], gold_of(key, rule)
     ours, marked = average_precision(values[None], gold[None]).item(), int(gold.sum())
     chance = average_precision_by_chance(len(values), marked) if marked else np.nan
     return {"map": ours, "chance": chance, "lift": ours - chance, "marked": marked / len(values)}
@@ -79,7 +94,7 @@ measured = pd.DataFrame(
     [
         dict(zip(KEY, key, strict=True)) | {"highlights": rule, "quantity": quantity, "value": value}
         for key in scores
-        for rule in HIGHLIGHTS
+        for rule in [*HIGHLIGHTS, *([AS_PUBLISHED] if key in published else [])]
         for quantity, value in replayed(key, rule).items()
     ]
 )

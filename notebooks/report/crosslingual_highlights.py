@@ -307,7 +307,8 @@ page.listing(
 
 # %% [markdown]
 # Three ways to mark, therefore: with our threshold, which is the paper's rule; with the paper's number; and the words
-# whose score is above an even spread over their own text, which needs no other texts and does not depend on length. The
+# whose score is above an even spread over their own text, which needs no other texts and does not depend on length. At the
+# profile `paper` a fourth, *as published*: the marks of e-XNLI, made by the paper's own models, on the texts that have them. The
 # floor, what random scores get on the same marks, is exact: the expected average precision of $n$ scores in random order,
 # $m$ of them gold.
 
