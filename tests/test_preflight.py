@@ -103,7 +103,7 @@ def test_what_trainings_make_is_what_is_shipped() -> None:
     photographs = {folder for folder in shipped if folder.parent.name == "photo"}  # learnt where the archive lies
     blocks = find_profile("full").settings.values()
     papers = {name for block in blocks for name in block.get("where_here", ())}  # learnt where these texts lie
-    texts = {folder for folder in shipped if folder.name.rpartition("-")[0] in papers}
+    texts = {folder for folder in shipped if folder.name.partition("-")[0] in papers}
     assert {checkpoint_of(job) for job in trainings("laptop")} == shipped - photographs - texts
     assert {checkpoint_of(job) for job in trainings("full")} >= shipped - photographs - texts
     of_one = trainings("laptop", "naopc")

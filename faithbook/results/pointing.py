@@ -34,11 +34,12 @@ def by_method(found: Measured, metrics: Mapping[str, str]) -> pd.DataFrame:
 
 
 def wide(table: pd.DataFrame, metrics: Mapping[str, str]) -> pd.DataFrame:
-    """Rows of one data set for people: a row a method, best first by the first metric and random scores last."""
+    """Rows of one data set for people: a row a method, best first by the first metric it has, random scores last."""
     rows: list[Any] = list(table.itertuples())
     part = table.assign(cell=[f"{spoken(one)}, {one.n}, {one.beside_random or '–'}" for one in rows])
     cells = part.pivot(index="method", columns="metric", values="cell").reindex(columns=list(metrics))
-    first = part[part.metric == next(iter(metrics))].set_index("method").estimate.sort_values(ascending=False)
+    by = next(name for name in metrics if name in set(part.metric))
+    first = part[part.metric == by].set_index("method").estimate.sort_values(ascending=False)
     cells = cells.loc[[*first.index.drop(FLOOR), FLOOR]].dropna(axis=1, how="all")
     arrows = {metric: f"{label(metric)} {'↓' if better == 'lower' else '↑'}" for metric, better in metrics.items()}
     return cells.rename(columns=arrows).reset_index()
