@@ -11,15 +11,14 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from faithbook.crosslingual.highlights import best_f1_threshold, project_rationale
 from faithlib.errors import InputError
 from faithlib.metrics import (
     auprc,
     average_precision,
-    best_f1_threshold,
     iou,
     iou_f1,
     pointing_game,
-    project_rationale,
     token_f1,
 )
 

@@ -28,11 +28,9 @@ from faithlib.metrics.erasure import (
 from faithlib.metrics.plausibility import (
     auprc,
     average_precision,
-    best_f1_threshold,
     iou,
     iou_f1,
     pointing_game,
-    project_rationale,
     token_f1,
 )
 from faithlib.metrics.saco import saco
@@ -45,7 +43,6 @@ __all__ = [
     "auc",
     "auprc",
     "average_precision",
-    "best_f1_threshold",
     "cka",
     "cka_accuracy",
     "complexity",
@@ -60,7 +57,6 @@ __all__ = [
     "log_odds",
     "n_auc",
     "pointing_game",
-    "project_rationale",
     "random_links",
     "saco",
     "soft_nc",

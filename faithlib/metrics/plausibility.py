@@ -12,7 +12,6 @@ from torch import Tensor
 
 from faithlib.errors import InputError
 from faithlib.masks import checked_mask, position_in_rank, rank
-from faithlib.metrics.crosslingual import Links, link_matrix
 
 
 # ------------------------------------------------------------------------------------------------------- whole orders
@@ -29,7 +28,7 @@ def average_precision(scores: Tensor, gold: Tensor, feature_mask: Tensor | None 
     >>> round(average_precision(torch.tensor([[0.9, 0.5, 0.1]]), torch.tensor([[True, False, True]])).item(), 4)
     0.8333
     """
-    _, gold = _checked(scores, gold, feature_mask)
+    _, gold = checked_gold(scores, gold, feature_mask)
     precision, _ = _precision_recall(scores, gold, feature_mask)
     return torch.where(gold, precision, 0.0).sum(dim=1) / gold.sum(dim=1)
 
@@ -45,7 +44,7 @@ def auprc(scores: Tensor, gold: Tensor, feature_mask: Tensor | None = None) -> T
     >>> round(auprc(torch.tensor([[0.9, 0.5, 0.1]]), torch.tensor([[True, False, True]])).item(), 4)
     0.7917
     """
-    _, gold = _checked(scores, gold, feature_mask)
+    _, gold = checked_gold(scores, gold, feature_mask)
     precision, recall = _precision_recall(scores, gold, feature_mask)
     order = rank(scores, feature_mask)
     start = torch.ones_like(precision[:, :1])
@@ -107,7 +106,7 @@ def iou_f1(
 
 
 def _predicted(scores: Tensor, gold: Tensor, feature_mask: Tensor | None, k: int | Tensor) -> tuple[Tensor, Tensor]:
-    present, gold = _checked(scores, gold, feature_mask)
+    present, gold = checked_gold(scores, gold, feature_mask)
     size = torch.as_tensor(k, device=scores.device).expand(len(scores))
     if (size < 1).any():
         raise InputError(f"k {k}: expected at least one feature in a rationale")
@@ -118,8 +117,13 @@ def _where_marked(value: Tensor, gold: Tensor) -> Tensor:
     return torch.where(gold.any(dim=1), value, torch.nan)
 
 
-def _checked(scores: Tensor, gold: Tensor, feature_mask: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Which features are there, and the checked rationale beside the scores."""
+def checked_gold(scores: Tensor, gold: Tensor, feature_mask: Tensor | None) -> tuple[Tensor, Tensor]:
+    """Which features are there, and the checked rationale, bool [B, F] each; errors as `average_precision`.
+
+    >>> present, gold = checked_gold(torch.tensor([[0.5, 0.1]]), torch.tensor([[True, False]]), None)
+    >>> present.tolist()
+    [[True, True]]
+    """
     present = checked_mask(scores, feature_mask)
     if gold.shape != scores.shape or gold.dtype != torch.bool:
         raise InputError(f"gold {tuple(gold.shape)} of {gold.dtype}: expected bool of shape {tuple(scores.shape)}")
@@ -140,7 +144,7 @@ def iou(scores: Tensor, gold: Tensor, feature_mask: Tensor | None = None) -> Ten
     >>> round(iou(torch.tensor([[0.9, 0.5, 0.1]]), torch.tensor([[True, False, True]])).item(), 4)
     0.3333
     """
-    present, gold = _checked(scores, gold, feature_mask)
+    present, gold = checked_gold(scores, gold, feature_mask)
     chosen = present & (position_in_rank(scores, feature_mask) < gold.sum(dim=1, keepdim=True))
     return _where_marked((chosen & gold).sum(dim=1) / (chosen | gold).sum(dim=1), gold)
 
@@ -156,49 +160,6 @@ def pointing_game(scores: Tensor, gold: Tensor, feature_mask: Tensor | None = No
     >>> pointing_game(torch.tensor([[0.9, 0.5, 0.1], [0.9, 0.5, 0.1]]), gold).tolist()
     [1.0, 0.0]
     """
-    present, gold = _checked(scores, gold, feature_mask)
+    present, gold = checked_gold(scores, gold, feature_mask)
     first = present & (position_in_rank(scores, feature_mask) == 0)
     return _where_marked((first & gold).any(dim=1).float(), gold)
-
-
-# ------------------------------------------------------------------------------------------------------------- e-XNLI
-def best_f1_threshold(scores: Tensor, gold: Tensor, feature_mask: Tensor | None = None) -> tuple[float, float]:
-    """The threshold t for which "score >= t" agrees best with what was marked, and its F1 (Section 4.3).
-
-    F1 over all features of all inputs together, so scores have to be comparable across inputs: the paper divides each
-    input's word scores by their L2 norm, and so must the caller. Only scores that occur are tried; of several best ones
-    the lowest is taken, which marks the most. For the paper's data and model: .167. Errors as `average_precision`, and
-    where nothing is marked at all.
-
-    >>> scores, gold = torch.tensor([[0.9, 0.1], [0.3, 0.2]]), torch.tensor([[True, False], [True, False]])
-    >>> t, f1 = best_f1_threshold(scores, gold)
-    >>> round(t, 4), f1
-    (0.3, 1.0)
-    """
-    present, gold = _checked(scores, gold, feature_mask)
-    if not gold.any():
-        raise InputError("gold marks nothing in any input: every threshold has an F1 of 0")
-    values, order = scores[present].sort(descending=True, stable=True)
-    hits = gold[present][order].cumsum(dim=0)
-    taken = torch.arange(1, len(values) + 1, device=values.device)
-    f1 = 2 * hits.double() / (taken + hits[-1])
-    # A threshold takes all of its equals, so only the last of them stands for it.
-    last = values != torch.cat([values[1:], values.new_full((1,), -torch.inf)])
-    f1 = torch.where(last, f1, -1.0)
-    best = int((f1 == f1.max()).nonzero()[-1])
-    return values[best].item(), f1[best].item()
-
-
-def project_rationale(mask: Tensor, links: Links, n_target: int) -> Tensor:
-    """A rationale carried over to a translation: bool [..., n_source] -> [..., n_target] (Section 4.3).
-
-    A word of the translation is marked where a marked English word is linked with it. Raises InputError for a mask that
-    is not bool and a link outside the texts.
-
-    >>> project_rationale(torch.tensor([True, False]), [(0, 1), (0, 2), (1, 0)], 3).tolist()
-    [False, True, True]
-    """
-    if mask.dtype != torch.bool:
-        raise InputError(f"mask of {mask.dtype}: expected bool; compare scores with a threshold first")
-    linked = link_matrix(links, mask.shape[-1], n_target).to(mask.device)
-    return (mask[..., :, None] & linked).any(dim=-2)

@@ -24,6 +24,7 @@ import pandas as pd
 import torch
 from tqdm.auto import tqdm
 
+from faithbook.crosslingual.highlights import best_f1_threshold
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.load import load_model
@@ -32,7 +33,7 @@ from faithbook.sources.datasets import load_dataset
 from faithbook.sources.excerpts import gold_of, marked_excerpts
 from faithlib.attribution import attribute_rows
 from faithlib.inputs import TextInputs
-from faithlib.metrics import average_precision, best_f1_threshold
+from faithlib.metrics import average_precision
 
 run = start_run("crosslingual_plausibility", profile=profile, dataset=dataset, seed=seed, part=part, parts=parts)
 settings = run.settings

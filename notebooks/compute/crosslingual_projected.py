@@ -20,10 +20,11 @@ import numpy as np
 import pandas as pd
 import torch
 
+from faithbook.crosslingual.highlights import project_rationale
 from faithbook.engine.run import load, start_run
 from faithbook.engine.units import as_units
 from faithbook.papers.zaman_belinkov import firmest_marks
-from faithlib.metrics import average_precision, project_rationale
+from faithlib.metrics import average_precision
 
 run = start_run("crosslingual_projected", profile=profile)
 words = load("crosslingual_words", profile)
