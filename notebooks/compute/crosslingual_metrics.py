@@ -370,11 +370,11 @@ def choose(messages):
 # %% [markdown]
 # ## What highlights are made of
 #
-# The paper makes highlights for other languages out of one attribution (saliency with L2 of the loss) and the links.
-# Scores and links are kept, for the report to do the same, in the languages that are only read, too. Beside them, where the
-# profile names the highlights that were published (`published_marks`), those: a word is marked that holds a marked one of
-# theirs, whose words are others; a text that they do not have, or spell otherwise, has none. The first few messages are kept in all languages with their
-# words, for a report that shows the measure at work.
+# The paper makes highlights for other languages out of one attribution (saliency with L2 of the loss) and the links. Scores
+# and links are kept, for the report to do the same, in the languages that are only read, too. Beside them, where the profile
+# names the highlights that were published (`published_marks`), those: a word is marked that holds a marked one of theirs,
+# whose words are others; a text that they do not have, or spell otherwise, has none. The first few messages are kept in all
+# languages with their words, for a report that shows the measure at work.
 
 # %%
 EXAMPLES = 8

@@ -115,7 +115,8 @@ if table is not None:
 # scenes of one object, each metric of plausibility for both. {doc}`together_agreement` has these columns beside those of
 # faithfulness, and says which metrics rank the methods alike. Marks on words say why a text has its label; the outline of
 # an object says where it is. So rows of one kind compare methods, and the two kinds are no contest. Token-F1 and IOU-F1
-# take as many features for every input as inputs have marked ones on average; IoU as many as this one has.
+# take as many features for every input as inputs have marked ones on average; IoU as many as this one has. A metric has no
+# column where the values that speak were computed before it was there.
 
 # %%
 MARKED = {name: better for name, better in FAMILIES["plausibility"].directions.items() if name != "average_precision"}
