@@ -254,6 +254,9 @@ def _inputs(templates: tuple[str, ...], block: Mapping[str, Any], point: Mapping
 
     >>> _inputs(("inputs.{dataset}",), {"inputs": {"movie": 8}}, {"dataset": "movie"})
     8
+    >>> both = {"inputs": {"movie": 8, "nli": {"0": 60, "1": 20}}}
+    >>> [_inputs(("inputs.{dataset}.{seed}",), both, {"dataset": name, "seed": 1}) for name in ("movie", "nli")]
+    [8, 20]
     >>> _inputs(("inputs.{dataset}",), {"inputs": 9}, {"dataset": "movie"})
     9
     >>> _inputs(("inputs.{dataset}",), {"inputs": 7}, {})

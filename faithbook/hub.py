@@ -133,11 +133,9 @@ def _answer(path: str, **given: Any) -> Any:
     from huggingface_hub import HfApi
     from huggingface_hub.utils import build_hf_headers, hf_raise_for_status, http_backoff
 
-    address, given = (
-        f"{HfApi().endpoint}/api/models/{path}",
-        given | {"headers": build_hf_headers(), "timeout": _SECONDS},
-    )
-    answer = http_backoff("GET", address, max_retries=2, retry_on_exceptions=(), **given)
+    patience: dict[str, Any] = {"max_retries": 2, "retry_on_exceptions": (), "timeout": _SECONDS}
+    address = f"{HfApi().endpoint}/api/models/{path}"
+    answer = http_backoff("GET", address, headers=build_hf_headers(), **patience, **given)
     hf_raise_for_status(answer)
     return answer
 

@@ -34,8 +34,7 @@ def where_it_points(scores: Tensor, own: Tensor, other: Tensor) -> dict[str, Ten
     - `astray`: 1 where the cell with the highest score is one of the `other` object in the picture. Lower is better;
       the share of its cells by chance, 0 where there is no other.
 
-    Raises InputError where a picture has no cell of
-    its object or one cell is both objects', and what `auprc` raises.
+    Raises InputError where a picture has no cell of its object or one cell is both objects', and what `auprc` raises.
 
     >>> own, other = torch.tensor([[True, True, False, False]]), torch.tensor([[False, False, True, False]])
     >>> found = where_it_points(torch.tensor([[0.5, 0.1, 0.9, 0.0]]), own, other)

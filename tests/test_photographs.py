@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import os
 import re
 import shutil
@@ -32,7 +33,9 @@ from faithbook.paths import checkpoints_dir, root
 from faithbook.sources import cifar, files, images
 from faithbook.sources.files import fetch, read_member
 from faithbook.sources.images import as_inputs, load_pictures
+from faithlib.catalogue import METRICS
 from faithlib.errors import DataError, DigestError, InputError, UnknownNameError
+from faithlib.evaluation import explain
 from faithlib.masks import salience_groups
 
 TRAINING = root() / "notebooks" / "train" / "photo_classifiers.py"
@@ -411,8 +414,8 @@ def test_shipped_classifiers_of_photographs_are_what_their_cards_say(name):
 
 
 @pytest.fixture
-def small(tmp_path, monkeypatch):
-    """A home with a small study: one photograph, two methods, three groups beside ten."""
+def home(tmp_path, monkeypatch):
+    """A home whose table of profiles a test may write; everything else is this repository's."""
     home = tmp_path / "home"
     for place in ("notebooks", "data"):
         (home / place).mkdir(parents=True)
@@ -421,14 +424,48 @@ def small(tmp_path, monkeypatch):
                 (home / place / path.name).symlink_to(path)
     for name in ("faithlib", "faithbook", "requirements.lock"):
         (home / name).symlink_to(root() / name)
+    shutil.copy(root() / "notebooks" / "profiles.yaml", home / "notebooks")
+    monkeypatch.setenv("FAITHLIB_HOME", str(home))
+    return home
+
+
+@pytest.fixture
+def small(home):
+    """A home with a small study: one photograph, two methods, three groups beside ten."""
     told = yaml.safe_load((root() / "notebooks" / "profiles.yaml").read_text())
     block = told["profiles"]["laptop"]["settings"]["saco_metrics"]
     sizes = {"pictures": 1, "varied_pictures": 0, "grouped_pictures": 1, "examples": 1}
     block |= {name: {"cifar10-few": size} for name, size in sizes.items()} | {"group_counts": [3], "random_draws": 1}
     block |= {"datasets": ["cifar10-few"], "models_of": {"cifar10-few": {"photo": f"local:{PHOTO[0]}"}}}
     (home / "notebooks" / "profiles.yaml").write_text(yaml.safe_dump(told, sort_keys=False))
-    monkeypatch.setenv("FAITHLIB_HOME", str(home))
     return home
+
+
+def test_pictures_whose_reason_is_known_are_asked_for_plausibility_where_the_model_is_right(home):
+    """As scenes of cut-out objects are, whose photographs are not on every machine: pictures with planted cells."""
+    told = yaml.safe_load((root() / "notebooks" / "profiles.yaml").read_text())
+    told["data"]["planted"] = told["data"]["vision:planted"]
+    block = told["profiles"]["smoke"]["settings"]["together_matrix"]
+    block |= {"datasets": ["planted"], "models": {"planted": "local:vision/planted-base-seed0"}}
+    block |= {"inputs": {"planted": 3}, "controlled": {"planted": 1}}
+    (home / "notebooks" / "profiles.yaml").write_text(yaml.safe_dump(told, sort_keys=False))
+    source = root() / "notebooks" / "compute" / "together_matrix.py"
+    run_cells(source, {"profile": "smoke", "dataset": "planted"}, [])
+    (folder,) = (home / "data" / "results" / "smoke" / "by-hand" / "together_matrix").glob("*")
+    values = pd.read_parquet(folder / "together_values.parquet").set_index(["input", "method", "metric"]).value
+    assert set(values.index.unique("metric")) == set(METRICS)
+    data = load_pictures("planted", "test")
+    network = load_classifier("local:vision/planted-base-seed0").model
+    inputs = as_inputs(data.at(range(20)), network, patch=4)
+    with torch.inference_mode():
+        right = [i for i, found in enumerate(network(inputs.pixels).argmax(1).tolist()) if found == data.labels[i]]
+    assert list(values.index.unique("input")) == [data.ids[i] for i in right[:3]]
+    for i in right[:3]:
+        (scores,) = explain(network, inputs[[i]], ["grad_cam"]).values()
+        marked = float(int(scores.argmax()) in data.cells[i]) if data.cells[i] else math.nan
+        assert values[data.ids[i], "grad_cam", "pointing_game"] == pytest.approx(marked, nan_ok=True)
+    assert {bool(data.cells[i]) for i in right[:3]} == {True, False}  # of the class "neither" nothing is marked
+    assert values.xs("pointing_game", level="metric").nunique() == 2  # not every map points there
 
 
 @pytest.mark.long

@@ -20,7 +20,7 @@ from faithbook.results import paired, published
 from faithbook.results.agreement import KENDALL, SPEARMAN, Pairs, rank_agreement
 from faithbook.results.judged import Parts, Provided
 from faithbook.results.labels import label, short
-from faithbook.results.numbers import ends_of
+from faithbook.results.numbers import ends_of, listed
 from faithbook.results.p_values import wilson_ends
 from faithbook.results.paired import Paired
 from faithbook.results.quantities import against_random
@@ -214,6 +214,14 @@ def printed_bars() -> tuple[tuple[float, float], float]:
     text = published.table("saco_text").set_index(["item", "statistic"])["value"]
     low, high = (float(text["rank_correlation_saco_vs_each_existing_metric", end]) for end in ("lowest", "highest"))
     return (low, high), float(text["rank_correlation_among_existing_metrics", "mean"])
+
+
+def every_mean(mean: At, datasets: Collection[str]) -> pd.DataFrame:
+    """Figure 4 as a table (dataset, metric, method, estimate and its ends, n): `mean(metric, method, dataset=)` of
+    metrics turned, turned back."""
+    cells = product(datasets, SIGN, (*METHODS, "random"))
+    means = {(d, metric, method): SIGN[metric] * mean(metric, method, dataset=d) for d, metric, method in cells}
+    return listed(means, ["dataset", "metric", "method"])
 
 
 def differently(pairs: Correlated) -> Parts:

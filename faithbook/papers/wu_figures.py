@@ -172,6 +172,13 @@ def case_study(picture: Picture) -> Drawn:
     )
 
 
+RADAR = (
+    "on every axis the worst method at .1, the best at 1, linear between. Red: random scores. Green: gradient-based, "
+    "orange: attribution-based, blue: attention-based."
+)
+"""How Figure 4 is to be read, for a caption."""
+
+
 def radar(values: pd.DataFrame, datasets: Sequence[str]) -> Drawn:
     """Figure 4, a chart a data set: on the axis of each metric the worst method at .1, the best at 1, linear between
     (dataset, metric, method, estimate)."""

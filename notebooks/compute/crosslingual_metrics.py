@@ -396,13 +396,9 @@ def published_marks(language, text, inputs):
     if (found := PUBLISHED.get(language, {}).get(without_blanks(text))) is None:
         return None
     theirs, spans = found
-    marks = [0] * int(inputs.n_features[0])
-    for feature, mark in zip(
-        inputs.feature_of_word[0], marked_words(spans, theirs, text, split_words(text)), strict=True
-    ):
-        if feature >= 0:
-            marks[feature] |= mark
-    return marks
+    marked = marked_words(spans, theirs, text, split_words(text))
+    features = {feature for feature, mark in zip(inputs.feature_of_word[0], marked, strict=True) if mark}
+    return [int(feature in features) for feature in range(int(inputs.n_features[0]))]
 
 
 def highlight(messages):

@@ -101,9 +101,8 @@ def encoded(data, rows, cut):
 
 def pictures():
     """Pictures; of those in which people cut out the object, such as the model classifies as it should."""
-    data = load_pictures(dataset, "test")
-    if data.cells is None:
-        data = load_pictures(dataset, "test", n=SIZE)
+    whole = load_pictures(dataset, "test")
+    data = load_pictures(dataset, "test", n=SIZE) if whole.cells is None else whole
     inputs = as_inputs(data, network, patch=network.patch_embed.patch_size[0])
     if data.cells is None:
         return inputs, None, list(data.ids)

@@ -429,7 +429,7 @@ page.stand_ins(
 
 # %% [markdown]
 # **What differs and why.** On XNLI: one encoder of twelve layers of 384, adapted in English from 21,532 pairs of SNLI and of
-# XNLI's development split (the reference has the first of three trainings), in place of two of twelve layers of 768 trained
+# XNLI's development split, in place of two of twelve layers of 768 trained
 # on all of MultiNLI; it reads most languages worse. Thai, written without spaces, has whole phrases for words here. On
 # messages, beside that: one text in place of a premise and a hypothesis; five types of message in place of three relations;
 # translations by a program's volunteers in place of a test set's translators. Words that are copied as they are

@@ -27,7 +27,6 @@
 profile = "laptop"
 
 # %%
-from itertools import product
 
 import pandas as pd
 from IPython.display import Markdown
@@ -39,7 +38,6 @@ from faithbook.papers.wu import METHODS, SIGN
 from faithbook.results import paired, published
 from faithbook.results.agreement import KENDALL, SPEARMAN
 from faithbook.results.labels import label
-from faithbook.results.numbers import listed
 from faithbook.results.report import start_page
 
 page = start_page("saco_figures", profile, paper="wu_2024")
@@ -244,16 +242,13 @@ page.verdicts(third)
 # folded table has the values themselves, as they are printed: not turned.
 
 # %%
-cells = product(datasets, SIGN, (*METHODS, "random"))
-means = {(d, metric, method): SIGN[metric] * mean(metric, method, dataset=d) for d, metric, method in cells}
-values = listed(means, ["dataset", "metric", "method"])
+values = wu.every_mean(mean, datasets)
 fig, alt = wu_figures.radar(values, datasets)
 page.figure(
     fig,
     "saco_figure4_radar",
     alt=alt,
-    caption="All methods under all metrics, as the paper draws it: on every axis the worst method at .1, the best at "
-    "1, linear between. Red: random scores. Green: gradient-based, orange: attribution-based, blue: attention-based.",
+    caption=f"All methods under all metrics, as the paper draws it: {wu_figures.RADAR}",
 )
 
 # %%

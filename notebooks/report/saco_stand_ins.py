@@ -25,8 +25,6 @@
 profile = "laptop"
 
 # %%
-from itertools import product
-
 import pandas as pd
 from IPython.display import Markdown, display
 
@@ -36,7 +34,7 @@ from faithbook.results import evidence, paired, published
 from faithbook.results.agreement import tau_of
 from faithbook.results.figures import OURS, PALETTE
 from faithbook.results.labels import label
-from faithbook.results.numbers import ends_of, listed, spoken
+from faithbook.results.numbers import ends_of, spoken
 from faithbook.results.report import start_page
 
 page = start_page("saco_stand_ins", profile, paper="wu_2024")
@@ -185,20 +183,14 @@ else:
         "Figure 2 on both kinds of pictures: Spearman's correlation with its 95 % interval, Kendall's tau-b beside it"
     )
     display(page.listing(bars[columns], "saco_stand_ins_figure2", caption=caption, digits=2))
-    fig, alt = wu_figures.agreements(wu.bar_table(pairs[SMALL]), *wu.printed_bars())
+    fig, alt = wu_figures.agreements(bars[bars.pictures == SMALL], *wu.printed_bars())
     caption = (
         "Agreement of metrics on small pictures, mean over data sets, models and methods; black lines: 95 % intervals."
     )
     display(page.figure(fig, "saco_stand_ins_figure2_plot", alt=alt, caption=caption))
-    mean = every.quantity("dataset", "metric", "method")
-    cells = product(ON[SMALL], wu.SIGN, (*METHODS, "random"))
-    means = {cell: wu.SIGN[cell[1]] * mean(*cell) for cell in cells}
-    values = listed(means, ["dataset", "metric", "method"])
+    values = wu.every_mean(every.quantity("metric", "method"), ON[SMALL])
     fig, alt = wu_figures.radar(values, ON[SMALL])
-    caption = (
-        "All methods under all metrics on small pictures: on every axis the worst method at .1, the best at 1, linear "
-        "between. Red: random scores. Green: gradient-based, orange: attribution-based, blue: attention-based."
-    )
+    caption = f"All methods under all metrics on small pictures: {wu_figures.RADAR}"
     display(page.figure(fig, "saco_stand_ins_figure4_radar", alt=alt, caption=caption))
     caption = "Mean score of every method under every metric on small pictures, not turned, over models, n pictures"
     display(page.listing(values, "saco_stand_ins_figure4", caption=caption))
