@@ -93,12 +93,22 @@ def explained(model, inputs, upsample):
 # paper's sum says.
 #
 # Scores replaced by their ranks make the same groups, so the model is asked nothing anew; what is lost is how far apart
-# scores are, and with it their density: all maps look alike but for the order. The last setting asks the same rows of a
-# model that computes in bfloat16, with eight bits of every number: is that precise enough for SaCo?
+# scores are, and with it their density: all maps look alike but for the order. The last two settings ask the same rows of
+# a model in single precision and of one in bfloat16, with eight bits of every number: is that precise enough for SaCo?
+# One of the two is what the profile computes in, and costs nothing; maps are made in single precision in any case.
 
 # %%
+PRECISION = getattr(torch, settings["dtype"])
 GROUPING = {"remainder": "spread", "ties": "position", "reduce": "mean"}
-MAIN = {"unit": "pixel", "k": 10, "upsample": "bilinear", "erase": "mean", "scores": "own", "dtype": None, **GROUPING}
+MAIN = {
+    "unit": "pixel",
+    "k": 10,
+    "upsample": "bilinear",
+    "erase": "mean",
+    "scores": "own",
+    "dtype": PRECISION,
+    **GROUPING,
+}
 VARIANTS = {
     "main": {},
     "group sums": {"reduce": "sum"},
@@ -111,6 +121,7 @@ VARIANTS = {
     "rest dropped": {"remainder": "drop"},
     "whole patches": {"unit": "patch"},
     "ranks": {"scores": "ranks"},
+    "float32": {"dtype": torch.float32},
     "bfloat16": {"dtype": torch.bfloat16},
 }
 
@@ -130,7 +141,7 @@ class Asked:
             self.inputs[unit] = as_inputs(self.chosen, self.model, patch=patch).to(device)
         return self.inputs[unit]
 
-    def perturber(self, unit, erase, dtype=None):
+    def perturber(self, unit, erase, dtype=PRECISION):
         if (unit, erase, dtype) not in self.perturbers:
             self.perturbers[unit, erase, dtype] = Perturber(self.model, self.cut(unit), erase=erase, dtype=dtype)
         return self.perturbers[unit, erase, dtype]
@@ -314,5 +325,5 @@ for rows in tqdm(run.shared(list(batches())), desc="batches"):
     run.count(n=len(asked.chosen))
 
 # %%
-run.note(dtype="float32", device=device)
+run.note(dtype=settings["dtype"], device=device)
 run.finish()

@@ -29,7 +29,7 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.papers import wu
-from faithbook.papers.wu import PICTURE, SIGN
+from faithbook.papers.wu import METHODS, PICTURE, SIGN
 from faithbook.results import figures, needed, pointed
 from faithbook.results.figures import OURS, PALETTE
 from faithbook.results.labels import label
@@ -52,6 +52,9 @@ def beside(units):
 
 
 measured = page.measure("saco_metrics", over=["quantity", "metric", "method"], prepare=beside, firmest=True)
+alike, moved = (
+    page.measure("saco_nudged", over=["metric", "method"], firmest=True, bounds=ends) for ends in ((-1, 1), (0, 2))
+)
 methods = measured.levels("method")
 at = page.quantity("quantity", "metric", "method")
 page.speaks()
@@ -213,6 +216,46 @@ Markdown(
     f"The theory lies within the interval at {', '.join(inside) or 'no number of groups'} (of "
     f"{', '.join(f'K = {k}' for k in spreads.k)})."
 )
+
+# %% [markdown]
+# ## Explanations that are noise themselves
+#
+# Random scores are noise that is meant to be. An explanation can be noise without being meant to: relevance that is
+# divided, layer after layer, by sums that nearly cancel carries every rounding to the pixels, enlarged. So each picture is
+# explained twice: as it is, and with normal noise of a millionth added to its pixels, whose standard deviation is about one.
+# Nobody sees that, and the model's answer stays (last line). A map that says what the model used should stay, too.
+#
+# *Rank correlation*: Spearman's, of the two maps' pixels. *Moved*: by how much SaCo of one picture differs between its two
+# maps. Of two maps that have nothing to do with each other, as random scores, it differs by
+# $2 / \sqrt{\pi (K - 1)} = .38$ on average for $K = 10$. A little may move without a fault of the map, where two groups
+# cost nearly the same.
+
+# %%
+kept, shift = (one.quantity("metric", "method") for one in (alike, moved))
+rows = []
+for method in (name for name in METHODS if name in moved.levels("method")):
+    rows.append({"method": method, **ends_of(kept("rank_correlation", method), "rank correlation")})
+    rows[-1] |= ends_of(shift("moved", method), "moved") | {"n": shift("moved", method).ours.n}
+nudged = pd.DataFrame(rows).sort_values("moved", ascending=False, ignore_index=True)
+caption = "Maps of a picture and of the same picture with noise of a millionth: rank correlation, and by how much SaCo of the " \
+    "picture moves, with 95 % intervals over n pictures"  # fmt: skip
+page.listing(nudged, "saco_random_nudged", caption=caption, digits=4)
+
+# %%
+APART = 2 / np.sqrt(np.pi * (wu.MID - 1))
+loose = nudged[nudged["moved low"] > APART / 10]
+told = ", ".join(f"{label(row.method)} ({row.moved:.2f})" for row in loose.itertuples()) or "none"
+answer = shift("answer_moved", nudged.method[0]).ours
+Markdown(
+    f"Methods whose SaCo of a picture moves by more than a tenth of what two unrelated maps differ by ({APART:.2f}), by the whole "
+    f"interval: {told}. The model's answer moves by {answer.point:.0e} of probability. ({moved.speaks}; "
+    f"{', '.join(moved.levels('dataset'))})"
+)
+
+# %% [markdown]
+# Where a method is named here, a score of one of its maps says little: another processor, which rounds otherwise, finds
+# another map. The mean over many pictures is that of a lottery, and is fair as such: it is what a user can expect. No
+# number of pictures makes it a statement about the model. The paper prints .01 for LRP, which is what noise would get.
 
 # %% [markdown]
 # Two limits. A number of pictures is about this test and these models; another model moves it. And power says how fast
