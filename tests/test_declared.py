@@ -41,6 +41,7 @@ REACH_SACO = {
     "naopc_models",
     "naopc_released",
     "saco_metrics",
+    "saco_nudged",
     "saco_replayed",
     "together_matrix",
     "together_mirrored",

@@ -351,6 +351,14 @@ def test_pictures_needed_follow_from_the_effect(store: Store) -> None:
     main = pd.concat(frames, ignore_index=True).assign(seed=0, model="base", cluster=lambda frame: frame["id"])
     extra = pd.concat(groups, ignore_index=True).assign(**about, cluster=lambda frame: frame["id"])
     store.add("saco_metrics", {"": main, "groups": extra}, dataset="fashion")
+    still = {
+        (metric, method): {"rank_correlation": 1.0, "moved": 0.0, "answer_moved": 2e-6}[metric]
+        for metric in ("rank_correlation", "moved", "answer_moved")
+        for method in METHODS
+    }
+    noise = {("rank_correlation", "lrp"): 0.4, ("moved", "lrp"): 0.3, ("moved", "rollout"): 0.02}
+    nudged = units_of(still | noise, ("metric", "method"), spread=0.0, dataset="fashion")
+    store.add("saco_nudged", {"": nudged}, dataset="fashion")
     found = store.report("saco_random")
     needed = pd.read_csv(found.folder / "saco_random_needed.csv").set_index(["metric", "against", "method"])
     for metric in ("saco", *EXISTING):
@@ -362,6 +370,10 @@ def test_pictures_needed_follow_from_the_effect(store: Store) -> None:
     noise = pd.read_csv(found.folder / "saco_random_noise.csv").set_index("k")
     assert noise.loc[5, "estimate"] == pytest.approx(0.5)
     assert noise.loc[20, "estimate"] == pytest.approx(1 / np.sqrt(19))
+    assert "by the whole interval: LRP (0.30). The model's answer moves by 2e-06" in found.text
+    moved = pd.read_csv(found.folder / "saco_random_nudged.csv").set_index("method")
+    assert list(moved.index[:2]) == ["lrp", "rollout"]
+    assert moved.loc["lrp", "rank correlation"] == pytest.approx(0.4)
     assert "verdicts.parquet" not in {path.name for path in found.folder.iterdir()}
 
 
@@ -374,7 +386,9 @@ def test_choices_change_the_level_and_the_order_by_what_they_do(store: Store) ->
         "whole patches": main.assign(value=1 - main.value),
         "nearest, random ties": main.assign(value=main.value + 0.3),
     }
-    others = ("group sums", "last group larger", "rest dropped", "random ties", "zero", "blur", "bfloat16")
+    # As where the main setting is half precision: that is compared with single precision.
+    moved |= dict.fromkeys(("float32", "bfloat16"), main.assign(value=main.value + 0.05))
+    others = ("group sums", "last group larger", "rest dropped", "random ties", "zero", "blur")
     moved |= dict.fromkeys(others, main)
     settings = pd.concat([one.assign(setting=name) for name, one in moved.items()])
     more = pd.concat([settings.assign(metric=metric) for metric in EXISTING])
@@ -395,6 +409,9 @@ def test_choices_change_the_level_and_the_order_by_what_they_do(store: Store) ->
     assert (near.estimate, near.tau) == (pytest.approx(0.1), pytest.approx(1.0))
     assert whole.tau == pytest.approx(-1.0)
     assert "Shuffling alone, with nearest-neighbour upsampling on both sides: +0.200" in found.text
+    precise = pd.read_csv(found.folder / "saco_precision_rule.csv")
+    assert "less than a twentieth of the interval: 10 of 10 methods" in found.text
+    assert sorted(precise.method) == sorted(METHODS) and not precise["of the interval"].any()
     equal = pd.read_csv(found.folder / "saco_s6.csv").set_index("quantity")
     assert equal.loc["change", "estimate"] == pytest.approx(-0.1)
     assert pd.read_csv(found.folder / "saco_s8.csv").set_index("method").loc["random", "clamped"] == pytest.approx(-0.2)

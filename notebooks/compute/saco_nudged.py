@@ -28,7 +28,6 @@ from scipy.stats import spearmanr
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.adapted import load_classifier
-from faithbook.papers.wu import METHODS
 from faithbook.sources.images import as_inputs, load_pictures
 from faithbook.sources.splits import seeded
 from faithlib.attribution import attribute
@@ -53,6 +52,8 @@ named = dataset.removesuffix("-few")  # a few test pictures of a set are picture
 
 # %%
 NUDGE = 1e-6
+RELEVANCE = ("lrp", "partial_lrp", "transformer_attribution", "conservative_lrp")
+METHODS = ("integrated_gradients", "grad_cam", *RELEVANCE, "raw_attention", "rollout", "transformer_mm", "attcat")
 OWN = {"integrated_gradients": {"n_steps": settings["ig_steps"]}, "lrp": {}}  # these have a score a pixel by themselves
 GROUPING = {"k": 10, "remainder": "spread", "ties": "position", "reduce": "mean"}
 
