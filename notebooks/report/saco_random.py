@@ -243,11 +243,11 @@ page.listing(nudged, "saco_random_nudged", caption=caption, digits=4)
 
 # %%
 APART = 2 / np.sqrt(np.pi * (wu.MID - 1))
-loose = nudged[nudged["moved low"] > APART / 10]
+loose = nudged[nudged["moved low"] > APART / 2]
 told = ", ".join(f"{label(row.method)} ({row.moved:.2f})" for row in loose.itertuples()) or "none"
 answer = shift("answer_moved", nudged.method[0]).ours
 Markdown(
-    f"Methods whose SaCo of a picture moves by more than a tenth of what two unrelated maps differ by ({APART:.2f}), by the whole "
+    f"Methods whose SaCo of a picture moves by more than half of what two unrelated maps differ by ({APART:.2f}), by the whole "
     f"interval: {told}. The model's answer moves by {answer.point:.0e} of probability. ({moved.speaks}; "
     f"{', '.join(moved.levels('dataset'))})"
 )
