@@ -92,7 +92,7 @@ for rows in run.blocks(len(data), settings["block"]):
     run.add(found, "saco_nudged")
     metrics = ["rank_correlation", "saco", "moved", "answer_moved"]
     run.add_units(as_units(found, seed=0, metrics=metrics, keys=["dataset"]))
-    run.count(n=len(block), **costs(asked))
+    run.count(n=len(block), **costs(asked, again))
 
 # %%
 run.note(dtype="float32", device=device)
