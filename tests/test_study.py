@@ -195,7 +195,9 @@ def test_the_precision_that_auto_means_is_part_of_a_run_s_name(monkeypatch: pyte
         ids[precision] = {job.label: job.run_id for job in plan("full") if job.kind == "compute"}
     changed = {name for name, found in ids["float32"].items() if ids["bfloat16"][name] != found}
     assert changed == {
-        name for name in ids["float32"] if name.startswith(("soft_metrics", "soft_variants", "soft_replayed"))
+        name
+        for name in ids["float32"]
+        if name.startswith(("soft_metrics", "soft_variants", "soft_replayed", "saco_metrics", "saco_replayed"))
     }
 
 
