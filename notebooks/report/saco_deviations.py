@@ -68,8 +68,8 @@ measured = page.measure(
 )
 value = page.quantity("setting", "metric", "method")
 asked = [name for name in NAMES if name in measured.levels("setting")]
-# A run whose main setting is half precision has the other one beside it.
-BASE = {"bfloat16": "float32"} if "float32" in measured.levels("setting") else {}
+# What each setting is compared with. A run whose main setting is half precision has single precision beside it.
+BASE = dict.fromkeys(asked, "main") | ({"bfloat16": "float32"} if "float32" in measured.levels("setting") else {})
 page.speaks()
 
 # %% [markdown]
@@ -94,8 +94,7 @@ page.speaks()
 
 def changes(setting, metric):
     """Other choice less main setting, of every method and of random scores."""
-    base = BASE.get(setting, "main")
-    return {m: value(setting, metric, m) - value(base, metric, m) for m in (*METHODS, "random")}
+    return {m: value(setting, metric, m) - value(BASE[setting], metric, m) for m in (*METHODS, "random")}
 
 
 rows, by_method = [], []
@@ -103,8 +102,7 @@ for setting in asked:
     for metric in wu.SIGN if "groups" not in setting else ["saco"]:
         single, labels = changes(setting, metric), {"setting": setting, "metric": metric}
         mean = paired.mean([single[method] for method in METHODS]).ours
-        pair = (setting, BASE.get(setting, "main"))
-        ranked = [[value(one, metric, method).ours for method in METHODS] for one in pair]
+        ranked = [[value(one, metric, method).ours for method in METHODS] for one in (setting, BASE[setting])]
         rows.append(labels | {"n": mean.n, "main": float(np.mean([one.point for one in ranked[1]]))})
         rows[-1] |= ends_of(mean) | ends_of(tau_of(*ranked), "tau")
         by_method += [labels | {"method": name, "n": pair.ours.n, **ends_of(pair)} for name, pair in single.items()]
@@ -398,12 +396,13 @@ page.listing(picked.assign(one=picked.one.map(label), other=picked.other.map(lab
 shown("saco_precision", "Precision: bfloat16 less float32", "bfloat16")
 
 # %%
-both = []
-for method in METHODS if "bfloat16" in asked else ():
-    own, effect = value(BASE.get("bfloat16", "main"), "saco", method).ours, changes("bfloat16", "saco")[method].ours
-    both.append({"method": method, "n": own.n, **ends_of(own), "effect": effect.point})
-if both:
-    judged = pd.DataFrame(both)
+halved = alone[alone.setting == "bfloat16"].set_index("method").estimate
+if len(halved):
+    judged = pd.DataFrame(
+        {"method": method, "n": own.n, **ends_of(own), "effect": halved[method]}
+        for method in METHODS
+        for own in [value(BASE["bfloat16"], "saco", method).ours]
+    )
     judged["of the interval"] = judged.effect.abs() / (judged.high - judged.low)
     caption = "SaCo of each method in float32, what bfloat16 adds to it, and how large a part of the interval that is"
     display(page.listing(judged, "saco_precision_rule", caption=caption))

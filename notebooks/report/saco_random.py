@@ -30,7 +30,7 @@ from IPython.display import Markdown
 
 from faithbook.papers import wu
 from faithbook.papers.wu import METHODS, PICTURE, SIGN
-from faithbook.results import figures, needed, pointed
+from faithbook.results import figures, needed, pointed, published
 from faithbook.results.figures import OURS, PALETTE
 from faithbook.results.labels import label
 from faithbook.results.numbers import ends_of
@@ -244,18 +244,22 @@ page.listing(nudged, "saco_random_nudged", caption=caption, digits=4)
 # %%
 APART = 2 / np.sqrt(np.pi * (wu.MID - 1))
 loose = nudged[nudged["moved low"] > APART / 2]
-told = ", ".join(f"{label(row.method)} ({row.moved:.2f})" for row in loose.itertuples()) or "none"
+printed = published.table("saco_table2").astype({"k": int}).query("k == @wu.MID").set_index("method").value
+told = ", ".join(
+    f"{label(row.method)} ({row.moved:.2f}; the paper prints a mean SaCo of {printed[row.method]:.2f})"
+    for row in loose.itertuples()
+)
 answer = shift("answer_moved", nudged.method[0]).ours
 Markdown(
     f"Methods whose SaCo of a picture moves by more than half of what two unrelated maps differ by ({APART:.2f}), by the whole "
-    f"interval: {told}. The model's answer moves by {answer.point:.0e} of probability. ({moved.speaks}; "
+    f"interval: {told or 'none'}. The model's answer moves by {answer.point:.0e} of probability. ({moved.speaks}; "
     f"{', '.join(moved.levels('dataset'))})"
 )
 
 # %% [markdown]
 # Where a method is named here, a score of one of its maps says little: another processor, which rounds otherwise, finds
 # another map. The mean over many pictures is that of a lottery, and is fair as such: it is what a user can expect. No
-# number of pictures makes it a statement about the model. The paper prints .01 for LRP, which is what noise would get.
+# number of pictures makes it a statement about the model. Noise gets a mean of zero.
 
 # %% [markdown]
 # Two limits. A number of pictures is about this test and these models; another model moves it. And power says how fast
