@@ -197,7 +197,9 @@ def test_the_precision_that_auto_means_is_part_of_a_run_s_name(monkeypatch: pyte
     assert changed == {
         name
         for name in ids["float32"]
-        if name.startswith(("soft_metrics", "soft_variants", "soft_replayed", "saco_metrics", "saco_replayed"))
+        if name.startswith(
+            ("soft_metrics", "soft_variants", "soft_replayed", "saco_metrics", "saco_replayed", "naopc_search")
+        )
     }
 
 
@@ -339,8 +341,22 @@ def test_a_grid_may_list_values_for_each_data_set(home: Path) -> None:
         label: run for label, run in before.items() if label.startswith("count")
     }
     edit(path, "bbc: [0]}", "bbc: []}")
-    with pytest.raises(InputError, match="non-empty list, or one for each data set"):
+    with pytest.raises(InputError, match="non-empty list, or one for each value of a parameter before it"):
         table()
+
+
+def test_a_grid_s_lists_may_say_how_many_inputs_each_value_has(home: Path) -> None:
+    path = home / "notebooks" / "profiles.yaml"
+    edit(path, "seeds: [0], inputs: 3", "seeds: {movie: {0: 5, 1: 2}, bbc: {0: 5}}, inputs: 3")
+    before = ids()
+    assert {label for label in before if label.startswith("count")} == {"count movie 0", "count movie 1", "count bbc 0"}
+    edit(path, "1: 2}", "1: 3, 2: 4}")  # another number and another seed touch no other run
+    after = ids()
+    changed = {label for label in after if label.startswith("count") and after[label] != before.get(label)}
+    assert changed == {"count movie 1", "count movie 2"}
+    edit(path, "bbc: {0: 5}}", "section: {0: 5}}")
+    with pytest.raises(InputError, match="seeds has no list for dataset bbc: it has movie, section"):
+        ids()
 
 
 def test_several_models_of_a_data_set_are_all_asked_for_with_their_own_seeds(home: Path) -> None:

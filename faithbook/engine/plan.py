@@ -242,13 +242,15 @@ class _Planner:
 
 
 def _own_settings(block: Settings, entry: NotebookEntry, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings that one point of a grid depends on: not the grid's lists, and of values per data set its own.
+    """The settings that one point of a grid depends on: not the grid's lists, and of values per data set and of counts
+    beside the lists its own.
 
     So a further seed, or another size for another data set, does not redo the runs that are there.
     """
     own = parameters.get("dataset")
     rest = {key: value for key, value in block.items() if key not in entry.over.values()}
-    return {key: value[own] if isinstance(value, dict) and own in value else value for key, value in rest.items()}
+    rest = {key: value[own] if isinstance(value, dict) and own in value else value for key, value in rest.items()}
+    return rest | entry.counts(block, parameters)
 
 
 def _training(notebook: str, profile_name: str, parameters: Mapping[str, Any]) -> list[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -59,9 +59,9 @@ class Profile(_Strict):
 
 
 class NotebookEntry(_Strict):
-    """One notebook of a study: the grid it runs over (parameter: setting that lists its values, or those of each data
-    set), the notebooks whose results it reads, and the models and data it loads (`faithbook.engine.loads`), without
-    which it may open none.
+    """One notebook of a study: the grid it runs over (parameter: setting that lists its values, or those of each value
+    of a parameter before it; with a number of inputs beside each value, where it has its own), the notebooks whose
+    results it reads, and the models and data it loads (`faithbook.engine.loads`), without which it may open none.
     `inputs`: the settings that add up to the number of inputs of one run (`inputs.{dataset}`), for what is told
     beforehand of rows and hours; `rows_like`: the notebook whose runs tell its rows while it has none itself. `whole`:
     why a computation cannot share its inputs out among several runs.
@@ -83,14 +83,32 @@ class NotebookEntry(_Strict):
     def points(self, block: Settings) -> list[dict[str, Any]]:
         """The parameters of every point of the grid; of a setting with a list for each data set the point's own."""
         found: list[dict[str, Any]] = [{}]
-        for name, setting in self.over.items():
-            values = block[setting]
-            found = [
-                {**point, name: value}
-                for point in found
-                for value in (values[point["dataset"]] if isinstance(values, dict) else values)
-            ]
+        for name in self.over:
+            found = [{**point, name: value} for point in found for value in self._values(name, block, point)]
         return found
+
+    def counts(self, block: Settings, point: Mapping[str, Any]) -> dict[str, Any]:
+        """By setting of the grid, what stands there beside the values of a point: its number of inputs."""
+        found: dict[str, Any] = {}
+        for setting in self.over.values():
+            beside = block[setting]
+            for name in self.over:
+                beside = beside.get(point.get(name), beside) if isinstance(beside, dict) else beside
+            if not isinstance(beside, list | dict):
+                found[setting] = beside
+        return found
+
+    def _values(self, name: str, block: Settings, point: Mapping[str, Any]) -> list[Any]:
+        """The values of one parameter, of the lists for each value of a parameter before it the one for this point."""
+        values = block[self.over[name]]
+        if not isinstance(values, dict):
+            return list(values)
+        before = list(self.over)[: list(self.over).index(name)]
+        own = next((point[one] for one in before if point.get(one) in values), None)
+        if own is None:
+            told = ", ".join(f"{one} {point.get(one)}" for one in before)
+            raise InputError(f"{self.over[name]} has no list for {told}: it has {', '.join(map(str, values))}")
+        return list(values[own])
 
 
 class HubModel(_Strict):
@@ -158,10 +176,10 @@ def _table(path: Path, text: str) -> Table:
             for setting in entry.over.values():
                 values = _block(profile_entry, study, name, made)[setting]
                 lists = list(values.values()) if isinstance(values, dict) else [values]
-                if not lists or not all(isinstance(one, list) and (one or setting == optional) for one in lists):
+                if not lists or not all(isinstance(one, list | dict) and (one or setting == optional) for one in lists):
                     raise InputError(
                         f"{path}: {name} runs over {setting}, which must be a non-empty list, or one for each "
-                        f"data set, but the profile {profile_name} has {values!r}"
+                        f"value of a parameter before it, but the profile {profile_name} has {values!r}"
                     )
     return made
 
