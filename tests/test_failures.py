@@ -158,6 +158,20 @@ def test_a_notebook_that_raises_fails_the_build_and_costs_nothing_else(built: Pa
     assert len(calls(home)) == 4
 
 
+def test_a_killed_kernel_is_named_and_costs_nothing_else(built: Path) -> None:
+    source = built / "notebooks" / "report" / "report.py"
+    text = source.read_text()
+    source.write_text(text.replace('counts = load("counts", profile)', "import os\nos.kill(os.getpid(), 9)"))
+    broken = tiny.call(built, "book", "--profile", "smoke")
+    assert broken.returncode == 1
+    assert "FAILED report" in broken.stdout
+    assert "1 of 1 notebooks did not end (1 raised, the others wait for them)" in broken.stderr
+    assert "report: its kernel was killed, by somebody, or by the system because memory ran out" in broken.stderr
+    assert plan("smoke")[-1].failed.is_file()
+    source.write_text(text)
+    assert tiny.call(built, "book", "--profile", "smoke").returncode == 0
+
+
 def test_a_kernel_that_is_ended_in_the_middle_of_something_is_no_part_of_a_message() -> None:
     one, other = (
         f"faithlib: count {name} raised ValueError: {name}\n  | line 3\n  |     Traceback (most" for name in "ab"

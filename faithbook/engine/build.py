@@ -129,6 +129,7 @@ def locked(path: Path) -> Iterator[None]:
 def _execute(job: Job, folder: Path) -> None:
     import jupytext
     import papermill
+    from nbclient.exceptions import DeadKernelError
 
     notebook = jupytext.read(job.source)
     notebook["metadata"]["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
@@ -153,6 +154,13 @@ def _execute(job: Job, folder: Path) -> None:
                 f"{job.label} raised {error.ename}: {error.evalue}{_answered(error.traceback)}\n"
                 f"{_cause(error.traceback)}\n"
                 f"its partial notebook is {job.failed}"
+            ) from None
+        except DeadKernelError:
+            executed.replace(job.failed)
+            raise RunError(
+                f"{job.label}: its kernel was killed, by somebody, or by the system because memory ran out. Run the same "
+                f"command again; where memory is short, with fewer notebooks at a time (CORES=1). Its partial notebook is "
+                f"{job.failed}"
             ) from None
     if job.kind == "train":  # leaves checkpoints with cards of their own, not results
         (folder / MANIFEST).write_text(json.dumps(_trained(job, time.time() - began), indent=1) + "\n")
