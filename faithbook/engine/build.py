@@ -158,9 +158,9 @@ def _execute(job: Job, folder: Path) -> None:
         except DeadKernelError:
             executed.replace(job.failed)
             raise RunError(
-                f"{job.label}: its kernel was killed, by somebody, or by the system because memory ran out. Run the same "
-                f"command again; where memory is short, with fewer notebooks at a time (CORES=1). Its partial notebook is "
-                f"{job.failed}"
+                f"{job.label}: its kernel was killed, by somebody, or by the system because memory ran out. Run the "
+                "same command again; where memory is short, with fewer notebooks at a time (CORES=1)\n"
+                f"its partial notebook is {job.failed}"
             ) from None
     if job.kind == "train":  # leaves checkpoints with cards of their own, not results
         (folder / MANIFEST).write_text(json.dumps(_trained(job, time.time() - began), indent=1) + "\n")
