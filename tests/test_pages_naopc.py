@@ -409,6 +409,7 @@ def test_five_times_fewer_rows_are_reached(store: Store) -> None:
     assert cost.unsure["lstm", "released, width 5"] == pytest.approx(0.07, abs=1e-3)
     assert cost.rounding["l6", "released, width 5"] == pytest.approx(0.03, abs=1e-3)
     assert cost.rounding["l6", "pruned, width 3, 8 words"] == pytest.approx(0.01, abs=1e-3)
+    assert "differ, in the mean of a row, by 0.0300 at most" in found.text
     assert (cost.low >= 0).all()
     assert not (found.folder / "verdicts.parquet").exists()
 
