@@ -165,7 +165,7 @@ def test_a_killed_kernel_is_named_and_costs_nothing_else(built: Path) -> None:
     broken = tiny.call(built, "book", "--profile", "smoke")
     assert broken.returncode == 1
     assert "FAILED report" in broken.stdout
-    assert "1 of 1 notebooks did not end (1 raised, the others wait for them)" in broken.stderr
+    assert "1 of 1 notebooks did not end (1 failed, the others wait for them)" in broken.stderr
     assert "report: its kernel was killed, by somebody, or by the system because memory ran out" in broken.stderr
     assert plan("smoke")[-1].failed.is_file()
     source.write_text(text)

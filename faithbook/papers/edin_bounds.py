@@ -140,9 +140,8 @@ def of_searches(units: pd.DataFrame) -> pd.DataFrame:
     found["kind"] = np.where((found["method"] == "merged") & (found["candidates"] > 0), "pruned", found["method"])
     found["search"] = [_named(*row) for row in found[["kind", "width", "candidates"]].itertuples(index=False)]
     found["unsure"] = (_beyond(found, "upper") + _beyond(found, "lower")) / 2
-    seen = {end: found[end] for end in ENDS}
-    found = found.assign(**{end: found[f"reached_{end}"] for end in ENDS})
-    found["rounding"] = (seen["upper"] - found["upper"] + found["lower"] - seen["lower"]) / 2
+    found = found.rename(columns={end: f"seen_{end}" for end in ENDS} | {f"reached_{end}": end for end in ENDS})
+    found["rounding"] = (found["seen_upper"] - found["upper"] + found["lower"] - found["seen_lower"]) / 2
     each = found.groupby(text)
     upper, lower = each["upper"].transform("max"), each["lower"].transform("min")
     found["error"] = (upper - found["upper"] + found["lower"] - lower) / 2

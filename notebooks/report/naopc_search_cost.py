@@ -17,7 +17,8 @@
 #   log-odds, and at two words once its answer is within .005 of the end of the scale.
 #
 # Every search runs on the same texts, news articles cut to a number of words; only where a full search of a classifier takes
-# minutes a text are the longest left to the published one at width 5 and to the pruned ones. Errors are measured against
+# minutes a text are the longest left to the published one at width 5 and to the pruned ones, and the very longest to these
+# without the adaptive one, whose width doubles until the bounds stay. Errors are measured against
 # the exact bounds where there are any, and elsewhere against the best bound that *any* of the searches found, which may
 # itself fall short of the truth. The **certificate** needs no such reference: it says how far a bound can be off at most.
 #
