@@ -433,7 +433,8 @@ def _why(todo: Sequence[Job], log: Path, planned: Callable[[], tuple[Job, ...]])
     broken = [job for job in missing if job.failed.is_file()]
     text = log.read_text(encoding="utf-8", errors="replace")
     told = [*_messages(text), *cluster.why(text, missing)]
-    lines = [f"{len(missing)} of {len(todo)} notebooks did not end ({len(broken)} failed, the others wait for them)"]
+    share = f" ({len(broken)} failed, the others wait for them)" if broken else ""
+    lines = [f"{len(missing)} of {len(todo)} notebooks did not end{share}"]
     lines += told or [f"the end of {log}:", *text.splitlines()[-25:]]
     lines.append(
         "earlier results are untouched; mend the cause and run the same command again: finished notebooks stay done"
