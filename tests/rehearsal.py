@@ -64,7 +64,6 @@ SMALL: dict[str, int] = {
     "compared_messages": 12,
     "represented": 24,
     "excerpts": 6,
-    "threshold_excerpts": 6,
     "articles": 30,
     "lengths": 1,
     "read": 24,

@@ -140,11 +140,10 @@ def add_runs(
         units = {"": units_of(means, levels, n=n, metric="rho")}
         accuracies = {(language,): read[model, language] for language in ("en", *languages)}
         units["predictions"] = units_of(accuracies, ("language",), n=n, metric="correct")
-        pieces = pd.DataFrame({"language": ["en", *languages], "unknown": 0, "pieces": 100, "model": model, "seed": 0})
-        pieces = pieces.assign(dataset=dataset)
-        pieces.loc[pieces.language == "bg", "unknown"] = 25 if dataset == "messages" else 0
-        tables = {"crosslingual_unknown_pieces": pieces}
-        store.add("crosslingual_metrics", units, tables=tables, dataset=dataset, model=model, seed=0)
+        store.add("crosslingual_metrics", units, dataset=dataset, model=model, seed=0)
+        lost = {("unknown", one): 0.25 * (one == "bg" and dataset == "messages") for one in ("en", *languages)}
+        counted = {"texts": units_of(lost, ("metric", "language"), n=n, spread=0)}
+        store.add("crosslingual_projected", counted, dataset=dataset, model=model, seed=0)
 
 
 TABLES = [f"crosslingual_table{number}" for number in (1, 2, 7, 8, *LANGUAGE_TABLES)]
@@ -401,16 +400,15 @@ def add_highlights(store: Store, precision: Values, *, lift: float = 0.1, n: int
         for way in ("our threshold", "the paper's number")
     }
     levels = ("metric", "language", "highlights")
-    carried = [units_of(means, levels, n=n, spread=0.01, seed=seed, model=model) for seed, model in enumerate(MODELS)]
-    store.add("crosslingual_projected", {"": pd.concat(carried, ignore_index=True)})
+    for seed, model in enumerate(MODELS):
+        named = {"dataset": "messages", "model": model, "seed": 0}
+        counted = units_of({("words", "en"): 5.0, ("threshold", "en"): 0.3}, ("metric", "language"), n=n, spread=0)
+        carried = {"": units_of(means, levels, n=n, spread=0.01, seed=seed), "texts": counted}
+        store.add("crosslingual_projected", carried, **named)
     table1 = published.table("crosslingual_table1")
     rho = {(r.method, r.aggregation, own_output(r.method, r.output)): r.value for r in table1.itertuples()}
     across = units_of(rho if has_rho else nowhere(rho), tuple(KEYS), n=n, metric="rho", setting="main", language="de")
-    words = pd.DataFrame(
-        {"input": np.repeat([f"i{i}" for i in range(n)], 5), "language": "en", "model": "e5", "seed": 0}
-    )
-    named = {"dataset": "messages", "model": "e5", "seed": 0}
-    store.add("crosslingual_metrics", {"": across}, tables={"crosslingual_words": words.assign(**named)}, **named)
+    store.add("crosslingual_metrics", {"": across}, dataset="messages", model="e5", seed=0)
 
 
 def test_highlights_as_printed_carry_over_but_for_what_the_paper_itself_refutes(store: Store) -> None:

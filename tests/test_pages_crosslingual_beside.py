@@ -52,13 +52,21 @@ def rho_units(
 
 
 # -------------------------------------------------------------------------------------------------------------- floors
+OF_TEXTS = {
+    ("pieces a word", "en"): 1.4,
+    ("pieces a word", "de"): 2.0,
+    ("linked", "de"): 0.8,
+    ("more links", "de"): 0.125,
+    ("copied", "de"): 0.2,
+}
+
+
 def floors_page(store: Store, value: Callable[[str, Row], float | None], *, n: int = 40) -> Shown:
-    counts = {"words": 10, "words_there": 8, "pieces": 14, "pieces_there": 16, "links": 9, "linked_words": 8}
-    links = pd.DataFrame({"input": [f"i{i}" for i in range(n)], "language": "de", **counts, "copied_words": 2})
-    links = links.assign(dataset="messages")
+    counted = units_of(OF_TEXTS, ("metric", "language"), n=n, spread=0)
     for model in MODELS:
-        units = rho_units(value, [*THIRTEEN, *FLOORS], model, n=n)
-        store.add("crosslingual_metrics", {"": units}, tables={"crosslingual_links": links}, model=model, seed=0)
+        named = {"dataset": "messages", "model": model, "seed": 0}
+        store.add("crosslingual_metrics", {"": rho_units(value, [*THIRTEEN, *FLOORS], model, n=n)}, **named)
+        store.add("crosslingual_projected", {"texts": counted}, **named)
     return store.report("crosslingual_floors")
 
 
@@ -93,10 +101,8 @@ def test_methods_above_all_floors_are_counted_and_their_order_compared(store: St
     )
     assert np.isnan(cells.loc[("mean of pieces", "uniform", "loss"), "estimate"].item())
     assert cells.loc[("main", "uniform", "loss"), "estimate"].item() == pytest.approx(0.2)
-    texts = pd.read_csv(found.folder / "crosslingual_floors_texts.csv").set_index("quantity").estimate
-    assert texts.to_dict() == pytest.approx(
-        {"pieces a word": 1.4, "pieces a word there": 2.0, "linked": 0.8, "more links": 0.125, "copied": 0.2}
-    )
+    texts = pd.read_csv(found.folder / "crosslingual_floors_texts.csv").set_index(["quantity", "language"]).estimate
+    assert texts.to_dict() == pytest.approx(OF_TEXTS)
     assert "20% are copied" in found.text.replace("\n", " ")
 
 

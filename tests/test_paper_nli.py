@@ -387,8 +387,9 @@ def test_models_of_three_seeds_are_asked_for_marked_words_and_every_language_of_
     assert len(asked) == 3
     assert asked < made
     across = settings_of("crosslingual_metrics", "paper")
-    printed = {n: set(published.table(f"crosslingual_table{n}").language) for n in (2, 7)}
+    printed = {n: set(published.table(f"crosslingual_table{n}").language) for n in (2, 5, 7)}
     assert {*across["languages"], *across["only_read"]} == printed[7]
+    assert {*settings_of("crosslingual_projected", "paper")["languages"]} == printed[5]
     assert {*across["languages"]} == {"en", *printed[2]}
 
 
@@ -406,16 +407,14 @@ def test_the_classes_of_a_model_of_snli_that_does_not_name_them_are_those_of_the
 
 
 @pytest.mark.book
-def test_a_language_that_is_only_read_is_marked_by_one_attribution_and_nothing_else(html: Path) -> None:
+def test_a_language_that_is_only_read_is_not_explained(html: Path) -> None:
     settings = settings_of("crosslingual_metrics", "smoke")
     explained, read = {*settings["languages"]}, {*settings["only_read"]}
     assert read
     languages = {
         name: set(load(f"crosslingual_{name}", "smoke").language.astype(str))
-        for name in ("predictions", "words", "word_links", "projected", "rho", "released", "examples")
+        for name in ("predictions", "word_links", "rho", "released", "examples")
     }
-    everything, translations = explained | read, (explained | read) - {"en"}
-    assert languages["predictions"] == languages["words"] == languages["projected"] == everything
-    assert languages["word_links"] == translations
-    assert languages["rho"] == languages["released"] == explained - {"en"}
+    assert languages["predictions"] == explained | read
+    assert languages["rho"] == languages["released"] == languages["word_links"] == explained - {"en"}
     assert languages["examples"] == explained

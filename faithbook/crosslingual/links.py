@@ -21,7 +21,7 @@ from torch import Tensor, nn
 
 from faithbook.crosslingual.gold import Links
 from faithbook.sources.splits import Span
-from faithbook.sources.words import Pair
+from faithbook.sources.words import Pair, copied_words
 from faithlib.errors import FaithlibError, InputError
 
 
@@ -176,6 +176,30 @@ def encoder_links(
             for k, layer in enumerate(chosen):
                 found[layer].append(link(source[k], target[k]))
     return {layer: tuple(links) for layer, links in found.items()}
+
+
+# ------------------------------------------------------------------------------------------------- what a model reads
+def between_features(
+    links: Links, feature_of_word: Sequence[int], feature_of_word_there: Sequence[int]
+) -> list[tuple[int, int]]:
+    """Links between words as links between the features that these words belong to (-1: none), each once, in order.
+
+    Where a tokenizer writes two words as one piece they are one feature (`TextInputs.feature_of_word`).
+
+    >>> between_features({(0, 1), (1, 1), (2, 0)}, [0, 0, -1], [0, 1])
+    [(0, 1)]
+    """
+    both = {(feature_of_word[i], feature_of_word_there[j]) for i, j in links}
+    return sorted(link for link in both if min(link) >= 0)
+
+
+def copied_features(pair: Pair, feature_of_word: Sequence[int], n_features: int) -> Tensor:
+    """Whether all words of a feature of the source are copied (`copied_words`), bool [F]."""
+    copied = torch.ones(n_features, dtype=torch.bool)
+    for feature, same in zip(feature_of_word, copied_words(*pair.strings), strict=True):
+        if feature >= 0 and not same:
+            copied[feature] = False
+    return copied
 
 
 def fast_align(pairs: Sequence[Pair]) -> tuple[Links, ...]:

@@ -31,6 +31,7 @@ from faithbook.results.p_values import moved_outward
 from faithbook.results.paired import Paired, mean
 from faithbook.results.published import table
 from faithbook.results.rank_tests import tau_b
+from faithbook.results.report import Page
 from faithbook.results.spread import Signal, matrix, signal
 from faithlib.errors import InputError, UnknownNameError
 
@@ -115,6 +116,14 @@ def means_of(
     long["value"] = long["value"].astype(float)
     cells = Cells.of(long, over=["quantity", *over], unit="input", n_resamples=n_resamples)
     return lambda quantity, **labels: Paired(cells.mean(quantity=quantity, **labels))
+
+
+def of_texts(page: Page) -> Measured:
+    """What is counted on the texts of study 3 (words, pieces, links), on the data that its tables are about."""
+    over = ["metric", "language"]
+    return page.measure(
+        "crosslingual_projected", parts=["texts"], over=over, bounds=(0, float("inf")), firmest=True, n_resamples=1999
+    )
 
 
 class Rows:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -66,6 +67,19 @@ def _excerpt(data: Dataset, row: int, size: int) -> Iterator[Excerpt]:
     spans, marked = spans[begin : begin + size], marked[begin : begin + size]
     start, end = spans[0][0], spans[-1][1]
     yield Excerpt(row, data.texts[row][start:end], tuple((a - start, b - start) for a, b in spans), tuple(marked))
+
+
+def excerpt_inputs(data: Dataset, excerpts: Sequence[Excerpt], tokenizer: Any) -> TextInputs:
+    """Excerpts of a data set as inputs whose features are their words, each with its query or pair."""
+    rows = [one.row for one in excerpts]
+    return TextInputs.from_texts(
+        [one.text for one in excerpts],
+        tokenizer,
+        queries=data.queries and [data.queries[i] for i in rows],
+        pairs=data.pairs and [data.pairs[i] for i in rows],
+        words=[one.words for one in excerpts],
+        max_length=data.max_length,
+    )
 
 
 def gold_of(inputs: TextInputs, marked: Sequence[Sequence[bool]]) -> Tensor:

@@ -26,17 +26,17 @@ import pandas as pd
 import torch
 from tqdm.auto import tqdm
 
-from faithbook.crosslingual.links import encoder_links, mutual_argmax, softmax_links
+from faithbook.crosslingual.links import between_features, copied_features, encoder_links, mutual_argmax, softmax_links
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
-from faithbook.models.encoders import load_encoder, unknown_pieces
+from faithbook.models.encoders import load_encoder
 from faithbook.models.load import load_model
 from faithbook.papers.zaman_belinkov import PAPER_LANGUAGES
 from faithbook.papers.zaman_belinkov_rows import thirteen_rows
 from faithbook.papers.zaman_belinkov_twice import EmbeddedTwice
 from faithbook.sources.datasets import load_dataset, load_parallel
 from faithbook.sources.splits import stable_hash
-from faithbook.sources.words import Pair, copied_words, marked_words, split_words, without_blanks
+from faithbook.sources.words import Pair, split_words
 from faithlib.attribution import Row, attribute_rows
 from faithlib.inputs import TextInputs
 from faithlib.metrics import (
@@ -102,19 +102,17 @@ def inputs_of(data):
     ).to(device)
 
 
-def explained(data, eraser, rows=ROWS, *, counted=True, priced=True):
+def explained(data, eraser, *, counted=True):
     """For each text: scores of the rows on its features, and the text as inputs of one. `eraser` erases as the paper
-    does: whatever asks it twice pays once. Its rows are `counted` but where every part does the same again; what it costs goes
-    into the table of costs if it is `priced`, too."""
+    does: whatever asks it twice pays once. Its rows are `counted` but where every part does the same again."""
     inputs, gold = eraser.inputs, torch.tensor(classifier.labels_of(data), device=device)
-    scores, spent = attribute_rows(list(rows.values()), network, inputs, targets={"gold": gold}, perturber=eraser)
+    scores, spent = attribute_rows(list(ROWS.values()), network, inputs, targets={"gold": gold}, perturber=eraser)
     cost = pd.DataFrame([{"method": method, **vars(one), **named} for method, one in spent.items()])
     if counted:
         run.count(rows_asked=int(cost.rows_asked.sum()), rows_run=int(cost.rows_run.sum()))
-    if counted and priced:
         run.add_total(cost, "crosslingual_costs", by=["method", *named])
     return [
-        ({key: scores[row.name][b, :size].cpu() for key, row in rows.items()}, inputs[[b]].to("cpu"))
+        ({key: scores[row.name][b, :size].cpu() for key, row in ROWS.items()}, inputs[[b]].to("cpu"))
         for b, size in enumerate(inputs.n_features.tolist())
     ]
 
@@ -123,8 +121,7 @@ def explained(data, eraser, rows=ROWS, *, counted=True, priced=True):
 # ## How well the model reads each language
 #
 # On all messages that exist in every language (of pairs a sample), whether explained below or not, and in some languages
-# (`only_read`) of which else the highlights below alone are made. Pieces that the tokenizer does not know are counted: a model that reads `<unk>` explains nothing of
-# the word that stood there.
+# of which nothing else is asked here (`only_read`).
 
 # %%
 read_in = [*settings["languages"], *settings["only_read"]]
@@ -137,8 +134,6 @@ for rows in tqdm(list(run.blocks(len(everyone["en"]), 8 * settings["batch"])), d
         read = pd.DataFrame({"input": block.ids, "label": classifier.labels_of(block), "predicted": predicted})
         read = read.assign(language=language)
         run.add(read.assign(**named), "crosslingual_predictions")
-        unknown = pd.DataFrame([vars(unknown_pieces(classifier.tokenizer, block.wholes)) | {"language": language}])
-        run.add_total(unknown.assign(**named), "crosslingual_unknown_pieces", by=["language", *named])
         told = read.assign(correct=read.label == read.predicted)
         run.add_units(
             as_units(told, seed=seed, clusters=clusters, metrics=["correct"], keys=["language"]), "predictions"
@@ -155,8 +150,6 @@ for rows in tqdm(list(run.blocks(len(everyone["en"]), 8 * settings["batch"])), d
 
 # %%
 others = [language for language in settings["languages"] if language != "en"]
-HIGHLIGHTER = ("saliency", "l2", "loss", "sum")
-MARKED = {HIGHLIGHTER: ROWS[HIGHLIGHTER]}  # all that is explained in the languages `only_read`
 aligner, aligner_tokenizer = load_encoder(run.settings["aligner_of"].get(dataset, settings["aligner"]))
 aligner = aligner.to(device)
 LINKS = {"softmax": softmax_links, "mutual argmax": mutual_argmax}
@@ -164,16 +157,12 @@ WAYS = {way: link for name, link in LINKS.items() for way in ["main" if name == 
 
 
 class Messages:
-    """Some messages, read and explained in every language, `only_read` by the highlighter alone."""
+    """Some messages, read and explained in every language."""
 
     def __init__(self, texts):
         self.texts, self.ids = texts, texts["en"].ids
         self.erasers = {language: Perturber(network, inputs_of(own), erase="pad") for language, own in texts.items()}
-        self.readings = {
-            language: explained(own, self.erasers[language], ROWS if known else MARKED, priced=known)
-            for language, own in texts.items()
-            for known in [language in settings["languages"]]
-        }
+        self.readings = {language: explained(own, self.erasers[language]) for language, own in texts.items()}
         self.links = {way: self.linked(link) for way, link in WAYS.items()}
 
     def pairs(self, language):
@@ -184,20 +173,15 @@ class Messages:
     def linked(self, link):
         """Links between features, for each language and message."""
         found, layer = {}, settings["align_layer"]
-        for language in [*others, *settings["only_read"]]:
+        for language in others:
             pairs = self.pairs(language)
             for number, links in enumerate(
                 encoder_links(aligner, aligner_tokenizer, pairs, layers=[layer], link=link)[layer]
             ):
                 source, target = self.readings["en"][number][1], self.readings[language][number][1]
-                found[language, number] = between_features(links, source, target)
+                features = source.feature_of_word[0], target.feature_of_word[0]
+                found[language, number] = between_features(links, *features)
         return found
-
-
-def between_features(links, source, target):
-    """Links between words as links between the features that these words belong to."""
-    first, second = source.feature_of_word[0], target.feature_of_word[0]
-    return sorted({(first[i], second[j]) for i, j in links if first[i] >= 0 and second[j] >= 0})
 
 
 # %% [markdown]
@@ -243,36 +227,14 @@ def correlated(
     return zip(keys, rho.tolist(), strict=True)
 
 
-def copied_features(inputs, pair):
-    """Whether all words of a feature are copied, for each English feature."""
-    copied = torch.ones(int(inputs.n_features[0]), dtype=torch.bool)
-    for feature, one in zip(inputs.feature_of_word[0], copied_words(*pair.strings), strict=True):
-        if feature >= 0 and not one:
-            copied[feature] = False
-    return copied
-
-
 def correlate(messages):
-    """Add rho, links and words' numbers of every message and language to what the reports read."""
-    found, linked = [], []
+    """Add rho of every message and language to what the reports read."""
+    found = []
     for language in others:
         pairs, english = messages.pairs(language), messages.readings["en"]
         for number, (source, target) in enumerate(zip(english, messages.readings[language], strict=True)):
-            links = messages.links["main"][language, number]
-            copied = copied_features(source[1], pairs[number])
+            copied = copied_features(pairs[number], source[1].feature_of_word[0], int(source[1].n_features[0]))
             about = {"language": language, "input": messages.ids[number]}
-            linked.append(
-                about
-                | {
-                    "words": len(copied),
-                    "words_there": int(target[1].n_features[0]),
-                    "pieces": int((source[1].feature_of >= 0).sum()),
-                    "pieces_there": int((target[1].feature_of >= 0).sum()),
-                    "links": len(links),
-                    "linked_words": len({i for i, _ in links}),
-                    "copied_words": int(copied.sum()),
-                }
-            )
             for setting, change in SETTINGS.items():
                 used = messages.links[setting if setting in WAYS else "main"][language, number]
                 for (method, how, output), rho in correlated(
@@ -284,7 +246,6 @@ def correlate(messages):
     run.add(rho.assign(**named), "crosslingual_rho")
     keys = ["language", "aggregation", "output", "setting"]
     run.add_units(as_units(rho, seed=seed, clusters=clusters, metrics=["rho"], keys=keys))
-    run.add(pd.DataFrame(linked).assign(**named), "crosslingual_links")
 
 
 # %% [markdown]
@@ -368,59 +329,26 @@ def choose(messages):
 
 
 # %% [markdown]
-# ## What highlights are made of
+# ## Examples
 #
-# The paper makes highlights for other languages out of one attribution (saliency with L2 of the loss) and the links. Scores
-# and links are kept, for the report to do the same, in the languages that are only read, too. Beside them, where the profile
-# names the highlights that were published (`published_marks`), those: a word is marked that holds a marked one of theirs,
-# whose words are others; a text that they do not have, or spell otherwise, has none. The first few messages are kept in all
-# languages with their words, for a report that shows the measure at work.
+# The first few messages are kept in all languages with their words, scores and links, for a report that shows the measure
+# at work.
 
 # %%
 EXAMPLES = 8
 SHOWN = [("input_x_gradient", "l2", "loss"), ("saliency", "l2", "loss"), ("uniform", "none", "none")]
 
 
-def published_in(language):
-    """By a text without blanks the text and the spans that are marked in it; of published highlights in one language,
-    which need not have the rows of another."""
-    data = load_parallel(settings["published_marks"], [language], settings["split"])[language]
-    return {without_blanks(text): (text, spans) for text, spans in zip(data.wholes, data.rationales, strict=True)}
-
-
-PUBLISHED = {language: published_in(language) for language in read_in if settings["published_marks"]}
-
-
-def published_marks(language, text, inputs):
-    """The published mark of every feature, 0 or 1, or nothing for a text without."""
-    if (found := PUBLISHED.get(language, {}).get(without_blanks(text))) is None:
-        return None
-    theirs, spans = found
-    marked = marked_words(spans, theirs, text, split_words(text))
-    features = {feature for feature, mark in zip(inputs.feature_of_word[0], marked, strict=True) if mark}
-    return [int(feature in features) for feature in range(int(inputs.n_features[0]))]
-
-
-def highlight(messages):
-    """Add every word's score and links to what the reports read."""
-    for language, reading in messages.readings.items():
-        texts = messages.texts[language].wholes
-        for name, text, (scores, one) in zip(messages.ids, texts, reading, strict=True):
-            values = scores[HIGHLIGHTER]
-            words = {"language": language, "input": name, "word": range(len(values)), "score": values}
-            words |= {"published": published_marks(language, text, one)}
-            run.add(pd.DataFrame(words).assign(**named), "crosslingual_words")
+def show(messages, wanted):
+    """Add the first `wanted` messages with their words and links to what a report shows."""
     links = [
         {"language": language, "input": messages.ids[number], "word": i, "word_there": j}
         for (language, number), found in messages.links["main"].items()
         for i, j in found
+        if number < wanted
     ]
     if links:
         run.add(pd.DataFrame(links).assign(**named), "crosslingual_word_links")
-
-
-def show(messages, wanted):
-    """Add the first `wanted` messages with their words to what a report shows."""
     for language in settings["languages"]:
         reading = messages.readings[language]
         for name, (scores, one) in list(zip(messages.ids, reading, strict=True))[: max(wanted, 0)]:
@@ -434,12 +362,11 @@ def show(messages, wanted):
 
 
 # %%
-data = load_parallel(dataset, read_in, settings["split"], n=settings["messages"])
+data = load_parallel(dataset, settings["languages"], settings["split"], n=settings["messages"])
 for rows in tqdm(list(run.blocks(len(data["en"]), settings["batch"])), desc="messages"):
     messages = Messages({language: texts[rows] for language, texts in data.items()})
     correlate(messages)
     choose(messages)
-    highlight(messages)
     show(messages, EXAMPLES - rows.start)
 
 # %% [markdown]

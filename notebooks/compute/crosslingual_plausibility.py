@@ -24,15 +24,13 @@ import pandas as pd
 import torch
 from tqdm.auto import tqdm
 
-from faithbook.crosslingual.highlights import best_f1_threshold
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.load import load_model
 from faithbook.papers.zaman_belinkov_rows import thirteen_rows
 from faithbook.sources.datasets import load_dataset
-from faithbook.sources.excerpts import gold_of, marked_excerpts
+from faithbook.sources.excerpts import excerpt_inputs, gold_of, marked_excerpts
 from faithlib.attribution import attribute_rows
-from faithlib.inputs import TextInputs
 from faithlib.metrics import average_precision
 
 run = start_run("crosslingual_plausibility", profile=profile, dataset=dataset, seed=seed, part=part, parts=parts)
@@ -47,25 +45,13 @@ network = classifier.model.to(device)
 # Pairs of e-SNLI are read as they are. Whole reviews and sections of papers would have hundreds of words: there an
 # excerpt is taken (`faithbook.sources.excerpts`).
 
-
 # %%
-def highlighted(split, n):
-    """Inputs, labels, gold [B, F] and ids of `n` texts that hold marked and unmarked words."""
-    data = load_dataset(dataset, split)
-    found = marked_excerpts(data, n, size=settings["excerpt_words"])
-    rows = [one.row for one in found]
-    inputs = TextInputs.from_texts(
-        [one.text for one in found],
-        classifier.tokenizer,
-        queries=data.queries and [data.queries[i] for i in rows],
-        pairs=data.pairs and [data.pairs[i] for i in rows],
-        words=[one.words for one in found],
-        max_length=data.max_length,
-    )
-    labels = torch.tensor(classifier.labels_of(data))
-    marks = gold_of(inputs, [one.marked for one in found])
-    return inputs.to(device), labels[rows], marks, [data.ids[i] for i in rows]
-
+data = load_dataset(dataset, "test")
+excerpts = marked_excerpts(data, settings["excerpts"], size=settings["excerpt_words"])
+inputs = excerpt_inputs(data, excerpts, classifier.tokenizer).to(device)
+marks = gold_of(inputs, [one.marked for one in excerpts])
+labels = torch.tensor(classifier.labels_of(data))[[one.row for one in excerpts]]
+ids = [data.ids[one.row] for one in excerpts]
 
 # %%
 ROWS = thirteen_rows(
@@ -92,8 +78,6 @@ def explained(rows, inputs, labels):
 # is the share of marked words.
 
 # %%
-inputs, labels, marks, ids = highlighted("test", settings["excerpts"])
-clusters = load_dataset(dataset, "test").clusters
 SCORED = {name: row for name, row in ROWS.items() if name[3] == "sum"}
 for rows in tqdm(list(run.blocks(len(inputs), settings["batch"])), desc="texts"):
     block = inputs[rows]
@@ -113,37 +97,11 @@ for rows in tqdm(list(run.blocks(len(inputs), settings["batch"])), desc="texts")
     ]
     found = pd.concat(found, ignore_index=True)
     run.add(found, "crosslingual_plausibility")
-    told = {"seed": seed, "clusters": clusters, "keys": ["aggregation", "output"]}
+    told = {"seed": seed, "clusters": data.clusters, "keys": ["aggregation", "output"]}
     run.add_units(as_units(found, metrics=["average_precision"], **told))
     texts = facts.assign(share=facts.marked / facts.words, aggregation="none", output="none")
     run.add_units(as_units(texts, metrics=["share", "words"], **told))
     run.count(n=len(block), truncated=int(block.truncated.sum()))
-
-# %% [markdown]
-# ## A threshold for highlights
-#
-# Section 4.3 turns scores into highlights: word vectors of length one, and the threshold that agrees best (F1) with
-# highlights people made, on other texts: those of the development split. It is one number of all of them, so one part
-# finds it.
-
-# %%
-HIGHLIGHTER = ("saliency", "l2", "loss", "sum")
-
-
-def best_threshold():
-    """The threshold and its F1 on the development split."""
-    inputs, labels, marks, _ = highlighted("dev", settings["threshold_excerpts"])
-    scores = torch.zeros(inputs.feature_mask.shape)
-    for batch in torch.arange(len(inputs)).split(settings["batch"]):
-        found = explained({HIGHLIGHTER: ROWS[HIGHLIGHTER]}, inputs[batch], labels[batch])[HIGHLIGHTER]
-        scores[batch, : found.shape[1]] = found
-    unit = torch.nn.functional.normalize(scores, dim=1)
-    threshold, f1 = best_f1_threshold(unit, marks, inputs.feature_mask.cpu())
-    return {"dataset": dataset, "seed": seed, "threshold": threshold, "f1": f1, "n": len(inputs)}
-
-
-if run.is_last:
-    run.save(pd.DataFrame([best_threshold()]), "crosslingual_threshold")
 
 # %%
 run.note(dtype="float32", device=device)

@@ -8,35 +8,108 @@
 # # Compute: highlights carried over to translations
 #
 # Zaman & Belinkov (2022), Section 4.3 and Table 5: words of the English text whose score is above a threshold are marked,
-# marks are carried over to a translation along word links, and the same attribution of the translation is scored against
-# them. Scores and links are those that `crosslingual_metrics` saved, the threshold that of `crosslingual_plausibility`;
-# no model is asked.
+# marks are carried over to a translation along word links, and the same attribution of the translation, saliency with L2
+# of the loss, is scored against them. The threshold is that of `crosslingual_threshold`. One attribution is all that
+# this asks of a model, so it reads languages, too, in which `crosslingual_metrics` explains nothing.
+#
+# Beside it, what the texts are like: their words, pieces, links and copied words, and how many pieces the tokenizer does
+# not know, since a model that reads `<unk>` explains nothing of the word that stood there.
 
 # %% tags=["parameters"]
 profile = "laptop"
+dataset = "messages"
+model = "e5"
+seed = 0
+part = 1  # of `parts`: which share of the messages
+parts = 1
 
 # %%
+from itertools import chain
+
 import numpy as np
 import pandas as pd
 import torch
+from tqdm.auto import tqdm
 
 from faithbook.crosslingual.highlights import project_rationale
+from faithbook.crosslingual.links import (
+    between_features,
+    copied_features,
+    encoder_links,
+    mutual_argmax,
+    softmax_links,
+)
 from faithbook.engine.run import load, start_run
 from faithbook.engine.units import as_units
+from faithbook.models.encoders import load_encoder, unknown_pieces
+from faithbook.models.load import load_model
 from faithbook.papers.zaman_belinkov import firmest_marks
+from faithbook.sources.datasets import load_dataset, load_parallel
+from faithbook.sources.words import Pair, marked_words, split_words, without_blanks
+from faithlib.attribution import Row, attribute_rows
+from faithlib.inputs import TextInputs
 from faithlib.metrics import average_precision
+from faithlib.perturb import Perturber, costs
 
-run = start_run("crosslingual_projected", profile=profile)
-words = load("crosslingual_words", profile)
-thresholds = load("crosslingual_threshold", profile).sort_values("seed", ignore_index=True)
-firmest = thresholds.dataset == firmest_marks(thresholds.dataset.unique())
+run = start_run(
+    "crosslingual_projected", profile=profile, dataset=dataset, model=model, seed=seed, part=part, parts=parts
+)
+
+
+def own(value):
+    """Of a setting with a value for each data set this one's, and of one with a value for each seed this one's."""
+    for name in (dataset, str(seed)):
+        value = value[name] if isinstance(value, dict) and name in value else value
+    return value
+
+
+settings = {key: own(value) for key, value in run.settings.items()}
+own_models = run.settings["models_of"].get(dataset, settings["models"])
+device = "cuda" if torch.cuda.is_available() else "cpu"
+classifier = load_model(own_models[model].format(seed=seed))
+network = classifier.model.to(device)
+aligner, aligner_tokenizer = load_encoder(run.settings["aligner_of"].get(dataset, settings["aligner"]))
+aligner, link = aligner.to(device), {"softmax": softmax_links, "mutual argmax": mutual_argmax}[settings["links"]]
 
 # %% [markdown]
-# Three ways to mark: with our threshold, which is the paper's rule; with the paper's number; and the words whose score is
-# above an even spread over their own text. And where the paper's own marks lie on this machine, these, which need not be
-# carried over.
+# ## Words and their scores
+#
+# The loss is the cross entropy with the true label, its sign turned; the scores of a word's pieces are added up, as in the
+# code.
 
 # %%
+HIGHLIGHTER = Row("saliency", "l2", "loss", "gold")
+
+
+class Reading:
+    """Texts in one language: their words, as features, and the score of each."""
+
+    def __init__(self, texts):
+        self.texts, self.words = texts.wholes, [split_words(text) for text in texts.wholes]
+        inputs = TextInputs.from_texts(
+            texts.texts, classifier.tokenizer, pairs=texts.pairs, words=self.words, max_length=classifier.window(texts)
+        ).to(device)
+        perturber = Perturber(network, inputs)
+        gold = torch.tensor(classifier.labels_of(texts), device=device)
+        scores, _ = attribute_rows([HIGHLIGHTER], network, inputs, targets={"gold": gold}, perturber=perturber)
+        run.count(**costs(perturber))
+        self.feature_of_word = inputs.feature_of_word
+        self.pieces = (inputs.feature_of >= 0).sum(dim=1).tolist()
+        found = scores[HIGHLIGHTER.name].cpu()
+        self.scores = [found[b, :size] for b, size in enumerate(inputs.n_features.tolist())]
+
+
+# %% [markdown]
+# ## Marks
+#
+# Three ways to mark: with our threshold, which is the paper's rule; with the paper's number; and the words whose score is
+# above an even spread over their own text. And where the profile names the highlights that were published
+# (`published_marks`), these, which need not be carried over: a word is marked that holds a marked one of theirs, whose words
+# are others; a text that they do not have, or spell otherwise, has none.
+
+# %%
+thresholds = load("crosslingual_threshold", profile).sort_values("seed", ignore_index=True)
+firmest = thresholds.dataset == firmest_marks(thresholds.dataset.unique())
 OWN_THRESHOLD = float(thresholds.threshold[firmest].iloc[0])  # of one classifier, as in the paper
 PRINTED_THRESHOLD = 0.167  # Section 4.3, from e-SNLI
 HIGHLIGHTS = {
@@ -44,24 +117,31 @@ HIGHLIGHTS = {
     "the paper's number": lambda n: PRINTED_THRESHOLD,
     "above an even spread": lambda n: n**-0.5 * (1 - 1e-6),  # rounding must not unmark the only word of a text
 }
+
 AS_PUBLISHED = "as published"
-KEY = ["dataset", "model", "seed", "input", "language"]
-by_text = dict(iter(words.sort_values("word").groupby(KEY)))
-scores = {key: torch.tensor(group.score.to_numpy()) for key, group in by_text.items()}
-published = {
-    key: torch.tensor(group.published.to_numpy(dtype=bool))
-    for key, group in by_text.items()
-    if group.published.notna().all()
-}
-links = {
-    key: list(zip(group.word, group.word_there, strict=True))
-    for key, group in load("crosslingual_word_links", profile).groupby(KEY)
-}
+QUANTITIES = ["map", "chance", "lift", "marked"]
 
 
-def marked_english(values, rule):
-    """Words of an English text whose share of the vector's length reaches the threshold, bool [F]."""
-    return values / values.norm() >= HIGHLIGHTS[rule](len(values))
+def published_in(language):
+    """By a text without blanks the text and the spans that are marked in it; of published highlights in one language,
+    which need not have the rows of another."""
+    data = load_parallel(settings["published_marks"], [language], settings["split"])[language]
+    return {without_blanks(text): (text, spans) for text, spans in zip(data.wholes, data.rationales, strict=True)}
+
+
+PUBLISHED = {language: published_in(language) for language in settings["languages"] if settings["published_marks"]}
+
+
+def published_marks(language, reading, number):
+    """The published mark of every feature, bool [F], or None for a text without."""
+    text = reading.texts[number]
+    if (found := PUBLISHED.get(language, {}).get(without_blanks(text))) is None:
+        return None
+    theirs, spans = found
+    gold = torch.zeros(len(reading.scores[number]), dtype=torch.bool)
+    marked = marked_words(spans, theirs, text, reading.words[number])
+    gold[[f for f, mark in zip(reading.feature_of_word[number], marked, strict=True) if mark and f >= 0]] = True
+    return gold
 
 
 def average_precision_by_chance(n, marked):
@@ -73,41 +153,86 @@ def average_precision_by_chance(n, marked):
     return 1.0 if n == 1 else (harmonic + (marked - 1) / (n - 1) * (n - harmonic)) / n
 
 
-def gold_of(key, rule):
-    """The words of a text that count as marked by a rule, bool [F]."""
-    if rule == AS_PUBLISHED:
-        return published[key]
-    *reading, language = key
-    english = marked_english(scores[*reading, "en"], rule)
-    return english if language == "en" else project_rationale(english, links.get(key, []), len(scores[key]))
-
-
-def replayed(key, rule):
+def judged(values, gold):
     """MAP's value for one reading of one message, with what random scores get; NaN where no word is marked."""
-    values, gold = scores[key], gold_of(key, rule)
     ours, marked = average_precision(values[None], gold[None]).item(), int(gold.sum())
     chance = average_precision_by_chance(len(values), marked) if marked else np.nan
-    return {"map": ours, "chance": chance, "lift": ours - chance, "marked": marked / len(values)}
+    return dict(zip(QUANTITIES, (ours, chance, ours - chance, marked / len(values)), strict=True))
+
+
+# %% [markdown]
+# ## Texts, links and marks together
+#
+# Links come from the frozen encoder's hidden states, as in `crosslingual_metrics`. In English, marks stay where they are.
 
 
 # %%
-measured = pd.DataFrame(
-    [
-        dict(zip(KEY, key, strict=True)) | {"highlights": rule, "quantity": quantity, "value": value}
-        for key in scores
-        for rule in [*HIGHLIGHTS, *([AS_PUBLISHED] if key in published else [])]
-        for quantity, value in replayed(key, rule).items()
-    ]
-)
-run.save(measured, "crosslingual_projected")
-run.save_units(
-    as_units(
-        measured.rename(columns={"quantity": "metric"}),
-        seed="seed",
-        keys=["dataset", "model", "language", "highlights"],
-    )
-)
+def linked(english, reading):
+    """The messages as pairs with their translations, and the links between the features of each."""
+    pairs = [Pair.from_texts(*texts) for texts in zip(english.texts, reading.texts, strict=True)]
+    layer = settings["align_layer"]
+    found = encoder_links(aligner, aligner_tokenizer, pairs, layers=[layer], link=link)[layer]
+    features = zip(found, english.feature_of_word, reading.feature_of_word, strict=True)
+    return pairs, [between_features(*one) for one in features]
+
+
+def described(reading, number):
+    """How many words one text has, how many pieces each of these, the share of pieces that are unknown, and our
+    threshold as a part of what each word gets where a text's score is spread evenly."""
+    words, unknown = len(reading.scores[number]), unknown_pieces(classifier.tokenizer, [reading.texts[number]])
+    told = {"words": words, "pieces a word": reading.pieces[number] / words, "unknown": unknown.share}
+    return told | {"threshold": OWN_THRESHOLD * words**0.5}
+
+
+def compared(english, number, pair, links):
+    """Shares of the English words of one message that have a link and that are copied, and links beyond a word's first
+    as a share of the linked words."""
+    words, together = len(english.scores[number]), len({i for i, _ in links})
+    copied = copied_features(pair, english.feature_of_word[number], words)
+    more = (len(links) - together) / together if together else np.nan
+    return {"linked": together / words, "more links": more, "copied": copied.float().mean().item()}
+
+
+def carried(english, reading, number, links, language):
+    """One message's values for every way to mark."""
+    scores, there = english.scores[number], reading.scores[number]
+    for rule, threshold in HIGHLIGHTS.items():
+        gold = scores / scores.norm() >= threshold(len(scores))
+        if language != "en":
+            gold = project_rationale(gold, links, len(there))
+        yield {"highlights": rule} | judged(there, gold)
+    if (gold := published_marks(language, reading, number)) is not None:
+        yield {"highlights": AS_PUBLISHED} | judged(there, gold)
+
+
+def rows_of(english, language, texts):
+    """What the texts in one language are like, and their values for every way to mark, a row each."""
+    about, found = [], []
+    reading, pairs, links = english, [None] * len(texts), [()] * len(texts)
+    if language != "en":
+        reading = Reading(texts)
+        pairs, links = linked(english, reading)
+    for number, name in enumerate(texts.ids):
+        key = {"language": language, "input": name}
+        told = described(reading, number)
+        if language != "en":
+            told |= compared(english, number, pairs[number], links[number])
+        about.append(key | told)
+        found += [key | values for values in carried(english, reading, number, links[number], language)]
+    return about, found
+
+
+data = load_parallel(dataset, settings["languages"], settings["split"], n=settings["messages"])
+clusters = load_dataset(dataset, settings["split"]).clusters
+OF_TEXTS = ["words", "pieces a word", "unknown", "threshold", "linked", "more links", "copied"]
+for rows in tqdm(list(run.blocks(len(data["en"]), settings["batch"])), desc="messages"):
+    english = Reading(data["en"][rows])
+    each = [rows_of(english, language, texts[rows]) for language, texts in data.items()]
+    about, found = (pd.DataFrame(list(chain.from_iterable(parts))) for parts in zip(*each, strict=True))
+    saved = {"seed": seed, "clusters": clusters}
+    run.add_units(as_units(found, metrics=list(QUANTITIES), keys=["language", "highlights"], **saved))
+    run.add_units(as_units(about, metrics=OF_TEXTS, keys=["language"], **saved).dropna(subset="value"), "texts")
 
 # %%
-run.note(n=words.input.nunique(), dtype="float32", device="cpu")
+run.note(n=len(data["en"]), dtype="float32", device=device)
 run.finish()

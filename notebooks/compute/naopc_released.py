@@ -9,8 +9,8 @@
 #
 # Edin et al. (2025) released what six models answer to every subset of the words of 66 short SST-2 and 339 short Yelp
 # texts; the answers come with this repository. From them alone, without a model: exact bounds by dynamic programming,
-# the scores of ten attribution methods by the library's own functions, and beam search as published and as ours at
-# several widths, pruned, and with a width that grows until the bounds stay.
+# the scores of ten attribution methods by the library's own functions, and beam search as published, with each set once,
+# and as ours at several widths, pruned, and with a width that grows until the bounds stay.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -23,6 +23,7 @@ from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.papers import edin
 from faithbook.papers.edin_pack import MODELS, SHORT
+from faithbook.papers.edin_searches import deduplicated
 from faithlib.bounds import adaptive_bounds, beam_bounds, exact_bounds, naopc
 from faithlib.evaluation import aopc_scores
 
@@ -35,21 +36,29 @@ ENDS = ["lower", "upper", "certified_lower", "certified_upper", "rows"]
 # %% [markdown]
 # ## Bounds, scores, searches
 #
-# All texts of a data set are one batch. A search's `rows` are the sets that it alone would have to ask for. Where
-# attributions and answers count the words of a text differently, an order cannot be laid over the answers: its score is
-# missing.
+# All texts of a data set are one batch. A search's `rows` are the sets that it alone would have to ask for: the merged
+# search and the one that is only *deduplicated* differ in what they make of the same sets. Where attributions
+# and answers count the words of a text differently, an order cannot be laid over the answers: its score is missing.
 
 
 # %%
+def ends_of(found):
+    """What is kept of a search."""
+    return {name: getattr(found, name) for name in ENDS}
+
+
 def searches(table):
-    """Every search with what names it; a width of 0: it chooses its own."""
+    """The ends of every search with what names it; a width of 0: it chooses its own."""
     for width in settings["widths"]:
-        for variant in ("released", "merged"):
-            yield variant, width, beam_bounds(table, width=width, limits=(0, 1), variant=variant)
+        yield "released", width, ends_of(beam_bounds(table, width=width, limits=(0, 1), variant="released"))
+        merged = ends_of(beam_bounds(table, width=width, limits=(0, 1)))
+        yield "merged", width, merged
+        # A certificate is about the sets, so that both have one.
+        yield "deduplicated", width, merged | dict(zip(("lower", "upper"), deduplicated(table, width), strict=True))
     for width in settings["pruned"]["widths"]:
         found = beam_bounds(table, width=width, limits=(0, 1), candidates=settings["pruned"]["candidates"])
-        yield "pruned", width, found
-    yield "adaptive", 0, adaptive_bounds(table, limits=(0, 1), change=settings["adaptive"]["change"])
+        yield "pruned", width, ends_of(found)
+    yield "adaptive", 0, ends_of(adaptive_bounds(table, limits=(0, 1), change=settings["adaptive"]["change"]))
 
 
 bounds, scores, searched = [], [], []
@@ -62,8 +71,7 @@ for model in models:
         bounds.append(
             pd.DataFrame({**about, "lower": exact.lower, "upper": exact.upper, "words": words, "p": table.full})
         )
-        for search, width, found in searches(table):
-            ends = {name: getattr(found, name) for name in ENDS}
+        for search, width, ends in searches(table):
             searched.append(pd.DataFrame({**about, "search": search, "width": width, **ends}))
         for method, given in edin.scores_of(model, dataset, table).items():
             missing = given.isnan().any(dim=1)

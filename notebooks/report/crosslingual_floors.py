@@ -31,10 +31,9 @@ profile = "laptop"
 import pandas as pd
 from IPython.display import Markdown
 
-from faithbook.engine.run import load
 from faithbook.papers import zaman_belinkov_figures
 from faithbook.papers.zaman_belinkov import OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
-from faithbook.papers.zaman_belinkov_tables import BLIND, KEYS, LOOKING, Rows, defined, means_of, shown, words
+from faithbook.papers.zaman_belinkov_tables import BLIND, KEYS, LOOKING, Rows, defined, of_texts, shown, words
 from faithbook.results.agreement import tau_of
 from faithbook.results.exhibits import every
 from faithbook.results.labels import row_label
@@ -66,36 +65,35 @@ cells = ["setting", "model", "language", *KEYS]
 measured = page.measure("crosslingual_metrics", over=cells, prepare=prepared, bounds=(-1, 1), firmest=True)
 languages = measured.levels("language")
 rho = {setting: Rows(measured, setting=setting) for setting in SETTINGS}
+texts = of_texts(page)
 page.speaks()
 
 # %% [markdown]
 # ## What the texts are like
 #
-# Counted on the messages that this run explains: pieces a word in English and in the translation; the share of English
-# words that have a link; links beyond the first, as a share of linked words; and the share of English words that are
-# copied.
+# Pieces a word in English and in each translation; the share of English words that have a link; links beyond the first, as
+# a share of linked words; and the share of English words that are copied.
 
 # %%
-links = load("crosslingual_links", profile)
-links = measured.on_its_data(links).drop_duplicates(["language", "input"])
-links["pieces a word"] = links.pieces / links.words
-links["pieces a word there"] = links.pieces_there / links.words_there
-links["linked"] = links.linked_words / links.words
-links["more links"] = (links.links - links.linked_words) / links.linked_words.where(links.linked_words > 0)
-links["copied"] = links.copied_words / links.words
-SHARES = ["pieces a word", "pieces a word there", "linked", "more links", "copied"]
-share = means_of(links, SHARES, over=["language"])
+share = texts.quantity("metric")
+COMPARED = ["linked", "more links", "copied"]
+others = [language for language in texts.levels("language") if language != "en"]
 page.table(
     "crosslingual_floors_texts",
     lambda row: share(row["quantity"], language=row["language"]),
     rows=["language"],
     columns=["quantity"],
-    printed=every(language=dict.fromkeys(links.language), quantity=SHARES),
-    caption="Words, pieces and links: means over n messages",
+    printed=pd.concat(
+        [
+            every(language=["en"], quantity=["pieces a word"]),
+            every(language=others, quantity=["pieces a word", *COMPARED]),
+        ]
+    ),
+    caption="Words, pieces and links: means over n texts",
 )
 
 # %%
-overall = {what: share(what).ours.interval() for what in SHARES}
+overall = {what: share(what, language=others).ours.interval() for what in COMPARED}
 Markdown(
     f"Over all languages {overall['linked'].estimate:.0%} of the English words have a link and "
     f"{overall['copied'].estimate:.0%} are copied. Links beyond a word's first are {overall['more links'].estimate:.1%} of "

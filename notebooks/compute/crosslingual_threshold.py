@@ -1,0 +1,57 @@
+# ---
+# jupyter:
+#   jupytext: {text_representation: {extension: .py, format_name: percent}}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+# ---
+
+# %% [markdown]
+# # Compute: a threshold for highlights
+#
+# Zaman & Belinkov (2022), Section 4.3: scores become highlights where they reach a threshold. Each text's scores are
+# divided by their length as a vector, and the threshold is the one that agrees best (F1) with what people marked, on texts
+# of the development split. It is one number of all of them.
+
+# %% tags=["parameters"]
+profile = "laptop"
+dataset = "pair"
+seed = 0
+
+# %%
+import pandas as pd
+import torch
+
+from faithbook.crosslingual.highlights import best_f1_threshold
+from faithbook.engine.run import start_run
+from faithbook.models.load import load_model
+from faithbook.sources.datasets import load_dataset
+from faithbook.sources.excerpts import excerpt_inputs, gold_of, marked_excerpts
+from faithlib.attribution import Row, attribute_rows
+
+run = start_run("crosslingual_threshold", profile=profile, dataset=dataset, seed=seed)
+settings = run.settings
+device = "cuda" if torch.cuda.is_available() else "cpu"
+classifier = load_model(settings["models"][dataset].format(seed=seed))
+network = classifier.model.to(device)
+
+# %%
+data = load_dataset(dataset, "dev")
+found = marked_excerpts(data, settings["excerpts"], size=settings["excerpt_words"])
+inputs = excerpt_inputs(data, found, classifier.tokenizer)
+labels = torch.tensor(classifier.labels_of(data))[[one.row for one in found]]
+
+# %%
+HIGHLIGHTER = Row("saliency", "l2", "loss", "gold")
+scores = torch.zeros(inputs.feature_mask.shape)
+for batch in torch.arange(len(inputs)).split(settings["batch"]):
+    block, targets = inputs[batch].to(device), {"gold": labels[batch].to(device)}
+    scored, _ = attribute_rows([HIGHLIGHTER], network, block, targets=targets)
+    values = scored[HIGHLIGHTER.name].cpu()
+    scores[batch, : values.shape[1]] = values
+shares = torch.nn.functional.normalize(scores, dim=1)
+threshold, f1 = best_f1_threshold(shares, gold_of(inputs, [one.marked for one in found]), inputs.feature_mask)
+facts = {"dataset": dataset, "seed": seed, "threshold": threshold, "f1": f1, "n": len(inputs)}
+run.save(pd.DataFrame([facts]), "crosslingual_threshold")
+
+# %%
+run.note(n=len(inputs), dtype="float32", device=device)
+run.finish()
