@@ -81,13 +81,13 @@ format: $(ENVIRONMENT) ## put the code into the house style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-fetch: $(ENVIRONMENT) ## fetch and verify every source in data/sources.toml
+fetch: $(ENVIRONMENT) ## fetch and verify what the default run reads (also the papers': python -m faithbook.sources.files fetch --all)
 	@$(BIN)/python -m faithbook.sources.files fetch
 
 train: $(ENVIRONMENT) fetch ## make every checkpoint of a profile again (PROFILE=laptop: those that are shipped; hours)
 	@$(FAITHBOOK) train --profile $(PROFILE) $(if $(STUDY),--study $(STUDY)) $(if $(MISSING),--missing) $(if $(CORES),--cores $(CORES))
 
-full: ## the full profile: one to three hours a paper on two cores, resumable (STUDY=soft: one paper, without the book)
+full: ## the full profile: two to four hours a paper on two cores, resumable (STUDY=soft: one paper, without the book)
 	@$(MAKE) $(if $(STUDY),notebooks,book) PROFILE=full
 
 preflight: $(ENVIRONMENT) ## what a profile needs and what of it is missing (PROFILE=paper, STUDY=soft: one paper)

@@ -45,7 +45,10 @@ which it calls a classifier so."""
 ELSEWHERE = {
     "soft_table4_examples": "three inputs that the paper names by their first words; ours are other inputs",
     "saco_text": "numbers of the prose, of which many are settings; what can be worked out stands beside each",
-    "naopc_released_beam": "half of it is of long texts and of seconds, which were not released",
+    "naopc_released_beam": (
+        "a third of it is of long texts: their searches by width (results/aopc_limits_approx_increasing_beams) could "
+        "not be had here, and their texts, of which word pieces were counted, are not packed"
+    ),
 }
 """Tables that can be computed again but have no cells to fill, and why."""
 

@@ -242,10 +242,11 @@ class _Planner:
 
 
 def _own_settings(block: Settings, entry: NotebookEntry, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings that one point of a grid depends on: not the grid's lists, and of values per data set and of counts
-    beside the lists its own.
+    """The settings on which the run at one point of a notebook's grid depends.
 
-    So a further seed, or another size for another data set, does not redo the runs that are there.
+    The lists that make up the grid are left out. Of a setting that has a value for each data set, this data set's value
+    alone is kept; of numbers of inputs that stand beside the grid's values, this point's. So a further seed, or another
+    size for another data set, does not redo the runs that are there.
     """
     own = parameters.get("dataset")
     rest = {key: value for key, value in block.items() if key not in entry.over.values()}

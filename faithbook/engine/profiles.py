@@ -88,7 +88,11 @@ class NotebookEntry(_Strict):
         return found
 
     def counts(self, block: Settings, point: Mapping[str, Any]) -> dict[str, Any]:
-        """By setting of the grid, what stands there beside the values of a point: its number of inputs."""
+        """The number of inputs at a point, for each setting of the grid that has numbers beside its values.
+
+        Of `lengths: {l6: {10: 4}}` the point with classifier l6 and words 10 has {"lengths": 4}; a setting that only
+        lists its values has nothing.
+        """
         found: dict[str, Any] = {}
         for setting in self.over.values():
             beside = block[setting]
