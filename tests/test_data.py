@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from faithbook.sources import datasets, files
+from faithbook.sources import datasets, files, zhao_aletras_sets
 from faithbook.sources.splits import SPLITS
 from faithlib.errors import DataError, DigestError, InputError, UnknownNameError
 
@@ -198,13 +198,13 @@ def write_paper_files(folder: Path) -> None:
     with gzip.open(folder / "evinf" / "test.csv.gz", "wt") as stream:
         stream.write("annotation_id,document,query,label_id,rationale\n")
         stream.write('7_0,"aa bb , cc dd","x || y || z",significantly increased,"[(1, 4)]"\n')
-    evidence = [{"start_token": 2, "end_token": 4}]
+    evidence = [{"start_token": 2, "end_token": 4, "text": ". three"}]
     row = {"annotation_id": "d.txt:0:1", "classification": "True", "query": "who ? || me", "evidences": [evidence]}
     (folder / "multirc" / "val.jsonl").write_text(json.dumps(row) + "\n")
     (folder / "multirc" / "docs").mkdir()
     (folder / "multirc" / "docs" / "d.txt").write_text("one two .\nthree four .\n")
     (folder / "movies").mkdir()
-    spans = [[{"start_token": 1, "end_token": 3}], [{"start_token": 2, "end_token": 2}]]
+    spans = [[{"start_token": 1, "end_token": 3, "text": "warm ,"}], [{"start_token": 2, "end_token": 2, "text": ""}]]
     row = {"annotation_id": "posR_1.txt", "classification": "POS", "query": "What is it?", "evidences": spans}
     with gzip.open(folder / "movies" / "val.jsonl.gz", "wt") as stream:
         stream.write(json.dumps(row) + "\n")
@@ -236,6 +236,14 @@ def test_the_papers_own_files_are_read(tmp_path, monkeypatch):
         datasets.load_dataset("reviews")
     (tmp_path / "movies" / "test.jsonl").write_text('{"annotation_id": "lost.txt", "classification": "POS"}\n')
     with pytest.raises(DataError, match=r"lacks 1 documents, for example lost\.txt"):
+        datasets.load_dataset("reviews")
+    row = {"annotation_id": "posR_1.txt", "classification": "NEG", "evidences": []}
+    (tmp_path / "movies" / "test.jsonl").write_text(json.dumps(row) + "\n")
+    with pytest.raises(DataError, match=r"test\.jsonl calls posR_1\.txt NEG"):
+        datasets.load_dataset("reviews")
+    moved = [[{"start_token": 0, "end_token": 2, "text": "warm ,"}]]
+    (tmp_path / "movies" / "test.jsonl").write_text(json.dumps(row | {"classification": "POS", "evidences": moved}))
+    with pytest.raises(DataError, match="marked are 'warm ,', but tokens 0 to 2 of the document are 'a warm'"):
         datasets.load_dataset("reviews")
     (tmp_path / "movies" / "docs.tar.gz").write_bytes((tmp_path / "movies" / "docs.tar.gz").read_bytes()[:60])
     with pytest.raises(DataError, match=r"cannot read .*docs\.tar\.gz"):
@@ -271,6 +279,9 @@ def test_real_files_have_the_sizes_the_paper_states(tmp_path, monkeypatch):
     multirc = datasets.load_dataset("multirc", "dev")
     assert len(multirc) == 3214
     assert sum(bool(spans) for spans in multirc.rationales) == 3214
+    part = zhao_aletras_sets.multirc(SHARED / "multirc", "train_part4806.jsonl")["rationales"]
+    marked = [*part, *multirc.rationales, *datasets.load_dataset("multirc").rationales]
+    assert sum(map(len, marked)) == 30_082
     (tmp_path / "movies").symlink_to(SHARED / "movies")
     reviews = [datasets.load_dataset("reviews", split) for split in SPLITS]
     assert [len(one) for one in reviews] == [1600, 200, 199]

@@ -26,7 +26,8 @@ def write_reviews(folder: Path) -> None:
         name = f"{kind.lower()}R_{number}.txt"
         (folder / "docs" / name).write_text(f"this is {long} .\nthe plot of number {number} is {short} !\n")
         end = 2 + len(long.split())
-        spans = [[{"start_token": 2, "end_token": end}], [{"start_token": end + 7, "end_token": end + 8}]]
+        marked = [(2, end, long), (end + 7, end + 8, short)]
+        spans = [[{"start_token": a, "end_token": b, "text": text}] for a, b, text in marked]
         rows.append({"annotation_id": name, "classification": kind, "query": "?", "evidences": spans})
     (folder / "test.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 

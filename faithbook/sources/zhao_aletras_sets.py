@@ -14,7 +14,7 @@ import io
 import json
 import tarfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +119,9 @@ def reviews(folder: Path, name: str) -> dict[str, Any]:
     """Film reviews in ERASER's layout, from the folder `movies` beside the one that is named; rationales are phrases
     that people marked, without the few that are empty. The query, the same of every review, is left out."""
     rows, columns = _eraser(folder.parent / "movies", name, ("NEG", "POS"), folder.parent / "movies")
+    for row, other in ((row, {"NEG": "pos", "POS": "neg"}[row["classification"]]) for row in rows):
+        if row["annotation_id"].startswith(other):  # names of reviews say what they are
+            raise DataError(f"{name} calls {row['annotation_id']} {row['classification']}: get the file again")
     ids = tuple(f"reviews-{row['annotation_id']}" for row in rows)
     return columns | {"ids": ids, "label_names": ("negative", "positive")}
 
@@ -137,9 +140,10 @@ def _eraser(
     texts, spans = [], []
     for row in rows:
         text = " ".join(documents[row["annotation_id"].split(":")[0]].split())
-        evidence = [(e["start_token"], e["end_token"]) for group in row["evidences"] for e in group]
+        evidence = [one for group in row["evidences"] for one in group]
+        _check_quoted(row["annotation_id"], text.split(), evidence)
         texts.append(text)
-        spans.append(token_spans(text, evidence))
+        spans.append(token_spans(text, [(one["start_token"], one["end_token"]) for one in evidence]))
     return rows, {
         "texts": tuple(texts),
         "labels": tuple(classes.index(row["classification"]) for row in rows),
@@ -147,6 +151,17 @@ def _eraser(
         "max_length": 512,
         "rationales": tuple(spans),
     }
+
+
+def _check_quoted(name: str, tokens: Sequence[str], evidence: Sequence[Mapping[str, Any]]) -> None:
+    """Raises DataError where a document has other words at a place than those that its marks quote from there."""
+    for one in evidence:
+        start, end, quoted = one["start_token"], one["end_token"], one.get("text", "").split()
+        if quoted and (there := tokens[start:end]) != quoted:
+            raise DataError(
+                f"{name}: marked are {' '.join(quoted)!r}, but tokens {start} to {end} of the document are "
+                f"{' '.join(there)!r}: get the marks and the documents from one release"
+            )
 
 
 def _documents(folder: Path, names: set[str]) -> dict[str, str]:
