@@ -396,10 +396,10 @@ page.listing(picked.assign(one=picked.one.map(label), other=picked.other.map(lab
 shown("saco_precision", "Precision: bfloat16 less float32", "bfloat16")
 
 # %%
-halved = alone[alone.setting == "bfloat16"].set_index("method").estimate
-if len(halved):
+in_bfloat16 = alone[alone.setting == "bfloat16"].set_index("method").estimate
+if len(in_bfloat16):
     judged = pd.DataFrame(
-        {"method": method, "n": own.n, **ends_of(own), "effect": halved[method]}
+        {"method": method, "n": own.n, **ends_of(own), "effect": in_bfloat16[method]}
         for method in METHODS
         for own in [value(BASE["bfloat16"], "saco", method).ours]
     )

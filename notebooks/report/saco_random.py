@@ -259,7 +259,8 @@ Markdown(
 # %% [markdown]
 # Where a method is named here, a score of one of its maps says little: another processor, which rounds otherwise, finds
 # another map. The mean over many pictures is that of a lottery, and is fair as such: it is what a user can expect. No
-# number of pictures makes it a statement about the model. Noise gets a mean of zero.
+# number of pictures makes it a statement about the model. Noise, which
+# looks at no model, has an expected SaCo of zero.
 
 # %% [markdown]
 # Two limits. A number of pictures is about this test and these models; another model moves it. And power says how fast
