@@ -156,28 +156,12 @@ def tasks(store: Store, *datasets: str, gain: float) -> Shown:
                     (f"t{text}", m, metric, value + sign * gain * (m == "partition_shap") + generator.normal(0, 1e-3))
                     for m in TOOLKIT
                 ]
-        told = {
-            "dataset": dataset,
-            "model": "local:text/m",
-            "longest": 64,
-            "looked_at": 80,
-            "right": 60,
-            "marks": marks,
-        }
-        inputs = {
-            "dataset": dataset,
-            "id": [f"t{text}" for text in range(N)],
-            "words": 20,
-            "marked": 5 * marks,
-            "cut": True,
-        }
-        spent = {"dataset": dataset, "inputs": N, "rows_shap": 100, "rows_rest": 900}
-        tables = {
-            "toolkit_data": pd.DataFrame([told | {"draws": 4, "max_evals": 200, "lime_samples": 50}]),
-            "toolkit_inputs": pd.DataFrame(inputs),
-            "toolkit_costs": pd.DataFrame([spent]),
-        }
-        store.add("together_toolkit", {"": units(rows)}, tables=tables, dataset=dataset)
+        facts = {"words": 20.0, "cut": 1.0} | ({"marked": 0.25} if marks else {})
+        texts = [(f"t{text}", "none", name, value) for text in range(N) for name, value in facts.items()]
+        texts += [(f"t{text}", "none", "right", float(text % 4 > 0)) for text in range(2 * N)]
+        spent = pd.DataFrame([{"dataset": dataset, "inputs": N, "rows_shap": 100, "rows_rest": 900}])
+        found, tables = {"": units(rows), "texts": units(texts)}, {"toolkit_costs": spent}
+        store.add("together_toolkit", found, tables=tables, dataset=dataset)
     return store.report("together_tasks")
 
 
@@ -191,7 +175,8 @@ def test_a_method_of_the_toolkit_is_told_from_random_scores(store: Store, gain: 
     assert len(every) == len(TOOLKIT) * (9 + 6) and set(every.n) == {N}
     assert (every.low <= every.estimate).all() and (every.estimate <= every.high).all()
     assert not (found.folder / "together_tasks_nli_plausibility.csv").exists()
-    assert "People marked 25% of these words" in found.text and "Nobody marked words" in found.text
+    assert "People marked 25% of a text's words" in found.text and "Nobody marked words" in found.text
+    assert f"of the {2 * N} texts that were looked at it is right about 75%" in found.text
     assert not (found.folder / "verdicts.parquet").exists()
 
 

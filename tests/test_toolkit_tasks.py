@@ -55,6 +55,8 @@ def test_reviews_go_through_every_metric(tmp_path: Path, monkeypatch: pytest.Mon
     assert units["metric"].nunique() == 9
     assert set(units["method"]) == METHODS | {"partition_shap"}
     assert not units.duplicated(["id", "method", "metric"]).any()
-    inputs = pd.read_parquet(manifest.parent / "toolkit_inputs.parquet")
-    assert (inputs.marked > 0).all() and (inputs.marked < inputs.words).all()
+    texts = pd.read_parquet(manifest.parent / "units_texts.parquet").pivot(index="id", columns="metric", values="value")
+    inputs = texts.dropna(subset=["words"])
+    assert len(inputs) == kept and len(texts) > kept
+    assert ((inputs.marked > 0) & (inputs.marked < 1)).all()
     assert inputs.cut.all() if files == "real" else not inputs.cut.any()

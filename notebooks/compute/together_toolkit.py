@@ -112,17 +112,17 @@ for rows in run.blocks(len(inputs), settings["block"]):
     table["input"] = [ids[rows][i] for i in table["input"]]
     table.attrs.clear()
     run.add_units(as_units(table, seed=0, clusters=data.clusters))
-    words = block.n_features.tolist()
-    marked = [0] * len(block) if gold is None else gold[rows].sum(dim=1).tolist()
-    told = {"dataset": dataset, "id": ids[rows], "words": words, "marked": marked, "cut": block.truncated.tolist()}
-    run.add(pd.DataFrame(told), "toolkit_inputs")
+    texts = pd.DataFrame(
+        {"input": ids[rows], "words": block.n_features.tolist(), "cut": block.truncated.float().tolist()}
+    )
+    if gold is not None:
+        texts["marked"] = gold[rows].sum(dim=1).tolist() / texts.words
+    run.add_units(as_units(texts, seed=0, clusters=data.clusters, metrics=list(texts.columns[1:])), "texts")
     run.count(n=len(block), truncated=int(block.truncated.sum()))
 
 # %%
 if run.is_last:
-    facts = {"dataset": dataset, "model": settings["models"][dataset], "longest": settings["longest"][dataset]}
-    facts |= {"looked_at": len(order), "right": int(right.sum()), "marks": gold is not None, "draws": settings["draws"]}
-    facts |= {"max_evals": settings["max_evals"], "lime_samples": settings["lime_samples"]}
-    run.save(pd.DataFrame([facts]), "toolkit_data")
+    looked_at = pd.DataFrame({"input": [data.ids[i] for i in order], "right": right.float().tolist()})
+    run.add_units(as_units(looked_at, seed=0, clusters=data.clusters, metrics=["right"]), "texts")
 run.note(dtype="float32", device=device)
 run.finish()

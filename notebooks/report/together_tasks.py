@@ -10,7 +10,7 @@
 # {doc}`together_metrics` took the nine metrics of EvalxNLP {cite:p}`dhaini_2025` apart on ten excerpts and an example. Here
 # they are put to the use that they were made for: the toolkit's methods, on data of its tasks, through
 # `faithlib.evaluate`. The data are free for research only and not part of this book; where their files do not lie on a
-# machine, this page has the features and no numbers ({doc}`../data-and-models` says where the files come from).
+# machine, the reference speaks alone ({doc}`../data-and-models` says where the files come from).
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -22,6 +22,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from IPython.display import Markdown, display
 
+from faithbook.engine.profiles import settings_of
 from faithbook.engine.run import load
 from faithbook.results import figures, published
 from faithbook.results.figures import PALETTE
@@ -31,7 +32,7 @@ from faithbook.results.report import start_page
 from faithlib.catalogue import METRICS
 
 page = start_page("together_tasks", profile, paper=published.OUR_OWN)
-ran = bool(page.run.upstream)  # whether data of the toolkit's tasks lie on this machine
+there, ran = page.has("together_toolkit"), bool(page.run.upstream)  # in this run or the reference; in this run
 
 # %% [markdown]
 # ## What the toolkit has, and what is here
@@ -78,33 +79,34 @@ def measured_within(bounds, metrics):
     return page.measure("together_toolkit", over=CELL, prepare=of_these, bounds=bounds)
 
 
-if ran:
+if there:
     sources = [measured_within(bounds, names) for bounds, names in WITHIN.items()]
     measured = {metric: one for one, names in zip(sources, WITHIN.values(), strict=True) for metric in names}
-    facts = load("toolkit_data", profile).set_index("dataset")
-    inputs = load("toolkit_inputs", profile).assign(n=1)
-    sizes = inputs.groupby("dataset")[["n", "words", "marked", "cut"]].sum()
-    datasets = [name for name in measured["n_auc"].levels("dataset") if name in facts.index]
+    texts = page.measure("together_toolkit", parts=["texts"], over=["dataset", "metric"], bounds=(0, math.inf))
+    settings = settings_of("together_toolkit", texts.material.profile)
+    datasets = measured["n_auc"].levels("dataset")
     display(page.speaks())
 else:
     datasets = []
     display(
         Markdown(
             "**No numbers here.** Neither the reviews (`movies`) nor the pairs (`snli`, `xnli`) of the toolkit's tasks lie on "
-            "the machine that built this page, so nothing was measured; what follows says only how it would be."
+            "the machine that built this page, and the reference has none of them; what follows says only how it would be."
         )
     )
 
 # %%
 for name in datasets:
-    one, size = facts.loc[name], sizes.loc[name]
-    small = ", a small one of ours" if one.model.startswith("local:") else ""
-    marks = f"People marked {size.marked / size.words:.0%} of these words." if one.marks else "Nobody marked words."
+    of = {metric: texts.mean(dataset=name, metric=metric).ours for metric in ("words", "cut", "right")}
+    marked = texts.frame[(texts.frame.dataset == name) & (texts.frame.metric == "marked")].value
+    marks = "Nobody marked words." if marked.empty else f"People marked {marked.mean():.0%} of a text's words."
+    model = settings["models"][name]
     display(
         Markdown(
-            f"- **{label(name)}**: {size.n} inputs of {size.words / size.n:.0f} words on average, cut at {one.longest} wordpieces "
-            f"({size.cut} of them lose their end). {marks} Model: `{one.model}`{small}; it is right "
-            f"about {one.right} of the {one.looked_at} texts that were looked at ({one.right / one.looked_at:.0%})."
+            f"- **{label(name)}**: {of['words'].n} inputs of {of['words'].point:.0f} words on average, cut at "
+            f"{settings['longest'][name]} wordpieces ({of['cut'].point:.0%} of them lose their end). {marks} Model: `{model}`"
+            f"{', a small one of ours' if model.startswith('local:') else ''}; of the {of['right'].n} texts that were looked at "
+            f"it is right about {of['right'].point:.0%}."
         )
     )
 
@@ -136,11 +138,11 @@ def mean(dataset, method, metric):
     return measured[metric].cells.mean(dataset=dataset, method=method, metric=metric)
 
 
-frames = [one.frame.dropna(subset="value")[CELL].drop_duplicates() for one in sources] if ran else []
-cells = pd.concat(frames).itertuples(index=False, name=None) if ran else []
+frames = [one.frame.dropna(subset="value")[CELL].drop_duplicates() for one in sources] if there else []
+cells = pd.concat(frames).itertuples(index=False, name=None) if there else []
 table = listed({cell: mean(*cell) for cell in cells}, CELL)
 methods = [*(name for name in table.method.unique() if name != FLOOR), FLOOR]
-if ran:
+if there:
     table.to_csv(page.run.path("together_tasks.csv"), index=False)
 
 
@@ -182,7 +184,7 @@ def best_means():
     )
 
 
-if ran:
+if there:
     display(
         page.figure(
             drawn(),
@@ -213,7 +215,7 @@ def against_floor(name, metric):
     return {key: ", ".join(value) or "–" if isinstance(value, list) else value for key, value in found.items()}
 
 
-if ran:
+if there:
     against = [against_floor(*key) for key in table[["dataset", "metric"]].drop_duplicates().itertuples(index=False)]
     display(
         page.listing(
@@ -231,15 +233,16 @@ if ran:
 # %%
 if ran:
     spent = load("toolkit_costs", profile)[["dataset", "inputs", "rows_shap", "rows_rest"]]
-    budget = ", ".join(f"{one.max_evals} copies at most on {label(name)}" for name, one in facts.iterrows())
     display(
         page.listing(
             spent,
             "together_tasks_costs",
             digits=0,
-            caption=f"Rows of the model: those of PartitionSHAP ({budget}), and those of all other methods and the metrics",
+            caption="Rows of the model in your run: those of PartitionSHAP "
+            f"({settings_of('together_toolkit', profile)['max_evals']} copies of a text at most), and those of all other methods "
+            "and the metrics",
         )
     )
 
 # %%
-page.finish(note="" if ran else "no data of the toolkit's tasks on this machine")
+page.finish(note="" if there else "no data of the toolkit's tasks on this machine or in the reference")
