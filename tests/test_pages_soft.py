@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import itertools
+import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from store import Shown, Store, units_of
 
-from faithbook.results import published
+from faithbook.papers.zhao_aletras_tables import precision_of
+from faithbook.results import diagnosticity, published
+from faithbook.results.measured import REFERENCE, RUN
 from faithbook.sources import datasets
 from faithlib.errors import DataError
 
@@ -183,8 +188,14 @@ def at_lengths(found: pd.DataFrame, rise: float = 0.0) -> pd.DataFrame:
     return pd.concat([hard.assign(ratio=r, value=hard.value + rise * i) for i, r in enumerate(LENGTHS)])
 
 
-def study(store: Store, shares: Shares, *, n: int = 40, rise: float = 0.0) -> None:
-    """What the two compute notebooks of study 1 keep, in a world of such diagnosticities."""
+def study(
+    store: Store, shares: Shares, *, n: int = 40, rise: float = 0.0, halved: bool = False, reference: bool = False
+) -> None:
+    """What the two compute notebooks of study 1 keep, in a world of such diagnosticities.
+
+    `halved`: in single precision as well, which is the run's own, and in half precision, in which random ones always
+    win; `reference`: as runs of the reference.
+    """
     for seed, dataset in enumerate(dict.fromkeys(task for _, task, _ in shares)):
         found = scores(shares, dataset, n=n, seed=seed)
         soft = found[found.metric.isin(SOFT)]
@@ -194,12 +205,15 @@ def study(store: Store, shares: Shares, *, n: int = 40, rise: float = 0.0) -> No
             "soft_metrics",
             {"": pd.concat([soft, once, facts]), "lengths": at_lengths(found, rise)},
             dataset=dataset,
+            reference=reference,
         )
         if seed < 2:  # of the short texts
             ranks = soft.assign(variant="normaliser=rank")
             exact = found[found.method == "deeplift"].assign(variant="deeplift=exact")
-            variants = pd.concat([found.assign(variant="paper"), ranks, exact])
-            store.add("soft_variants", {"variants": variants}, dataset=dataset)
+            lost = found.assign(value=np.where(found.method == "random", 0.5, 0.2), variant="dtype=bfloat16")
+            both = [found.assign(variant="dtype=float32"), lost] if halved else []
+            variants = pd.concat([found.assign(variant="paper"), ranks, exact, *both])
+            store.add("soft_variants", {"variants": variants}, dataset=dataset, reference=reference)
 
 
 # Of each metric what its methods have on average over tasks, DeepLIFT last.
@@ -264,6 +278,50 @@ def test_the_tables_of_a_world_in_which_soft_does_better(store: Store) -> None:
     average = pd.read_csv(found.folder / "soft_table2.csv").set_index(["metric", "method"]).loc[("nc", "average")]
     assert average.published == 0.394
     assert average.estimate == pytest.approx(0.5, abs=0.02)
+    assert "over the paper's four tasks, ours over movie (for SST) and section" in found.text
+    data = pd.read_csv(found.folder / "soft_table1.csv").set_index("dataset")
+    # The data is not on this machine: cards know classes and sizes, and nobody the words.
+    assert data.loc["bbc", ["words a text", "classes", "train"]].tolist() == ["–", "5 (4)", "1,487 (102,000)"]
+
+
+@pytest.mark.usefixtures("splits")
+def test_the_precision_is_that_of_the_runs_and_not_of_the_machine_that_draws(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAITHLIB_PRECISION", "bfloat16")
+    study(store, world(TRUE, tasks=0.2), n=64, halved=True, reference=True)
+    manifest = store.home / "data" / "reference" / "full" / "manifest.json"
+    told = json.loads(manifest.read_text())
+    runs = [{**run, "settings": {"dtype": "float32"}} for run in told["runs"]]
+    manifest.write_text(json.dumps({**told, "runs": runs}))
+    found = store.report("soft_tables")
+    curve = pd.read_csv(found.folder / "soft_c01_curve.csv")
+    assert not curve.duplicated(list(diagnosticity.OWN)).any()
+    assert curve.precision[0] == "float32"
+    half = curve[curve.precision == "bfloat16"]
+    assert (len(half), half.estimate.item()) == (1, 0)  # a specification of its own, with values of its own
+    assert "carries under 7 of 8 specifications" in found.verdicts.note["soft_c01"]
+
+
+def test_precisions_are_those_of_the_data_sets_that_speak(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def told(**parameters: Any) -> dict[str, Any]:
+        dtype = parameters.pop("dtype")
+        return {"notebook": "soft_variants", "parameters": parameters, "settings": {"dtype": dtype}}
+
+    runs = [told(dataset="sst", dtype="float32"), told(dataset="ag", dtype="bfloat16"), {**told(dtype="other")}]
+    folders = [tmp_path / str(number) for number in range(len(runs))]
+    for folder, run in zip(folders, runs, strict=True):
+        folder.mkdir()
+        (folder / "manifest.json").write_text(json.dumps(run))
+
+    def precision(*datasets: str, speaks: str = RUN) -> str:
+        measured = SimpleNamespace(speaks=speaks, notebook="soft_variants", material=SimpleNamespace(datasets=datasets))
+        return precision_of(SimpleNamespace(upstream=folders), measured)  # type: ignore[arg-type]
+
+    assert precision("sst") == "float32"
+    assert precision("sst", "ag") == "bfloat16 and float32"
+    monkeypatch.setattr("faithbook.papers.zhao_aletras_tables.of_reference", lambda: [told(dataset="sst", dtype="x")])
+    assert precision("sst", "ag", speaks=REFERENCE) == "x"
 
 
 @pytest.mark.usefixtures("splits")
@@ -297,6 +355,8 @@ def test_claims_about_named_data_sets_are_judged_on_those(store: Store, splits: 
     assert {found.verdict(name) for name in ("soft_c03", "soft_c08")} == {"carries over"}
     assert found.verdict("soft_table1") == "set up as published"
     assert found.verdicts.evidence["soft_c03"] == "the paper's data"
+    data = pd.read_csv(found.folder / "soft_table1.csv").set_index("dataset")
+    assert data.loc["ag", ["words a text", "classes", "train"]].tolist() == ["4 (36)", "2 (4)", "102,000 (102,000)"]
 
 
 def test_claims_about_named_data_sets_can_be_wrong(store: Store, splits: dict[tuple[str, str], int]) -> None:
@@ -306,6 +366,7 @@ def test_claims_about_named_data_sets_can_be_wrong(store: Store, splits: dict[tu
     assert {found.verdict(name) for name in ("soft_c03", "soft_c08")} == {"does not carry over"}
     assert found.verdict("soft_c07") == "carries over"  # as all four tasks are there
     assert found.verdict("soft_table1") == "differs"
+    assert "the printed size; not SST, test 1 (printed 1,821)" in found.verdicts.note["soft_table1"]
 
 
 def test_stand_ins_stand_after_the_papers_own_data(store: Store) -> None:
@@ -319,6 +380,9 @@ def test_stand_ins_stand_after_the_papers_own_data(store: Store) -> None:
     assert others.loc[("movie", "soft_nc"), "stands for"] == "sst"
     assert others.estimate["movie", "soft_nc"] < others.estimate["movie", "nc"]
     assert others.n.eq(64).all()
+    widest = ((others.high - others.low) / 2).max()
+    assert f"widest: stand-ins ± {widest:.3f} (" in found.text
+    assert "; the paper's data ± " in found.text
     printed = published.table("soft_table3").set_index(["dataset", "metric"]).value
     assert others.published["pair", "nc"] == pytest.approx(printed["multirc", "nc"], abs=0.01)
 
@@ -338,6 +402,11 @@ def test_the_figures_of_a_world_in_which_scores_rise_and_soft_does_better(store:
     assert "values on the data compared here contradict 1 of 4 parts" in notes["soft_c11"]  # Soft-NC on MultiRC
     curves = pd.read_csv(found.folder / "soft_figure2.csv").set_index(["dataset", "metric", "method", "ratio"]).estimate
     assert curves["movie", "nc", "random", 0.5] - curves["movie", "nc", "random", 0.01] == pytest.approx(0.2)
+    assert (
+        "The figure has movie (for SST), section (for Ev.Inf.), bbc (for AG), pair (for MultiRC). Its verdict and"
+        in (found.text)
+    )
+    assert "of c11 rest on section (for Ev.Inf.), pair (for MultiRC), because" in found.text
     points = pd.read_csv(found.folder / "soft_figure3.csv").set_index(["dataset", "metric", "ratio"]).estimate
     assert points["section", "ns", 0.1] == pytest.approx(0.5, abs=0.02)
 
@@ -415,8 +484,9 @@ def test_amounts_that_count_are_told_and_each_choice_has_its_effect(store: Store
     sides = pd.read_csv(found.folder / "soft_d8.csv").set_index(["dataset", "metric"]).reading
     assert sides["movie", "soft_nc"] == "random preferred"
     assert "below one half: Soft-NS on movie" in found.text
-    kept = pd.read_csv(found.folder / "soft_amount.csv").set_index("method").estimate
-    assert (kept.attention, kept.random) == (pytest.approx(1 / 3), 0.5)
+    kept = pd.read_csv(found.folder / "soft_amount.csv").set_index("method")
+    assert (kept.estimate.attention, kept.estimate.random) == (pytest.approx(1 / 3), 0.5)
+    assert kept.n.eq(2).all() and "low" not in kept.columns  # an interval of two inputs is none
     assert not (found.folder / "verdicts.parquet").exists()
 
 

@@ -44,6 +44,7 @@ from faithbook.results.diagnosticity import (
     WIN,
     Reading,
 )
+from faithbook.results.estimates import FEWEST_CLUSTERS
 from faithbook.results.labels import LABELS, label
 from faithbook.results.numbers import ENDS, ends_of, row_of, spoken
 from faithbook.results.page import badge
@@ -134,10 +135,10 @@ Markdown(f"An attribution of 1 for every token beats random scores (mean over da
 examples = load("soft_examples", profile)
 kept = quantities.kept_shares(examples).table().sort_values("estimate", ignore_index=True)
 page.listing(
-    kept[["method", "n", *ENDS]],
+    kept[["method", "n", *(ENDS if kept.n.min() >= FEWEST_CLUSTERS else ENDS[:1])]],  # of so few no interval is one
     "soft_amount",
-    caption="Mean min-max scaled importance, the share of embedding elements that Soft-NS keeps, on the few inputs of each "
-    "data set of this run whose token scores are stored",
+    caption="Mean min-max scaled importance, the share of embedding elements that Soft-NS keeps, on the n inputs of this run "
+    f"whose token scores are stored ({', '.join(map(label, dict.fromkeys(examples.dataset)))})",
 )
 
 # %% [markdown]
@@ -171,7 +172,7 @@ page.figure(
     "soft_amounts_orders_plot",
     alt=alt,
     caption=f"The same attributions with and without their amounts ({short}; 95 % intervals over inputs). Methods run from "
-    "the most peaked to the flattest. Dotted: one half.",
+    "the most peaked to the flattest in the table above. Dotted: one half.",
 )
 
 # %%
@@ -235,8 +236,7 @@ def effect(variant, metric, touched):
 
 own = tried.material.units
 own = own[own.variant.isin(NAMES) & own.method.isin(METHODS)]
-asked = [name for name in NAMES if name in set(own.variant)]
-rows = []
+asked, rows = [name for name in NAMES if name in set(own.variant)], []
 for variant in asked:
     touched = own[own.variant == variant]
     for metric in [name for name in METRICS if name in set(touched.metric)]:

@@ -29,15 +29,13 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.profiles import find_profile, settings_of
-from faithbook.models.cards import cards
+from faithbook.papers.zhao_aletras_tables import SPLITS, data_and_classifiers, how_wide, precision_of, wrong_sizes
 from faithbook.results import diagnosticity, evidence, paired, published, rank_tests, rulebook
 from faithbook.results.diagnosticity import AS_OURS, LIMIT, METHODS, TIE, WIN, Reading
 from faithbook.results.judged import Printed
 from faithbook.results.labels import label, short
 from faithbook.results.numbers import ends_of, listed
 from faithbook.results.report import start_page
-from faithbook.sources.datasets import load_dataset
-from faithlib.errors import DataError, InputError
 
 page = start_page("soft_tables", profile, paper="zhao_aletras_2023")
 PAIRS = {"nc": "soft_nc", "ns": "soft_ns"}
@@ -76,70 +74,23 @@ page.speaks()
 # included. F1 is the macro average on the whole test split, over the shipped model seeds; the majority baseline always
 # answers the most frequent class. In brackets what the paper prints of the data set, or of the one that ours stands in
 # for. Of the paper's own data, texts that nearly repeat one of a later split are not learnt from; "learnt from" is what
-# remains.
+# remains. Where the data is not on the machine that drew this page, classes and sizes are those that the classifiers'
+# cards tell; no card tells the words a text, so that a dash stands there.
 
 # %%
-theirs = published.table("soft_table1").set_index(["dataset", "metric", "split"])
-shipped = cards()
-shipped = shipped[shipped.classifier == ""] if len(shipped) else pd.DataFrame(columns=["dataset", "checkpoint"])
-explained = {name.rpartition("checkpoints/")[2].removeprefix("local:") for name in measured.material.models}
-shipped = shipped[shipped.checkpoint.isin(explained)] if explained & set(shipped.checkpoint) else shipped
-
-
-def split_of(name, split):
-    """A split's data, None where it is not on this machine or no run of this profile reads it."""
-    try:
-        return load_dataset(name, split)
-    except (DataError, InputError):
-        return None
-
-
-def told_size(models, split):
-    """A split's size as the cards tell it, where the data itself is not here."""
-    known = models["split_sizes"].dropna() if "split_sizes" in models else []
-    return known.iloc[0][split] if len(known) else np.nan
-
-
-def beside(ours, name, metric, split=""):
-    """Ours with the published value in brackets."""
-    return f"{ours} ({theirs.value[stands.get(name, name), metric, split]:,.0f})"
-
-
-sizes, rows = {}, []
-for name in [*tasks, *(one for one in stands if one in measured.levels("dataset") and one not in tasks)]:
-    splits = {split: split_of(name, split) for split in ("train", "dev", "test")}
-    row, test = {"dataset": name}, splits["test"]
-    if test is not None:
-        queries = test.queries or [""] * len(test.texts)
-        words = [len(f"{query} {text}".split()) for query, text in zip(queries, test.texts, strict=True)]
-        row["words a text"] = beside(f"{np.mean(words):.0f}", name, "avg_length")
-        row |= {"classes": beside(len(test.label_names), name, "classes"), "cut at": f"{test.max_length} wordpieces"}
-    models = shipped[shipped.dataset == name]
-    for split, data in splits.items():
-        size = sizes[name, split] = told_size(models, split) if data is None else len(data)
-        row[split] = beside("–" if np.isnan(size) else f"{size:,.0f}", name, "size", split)
-    if len(models):
-        row |= {"cut at": f"{models.max_length.min():.0f} wordpieces", "learnt from": f"{models.train_size.min():,.0f}"}
-        f1, key = 100 * models.macro_f1, (stands.get(name, name), "avg_f1", "")
-        row["F1 ± deviation"] = f"{f1.mean():.1f} ± {f1.std(ddof=0):.1f} ({theirs.value[key]} ± {theirs.spread[key]})"
-        row |= {"majority F1": f"{100 * models.majority_macro_f1.mean():.1f}", "models": len(models)}
-    rows.append(row)
+rest = [name for name in stands if name in measured.levels("dataset") and name not in tasks]  # beside the paper's own
+table1, sizes = data_and_classifiers([*tasks, *rest], measured.material.models)
 caption = "Data and classifiers, ours with the published value in brackets. F1 in percent, deviation over model seeds"
-page.listing(pd.DataFrame(rows).fillna("–"), "soft_table1", caption=caption)
+page.listing(table1, "soft_table1", caption=caption)
 
 # %%
 own = [name for name in tasks if name not in stands]
-first = page.test(
-    {
-        "soft_table1": {
-            f"{name}, {split}": Printed(
-                sizes[name, split], f"{theirs.value[name, 'size', split]:.0f}", measured.evidence([name])
-            )
-            for name in own
-            for split in ("train", "dev", "test")
-        }
-    }
-)
+theirs = published.table("soft_table1").set_index(["dataset", "metric", "split"]).value
+parts1 = {
+    f"{name}, {split}": Printed(sizes[name, split], f"{theirs[name, 'size', split]:.0f}", measured.evidence([name]))
+    for name, split in product(own, SPLITS)
+}
+first = page.test({"soft_table1": parts1}, asides={"soft_table1": wrong_sizes(sizes, own)})
 page.verdicts(first)
 
 # %% [markdown]
@@ -148,8 +99,9 @@ page.verdicts(first)
 # four. What is at fixed addresses is less: SST-2 as published; 4,000 texts of AG News' training file. Of Evidence Inference
 # the training split is in no place that this book can name, of MultiRC a fifth of it is: from 600 texts of the one and
 # 4,800 of the other our small model has learnt nothing, its accuracy is that of the most frequent class, and without a
-# model better than that they are left out. A book built without any of it shows stand-ins: movie snippets for
-# SST, BBC news for AG News, sections of ACL papers for Evidence Inference, pairs of a section and a summary for MultiRC.
+# model better than that they are left out. A book built without any of it still shows what the reference has of it
+# ("who speaks here" says what that is). Stand-ins come after it, and alone where nobody has the paper's own: movie snippets
+# for SST, BBC news for AG News, sections of ACL papers for Evidence Inference, pairs of a section and a summary for MultiRC.
 # Except at the profile `paper` all are classified by one small sentence encoder with low-rank adapters. Texts are cut at the limit named in the table:
 # of a long text only the beginning is classified and explained. How many were cut is on the {doc}`status page <status>`.
 
@@ -178,7 +130,11 @@ def ours_named(name):
     return found.assign(dataset=[task_of.get(one, one) for one in found.dataset])
 
 
-page.table("soft_table2", cell, rows=["metric"], columns=["method"], digits=3)
+caption = (
+    "Diagnosticity per attribution method, published as the average over the paper's four tasks, ours over "
+    f"{' and '.join(map(label, tasks))} (the verdicts below have the published values of these)"
+)
+page.table("soft_table2", cell, rows=["metric"], columns=["method"], digits=3, caption=caption)
 
 # %% [markdown]
 # ## Table 3: diagnosticity per task
@@ -205,13 +161,17 @@ page.table("soft_table6", cell, rows=rows6, columns=columns6, digits=3, printed=
 # that were measured stand here.
 
 # %%
-beside_them = product([one for one in measured.levels("dataset") if one not in tasks], METRICS)
+beside_them = product(rest, METRICS)
 page.stand_ins(
     {(name, stands[name], metric): power(metric, dataset=name) for name, metric in beside_them},
     ["dataset", "stands for", "metric"],
     "soft_tables_stand_ins",
     caption="Diagnosticity on stand-ins, mean over methods, with the published value of what each stands for",
 )
+
+# %%
+widest = how_wide(power, METRICS, {evidence.STAND_INS: rest, measured.evidence(tasks): tasks})
+Markdown(f"How far a 95 % interval of a mean over methods reaches to either side where it is widest: {widest}.")
 
 # %% [markdown]
 # **What differs and why.** Except at the profile `paper`: a smaller model and, for stand-ins, other texts. A stand-in is
@@ -299,8 +259,8 @@ page.listing(table5, "soft_table5", caption=caption)
 # %% [markdown]
 # ## What the paper claims, tested
 #
-# Beside a part of a claim, "published" is the paper's value on the data sets that are compared here; in Table 2 it is
-# the printed average over all four tasks.
+# Beside a part of a claim, "published" is the paper's value on the data sets that are compared here; in Table 2 and in
+# the averages of Table 3 it is the printed average over all four tasks.
 #
 # **Soft against hard.** On average (c01), in 16 of 18 means over tasks or over methods (c02), and with the two exceptions
 # that the text names (c03).
@@ -345,14 +305,15 @@ tried = page.measure(
     firmest=True,
     n_resamples=DRAWS,
 )
-precision = settings_of("soft_variants", tried.material.profile)["dtype"]
 few = " and ".join(sorted(tried.levels("dataset")))
+precision = precision_of(page.run, tried)
 chosen = diagnosticity.specifications(tried.levels("variant"), texts=few, precision=precision)
 exchanged = {
     options: Reading(tied=tied).gains(tried.quantity("metric", variant=variant, shows=WIN), PAIRS)
     for options, (variant, tied) in chosen.items()
 }
-exchanged[(f"all, {len(tasks)} data sets", *next(iter(exchanged))[1:])] = average
+own_choices = next(iter(exchanged))[1:-1]  # the first names the texts, the last the precision
+exchanged[(f"all, {len(tasks)} data sets", *own_choices, precision_of(page.run, measured))] = average
 curve1 = page.multiverse("soft_c01", list(diagnosticity.OWN), exchanged)
 ratios = settings_of("soft_metrics", profile)["ratios"]
 read = {options: eighteen(reading) for options, reading in diagnosticity.readings(ratios).items()}
