@@ -238,6 +238,10 @@ def test_orders_trends_numbers_and_fixed_decisions() -> None:
     assert (twice.word, twice.evidence) == ("differs", evidence.AUTHORS)
     assert twice.note == "1 of 2 numbers agree; b 0.310 (published 0.300)"
     assert judge("soft_c06", {"a": numbers["a"]}).word == "match"
+    # The furthest first, whole numbers as such, and as many digits as it takes to see a difference.
+    off = {"a": Printed(0.3152, "0.3149"), "b": Printed(4000, "102000"), "c": Printed(0.4, "0.3")}
+    told = "a 0.3152 (published 0.3149)", "b 4,000 (published 102,000)", "c 0.400 (published 0.300)"
+    assert judge("soft_c06", off).note == "; ".join(["0 of 3 numbers agree", told[1], told[2], told[0]])
     fixed = judge("soft_c07", None)
     assert (fixed.word, fixed.note, fixed.n) == ("not recomputable", "people marked it", None)
 

@@ -38,11 +38,10 @@ OF_THE_RUN = (
     "crosslingual_erasure_costs.csv",
     "crosslingual_erasure_fault.csv",
     "crosslingual_erasure_windows.csv",
-    "crosslingual_floors_texts.csv",
     "crosslingual_thresholds.csv",
     "saco_s11.csv",
     "saco_s8.csv",
-    "soft_table1.csv",
+    "soft_amount.csv",
     "together_matrix_costs.csv",
     "together_reasons.csv",
 )

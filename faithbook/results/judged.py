@@ -299,9 +299,11 @@ def _found(judged: Judged) -> list[str]:
         return told
     testable = decision.answer != rules.UNTESTABLE
     counted = [f"{decision.passed} of {decision.parts} parts"] if testable else [f"not testable here: {decision.why}"]
-    if judged.rule.rule == "same" and testable:
+    if judged.rule.rule == "same":
         off = rows[rows["answer"] != rules.YES]
-        return [f"{decision.passed} of {decision.parts} numbers agree", *(_against(row) for row in _records(off)[:3])]
+        furthest = off.assign(by=(off["ours"] - off["published"]).abs()).sort_values("by", ascending=False, kind="stable")
+        agreed = [f"{decision.passed} of {decision.parts} numbers agree"] if testable else counted
+        return [*agreed, *(_apart(row) for row in _records(furthest)[:3])]
     few = rows if len(rows) <= 3 else rows.sort_values("ours").iloc[[0, -1]]
     names = ["", "", ""] if len(rows) <= 3 else ["lowest: ", "highest: "]
     values = [f"{name}{_against(row)}" for name, row in zip(names, _records(few), strict=False)]
@@ -316,6 +318,17 @@ def _against(row: Mapping[str, Any]) -> str:
     ends = "" if pd.isna(row["low"]) else f" [{row['low']:.3f}, {row['high']:.3f}]"
     printed = "" if pd.isna(row["published"]) else f" (published {row['published']:.3f})"
     return f"{row['part']} {'undefined' if pd.isna(row['ours']) else format(row['ours'], '.3f')}{ends}{printed}"
+
+
+def _apart(row: Mapping[str, Any]) -> str:
+    """A number beside the printed one that it is not, in as many digits as it takes to see that."""
+    ours, printed = row["ours"], row["published"]
+    if pd.isna(ours) or pd.isna(printed):
+        return _against(row)
+    whole = float(ours).is_integer() and float(printed).is_integer()
+    forms = [",.0f"] if whole else [f".{digits}f" for digits in range(3, 10)]
+    form = next((one for one in forms if format(ours, one) != format(printed, one)), forms[-1])
+    return f"{row['part']} {ours:{form}} (published {printed:{form}})"
 
 
 def _printed(judged: Judged) -> str:
