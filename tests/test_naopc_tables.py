@@ -11,6 +11,7 @@ import torch
 from faithbook.papers import edin, edin_tables
 from faithbook.papers.edin_pack import MODELS, SHORT, read_packed
 from faithbook.papers.edin_released import attributions
+from faithbook.papers.edin_searches import deduplicated
 from faithbook.results import published
 from faithlib.bounds import beam_bounds, exact_bounds
 from faithlib.errors import DataError, UnknownNameError
@@ -60,6 +61,9 @@ def beams(batches) -> pd.DataFrame:
                 about = {"dataset": dataset, "model": model, "id": table.ids, "search": search, "width": width}
                 ends = {name: getattr(found, name) for name in ("lower", "upper", "rows")}
                 parts.append(pd.DataFrame({**about, **ends}))
+                if search == "merged":
+                    ends |= dict(zip(("lower", "upper"), deduplicated(table, width), strict=True))
+                    parts.append(pd.DataFrame({**about, **ends, "search": "deduplicated"}))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -200,10 +204,17 @@ def test_of_192_numbers_about_beams_what_can_be_computed_is_and_the_rest_says_wh
         ("increasing_beams", "", True): 6,  # width 5, first 99 texts in the authors' order
         ("increasing_beams", edin_tables.NOT_RELEASED, False): 48,
         ("increasing_beams", edin_tables.PIECES, False): 18,
-        ("beam_variants", "", True): 43,
-        ("beam_variants", edin_tables.SAMPLE, False): 7,
-        ("beam_variants", edin_tables.NOT_OURS, False): 25,
+        ("beam_variants", "", True): 64,
+        ("beam_variants", edin_tables.SAMPLE, False): 11,
     }
+    told = edin_tables.beams_compared(table)
+    assert told.startswith("51 of the 192 numbers of the table are compared")
+    assert "48 are not recomputable: searches of long texts" in told and "18 are not recomputable: word pieces" in told
+    assert (
+        "75 are a count made for this book" in told and "64 lie within two standard errors of ours, 11 do not" in told
+    )
+    wider = edin_tables.beam_table(limits, beams[beams.width != 10], exact)
+    assert wider.cause.value_counts()[edin_tables.NOT_ASKED] == 15
 
 
 def test_our_run_of_the_released_search_finds_the_released_beam_bounds(limits, beams):
@@ -223,6 +234,20 @@ def test_the_cause_is_the_first_change_that_gives_the_published_value():
     found = edin_tables.judged(table, {"one": ["first"], "two": ["second", "third"]})
     assert found.match.tolist() == [True, False, False, False]
     assert found.cause.tolist() == ["", "first", "second, and third", edin_tables.UNKNOWN]
+
+
+def test_what_differs_is_told_by_the_tolerance_of_the_rule():
+    table = pd.DataFrame({"value": [1.0, 2.0, 3.0, 4.0], "ours": [1.0, 2.04, 3.3, np.nan], "length": ["long"] * 4})
+    table = table.assign(text=["1.00", "2.00", "3.00", "4.00"], cause=["", "a", "b", "a"], name=["p", "q", "r", "s"])
+    table["match"] = [True, False, False, False]
+    assert list(edin_tables.numbers(table, "name")) == ["p", "q", "r"]  # what has no value of ours is left out
+    told = edin_tables.aside(table[:3])
+    assert told.startswith("1 of the 1 that agree are of long texts, whose answers were not released")
+    assert "1 of 3 numbers, at most 0.0400 apart: a" in told and "1 of 3 numbers, at most 0.3000 apart: b" in told
+    told = edin_tables.aside(table[:3], within=0.1)
+    assert told.startswith("2 of the 2 that agree") and "apart: a" not in told and "apart: b" in told
+    assert told.endswith("the rule allows 0.1; by more than half of the last printed digit 2 differ")
+    assert edin_tables.aside(table[:1].assign(length="short")) == "none differs"
 
 
 def test_values_stand_beside_the_published_row_they_belong_to():

@@ -162,7 +162,7 @@ def test_tables_as_printed_carry_over(store: Store) -> None:
     assert len(both) == 26
     assert np.allclose(both.published, both.estimate, atol=1e-3)  # Table 1 is the mean of Tables 11 to 14, rounded
     assert "of 7 specifications" in found.verdicts.loc["xl_c01", "note"]
-    assert "(your run): 25.0% in bg." in found.text
+    assert "languages: 25.0% in bg." in found.text
     table2 = pd.read_csv(found.folder / "crosslingual_table2.csv").set_index(["language", "metric"]).published
     printed2 = published.table("crosslingual_table2").set_index(["language", "metric"]).value
     assert table2.to_dict() == printed2.to_dict()

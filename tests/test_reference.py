@@ -132,6 +132,16 @@ def test_the_comparison_would_notice_a_difference() -> None:
 
 
 @needs_reference
+def test_what_a_run_of_the_reference_has_read_is_in_it_too() -> None:
+    """A run whose values came from others is made again with them; those of a few inputs give way to the whole set."""
+    runs = json.loads((REFERENCE / "manifest.json").read_text())["runs"]
+    there = {run["run_id"] for run in runs}
+    read = [(run["notebook"], name) for run in runs if run["kind"] == "compute" for name in run["upstream"]]
+    assert read
+    assert not [one for one in read if one[1].rpartition("-")[2] not in there and "_few" not in one[1]]
+
+
+@needs_reference
 def test_the_reference_says_how_it_was_made() -> None:
     manifest = json.loads((REFERENCE / "manifest.json").read_text())
     assert manifest["profile"] == "full"

@@ -46,7 +46,7 @@ NOT_RELEASED = (
 )
 PIECES = "not recomputable: word pieces of each tokenizer were counted, and the texts are not packed"
 SAMPLE = "which 600 inputs were taken was not recorded: ours are all with seven words or more"
-NOT_OURS = "a search without the last step of ours (the best path through all sets visited); not run"
+NOT_ASKED = "this profile does not search at this width"
 UNKNOWN = "unknown"
 
 
@@ -92,10 +92,30 @@ def numbers(table: pd.DataFrame, *names: str) -> dict[str, Printed]:
     return {word: Printed(ours, text) for word, ours, text in zip(words, known.ours, known.text, strict=True)}
 
 
-def causes(table: pd.DataFrame) -> str:
-    """How many rows of a compared table differ, and from which cause, in words."""
-    counted = table[~table.match].cause.value_counts()
-    return "; ".join(f"{n} of {len(table)} numbers: {cause}" for cause, n in counted.items()) or "none differs"
+def aside(table: pd.DataFrame, *, within: float | None = None) -> str:
+    """Of how many rows of a compared table ours is no value of our own, and how many differ, how far and from which
+    cause, in words; `within`: the tolerance of a rule that has another than half of the last printed digit."""
+    table = table[table.ours.notna()]
+    gap = _gap(table)
+    off = ~table.match if within is None else gap > within * (1 + 1e-9)
+    again = int((~off & (table.length == "long")).sum())
+    told = []
+    if again:
+        told.append(
+            f"{again} of the {(~off).sum()} that agree are of long texts, whose answers were not released: ours is "
+            "made of the released values of single texts, which checks the sums alone"
+        )
+    for cause, n in table.cause[off].value_counts().items():
+        far = gap[off & (table.cause == cause)].max()
+        told.append(f"{n} of {len(table)} numbers, at most {far:.4f} apart: {cause}")
+    if within is not None:
+        more = int((~table.match).sum())
+        told.append(f"the rule allows {within:g}; by more than half of the last printed digit {more} differ")
+    return "; ".join(told) or "none differs"
+
+
+def _gap(table: pd.DataFrame) -> pd.Series:
+    return (table.ours - table.value).abs()
 
 
 # ----------------------------------------------------------------------------------------------------- released values
@@ -372,7 +392,11 @@ def growing_beams(limits: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows).assign(comparison="increasing_beams", beam_size="5", statistic="bound_mean")
 
 
-VARIANTS = {"authors": "released", "set_deduplicated_plus_dynamic_programming": "merged"}
+VARIANTS = {
+    "authors": "released",
+    "set_deduplicated": "deduplicated",
+    "set_deduplicated_plus_dynamic_programming": "merged",
+}
 
 
 def searched_errors(beams: pd.DataFrame, exact: pd.DataFrame) -> pd.DataFrame:
@@ -423,12 +447,28 @@ def beam_table(limits: pd.DataFrame, beams: pd.DataFrame, exact: pd.DataFrame) -
     keys = ["search_variant", "beam_size", "bound", "statistic", "comparison"]
     table = table.merge(variants[[*keys, "spread"]].rename(columns={"spread": "sampling"}), on=keys, how="left")
     sampled = table.comparison == "beam_variants"
-    near = (table.ours - table.value).abs() <= 2 * table.sampling + table.tolerance
+    near = _gap(table) <= 2 * table.sampling + table.tolerance
     table["match"] = table.match.where(~sampled, near)
     missing = table.ours.isna()
     length = table.statistic == "length_mean"
     cause = table.cause.mask(sampled, SAMPLE).mask(missing & ~sampled, NOT_RELEASED).mask(length, PIECES)
-    return table.assign(cause=cause.mask(missing & sampled, NOT_OURS).mask(table.match, ""))
+    return table.assign(cause=cause.mask(missing & sampled, NOT_ASKED).mask(table.match, ""))
+
+
+def beams_compared(table: pd.DataFrame) -> str:
+    """Which of the numbers about beams the verdict is on, and what of the others, in words."""
+    theirs, sampled = (part for _, part in table.groupby(table.comparison == "beam_variants"))
+    known = int(theirs.ours.notna().sum())
+    told = [
+        f"{known} of the {len(table)} numbers of the table are compared, each worked out from the released searches"
+    ]
+    told += [f"{n} are {cause}" for cause, n in theirs[theirs.ours.isna()].cause.value_counts().items()]
+    rest = "".join(f", {n} do not ({cause})" for cause, n in sampled[~sampled.match].cause.value_counts().items())
+    told.append(
+        f"{len(sampled)} are a count made for this book on a sample of 600 inputs and not the authors': "
+        f"{sampled.match.sum()} lie within two standard errors of ours{rest}"
+    )
+    return "; ".join(told)
 
 
 # ------------------------------------------------------------------------------------------------------------ rankings
