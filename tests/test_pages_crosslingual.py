@@ -459,7 +459,10 @@ def test_the_firmest_marks_speak_and_the_others_are_set_against_chance_too(store
     marks = pd.read_csv(found.folder / "crosslingual_marks.csv").set_index("marks")
     assert list(marks.index) == ["MovieReviews", "sentences of ACLSum"]
     assert marks.low.iloc[0] > 0.1 and marks.estimate.iloc[1] == pytest.approx(0, abs=0.01)
-    assert "not clearly below the thirteen: these marks tell little" in found.text
+    assert "not clearly below the mean of the thirteen" in found.text
+    low = [key for key, value in marked_as_printed().items() if value < 0.4]  # what random scores get
+    assert marks["rows below random"].iloc[0] == sum(2 if output == "none" else 1 for *_, output in low)
+    assert re.search(r"above \d+ of the 26 single rows: these marks tell little", found.text)
 
 
 def test_few_texts_decide_nothing_on_highlights(store: Store) -> None:

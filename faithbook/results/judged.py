@@ -301,7 +301,8 @@ def _found(judged: Judged) -> list[str]:
     counted = [f"{decision.passed} of {decision.parts} parts"] if testable else [f"not testable here: {decision.why}"]
     if judged.rule.rule == "same":
         off = rows[rows["answer"] != rules.YES]
-        furthest = off.assign(by=(off["ours"] - off["published"]).abs()).sort_values("by", ascending=False, kind="stable")
+        by = (off["ours"] - off["published"]).abs()
+        furthest = off.assign(by=by).sort_values("by", ascending=False, kind="stable")
         agreed = [f"{decision.passed} of {decision.parts} numbers agree"] if testable else counted
         return [*agreed, *(_apart(row) for row in _records(furthest)[:3])]
     few = rows if len(rows) <= 3 else rows.sort_values("ours").iloc[[0, -1]]
