@@ -326,6 +326,7 @@ SMALLER: dict[str, dict[str, Any]] = {
         "lime_samples": 4,
         "permutations": 1,
     },
+    "crosslingual_projected": {"languages": ["en", "de"], "messages": 3, "batch": 1},
     "crosslingual_plausibility": {"ig_steps": 2, "lime_samples": 4, "permutations": 1},
     "naopc_six": {
         "block": 2,
@@ -380,7 +381,7 @@ def test_a_real_computation_is_the_same_in_any_number_of_parts(
         monkeypatch.setenv("FAITHLIB_DATA", str(clone / "raw"))
     changed(clone, "smoke", lambda block: block["settings"].setdefault(notebook, {}).update(SMALLER.get(notebook, {})))
     whole = computed(notebook)[0]
-    done([whole])
+    done([*whole.upstream, whole])
     expected = tables(whole.folder)
     notes = json.loads(whole.manifest.read_text())["notes"]
     assert any(name.startswith("units") for name in expected)
