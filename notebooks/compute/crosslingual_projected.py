@@ -229,10 +229,11 @@ for rows in tqdm(list(run.blocks(len(data["en"]), settings["batch"])), desc="mes
     english = Reading(data["en"][rows])
     each = [rows_of(english, language, texts[rows]) for language, texts in data.items()]
     about, found = (pd.DataFrame(list(chain.from_iterable(parts))) for parts in zip(*each, strict=True))
+    run.count(n=len(english.scores))
     saved = {"seed": seed, "clusters": clusters}
     run.add_units(as_units(found, metrics=list(QUANTITIES), keys=["language", "highlights"], **saved))
     run.add_units(as_units(about, metrics=OF_TEXTS, keys=["language"], **saved).dropna(subset="value"), "texts")
 
 # %%
-run.note(n=len(data["en"]), dtype="float32", device=device)
+run.note(dtype="float32", device=device)
 run.finish()
