@@ -22,6 +22,7 @@ import torch
 
 from faithbook.crosslingual.highlights import best_f1_threshold
 from faithbook.engine.run import start_run
+from faithbook.engine.units import as_units
 from faithbook.models.load import load_model
 from faithbook.sources.datasets import load_dataset
 from faithbook.sources.excerpts import excerpt_inputs, gold_of, marked_excerpts
@@ -47,10 +48,19 @@ for batch in torch.arange(len(inputs)).split(settings["batch"]):
     scored, _ = attribute_rows([HIGHLIGHTER], network, block, targets=targets)
     values = scored[HIGHLIGHTER.name].cpu()
     scores[batch, : values.shape[1]] = values
-shares = torch.nn.functional.normalize(scores, dim=1)
-threshold, f1 = best_f1_threshold(shares, gold_of(inputs, [one.marked for one in found]), inputs.feature_mask)
+shares, gold = torch.nn.functional.normalize(scores, dim=1), gold_of(inputs, [one.marked for one in found])
+threshold, f1 = best_f1_threshold(shares, gold, inputs.feature_mask)
 facts = {"dataset": dataset, "seed": seed, "threshold": threshold, "f1": f1, "n": len(inputs)}
 run.save(pd.DataFrame([facts]), "crosslingual_threshold")
+
+# %% [markdown]
+# How well it agrees with people on each text alone.
+
+# %%
+marked = (shares >= threshold) & inputs.feature_mask
+alone = 2 * (marked & gold).sum(dim=1) / (marked.sum(dim=1) + gold.sum(dim=1))
+texts = pd.DataFrame({"input": [data.ids[one.row] for one in found], "f1": alone})
+run.save_units(as_units(texts, seed=seed, clusters=data.clusters, metrics=["f1"]))
 
 # %%
 run.note(n=len(inputs), dtype="float32", device=device)
