@@ -136,6 +136,10 @@ def softmax_links(source: Tensor, target: Tensor, *, threshold: float = 1e-3) ->
     return _links((similarity.softmax(dim=1) > threshold) & (similarity.softmax(dim=0) > threshold) & there)
 
 
+LINK_RULES = {"softmax": softmax_links, "mutual argmax": mutual_argmax}
+"""The rules by the names that profiles give them."""
+
+
 def _there(source: Tensor, target: Tensor) -> Tensor:
     """True where neither word has the zero vector [W, V]."""
     if source.ndim != 2 or target.ndim != 2 or source.shape[1] != target.shape[1]:

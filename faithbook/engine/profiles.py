@@ -239,6 +239,20 @@ def settings_of(notebook: str, profile_name: str) -> Settings:
     return _block(find_profile(profile_name), place_of(notebook)[0] or "", notebook, table())
 
 
+def own_of(settings: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """The settings of one point of a grid: of those with a value for each data set, seed or the like, its own.
+
+    >>> own_of({"n": {"nli": {"0": 60, "1": 20}}, "split": "test"}, "nli", "1")
+    {'n': 20, 'split': 'test'}
+    """
+    found = dict(settings)
+    for name in names:
+        found = {
+            key: value[name] if isinstance(value, dict) and name in value else value for key, value in found.items()
+        }
+    return found
+
+
 def _block(profile: Profile, study: str, notebook: str, known: Table) -> Settings:
     found = Settings({**profile.settings.get(study, {}), **profile.settings.get(notebook, {})})
     # Data sets that go before the others where they lie on this machine, as their models do: a run without goes on. A

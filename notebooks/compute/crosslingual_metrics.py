@@ -26,7 +26,8 @@ import pandas as pd
 import torch
 from tqdm.auto import tqdm
 
-from faithbook.crosslingual.links import between_features, copied_features, encoder_links, mutual_argmax, softmax_links
+from faithbook.crosslingual.links import LINK_RULES, between_features, copied_features, encoder_links
+from faithbook.engine.profiles import own_of
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.encoders import load_encoder
@@ -55,15 +56,7 @@ run = start_run(
     "crosslingual_metrics", profile=profile, dataset=dataset, model=model, seed=seed, part=part, parts=parts
 )
 
-
-def own(value):
-    """Of a setting with a value for each data set this one's, and of one with a value for each seed this one's."""
-    for name in (dataset, str(seed)):
-        value = value[name] if isinstance(value, dict) and name in value else value
-    return value
-
-
-settings = {key: own(value) for key, value in run.settings.items()}
+settings = own_of(run.settings, dataset, str(seed))
 own_models = run.settings["models_of"].get(dataset, settings["models"])
 device = "cuda" if torch.cuda.is_available() else "cpu"
 classifier = load_model(own_models[model].format(seed=seed))
@@ -152,8 +145,9 @@ for rows in tqdm(list(run.blocks(len(everyone["en"]), 8 * settings["batch"])), d
 others = [language for language in settings["languages"] if language != "en"]
 aligner, aligner_tokenizer = load_encoder(run.settings["aligner_of"].get(dataset, settings["aligner"]))
 aligner = aligner.to(device)
-LINKS = {"softmax": softmax_links, "mutual argmax": mutual_argmax}
-WAYS = {way: link for name, link in LINKS.items() for way in ["main" if name == settings["links"] else "other links"]}
+WAYS = {
+    way: link for name, link in LINK_RULES.items() for way in ["main" if name == settings["links"] else "other links"]
+}
 
 
 class Messages:

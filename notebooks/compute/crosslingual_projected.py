@@ -32,13 +32,8 @@ import torch
 from tqdm.auto import tqdm
 
 from faithbook.crosslingual.highlights import project_rationale
-from faithbook.crosslingual.links import (
-    between_features,
-    copied_features,
-    encoder_links,
-    mutual_argmax,
-    softmax_links,
-)
+from faithbook.crosslingual.links import LINK_RULES, between_features, copied_features, encoder_links
+from faithbook.engine.profiles import own_of
 from faithbook.engine.run import load, start_run
 from faithbook.engine.units import as_units
 from faithbook.models.encoders import load_encoder, unknown_pieces
@@ -55,21 +50,13 @@ run = start_run(
     "crosslingual_projected", profile=profile, dataset=dataset, model=model, seed=seed, part=part, parts=parts
 )
 
-
-def own(value):
-    """Of a setting with a value for each data set this one's, and of one with a value for each seed this one's."""
-    for name in (dataset, str(seed)):
-        value = value[name] if isinstance(value, dict) and name in value else value
-    return value
-
-
-settings = {key: own(value) for key, value in run.settings.items()}
+settings = own_of(run.settings, dataset, str(seed))
 own_models = run.settings["models_of"].get(dataset, settings["models"])
 device = "cuda" if torch.cuda.is_available() else "cpu"
 classifier = load_model(own_models[model].format(seed=seed))
 network = classifier.model.to(device)
 aligner, aligner_tokenizer = load_encoder(run.settings["aligner_of"].get(dataset, settings["aligner"]))
-aligner, link = aligner.to(device), {"softmax": softmax_links, "mutual argmax": mutual_argmax}[settings["links"]]
+aligner, link = aligner.to(device), LINK_RULES[settings["links"]]
 
 # %% [markdown]
 # ## Words and their scores
