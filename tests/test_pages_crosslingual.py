@@ -241,7 +241,7 @@ def test_the_papers_own_data_speaks_alone_but_of_languages_that_are_guessed(stor
         assert found.verdicts.evidence[name] == "the paper's data"
     table1 = pd.read_csv(found.folder / "crosslingual_table1.csv").dropna(subset=["published"])
     assert (table1.estimate - table1.published).abs().max() < 0.1  # and not near the .9 of French
-    assert "(your run): none in any language." in found.text
+    assert "languages: none in any language." in found.text
     others = pd.read_csv(found.folder / "crosslingual_tables_stand_ins.csv")
     assert (set(others.dataset), len(others)) == ({"messages"}, 26)
     assert np.allclose(others.estimate, 0.6 - others.published, atol=1e-3)
