@@ -13,7 +13,7 @@ import pyarrow.parquet
 import pytest
 from tiny import REPOSITORY, commit, finish
 
-from faithbook.engine.plan import plan
+from faithbook.engine.plan import part_of, plan
 from faithbook.engine.run import load_units, start_run
 from faithbook.engine.units import COLUMNS, UNITS_SCHEMA, as_units, checked_units, read_units, write_units
 from faithbook.results import reference as committed
@@ -268,6 +268,31 @@ def test_single_runs_take_the_places_of_earlier_ones_or_new_ones(home: Path, com
     add([run_of(home, "film_l3_1-0123456789ab", parameters=film)])  # of another seed: beside what is there
     runs = json.loads((committed_reference / "manifest.json").read_text())["runs"]
     assert [run["parameters"]["seed"] for run in runs if run["parameters"].get("dataset") == "film"] == [0, 1]
+
+
+def test_parts_of_a_run_go_in_one_by_one_until_it_is_whole(home: Path, committed_reference: Path) -> None:
+    def part(number: int, of: int, **changed: object) -> Path:
+        film = {"profile": "smoke", "dataset": "film", "seed": 0} | changed
+        return run_of(home, f"{film['dataset']}_{number}_{of}", parameters=film | {"part": number, "parts": of})
+
+    def there() -> list[tuple[int, int]]:
+        runs = json.loads((committed_reference / "manifest.json").read_text())["runs"]
+        return [part_of(run["parameters"]) for run in runs if run["parameters"].get("dataset") == "film"]
+
+    add([part(2, 3)])
+    add([part(1, 3), home / "elsewhere" / "film_2_3"])
+    assert there() == [(1, 3), (2, 3)]
+    found = load_units("count", reference=True)
+    assert (found["dataset"] == "film").sum() == 2 * len(units()) and not {"part", "parts"} & set(found.columns)
+    with pytest.raises(DataError, match="is one of 2 parts, but the reference has these inputs in 3 parts"):
+        add([part(1, 2)])
+    with pytest.raises(DataError, match="is one of 2 parts, but the reference has these inputs whole"):
+        add([part(1, 2, dataset="movie")])
+    add([run_of(home, "film_0", parameters={"profile": "smoke", "dataset": "film", "seed": 0})])
+    assert there() == [(1, 1)]
+    assert (load_units("count", reference=True)["dataset"] == "film").sum() == len(units())
+    with pytest.raises(DataError, match="is one of 3 parts, but the reference has these inputs whole"):
+        add([home / "elsewhere" / "film_2_3"])
 
 
 @pytest.mark.parametrize(

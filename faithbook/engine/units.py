@@ -9,7 +9,7 @@
 
 Further columns (data set, model, language, output ...) are keys too: no two rows may agree in all columns but `value`.
 Values are kept as float32. The parameters of the run lie in the file's metadata, and `read_units` gives them back as
-columns.
+columns; but which part of a run the inputs were is nothing that they differ in.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from faithbook.engine.plan import PART, PARTS
 from faithlib.errors import DataError, InputError
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def read_units(path: Path) -> pd.DataFrame:
     """
     frame, parameters = _read(path)
     keys = {name: frame[name].astype(str) for name in frame.columns if frame[name].dtype == "category"}
-    missing = {name: value for name, value in parameters.items() if name not in frame.columns}
+    missing = {name: value for name, value in parameters.items() if name not in (*frame.columns, PART, PARTS)}
     return frame.assign(**keys, value=frame["value"].astype("float64"), **missing)
 
 

@@ -2,7 +2,8 @@
 
 All computations of a study take hours, and the data of some lie on few machines: so a run goes in alone as soon as it
 is whole, from whichever clone has made it, and pages of a smaller profile, on which the reference speaks, tell its
-tables and verdicts.
+tables and verdicts. So does a part of a run that shares its inputs out (`faithbook.engine.parts`): pages speak of the
+inputs that are there until all are, or until the run as a whole takes their place.
 
     python -m faithbook run notebooks/compute/soft_metrics.py --profile full -p dataset sst -p seed 0
     python -m faithbook reference --add data/results/full/runs/soft_metrics/sst_0-...
@@ -21,7 +22,7 @@ import pandas as pd
 
 from faithbook.engine.machine import uncommitted
 from faithbook.engine.pages import BOARD, mirror, public_files
-from faithbook.engine.plan import MANIFEST, Job, plan, slug_of
+from faithbook.engine.plan import MANIFEST, PART, PARTS, Job, part_of, plan, slug_of
 from faithbook.engine.profiles import shareable
 from faithbook.engine.units import UNITS, UNITS_SCHEMA
 from faithbook.paths import reference_dir
@@ -54,16 +55,17 @@ def add(folders: Sequence[Path]) -> Path:
     with the same parameters, or of those on a few inputs of the same data set. What it has of others stays.
 
     Raises DataError for a folder that holds no whole run, a run of another profile than the reference's, of files that
-    no commit holds or of values in another schema, a few inputs of a set that the reference has whole, a notebook whose
-    values may not be shared, and above 20 MB.
+    no commit holds or of values in another schema, a few inputs of a set that the reference has whole, a part of inputs
+    that it has whole or shared out among another number of parts, a notebook whose values may not be shared, and above
+    20 MB.
     """
     place = reference_dir()
     told = json.loads((place / MANIFEST).read_text(encoding="utf-8"))
     files, runs = _all_of(place), list(told["runs"])
     for folder in folders:
         facts = _checked(folder, told["profile"])
-        if any(_is_few_of(facts, run) for run in runs):
-            raise DataError(f"{folder} is of a few inputs of a data set of which the reference has more: leave it out")
+        if reason := _left_out(facts, runs):
+            raise DataError(f"{folder} is {reason}")
         for old in [run for run in runs if _replaced_by(run, facts)]:
             runs.remove(old)
             files = {name: content for name, content in files.items() if not _is_of(name, old)}
@@ -139,6 +141,16 @@ def _checked(folder: Path, profile: str) -> dict[str, Any]:
     return facts
 
 
+def _left_out(new: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> str:
+    """Why a run cannot stand beside those of the reference; empty where it can."""
+    if any(_is_few_of(new, run) for run in runs):
+        return "of a few inputs of a data set of which the reference has more: leave it out"
+    if parts := [_parts(run) for run in runs if _is_shared_otherwise(new, run)]:
+        known = "whole" if parts[0] == 1 else f"in {parts[0]} parts"
+        return f"one of {_parts(new)} parts, but the reference has these inputs {known}: add the whole run"
+    return ""
+
+
 def _replaced_by(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
     """Whether a run takes the place of another: of the same parameters, as far as both have them (an older grid may
     have had others), or of a few inputs of the same set."""
@@ -152,6 +164,17 @@ def _is_few_of(one: Mapping[str, Any], whole: Mapping[str, Any]) -> bool:
     """Whether a run is of a few inputs of the data set of another."""
     few = f"{whole['parameters'].get('dataset')}{FEW}"
     return (one["notebook"], one["parameters"].get("dataset")) == (whole["notebook"], few)
+
+
+def _parts(run: Mapping[str, Any]) -> int:
+    """Among how many runs the inputs of this one are shared out."""
+    return part_of(run["parameters"])[1]
+
+
+def _is_shared_otherwise(part: Mapping[str, Any], run: Mapping[str, Any]) -> bool:
+    """Whether a run has inputs of a part, but not as one of the same number of parts."""
+    own, other = ({**one["parameters"], PART: 1, PARTS: 1} for one in (part, run))
+    return part["notebook"] == run["notebook"] and own == other and _parts(part) not in (1, _parts(run))
 
 
 def _place_of(facts: Mapping[str, Any]) -> Path:
