@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from faithbook.papers.zhao_aletras import STAND_INS
-from faithbook.results import claims, published, quantities, rank_tests, resampling, scoreboard
+from faithbook.results import claims, evidence, published, quantities, rank_tests, resampling, scoreboard
 from faithbook.results.resampling import Interval
 from faithbook.results.scoreboard import Entry
 from faithlib import masks
@@ -391,6 +391,12 @@ def test_the_scoreboard_lists_everything_with_its_paper() -> None:
     assert list(board.columns) == ["id", "paper", "kind", *scoreboard.FIELDS]
     assert set(board.evidence) == {"stand-ins"}
     assert set(board.kind) == {"table", "figure", "claim", "question"}
+
+
+def test_what_nothing_was_measured_for_rests_on_no_ground() -> None:
+    told = {"a": evidence.HOLDS, "b": evidence.SET_UP, "c": evidence.NOT_RECOMPUTABLE, "d": evidence.NOT_RUN}
+    rows = scoreboard.entries(Entry(name, word, "executed/page", evidence=evidence.DATA) for name, word in told.items())
+    assert scoreboard.filled(rows).evidence.tolist() == [evidence.DATA, "", "", ""]
 
 
 def test_an_incomplete_scoreboard_is_an_error() -> None:

@@ -32,6 +32,8 @@ DECISIONS = (
     *(UNTESTABLE, NO_ORDER, NOT_RECOMPUTABLE, NOT_RUN),
 )
 """Every word of a verdict, from yes over undecided to no, then what nobody can tell here."""
+UNMEASURED = (SET_UP, NOT_RECOMPUTABLE, NOT_RUN)
+"""Words for what nothing was measured for, so that it rests on no ground at all."""
 
 _FIRM = (AUTHORS, PAPER, OUR_QUESTION)
 _PLAIN = {

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 
 import pandas as pd
 
-from faithbook.results.evidence import DECISIONS, GROUNDS, STAND_INS
+from faithbook.results.evidence import DECISIONS, GROUNDS, STAND_INS, UNMEASURED
 from faithbook.results.published import KINDS, index
 from faithlib.errors import DataError, unknown
 
@@ -57,7 +57,8 @@ def to_judge() -> pd.DataFrame:
 
 def board(verdicts: pd.DataFrame) -> pd.DataFrame:
     """Every table, figure and claim of the four papers and every question of our own with its verdict: id, paper, kind,
-    and the fields of an `Entry`. Reports that name no ground rest on stand-ins.
+    and the fields of an `Entry`. Reports that name no ground rest on stand-ins; what nothing was measured for
+    rests on none.
 
     Raises DataError where one lacks a verdict, or an id is unknown or judged twice.
     """
@@ -73,11 +74,14 @@ def board(verdicts: pd.DataFrame) -> pd.DataFrame:
 
 
 def filled(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """Verdicts with every field of an `Entry`, its default where a report left it out."""
+    """Verdicts with every field of an `Entry`, its default where a report left it out; no ground where nothing was
+    measured."""
     texts = {"note": "", "evidence": STAND_INS, "same_as": "", "here": "", "hangs": "", "post_hoc": False}
     found = verdicts.reindex(columns=["id", *FIELDS])
     found = found.astype({"n": "Int64", "passed": "Int64", "parts": "Int64"})
-    return found.fillna({"page": "", **texts}).astype({"post_hoc": bool})
+    found = found.fillna({"page": "", **texts}).astype({"post_hoc": bool})
+    found.loc[found["verdict"].isin(UNMEASURED), "evidence"] = ""
+    return found
 
 
 def distinct(board: pd.DataFrame) -> pd.DataFrame:
