@@ -83,10 +83,10 @@ def lessons() -> tuple[Lesson, ...]:
 def sentence(support: Support, verdict: Mapping[str, Any], *, after: str = "") -> str:
     """What a verdict (a row of the scoreboard's board) lets one say, in a sentence.
 
-    `after`: the ground that the sentence before it stands on; the same is not said twice.
+    `after`: the ground that the sentence before it stands on; the same is not said twice, and none is not said.
     """
     word, ground = str(verdict["verdict"]), str(verdict["evidence"])
-    where = "" if ground == after else _WHERE[ground]
+    where = "" if ground in ("", after) else _WHERE[ground]
     if word in YES:
         told = f"{where}{support.so}."
     elif word in NO:
