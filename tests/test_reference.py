@@ -134,7 +134,7 @@ def test_the_comparison_would_notice_a_difference() -> None:
 @needs_reference
 def test_what_a_run_of_the_reference_has_read_is_in_it_too() -> None:
     """A run whose values came from others is made again with them; those of a few inputs give way to the whole set. A
-    notebook is left out while the reference holds none of what it reads (`crosslingual_threshold`, so far)."""
+    notebook is left out while the reference holds none of what it reads."""
     runs = json.loads((REFERENCE / "manifest.json").read_text())["runs"]
     there, kept = {run["run_id"] for run in runs}, {run["notebook"] for run in runs}
     reads = {name: {*entry.reads} for _, kind, name, entry in table().entries() if kind == "compute"}
