@@ -35,6 +35,9 @@ class Beside:
     A machine that others share is a third faster or slower from one minute to the next, so a price taken before and
     after compares two machines. Here each `every`-th forward of `model` inside the `with` is followed by one of
     `batch(size)` alone, in turn for each of the sizes; what these take is not the measured work's.
+
+    A GPU is nobody else's, and waiting for it in the middle would take away what it does while the next rows are made
+    ready: there, prices are taken before and after.
     """
 
     def __init__(
@@ -51,10 +54,12 @@ class Beside:
         self.prices: dict[int, list[float]] = {size: [] for size in sizes}
         self.forwards, self.aside = 0, False
         self.left_out = np.zeros(2)
+        self.between = next(model.parameters()).device.type != "cuda"
 
     def __enter__(self) -> Beside:
         for size in self.sizes:  # warm
             self._plain(size)
+        self._price_at_an_end()
         self.hook = self.model.register_forward_hook(self._after)
         self.started = self._now()
         return self
@@ -62,6 +67,12 @@ class Beside:
     def __exit__(self, *raised: object) -> None:
         self.seconds, self.wall = self._now() - self.started - self.left_out
         self.hook.remove()
+        self._price_at_an_end()
+
+    def _price_at_an_end(self) -> None:
+        if not self.between:
+            for size in self.sizes:
+                self.prices[size] += [self._plain(size) for _ in range(3)]
 
     def _now(self) -> NDArray[np.float64]:
         """Seconds of the clock, and of the wall."""
@@ -76,7 +87,7 @@ class Beside:
         return float((self._now() - start)[0])
 
     def _after(self, *_: object) -> None:
-        if self.aside:
+        if self.aside or not self.between:
             return
         self.forwards += 1
         if self.forwards % self.every:
