@@ -112,6 +112,12 @@ def test_merging_changes_nothing():
     torch.testing.assert_close(got, expected, atol=1e-5, rtol=0)
 
 
+def test_a_loaded_model_runs_in_the_whole_of_float32_on_a_gpu_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.backends.cudnn, "allow_tf32", True)
+    models.load_model("local:text/movie-lstm-seed0")
+    assert not torch.backends.cudnn.allow_tf32
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_folder_in_hub_layout_loads_offline(family, tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")

@@ -95,6 +95,8 @@ def load_model(spec: str, *, revision: str | None = None, attention: str = "sdpa
     if kind not in _LOADERS or not name:
         raise unknown("model", spec, [f"{known}:…" for known in _LOADERS])
     ask_for_model(spec)
+    # On a GPU torch would run convolutions and LSTMs of float32 in TF32, which has ten bits.
+    torch.backends.cudnn.allow_tf32 = False
     classifier = _LOADERS[kind](name, revision, attention)
     classifier.model.eval()
     return classifier
