@@ -197,9 +197,7 @@ def test_the_precision_that_auto_means_is_part_of_a_run_s_name(monkeypatch: pyte
     assert changed == {
         name
         for name in ids["float32"]
-        if name.startswith(
-            ("soft_metrics", "soft_variants", "soft_replayed", "saco_metrics", "saco_replayed", "naopc_search")
-        )
+        if name.startswith(("soft_metrics", "soft_variants", "soft_replayed", "saco_metrics", "saco_replayed"))
     }
 
 

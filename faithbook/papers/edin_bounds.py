@@ -17,14 +17,12 @@ Of `naopc_models` (`of_models`, its parts "" and "bounds"); a `search` is named 
 | off_* | 1 where a search ended more than .02 from the exact bound |
 | proved_* | 1 where the exact bound lies within the search's certificate |
 
-Of `naopc_search` (`of_searches`), where the best bound of all searches stands in for the exact one. A bound is what the
-order found reaches in single precision, whatever the search computed in:
+Of `naopc_search` (`of_searches`), where the best bound of all searches stands in for the exact one:
 
 | metric | value |
 | --- | --- |
 | error | how far the two bounds fall short of the best, mean |
-| unsure | how far the certificate reaches beyond those that the search itself saw, mean |
-| rounding | how much better the search itself saw them, mean; 0 for one in single precision |
+| unsure | how far the certificate reaches beyond them, mean |
 | rows | sets that the search has to have answered |
 | fewer | how many times fewer than the published search at width 5 |
 | short | how far the two bounds fall short of that search's, mean; below zero where they are better |
@@ -136,13 +134,10 @@ def of_searches(units: pd.DataFrame) -> pd.DataFrame:
     """
     units = units.rename(columns={"classifier": "model"})
     text = ["dataset", "model", "words", "id"]
-    asked = units["metric"].isin([*_SEARCHED, *(f"reached_{end}" for end in ENDS)])
-    found = _wide(units[asked], [*text, "method", "width", "candidates"])
+    found = _wide(units[units["metric"].isin(_SEARCHED)], [*text, "method", "width", "candidates"])
     found["kind"] = np.where((found["method"] == "merged") & (found["candidates"] > 0), "pruned", found["method"])
     found["search"] = [_named(*row) for row in found[["kind", "width", "candidates"]].itertuples(index=False)]
     found["unsure"] = (_beyond(found, "upper") + _beyond(found, "lower")) / 2
-    found = found.rename(columns={end: f"seen_{end}" for end in ENDS} | {f"reached_{end}": end for end in ENDS})
-    found["rounding"] = (found["seen_upper"] - found["upper"] + found["lower"] - found["seen_lower"]) / 2
     each = found.groupby(text)
     upper, lower = each["upper"].transform("max"), each["lower"].transform("min")
     found["error"] = (upper - found["upper"] + found["lower"] - lower) / 2
@@ -152,7 +147,7 @@ def of_searches(units: pd.DataFrame) -> pd.DataFrame:
     found["short"] = (found["upper_theirs"] - found["upper"] + found["lower"] - found["lower_theirs"]) / 2
     found["id"] = found["words"].astype(str) + " words, " + found["id"]
     keys = ["dataset", "model", "words", "kind", "search", "id", "cluster"]
-    return _long(found.assign(cluster=found["id"]), keys, ["error", "unsure", "rounding", "rows", "fewer", "short"])
+    return _long(found.assign(cluster=found["id"]), keys, ["error", "unsure", "rows", "fewer", "short"])
 
 
 def outdone(found: pd.DataFrame, error: str, search: str = "adaptive") -> tuple[pd.Series, pd.Series] | None:

@@ -25,9 +25,8 @@
 # searches found, which may itself fall short of the truth. The **certificate** needs no such reference: it says how far a
 # bound can be off at most.
 #
-# The paper searched in half precision, and so does this page where the processor is faster in it. The best of many rounded
-# answers is partly the one that rounding favours. So a bound here is what the *order* that a search ended with reaches when
-# asked again in single precision; the column `rounding` says how much better the search itself had seen it.
+# The paper searched in half precision, this page in single: the best of many rounded answers is partly the one that rounding
+# favours, and the next step starts from it.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -46,7 +45,7 @@ from faithbook.results.report import start_page
 
 page = start_page("naopc_search_cost", profile, paper="edin_2025")
 CELL = ["model", "words", "search", "metric"]
-# Of all that is measured only `short` and `rounding` may be below zero; the ends of other intervals may not.
+# Of all that is measured only `short` may be below zero; the ends of other intervals may not.
 measured, signed = (
     page.measure("naopc_search", prepare=edin_bounds.of_searches, over=CELL, stratum="words", bounds=(least, np.inf))
     for least in (0.0, -np.inf)
@@ -69,14 +68,13 @@ for model, words, search, kind in searches[["model", "words", "search", "kind"]]
     rows.append({"classifier": model, "words": words, "search": search, "kind": kind, "n": found["error"].n})
     rows[-1] |= {"rows": found["rows"].point, "times_fewer": found["fewer"].point}
     rows[-1] |= ends(found["error"]) | {"unsure": found["unsure"].point}
-    rows[-1] |= {"rounding": difference(model, words, search, "rounding").ours.point}
 table = pd.DataFrame(rows).sort_values(["classifier", "words", "rows"])
 page.listing(
     table.drop(columns="kind"),
     "naopc_search_cost",
     caption="Each search on each length: mean distinct rows a text, how many times fewer than the published search at "
     "width 5, mean error of the two bounds with 95 % interval over n texts (none of a single one), mean width of the "
-    "certificate beyond the bound that the search itself saw, and by how much that is better than what its orders reach in single precision",
+    "certificate beyond the bound",
     digits=4,
 )
 
@@ -87,9 +85,7 @@ most = settings_of("naopc_search", measured.material.profile)["exact_up_to"]
 Markdown(
     "*Words* are what stands between blanks, but a punctuation mark is a feature of its own: a text of ten words has more than "
     f"ten features if it has any. Only texts with at most {most} features were searched exactly. So errors are against exact bounds for "
-    f"{', '.join(f'{exact[name]} of {whole[name]} texts of {name}' for name in whole.index)}.\n\n"
-    "What a search saw and what its orders reach in single precision differ by "
-    f"{table.rounding.abs().max():.4f} at most, in the mean over the texts of a line of the table."
+    f"{', '.join(f'{exact[name]} of {whole[name]} texts of {name}' for name in whole.index)}."
 )
 
 # %% [markdown]
