@@ -92,8 +92,8 @@ class Taken:
 def taken(job: Job) -> Taken:
     """What runs of a job's notebook at its profile tell of it: seconds an input, times its share of the inputs.
 
-    Of those that are most like it (`_alike`); of those on this machine if there are any, else of the committed
-    reference. A notebook without `inputs`, as a training is, takes as long as it took.
+    Of those that are most like it (`_alike`); of those on this machine if there are any, else of those of the committed
+    reference that ran on a processor. A notebook without `inputs`, as a training is, takes as long as it took.
     """
     every = _of_this_machine("train") if job.kind == "train" else _manifests()
     own = [one for one in every if one["notebook"] == job.notebook and one["profile"] == job.profile]
@@ -108,9 +108,10 @@ def _told(
     parameters: Mapping[str, Any],
     spent: Spent,
 ) -> Taken:
-    if not alike:
+    # What a GPU elsewhere took says nothing of a processor; what a processor took is enough for a GPU.
+    found = [one for one in alike if one["here"]] or [one for one in alike if one.get("device", "cpu") == "cpu"]
+    if not found:
         return Taken()
-    found = [one for one in alike if one["here"]] or alike
     size = _shared(place_of(notebook)[1].inputs, block, parameters)
     pace = seconds_an_input(found, spent) if size else None
     memory = [int(one["memory_bytes"]) for one in found if "memory_bytes" in one]

@@ -137,7 +137,10 @@ def test_the_same_data_set_tells_more_than_another_and_this_machine_more_than_th
     reference = {"notebook": "count", "kind": "compute", "profile": "smoke", "settings": {"inputs": 3}, "notes": {}}
     told = home / "data" / "reference" / "full" / "manifest.json"
     told.parent.mkdir(parents=True)
-    told.write_text(json.dumps({"runs": [{**reference, "parameters": dict(movie.parameters), "seconds": 50.0}]}))
+    ran = {**reference, "parameters": dict(movie.parameters), "seconds": 50.0}
+    told.write_text(json.dumps({"runs": [{**ran, "device": "H100"}]}))
+    assert hours.taken(movie) == hours.Taken()  # of a GPU elsewhere, which says nothing of a processor
+    told.write_text(json.dumps({"runs": [ran]}))
     assert hours.taken(movie).seconds == 50
     assert hours.taken(bbc).seconds == 50
     finish(bbc, seconds=7)
