@@ -13,9 +13,9 @@ from faithbook.papers import edin_bounds
 ENDS = ("lower", "upper", "certified_lower", "certified_upper", "rows")
 
 
-def rows(values: tuple[float, ...], names: tuple[str, ...] = ENDS, **labels: Any) -> list[dict[str, Any]]:
+def rows(values: tuple[float, ...], **labels: Any) -> list[dict[str, Any]]:
     given = {"dataset": "d", "classifier": "c", "id": "a", "cluster": "a", **labels}
-    return [given | {"metric": name, "value": value} for name, value in zip(names, values, strict=True)]
+    return [given | {"metric": name, "value": value} for name, value in zip(ENDS, values, strict=True)]
 
 
 def test_searches_of_short_texts_are_held_against_the_exact_bounds() -> None:

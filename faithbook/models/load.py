@@ -86,7 +86,8 @@ def load_model(spec: str, *, revision: str | None = None, attention: str = "sdpa
       (default: that of the table `hub` in notebooks/profiles.yaml, else the one settled on this machine, else the
       newest).
     - `timm:<name or folder>`: a timm VisionTransformer with its pretrained weights (`timm:<name>?random`: random ones).
-    `attention` is "sdpa" (fast) or "eager" (gives attention maps).
+    `attention` is "sdpa" (fast) or "eager" (gives attention maps). From then on this process runs convolutions and
+    LSTMs of float32 in the whole of it, on a GPU too.
 
     Raises UnknownNameError for an unknown kind or local checkpoint, DataError for weights that are missing or not
     safetensors, ModelError for an `attention` the model does not have.
@@ -95,7 +96,7 @@ def load_model(spec: str, *, revision: str | None = None, attention: str = "sdpa
     if kind not in _LOADERS or not name:
         raise unknown("model", spec, [f"{known}:…" for known in _LOADERS])
     ask_for_model(spec)
-    # On a GPU torch would run convolutions and LSTMs of float32 in TF32, which has ten bits.
+    # Torch's default for them there is TF32, which has ten bits.
     torch.backends.cudnn.allow_tf32 = False
     classifier = _LOADERS[kind](name, revision, attention)
     classifier.model.eval()

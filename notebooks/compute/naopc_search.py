@@ -50,19 +50,25 @@ articles = load_dataset(dataset, "test", seed=0, n=settings["articles"])
 
 # %%
 PUBLISHED = {"variant": "released", "width": 5}
+
+
+def pruned(*limits):
+    """Merged searches of a width whose entries look at so many words."""
+    return [
+        {"variant": "merged", "width": width, "candidates": candidates, "tolerance": 0.005}
+        for width, candidates in limits
+    ]
+
+
 searches = [
     *({"variant": "released", "width": width} for width in (1, 3)),
     PUBLISHED,
     *({"variant": "merged", "width": width} for width in (1, 3, 5)),
-    *(
-        {"variant": "merged", "width": width, "candidates": candidates, "tolerance": 0.005}
-        for width, candidates in ((1, 2), (1, 4), (1, 8), (3, 4), (3, 8), (3, 16), (5, 16))
-    ),
+    *pruned((1, 2), (1, 4), (1, 8), (3, 4), (3, 8), (3, 16), (5, 16)),
     {"variant": "adaptive", "candidates": 8, "tolerance": 0.005},
 ]
 if words > settings["thorough_up_to"][classifier]:
-    wider = [{"variant": "merged", "width": width, "candidates": 32, "tolerance": 0.005} for width in (3, 5)]
-    searches = [PUBLISHED, *(search for search in searches if "candidates" in search), *wider]
+    searches = [PUBLISHED, *(search for search in searches if "candidates" in search), *pruned((3, 32), (5, 32))]
 if words > settings["adaptive_up_to"][classifier]:
     searches = [search for search in searches if search["variant"] != "adaptive"]
 LIMITS = ["width", "candidates", "tolerance"]
