@@ -137,9 +137,8 @@ class Perturber:
     - `max_rows`: at most that many rows a forward (default: by memory). Results do not depend on it.
     - `dtype`: run the model in this precision (a copy of it is made; answers come back in float32). Default: as it is.
 
-    All answers are float32 on the model's device, equal to the one-row-at-a-time loop to 1e-5 in float32. (On a GPU
-    torch runs convolutions and LSTMs in TF32 until `torch.backends.cudnn.allow_tf32 = False` is said.) The model must
-    be in `eval()` mode: dropout would make answers random.
+    All answers are float32 on the model's device, equal to the one-row-at-a-time loop to 1e-5 (on a GPU, convolutions
+    and LSTMs with `torch.backends.cudnn.allow_tf32 = False`). The model must be in `eval()` mode: no random dropout.
 
     Raises InputError, UnknownNameError or ModelError for what cannot be used, OutOfMemoryError where no row fits.
 
