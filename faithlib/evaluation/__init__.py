@@ -2,6 +2,7 @@
 
 from faithlib.evaluation.controls import shuffled
 from faithlib.evaluation.measures import ALL_SHARES, EXACT_UP_TO, FAD_SHARES
+from faithlib.evaluation.opening import DEFAULT_METHODS
 from faithlib.evaluation.rows import RowCount, RowCounter, count_rows
 from faithlib.evaluation.scores import (
     PAPER_RATIOS,
@@ -14,7 +15,7 @@ from faithlib.evaluation.scores import (
     saco_steps,
     soft_scores,
 )
-from faithlib.evaluation.table import DEFAULT_METHODS, average_marked, evaluate, explain
+from faithlib.evaluation.table import average_marked, evaluate, explain
 
 __all__ = [
     "ALL_SHARES",

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import pandas as pd
 import torch
@@ -19,21 +19,15 @@ from tqdm.auto import tqdm
 
 from faithlib.attribution import Row, attribute, attribute_rows
 from faithlib.attribution.many import PREDICTED
-from faithlib.attribution.registry import KIND_OF, method_of
+from faithlib.attribution.registry import method_of
 from faithlib.attribution.target import target_classes
-from faithlib.backends import PromptClassifier
-from faithlib.backends.functions import Remembering
 from faithlib.catalogue import FAMILIES, METRICS
 from faithlib.errors import InputError, ModelError
 from faithlib.evaluation.measures import MEASURES, Asked, Options, alike, check_scores, families_of
-from faithlib.inputs import Inputs, TextInputs, WordInputs
+from faithlib.evaluation.opening import named_methods, opened
+from faithlib.inputs import Inputs, TextInputs
 from faithlib.perturb import Perturber, costs
 
-DEFAULT_METHODS = {
-    "text": ("input_x_gradient", "integrated_gradients", "saliency", "lime", "occlusion", "random"),
-    "image": ("integrated_gradients", "grad_cam", "transformer_attribution", "rollout", "random"),
-    "words": ("lime", "occlusion", "random"),
-}
 _TARGET = "the one asked for"
 
 
@@ -91,8 +85,8 @@ def evaluate(
     >>> [(row.metric, round(row.value, 4), row.direction) for row in table.itertuples()]
     [('aopc_morf', 0.4, 'higher'), ('aopc_lerf', 0.1333, 'lower')]
     """
-    model, inputs = _opened(model, inputs, tokenizer)
-    named = _named(methods, inputs)
+    model, inputs = opened(model, inputs, tokenizer)
+    named = named_methods(methods, inputs)
     families = families_of(metrics, has_gold=gold is not None)
     mask = inputs.feature_mask
     for name, what in named.items():
@@ -166,8 +160,8 @@ def explain(
     >>> explain(model, ["a good film"], ["occlusion", "uniform"])
     {'occlusion': tensor([[0.0000, 0.4000, 0.0000]]), 'uniform': tensor([[1., 1., 1.]])}
     """
-    model, inputs = _opened(model, inputs, tokenizer)
-    named = _named(methods, inputs)
+    model, inputs = opened(model, inputs, tokenizer)
+    named = named_methods(methods, inputs)
     perturber = Perturber(model, inputs, erase=erase, target=target)
     explained = None if target_classes(target, len(inputs)) is None else perturber.target
     left_out: dict[str, str] = {}
@@ -175,46 +169,6 @@ def explain(
     if not scores:
         raise ModelError(f"nothing can explain this model. {left_out}")
     return scores
-
-
-def _opened(
-    model: Any, inputs: Inputs | Sequence[str] | Sequence[tuple[str, str]], tokenizer: Any
-) -> tuple[Any, Inputs]:
-    """The model, a function of texts as one that remembers; the inputs on its device, made of plain texts where they
-    are such."""
-    if not callable(model):
-        raise InputError(
-            f"model is a {type(model).__name__}: expected a torch module or a function; of an object that holds one "
-            "beside its tokenizer give both, evaluate(it.model, texts, tokenizer=it.tokenizer)"
-        )
-    if not isinstance(model, nn.Module):
-        if not isinstance(inputs, Inputs):
-            inputs = WordInputs.from_texts(cast(Sequence[str], inputs))
-        return Remembering(model) if isinstance(inputs, WordInputs) else model, inputs
-    device = next(model.parameters()).device
-    if isinstance(inputs, Inputs):
-        return model, inputs.to(device)
-    if isinstance(model, PromptClassifier):
-        return model, model.inputs(cast(Sequence[str], inputs)).to(device)
-    if tokenizer is None:
-        raise InputError(
-            f"inputs are {type(inputs).__name__}: expected TextInputs or ImageInputs; for plain texts give the model's "
-            "tokenizer as well, evaluate(model, texts, tokenizer=tokenizer)"
-        )
-    return model, TextInputs.from_texts(inputs, tokenizer, unit="word").to(device)
-
-
-def _named(
-    methods: Sequence[str | Row] | Mapping[str, str | Row | Tensor] | None, inputs: Inputs
-) -> dict[str, Row | Tensor]:
-    """Rows and scores by name."""
-    if methods is None:
-        methods = DEFAULT_METHODS[KIND_OF[type(inputs)]]
-    if isinstance(methods, str) or not methods:
-        raise InputError(f"methods {methods!r}: expected at least one, as in ['saliency', 'lime']")
-    if not isinstance(methods, Mapping):
-        methods = {what if isinstance(what, str) else what.name: what for what in methods}
-    return {name: Row(what) if isinstance(what, str) else what for name, what in methods.items()}
 
 
 def _asked(perturber: Perturber, options: Options, gold: Tensor | None, rows: list[int]) -> Asked:
