@@ -32,7 +32,7 @@ from faithbook.sources.images import as_inputs, load_pictures
 from faithbook.sources.splits import seeded
 from faithlib.attribution import attribute
 from faithlib.evaluation import saco_of_groups
-from faithlib.perturb import Perturber, costs
+from faithlib.perturb import Perturber, asked_together, costs
 
 run = start_run("saco_nudged", profile=profile, dataset=dataset, part=part, parts=parts)
 settings = run.settings
@@ -81,9 +81,16 @@ for rows in run.blocks(len(data), settings["block"]):
     inputs = as_inputs(block, network).to(device)
     copies = nudged(inputs, block.ids)
     asked, again = (Perturber(network, those, erase="mean") for those in (inputs, copies))
+    both_maps = list(zip(maps(inputs).items(), maps(copies).values(), strict=True))
+
+    def ask():
+        return [
+            [saco_of_groups(asked, scores, **GROUPING) for scores in (still, moved)] for (_, still), moved in both_maps
+        ]
+
     found = []
-    for (name, still), moved in zip(maps(inputs).items(), maps(copies).values(), strict=True):
-        first, second = (saco_of_groups(asked, scores, **GROUPING).cpu().double() for scores in (still, moved))
+    for ((name, still), moved), scored in zip(both_maps, asked_together(ask, asked), strict=True):
+        first, second = (one.cpu().double() for one in scored)
         alike = [spearmanr(*both).statistic for both in zip(still.cpu(), moved.cpu(), strict=True)]
         values = {"rank_correlation": alike, "saco": first, "moved": (second - first).abs()}
         values["answer_moved"] = (again.full - asked.full).abs().cpu().double()
