@@ -20,6 +20,7 @@ parts = 1
 
 # %%
 from dataclasses import replace
+from functools import partial
 
 import pandas as pd
 import torch
@@ -69,6 +70,11 @@ def maps(inputs):
     return {name: attribute(name, network, inputs, **OWN.get(name, {"upsample": "bilinear"})) for name in METHODS}
 
 
+def both_sacos(asked, pairs):
+    """SaCo of each method's two maps."""
+    return [[saco_of_groups(asked, scores, **GROUPING) for scores in pair] for pair in pairs]
+
+
 # %% [markdown]
 # ## Both maps
 #
@@ -81,16 +87,12 @@ for rows in run.blocks(len(data), settings["block"]):
     inputs = as_inputs(block, network).to(device)
     copies = nudged(inputs, block.ids)
     asked, again = (Perturber(network, those, erase="mean") for those in (inputs, copies))
-    both_maps = list(zip(maps(inputs).items(), maps(copies).values(), strict=True))
-
-    def ask():
-        return [
-            [saco_of_groups(asked, scores, **GROUPING) for scores in (still, moved)] for (_, still), moved in both_maps
-        ]
-
+    maps_of = maps(inputs)
+    pairs = list(zip(maps_of.values(), maps(copies).values(), strict=True))
+    scored = asked_together(partial(both_sacos, asked, pairs), asked)
     found = []
-    for ((name, still), moved), scored in zip(both_maps, asked_together(ask, asked), strict=True):
-        first, second = (one.cpu().double() for one in scored)
+    for name, (still, moved), sacos in zip(maps_of, pairs, scored, strict=True):
+        first, second = (one.cpu().double() for one in sacos)
         alike = [spearmanr(*both).statistic for both in zip(still.cpu(), moved.cpu(), strict=True)]
         values = {"rank_correlation": alike, "saco": first, "moved": (second - first).abs()}
         values["answer_moved"] = (again.full - asked.full).abs().cpu().double()
