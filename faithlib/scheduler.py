@@ -213,6 +213,19 @@ class Scheduler:
     """Answers to rows of one model, each run once.
 
     `same_as` [B]: the first input with the same content, whose answers an input shares.
+
+    >>> from faithlib.backends import FunctionBackend
+    >>> from faithlib.inputs import WordInputs
+    >>> from faithlib.perturbations import erasure_of
+    >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
+    >>> erased = erasure_of(FunctionBackend(model, WordInputs.from_texts(["good film"])), "delete")
+    >>> device, first = torch.device("cpu"), np.array([0])
+    >>> scheduler = Scheduler(device, first, Pace.of(device))
+    >>> scheduler.answer(erased(torch.tensor([[True, False], [True, False]])), Rows.of_steps(first, 2)).exp()
+    tensor([[0.1000, 0.9000],
+            [0.1000, 0.9000]])
+    >>> scheduler.stats.rows_asked, scheduler.stats.rows_run
+    (2, 1)
     """
 
     def __init__(
