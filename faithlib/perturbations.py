@@ -216,7 +216,8 @@ class ReplacedPixels(Erasure):
 
     def logits(self, rows: Rows, length: int) -> Tensor:
         inputs, index = self.backend.inputs, rows.input_of
-        kept = self.masks[rows.mask_of][:, inputs.feature_of]
+        maps = inputs.maps(index)
+        kept = self.masks[rows.mask_of].gather(1, maps.clamp(min=0).flatten(1)).view(maps.shape) | (maps < 0)
         pixels = torch.where(kept[:, None], inputs.pixels[index], self.replacement.pixels[index])
         logits: Tensor = self.backend.forward_pixels(pixels)
         return logits

@@ -341,7 +341,7 @@ def _from_image_chunks(
             scores[chunk.rows[:, None], patches] = found
             continue
         pixels = on_pixels(found, backend, upsample) if method.answers == "patches" else found
-        feature_of = backend.inputs.feature_of.flatten().expand(len(pixels), -1)
+        feature_of = backend.inputs.maps(chunk.rows).flatten(1)
         scores[chunk.rows] = pooled(pixels.flatten(1), feature_of, feature_mask[chunk.rows], pool)
     return scores
 
