@@ -23,7 +23,6 @@ from faithlib.errors import DataError, FaithlibError, require
 
 if TYPE_CHECKING:
     import pandas as pd
-    from torch import Tensor
 
     from faithlib.evaluation.opening import Opened
 
@@ -158,8 +157,8 @@ def _gold(cells: Sequence[str], whole: Opened) -> list[list[bool]]:
     spans: Any = getattr(whole.inputs, "spans", ())
     for row, own in zip(whole.rows, spans, strict=True):
         try:
-            marks = [tuple(map(int, mark.split(":"))) for mark in cells[row].split()]
-            marked[row] = [any(start < stop and begin < end for begin, end in marks) for start, stop in own]
+            marks = [(int(begin), int(end)) for begin, end in (mark.split(":") for mark in cells[row].split())]
+            marked[row] = [any(start < end and begin < stop for begin, end in marks) for start, stop in own]
         except ValueError as error:
             raise DataError(
                 f"gold of row {row}: {cells[row]!r}; expected characters as start:end, '2:6 11:16'"
@@ -168,24 +167,24 @@ def _gold(cells: Sequence[str], whole: Opened) -> list[list[bool]]:
 
 
 def _tell_costs(whole: Opened, given: argparse.Namespace) -> None:
-    """Prints how many rows the model will run, and about how long that takes."""
+    """Prints how many rows the metrics will run, and about how long they take."""
     import torch
 
     from faithlib.evaluation.opening import named_methods
     from faithlib.evaluation.rows import count_rows
     from faithlib.perturb import Perturber
 
-    methods = list(named_methods(given.methods, whole))
-    drawn = torch.Generator().manual_seed(0)
-    scores: dict[str, Tensor] = {name: torch.rand(whole.inputs.feature_mask.shape, generator=drawn) for name in methods}
-    metrics = count_rows(whole.model, whole.inputs, methods=scores, metrics=given.metrics, erase=given.erase).together
-    few = whole.inputs[list(range(min(8, len(whole.inputs))))]
+    drawn, shape = torch.Generator().manual_seed(0), whole.inputs.feature_mask.shape
+    scores = {name: torch.rand(shape, generator=drawn) for name in named_methods(given.methods, whole)}
+    rows = count_rows(whole.model, whole.inputs, methods=scores, metrics=given.metrics, erase=given.erase)
     began = time.perf_counter()
-    Perturber(whole.model, few)
-    seconds = (time.perf_counter() - began) / len(few) * metrics
+    few = Perturber(whole.model, whole.inputs[list(range(min(8, shape[0])))])
+    seconds = (time.perf_counter() - began) / few.stats.rows_run * rows.together
+    n_features = int(whole.inputs.feature_mask.sum())
     print(
-        f"{len(whole.inputs)} texts, {int(whole.inputs.feature_mask.sum())} features, {len(methods)} methods: the "
-        f"metrics run about {metrics:,} rows, some {max(1, round(seconds)):,} s here, and the methods their own.",
+        f"{shape[0]} texts with {n_features} features, {len(scores)} methods: the metrics run about {rows.together:,} "
+        f"rows{'' if rows.is_exact else ' at most'}, some {max(1, round(seconds)):,} s on this machine; the methods run "
+        "rows of their own.",
         flush=True,
     )
 

@@ -6,6 +6,7 @@ n says how many inputs remain. They hold for inputs that are drawn independently
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -114,9 +115,8 @@ class Summary(pd.DataFrame):
     """Metrics by methods, as strings; printed with the notes that it needs.
 
     >>> table = Table({"input": [0, 1], "method": "lime", "metric": "saco", "value": [0.2, 0.4], "direction": "higher"})
-    >>> print(table.summary().to_string())
+    >>> print(table.summary().iloc[:, :2].to_string(index_names=False))
             n       lime
-    metric
     saco ↑  2  0.3 ± 1.3
     """
 
@@ -128,7 +128,8 @@ class Summary(pd.DataFrame):
         return Summary
 
     def __repr__(self) -> str:
-        return "\n".join((self.to_string(), "", *self.notes))
+        width = shutil.get_terminal_size((120, 24)).columns
+        return "\n".join((self.to_string(line_width=max(width, 80), index_names=False), "", *self.notes))
 
     def _repr_html_(self) -> str | None:
         from faithlib.evaluation.report import summary_table
