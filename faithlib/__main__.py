@@ -167,24 +167,29 @@ def _gold(cells: Sequence[str], whole: Opened) -> list[list[bool]]:
 
 
 def _tell_costs(whole: Opened, given: argparse.Namespace) -> None:
-    """Prints how many rows the metrics will run, and about how long they take."""
+    """Prints how many rows will run of what erases, methods and metrics, and about how long they take."""
     import torch
 
+    from faithlib.evaluation.explaining import erases, explained
     from faithlib.evaluation.opening import named_methods
-    from faithlib.evaluation.rows import count_rows
+    from faithlib.evaluation.rows import RowCounter, count_rows
     from faithlib.perturb import Perturber
 
-    drawn, shape = torch.Generator().manual_seed(0), whole.inputs.feature_mask.shape
-    scores = {name: torch.rand(shape, generator=drawn) for name in named_methods(given.methods, whole)}
-    rows = count_rows(whole.model, whole.inputs, methods=scores, metrics=given.metrics, erase=given.erase)
+    inputs, methods = whole.inputs, named_methods(given.methods, whole)
+    counter = RowCounter(whole.model, inputs, erase=given.erase)
+    explained({name: row for name, row in methods.items() if erases(row, inputs)}, whole.model, counter, None, {})
+    drawn = torch.Generator().manual_seed(0)
+    scores = {name: torch.rand(inputs.feature_mask.shape, generator=drawn) for name in methods}
+    counted = count_rows(whole.model, inputs, methods=scores, metrics=given.metrics, erase=given.erase)
+    rows = counted.together + int(counter.rows.sum())
+    few = Perturber(whole.model, inputs[list(range(min(8, len(inputs))))])
     began = time.perf_counter()
-    few = Perturber(whole.model, whole.inputs[list(range(min(8, shape[0])))])
-    seconds = (time.perf_counter() - began) / few.stats.rows_run * rows.together
-    n_features = int(whole.inputs.feature_mask.sum())
+    _ = few.empty
+    seconds = max(1, round((time.perf_counter() - began) / len(few.inputs) * rows))
     print(
-        f"{shape[0]} texts with {n_features} features, {len(scores)} methods: the metrics run about {rows.together:,} "
-        f"rows{'' if rows.is_exact else ' at most'}, some {max(1, round(seconds)):,} s on this machine; the methods run "
-        "rows of their own.",
+        f"{len(inputs)} texts with {int(inputs.feature_mask.sum())} features, {len(methods)} methods. To run: "
+        f"{'about' if counted.is_exact else 'at most'} {rows:,} erased copies, some {seconds:,} s on this machine, and "
+        "the gradients of methods that take them.",
         flush=True,
     )
 

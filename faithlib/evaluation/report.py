@@ -9,14 +9,15 @@ from __future__ import annotations
 import base64
 import struct
 import zlib
+from collections.abc import Sequence
 from html import escape
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from faithlib.catalogue import MEANINGS
 from faithlib.evaluation.shown import Shown
-from faithlib.evaluation.summary import ARROWS, Summary, Table
 
 _FOR, _AGAINST = (40, 110, 220), (230, 120, 0)  # blue and orange, which colour-blind readers tell apart
 _STRONGEST = 0.6
@@ -31,11 +32,11 @@ _STYLE = """<style>
 </style>"""
 
 
-def page(table: Table) -> str:
-    """A whole page; what `Table.to_html` gives.
+def page(summary: pd.DataFrame, notes: Sequence[str] = (), shown: Sequence[Shown] = ()) -> str:
+    """A whole page; what `Table.to_html` gives. `summary`: metrics, with an arrow each, by methods.
 
-    >>> table = Table({"input": [0], "method": "<lime>", "metric": "saco", "value": [0.2], "direction": "higher"})
-    >>> "<lime>" in page(table), "&lt;lime&gt;" in page(table)
+    >>> made = page(pd.DataFrame({"<lime>": ["0.2"]}, index=["saco ↑"]))
+    >>> "<lime>" in made, "&lt;lime&gt;" in made
     (False, True)
     """
     safe = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
@@ -44,37 +45,35 @@ def page(table: Table) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{safe}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n<title>Faithfulness of attributions</title>\n</head>\n'
-        f"<body>\n<main>\n<h1>Faithfulness of attributions</h1>\n{fragment(table)}\n</main>\n</body>\n</html>\n"
+        f"<body>\n<main>\n<h1>Faithfulness of attributions</h1>\n{fragment(summary, notes, shown)}\n</main>\n</body>\n"
+        "</html>\n"
     )
 
 
-def fragment(table: Table) -> str:
+def fragment(summary: pd.DataFrame, notes: Sequence[str] = (), shown: Sequence[Shown] = ()) -> str:
     """The same inside a notebook, or another page.
 
-    >>> table = Table({"input": [0], "method": "lime", "metric": "saco", "value": [0.2], "direction": "higher"})
-    >>> "<html" in fragment(table), "saco" in fragment(table)
+    >>> made = fragment(pd.DataFrame({"lime": ["0.2"]}, index=["saco ↑"]))
+    >>> "<html" in made, "cost more when erased" in made
     (False, True)
     """
-    used = [name for name in MEANINGS if name in set(table["metric"])]
-    meanings = "\n".join(
-        f"<tr><th>{name} {ARROWS[direction]}</th><td>{escape(MEANINGS[name])}</td></tr>"
-        for name, direction in ((name, table.loc[table["metric"] == name, "direction"].iloc[0]) for name in used)
+    meanings = "".join(
+        f"<tr><th>{escape(name)}</th><td>{escape(MEANINGS[name.split()[0]])}</td></tr>" for name in summary.index
     )
-    parts = [_STYLE, summary_table(table.summary())]
+    parts = [_STYLE, summary_table(summary, notes)]
     parts.append(f"<details><summary>What the metrics mean</summary><table>{meanings}</table></details>")
-    if table.shown:
+    if shown:
         parts.append(
             "<h2>The first inputs</h2><p>Blue supports what is explained, orange contradicts it; the strongest colour "
             "is the largest score of a method on an input. Point at a feature for its score.</p>"
         )
-    return f'<div class="faithlib">\n{"".join(parts)}{"".join(map(_heat_maps, table.shown))}\n</div>'
+    return f'<div class="faithlib">\n{"".join(parts)}{"".join(map(_heat_maps, shown))}\n</div>'
 
 
-def summary_table(summary: Summary) -> str:
+def summary_table(summary: pd.DataFrame, notes: Sequence[str] = ()) -> str:
     """Metrics by methods with the notes under it.
 
-    >>> table = Table({"input": [0], "method": "lime", "metric": "saco", "value": [0.2], "direction": "higher"})
-    >>> summary_table(table.summary()).count("<tr>")
+    >>> summary_table(pd.DataFrame({"lime": ["0.2"]}, index=["saco ↑"])).count("<tr>")
     2
     """
     head = "".join(f"<th>{escape(str(name))}</th>" for name in ("", *summary.columns))
@@ -82,8 +81,8 @@ def summary_table(summary: Summary) -> str:
         f"<tr><th>{escape(str(name))}</th>{''.join(f'<td>{escape(str(cell))}</td>' for cell in cells)}</tr>"
         for name, cells in zip(summary.index, summary.to_numpy().tolist(), strict=True)
     )
-    notes = "".join(f"<p>{escape(note)}</p>" for note in summary.notes)
-    return f'<div class="wide"><table><tr>{head}</tr>{rows}</table></div>{notes}'
+    below = "".join(f"<p>{escape(note)}</p>" for note in notes)
+    return f'<div class="wide"><table><tr>{head}</tr>{rows}</table></div>{below}'
 
 
 # ----------------------------------------------------------------------------------------------------------- heat maps

@@ -16,6 +16,7 @@ from scipy import stats
 
 from faithlib.catalogue import HIGHER, METRICS
 from faithlib.errors import InputError
+from faithlib.evaluation.report import fragment, page, summary_table
 from faithlib.evaluation.shown import Shown
 from faithlib.units import some_rows
 
@@ -93,9 +94,8 @@ class Table(pd.DataFrame):
         """
         if args or options or not self._is_whole():
             return super().to_html(buf, *args, **options)
-        from faithlib.evaluation.report import page
-
-        html = page(self)
+        summary = self.summary()
+        html = page(summary, summary.notes, self.shown)
         if buf is None:
             return html
         return buf.write(html) if hasattr(buf, "write") else Path(buf).write_text(html, encoding="utf-8")
@@ -103,9 +103,8 @@ class Table(pd.DataFrame):
     def _repr_html_(self) -> str | None:
         if not self._is_whole() or len(self) != self.whole:
             return pd.DataFrame(self)._repr_html_()  # type: ignore[operator]
-        from faithlib.evaluation.report import fragment
-
-        return fragment(self)
+        summary = self.summary()
+        return fragment(summary, summary.notes, self.shown)
 
     def _is_whole(self) -> bool:
         return len(self) > 0 and all(name in self.columns for name in COLUMNS)
@@ -132,9 +131,7 @@ class Summary(pd.DataFrame):
         return "\n".join((self.to_string(line_width=max(width, 80), index_names=False), "", *self.notes))
 
     def _repr_html_(self) -> str | None:
-        from faithlib.evaluation.report import summary_table
-
-        return summary_table(self)
+        return summary_table(self, self.notes)
 
 
 def notes_of(table: pd.DataFrame) -> list[str]:
@@ -152,7 +149,7 @@ def notes_of(table: pd.DataFrame) -> list[str]:
         notes.append(f"Cut off at their end: {len(cut)} texts (rows {some_rows(cut)}).")
     notes += [f"Left out: {name}. {why}" for name, why in attrs.get("left_out", {}).items()]
     for one in attrs.get("undefined", ()):
-        notes.append(f"Undefined: {', '.join(one['metrics'])} on {some_rows(one['rows'])}. {one['reason']}")
+        notes.append(f"Undefined for rows {some_rows(one['rows'])} ({', '.join(one['metrics'])}): {one['reason']}.")
     if "method" in table and RANDOM not in set(table["method"]):
         notes.append("No random baseline: add 'random' to the methods.")
     return notes
