@@ -275,7 +275,8 @@ class ImageInputs:
         if (patch is None) == (segments is None):
             raise InputError("patch and segments: give one of the two")
         feature_of = _patches(pixels.shape[-2], pixels.shape[-1], patch) if patch is not None else _segments(segments)
-        n_features = (feature_of.amax(dim=(-2, -1)) + 1).expand(len(pixels)).clone()
+        n_features = feature_of.amax(dim=(-2, -1)) + 1
+        n_features = n_features.repeat(len(pixels)) if feature_of.ndim == 2 else n_features
         return cls(pixels=pixels.float(), feature_of=feature_of.to(pixels.device), n_features=n_features)
 
     def maps(self, rows: Tensor) -> Tensor:

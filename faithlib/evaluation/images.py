@@ -6,6 +6,7 @@ Shape letters: B images, C channels, H and W pixels.
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -33,6 +34,37 @@ def are_images(items: Sequence[Any], model: Any) -> bool:
     return is_array or isinstance(first, os.PathLike) or hasattr(first, "getexif")
 
 
+def check_pixels(inputs: ImageInputs, model: Any) -> None:
+    """InputError for images with another number of channels than the model says that it takes; a warning for pixels
+    that seem not to be normalised.
+
+    >>> from types import SimpleNamespace
+    >>> check_pixels(inputs_of_pixels(torch.zeros(1, 1, 32, 32), None, None), SimpleNamespace(in_chans=3))
+    Traceback (most recent call last):
+    faithlib.errors.InputError: images have 1 channel, this SimpleNamespace takes 3: for grayscale images repeat it, ...
+    """
+    channels, own = inputs.pixels.shape[1], _channels(model)
+    if own and channels != own:
+        repeat = (
+            "for grayscale images repeat it, pixels.expand(-1, 3, -1, -1)" if channels == 1 else "convert them first"
+        )
+        raise InputError(
+            f"images have {channels} channel{'s' * (channels > 1)}, this {type(model).__name__} takes {own}: {repeat}; "
+            "or give PIL images"
+        )
+    mean = (getattr(model, "pretrained_cfg", None) or {}).get("mean", (0,))
+    if any(mean) and bool(((inputs.pixels >= 0) & (inputs.pixels <= 1)).all()):
+        warnings.warn(
+            f"all pixels are between 0 and 1, and this {type(model).__name__} was trained on normalised ones (mean "
+            f"{', '.join(f'{one:g}' for one in mean)}): give PIL images, or normalise as its data config says",
+            stacklevel=4,
+        )
+
+
+def _channels(model: Any) -> int | None:
+    return getattr(model, "in_chans", None) or getattr(getattr(model, "config", None), "num_channels", None)
+
+
 def inputs_of_images(images: Sequence[Any], model: Any, processor: Any, patch: int | None) -> ImageInputs:
     """The images with the model's own transform, cut into patches of `patch` pixels.
 
@@ -48,8 +80,7 @@ def inputs_of_images(images: Sequence[Any], model: Any, processor: Any, patch: i
     >>> inputs_of_images([np.zeros((32, 32), dtype="uint8")], torch.nn.Flatten(), grey, None).n_features
     tensor([4])
     """
-    channels = getattr(model, "in_chans", None) or getattr(getattr(model, "config", None), "num_channels", None)
-    opened = [_opened(image, i, "L" if channels == 1 else "RGB") for i, image in enumerate(images)]
+    opened = [_opened(image, i, "L" if _channels(model) == 1 else "RGB") for i, image in enumerate(images)]
     return inputs_of_pixels(_transformed(opened, model, processor), model, patch)
 
 

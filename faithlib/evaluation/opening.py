@@ -20,8 +20,8 @@ from faithlib.backends import PromptClassifier
 from faithlib.backends.functions import Remembering
 from faithlib.backends.labels import class_index
 from faithlib.errors import InputError
-from faithlib.evaluation.images import are_images, inputs_of_images, inputs_of_pixels
-from faithlib.inputs import Inputs, Span, TextInputs, WordInputs
+from faithlib.evaluation.images import are_images, check_pixels, inputs_of_images, inputs_of_pixels
+from faithlib.inputs import ImageInputs, Inputs, Span, TextInputs, WordInputs
 from faithlib.units import broken, listed, some_rows
 
 DEFAULT_METHODS = {
@@ -137,6 +137,8 @@ def opened(
             limit = _limit(model, tokenizer, max_length)
             make = _maker_of_texts(items, model, tokenizer, unit or "word", spans, limit)
         rows, inputs = _made(make, [row for row in range(total) if row not in skipped], skipped, on_error)
+    if isinstance(inputs, ImageInputs):
+        check_pixels(inputs, model)
     if isinstance(inputs, WordInputs) and not isinstance(model, nn.Module | Remembering):
         model = Remembering(model)
     whole = Opened(model, inputs if device is None else inputs.to(device), total, tuple(rows), skipped, limit, on_error)

@@ -65,7 +65,8 @@ def fragment(summary: pd.DataFrame, notes: Sequence[str] = (), shown: Sequence[S
     if shown:
         parts.append(
             "<h2>The first inputs</h2><p>Blue supports what is explained, orange contradicts it; the strongest colour "
-            "is the largest score of a method on an input. Point at a feature for its score.</p>"
+            "is the largest score of a method on an input. Methods without a sign (attention, saliency) are blue "
+            "throughout: how much, not which way. Point at a feature for its score.</p>"
         )
     return f'<div class="faithlib">\n{"".join(parts)}{"".join(map(_heat_maps, shown))}\n</div>'
 
