@@ -69,10 +69,12 @@ def test_units_ascend_and_cover_everything_but_blanks(text: str, unit: str) -> N
     assert not "".join([*left, text[end:]]).strip()
 
 
-# ------------------------------------------------------------------------------------------------------ with a tokenizer
+# ----------------------------------------------------------------------------------------------------- with a tokenizer
 def metaspace() -> transformers.PreTrainedTokenizerBase:
     """SentencePiece-like: a whole clause of Chinese is one word of its pre-tokeniser."""
-    scores = [(piece, -1.0 - i / 100) for i, piece in enumerate("▁ ▁我们 我们 喜欢 这部 电影 ▁good ▁film s 我 们".split())]
+    scores = [
+        (piece, -1.0 - i / 100) for i, piece in enumerate("▁ ▁我们 我们 喜欢 这部 电影 ▁good ▁film s 我 们".split())
+    ]
     backend = tokenizers.Tokenizer(tokenizers.models.Unigram([("<unk>", 0.0), ("<pad>", 0.0), *scores], unk_id=0))
     backend.pre_tokenizer = tokenizers.pre_tokenizers.Metaspace()
     return transformers.PreTrainedTokenizerFast(tokenizer_object=backend, pad_token="<pad>", unk_token="<unk>")
@@ -124,7 +126,7 @@ def test_a_function_of_texts_has_the_same_units() -> None:
         WordInputs.from_texts(["a"], words=[[(0, 9)]])
 
 
-# ------------------------------------------------------------------------------------------------------------ containers
+# ----------------------------------------------------------------------------------------------------------- containers
 @pytest.mark.parametrize(
     "held",
     [
@@ -169,13 +171,15 @@ def test_broken_texts_are_named_by_their_row() -> None:
 
 def test_a_tokenizer_without_offsets_is_refused_with_a_way_out() -> None:
     slow = transformers.ByT5Tokenizer()
-    with pytest.raises(InputError, match=r"ByT5Tokenizer does not report which characters .* evaluate a function of te"):
+    with pytest.raises(
+        InputError, match=r"ByT5Tokenizer does not report which characters .* evaluate a function of te"
+    ):
         TextInputs.from_texts(["a film"], slow)
     with pytest.raises(InputError, match="max_length 2: expected more than the 2 tokens added to every text"):
         TextInputs.from_texts(["a film"], tokenizer(), max_length=2)
 
 
-# ------------------------------------------------------------------------------------------------------------- a template
+# ----------------------------------------------------------------------------------------------------------- a template
 class Head(torch.nn.Module):
     base_model_prefix = "base"
 
@@ -203,10 +207,12 @@ def test_a_chat_template_gets_one_beginning(adds_begin: bool) -> None:
     assert own.features[0] == ("a fine", "film")
 
 
-# ----------------------------------------------------------------------------------------------------------------- images
+# --------------------------------------------------------------------------------------------------------------- images
 @pytest.mark.parametrize("kind", [torch.uint8, torch.int64])
 def test_integer_pixels_are_refused(kind) -> None:
-    with pytest.raises(InputError, match=r"pixels are torch\.u?int\d+: expected floats, normalised as the model expects"):
+    with pytest.raises(
+        InputError, match=r"pixels are torch\.u?int\d+: expected floats, normalised as the model expects"
+    ):
         ImageInputs.from_pixels(torch.ones(1, 3, 4, 4, dtype=kind), patch=2)
     whole = torch.tensor([4])
     with pytest.raises(InputError, match="expected floats, normalised"):

@@ -37,7 +37,7 @@ def class_index(target: Any, model: Any) -> Any:
     """
     if isinstance(target, str):
         return target if target in _WORDS else _index(target, model)
-    items = target.tolist() if str(getattr(target, "dtype", "")) in ("object", "str") else target
+    items = target.tolist() if getattr(getattr(target, "dtype", None), "kind", "") in ("O", "U") else target
     if isinstance(items, list | tuple) and any(isinstance(one, str) for one in items):
         return [_index(one, model) if isinstance(one, str) else one for one in items]
     return target
@@ -46,9 +46,10 @@ def class_index(target: Any, model: Any) -> Any:
 def _index(name: str, model: Any) -> int:
     names = label_names(model)
     if not names:
+        what = type(model).__name__ if hasattr(model, "parameters") else "function"
         raise UnknownNameError(
-            f"target {name!r}: this {type(model).__name__} has no names of classes (config.id2label); expected "
-            "'predicted', a class index counted from 0, or one per input"
+            f"target {name!r}: this {what} has no names of classes (config.id2label); expected 'predicted', a class "
+            "index counted from 0, or one per input"
         )
     exact = [i for i, own in enumerate(names) if own == name]
     places = exact or [i for i, own in enumerate(names) if str(own).casefold() == name.casefold()]

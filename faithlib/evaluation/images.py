@@ -127,7 +127,10 @@ def _transformed(images: Sequence[Any], model: Any, processor: Any) -> Tensor:
                 "processor=, or a function from a PIL image to pixels [C, H, W]"
             )
         data = require("timm.data", extra="vision")
-        processor = data.create_transform(**data.resolve_model_data_config(model), is_training=False)
+        config = data.resolve_model_data_config(model)
+        if side := getattr(getattr(model, "patch_embed", None), "img_size", None):  # as built, not as first trained
+            config["input_size"] = (config["input_size"][0], *side)
+        processor = data.create_transform(**config, is_training=False)
     found = [torch.as_tensor(processor(image)) for image in images]
     if len({one.shape for one in found}) > 1:
         raise InputError(
