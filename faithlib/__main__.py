@@ -34,12 +34,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     2
     """
     given = _parser().parse_args(arguments)
-    warnings.showwarning = lambda message, *_, **__: print(f"note: {message}", file=sys.stderr)
-    try:
-        _evaluate(given)
-    except FaithlibError as error:
-        print(f"faithlib: {error}", file=sys.stderr)
-        return 2
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_, **__: print(f"note: {message}", file=sys.stderr)
+        try:
+            _evaluate(given)
+        except FaithlibError as error:
+            print(f"faithlib: {error}", file=sys.stderr)
+            return 2
     return 0
 
 
@@ -70,9 +71,12 @@ def _names(given: str) -> list[str]:
 # ------------------------------------------------------------------------------------------------------------- evaluate
 def _evaluate(given: argparse.Namespace) -> None:
     rows = _read(given.texts, given.first)
-    if not given.out.absolute().parent.is_dir():
-        raise DataError(f"{given.out.parent} is no folder: give --out a place that exists")
+    if given.target == "label" and "label" not in rows:
+        raise DataError(f"--target label: {given.texts} has no column label; it has {', '.join(rows.columns)}")
+    if given.out.is_dir() or not given.out.absolute().parent.is_dir():
+        raise DataError(f"--out {given.out}: expected the name of a file in a folder that exists")
     model, tokenizer = _load(given.model, given.device)
+    from faithlib.backends.labels import label_names
     from faithlib.evaluation import evaluate
     from faithlib.evaluation.opening import opened
 
@@ -82,11 +86,10 @@ def _evaluate(given: argparse.Namespace) -> None:
         whole = opened(model, texts, tokenizer, **options)
     gold = _gold(list(rows["gold"]), whole) if "gold" in rows and any(rows["gold"]) else None
     target: Any = given.target
-    if target == "label" and "label" not in rows:
-        raise DataError(f"--target label: {given.texts} has no column label; it has {', '.join(rows.columns)}")
     if target == "label":
-        target = [int(name) if name.isdigit() else name for name in rows["label"]]
-    _tell_costs(whole, given)
+        names = label_names(model)
+        target = [int(name) if name.isdigit() and name not in names else name for name in rows["label"]]
+    _tell_costs(whole, given, has_gold=gold is not None)
     asked: dict[str, Any] = {"methods": given.methods, "metrics": given.metrics, "erase": given.erase, "target": target}
     table = evaluate(model, texts, tokenizer=tokenizer, gold=gold, **asked, **options)
     print(table.summary())
@@ -135,10 +138,10 @@ def _load(name: str, device: str | None) -> tuple[Any, Any]:
         model, report = transformers.AutoModelForSequenceClassification.from_pretrained(
             name, use_safetensors=True, output_loading_info=True
         )
-    except (OSError, ValueError, KeyError, ImportError, RuntimeError) as error:
+    except Exception as error:  # several libraries read the files, each with errors of its own
         reason = str(error).strip().partition("\n")[0]
         raise DataError(
-            f"cannot load {name}: {reason} Expected a folder of save_pretrained, or a name on the hub, with a "
+            f"cannot load {name} ({reason}): expected a folder of save_pretrained, or a name on the hub, with a "
             "classifier in safetensors and its tokenizer"
         ) from error
     if missing := sorted(report["missing_keys"]):
@@ -148,7 +151,11 @@ def _load(name: str, device: str | None) -> tuple[Any, Any]:
         )
     import torch
 
-    return model.eval().to(device or ("cuda" if torch.cuda.is_available() else "cpu")), tokenizer
+    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        return model.eval().to(device), tokenizer
+    except (RuntimeError, AssertionError) as error:
+        raise DataError(f"--device {device}: {str(error).partition(chr(10))[0]}") from error
 
 
 def _gold(cells: Sequence[str], whole: Opened) -> list[list[bool]]:
@@ -163,10 +170,12 @@ def _gold(cells: Sequence[str], whole: Opened) -> list[list[bool]]:
             raise DataError(
                 f"gold of row {row}: {cells[row]!r}; expected characters as start:end, '2:6 11:16'"
             ) from error
+        if marks and not any(marked[row]):
+            raise DataError(f"gold of row {row}: {cells[row]!r} marks no feature of its text; characters count from 0")
     return marked
 
 
-def _tell_costs(whole: Opened, given: argparse.Namespace) -> None:
+def _tell_costs(whole: Opened, given: argparse.Namespace, *, has_gold: bool) -> None:
     """Prints how many rows will run of what erases, methods and metrics, and about how long they take."""
     import torch
 
@@ -180,7 +189,8 @@ def _tell_costs(whole: Opened, given: argparse.Namespace) -> None:
     explained({name: row for name, row in methods.items() if erases(row, inputs)}, whole.model, counter, None, {})
     drawn = torch.Generator().manual_seed(0)
     scores = {name: torch.rand(inputs.feature_mask.shape, generator=drawn) for name in methods}
-    counted = count_rows(whole.model, inputs, methods=scores, metrics=given.metrics, erase=given.erase)
+    asked = {"metrics": given.metrics, "erase": given.erase, "gold": inputs.feature_mask if has_gold else None}
+    counted = count_rows(whole.model, inputs, methods=scores, **asked)
     rows = counted.together + int(counter.rows.sum())
     few = Perturber(whole.model, inputs[list(range(min(8, len(inputs))))])
     began = time.perf_counter()
