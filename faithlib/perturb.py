@@ -14,7 +14,7 @@ import copy
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -50,7 +50,8 @@ class OutOfMemoryError(FaithlibError, MemoryError):
 
 @dataclass
 class Stats:
-    """What was asked and what it cost. Seconds are wall time; `peak_bytes` is the largest chunk's share of memory, from
+    """What was asked and what it cost. `tokens_shared`: of the rows run, those that a decoder was not run on again
+    (`faithlib.backends.prefix`); beginnings themselves count nowhere. Seconds are wall time; `peak_bytes` is the largest chunk's share of memory, from
     the measured bytes a token.
 
     >>> Stats(rows_asked=3).rows_run
@@ -60,6 +61,8 @@ class Stats:
     rows_asked: int = 0
     rows_run: int = 0
     forwards: int = 0
+    tokens_run: int = 0
+    tokens_shared: int = 0
     seconds_model: float = 0.0
     seconds_all: float = 0.0
     peak_bytes: int = 0
@@ -370,25 +373,30 @@ class Perturber:
 
     def _run(self, perturbation: Perturbation, rows: Rows, slots: NDArray[np.int64]) -> None:
         """Answer `rows`, longest first, and keep every chunk's answers as soon as they are there."""
-        lengths = perturbation.lengths(rows)
-        order = np.argsort(-lengths, kind="stable")
-        lengths = lengths[order]
+        lengths, shared = perturbation.lengths(rows), perturbation.shared_tokens(rows)
+        order = np.lexsort((rows.index, -lengths, -shared))
+        lengths, shared = lengths[order], shared[order]
+        rest = lengths - shared
         clock = Clock(self.device)
         start = 0
         with torch.inference_mode(), tqdm(total=len(rows), unit="row", delay=3, leave=False, disable=None) as bar:
             while start < len(rows):
-                stop = start + self._chunk(lengths[start:])
+                alike = int(np.searchsorted(-shared, -shared[start], side="right"))
+                stop = start + self._chunk(rest[start:alike])
                 chunk = order[start:stop]
+                copies = replace(rows[chunk], shared=int(shared[start]))
                 try:
                     with clock:
-                        logits = self._measured(perturbation, rows, chunk, int(lengths[start]))
+                        logits = self._measured(perturbation, copies, int(lengths[start]))
                 except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
-                    self._halve(error, len(chunk), int(lengths[start]))
+                    self._halve(error, len(chunk), int(rest[start]))
                     continue
                 self._memo.put(slots[chunk], logits.float())
                 self.stats.rows_run += len(chunk)
                 self.stats.forwards += 1
-                peak = round((self._bytes_a_token or 0) * len(chunk) * int(lengths[start]))
+                self.stats.tokens_run += int(rest[start:stop].sum())
+                self.stats.tokens_shared += len(chunk) * copies.shared
+                peak = round((self._bytes_a_token or 0) * len(chunk) * int(rest[start]))
                 self.stats.peak_bytes = max(self.stats.peak_bytes, peak)
                 bar.update(len(chunk))
                 start = stop
@@ -409,12 +417,12 @@ class Perturber:
             return self._max_tokens
         return min(self._max_tokens, int(_SHARE_OF_FREE_MEMORY * free_bytes(self.device) / self._bytes_a_token))
 
-    def _measured(self, perturbation: Perturbation, rows: Rows, chunk: NDArray[np.int64], length: int) -> Tensor:
-        """Run a chunk of the rows; the first one also tells how much memory a token takes."""
+    def _measured(self, perturbation: Perturbation, rows: Rows, length: int) -> Tensor:
+        """Run a chunk; the first one also tells how much memory a token takes."""
         if self._bytes_a_token is not None:
-            return self._forward(perturbation, rows[chunk], length)
-        logits, peak = with_peak_memory(lambda: self._forward(perturbation, rows[chunk], length), self.device)
-        self._bytes_a_token = max(1.0, peak / (len(chunk) * length))
+            return self._forward(perturbation, rows, length)
+        logits, peak = with_peak_memory(lambda: self._forward(perturbation, rows, length), self.device)
+        self._bytes_a_token = max(1.0, peak / (len(rows) * (length - rows.shared)))
         return logits
 
     def _forward(self, perturbation: Perturbation, rows: Rows, length: int) -> Tensor:

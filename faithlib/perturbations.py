@@ -32,6 +32,7 @@ from faithlib.errors import InputError
 @dataclass(frozen=True, eq=False)
 class Rows:
     """Copies of inputs, [R] each: of which input, under which mask; `step` and `draw` number the random ones of a call.
+    All agree with their inputs in the first `shared` tokens.
 
     `input_of` and `mask_of` are `index` and `mask` on the device, so that no chunk has to carry them over.
 
@@ -46,6 +47,7 @@ class Rows:
     draw: NDArray[np.int64]
     input_of: Tensor
     mask_of: Tensor
+    shared: int = 0
 
     @classmethod
     def of(cls, index: NDArray[np.int64], mask: NDArray[np.int64], device: torch.device) -> Rows:
@@ -82,6 +84,7 @@ class Perturbation(ABC):
 
     backend: Any
     masks: Tensor
+    unchanged: ClassVar[float | bool] = 1.0  # the value of a mask that leaves its feature as it is
 
     @abstractmethod
     def keys(self, rows: Rows) -> list[bytes]:
@@ -91,6 +94,15 @@ class Perturbation(ABC):
         """Tokens of each copy, [R]."""
         lengths: NDArray[np.int64] = self.backend.lengths.cpu().numpy()[rows.index]
         return lengths
+
+    def shared_tokens(self, rows: Rows) -> NDArray[np.int64]:
+        """How many first tokens of each copy, [R], are its input's and need no forward of their own; never all."""
+        beginnings = self.backend.beginnings if isinstance(self.backend, TextBackend) else None
+        if beginnings is None:
+            return np.zeros(len(rows), dtype=np.int64)
+        first = beginnings.first_changed(rows.input_of, self.masks[rows.mask_of] != self.unchanged)
+        shared: NDArray[np.int64] = beginnings.shared(rows.index, np.minimum(first, self.lengths(rows) - 1))
+        return shared
 
     @abstractmethod
     def logits(self, rows: Rows, length: int) -> Tensor:
@@ -112,6 +124,8 @@ class Perturbation(ABC):
 @dataclass(frozen=True, eq=False)
 class Erasure(Perturbation):
     """Features stay or go: bool masks, True for what stays."""
+
+    unchanged = True
 
     def keys(self, rows: Rows) -> list[bytes]:
         sets = _set_keys(self.masks.cpu().numpy())
@@ -137,7 +151,7 @@ class ZeroedEmbeddings(Erasure):
         embedded = self._embeddings(rows, length)
         # Under the same name, so that the unperturbed ones are given back before the model runs.
         embedded = torch.where(self._kept_positions(rows, length)[..., None], embedded, 0)
-        logits: Tensor = self.backend.logits(embedded, rows.input_of)
+        logits: Tensor = self.backend.logits(embedded, rows.input_of, shared=rows.shared)
         return logits
 
 
@@ -162,7 +176,8 @@ class ReplacedTokens(Erasure):
         inputs, index = self.backend.inputs, rows.input_of
         ids = torch.where(self._kept_positions(rows, length), inputs.input_ids[index, :length], self.token_id)
         types = None if inputs.token_type_ids is None else inputs.token_type_ids[index, :length]
-        logits: Tensor = self.backend.forward_ids(ids, inputs.attention_mask[index, :length], types)
+        mask = inputs.attention_mask[index, :length]
+        logits: Tensor = self.backend.forward_ids(ids, mask, types, index, shared=rows.shared)
         return logits
 
 
@@ -195,7 +210,7 @@ class DeletedTokens(Erasure):
         mask = kept.gather(1, front)
         ids = torch.where(mask, inputs.input_ids[index].gather(1, front), inputs.pad_id)
         types = None if inputs.token_type_ids is None else inputs.token_type_ids[index].gather(1, front)
-        logits: Tensor = self.backend.forward_ids(ids, mask, types)
+        logits: Tensor = self.backend.forward_ids(ids, mask, types, index, shared=rows.shared)
         return logits
 
 
@@ -318,7 +333,7 @@ class Noise(Perturbation):
         words = counter_rng.row_keys(self.seed, self.content[rows.index], rows.step, rows.draw)
         keys = torch.from_numpy(words).to(embedded.device)
         embedded = self._disturbed(embedded, keys, rows)
-        logits: Tensor = self.backend.logits(embedded, rows.input_of)
+        logits: Tensor = self.backend.logits(embedded, rows.input_of, shared=rows.shared)
         return logits
 
     @abstractmethod
@@ -367,6 +382,7 @@ class GaussianNoise(Noise):
     """
 
     name = b"gaussian"
+    unchanged = 0.0
 
     def _disturbed(self, embedded: Tensor, keys: Tensor, rows: Rows) -> Tensor:
         _, length, size = embedded.shape

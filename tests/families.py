@@ -48,12 +48,18 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "qwen2": ("", _DECODER),
     "qwen3": ("", _DECODER),
     "gemma": ("bos", _DECODER),
+    "gemma3_text": ("bos", {**_DECODER, "sliding_window": 4, "layer_types": ["sliding_attention", "full_attention"]}),
+    "gpt_neox": ("", _ENCODER),
+    "opt": ("bos", {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "ffn_dim": 32,
+                    "word_embed_proj_dim": 8, "max_position_embeddings": 64}),
+    "bloom": ("", {"hidden_size": 16, "n_layer": 2, "n_head": 2}),
     "t5": ("eos", {"d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 2, "num_heads": 2, "decoder_start_token_id": 0}),
 }  # fmt: skip
-DECODERS = ("gpt2", "llama", "mistral", "qwen2", "qwen3", "gemma")
+DECODERS = ("gpt2", "llama", "mistral", "qwen2", "qwen3", "gemma", "gemma3_text", "gpt_neox", "opt", "bloom")
 # What one row is disturbed at, by hand, in the user's own model: the module, and how its output lies.
 POINTS = dict.fromkeys(FAMILIES, "embeddings") | dict.fromkeys(DECODERS, "embed_tokens")
-POINTS |= {"gpt2": "drop", "xlnet": "word_embedding"}
+POINTS |= {"gpt2": "drop", "xlnet": "word_embedding", "gpt_neox": "embed_in", "opt": "decoder.embed_tokens"}
+POINTS |= {"bloom": "word_embeddings_layernorm"}
 
 
 def tokenizer(ends: str, *, side: str = "right") -> Any:
