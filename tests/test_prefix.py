@@ -24,6 +24,7 @@ from faithlib.backends.families import family_of
 from faithlib.errors import ModelError
 from faithlib.inputs import TextInputs
 from faithlib.perturb import TEXT_ERASURES, Perturber
+from faithlib.scheduler import _LAUNCH
 
 SHOTS = "a film : good . one film : bad . review : {text} . it is"
 
@@ -45,7 +46,7 @@ def shared_to_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every token that can be shared is, however few rows it is for."""
     monkeypatch.setattr(prefix, "_STEP", 1)
     monkeypatch.setattr(prefix, "_LEAST_ROWS", 1)
-    monkeypatch.setattr(prefix, "_LEAST_TOKENS", {"cpu": 1})
+    monkeypatch.setitem(_LAUNCH, "cpu", 0.0)
 
 
 def asked(folder: Callable[..., Path], family: str, side: str = "right") -> tuple[PromptClassifier, TextInputs]:
@@ -113,7 +114,7 @@ def test_rows_that_share_get_the_answers_of_whole_ones(
     assert torch.allclose(perturber.gaussian(1 - amounts, **noise), whole.gaussian(1 - amounts, **noise), atol=1e-4)
     assert perturber.stats.tokens_shared > perturber.stats.tokens_run
     assert whole.stats.tokens_shared == 0
-    assert whole.stats.tokens_run == perturber.stats.tokens_run + perturber.stats.tokens_shared
+    assert whole.stats.rows_run == perturber.stats.rows_run
     with pytest.raises(ModelError, match="takes no weights"):
         perturber.attention_mask(amounts)
 
@@ -186,12 +187,12 @@ def test_half_precision_is_shared_as_well_as_its_rounding_allows(folder: Callabl
     assert (half - exact).abs().max() < 2 * (whole - exact).abs().max() + 0.05
 
 
-# ---------------------------------------------------------------------------------------------------- who shares nothing
+# --------------------------------------------------------------------------------------------------- who shares nothing
 def test_encoders_share_nothing() -> None:
     model = text_model("bert")
     perturber = Perturber(model, text_inputs(model))
     assert perturber.stats.tokens_shared == 0
-    assert perturber.stats.tokens_run == int(perturber.inputs.lengths.sum())
+    assert perturber.stats.tokens_run >= int(perturber.inputs.lengths.sum())
 
 
 def test_a_model_that_looks_ahead_runs_whole(
@@ -250,20 +251,22 @@ def test_a_causal_model_whose_embeddings_cannot_be_reached_by_ids_is_refused(fol
 @given(
     first=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 60)), min_size=1, max_size=80),
     common=st.sampled_from([0, 8, 20]),
+    launch=st.sampled_from([0.0, 40.0, 4000.0]),
 )
-def test_rows_share_no_more_than_they_agree_in(first: list[tuple[int, int]], common: int) -> None:
+def test_rows_share_no_more_than_they_agree_in(first: list[tuple[int, int]], common: int, launch: float) -> None:
     index, agrees = np.array(first).T
     beginnings = object.__new__(prefix.Beginnings)
     beginnings.common, beginnings._as_whole = common, True
     beginnings.backend = TextBackend.__new__(TextBackend)
     beginnings.backend.device = torch.device("cpu")
-    shared = beginnings.shared(index, agrees)
+    shared = beginnings.shared(index, agrees, launch=launch)
     assert (shared <= agrees).all()
     assert (shared >= np.minimum(agrees, common)).all()
     beyond = shared > common
     for b, tokens in set(zip(index[beyond].tolist(), shared[beyond].tolist(), strict=True)):
         assert (tokens - common) % prefix._STEP == 0
         assert ((index == b) & (shared == tokens)).sum() >= prefix._LEAST_ROWS
+        assert (shared == tokens).sum() * prefix._STEP >= 2 * launch
 
 
 def test_rows_of_a_long_prompt_run_no_more_than_what_follows_it(folder: Callable[..., Path]) -> None:
@@ -277,4 +280,4 @@ def test_rows_of_a_long_prompt_run_no_more_than_what_follows_it(folder: Callable
     assert template == 13
     rows = perturber.stats.rows_run - len(inputs)
     assert perturber.stats.tokens_shared == template * perturber.stats.rows_run
-    assert perturber.stats.tokens_run - before < rows * (int(inputs.lengths.max()) - template)
+    assert perturber.stats.tokens_run - before <= rows * (int(inputs.lengths.max()) - template)

@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from faithlib.backends.texts import TextBackend
 
 # Beginnings differ by so many tokens, for the rows of a forward have one length of it; an input's own is computed for
-# so many rows or more; and rows get a forward of their own where it saves so many tokens.
+# so many rows or more.
 _STEP = 8
 _LEAST_ROWS = 4
-_LEAST_TOKENS = {"cpu": 128, "cuda": 4096}
+_MOST_PLACES = 1 << 24  # features that are looked at in one step
 _LOG = logging.getLogger(__name__)
 
 
@@ -74,11 +74,15 @@ class Beginnings:
         self.common = common if common >= _STEP else 0
         self._of_all: list[tuple[Tensor, Tensor]] | None = None
 
-    def first_changed(self, rows: Tensor, changed: Tensor) -> NDArray[np.int64]:
-        """The first position [R] of the features `changed` [R, F] of the inputs `rows` [R]; beyond all where none is."""
+    def first_changed(self, index: NDArray[np.int64], changed: Tensor, mask: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The first position of the features that masks `changed` [M, F], of copies [R] of the inputs `index` under the
+        masks `mask`; beyond all positions where none is."""
         beyond = self.backend.inputs.input_ids.shape[1]
-        first: NDArray[np.int64] = torch.where(changed, self._begins[rows], beyond).amin(dim=1).cpu().numpy()
-        return first
+        parts = np.array_split(np.stack([index, mask]), 1 + len(index) * changed.shape[1] // _MOST_PLACES, axis=1)
+        there = (torch.from_numpy(part).to(changed.device) for part in parts)
+        first = [torch.where(changed[of], self._begins[rows], beyond).amin(dim=1) for rows, of in there]
+        found: NDArray[np.int64] = torch.cat(first).cpu().numpy()
+        return found
 
     @cached_property
     def _begins(self) -> Tensor:
@@ -89,15 +93,15 @@ class Beginnings:
         begins = places.new_full(self.backend.inputs.feature_mask.shape, beyond)
         return begins.scatter_reduce_(1, owners.clamp(min=0), places, "amin")
 
-    def shared(self, index: NDArray[np.int64], first: NDArray[np.int64]) -> NDArray[np.int64]:
+    def shared(self, index: NDArray[np.int64], first: NDArray[np.int64], *, launch: float) -> NDArray[np.int64]:
         """How many tokens of each row [R] need no forward of their own: of the `first` that are those of its input
-        `index`, as many as pay."""
-        least = _LEAST_TOKENS.get(self.backend.device.type, _LEAST_TOKENS["cpu"])
+        `index`, as many as pay where a forward costs `launch` tokens before its first."""
         shared = np.where(first > self.common, first - (first - self.common) % _STEP, first)
         for tokens in range(int(shared.max(initial=0)), self.common, -1):
             there = np.flatnonzero(shared == tokens)
             few = np.bincount(index[there], minlength=1)[index[there]] < _LEAST_ROWS
-            if (len(there) - few.sum()) * _STEP < least:
+            # Two launches: of their own forward, and of that of the beginnings.
+            if (len(there) - few.sum()) * _STEP < 2 * launch:
                 few[:] = True
             shared[there[few]] = max(self.common, tokens - _STEP)
         return shared if shared.any() and self._as_whole else np.zeros_like(shared)
@@ -154,7 +158,7 @@ class Beginnings:
         return [(layer.keys, layer.values) for layer in cache.layers]
 
 
-class _Kept(DynamicLayer):  # type: ignore[misc]
+class _Kept(DynamicLayer):
     """Keys and values of U beginnings as R rows see them: row r goes on from `place[r]`, or all from the only one.
 
     What the rows add is not kept, so that a beginning serves any number of forwards, and memory holds the keys and

@@ -2,9 +2,9 @@
 
     .venv/bin/python tests/benchmarks/prefix.py [--layers 30] [--rows 32] [--threads 2] [--repeats 3]
 
-A model of SmolLM2-135M's shape with random weights is asked by prompt: four shots of 68 tokens, then a review of 27 with
-the words after it. For each way to erase: seconds per row with the keys and values of the beginning kept and without,
-their ratio, the share of tokens that is not run again, and the largest difference of a logit. The rows are
+A model of SmolLM2-135M's shape with random weights is asked by prompt: four shots of 68 tokens, then a review of 27
+with the words after it. For each way to erase: milliseconds per row with the keys and values of the beginning kept and
+without, their ratio, the share of tokens that is not run again, and the largest difference of a logit. The rows are
 - `prompt`: random subsets of one review's words, which share the prompt and hardly more (goal: 3 times faster);
 - `occlusion`: one word erased at a time, of several reviews: these also share the words before it.
 """
