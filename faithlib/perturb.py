@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any, TypeVar
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
@@ -26,7 +25,7 @@ from faithlib.backends import TextBackend, backend_for
 from faithlib.errors import InputError, unknown
 from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
 from faithlib.perturbations import Dropout, GaussianNoise, Perturbation, Rows, WeightedAttention, erasure_of
-from faithlib.scheduler import Memo, OutOfMemoryError, Pace, Scheduler, Stats
+from faithlib.scheduler import Memo, OutOfMemoryError, Scheduler, Stats, pace_of
 
 __all__ = [
     "IMAGE_ERASURES",
@@ -47,8 +46,6 @@ _ERASURES: dict[type, tuple[str, ...]] = {
     TextInputs: TEXT_ERASURES, ImageInputs: IMAGE_ERASURES, WordInputs: WORD_ERASURES
 }  # fmt: skip
 
-# What forwards of a model cost, by model and precision: measured once for all perturbers.
-_PACES: WeakKeyDictionary[Any, dict[Any, Pace]] = WeakKeyDictionary()
 _Answer = TypeVar("_Answer")
 
 
@@ -158,9 +155,8 @@ class Perturber:
         # Inputs with the same content share their answers: each counts as the first of its kind.
         first = {key: b for b, key in reversed(list(enumerate(self._content.tolist())))}
         same_as = np.array([first[key] for key in self._content.tolist()])
-        paces = _PACES.setdefault(whole, {}) if isinstance(whole, nn.Module) else {}
-        pace = paces.setdefault((precision, self.device), Pace.of(self.device))
-        self.scheduler = self._schedulers(self.device, same_as, pace=pace, max_rows=max_rows)
+        pace = pace_of(whole, self.device, precision)
+        self.scheduler = self._schedulers(self.device, same_as, pace, max_rows=max_rows)
         self._chosen = np.arange(len(self._content))  # of the backend's inputs, those asked about
         self._erased = erasure_of(self._backend, self.erase)
         self.logits_full = self.logits(self._present[:, None, :])[:, 0]

@@ -15,11 +15,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 from tqdm.auto import tqdm
 
 from faithlib.errors import FaithlibError, ModelError
@@ -110,11 +111,11 @@ class Memo:
 
 @dataclass
 class Pace:
-    """What forwards of one model cost on its device. `launch`: before the first token, in tokens. `bytes_a_token`: of
-    the largest chunk that was measured, of `tokens_measured`; None before the first. `seconds`: of the forwards that
-    are timed, small ones and large ones; `to_time`: how many of each are left.
+    """What forwards of one model cost on its device. `launch`: before the first token, in tokens; `most_tokens`: that
+    one forward may hold. `bytes_a_token`: of the largest chunk that was measured, of `tokens_measured`; None before the
+    first. `seconds`: of the forwards that are timed, small ones and large ones; `to_time`: how many of each are left.
 
-    >>> pace = Pace(launch=4000.0, to_time=2)
+    >>> pace = Pace(launch=4000.0, most_tokens=1 << 16, to_time=2)
     >>> for tokens, seconds in ((200, 0.005), (8000, 0.030), (200, 0.004), (8000, 0.016)):
     ...     pace.timed(tokens, seconds)
     >>> round(pace.launch), pace.to_time  # the quicker of each
@@ -122,6 +123,7 @@ class Pace:
     """
 
     launch: float
+    most_tokens: int
     to_time: int = 0
     bytes_a_token: float | None = None
     tokens_measured: int = 0
@@ -130,7 +132,8 @@ class Pace:
     @classmethod
     def of(cls, device: torch.device) -> Pace:
         """Before anything is measured. Processors differ little in how many tokens a launch is worth."""
-        return cls(_LAUNCH.get(device.type, _LAUNCH["cpu"]), to_time=2 if device.type == "cuda" else 0)
+        kind = device.type if device.type in _LAUNCH else "cpu"
+        return cls(_LAUNCH[kind], _MOST_TOKENS[kind], to_time=2 if kind == "cuda" else 0)
 
     @property
     def times_small(self) -> bool:
@@ -149,6 +152,25 @@ class Pace:
         if not self.to_time:
             a_token = min(taken / size for size, taken in self.seconds[1::2])
             self.launch = min(taken for _, taken in self.seconds[::2]) / a_token
+
+
+# By model and precision: what is measured serves all that ask the model.
+_PACES: WeakKeyDictionary[nn.Module, dict[torch.dtype | None, Pace]] = WeakKeyDictionary()
+
+
+def pace_of(model: object, device: torch.device, precision: torch.dtype | None = None) -> Pace:
+    """The pace of a model that runs in its own precision or another; of a function, which differ in kind, a new one.
+
+    >>> model = nn.Linear(2, 1)
+    >>> pace_of(model, torch.device("cpu")) is pace_of(model, torch.device("cpu"))
+    True
+    """
+    if not isinstance(model, nn.Module):
+        return Pace.of(device)
+    paces = _PACES.setdefault(model, {})
+    if precision not in paces:
+        paces[precision] = Pace.of(device)
+    return paces[precision]
 
 
 def cut(lengths: NDArray[np.int64], *, launch: float, most_tokens: int, most_rows: int | None = None) -> list[int]:
@@ -196,14 +218,13 @@ class Scheduler:
     """
 
     def __init__(
-        self, device: torch.device, same_as: NDArray[np.int64], *, pace: Pace | None = None, max_rows: int | None = None
+        self, device: torch.device, same_as: NDArray[np.int64], pace: Pace, *, max_rows: int | None = None
     ) -> None:
         self.stats = Stats()
-        self.pace = Pace.of(device) if pace is None else pace
+        self.pace = pace
         self._device = device
         self._same_as = same_as
         self._max_rows = max_rows
-        self._max_tokens = _MOST_TOKENS.get(device.type, _MOST_TOKENS["cpu"])
         self._memo = Memo()
         self._waiting: list[_Waiting] | None = None
 
@@ -343,9 +364,9 @@ class Scheduler:
 
     def _token_budget(self) -> int:
         if self.pace.bytes_a_token is None:
-            return self._max_tokens
+            return self.pace.most_tokens
         fits = _SHARE_OF_FREE_MEMORY * free_bytes(self._device) / self.pace.bytes_a_token
-        return min(self._max_tokens, int(fits))
+        return min(self.pace.most_tokens, int(fits))
 
     def _measured(self, perturbation: Perturbation, rows: Rows, length: int, *, timed: bool) -> tuple[Tensor, bool]:
         """Logits [R, C] of a chunk, and whether it was measured: the first are, for the memory that a token takes, and
@@ -375,7 +396,7 @@ class Scheduler:
                 f"({free_bytes(self._device) >> 20} MiB free): shorten the input or use a smaller dtype; rows already "
                 "answered are kept"
             ) from error
-        self._max_tokens = max(1, rows // 2) * length
+        self.pace.most_tokens = max(1, rows // 2) * length
         _LOG.warning("memory ran out at %d rows of %d tokens: going on with half as many", rows, length)
         if self._device.type == "cuda":
             torch.cuda.empty_cache()

@@ -23,6 +23,7 @@ from faithlib.backends import TextBackend
 from faithlib.errors import InputError, unknown
 from faithlib.inputs import TextInputs
 from faithlib.perturb import Perturber, asked_together
+from faithlib.scheduler import pace_of
 
 AGGREGATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "l2": lambda x: x.norm(dim=-1),
@@ -105,18 +106,25 @@ def run_jobs(
     with undisturbed(model) as quiet:
         perturbers = Perturbers(quiet, perturber)
         if inside := [job for job in jobs if job.answers in ("elements", "positions")]:
-            _run_on_chunks(inside, TextBackend(quiet, inputs), numbers, max_tokens, costs)
+            launch = pace_of(model, next(model.parameters()).device).launch
+            _run_on_chunks(inside, TextBackend(quiet, inputs), numbers, max_tokens, launch, costs)
         _run_erasing([job for job in jobs if job.answers == "features"], inputs, numbers, perturbers, costs)
 
 
 def _run_on_chunks(
-    jobs: Sequence[Job], backend: TextBackend, numbers: Sequence[Number], max_tokens: int | None, costs: Costs
+    jobs: Sequence[Job],
+    backend: TextBackend,
+    numbers: Sequence[Number],
+    max_tokens: int | None,
+    launch: float,
+    costs: Costs,
 ) -> None:
     for job in jobs:
         job.found = {a: torch.zeros(backend.inputs.input_ids.shape, device=backend.device) for a in job.aggregations}
     # Only the numbers that somebody here asks for: a forward pass that chunks share has a backward pass for each.
     used = sorted({job.number for job in jobs if job.number is not None}) or [0]
-    for together in chunks(backend, [numbers[n] for n in used], most_tokens(backend.device, max_tokens, _MOST_TOKENS)):
+    most = most_tokens(backend.device, max_tokens, _MOST_TOKENS)
+    for together in chunks(backend, [numbers[n] for n in used], most, launch):
         for job in jobs:
             chunk = together[0 if job.number is None else used.index(job.number)]
             with costs.of_chunk(job.name, job.readers, chunk):

@@ -20,14 +20,14 @@ from faithlib.evaluation.measures import EXACT_UP_TO, MEASURES, Asked, Options, 
 from faithlib.inputs import Inputs
 from faithlib.perturb import Perturber
 from faithlib.perturbations import Perturbation, Rows
-from faithlib.scheduler import Scheduler
+from faithlib.scheduler import Pace, Scheduler
 
 
 class _Counting(Scheduler):
     """A scheduler whose rows are put off for good: counted, by input."""
 
-    def __init__(self, device: torch.device, same_as: NDArray[np.int64], **given: Any) -> None:
-        super().__init__(device, same_as, **given)
+    def __init__(self, device: torch.device, same_as: NDArray[np.int64], pace: Pace, **given: Any) -> None:
+        super().__init__(device, same_as, pace, **given)
         self.rows = np.zeros(len(same_as), dtype=np.int64)
 
     def _run(self, perturbation: Perturbation, rows: Rows, slots: NDArray[np.int64]) -> None:
