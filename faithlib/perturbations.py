@@ -365,7 +365,8 @@ class Noise(Perturbation):
 
     def logits(self, rows: Rows, length: int) -> Tensor:
         embedded = self._disturbed(self._embeddings(rows, length), rows)
-        logits: Tensor = self.backend.logits(embedded, rows.input_of, shared=rows.shared)
+        shared = {"shared": rows.shared} if rows.shared else {}  # images share nothing
+        logits: Tensor = self.backend.logits(embedded, rows.input_of, **shared)
         return logits
 
     @abstractmethod

@@ -43,15 +43,6 @@ _MOST_PLACES = 1 << 24  # features that are looked at in one step
 _LOG = logging.getLogger(__name__)
 
 
-def beginnings_of(backend: TextBackend) -> Beginnings | None:
-    """What rows of a decoder's inputs share; None, with a note in the log, where more passes from token to token than
-    keys and values."""
-    if keeps_keys_and_values(backend.model.config):
-        return Beginnings(backend)
-    _LOG.info("%s keeps more of a token than its keys and values: rows run whole", type(backend.base).__name__)
-    return None
-
-
 def keeps_keys_and_values(config: Any) -> bool:
     """Whether all that a model keeps of a token are its keys and values.
 
@@ -59,11 +50,36 @@ def keeps_keys_and_values(config: Any) -> bool:
     >>> keeps_keys_and_values(LlamaConfig()), keeps_keys_and_values(MambaConfig())
     (True, False)
     """
-    return all(type(layer) in (DynamicLayer, DynamicSlidingWindowLayer) for layer in DynamicCache(config=config).layers)
+    try:
+        layers = DynamicCache(config=config).layers
+    except (AttributeError, KeyError, TypeError, ValueError):  # a kind of layer, or of model, that transformers lacks
+        return False
+    return all(type(layer) in (DynamicLayer, DynamicSlidingWindowLayer) for layer in layers)
 
 
 class Beginnings:
-    """The beginnings of a decoder's inputs; all inputs have the first `common` tokens in common."""
+    """The beginnings of a decoder's inputs; all inputs have the first `common` tokens in common.
+
+    >>> from faithlib.backends import TextBackend
+    >>> from faithlib.inputs import TextInputs
+    >>> from transformers import GPT2Config, GPT2ForSequenceClassification
+    >>> model = GPT2ForSequenceClassification(GPT2Config(n_embd=4, n_layer=1, n_head=1, vocab_size=99)).eval()
+    >>> ids, words = torch.arange(12)[None], torch.tensor([[-1] * 10 + [0, 1]])  # a template of ten tokens, two words
+    >>> texts = TextInputs(ids, ids >= 0, words, torch.tensor([2]), torch.tensor([False]), pad_id=0)
+    >>> beginnings = Beginnings.of(TextBackend(model, texts))
+    >>> erased = torch.tensor([[False, True], [True, True]])
+    >>> beginnings.common, beginnings.first_changed(np.array([0, 0]), erased, np.array([0, 1])).tolist()
+    (10, [11, 10])
+    """
+
+    @classmethod
+    def of(cls, backend: TextBackend) -> Beginnings | None:
+        """Of a backend's inputs; None, with a note in the log, where a model keeps more of a token than its keys and
+        values."""
+        if keeps_keys_and_values(backend.model.config):
+            return cls(backend)
+        _LOG.info("%s keeps more of a token than its keys and values: rows run whole", type(backend.base).__name__)
+        return None
 
     def __init__(self, backend: TextBackend) -> None:
         self.backend = backend

@@ -150,9 +150,9 @@ class TextBackend:
         """What rows of the inputs share; None where this model's rows share nothing."""
         if not self.family.shares:
             return None
-        from faithlib.backends.prefix import beginnings_of  # needs transformers, with which a decoder comes
+        from faithlib.backends.prefix import Beginnings  # needs transformers, with which a decoder comes
 
-        return beginnings_of(self)
+        return Beginnings.of(self)
 
     def read_from(self, rows: Tensor) -> Tensor:
         """The position [R] whose state the prediction for the inputs `rows` is read from; ModelError where no token's
