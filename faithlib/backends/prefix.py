@@ -1,7 +1,7 @@
 """Rows of a decoder that begin alike share the keys and values of their beginning, which are computed once.
 
 Attention that looks back only gives a token the same keys and values whatever comes after it. So a row needs a forward
-for what follows its first changed token alone; where that is, its mask says:
+only for what follows its first changed token, which its mask determines:
 
 | rows | share |
 | --- | --- |
@@ -13,8 +13,8 @@ for what follows its first changed token alone; where that is, its mask says:
 
 What all inputs of a batch begin with, a template and its shots, is computed once for all of them; what the rows of one
 input share beyond it, once in each forward that has enough of them. Encoders look ahead and share nothing; nor do
-models that hand a state from token to token (Mamba, RWKV, hybrids), nor one whose first input gets another answer that
-way: such rows run whole.
+models that pass a state from token to token (Mamba, RWKV, hybrids), nor one whose longest input gets another answer
+that way (attention that looks ahead, a cache of another make): their rows run whole, and the log says so.
 
 Shape letters: B inputs, R rows of one forward, L tokens, D embedding size, H heads, P tokens of a beginning, U
 beginnings.
@@ -95,10 +95,10 @@ class Beginnings:
         masks `mask`; beyond all positions where none is."""
         beyond = self.backend.inputs.input_ids.shape[1]
         parts = np.array_split(np.stack([index, mask]), 1 + len(index) * changed.shape[1] // _MOST_PLACES, axis=1)
-        there = (torch.from_numpy(part).to(changed.device) for part in parts)
-        first = [torch.where(changed[of], self._begins[rows], beyond).amin(dim=1) for rows, of in there]
-        found: NDArray[np.int64] = torch.cat(first).cpu().numpy()
-        return found
+        on_device = (torch.from_numpy(part).to(changed.device) for part in parts)
+        first = [torch.where(changed[of], self._begins[rows], beyond).amin(dim=1) for rows, of in on_device]
+        positions: NDArray[np.int64] = torch.cat(first).cpu().numpy()
+        return positions
 
     @cached_property
     def _begins(self) -> Tensor:
@@ -114,24 +114,24 @@ class Beginnings:
         `index`, as many as pay where a forward costs `launch` tokens before its first."""
         shared = np.where(first > self.common, first - (first - self.common) % _STEP, first)
         for tokens in range(int(shared.max(initial=0)), self.common, -1):
-            there = np.flatnonzero(shared == tokens)
-            few = np.bincount(index[there], minlength=1)[index[there]] < _LEAST_ROWS
-            # Two launches: of their own forward, and of that of the beginnings.
-            if (len(there) - few.sum()) * _STEP < 2 * launch:
+            rows = np.flatnonzero(shared == tokens)
+            few = np.bincount(index[rows], minlength=1)[index[rows]] < _LEAST_ROWS
+            # Two launches: one for these rows, one for their beginnings.
+            if (len(rows) - few.sum()) * _STEP < 2 * launch:
                 few[:] = True
-            shared[there[few]] = max(self.common, tokens - _STEP)
+            shared[rows[few]] = max(self.common, tokens - _STEP)
         return shared if shared.any() and self._as_whole else np.zeros_like(shared)
 
     @cached_property
     def _as_whole(self) -> bool:
-        """Whether the first input gets the same answer when the first half of it is kept."""
-        first, length = torch.zeros(1, dtype=torch.long, device=self.backend.device), int(self.backend.lengths[0])
+        """Whether the longest input gets the same answer when the first half of it is kept."""
+        length, longest = (one[None] for one in self.backend.lengths.max(dim=0))
         with torch.inference_mode():
-            embeddings = self.backend.embeddings(first, length=length)
+            embeddings = self.backend.embeddings(longest, length=int(length))
             mask = torch.ones(embeddings.shape[:2], dtype=torch.bool, device=self.backend.device)
-            whole = self.backend.logits(embeddings, first)
+            whole = self.backend.logits(embeddings, longest)
             try:
-                apart = self.logits(embeddings, first, mask, length // 2)
+                apart = self.logits(embeddings, longest, mask, int(length) // 2)
                 tolerance = max(torch.finfo(whole.dtype).eps ** 0.5, 1e-3)
                 same = torch.allclose(apart, whole, rtol=tolerance, atol=tolerance * float(whole.abs().max()))
                 reason = "gives another answer"

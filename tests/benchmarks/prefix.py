@@ -12,7 +12,6 @@ without, their ratio, the share of tokens that is not run again, and the largest
 from __future__ import annotations
 
 import argparse
-import time
 from dataclasses import replace
 
 import pandas as pd
@@ -23,6 +22,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 from faithlib.backends import PromptClassifier
 from faithlib.backends.families import family_of
 from faithlib.inputs import TextInputs
+from faithlib.memory import waited
 from faithlib.perturb import TEXT_ERASURES, Perturber
 
 SHOTS, REVIEW, AFTER = 68, 27, 4
@@ -35,12 +35,12 @@ def asked_by_prompt(layers: int) -> PromptClassifier:
         vocab_size=49152, tie_word_embeddings=True, pad_token_id=0,
     )  # fmt: skip
     torch.manual_seed(0)
-    model = LlamaForCausalLM(config).eval()
+    model = LlamaForCausalLM(config).eval().to("cuda" if torch.cuda.is_available() else "cpu")
     return PromptClassifier(model, lambda text, **_: {"input_ids": list(text.encode())}, "{text} Good? ", ["y", "n"])
 
 
 def reviews(n: int) -> TextInputs:
-    """The shots, then a review of each input's own; every token of it is a feature but for the words after it."""
+    """The shots, then a review of each input's own; every token of it except the words after it is a feature."""
     generator = torch.Generator().manual_seed(0)
     shots, after = (torch.randint(9, 49152, (1, size), generator=generator).expand(n, -1) for size in (SHOTS, AFTER))
     words = REVIEW - AFTER
@@ -52,12 +52,12 @@ def reviews(n: int) -> TextInputs:
 
 
 def seconds_a_row(model: PromptClassifier, inputs: TextInputs, erase: str, keep: Tensor) -> tuple[float, Perturber]:
-    """Of rows that no one has asked yet, once the model has been run."""
+    """Of rows that are new, after two others."""
     perturber = Perturber(model, inputs, erase=erase)
-    perturber.logits(~keep[:, :2])
-    run, start = perturber.stats.rows_run, time.perf_counter()
+    perturber.logits(~keep[:, :2])  # warm: the beginnings, the memory of a token
+    run, start = perturber.stats.rows_run, waited(perturber.device)
     perturber.logits(keep)
-    return (time.perf_counter() - start) / (perturber.stats.rows_run - run), perturber
+    return (waited(perturber.device) - start) / (perturber.stats.rows_run - run), perturber
 
 
 def measure(model: PromptClassifier, rows: str, erase: str, keep: Tensor, repeats: int) -> dict[str, object]:
