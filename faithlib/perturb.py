@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from faithlib.backends import TextBackend, backend_for
+from faithlib.backends.labels import class_index
 from faithlib.errors import InputError, unknown
 from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
 from faithlib.perturbations import Dropout, GaussianNoise, Perturbation, Rows, WeightedAttention, erasure_of
@@ -160,7 +161,7 @@ class Perturber:
         self._erased = erasure_of(self._backend, self.erase)
         self.logits_full = self.logits(self._present[:, None, :])[:, 0]
         self.predicted = self.logits_full.argmax(dim=1)
-        self.target = self._target(target)
+        self.target = self._target(class_index(target, model))
 
     def of(self, index: Sequence[int]) -> Perturber:
         """A perturber of some of these inputs, of one also several times, that shares all answers. Masks and scores of
