@@ -258,9 +258,6 @@ class Scheduler:
         self._waiting = []
         try:
             yield
-        except BaseException:
-            self._taken()
-            raise
         finally:
             waiting, self._waiting = self._taken(), None
         self._run_joined(waiting)
