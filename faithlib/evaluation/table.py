@@ -46,6 +46,7 @@ def evaluate(
     groups: int = 10,
     beam: int = 3,
     gold_size: int | None = None,
+    dtype: torch.dtype | str | None = None,
 ) -> pd.DataFrame:
     """Metrics of attributions of a class, one value a row: input, method, metric, value, direction.
 
@@ -66,6 +67,7 @@ def evaluate(
       say otherwise (`Perturber`). Soft metrics always drop elements of embeddings; all, in their empty input.
     - `draws`, `seed`: of the soft metrics. `groups`: of SaCo, AUC and log-odds; an input with fewer features has as
       many groups as features.
+    - `dtype`: the precision of all rows of erased inputs ("auto": `Perturber`); gradients are taken in the model's own.
 
     Probabilities, float32. `direction` says whether a "higher" or a "lower" value is better. A value that is undefined
     for an input (its metric's docstring says when) is NaN and stays in the table. A row is run once, whoever asks for
@@ -99,7 +101,7 @@ def evaluate(
     options = Options(draws=draws, seed=seed, groups=groups, beam=beam, gold_size=gold_size)
     left_out: dict[str, str] = {}
     classes = target_classes(target, len(inputs))
-    perturber = Perturber(model, inputs, erase=erase, target="predicted" if classes is None else classes)
+    perturber = Perturber(model, inputs, erase=erase, target="predicted" if classes is None else classes, dtype=dtype)
     scores = explained(named, model, perturber, None if classes is None else perturber.target, left_out)
     asked = Asked(perturber, options, gold=None if gold is None else gold.to(perturber.device))
     if any(FAMILIES[name].needs_bounds for name in families):
