@@ -103,8 +103,8 @@ class NotebookEntry(_Strict):
         return found
 
     def _values(self, name: str, block: Settings, point: Mapping[str, Any]) -> list[Any]:
-        """The values of one parameter, of the lists for each value of a parameter before it the one for this point: that
-        of the nearest, where several have one."""
+        """The values of one parameter, of the lists for each value of a parameter before it the one for this point;
+        the nearest such parameter's, where several have one."""
         values = block[self.over[name]]
         if not isinstance(values, dict):
             return list(values)

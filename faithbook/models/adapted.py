@@ -2,7 +2,8 @@
 
 A checkpoint holds `config.json` (whose classifier it is: `adapter_of`, `side`, `label_names`), `card.json`, and what
 training has changed: an adapter of **peft** with the head in it, or `head.safetensors` alone where the encoder was left
-as it is; or what it needs is whole (`lite0`), and it has but its configuration and card. Apart from `faithbook.models.load`, so that the studies of texts do not depend on it.
+as it is. Of `lite0`, which was trained elsewhere, it holds the first two alone. Apart from `faithbook.models.load`, so
+that the studies of texts do not depend on it.
 """
 
 from __future__ import annotations

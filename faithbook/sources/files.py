@@ -211,8 +211,8 @@ def fetch_all(kinds: Sequence[str] = ("registry",)) -> list[Path]:
 
 
 def read_member(archive: Path | BinaryIO, member: str) -> bytes:
-    """One file out of a zip, wheel or tar archive (a stream: of a zip), without unpacking anything else; DataError where
-    it is damaged."""
+    """One file out of a zip, wheel or tar archive (of a stream: a zip), with nothing else unpacked; DataError where it
+    is damaged."""
     try:
         if zipfile.is_zipfile(archive):
             with zipfile.ZipFile(archive) as opened:

@@ -54,9 +54,7 @@ model = loaded.model.to(device)
 
 def inputs_of(block):
     """The model's inputs of some of the texts."""
-    return TextInputs.from_texts(
-        block.texts, loaded.tokenizer, queries=block.queries, max_length=loaded.window(block)
-    )
+    return TextInputs.from_texts(block.texts, loaded.tokenizer, queries=block.queries, max_length=loaded.window(block))
 
 
 # %% [markdown]
