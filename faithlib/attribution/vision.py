@@ -130,7 +130,7 @@ class ImageChunk:
             value = self.value_of(self.pixels())
         if not convolved or maps[-1].shape != convolved[-1]:
             raise ModelError(
-                f"this {type(self.backend.model).__name__} does not end in convolutions, whose features Grad-CAM weighs; "
+                f"{type(self.backend.model).__name__} does not end in convolutions, whose features Grad-CAM weighs; "
                 "expected a convolutional network or a timm VisionTransformer: integrated_gradients explains any model"
             )
         return maps[-1], value
