@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from sklearn.linear_model import Lasso, Ridge
 from torch import Tensor, nn
 
 from faithlib.attribution.floors import generator
@@ -56,9 +55,9 @@ class Perturbers:
         return self._made[key]
 
     def rows(self) -> tuple[int, int]:
-        """Rows that all of them were asked and have run."""
-        stats = [perturber.stats for perturber in self._made.values()]
-        return sum(one.rows_asked for one in stats), sum(one.rows_run for one in stats)
+        """Rows that all of them were asked, and those that have run or wait to."""
+        asked = [perturber.scheduler for perturber in self._made.values()]
+        return sum(one.stats.rows_asked for one in asked), sum(one.rows_new for one in asked)
 
 
 def check_given(perturber: Perturber, inputs: Inputs, erase: str | None) -> None:
@@ -148,6 +147,8 @@ def lime(
     >>> scores.round(decimals=2).abs()  # as linear as the model
     tensor([[0.4000, 0.0000]])
     """
+    from sklearn.linear_model import Lasso, Ridge  # which takes a second to import, and nothing else needs it
+
     if n_samples < 2:
         raise InputError(f"n_samples {n_samples}: expected at least 2")
     if surrogate not in SURROGATES:

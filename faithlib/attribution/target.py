@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from faithlib.backends import TextBackend, replica
 from faithlib.errors import InputError, unknown
 from faithlib.inputs import TextInputs
+from faithlib.scheduler import cut
 
 OUTPUTS = ("probability", "logit", "loss", "top_logit")
 BASELINES = ("zero", "pad", "mask")
@@ -97,6 +98,7 @@ class Chunk:
     length: int
     output: str
     max_tokens: int
+    launch: float = 0.0
     target: Tensor | None = None
     together: list[Chunk] = field(init=False, repr=False)
     gradients_asked: int = field(default=0, init=False)
@@ -158,16 +160,6 @@ class Chunk:
         assert self.target is not None
         return self.target
 
-    def alike(self, copies: int) -> Iterator[tuple[slice, Chunk]]:
-        """The chunk in parts of about one length, for a method that runs `copies` rows an input; each with its place.
-
-        Padding then costs little, and a part still fills a forward.
-        """
-        target = self.settled_target()
-        lengths = self.backend.lengths[self.rows].tolist()
-        for part, length in _cut(lengths, self.max_tokens, copies):
-            yield part, replace(self, rows=self.rows[part], length=length, target=target[part])
-
     def baseline(self, kind: str, keep_protected: bool) -> Tensor:
         """Where a path to the input begins: [R, L, D].
 
@@ -193,10 +185,11 @@ class Chunk:
 
 
 def chunks(
-    backend: TextBackend, numbers: Sequence[tuple[str, Tensor | None]], max_tokens: int
+    backend: TextBackend, numbers: Sequence[tuple[str, Tensor | None]], max_tokens: int, launch: float = 0.0
 ) -> Iterator[list[Chunk]]:
     """The inputs in chunks of at most `max_tokens` positions (at least one input), longest first; of each part one
-    chunk for every number to explain: an output and its target classes [B] (None: the predicted).
+    chunk for every number to explain: an output and its target classes [B] (None: the predicted). `launch`: what a
+    forward costs before its first token, in tokens.
 
     >>> from types import SimpleNamespace
     >>> backend = SimpleNamespace(lengths=torch.tensor([3, 9, 4]))
@@ -204,37 +197,19 @@ def chunks(
     [[1], [2, 0]]
     """
     order = backend.lengths.argsort(descending=True, stable=True)
-    for part, length in _cut(backend.lengths[order].tolist(), max_tokens, copies=1):
-        rows = order[part]
+    numbers = [(output, None if target is None else target.to(order.device)) for output, target in numbers]
+    lengths = backend.lengths[order].cpu().numpy()
+    begin = 0
+    for size in cut(lengths, launch=launch, most_tokens=max_tokens):
+        rows, length = order[begin : begin + size], int(lengths[begin])
+        begin += size
         together = [
-            Chunk(
-                backend, rows, length, output, max_tokens, None if target is None else target.to(backend.device)[rows]
-            )
+            Chunk(backend, rows, length, output, max_tokens, launch, None if target is None else target[rows])
             for output, target in numbers
         ]
         for chunk in together:
             chunk.together = together
         yield together
-
-
-def _cut(lengths: Sequence[int], max_tokens: int, copies: int) -> Iterator[tuple[slice, int]]:
-    """Places of a falling sequence of lengths that go into one part, and the longest length there.
-
-    A part holds as many inputs as fit, but once its copies fill a forward none more than 1/16 shorter than the first:
-    those would mostly be padding.
-    """
-    start = 0
-    while start < len(lengths):
-        length = lengths[start]
-        fits = max(1, max_tokens // length)
-        filled = -(-fits // copies)
-        stop = start + 1
-        while stop < len(lengths) and stop - start < fits:
-            if stop - start >= filled and lengths[stop] < length - length // 16:
-                break
-            stop += 1
-        yield slice(start, stop), length
-        start = stop
 
 
 @contextmanager

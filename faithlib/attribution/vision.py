@@ -196,7 +196,7 @@ def on_pixels(patches: Tensor, backend: VisionBackend, upsample: str) -> Tensor:
     tensor([[[1., 1., 2., 2.]]])
     """
     aligned = {"align_corners": False} if upsample == "bilinear" else {}
-    height, width = backend.inputs.feature_of.shape
+    height, width = backend.inputs.feature_of.shape[-2:]
     if patches.ndim == 3:
         return functional.interpolate(patches[:, None], size=(height, width), mode=upsample, **aligned)[:, 0]
     size = tuple(n * pixels for n, pixels in zip(backend.grid, backend.patch_size, strict=True))
