@@ -30,6 +30,7 @@ from faithbook.engine.profiles import (
     NotebookEntry,
     Settings,
     find_profile,
+    own_of,
     place_of,
     settings_of,
     table,
@@ -248,9 +249,8 @@ def _own_settings(block: Settings, entry: NotebookEntry, parameters: Mapping[str
     alone is kept; of numbers of inputs that stand beside the grid's values, this point's. So a further seed, or another
     size for another data set, does not redo the runs that are there.
     """
-    own = parameters.get("dataset")
     rest = {key: value for key, value in block.items() if key not in entry.over.values()}
-    rest = {key: value[own] if isinstance(value, dict) and own in value else value for key, value in rest.items()}
+    rest = own_of(rest, *(parameters[name] for name in ("dataset", "classifier") if name in parameters))
     return rest | entry.counts(block, parameters)
 
 

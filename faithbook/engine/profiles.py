@@ -103,12 +103,13 @@ class NotebookEntry(_Strict):
         return found
 
     def _values(self, name: str, block: Settings, point: Mapping[str, Any]) -> list[Any]:
-        """The values of one parameter, of the lists for each value of a parameter before it the one for this point."""
+        """The values of one parameter, of the lists for each value of a parameter before it the one for this point;
+        the nearest such parameter's, where several have one."""
         values = block[self.over[name]]
         if not isinstance(values, dict):
             return list(values)
         before = list(self.over)[: list(self.over).index(name)]
-        own = next((point[one] for one in before if point.get(one) in values), None)
+        own = next((point[one] for one in reversed(before) if point.get(one) in values), None)
         if own is None:
             told = ", ".join(f"{one} {point.get(one)}" for one in before)
             raise InputError(f"{self.over[name]} has no list for {told}: it has {', '.join(map(str, values))}")
@@ -260,9 +261,25 @@ def _block(profile: Profile, study: str, notebook: str, known: Table) -> Setting
     if where_here := found.pop("where_here", []):
         here = [name for name in where_here if known.is_here(name) and _has_models(found, name)]
         found["datasets"] = here + [name for name in found["datasets"] if name.removesuffix("-few") not in here]
+    # Classifiers that stand in the grid only where what they need lies on this machine: an encoder or a folder.
+    if absent := {name for name, on in found.pop("classifiers_here", {}).items() if not _lies_here(on, known)}:
+        found["classifiers"] = _without(found.get("classifiers", []), absent)
+        if isinstance(found["classifiers"], dict):
+            found["datasets"] = [name for name in found["datasets"] if name in found["classifiers"]]
     if found.get("dtype") == "auto":  # resolved here, so that it is part of the run's name
         found["dtype"] = machine.precision()
     return found
+
+
+def _lies_here(needed: str, known: Table) -> bool:
+    return (checked_root() / needed).is_dir() if "/" in needed else known.is_here(needed)
+
+
+def _without(classifiers: Any, absent: set[str]) -> Any:
+    """Lists of classifiers, one or by data set, without these; a data set of which none is left goes too."""
+    if isinstance(classifiers, dict):
+        return Settings({of: kept for of, names in classifiers.items() if (kept := _without(names, absent))})
+    return [name for name in classifiers if name not in absent]
 
 
 def _has_models(block: Settings, dataset: str) -> bool:

@@ -350,7 +350,10 @@ def load_units(notebook: str, profile: str = "laptop", *, part: str = "", refere
     if not files:
         where = "the committed reference" if reference else f"a whole run at the profile {profile}"
         raise DataError(f"{notebook} has no {_units_file(part)} in {where}: it is made by run.save_units(...)")
-    return pd.concat([read_units(file) for file in files], ignore_index=True)
+    units = pd.concat([read_units(file) for file in files], ignore_index=True)
+    # A run from before the notebook had a parameter has done what its default does.
+    defaults = notebook_parameters(find_notebook(notebook))
+    return units.fillna({name: value for name, value in defaults.items() if name in units.columns})
 
 
 def _units_file(part: str) -> str:

@@ -24,11 +24,12 @@ from faithlib.errors import DataError
 _PICKLE = "pytorch_model.bin"
 _BESIDE = ("*.json", "*.txt", "*.model")  # configuration and tokenizer
 _READ = """
-import sys
+import json, sys
 import safetensors.torch, torch
 weights = torch.load(sys.argv[1], map_location="cpu", weights_only=True)
 weights = {name: value.contiguous().clone() for name, value in weights.items()}
-safetensors.torch.save_file(weights, sys.argv[2], metadata={"format": "pt"})
+order = json.dumps(list(weights))  # which safetensors do not keep
+safetensors.torch.save_file(weights, sys.argv[2], metadata={"format": "pt", "order": order})
 """
 _SECONDS = 1800
 
@@ -54,7 +55,7 @@ def convert(place: str) -> Path:
         for pattern in _BESIDE:
             for file in source.glob(pattern):
                 shutil.copy(file, made / file.name)
-        _read(source / _PICKLE, made / "model.safetensors", place)
+        read_pickle(source / _PICKLE, made / "model.safetensors", place)
         about = {"model": place, "revision": hub.revision_of(f"hf:{place}") or "", "converted from": _PICKLE}
         (made / "converted.json").write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
         shutil.rmtree(folder, ignore_errors=True)
@@ -72,8 +73,9 @@ def _downloaded(place: str) -> Path:
         raise DataError(f"the hub does not give {place}: {hub.told(error)}") from error
 
 
-def _read(pickle: Path, weights: Path, place: str) -> None:
-    """Read a pickle and write its tensors, in a process that is asked to do nothing else."""
+def read_pickle(pickle: Path, weights: Path, place: str) -> None:
+    """Read a pickle and write its tensors as safetensors, in a process that is asked to do nothing else; their names in
+    the pickle's order stand in the metadata as `order`. DataError names `place` where it holds more than tensors."""
     line = [sys.executable, "-I", "-c", _READ, str(pickle), str(weights)]
     try:
         done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=_SECONDS)

@@ -160,9 +160,11 @@ def _hf(name: str, revision: str | None, attention: str) -> Classifier:
 
 def _classifier(name: str, attention: str, **options: Any) -> Any:
     try:
+        # Left to itself, transformers takes SDPA, or eager attention where an architecture has no other (MPNet).
+        asked = None if attention == "sdpa" else attention
         with no_load_report():
             return transformers.AutoModelForSequenceClassification.from_pretrained(
-                name, attn_implementation=attention, use_safetensors=True, dtype=torch.float32, **options
+                name, attn_implementation=asked, use_safetensors=True, dtype=torch.float32, **options
             )
     except (OSError, ValueError, SafetensorError) as error:
         raise DataError(f"cannot load {name}: {error}") from error

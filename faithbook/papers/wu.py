@@ -313,6 +313,23 @@ def random_is_zero(at: At) -> Parts:
     return {"mean SaCo of random scores": at("random")}
 
 
+OF_ANY_NETWORK = ("integrated_gradients", "grad_cam", "occlusion", "lime", "shapley_sampling")
+"""Explanations that need no transformer."""
+
+
+def claims_of_any_network(at: At, pairs: Correlated) -> dict[str, Parts]:
+    """The parts of the claims that name no transformer, no method that only a transformer has, and no number of
+    methods, by id: `at` of SaCo, `pairs` the metrics' rank correlations over `OF_ANY_NETWORK`.
+
+    Settled on November 26, 2026, before values of a convolutional network were there; the rules are those of before.
+    """
+    return {
+        "saco_c01": differently(pairs),
+        "saco_c02": more_among_four(pairs),
+        "saco_c05": random_is_zero(at),
+    }
+
+
 def claims(at: At, *, mean: At, ahead: At, pairs: Correlated) -> dict[str, Parts | Provided]:
     """The parts of every claim, by id: `at` of SaCo, `mean` of all metrics turned (metric, method), `ahead` how often
     random scores do better, less one half (metric, method), `pairs` the metrics' rank correlations."""

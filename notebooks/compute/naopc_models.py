@@ -39,7 +39,7 @@ from faithlib.masks import top_ratio
 from faithlib.perturb import Perturber, asked_together, costs
 
 run = start_run("naopc_models", profile=profile, dataset=dataset, classifier=classifier, part=part, parts=parts)
-settings = run.settings
+settings = run.settings | run.settings["of_dataset"].get(dataset, {})
 device = "cuda" if torch.cuda.is_available() else "cpu"
 loaded = load_model(settings["models"][classifier].format(dataset=dataset))
 model = loaded.model.to(device)
