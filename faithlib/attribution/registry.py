@@ -21,6 +21,7 @@ from faithlib.attribution.target import OUTPUTS, target_classes, undisturbed
 from faithlib.attribution.texts import AGGREGATIONS, POOLS, Job, Number, most_tokens, pooled, run_jobs
 from faithlib.attribution.vision import UPSAMPLINGS, image_chunks, on_pixels
 from faithlib.backends import VisionBackend, replica
+from faithlib.backends.labels import class_index
 from faithlib.errors import InputError, ModelError, UnknownNameError, unknown
 from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
 from faithlib.perturb import Perturber
@@ -203,7 +204,7 @@ def attribute(
     """
     method = checked(name, model, inputs, output, aggregation, pool, options)
     output = output or method.outputs[0]
-    classes = target_classes(target, len(inputs))
+    classes = target_classes(class_index(target, model), len(inputs))
     if isinstance(inputs, TextInputs):
         scores = _of_text(name, method, model, inputs, (output, classes), aggregation, pool, options)
     elif model is None or method.answers == "floor":
@@ -341,7 +342,7 @@ def _from_image_chunks(
             scores[chunk.rows[:, None], patches] = found
             continue
         pixels = on_pixels(found, backend, upsample) if method.answers == "patches" else found
-        feature_of = backend.inputs.feature_of.flatten().expand(len(pixels), -1)
+        feature_of = backend.inputs.maps(chunk.rows).flatten(1)
         scores[chunk.rows] = pooled(pixels.flatten(1), feature_of, feature_mask[chunk.rows], pool)
     return scores
 

@@ -99,9 +99,12 @@ class VisionBackend:
         return high, wide
 
     def patch_features(self) -> Tensor | None:
-        """The feature that each of the model's patches shows [P], row by row; None where one shows several."""
+        """The feature that each of the model's patches shows [P], row by row; None where one shows several, or images
+        are cut differently."""
         self._check_tokens()
         feature_of = self.inputs.feature_of
+        if feature_of.ndim == 3:
+            return None
         (high, wide), (height, width) = self.patch_size, feature_of.shape
         corners = feature_of[::high, ::wide]
         spread = corners.repeat_interleave(high, 0).repeat_interleave(wide, 1)[:height, :width]

@@ -5,7 +5,7 @@ Shape letters: B inputs, F features.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,10 +14,9 @@ from torch import Tensor, nn
 from faithlib.attribution import Row, attribute, attribute_rows
 from faithlib.attribution.many import PREDICTED
 from faithlib.attribution.registry import method_of
-from faithlib.attribution.target import target_classes
 from faithlib.errors import ModelError
 from faithlib.evaluation.opening import named_methods, opened
-from faithlib.inputs import Inputs, TextInputs
+from faithlib.inputs import Inputs, Span, TextInputs
 from faithlib.perturb import Perturber, asked_together
 
 _TARGET = "the one asked for"
@@ -25,12 +24,16 @@ _TARGET = "the one asked for"
 
 def explain(
     model: Any,
-    inputs: Inputs | Sequence[str] | Sequence[tuple[str, str]],
-    methods: Sequence[str | Row] | Mapping[str, str | Row | Tensor] | None = None,
+    inputs: Any,
+    methods: Iterable[str | Row] | Mapping[str, Any] | None = None,
     *,
     tokenizer: Any = None,
-    target: str | int | Tensor = "predicted",
+    processor: Any = None,
+    target: Any = "predicted",
     erase: str | None = None,
+    unit: str | int | None = None,
+    spans: Sequence[Sequence[Span]] | None = None,
+    max_length: int | None = None,
 ) -> dict[str, Tensor]:
     """The scores [B, F] that `evaluate` evaluates under each name; arguments and errors are as there.
 
@@ -39,12 +42,12 @@ def explain(
     >>> explain(model, ["a good film"], ["occlusion", "uniform"])
     {'occlusion': tensor([[0.0000, 0.4000, 0.0000]]), 'uniform': tensor([[1., 1., 1.]])}
     """
-    model, inputs = opened(model, inputs, tokenizer)
-    named = named_methods(methods, inputs)
+    whole = opened(model, inputs, tokenizer, processor=processor, unit=unit, spans=spans, max_length=max_length)
+    model, inputs, classes = whole.model, whole.inputs, whole.classes(target)
+    named = named_methods(methods, whole)
     left_out: dict[str, str] = {}
-    perturber = Perturber(model, inputs, erase=erase, target=target)
-    classes = None if target_classes(target, len(inputs)) is None else perturber.target
-    scores = explained(named, model, perturber, classes, left_out)
+    perturber = Perturber(model, inputs, erase=erase, target="predicted" if classes is None else classes)
+    scores = explained(named, model, perturber, None if classes is None else perturber.target, left_out)
     if not scores:
         raise ModelError(f"nothing can explain this model. {left_out}")
     return scores
@@ -103,7 +106,7 @@ def _one_by_one(
     for name, row in rows.items():
         given: dict[str, Any] = {"output": row.output, "aggregation": row.aggregation, "pool": row.pool}
         options[name] = given | {"target": PREDICTED if target is None else target, **row.options}
-        if _erases(row, inputs) and not {"erase", "perturber"} & set(row.options):
+        if erases(row, inputs) and not {"erase", "perturber"} & set(row.options):
             options[name]["perturber"] = perturber
             erasing.append(name)
         else:
@@ -111,9 +114,16 @@ def _one_by_one(
     return scores_of(others) | asked_together(lambda: scores_of(erasing), perturber)
 
 
-def _erases(row: Row, inputs: Inputs) -> bool:
+def erases(row: Row | Tensor, inputs: Inputs) -> bool:
+    """Whether a method asks a perturber about such inputs.
+
+    >>> from faithlib.inputs import WordInputs
+    >>> words = WordInputs.from_texts(["good film"])
+    >>> erases(Row("lime"), words), erases(Row("random"), words)
+    (True, False)
+    """
     try:
-        return method_of(row.method, inputs).answers == "features"
+        return isinstance(row, Row) and method_of(row.method, inputs).answers == "features"
     except ModelError:
         return False
 
