@@ -184,7 +184,7 @@ def test_an_evaluation_has_the_values_of_one_whose_rows_run_whole(folder: Callab
         "methods": ["occlusion", "input_x_gradient", "random"],
         "metrics": ["aopc_morf", "saco", "naopc_morf", "soft_nc"],
     }
-    table, whole = (evaluate(model, TEXTS, **options) for model in (prompt, run_whole(prompt)))
+    table, whole = (evaluate(model, several, **options) for model in (prompt, run_whole(prompt)))
     assert table[["method", "metric", "input"]].equals(whole[["method", "metric", "input"]])
     assert np.allclose(table.value, whole.value, atol=1e-4, equal_nan=True)
     assert np.isfinite(table.value[table.metric == "aopc_morf"]).all()
