@@ -4,6 +4,7 @@
 | --- | --- |
 | `texts` | Hugging Face classifiers: `TextBackend` |
 | `families` | what families of them there are, and what is perturbed in each: `acts_on` |
+| `prefix` | keys and values of the beginnings that rows of a decoder share |
 | `pixels` | any classifier of pixels: `VisionBackend` |
 | `prompts` | a causal language model asked by prompt: `PromptClassifier` |
 | `functions` | any function of texts: `FunctionBackend` |

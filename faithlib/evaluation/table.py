@@ -48,6 +48,7 @@ def evaluate(
     groups: int = 10,
     beam: int = 3,
     gold_size: int | None = None,
+    dtype: torch.dtype | str | None = None,
     unit: str | int | None = None,
     spans: Sequence[Sequence[Span]] | None = None,
     max_length: int | None = None,
@@ -75,6 +76,7 @@ def evaluate(
       say otherwise (`Perturber`). Soft metrics always drop elements of embeddings; all, in their empty input.
     - `draws`, `seed`: of the soft metrics. `groups`: of SaCo, AUC and log-odds; an input with fewer features has as
       many groups as features.
+    - `dtype`: the precision of all rows of erased inputs ("auto": `Perturber`); gradients are taken in the model's own.
     - `unit`: what a feature of a text is, "word" (default), "wordpiece", "character" or "sentence" (`faithlib.units`),
       of an image the side of its patches in pixels; or give the `spans` (start, end) of the features of each text.
     - `max_length`: tokens read of a text, at most what the model takes. Default: that, and no more than 512.
@@ -126,7 +128,8 @@ def evaluate(
         part = whole.inputs if len(places) == len(mask) else whole.inputs[places]
         width, left_out = part.feature_mask.shape[1], dict[str, str]()
         own = {name: what[places, :width] if isinstance(what, Tensor) else what for name, what in named.items()}
-        perturber = Perturber(model, part, erase=erase, target="predicted" if classes is None else classes[places])
+        explains = "predicted" if classes is None else classes[places]
+        perturber = Perturber(model, part, erase=erase, target=explains, dtype=dtype)
         scores = explained(own, model, perturber, None if classes is None else perturber.target, left_out)
         asked = Asked(perturber, options, None if gold is None else gold[places, :width].to(perturber.device))
         if any(FAMILIES[name].needs_bounds for name in families):
