@@ -62,7 +62,9 @@ def test_an_estimator_answers_by_its_probabilities() -> None:
 
 
 def test_what_is_no_model_is_refused() -> None:
-    with pytest.raises(InputError, match=r"model is the string 'my-model': load it first, AutoModelForSequenceClassif"):
+    with pytest.raises(
+        InputError, match=r"model is a str: .* Load a model by its name, AutoModelForSequenceClassification.fr"
+    ):
         evaluate("my-model", TEXTS)
     with pytest.raises(InputError, match="model is a dict: expected a torch module or a function"):
         evaluate({}, TEXTS)

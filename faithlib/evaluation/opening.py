@@ -131,7 +131,8 @@ def opened(
         if not are_images(items, model):
             limit = _limit(model, tokenizer, max_length)
             make = partial(_inputs_of_texts, items, model, tokenizer, unit or "word", spans, limit)
-        rows, inputs = those_that_work(make, list(range(len(items))), skipped)
+        inputs = those_that_work(make, list(range(len(items))), skipped)
+        rows = [row for row in range(len(items)) if row not in (skipped or ())]
     if isinstance(inputs, ImageInputs):
         check_pixels(inputs, model)
     if isinstance(inputs, WordInputs) and not isinstance(model, nn.Module | Remembering):
@@ -147,15 +148,13 @@ def opened(
     return whole
 
 
-def those_that_work(
-    run: Callable[[list[int]], _Made], rows: list[int], skipped: dict[int, str] | None
-) -> tuple[list[int], _Made]:
-    """What `run` makes of the rows; where it fails and some may be skipped, the rows for which it works, and what it
-    makes of these. Halves are tried, and their halves, until those that fail are known by themselves.
+def those_that_work(run: Callable[[list[int]], _Made], rows: list[int], skipped: dict[int, str] | None) -> _Made:
+    """What `run` makes of the rows; where it fails and some may be skipped, of the rows for which it works. The others
+    are noted: halves are tried, and their halves, until those that fail are known by themselves.
 
     >>> why = {}
     >>> those_that_work(lambda rows: [1 // row for row in rows], [0, 1, 2], why), why
-    (([1, 2], [1, 0]), {0: 'ZeroDivisionError: integer division or modulo by zero'})
+    ([1, 0], {0: 'ZeroDivisionError: integer division or modulo by zero'})
     """
 
     def failing(some: list[int]) -> dict[int, str]:
@@ -167,7 +166,7 @@ def those_that_work(
         return {}
 
     try:
-        return rows, run(rows)
+        return run(rows)
     except Exception as error:
         if skipped is None or isinstance(error, _OF_THE_CALL):
             raise
@@ -176,7 +175,7 @@ def those_that_work(
         if not left:
             raise
         skipped |= failed
-        return left, run(left)
+        return run(left)
 
 
 def _reason(error: Exception, row: int) -> str:
@@ -193,15 +192,11 @@ def _model_of(model: Any, tokenizer: Any) -> tuple[Any, Any]:
         return model.model, own if tokenizer is None else tokenizer
     if not callable(model) and hasattr(model, "predict_proba"):  # an estimator of scikit-learn
         return model.predict_proba, tokenizer
-    if isinstance(model, str):
-        raise InputError(
-            f"model is the string {model!r}: load it first, "
-            "AutoModelForSequenceClassification.from_pretrained(...).eval(), or python -m faithlib evaluate"
-        )
     if not callable(model):
         raise InputError(
-            f"model is a {type(model).__name__}: expected a torch module or a function; of an object that holds one "
-            "beside its tokenizer give both, evaluate(it.model, texts, tokenizer=it.tokenizer)"
+            f"model is a {type(model).__name__}: expected a torch module or a function. Load a model by its name, "
+            "AutoModelForSequenceClassification.from_pretrained(...).eval(); of an object that holds one beside its "
+            "tokenizer give both, evaluate(it.model, texts, tokenizer=it.tokenizer)"
         )
     return model, tokenizer
 

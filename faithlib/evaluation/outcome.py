@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -24,47 +23,34 @@ from faithlib.units import some_rows
 _FAMILY_OF = {metric: family for family in FAMILIES.values() for metric in family.directions}
 
 
-@dataclass(frozen=True)
-class Measured:
-    """What was measured on some inputs.
+def finished(
+    values: pd.DataFrame, scores: Mapping[str, Tensor], perturber: Perturber, left_out: Mapping[str, str], whole: Opened
+) -> Table:
+    """The table of values (columns input, counted from 0, method, metric, value) and of what has to be said about them.
 
-    `values`: columns input (counted from 0), method, metric, value. `scores` [B, F] by method; `perturber`, of these
-    inputs; `left_out`: methods and metrics that the model does not allow, and why.
-
-    >>> from faithlib.inputs import WordInputs
-    >>> asked = Perturber(lambda texts: [[0.5, 0.5] for _ in texts], WordInputs.from_texts(["good"]))
-    >>> Measured(pd.DataFrame(), {}, asked, {}).left_out
-    {}
-    """
-
-    values: pd.DataFrame
-    scores: Mapping[str, Tensor]
-    perturber: Perturber
-    left_out: Mapping[str, str]
-
-
-def finished(measured: Measured, whole: Opened, rows: Sequence[int]) -> Table:
-    """The table of these rows of the caller's, with what has to be said about it.
+    `scores` [B, F] by method and `perturber`: of these inputs; `left_out`: methods and metrics that the model does not
+    allow, and why; `whole`: what the caller gave, of which these inputs are.
 
     >>> from faithlib.evaluation.opening import opened
     >>> whole = opened(lambda texts: [[0.5, 0.5] for _ in texts], ["good film", "bad"])
     >>> values = pd.DataFrame({"input": [0, 1], "method": "mine", "metric": "saco", "value": [1.0, 1.0]})
-    >>> table = finished(Measured(values, {}, Perturber(whole.model, whole.inputs), {}), whole, [0, 1])
+    >>> table = finished(values, {}, Perturber(whole.model, whole.inputs), {}, whole)
     >>> table.value.tolist(), table.attrs["undefined"][0]["rows"]
     ([1.0, nan], [1])
     """
     skipped = whole.skipped or {}
-    table = Table(measured.values.assign(direction=measured.values["metric"].map(METRICS)))
-    undefined = _undefined(table, measured.perturber.feature_mask.sum(dim=1).tolist(), rows)
+    rows = [row for row in whole.rows if row not in skipped]
+    table = Table(values.assign(direction=values["metric"].map(METRICS)))
+    undefined = _undefined(table, perturber.feature_mask.sum(dim=1).tolist(), rows)
     table["input"] = table["input"].map(dict(enumerate(rows)))
     table.attrs = {
-        "costs": costs(measured.perturber),
-        "left_out": dict(measured.left_out),
+        "costs": costs(perturber),
+        "left_out": dict(left_out),
         "undefined": undefined,
-        "truncated": [row for row in whole.truncated if row in rows],
+        "truncated": [row for row in whole.truncated if row not in skipped],
         "skipped": [{"row": row, "reason": skipped[row]} for row in sorted(skipped)],
     }
-    table.shown = shown_of(rows, measured.scores, measured.perturber, label_names(whole.model))
+    table.shown = shown_of(rows, scores, perturber, label_names(whole.model))
     table.whole = len(table)
     if skipped:
         told = f"{len(skipped)} of {whole.total} inputs were skipped (rows {some_rows(sorted(skipped))})"

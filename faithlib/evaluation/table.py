@@ -24,7 +24,7 @@ from faithlib.errors import InputError, ModelError
 from faithlib.evaluation.explaining import explained
 from faithlib.evaluation.measures import MEASURES, Asked, Options, bounds_of, check_scores, families_of
 from faithlib.evaluation.opening import named_methods, opened, those_that_work
-from faithlib.evaluation.outcome import Measured, finished
+from faithlib.evaluation.outcome import finished
 from faithlib.evaluation.summary import Table
 from faithlib.inputs import Span
 from faithlib.perturb import Perturber, asked_together
@@ -123,8 +123,10 @@ def evaluate(
     options = Options(draws=draws, seed=seed, groups=groups, beam=beam, gold_size=gold_size)
     wanted, classes = list(METRICS) if metrics is None else metrics, whole.classes(target)
 
-    def measure(rows: list[int]) -> Measured:
-        places = [whole.rows.index(row) for row in rows]
+    place_of = {row: place for place, row in enumerate(whole.rows)}
+
+    def measure(rows: list[int]) -> tuple[pd.DataFrame, dict[str, Tensor], Perturber, dict[str, str]]:
+        places = [place_of[row] for row in rows]
         part = whole.inputs if len(places) == len(mask) else whole.inputs[places]
         width, left_out = part.feature_mask.shape[1], dict[str, str]()
         own = {name: what[places, :width] if isinstance(what, Tensor) else what for name, what in named.items()}
@@ -138,10 +140,9 @@ def evaluate(
         found = asked_together(lambda: _values(families, questions, left_out), perturber)
         if not found:
             raise ModelError(f"nothing can be evaluated here. {left_out}")
-        return Measured(_tidy(list(scores), found, wanted), scores, perturber, left_out)
+        return _tidy(list(scores), found, wanted), scores, perturber, left_out
 
-    rows, measured = those_that_work(measure, whole.rows, whole.skipped)
-    return finished(measured, whole, rows)
+    return finished(*those_that_work(measure, whole.rows, whole.skipped), whole)
 
 
 @dataclass(frozen=True)
