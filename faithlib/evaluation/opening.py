@@ -142,8 +142,10 @@ def opened(
     total = len(inputs) + len(skipped or ())
     whole = Opened(model, inputs, total, list(range(total)) if rows is None else rows, skipped, limit)
     if cut := whole.truncated:
-        to = "" if limit is None else f" to {limit} tokens; max_length= raises that up to the model's own limit"
-        told = f"{len(cut)} of {total} texts were cut off at their end{to} (rows {some_rows(cut)})"
+        to = "" if limit is None else f" to {limit} tokens"
+        if limit is not None and limit < (_limit(model, tokenizer, 1 << 30) or 0):
+            to += " (max_length= raises that)"
+        told = f"{len(cut)} of {total} texts were cut off at their end{to}, rows {some_rows(cut)}"
         warnings.warn(f"{told}. What is cut off is not explained: table.attrs['truncated']", stacklevel=3)
     return whole
 
