@@ -109,7 +109,7 @@ def test_the_wheel_holds_the_library_alone(packed: Path) -> None:
     library = {str(path.relative_to(ROOT)) for path in (ROOT / "faithlib").rglob("*.py")}
     assert {name for name in names if name.endswith(".py")} == library
     others = {name for name in names if name.startswith("faithlib/") and not name.endswith(".py")}
-    assert others == {"faithlib/py.typed", "faithlib/_moved.json"}
+    assert others == {"faithlib/py.typed"}
     assert wheel.stat().st_size < 500_000
 
 

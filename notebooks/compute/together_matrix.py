@@ -186,8 +186,7 @@ def evaluated(rows, what, metrics):
     save_costs(what, len(block), len(METHODS[modality]), spent)
     table["input"] = [ids[rows][i] for i in table["input"]]
     table.attrs.clear()
-    table = table.assign(dataset=named, modality=kind)
-    run.add(table, "together_values")
+    table = table.assign(dataset=named)
     run.add_units(as_units(table, seed=0, clusters=clusters, keys=["dataset"]))
 
 

@@ -163,8 +163,7 @@ Markdown(
 # %% [markdown]
 # What the book does about skew: where the values of a part (of several parts, in the middle) have a skewness beyond one in
 # the sample, an answer on the side of the missing tail is not given, and the verdict is *inconclusive* with that reason.
-# It cannot help where a rare tail is missing from the sample altogether. The sign-flip test, which needs symmetry, gains
-# nothing over it: its rates are in the first table.
+# It cannot help where a rare tail is missing from the sample altogether.
 #
 # Worlds with nothing to be found are the worst case for errors. They say nothing of how often a true effect is found: that
 # depends on its size, and stands beside every inconclusive verdict as the smallest effect that the run could have found.
