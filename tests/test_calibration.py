@@ -180,7 +180,7 @@ def test_calibrating_writes_the_table_and_how_it_was_made(tmp_path: Path, monkey
     few += [(calibration.MOST, World("normal", 24, 10, 0.5))]
     monkeypatch.setattr(calibration, "plan", lambda: few)
     monkeypatch.setattr(calibration, "root", lambda: tmp_path)
-    with pytest.raises(DataError, match="make calibrate"):
+    with pytest.raises(DataError, match="faithbook calibrate"):
         calibration.measured()
     calibration.calibrate(20)
     frame, made = calibration.measured()

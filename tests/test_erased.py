@@ -12,7 +12,7 @@ import pytest
 import torch
 from browser import Browser
 from test_book import ASK
-from test_games import TOLD, key, linked, number, of_cell
+from test_games import TOLD, linked, number, of_cell
 
 from faithbook import erased
 from faithbook.paths import root
@@ -131,9 +131,9 @@ def test_cells_are_pressed_and_the_aopc_is_that_of_numpy(window: Browser, page: 
 def test_cells_are_reached_by_arrows_and_bounds_can_be_hidden(window: Browser, page: str) -> None:
     window.open(page)
     window.evaluate(f"{CELLS}[3].focus()")
-    key(window, "ArrowUp")
+    window.page.keyboard.press("ArrowUp")
     assert window.evaluate("document.activeElement.textContent") == "B1"
-    key(window, " ")
+    window.page.keyboard.press("Space")
     assert window.evaluate(f"{CELLS}.map(one => one.getAttribute('aria-pressed'))") == [
         "false",
         "true",

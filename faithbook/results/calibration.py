@@ -381,7 +381,7 @@ def measured() -> tuple[pd.DataFrame, dict[str, object]]:
     ask(TABLE, MADE)
     path = root() / TABLE
     if not path.is_file():
-        raise DataError(f"there is no {TABLE}: `make calibrate` measures it")
+        raise DataError(f"there is no {TABLE}: `python -m faithbook calibrate` measures it")
     made: dict[str, object] = json.loads((root() / MADE).read_text(encoding="utf-8"))
     return pd.read_csv(path), made
 

@@ -36,8 +36,8 @@ asked = rates.dropna(subset=["promised"])
 stored = calibration.stored()
 Markdown(
     f"{len(rates):,} rates, each of {table.worlds.min():,} to {table.worlds.max():,} worlds, were measured on {made['date']} "
-    f"at commit `{made['commit'][:12]}` with seed {made['seed']} ({made['seconds'] / 60:.0f} minutes; `make calibrate` "
-    f"measures them again). Something is promised of {len(asked):,}, and {int(asked.kept.sum()):,} of these keep it."
+    f"at commit `{made['commit'][:12]}` with seed {made['seed']} ({made['seconds'] / 60:.0f} minutes; `python -m faithbook "
+    f"calibrate` measures them again). Something is promised of {len(asked):,}, and {int(asked.kept.sum()):,} of these keep it."
 )
 
 
@@ -171,6 +171,6 @@ Markdown(
 # %%
 sizes = ", ".join(f"{name} ({len(values)})" for name, values in stored.items())
 page.finish(
-    note=f"measured apart from the book by `make calibrate` with {made['resamples']:,} resamples; stored values: {sizes}, "
+    note=f"measured apart from the book by `python -m faithbook calibrate` with {made['resamples']:,} resamples; stored values: {sizes}, "
     "as a laptop's run of commit 7374a1d had them"
 )
