@@ -19,9 +19,9 @@ from store import Store
 from test_book import ASK
 from toy_models import one_row, text_inputs, text_model
 
-from faithbook import games
+from faithbook.games import answers as games
+from faithbook.games import show as shown
 from faithbook.papers.edin import AnswerTable
-from faithbook.results import games as shown
 from faithlib import metrics
 from faithlib.backends import TextBackend
 from faithlib.errors import InputError, UnknownNameError

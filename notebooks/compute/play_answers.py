@@ -21,7 +21,7 @@ import torch
 
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
-from faithbook.games import drawn_numbers, erasing, every_answer, soft_grid
+from faithbook.games.answers import drawn_numbers, erasing, every_answer, soft_grid
 from faithbook.models.load import load_model
 from faithbook.papers import edin
 from faithbook.papers.edin_pack import MODELS
