@@ -24,10 +24,9 @@ from typing import Any
 import yaml
 
 from faithbook import room
-from faithbook.engine.build import build, end_kernels, run_job, train
-from faithbook.engine.left import in_words, sizes_of
+from faithbook.engine.build import build, end_kernels, planned_job, run_job, train
 from faithbook.engine.pages import READER_PROFILE, book, packed, printed, published
-from faithbook.engine.plan import Job, make_job, plan
+from faithbook.engine.plan import make_job, plan
 from faithbook.engine.profiles import find_profile, in_one_piece
 from faithbook.paths import root
 from faithlib.errors import FaithlibError, InputError
@@ -76,7 +75,7 @@ _VERBS: dict[str, tuple[str, tuple[str, ...]]] = {
         (
             "build --profile full --study soft",
             "build --profile laptop --cores 1",
-            "build --profile full  # on a cluster: with FAITHLIB_EXECUTOR=slurm in the environment",
+            "build --profile full -- --workflow-profile notebooks/slurm  # on a cluster",
         ),
     ),
     "book": ("build, then make the pages", ("book", "book --profile smoke")),
@@ -180,6 +179,7 @@ def _parser(program: str = _PROGRAM) -> argparse.ArgumentParser:
                 metavar=("NAME", "VALUE"),
                 help="a parameter of the notebook; may be given again",
             )
+            sub.add_argument("--job", help=argparse.SUPPRESS)  # of the plan of a build, in place of a notebook
             sub.add_argument("--quiet", action="store_true", help="say nothing but errors")
         if verb == "reference":
             sub.add_argument("--study", help="only this study; what the folder holds of others stays")
@@ -199,8 +199,8 @@ def _parser(program: str = _PROGRAM) -> argparse.ArgumentParser:
             sub.add_argument("--site", type=Path, required=True, help="the copy of the branch, a folder")
         if verb in _BUILDS:
             sub.add_argument("--cores", type=int, help="notebooks at a time (default: the cores of this machine)")
-        if verb in ("build", "book"):
-            sub.add_argument("extra", nargs="*", help="after `--`: options for Snakemake, such as --rerun-incomplete")
+        if verb in ("build", "book", "train"):
+            sub.add_argument("extra", nargs="*", help="after `--`: options for Snakemake, such as --workflow-profile")
     return parser
 
 
@@ -289,18 +289,11 @@ def _run_command(options: argparse.Namespace) -> None:
     given: dict[str, Any] = {name: value and yaml.safe_load(value) for name, value in options.parameters}
     if "profile" in given:
         raise InputError("give the profile as --profile NAME, not as -p profile NAME")
-    job = make_job(options.notebook.resolve(), options.profile, given)
-    if options.quiet:
-        run_job(job)
-    else:
-        _report(job)
-
-
-def _report(job: Job) -> None:
-    began = time.time()
-    if not job.done and (told := in_words(sizes_of([job])[job.label])):
-        _say(f"{job.label}: {told}, as earlier runs tell")
-    print(f"{job.label}: {f'{time.time() - began:.1f} s' if run_job(job) else 'was done before'}, {job.folder}")
+    notebook = options.notebook.resolve()
+    job = planned_job(notebook, options.job) if options.job else make_job(notebook, options.profile, given)
+    began, ran = time.time(), run_job(job)
+    if not options.quiet:
+        print(f"{job.label}: {f'{time.time() - began:.1f} s' if ran else 'was done before'}, {job.folder}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -353,7 +346,9 @@ def _called(options: argparse.Namespace) -> int:
         elif options.verb in _BENCHES:
             return _bench(options)
         elif options.verb == "train":
-            train(options.profile, study=options.study, missing=options.missing, cores=options.cores)
+            train(
+                options.profile, study=options.study, missing=options.missing, cores=options.cores, extra=options.extra
+            )
         elif options.verb == "plan":
             for job in plan(options.profile, options.study):
                 print(f"{'done' if job.done else 'to do'}  {job.run_id}  {job.label}")
