@@ -9,11 +9,8 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 PROFILE ?= laptop
 CORES ?=
 PORT ?= 8000
-# On a cluster: EXECUTOR=slurm PARTITION=gpu, and where it needs them CPU_PARTITION, ACCOUNT, QUEUE (jobs at a time), GPUS a job, HOURS
-# and MEMORY (GB) for jobs of which no run has told. On this machine PER_GPU=2 lets two notebooks share a GPU. Only what stands on
-# the command line counts: names as plain as these may mean something else in an environment, where FAITHLIB_EXECUTOR and so on do.
-$(foreach name,EXECUTOR PARTITION CPU_PARTITION ACCOUNT QUEUE GPUS HOURS MEMORY PER_GPU,$(if $(filter command,$(origin $(name))),\
- $(eval export FAITHLIB_$(name) := $($(name)))))
+# Options for Snakemake, such as SNAKEMAKE="--workflow-profile notebooks/slurm" on a cluster (docs/cluster.md).
+SNAKEMAKE ?=
 # A slip is told at once, with plain tools, before anything is installed.
 PROFILES := $(shell sed -n '/^profiles:/,/^studies:/s/^  \([a-z]*\):$$/\1/p' notebooks/profiles.yaml)
 ifeq ($(filter $(PROFILES),$(PROFILE)),)
@@ -36,7 +33,7 @@ help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
 
 book: $(ENVIRONMENT) fetch ## run the notebooks (PROFILE=laptop) and build the book (STUDY=soft: one study's notebooks alone)
-	@$(FAITHBOOK) $(if $(STUDY),build --study $(STUDY),book) --profile $(PROFILE) $(if $(CORES),--cores $(CORES))
+	@$(FAITHBOOK) $(if $(STUDY),build --study $(STUDY),book) --profile $(PROFILE) $(if $(CORES),--cores $(CORES)) $(if $(SNAKEMAKE),-- $(SNAKEMAKE))
 
 pdf: $(ENVIRONMENT) fetch ## the book as one PDF with outline and page numbers (needs Chromium)
 	@$(FAITHBOOK) pdf --profile $(PROFILE) $(if $(CORES),--cores $(CORES))
@@ -78,7 +75,7 @@ fetch: $(ENVIRONMENT) ## fetch and verify what the default run reads (also the p
 	@$(BIN)/python -m faithbook.sources.files fetch
 
 train: $(ENVIRONMENT) fetch ## make every checkpoint of a profile again (PROFILE=laptop: those that are shipped; hours)
-	@$(FAITHBOOK) train --profile $(PROFILE) $(if $(STUDY),--study $(STUDY)) $(if $(MISSING),--missing) $(if $(CORES),--cores $(CORES))
+	@$(FAITHBOOK) train --profile $(PROFILE) $(if $(STUDY),--study $(STUDY)) $(if $(MISSING),--missing) $(if $(CORES),--cores $(CORES)) $(if $(SNAKEMAKE),-- $(SNAKEMAKE))
 
 preflight: $(ENVIRONMENT) ## what a profile needs and what of it is missing (PROFILE=paper, STUDY=soft: one paper)
 	@$(FAITHBOOK) preflight --profile $(PROFILE) $(if $(STUDY),--study $(STUDY)) $(if $(FETCH),--fetch)
@@ -89,7 +86,7 @@ paper: ## the papers' own models and data, trained first: needs a GPU and the ne
 	@$(MAKE) book PROFILE=paper
 
 reference: $(ENVIRONMENT) fetch ## the full profile into data/reference/full, and the book of it (STUDY=soft: one study)
-	@$(FAITHBOOK) build --profile full $(if $(STUDY),--study $(STUDY)) $(if $(CORES),--cores $(CORES))
+	@$(FAITHBOOK) build --profile full $(if $(STUDY),--study $(STUDY)) $(if $(CORES),--cores $(CORES)) $(if $(SNAKEMAKE),-- $(SNAKEMAKE))
 	@$(FAITHBOOK) reference --profile full $(if $(STUDY),--study $(STUDY))
 	@$(MAKE) book STUDY=
 

@@ -22,10 +22,9 @@ from typing import Any
 import yaml
 
 from faithbook import room
-from faithbook.engine.build import build, end_kernels, run_job, train
-from faithbook.engine.left import in_words, sizes_of
+from faithbook.engine.build import build, end_kernels, planned_job, run_job, train
 from faithbook.engine.pages import READER_PROFILE, book
-from faithbook.engine.plan import Job, make_job, plan
+from faithbook.engine.plan import make_job, plan
 from faithbook.engine.profiles import find_profile, in_one_piece
 from faithlib.errors import FaithlibError, InputError
 
@@ -59,18 +58,11 @@ def _run(options: argparse.Namespace) -> None:
     given: dict[str, Any] = {name: value and yaml.safe_load(value) for name, value in options.parameters}
     if "profile" in given:
         raise InputError("give the profile as --profile NAME, not as -p profile NAME")
-    job = make_job(options.notebook.resolve(), options.profile, given)
-    if options.quiet:
-        run_job(job)
-    else:
-        _report(job)
-
-
-def _report(job: Job) -> None:
-    began = time.time()
-    if not job.done and (told := in_words(sizes_of([job])[job.label])):
-        _say(f"{job.label}: {told}, as earlier runs tell")
-    print(f"{job.label}: {f'{time.time() - began:.1f} s' if run_job(job) else 'was done before'}, {job.folder}")
+    notebook = options.notebook.resolve()
+    job = planned_job(notebook, options.job) if options.job else make_job(notebook, options.profile, given)
+    began, ran = time.time(), run_job(job)
+    if not options.quiet:
+        print(f"{job.label}: {f'{time.time() - began:.1f} s' if ran else 'was done before'}, {job.folder}")
 
 
 def _build(options: argparse.Namespace) -> None:
@@ -117,7 +109,7 @@ def _print(html: Path, folder: Path) -> Path:
 
 def _train(options: argparse.Namespace) -> None:
     _settle(options)
-    train(options.profile, study=options.study, missing=options.missing, cores=options.cores)
+    train(options.profile, study=options.study, missing=options.missing, cores=options.cores, extra=options.extra)
 
 
 def _settle(options: argparse.Namespace) -> None:
@@ -178,12 +170,13 @@ def _parser() -> argparse.ArgumentParser:
         return sub
 
     cores: Any = {"type": int, "help": "notebooks at a time (default: the cores of this machine)"}
-    extra: Any = {"nargs": "*", "help": "after `--`: options for Snakemake, such as --rerun-incomplete"}
+    extra: Any = {"nargs": "*", "help": "after `--`: options for Snakemake, such as --workflow-profile"}
 
     verb = add(_run, "execute one notebook")
     verb.add_argument("notebook", type=Path, help="its file, such as notebooks/report/soft_tables.py")
     given: Any = {"dest": "parameters", "nargs": 2, "action": "append", "default": [], "metavar": ("NAME", "VALUE")}
     verb.add_argument("-p", "--parameter", **given, help="a parameter, such as -p dataset movie")
+    verb.add_argument("--job", help=argparse.SUPPRESS)  # of the plan of a build, in place of a notebook
     verb.add_argument("--quiet", action="store_true", help="say nothing but errors")
 
     verb = add(_build, "execute every notebook of a profile that is not done")
@@ -203,6 +196,7 @@ def _parser() -> argparse.ArgumentParser:
     verb.add_argument("--study", help="only the checkpoints of this study")
     verb.add_argument("--missing", action="store_true", help="only the checkpoints that are not there")
     verb.add_argument("--cores", **cores)
+    verb.add_argument("extra", **extra)
 
     verb = add(_preflight, "say what a profile needs, and end with an error where something is missing")
     verb.add_argument("--study", help="only what the notebooks of this study need, and those they read")

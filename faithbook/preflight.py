@@ -3,9 +3,8 @@
     python -m faithbook preflight --profile paper [--study soft] [--fetch]
 
 Every file, checkpoint and model of the hub that a notebook of the profile loads, with its revision and licence; disk,
-memory and accelerator; inputs, rows and hours a study. Files are held against their digests, and the hub is asked what
-it would give; nothing is downloaded unless that is asked for (`--fetch`). At the papers' size a row of a text and of a
-picture is timed on this device, with drawn weights, for hours that no run has told yet.
+memory and accelerator; inputs, rows and hours by computation. Files are held against their digests, and the hub is
+asked what it would give; nothing is downloaded unless that is asked for (`--fetch`).
 """
 
 from __future__ import annotations
@@ -20,14 +19,13 @@ from pathlib import Path
 import psutil
 from tqdm.auto import tqdm
 
-from faithbook import hours, hub
+from faithbook import hub, timing
 from faithbook.engine import loads
 from faithbook.engine.here import is_here
 from faithbook.engine.plan import checked_parameters, find_notebook, trainings
 from faithbook.engine.profiles import find_profile, place_of, settings_of, table
 from faithbook.engine.trained import checkpoint_of, has_weights, starts_from
 from faithbook.paths import checkpoints_dir, raw_dir, root
-from faithbook.row_times import RowTime, row_time
 from faithbook.sources import files
 from faithbook.sources.files import Source, files_of, verify
 from faithbook.words import some
@@ -65,8 +63,6 @@ class Preflight:
     profile: str
     study: str | None
     needs: tuple[Need, ...]
-    hours: tuple[hours.Hours, ...]
-    row_times: tuple[RowTime, ...] = ()
     idle: tuple[str, ...] = ()
     """Computations without a run: the profile names nothing for them, or only data that is not here."""
 
@@ -111,16 +107,8 @@ def preflight(profile: str, study: str | None = None) -> Preflight:
     needs = [replace(need, notebooks=tuple(sorted(expanded[need.name]))) for need in found]
     needs += list(_room(needs))
     needs.sort(key=lambda need: (STATES.index(need.state), need.kind, need.name))
-    kinds, times = find_profile(profile).rows, dict[str, RowTime]()
-
-    def row_seconds(of: str) -> float | None:
-        if of not in kinds:
-            return None
-        return times.setdefault(kinds[of], row_time(kinds[of])).seconds
-
-    told = tuple(hours.by_study(profile, study, row_seconds=row_seconds))
     idle = [name for name in notebooks_of(study) if not place_of(name)[1].points(settings_of(name, profile))]
-    return Preflight(profile, study, tuple(needs), told, tuple(times.values()), tuple(idle))
+    return Preflight(profile, study, tuple(needs), tuple(idle))
 
 
 def settle(profile: str, study: str | None = None) -> None:
@@ -383,23 +371,23 @@ def show(found: Preflight) -> None:
         about = _aligned([(need.name, need.kind, need.revision, need.licence) for need in needs])
         for line, need in zip(about, needs, strict=True):
             print(f"  {line}\n      {need.note}")
-    print("", *machine_lines(found.needs), *(one.told() for one in found.row_times), "", sep="\n")
-    print(*_aligned([hours.HEADINGS, *(one.cells() for one in found.hours)]), hours.EXPLAINED, "", sep="\n")
-    print(*_sums(found), "", *_not_run_lines(found), sep="\n")
+    print(
+        "", *machine_lines(found.needs), "", *_hours(found.profile, found.study), "", *_not_run_lines(found), sep="\n"
+    )
     if not found.missing:
         print("nothing is missing")
 
 
-def _sums(found: Preflight) -> Iterator[str]:
-    """By study what is known of rows and hours, and how many computations nothing tells; trainings beside."""
-    for of in dict.fromkeys(one.study for one in found.hours):
-        own = [one for one in found.hours if one.study == of and one.runs]
-        rows, taken = sum(one.rows or 0 for one in own), sum(one.hours or 0.0 for one in own)
-        unknown = sum(one.hours is None for one in own)
-        more = f" and what {unknown} of {len(own)} computations take, of which nothing tells" if unknown else ""
-        yield f"{of}: {rows:,} rows, {taken:.1f} hours{more}"
-    if to_train := [need.name for need in found.needs if need.state == TRAINED]:
-        yield f"trainings come before: {len(to_train)} checkpoints, whose hours are in none of these"
+def _hours(profile: str, study: str | None) -> list[str]:
+    """Rows and hours by computation, by this profile on this machine, else by the reference on a processor."""
+    own = timing.of_profile(profile)
+    known = {one["notebook"] for one in own}
+    reference = [one for one in timing.of_reference() if one["device"] == "cpu" and one["notebook"] not in known]
+    found = timing.estimate(profile, [*own, *reference], study)
+    found["measured"] = ["here" if name in known else "reference, cpu" for name in found["notebook"]]
+    formats = {"hours": "{:,.2f}".format, "rows": "{:,.0f}".format, "inputs": "{:,.0f}".format}
+    told = found.to_string(index=False, na_rep="–", formatters=formats)
+    return [told, "hours of all whose hours are known: {:,.1f}; trainings are not in them".format(found["hours"].sum())]
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -67,11 +66,9 @@ def test_the_papers_run_looks_at_what_it_needs_first(tmp_path: Path) -> None:
     assert looked < built
 
 
-def test_the_command_line_says_where_jobs_run_and_the_environment_in_its_own_words(tmp_path: Path) -> None:
-    shows = "show:;@echo $$FAITHLIB_EXECUTOR $$FAITHLIB_PARTITION $$FAITHLIB_QUEUE"
-    given = {**os.environ, "QUEUE": "9", "FAITHLIB_QUEUE": "7"}
-    done = make(tmp_path, f"--eval={shows}", "show", "EXECUTOR=slurm", "PARTITION=gpu", environment=given)
-    assert done.stdout.split() == ["slurm", "gpu", "7"], done.stderr
+def test_options_of_snakemake_go_to_every_build(tmp_path: Path) -> None:
+    done = make(tmp_path, "--dry-run", "book", "train", "notebooks", "SNAKEMAKE=--workflow-profile notebooks/slurm")
+    assert done.stdout.count(" -- --workflow-profile notebooks/slurm") == 3, done.stdout
 
 
 @pytest.mark.parametrize("profile", ["smoke", "laptop", "full", "paper"])

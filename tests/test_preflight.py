@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -18,14 +19,14 @@ import pytest
 import tiny
 from hub_replica import Replica
 
-from faithbook import hours, hub, row_times
+from faithbook import hub
 from faithbook.__main__ import main
 from faithbook.engine import build, trained
 from faithbook.engine import plan as plans
 from faithbook.engine.commits import commits_file, settle
 from faithbook.engine.plan import Job, plan, trainings
 from faithbook.engine.profiles import find_profile, table
-from faithbook.engine.trained import checkpoint_of, has_weights
+from faithbook.engine.trained import checkpoint_of, has_weights, waits_for
 from faithbook.paths import checkpoints_dir
 from faithbook.preflight import (
     COMES,
@@ -34,7 +35,6 @@ from faithbook.preflight import (
     TRAINED,
     WITHOUT,
     Need,
-    Preflight,
     _checkpoint_folder,
     _need,
     _room,
@@ -45,7 +45,6 @@ from faithbook.preflight import (
     show,
 )
 from faithbook.preflight import settle as settle_all
-from faithbook.row_times import row_time
 from faithbook.sources.files import sources
 from faithlib.errors import DataError, UnknownNameError
 
@@ -116,10 +115,10 @@ def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The checkpoints that calls of `train` begin to make, in a folder of their own; none is ever made."""
     asked: list[str] = []
 
-    def go(self: build._Build, planned: Callable[[], tuple[Job, ...]], cores: int | None, extra: object) -> None:
-        asked.extend(checkpoint_of(job).name for job in planned() if not job.done)
+    def schedule(profile: str, study: str | None, jobs: Sequence[Job], *_: object) -> None:
+        asked.extend(checkpoint_of(job).name for job in jobs if not job.done)
 
-    monkeypatch.setattr(build._Build, "go", go)
+    monkeypatch.setattr(build, "_schedule", schedule)
     monkeypatch.setattr(build, "results_dir", lambda profile: tmp_path)
     monkeypatch.setattr(trained, "checkpoints_dir", lambda: tmp_path)
     return asked
@@ -187,6 +186,28 @@ def test_a_study_that_trains_nothing_is_no_error_where_what_is_missing_is_asked_
     assert begun == []
 
 
+def test_a_training_waits_for_the_one_that_it_starts_from() -> None:
+    jobs = trainings("laptop", "saco")
+    before = {job.label: [one.label for one in waits_for(job, jobs)] for job in jobs}
+    assert before["vision_classifiers mnist base 0  0"] == ["vision_classifiers fashion base 0  0"]
+    assert before["vision_classifiers fashion base 0  0"] == []
+    assert not any(waits_for(job, trainings("paper")) for job in trainings("paper", "soft"))
+
+
+@pytest.mark.slow
+def test_trainings_are_scheduled_like_notebooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plan of Snakemake, of which nothing runs: trainings of pictures start from a model of clothes."""
+    monkeypatch.setattr(build, "results_dir", lambda profile: tmp_path)
+    planned = build._written_plan(trainings("laptop", "saco"))
+    line = [*build._snakemake(tmp_path, planned), "--dry-run", "--cores", "1"]
+    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    rules = re.findall(r"^rule train:\n(?:    input: (.*)\n)?", done.stdout, flags=re.MULTILINE)
+    starts = [Path(found).parent.name.partition("-")[0] for found in rules if found]
+    assert len(rules) == 9
+    assert sorted(starts) == sorted(f"fashion_{model}_0_0" for model in ("base", "large", "deit") for _ in range(2))
+
+
 def test_what_cannot_be_trained_is_said(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", "--profile", "smoke"]) == 1
     assert "trains nothing" in capsys.readouterr().err
@@ -219,7 +240,6 @@ def test_one_study_asks_for_its_own_things_only() -> None:
     names = {need.name for need in preflight("paper", "soft").needs}
     assert names >= {"ag", "sst-test", "hf:bert-base-uncased", "hf:allenai/scibert_scivocab_uncased"}
     assert not names & {"imagenet", "xnli", "local:paper/cifar10-base-seed0"}
-    assert {one.study for one in preflight("paper", "soft").hours} == {"soft"}
     with pytest.raises(UnknownNameError, match="did you mean 'soft'"):
         preflight("paper", "sotf")
 
@@ -494,114 +514,31 @@ def test_a_gated_model_is_missing_although_the_hub_tells_of_it(tmp_path: Path, r
 # --- rows and hours --------------------------------------------------------------------------------------------------
 
 
-def ran(home: Path, profile: str, seconds: float, rows: int, inputs: int, **part: int) -> None:
-    """A run of `count`, or of a part of it, that has counted rows."""
-    folder = home / "data" / "results" / profile / "runs" / "count" / f"movie-{seconds:.0f}"
-    folder.mkdir(parents=True)
-    facts = {
-        "notebook": "count",
-        "kind": "compute",
-        "profile": profile,
-        "parameters": {"dataset": "movie", "seed": 0, **part},
-        "settings": {"inputs": inputs},
-        "seconds": seconds,
-        "notes": {"n": inputs, "rows_run": rows},
-    }
-    (folder / "manifest.json").write_text(json.dumps(facts))
-
-
 def counting(home: Path) -> None:
     path = home / "notebooks" / "profiles.yaml"
     path.write_text(path.read_text().replace("seed: seeds}}", "seed: seeds}, inputs: [inputs]}"))
 
 
-def test_rows_are_those_counted_an_input_and_hours_those_measured_here(home: Path) -> None:
-    (before,) = hours.by_study("laptop")
-    assert (before.inputs, before.rows, before.hours) == (None, None, None)
-    counting(home)
-    (unknown,) = hours.by_study("laptop")
-    assert (unknown.runs, unknown.inputs, unknown.rows, unknown.hours) == (4, 120, None, None)
-    assert unknown.cells()[-4:] == ("unknown", "no run yet", "unknown", "")
-    ran(home, "smoke", seconds=10, rows=30, inputs=3)
-    (counted,) = hours.by_study("laptop")
-    assert (counted.rows, counted.counted_at, counted.hours) == (1200, "smoke", None)
-    ran(home, "laptop", seconds=9, rows=90, inputs=30, part=1, parts=4)
-    (timed,) = hours.by_study("laptop")
-    assert (timed.rows, timed.counted_at, timed.hours) == (1200, "smoke", pytest.approx(1200 * 0.1 / 3600))
-    ran(home, "laptop", seconds=36, rows=360, inputs=30)
-    (measured,) = hours.by_study("laptop")
-    assert (measured.rows, measured.counted_at) == (1440, "laptop")
-    assert measured.hours == pytest.approx(1440 * 0.1 / 3600)
-
-
-def test_a_notebook_that_has_not_run_has_as_many_rows_an_input_as_the_one_it_is_like() -> None:
-    def told(**runs: int) -> hours.Hours:
-        settings = {"short": {"inputs": 4}, "long": {"inputs": 6}, "texts": {"sst2": {"short": 1, "long": 1}}}
-        facts = {"profile": "full", "parameters": {"dataset": "sst2"}, "settings": settings, "here": False}
-        ran = [{**facts, "notebook": name, "notes": {"rows_run": rows, "n": 1}} for name, rows in runs.items()]
-        return next(one for one in hours.by_study("paper", "naopc", ran=ran) if one.notebook == "naopc_six")
-
-    assert told().rows is None
-    assert (alike := told(naopc_models=700)).rows == 70 * (alike.inputs or 0)
-    assert (own := told(naopc_models=700, naopc_six=6)).rows == 3 * (own.inputs or 0)
-
-
-def test_what_a_notebook_is_like_must_be_a_notebook(home: Path) -> None:
-    path = home / "notebooks" / "profiles.yaml"
-    path.write_text(path.read_text().replace("seed: seeds}}", "seed: seeds}, rows_like: coun}"))
-    with pytest.raises(UnknownNameError, match="rows are like those of count 'coun': did you mean 'count'"):
-        plan("laptop")
-
-
-def test_before_a_run_hours_are_those_of_a_row_alone_and_a_run_replaces_them(home: Path) -> None:
-    counting(home)
-    ran(home, "smoke", 50, 40, 4)  # ten rows an input
-    (study,) = {one.study for one in hours.by_study("laptop")}
-    (guessed,) = hours.by_study("laptop", row_seconds={study: 0.5}.get)
-    assert (guessed.hours, guessed.told_by) == (pytest.approx(1200 * 0.5 / 3600), "a row's time")
-    (unknown,) = hours.by_study("laptop", row_seconds={"another": 0.5}.get)
-    assert (unknown.hours, unknown.told_by) == (None, "")
-    ran(home, "laptop", 36, 360, 30)
-    (told,) = hours.by_study("laptop", row_seconds=pytest.fail)
-    assert (told.hours, told.told_by) == (pytest.approx(told.rows * 0.1 / 3600), "runs here")
-
-
-def test_a_row_of_the_papers_size_is_timed_on_this_device(capsys: pytest.CaptureFixture[str]) -> None:
-    found = preflight("paper", "saco")
-    (measured,) = found.row_times
-    assert measured.kind == "picture" and 1e-5 < measured.seconds < 60
-    assert row_time("picture") is measured  # once a process
-    (asks,) = [one for one in found.hours if one.notebook == "saco_metrics"]
-    assert asks.rows is not None and asks.told_by == "a row's time"
-    assert asks.hours == pytest.approx(asks.rows * measured.seconds / 3600)
-    show(found)
-    assert measured.told() in capsys.readouterr().out
-    assert not preflight("laptop", "saco").row_times
-    with pytest.raises(UnknownNameError, match="kind of row 'sound'"):
-        row_time("sound")
-
-
-@pytest.mark.parametrize(("kind", "answer"), [("text", 2), ("picture", 1000)])
-def test_a_rows_time_is_the_median_after_one_batch_and_leaves_drawing_and_threads_as_they_were(
-    kind: str, answer: int, monkeypatch: pytest.MonkeyPatch
+def test_rows_and_hours_are_shown_by_runs_here_or_else_by_the_reference(
+    home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    import torch
-
-    asked, told = [], iter([9.0, 3.0, 1.0, 2.0])
-
-    def timed(ask: Callable[[], torch.Tensor]) -> float:
-        asked.append((tuple(ask().shape), torch.get_num_threads()))
-        return next(told)
-
-    monkeypatch.setattr(row_times, "_seconds", timed)
-    monkeypatch.setattr(row_times, "TOKENS", 4)
-    monkeypatch.setenv("FAITHLIB_THREADS", "2")
-    drawn, threads = torch.get_rng_state(), torch.get_num_threads()
-    found = row_time.__wrapped__(kind)  # not the one that is kept for the process
-    rows = 64 if torch.cuda.is_available() else 1
-    assert asked == [((rows, answer), 2)] * 4
-    assert (found.kind, found.seconds, found.threads) == (kind, 2.0 / rows, 2)
-    assert torch.equal(torch.get_rng_state(), drawn) and torch.get_num_threads() == threads
+    counting(home)
+    movie = plan("laptop")[0]
+    tiny.finish(movie)
+    run = json.loads(movie.manifest.read_text()) | {"profile": "laptop", "settings": {"inputs": 30}, "seconds": 36.0}
+    run["notes"] = {"rows_run": 360}
+    shutil.rmtree(movie.folder)
+    reference = home / "data" / "reference" / "full" / "manifest.json"
+    reference.parent.mkdir(parents=True)
+    reference.write_text(json.dumps({"runs": [run]}))
+    show(preflight("laptop"))
+    assert "tiny count 4 120 1,440 0.04 reference, cpu" in " ".join(capsys.readouterr().out.split())
+    tiny.finish(movie)
+    movie.manifest.write_text(json.dumps(run | {"seconds": 72.0}))
+    show(preflight("laptop"))
+    said = " ".join(capsys.readouterr().out.split())
+    assert "tiny count 4 120 1,440 0.08 here" in said
+    assert "hours of all whose hours are known: 0.1" in said
 
 
 def test_what_is_told_beforehand_changes_no_run(home: Path) -> None:
@@ -610,18 +547,3 @@ def test_what_is_told_beforehand_changes_no_run(home: Path) -> None:
     path = home / "notebooks" / "profiles.yaml"
     path.write_text(path.read_text() + "hub:\n  some/model: {licence: MIT}\n")
     assert [job.run_id for job in plan("smoke")] == before
-
-
-def test_inputs_of_every_notebook_are_settings_that_are_there() -> None:
-    for profile in table().profiles:
-        find_profile(profile)
-        for one in hours.by_study(profile):
-            entry = next(entry for _, _, name, entry in table().entries() if name == one.notebook)
-            assert (one.inputs is not None) == bool(entry.inputs), (profile, one.notebook)
-
-
-def test_rows_and_hours_are_added_up_by_study(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    counting(home)
-    (one,) = hours.by_study("laptop")
-    show(Preflight("laptop", None, (), (replace(one, rows=1200, hours=0.5), replace(one, rows=30, hours=None))))
-    assert f"{one.study}: 1,230 rows, 0.5 hours and what 1 of 2 computations take, of which" in capsys.readouterr().out
