@@ -1,4 +1,4 @@
-"""`make rehearsal`: the paper profile in small, against a replica of the hub, by the commands of `make paper`.
+"""The paper profile in small, against a replica of the hub, by the commands of `make paper`.
 
 A study ends with its paper's tables: every row and column has a number, but for those that are named here with the
 reason.
