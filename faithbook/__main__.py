@@ -325,10 +325,6 @@ def _called(options: argparse.Namespace) -> int:
         signal.signal(one, _tell)  # as an exception, so that what runs below is told to stop too
     try:
         find_profile(options.profile)
-        if options.verb in _BUILDS:
-            from faithbook.preflight import settle
-
-            settle(options.profile, getattr(options, "study", None))
         if options.verb == "run":
             _run_command(options)
         elif options.verb == "build":

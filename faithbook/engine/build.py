@@ -344,12 +344,7 @@ def _schedule(profile: str, study: str | None, jobs: Sequence[Job], cores: int |
             stdout=stream,
             stderr=subprocess.STDOUT,
             cwd=root(),
-            env={
-                **os.environ,
-                machine.PRECISION: machine.precision(),
-                **(devices.shared() if is_local else {}),
-                **started,
-            },
+            env={**os.environ, **_for_all_jobs(), **(devices.shared() if is_local else {}), **started},
         )
         try:
             _watch(process, todo, began, cores if is_local else len(todo), console)
@@ -403,6 +398,12 @@ def _edited_since(plan_file: Path) -> bool:
 def _snakemake(folder: Path, planned: Path) -> list[str]:
     line = [sys.executable, "-m", "snakemake", "--snakefile", str(root() / "notebooks" / "Snakefile")]
     return [*line, "--directory", str(folder), "--config", f"plan={planned}", "--keep-going", *_FORGETTING]
+
+
+def _for_all_jobs() -> dict[str, str]:
+    """What all jobs find around them, on whichever machine: one precision, and of the hub what its cache holds, so that
+    all read one commit of a model."""
+    return {machine.PRECISION: machine.precision(), "HF_HUB_OFFLINE": "1"}
 
 
 def _on_this_machine(cores: int) -> list[str]:
