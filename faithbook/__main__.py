@@ -72,7 +72,6 @@ def _build(options: argparse.Namespace) -> None:
         for name, why in in_one_piece(options.study).items():
             print(f"in one piece, {name}: {why}")
         return
-    _settle(options)
     build(options.profile, study=options.study, cores=options.cores, extra=options.extra)
 
 
@@ -84,7 +83,6 @@ def _book(options: argparse.Namespace) -> None:
             "a published book has an address, REPOSITORY=owner/name in the environment, and no texts or images of the "
             f"papers' own data: expected both, but the repository is {repository()!r} and the profile {options.profile}"
         )
-    _settle(options)
     first = book(options.profile, cores=options.cores, extra=options.extra)
     if options.site:
         folder = lay_out(first.parent, options.site)
@@ -95,7 +93,6 @@ def _book(options: argparse.Namespace) -> None:
 
 
 def _pdf(options: argparse.Namespace) -> None:
-    _settle(options)
     html = book(options.profile, cores=options.cores).parent
     print(f"open {_print(html, html.parent)}")
 
@@ -108,18 +105,11 @@ def _print(html: Path, folder: Path) -> Path:
 
 
 def _train(options: argparse.Namespace) -> None:
-    _settle(options)
     train(options.profile, study=options.study, missing=options.missing, cores=options.cores, extra=options.extra)
 
 
-def _settle(options: argparse.Namespace) -> None:
-    from faithbook.preflight import settle  # slow to import, as the next are
-
-    settle(options.profile, getattr(options, "study", None))
-
-
 def _preflight(options: argparse.Namespace) -> None:
-    from faithbook.preflight import check
+    from faithbook.preflight import check  # slow to import, as the next are
 
     check(options.profile, options.study, bring=options.fetch)
 

@@ -156,7 +156,7 @@ def test_jobs_that_are_cancelled_or_out_of_time_are_tried_again_with_more_and_ma
     assert made == [tables(job) for job in jobs_of(cut, monkeypatch)]
 
 
-def test_a_job_that_fails_says_why(slurm: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_that_fails_says_why(slurm: dict[str, str], tmp_path: Path) -> None:
     home = tiny.make_home(tmp_path / "home")
     source = home / "notebooks" / "compute" / "count.py"
     source.write_text(source.read_text().replace("run.note(n=2)", "raise ValueError('no such luck')"))

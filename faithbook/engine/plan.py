@@ -18,14 +18,13 @@ import functools
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from faithbook.engine.commits import commit_of
 from faithbook.engine.digests import Code, Library, digest, tree_digest
-from faithbook.engine.loads import committed_tables, digests_of, loaded, tables_named
+from faithbook.engine.loads import commit_of, committed_tables, digests_of, loaded, tables_named
 from faithbook.engine.profiles import (
     NotebookEntry,
     Settings,
@@ -57,7 +56,7 @@ class Job:
     parameters: Mapping[str, Any]
     run_id: str
     upstream: tuple[Job, ...] = ()
-    loads: tuple[str, ...] = ()  # the models, sources and files it may open, see `faithbook.declared`
+    loads: Mapping[str, str] = field(default_factory=dict)  # the models, sources and files it may open, with digests
     words: tuple[str, ...] = ()  # of a report: the names of committed tables it may open are among them
     parts: tuple[Job, ...] = ()  # what it is put together from, in the order of inputs; none: the notebook is executed
 
@@ -253,9 +252,7 @@ class _Planner:
             run_id = digest([run_id, *share])
         elif (number := find_profile(self.profile).parts.get(name, 1)) > 1:
             cut = tuple(self.job(source, {**given, PART: one, PARTS: number}) for one in range(1, number + 1))
-        return Job(
-            name, kind, study, source, self.profile, parameters, run_id, upstream, tuple(loads), words, parts=cut
-        )
+        return Job(name, kind, study, source, self.profile, parameters, run_id, upstream, loads, words, parts=cut)
 
 
 def _own_settings(block: Settings, entry: NotebookEntry, parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -347,7 +344,7 @@ def specifications(jobs: Iterable[Job]) -> dict[str, dict[str, Any]]:
         for earlier in (*job.upstream, *job.parts):
             add(earlier)
         others = {name: [one.name for one in getattr(job, name)] for name in _OTHERS}
-        values = {field.name: getattr(job, field.name) for field in fields(job)}
+        values = {one.name: getattr(job, one.name) for one in fields(job)}
         specified[job.name] = {**values, **others, "source": str(job.source), "parameters": dict(job.parameters)}
 
     for job in jobs:
@@ -360,8 +357,7 @@ def from_specifications(specified: Mapping[str, Mapping[str, Any]]) -> dict[str,
     jobs: dict[str, Job] = {}
     for name, values in specified.items():
         others = {key: tuple(jobs[one] for one in values[key]) for key in _OTHERS}
-        lists = {key: tuple(values[key]) for key in ("loads", "words")}
-        jobs[name] = Job(**{**values, **others, **lists, "source": Path(values["source"])})
+        jobs[name] = Job(**{**values, **others, "words": tuple(values["words"]), "source": Path(values["source"])})
     return jobs
 
 
