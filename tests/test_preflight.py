@@ -281,7 +281,7 @@ def test_a_relative_folder_is_the_same_one_for_all_that_is_started(
     """A build starts Snakemake and kernels in other folders than its own."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FAITHLIB_DATA", "elsewhere/raw")
-    assert main(["plan", "--profile", "smoke"]) == 0
+    assert main(["build", "--list", "--profile", "smoke"]) == 0
     assert os.environ["FAITHLIB_DATA"] == str(tmp_path / "elsewhere" / "raw")
     assert Path(os.environ["FAITHLIB_HOME"]) == home
 

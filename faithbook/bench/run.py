@@ -1,4 +1,4 @@
-"""`python -m faithbook bench` and `bench-method`: read, check, measure, tabulate, write."""
+"""`python -m faithbook bench`: read, check, measure, tabulate, write."""
 
 from __future__ import annotations
 

@@ -25,8 +25,6 @@ from typing import Any
 import psutil
 from rich.console import Console
 
-import faithbook
-import faithlib
 from faithbook.engine import devices, machine, warm
 from faithbook.engine.digests import digest
 from faithbook.engine.parts import put_together
@@ -45,6 +43,7 @@ from faithbook.engine.profiles import find_profile, table
 from faithbook.engine.run import RUN_VARIABLE
 from faithbook.engine.trained import checkpoint_of, is_made, waits_for
 from faithbook.paths import results_dir, root
+from faithlib import errors
 from faithlib.errors import DataError, FaithlibError
 
 # glibc gives the memory of every large tensor back at once, and the system clears it anew for the next one: a tenth of
@@ -390,7 +389,8 @@ def planned_job(path: Path, name: str) -> Job:
 
 def _edited_since(plan_file: Path) -> bool:
     written = plan_file.stat().st_mtime_ns
-    folders = (*(Path(package.__path__[0]) for package in (faithlib, faithbook)), root() / "notebooks")
+    # By a module of each package: to import `faithlib` itself would be to reach all of it.
+    folders = (Path(errors.__file__).parent, Path(__file__).parents[1], root() / "notebooks")
     code = (path for folder in folders for pattern in ("*.py", "*.yaml") for path in folder.rglob(pattern))
     return any(path.stat().st_mtime_ns > written for path in (root() / "requirements.lock", *code))
 

@@ -63,8 +63,8 @@ class NotebookEntry(_Strict):
     beforehand of rows and hours. `whole`: why a computation cannot share its inputs out among several runs.
 
     `shareable: false` keeps its tables out of the committed reference: they quote texts that are not ours, or are about
-    what a reader brings. `quotes` names the data sets whose texts or pictures a page shows, in the ways of `loads`: a
-    published book leaves out what is not free to be shown (`faithbook.engine.terms`).
+    what a reader brings. `public: false` keeps its page out of a published book: it quotes texts or images that are not
+    ours to publish.
     """
 
     over: dict[str, str] = {}
@@ -73,7 +73,7 @@ class NotebookEntry(_Strict):
     inputs: tuple[str, ...] = ()
     whole: str = ""
     shareable: bool = True
-    quotes: tuple[str, ...] = ()
+    public: bool = True
 
     def points(self, block: Settings) -> list[dict[str, Any]]:
         """The parameters of every point of the grid; of a setting with a list for each data set the point's own."""

@@ -378,7 +378,8 @@ def _read_reference(name: str) -> pd.DataFrame:
     if file is None:
         known = sorted(path.stem for path in folder.glob("*.*") if path.suffix in (".parquet", ".csv"))
         raise DataError(
-            f"no reference results {name!r} in {folder}: there are {', '.join(known) or 'none'}; `make full` makes them"
+            f"no reference results {name!r} in {folder}: there are {', '.join(known) or 'none'}; "
+            "`make reference` makes them"
         )
     return _read(file)
 

@@ -288,8 +288,6 @@ def save_groups(asked, model):
             values = saco_of_groups(perturber, scores, k=k, **GROUPING)
             found.append(frame(asked, perturber, method, draw, {"saco": values}).assign(model=model, k=k))
     groups = pd.concat(found, ignore_index=True).assign(dataset=named)
-    kept = ["dataset", "model", "k", "input", "method", "draw", "saco"]
-    run.add(groups[kept], "saco_group_counts")
     run.add_units(as_units(groups, seed=0, metrics=["saco"], keys=["dataset", "model", "draw", "k"]), "groups")
 
 
@@ -299,7 +297,6 @@ def save_varied(asked, model):
         measured(asked, MAIN | change).assign(setting=setting, model=model) for setting, change in VARIANTS.items()
     ]
     varied = pd.concat(found, ignore_index=True).assign(dataset=named)
-    run.add(varied, "saco_settings")
     run.add_units(as_units(varied, seed=0, metrics=METRICS, keys=["dataset", "model", "draw", "setting"]), "settings")
 
 

@@ -1,18 +1,16 @@
-"""Pack the result files that Edin et al. released (MIT) into `data/released/edin_2025/`, and hold the two against each
-other.
+"""Pack the result files that Edin et al. released (MIT) into this folder, and hold the two against each other.
 
-    python -m faithbook.papers.edin_pack pack <folder with their results/ and data/>
-    python -m faithbook.papers.edin_pack verify <folder with their results/ and data/>
+    python data/released/edin_2025/pack.py pack <folder with their results/ and data/>
+    python data/released/edin_2025/pack.py verify <folder with their results/ and data/>
 
-Numbers and ids of rows only, no texts. Every table is parquet (zstd), a file a model (one file for what no model
+Numbers and ids of rows only, no texts. Every table is parquet (zstd), one file per model (one file for what no model
 said), sorted by its first columns; floats are kept in the precision in which they were released, single where all
-released values are single, so that nothing is lost. Nothing here needs torch: pages read it.
+released values are single, so that nothing is lost.
 """
 
 from __future__ import annotations
 
 import argparse
-import functools
 import json
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
@@ -24,29 +22,10 @@ import pandas as pd
 import pyarrow
 import pyarrow.parquet
 
-from faithbook.declared import ask
-from faithbook.paths import checked_root
-from faithlib.errors import DataError, unknown
+from faithbook.papers.edin_released import LONG, METHODS, MODELS, SHORT, files_of, packed_folder, read_packed
+from faithlib.errors import DataError
 
 COMMIT = "0976aa3"
-PLACE = "data/released/edin_2025"  # in this repository
-MODELS = {  # the published tables' name: the files' name
-    "bert_sst2": "bert-base-uncased-SST-2",
-    "roberta_sst2": "roberta-base-SST-2",
-    "bert_yelp": "bert-base-uncased-yelp-polarity",
-    "roberta_yelp": "roberta-base-finetuned-yelp-polarity",
-    "bert_imdb": "bert-base-uncased-imdb",
-    "roberta_imdb": "roberta-base-imdb",
-}
-METHODS = {  # the files' name: the published tables' name
-    "gradient_x_input": "input_x_gradient",
-    "integrated_gradient": "integrated_gradients",
-    "kernelshap": "kernel_shap",
-    "occlusion_1": "occlusion",
-    "random_baseline": "random",
-}
-SHORT = ("sst2", "yelp")
-LONG = ("sst2", "yelp", "imdb")
 WIDTHS = (1, 5, 10, 20, 50)
 STARTS = {  # what the search is given to start from: part of the file's name
     "none": "no_preprocessing",
@@ -56,12 +35,7 @@ STARTS = {  # what the search is given to start from: part of the file's name
 }
 
 
-def packed_folder() -> Path:
-    """Where the packed tables lie."""
-    return checked_root() / PLACE
-
-
-# ------------------------------------------------------------------------------------------------- the released files
+# --- the released files ---
 def _read(folder: Path, name: str) -> pd.DataFrame:
     path = folder / name
     try:
@@ -210,21 +184,16 @@ def gathered(name: str, folder: Path) -> pd.DataFrame:
     return table
 
 
-# ---------------------------------------------------------------------------------------------------- packed tables
+
+# --- packed tables ---
 def pack(folder: Path, target: Path) -> None:
     """Write all tables."""
     target.mkdir(parents=True, exist_ok=True)
     for name in TABLES:
         table = gathered(name, folder)
-        for file, model in _files(name).items():
+        for file, model in files_of(name).items():
             part = table if model is None else table[table.model == model].drop(columns="model")
             _write(pyarrow.Table.from_pandas(part, preserve_index=False), target / file)
-
-
-def _files(name: str) -> dict[str, str | None]:
-    """The files of a table, with the model of each."""
-    whole = "model" not in TABLES[name][1]
-    return {f"{name}.parquet": None} if whole else {f"{name}_{model}.parquet": model for model in MODELS}
 
 
 def _write(table: pyarrow.Table, path: Path) -> None:
@@ -243,39 +212,6 @@ def _write(table: pyarrow.Table, path: Path) -> None:
         use_byte_stream_split=floats,
         row_group_size=len(table),
     )
-
-
-def read_packed(name: str, model: str | None = None, folder: Path | None = None) -> pd.DataFrame:
-    """A packed table of TABLES for one model of MODELS, or for all, with a column that says which.
-
-    Raises UnknownNameError for another table or model, DataError for a file that is missing or damaged.
-    """
-    if name not in TABLES:
-        raise unknown("table", name, TABLES)
-    if model is not None and model not in MODELS:
-        raise unknown("model", model, MODELS)
-    if folder is None:
-        ask(PLACE)
-    files = {file: of for file, of in _files(name).items() if of is None or model in (None, of)}
-    tables = [_read_file((folder or packed_folder()) / file) for file in files]
-    if model is not None or len(tables) == 1:
-        return tables[0]
-    return pd.concat([_named(t, model=of) for t, of in zip(tables, files.values(), strict=True)], ignore_index=True)
-
-
-def _read_file(path: Path) -> pd.DataFrame:
-    """The table of a file, read once while the file stays the same."""
-    place = path.resolve()
-    changed = place.stat().st_mtime_ns if place.is_file() else 0
-    return _read_once(place, changed).copy(deep=False)
-
-
-@functools.lru_cache(maxsize=32)
-def _read_once(path: Path, changed: int) -> pd.DataFrame:
-    try:
-        return pd.read_parquet(path)
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path} cannot be read ({error}): `git checkout` it, or pack it again") from error
 
 
 def verify(folder: Path, target: Path) -> dict[str, int]:
@@ -312,7 +248,7 @@ def _same(theirs: pd.Series, ours: pd.Series) -> np.ndarray[Any, Any]:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Pack the released files, or verify what is packed against them."""
-    parser = argparse.ArgumentParser(prog="faithbook.papers.edin_pack", description=main.__doc__)
+    parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("verb", choices=("pack", "verify"))
     parser.add_argument("folder", type=Path, help="a folder with the authors' results/")
     options = parser.parse_args(arguments)

@@ -26,7 +26,7 @@ SCALE = 100_000
 PARTS = 65_535
 """The same where there are too many to be written as text: numbers of two bytes."""
 ERASED = "data/pictures/erased.npz"
-"""Pictures with all that a model answers to them in parts (`faithbook.erased`)."""
+"""Pictures with all that a model answers to them in parts (`faithbook.games.images`)."""
 MOST_BYTES = 600_000
 
 
@@ -56,7 +56,7 @@ def erasing(
     named: Mapping[tuple[str, int], Mapping[str, Any]],
     methods: Mapping[str, str],
 ) -> dict[str, Any]:
-    """The data of a game of erasing from the tables of `faithbook.games`, each with a column `model`.
+    """The data of a game of erasing from the tables of `faithbook.games.answers`, each with a column `model`.
 
     `named`: by (model, item) what the page calls it (`text`, `model`, `says`) and its `words`, where they are ours to
     show, in the order of the menu; `methods`: names of attributions for people. Raises InputError where a set of words

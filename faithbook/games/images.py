@@ -1,6 +1,6 @@
 """Pictures for the game of erasing: all that a model answers to them with any of 4 x 4 cells gone.
 
-    python -m faithbook.erased
+    python -m faithbook.games.images
 
 writes `data/pictures/erased.npz` anew (2^16 answers a picture: a quarter of an hour on one core, too long for every
 build, so the file is committed). Pictures are shipped ones of Fashion-MNIST, the model is the shipped one that study 2
@@ -19,11 +19,11 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from faithbook import games
+from faithbook.games import answers
+from faithbook.games.show import ERASED, PARTS, order_of
 from faithbook.models.load import load_model
 from faithbook.papers.edin import AnswerTable
 from faithbook.paths import root
-from faithbook.results.games import ERASED, PARTS, order_of
 from faithbook.results.page import write
 from faithbook.sources.images import Pictures, as_inputs, load_pictures
 from faithlib.attribution import attribute
@@ -66,13 +66,13 @@ def made() -> dict[str, NDArray[Any]]:
     """
     model, pictures, inputs = chosen()
     score = Perturber(model, inputs, erase="mean")
-    p = np.stack([(one.numpy() * PARTS).round().astype(np.uint16) for one in games.every_answer(score)])
+    p = np.stack([(one.numpy() * PARTS).round().astype(np.uint16) for one in answers.every_answer(score)])
     table = AnswerTable(list(range(len(p))), [torch.tensor(one / PARTS) for one in p])
     given = {}
     for method, options in METHODS.items():
         told: dict[str, Any] = {**options, **({"perturber": score} if method in _ASKING else {})}
         given[method] = attribute(method, model, inputs, output="probability", **told).cpu().double()
-    found = games.erasing(table, given)
+    found = answers.erasing(table, given)
     orders = {
         name: found.orders.pivot(index="item", columns="method", values=name)[list(METHODS)]
         for name in ("order", "aopc")
