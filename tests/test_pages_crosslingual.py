@@ -238,7 +238,7 @@ def test_the_papers_own_data_speaks_alone_but_of_languages_that_are_guessed(stor
     assert re.search(told, found.text)
     for name in ("crosslingual_table11", "crosslingual_table1", "xl_c01"):
         assert found.verdict(name) == "carries over"
-        assert found.verdicts.evidence[name] == "the paper's data"
+        assert found.verdicts.evidence[name] == "paper's data, our models"
     table1 = pd.read_csv(found.folder / "crosslingual_table1.csv").dropna(subset=["published"])
     assert (table1.estimate - table1.published).abs().max() < 0.1  # and not near the .9 of French
     assert "languages: none in any language." in found.text

@@ -367,7 +367,7 @@ def test_all_models_of_the_papers_size_are_drawn_and_compared_on_the_same_texts_
     (compared,) = (one for one in found.names["together"] if "bert-sst" in one[0])
     assert compared == (asked["sst"], ["sst"])
     # Of the adversarially trained models the one that read the paper's own data speaks.
-    assert found.verdicts.evidence["naopc_c06"] == "the paper's data"
+    assert found.verdicts.evidence["naopc_c06"] == "paper's data, our models"
     assert found.names["hardened"] == "bert-robust"
     assert found.verdict("naopc_c06") == "carries over"
 

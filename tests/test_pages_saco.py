@@ -167,7 +167,7 @@ def test_photographs_of_the_papers_own_data_decide_and_small_pictures_stand_afte
     found = page(store, turned)
     judged = [name for name in CLAIMS if name != "saco_text"]
     assert {name: found.verdict(name) for name in judged} == dict.fromkeys(judged, "carries over")
-    assert set(found.verdicts.loc[judged, "evidence"]) == {"the paper's data"}
+    assert set(found.verdicts.loc[judged, "evidence"]) == {"paper's data, our models"}
     assert set(found.verdicts.loc[judged, "n"]) == {24}
     listed = pd.read_csv(found.folder / "saco_table2_datasets.csv")
     assert list(listed.dataset.unique()) == ["cifar10", *DATASETS]
@@ -318,7 +318,7 @@ def test_the_picture_of_figure_1_is_one_that_may_be_shown(store: Store) -> None:
     found = figures(store, **world)
     assert "a picture of fashion (for CIFAR-10), label a, taken for b" in found.text
     assert {name: found.verdict(name) for name in FIGURES} == dict.fromkeys(FIGURES, "carries over")
-    assert set(found.verdicts.loc[FIGURES, "evidence"]) == {"the paper's data"}
+    assert set(found.verdicts.loc[FIGURES, "evidence"]) == {"paper's data, our models"}
     assert set(pd.read_csv(found.folder / "saco_figure4.csv").dataset) == {"cifar10"}
 
 

@@ -100,7 +100,7 @@ def test_where_it_is_so_is_said_once_and_again_where_it_changes() -> None:
         "together_q4": Entry("together_q4", "holds", "executed/p", evidence=evidence.OUR_QUESTION),
     }
     told = taught.paragraph(LESSONS[0], board(**entries))
-    assert told.count("On the paper's data, under other models, ") == 1
+    assert told.count("On the paper's data, with our models, ") == 1
     assert "On our models, soft metrics" in told
 
 

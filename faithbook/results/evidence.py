@@ -1,6 +1,6 @@
 """What a verdict rests on, and the word that a decision has on that ground.
 
-Four grounds: what the authors released; the paper's data and models; the paper's data with other models; stand-ins.
+Four grounds: what the authors released; the paper's data and models; the paper's data with our models; stand-ins.
 Which data sets, models and files are a paper's own stands in `data/materials.csv`, so that the ground follows from what
 a run has read and is never typed beside a claim.
 
@@ -18,8 +18,9 @@ from faithbook.declared import remembered
 from faithbook.results import published, rules
 from faithlib.errors import unknown
 
-AUTHORS, PAPER, DATA, STAND_INS = "authors' outputs", "the paper's data and models", "the paper's data", "stand-ins"
-OUR_QUESTION = "our own question"
+AUTHORS, PAPER, STAND_INS = "authors' outputs", "the paper's data and models", "stand-ins"
+DATA = "paper's data, our models"
+OUR_QUESTION = "no paper (our own question)"
 GROUNDS = (AUTHORS, PAPER, DATA, STAND_INS, OUR_QUESTION)
 """From the firmest to the weakest; questions of our own stand apart, for they are about whatever was measured."""
 

@@ -33,7 +33,7 @@ _OPEN = "Whether {so} is left open."
 _WHERE: Mapping[str, str] = {
     evidence.AUTHORS: "In what the authors released, ",
     evidence.PAPER: "With the paper's own data and models, ",
-    evidence.DATA: "On the paper's data, under other models, ",
+    evidence.DATA: "On the paper's data, with our models, ",
     evidence.STAND_INS: "On stand-ins, ",
     evidence.OUR_QUESTION: "On our models, ",
 }

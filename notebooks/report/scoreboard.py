@@ -60,7 +60,7 @@ page.figure(
 # %% [markdown]
 # ## Every verdict
 #
-# What rests on the authors' outputs and the papers' own data comes first, then stand-ins, our own questions, and what
+# What rests on the authors' outputs and the papers' own data (with our models) comes first, then stand-ins, our own questions, and what
 # could not be tested here. A click on a head sorts, the field and the menus above the table filter.
 
 # %%
