@@ -148,9 +148,9 @@ def test_the_reference_speaks_and_a_run_that_says_otherwise_is_told(store: Store
     assert found.verdict("saco_c04") == "carries over"
     told = found.verdicts.loc["saco_c04"]
     assert (told["here"], told["n"]) == ("does not carry over", 40)
-    assert "your run disagrees on 3 of 3 parts" in told["note"]
+    assert "this build disagrees on 3 of 3 parts" in told["note"]
     assert "from the reference, evidence: stand-ins" in found.text
-    assert "; your run " in found.text  # on hover, in the cells of the paper's tables
+    assert "; this build " in found.text  # on hover, in the cells of the paper's tables
     assert json.loads((found.folder / "manifest.json").read_text())["notes"]["speaks"] == "the reference"
 
 

@@ -1,4 +1,4 @@
-"""What report pages are written on: paired quantities, grounds, judged claims, tables, curves, who speaks."""
+"""What report pages are written on: paired quantities, grounds, judged claims, tables, curves, the data used."""
 
 from __future__ import annotations
 
@@ -251,9 +251,9 @@ def test_the_run_is_judged_beside_the_reference_and_told_apart_where_intervals_p
     ours, here = cells(a=0.6), cells(a=-0.6, seed=3)
     found = judge("soft_c01", {"a": Paired(ours.mean(), 0.5, here.mean())})
     assert (found.word, found.here_word) == ("carries over", "does not carry over")
-    assert "your run disagrees on 1 of 1 parts: a -0.600" in found.note
+    assert "this build disagrees on 1 of 1 parts: a -0.600" in found.note
     kept = without_disagreement(f"{found.note}; what the page adds [1]")
-    assert "your run" not in kept and kept.endswith("; what the page adds [1]")
+    assert "this build" not in kept and kept.endswith("; what the page adds [1]")
     assert found.note.startswith(kept.removesuffix("; what the page adds [1]"))
     alike = judge("soft_c01", {"a": Paired(ours.mean(), 0.5, cells(a=0.61, seed=3).mean())})
     assert (alike.here_word, "disagrees" in alike.note) == ("carries over", False)
@@ -274,7 +274,7 @@ def test_a_cell_holds_both_values_a_sign_and_the_interval() -> None:
     assert ".20 (.90) ↓" in exhibits.cell(one["b"])
     assert ".20 (-.10) ↑" in exhibits.cell(Paired(one["b"].ours, -0.1))
     assert exhibits.cell(Paired(one["b"].ours)).endswith(">.20</span>")
-    assert "; your run .600, " in exhibits.cell(Paired(one["b"].ours, 0.1, one["a"].ours))
+    assert "; this build .600, " in exhibits.cell(Paired(one["b"].ours, 0.1, one["a"].ours))
     assert exhibits.cell(None) == "–"
 
 
@@ -359,7 +359,7 @@ def test_the_reference_speaks_and_the_run_stands_beside_it(store: Store) -> None
     read = pd.DataFrame({"dataset": ["fashion", "other"]})
     assert measured.on_its_data(read).dataset.tolist() == ["fashion"]
     assert measured.on_its_data(read[1:]).dataset.tolist() == ["other"]  # all that the run has read
-    assert "your run stands beside it" in page.speaks().data.lower()
+    assert "Values of this build are in grey" in page.speaks().data
 
 
 def test_what_several_measures_ask_of_one_function_is_prepared_once(store: Store) -> None:

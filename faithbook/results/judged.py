@@ -359,7 +359,7 @@ def _undecided(judged: Judged) -> str:
 
 def without_disagreement(note: str) -> str:
     """A verdict's note without what the run beside the reference says (`_disagreeing`)."""
-    return re.sub(r"(?:^|; )your run disagrees on \d+ of \d+ parts: [^\[]*\[[^\]]*\]", "", note)
+    return re.sub(r"(?:^|; )this build disagrees on \d+ of \d+ parts: [^\[]*\[[^\]]*\]", "", note)
 
 
 def _disagreeing(judged: Judged) -> list[str]:
@@ -370,4 +370,4 @@ def _disagreeing(judged: Judged) -> list[str]:
         return []
     first = apart.iloc[0]
     told = f"{first['part']} {first['here']:.3f} [{first['here_low']:.3f}, {first['here_high']:.3f}]"
-    return [f"your run disagrees on {len(apart)} of {len(rows)} parts: {told}"]
+    return [f"this build disagrees on {len(apart)} of {len(rows)} parts: {told}"]

@@ -22,7 +22,7 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.run import Run, start_run
-from faithbook.results import exhibits, figures, judged, published, scoreboard, tables
+from faithbook.results import evidence, exhibits, figures, judged, published, scoreboard, tables
 from faithbook.results.judged import Claim, Judged
 from faithbook.results.measured import REFERENCE, RUN, Measured, Prepare, has_values
 from faithbook.results.multiverse import Curve, multiverse
@@ -69,6 +69,7 @@ class Page:
         self._said |= published.index("questions").set_index("id")["question"].to_dict()
         self._said |= published.index("tables").set_index("id")["title"].to_dict()
         self._said |= published.index("figures").set_index("id")["shows"].to_dict()
+        self._source = published.sources()
 
     # ------------------------------------------------------------------------------------------------------- measured
     def measure(
@@ -104,7 +105,7 @@ class Page:
         return frozenset().union(*(one.have for one in self._measured))
 
     def speaks(self) -> Markdown:
-        """Who speaks on this page, in a sentence."""
+        """The data used on this page, in a sentence."""
         told = []
         for one in self._measured:
             n = one.frame.groupby("dataset")["id"].nunique() if "dataset" in one.frame.columns else pd.Series(dtype=int)
@@ -112,13 +113,9 @@ class Page:
             told.append(f"`{one.notebook}` ({sizes}) from {one.speaks}, evidence: {_told(one)}")
         spoken = any(one.speaks == REFERENCE for one in self._measured)
         beside = any(one.here is not None for one in self._measured)
-        heard = (
-            "your run stands beside it in grey and in the texts of cells" if beside else "your run has none of these"
-        )
-        rest = heard if spoken else RUN_SPEAKS
-        return Markdown(
-            f"**Who speaks here.** {'; '.join(dict.fromkeys(told))}. {rest[0].upper()}{rest[1:].rstrip('.')}."
-        )
+        heard = " Values of this build are in grey, and in the tooltips of cells." if beside else ""
+        rest = heard if spoken else f" {RUN_SPEAKS}"
+        return Markdown(f"**Data used.** {'; '.join(dict.fromkeys(told))}.{rest}")
 
     # --------------------------------------------------------------------------------------------------------- claims
     def test(self, claims: Mapping[str, Claim], *, asides: Mapping[str, str] | None = None) -> Tested:
@@ -158,9 +155,11 @@ class Page:
         lines = []
         for name, one in tested.claims.items():
             ground = f" ({one.evidence})" if one.rule.rule != "fixed" else ""
-            yours = f" Your run: {one.here_word}." if one.here_word and one.here_word != one.word else ""
+            beside = one.here_word not in ("", one.word, evidence.UNTESTABLE)
+            yours = f" This build: {one.here_word}." if beside else ""
             dated = f"rule of {one.rule.dated}" + (", after a first run was seen" if one.rule.post_hoc else "")
             said = self._said.get(name, "").rstrip(".")
+            said += " (so says a review page of the paper)" if self._source.get(name) == published.REVIEW else ""
             told = f"{_sentence(one.note)}{yours} *({dated})*"
             lines.append(f'- `{name}` {badge(one.word)}{ground} {said}. <span class="verdict-note">{told}</span>')
         return Markdown("\n".join(lines))

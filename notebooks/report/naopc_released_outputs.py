@@ -237,7 +237,7 @@ page.figure(fig, "naopc_released_methods", alt=alt, caption=caption)
 # %% [markdown]
 # **NAOPC lies between 0 and 1**, by its definition. Released values leave the interval where a beam has missed the best
 # order, where single precision rounds, or where words are counted otherwise than the bounds do. **A value of 0 means as
-# bad as a random order**, says the page through which we know the paper. The bound is a minimum over orders, so 0 is the
+# bad as a random order**, says a review page of the paper, and not the paper. The bound is a minimum over orders, so 0 is the
 # *worst* order; a random one does better by as much as the model's interactions allow
 # ({doc}`worked out for simple functions <naopc_toy>`).
 

@@ -100,7 +100,7 @@ page.verdicts(first)
 # the training split is in no place that this book can name, of MultiRC a fifth of it is: from 600 texts of the one and
 # 4,800 of the other our small model has learnt nothing, its accuracy is that of the most frequent class, and without a
 # model better than that they are left out. A book built without any of it still shows what the reference has of it
-# ("who speaks here" says what that is). Stand-ins come after it, and alone where nobody has the paper's own: movie snippets
+# ("data used" says what that is). Stand-ins come after it, and alone where nobody has the paper's own: movie snippets
 # for SST, BBC news for AG News, sections of ACL papers for Evidence Inference, pairs of a section and a summary for MultiRC.
 # Except at the profile `paper` all are classified by one small sentence encoder with low-rank adapters. Texts are cut at the limit named in the table:
 # of a long text only the beginning is classified and explained. How many were cut is on the {doc}`status page <status>`.
