@@ -292,7 +292,10 @@ def with_rho_of_perturbing(means: Values, value: float) -> Values:
 def test_erasure_as_printed_carries_over_but_no_order_is_there_to_be_reproduced(store: Store) -> None:
     add_erasures(store, with_rho_of_perturbing(erasure_as_printed(), -30.0))
     found = store.report("crosslingual_erasure")
-    assert {name: found.verdict(name) for name in ON_ERASURE} == dict.fromkeys(ON_ERASURE, "carries over")
+    # In this world erasure separates methods twenty times as much as printed: half of c09 is so, the other half is not.
+    words = dict.fromkeys(ON_ERASURE, "carries over") | {"xl_c09": "partly"}
+    assert {name: found.verdict(name) for name in ON_ERASURE} == words
+    assert "2 of 4 parts" in found.verdicts.note["xl_c09"] and "in part under" in found.verdicts.note["xl_c09"]
     assert {found.verdict(name) for name in ORDERS} == {"no order to reproduce"}
     assert set(found.verdicts.index) == {*ON_ERASURE, *ORDERS}
     assert "specifications" in found.verdicts.loc["xl_c09", "note"]

@@ -155,7 +155,8 @@ def test_every_id_belongs_to_one_page() -> None:
 @pytest.fixture
 def log(monkeypatch: pytest.MonkeyPatch) -> None:
     """A rule log of one id a rule, with names that the papers' indices know."""
-    base = {"k": None, "threshold": 0.0, "margin": None, "test": "t", "needs": (), "same_as": "", "headline": False}
+    base = {"k": None, "threshold": 0.0, "margin": None, "test": "t", "needs": (), "same_as": ""}
+    base |= {"unreported": (), "headline": False}
     dated = {"dated": rulebook.rule("saco_c03").dated, "post_hoc": True, "why": "for a test"}
     made = {
         "above": {"id": "soft_c01", "rule": "above"},

@@ -27,9 +27,10 @@ GROUNDS = (AUTHORS, PAPER, DATA, STAND_INS, OUR_QUESTION)
 MATCH, DIFFERS, HOLDS, FAILS = "match", "differs", "holds", "fails"
 CARRIES_OVER, DOES_NOT = "carries over", "does not carry over"
 LEVEL, PARTLY, INCONCLUSIVE, UNTESTABLE = "level", "partly", "inconclusive", "not testable here"
+EXPLAINED, DEPENDS = "reproduced, with explained differences", "depends on an unreported choice"
 NOT_RUN, NOT_RECOMPUTABLE, SET_UP, NO_ORDER = rules.NOT_RUN, rules.NOT_RECOMPUTABLE, rules.SET_UP, rules.NO_ORDER
 DECISIONS = (
-    *(MATCH, HOLDS, CARRIES_OVER, SET_UP, LEVEL, PARTLY, INCONCLUSIVE, DOES_NOT, FAILS, DIFFERS),
+    *(MATCH, EXPLAINED, HOLDS, CARRIES_OVER, SET_UP, LEVEL, PARTLY, DEPENDS, INCONCLUSIVE, DOES_NOT, FAILS, DIFFERS),
     *(UNTESTABLE, NO_ORDER, NOT_RECOMPUTABLE, NOT_RUN),
 )
 """Every word of a verdict, from yes over undecided to no, then what nobody can tell here."""
@@ -40,6 +41,8 @@ _FIRM = (AUTHORS, PAPER, OUR_QUESTION)
 _PLAIN = {
     rules.LEVEL: LEVEL,
     rules.PARTLY: PARTLY,
+    rules.EXPLAINED: EXPLAINED,
+    rules.DEPENDS: DEPENDS,
     rules.INCONCLUSIVE: INCONCLUSIVE,
     rules.UNTESTABLE: UNTESTABLE,
     rules.NO_ORDER: NO_ORDER,

@@ -20,8 +20,8 @@ from faithbook.results.scoreboard import distinct
 STANDS, IN_PART, DOES_NOT, OPEN = "stands", "stands in part", "does not stand", "undecided"
 UNTESTED, NO_FINDING = "not tested here", "nothing to test"
 SIDES: Mapping[str, str] = {
-    **dict.fromkeys((evidence.MATCH, evidence.HOLDS, evidence.CARRIES_OVER), STANDS),
-    evidence.PARTLY: IN_PART,
+    **dict.fromkeys((evidence.MATCH, evidence.EXPLAINED, evidence.HOLDS, evidence.CARRIES_OVER), STANDS),
+    **dict.fromkeys((evidence.PARTLY, evidence.DEPENDS), IN_PART),
     **dict.fromkeys((evidence.DIFFERS, evidence.FAILS, evidence.DOES_NOT, evidence.LEVEL), DOES_NOT),
     evidence.INCONCLUSIVE: OPEN,
     **dict.fromkeys((evidence.UNTESTABLE, evidence.NOT_RUN), UNTESTED),

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -57,12 +57,14 @@ class Along:
 class Printed:
     """A number of ours that should be the printed one, as text with all its digits.
 
-    `evidence`: what ours rests on; a number worked out again from the paper's own needs no other ground.
+    `evidence`: what ours rests on; a number worked out again from the paper's own needs no other ground. `cause`: why
+    ours is another number, where that is known.
     """
 
     ours: float
     published: str
     evidence: str = evidence.AUTHORS
+    cause: str = ""
 
 
 @dataclass(frozen=True)
@@ -119,11 +121,15 @@ class Judged:
         )
 
 
-def judge(name: str, claim: Claim, *, have: Collection[str], aside: str = "") -> Judged:
+def judge(
+    name: str, claim: Claim, *, have: Collection[str], aside: str = "", turned_by: Collection[str] = ()
+) -> Judged:
     """The claim of an id by its rule, ours and (where another run speaks) the present run's.
 
-    `have`: the data sets, models and languages that are there; `aside`: a sentence to add to the note. Raises
-    UnknownNameError for an id without a rule, InputError where the claim is not what its rule is about.
+    `have`: the data sets, models and languages that are there; `aside`: a sentence to add to the note; `turned_by`:
+    choices of its curve that turn a yes or no into the other (`Curve.hangs_on`), of which those count that the paper
+    does not report. Raises UnknownNameError for an id without a rule, InputError where the claim is not what its rule
+    is about.
     """
     rule = rulebook.rule(name)
     ground = evidence.weakest(_grounds(claim)) if claim else _ground_of(name)
@@ -132,6 +138,10 @@ def judge(name: str, claim: Claim, *, have: Collection[str], aside: str = "") ->
     if any(one.here is not None for one in _pairs(claim)):
         whole = all(one.here is not None for one in _pairs(claim))
         reply = _decided(rule, claim, have, _here) if whole else rules.Decision(rules.UNTESTABLE, 0, 1)
+    open_choices = [choice for choice in rule.unreported if choice in turned_by]
+    if open_choices and decision.answer in (rules.YES, rules.NO):
+        why = f"the answer depends on what the paper does not report: {', '.join(open_choices)}"
+        decision, reply = replace(decision, answer=rules.DEPENDS, why=why), None
     return Judged(name, rule, decision, reply, ground, _rows(rule, claim), aside)
 
 
@@ -157,9 +167,11 @@ def _decided(rule: Rule, claim: Claim, have: Collection[str], of: Callable[[Pair
     if isinstance(claim, Mapping):
         if numbers := _numbers(claim):
             ours, theirs = [one.ours for one in numbers], [one.published for one in numbers]
-            return rulebook.judge(rule.id, ours=ours, published=theirs, have=have)
-        parts = {part: of(pair) for part, pair in claim.items() if isinstance(pair, Paired)}
-        return rulebook.judge(rule.id, parts, have=have)
+            causes = [one.cause for one in numbers]
+            return rulebook.judge(rule.id, ours=ours, published=theirs, causes=causes, have=have)
+        pairs = {part: pair for part, pair in claim.items() if isinstance(pair, Paired)}
+        as_many = sum(pair.published > rule.threshold for pair in pairs.values())
+        return rulebook.judge(rule.id, {part: of(pair) for part, pair in pairs.items()}, as_many=as_many, have=have)
     orders = [
         rulebook.Order(
             {item: of(pair) for item, pair in one.items.items()},

@@ -65,6 +65,7 @@ class Page:
         self._prepared: dict[Hashable, pd.DataFrame] = {}
         self._entries: dict[str, scoreboard.Entry] = {}
         self._hangs: dict[str, str] = {}
+        self._turned_by: dict[str, tuple[str, ...]] = {}
         self._said = published.index("claims").set_index("id")["claim"].to_dict()
         self._said |= published.index("questions").set_index("id")["question"].to_dict()
         self._said |= published.index("tables").set_index("id")["title"].to_dict()
@@ -127,7 +128,10 @@ class Page:
         asides = asides or {}
         if stray := sorted(set(asides) - set(claims)):
             raise unknown("id with an aside", stray[0], claims)
-        found = [judged.judge(name, one, have=self.have, aside=asides.get(name, "")) for name, one in claims.items()]
+        found = [
+            judged.judge(name, one, have=self.have, aside=asides.get(name, ""), turned_by=self._turned_by.get(name, ()))
+            for name, one in claims.items()
+        ]
         for one in found:
             if one.id in self._entries:
                 raise InputError(f"{one.id} is judged twice on this page")
@@ -262,7 +266,7 @@ class Page:
         """The claim of an id under every open choice (`results.multiverse`); its `sentence` belongs into the asides of
         `test`."""
         found = multiverse(name, over, specifications, have=self.have)
-        self._hangs[name] = found.in_short
+        self._hangs[name], self._turned_by[name] = found.in_short, tuple(found.hangs_on)
         return found
 
     def curve(self, curve: Curve, name: str, *, caption: str) -> Markdown:

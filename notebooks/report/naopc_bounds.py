@@ -23,7 +23,7 @@
 profile = "laptop"
 
 # %%
-from itertools import combinations, product
+from itertools import product
 
 import pandas as pd
 from IPython.display import Markdown
@@ -103,11 +103,10 @@ Markdown(
         ["texts"],
         {
             (name,): {
-                f"upper bounds of {a} and {b} apart": abs(
-                    mean("upper", model=a, length=of, dataset=sets) - mean("upper", model=b, length=of, dataset=sets)
+                f"deviation of upper bounds over {len(own)} models": edin_claims.between_models(
+                    [mean("upper", model=m, length=of, dataset=sets) for m in own]
                 )
                 for own, sets in together
-                for a, b in combinations(own, 2)
             }
             for name, of in TEXTS.items()
         },
