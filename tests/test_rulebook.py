@@ -169,7 +169,7 @@ def test_rules_are_dated_and_say_why() -> None:
 
 
 def test_what_repeats_a_fact_is_judged_like_it() -> None:
-    alike = ("rule", "k", "threshold", "margin", "test", "needs", "post_hoc", "repeats_agree")
+    alike = ("rule", "k", "threshold", "margin", "test", "needs", "unreported", "post_hoc", "repeats_agree")
     for name, found in log().items():
         if found.same_as:
             other = log()[found.same_as]

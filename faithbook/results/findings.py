@@ -172,7 +172,7 @@ def headlines(board: pd.DataFrame, words: Mapping[str, str]) -> dict[str, pd.Dat
     verdict, what it rests on, n, what it hangs on."""
     found = sided(board[board["kind"] == "claim"])
     found = found[found["id"].isin(words)]
-    said = found["id"].map(_said())
+    said = found["id"].map(in_words())
     table = pd.DataFrame(
         {
             "claim": said,
@@ -209,7 +209,7 @@ def every(board: pd.DataFrame) -> pd.DataFrame:
         badge(own) if own not in ("", word, evidence.UNTESTABLE) else ""
         for own, word in zip(rows["here"], rows["verdict"], strict=True)
     ]
-    said, taken = _said(), taken_at_its_word()
+    said, taken = in_words(), taken_at_its_word()
     return pd.DataFrame(
         {
             "what": [f"`{name}`{{#{anchor(name)}}} {said[name]}" for name in rows["id"]],
@@ -241,7 +241,7 @@ def _why(row: Mapping[Any, Any]) -> str:
     return "; ".join(str(part) for part in (row["note"], repeats) if part)
 
 
-def _said() -> dict[str, str]:
+def in_words() -> dict[str, str]:
     """What every id says, in the words of the index that has it."""
     return {
         str(name): str(text)

@@ -22,15 +22,16 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.run import Run, start_run
-from faithbook.results import evidence, exhibits, figures, judged, published, scoreboard, tables
+from faithbook.results import evidence, exhibits, figures, judged, published, rulebook, scoreboard, tables
 from faithbook.results.judged import Claim, Judged
 from faithbook.results.measured import REFERENCE, RUN, Measured, Prepare, has_values
 from faithbook.results.multiverse import Curve, multiverse
-from faithbook.results.numbers import listed
+from faithbook.results.numbers import listed, row_of
 from faithbook.results.page import badge
 from faithbook.results.paired import Paired
 from faithlib.errors import DataError, InputError, unknown
 
+_QUOTED = ("claim", "part", "published", "ours", "low", "high", "n")
 RUN_SPEAKS = "The reference has no values of single inputs of this page yet: the numbers are those of this run."
 
 
@@ -64,6 +65,7 @@ class Page:
         self._measured: list[Measured] = []
         self._prepared: dict[Hashable, pd.DataFrame] = {}
         self._entries: dict[str, scoreboard.Entry] = {}
+        self._quotable: list[pd.DataFrame] = []
         self._hangs: dict[str, str] = {}
         self._turned_by: dict[str, tuple[str, ...]] = {}
         self._said = published.index("claims").set_index("id")["claim"].to_dict()
@@ -129,14 +131,27 @@ class Page:
         if stray := sorted(set(asides) - set(claims)):
             raise unknown("id with an aside", stray[0], claims)
         found = [
-            judged.judge(name, one, have=self.have, aside=asides.get(name, ""), turned_by=self._turned_by.get(name, ()))
+            judged.judge(name, one, have=self.have, aside=asides.get(name, ""), turned_by=self._turns(name))
             for name, one in claims.items()
         ]
+        self._quotable += [one.rows for one in found]
         for one in found:
             if one.id in self._entries:
                 raise InputError(f"{one.id} is judged twice on this page")
             self._entries[one.id] = self._entry(one)
         return Tested(found)
+
+    def _turns(self, name: str) -> tuple[str, ...]:
+        """The choices that turn the answer of an id, or of the id that it repeats, as their curve has it."""
+        return self._turned_by.get(name) or self._turned_by.get(rulebook.rule(name).same_as, ())
+
+    def quote(self, name: str, values: Mapping[str, Paired]) -> None:
+        """Keep values that belong to no claim for sentences of other pages, which call them by `name` and part."""
+        rows = [
+            {"claim": name, "part": part, "published": pair.published, **row_of(pair, "ours", "low", "high")}
+            for part, pair in values.items()
+        ]
+        self._quotable.append(pd.DataFrame(rows, columns=list(judged.COLUMNS)))
 
     def _entry(self, one: Judged) -> scoreboard.Entry:
         return scoreboard.Entry(
@@ -305,6 +320,8 @@ class Page:
         if self._entries:
             entries = [replace(one, hangs=self._hangs.get(name, "")) for name, one in self._entries.items()]
             self.run.save(scoreboard.entries(entries), "verdicts")
+        if quotable := [frame[list(_QUOTED)] for frame in self._quotable if not frame.empty]:
+            self.run.save(pd.concat(quotable, ignore_index=True).astype({"n": "Int64"}), "quotable")
         if self._measured:
             sources = {one.speaks for one in self._measured}
             self.run.note(speaks=REFERENCE if sources == {REFERENCE} and not of_its_run else RUN)

@@ -291,7 +291,7 @@ def _check(found: Rule) -> None:
             raise unknown(f"thing that {found.id} needs", one, known)
     if found.rule == "k_of" and found.k is None:
         raise DataError(f"the rule of {found.id} is k_of without a k: give a number, all, most or each")
-    if found.unreported and not found.headline:
+    if found.unreported and not (found.headline or found.same_as):
         raise DataError(
             f"the rule of {found.id} names unreported choices: give it a curve (headline) to see what they do"
         )

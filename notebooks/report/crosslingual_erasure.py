@@ -319,6 +319,13 @@ def less_spread(take, which=PRINTED_ROWS, rho=None, **fixed):
     return more | {f"hardly: {HARDLY} less the spread of {metric}": -spread(metric) + HARDLY for metric in METRICS}
 
 
+spreads = {
+    metric: beside.spread_beside(
+        measured, attrgetter("between"), PRINTED_ROWS, metric=metric, printed=beside.printed_spread(metric)
+    )
+    for metric in ("rho", *METRICS)
+}
+page.quote("crosslingual_spread", spreads)
 between, share = attrgetter("between"), attrgetter("share")
 ALL, ONE = "all languages", f"{languages[0]} alone"
 specifications = {("deviation", "26 rows", "all models", ALL): less_spread(between)}

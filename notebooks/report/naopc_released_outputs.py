@@ -171,6 +171,7 @@ def apart(bound):
     return {f"largest difference, {SETS[d]} by {NAMES[m]}": Printed(far[d, m], "0.0000") for d, m in far.index}
 
 
+page.quote("naopc_bounds", {"furthest pair": max(gaps.values(), key=lambda gap: gap.ours.point)})
 means_of_bounds = edin_tables.numbers(bounds, "dataset", "length", "model", "subset", "statistic")
 first = page.test(
     {

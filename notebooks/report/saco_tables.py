@@ -101,6 +101,9 @@ GAINS = {  # what is added, with what already there: (with, without)
 }
 
 
+page.quote("saco_table1", {short(method): saco(method) for method in (RAW, LAST, ROLLOUT, ALL)})
+
+
 def percent(more, base):
     """The gain in percent of a base that is clearly above zero, in words."""
     if saco(base).ours.p_above() > rules.ALPHA:
