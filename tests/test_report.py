@@ -19,7 +19,7 @@ from faithbook.results.judged import Along, Ordered, Printed, Provided, without_
 from faithbook.results.measured import REFERENCE, RUN
 from faithbook.results.multiverse import multiverse
 from faithbook.results.paired import Paired
-from faithbook.results.report import Page, start_page
+from faithbook.results.report import Page, _alone, start_page
 from faithbook.sources.edin_texts import LENGTHS
 from faithlib.errors import DataError, InputError, UnknownNameError
 
@@ -534,6 +534,23 @@ def test_stand_ins_are_listed_beside_what_they_stand_for_or_said_to_be_none(stor
 
 
 # --------------------------------------------------------------------------------------------------------- multiverse
+@pytest.mark.usefixtures("log")
+def test_what_is_undecided_with_an_interval_on_one_side_says_why_in_its_cell() -> None:
+    """Four differences of -.21 to -.39 were "undecided" without a reason."""
+    frame = pd.DataFrame({"id": [f"i{i}" for i in range(40)], "m": "a", "value": [0.9] * 34 + [0.2] * 6})
+    skewed = Cells.of(frame, over=["m"], unit="id", n_resamples=1999).mean(m="a")
+    found = judge("soft_c01", {"a": Paired(skewed)})
+    (row,) = found.rows.to_dict("records")
+    assert (row["answer"], row["why"]) == ("inconclusive", "too skewed to test") and row["low"] > 0
+    assert _alone(row["answer"], row["why"]) == "undecided: too skewed to test"
+    assert _alone("yes", "") == "yes" and _alone(float("nan"), float("nan")) == "–"
+    near = rules.Decision(rules.INCONCLUSIVE, 0, 1, 0.03, 0.97)
+    assert judged.why_open(near, (0.0,), 0.001, 0.2) == "p = 0.030"
+    assert judged.why_open(near, (0.0,), -0.1, 0.2) == ""  # the interval says it
+    curve = multiverse("soft_c01", ["sign"], {("as it is",): {"a": Paired(skewed)}}, have=())
+    assert curve.unexplained == "Open although the interval is on one side of the line: 1 (too skewed to test)."
+
+
 @pytest.mark.usefixtures("log")
 def test_a_curve_counts_where_the_claim_carries_and_names_what_it_hangs_on() -> None:
     truth = {("min-max", "one"): 0.3, ("rank", "one"): -0.3, ("min-max", "two"): 0.2, ("rank", "two"): 0.1}

@@ -30,7 +30,7 @@ from faithbook.results.rulebook import Rule
 from faithlib.errors import InputError
 
 COLUMNS = (
-    *("claim", "part", "published", "ours", "low", "high", "n", "clusters", "p", "answer"),
+    *("claim", "part", "published", "ours", "low", "high", "n", "clusters", "p", "answer", "why"),
     *("here", "here_low", "here_high", "predicted_low", "predicted_high", "away", "detectable", "needed"),
 )
 
@@ -236,6 +236,7 @@ def part_of(rule: Rule, pair: Paired) -> dict[str, Any]:
     alone = _alone(rule, pair.ours)
     row: dict[str, Any] = {"published": pair.published, **row_of(pair, "ours", "low", "high")}
     row |= {"clusters": pair.ours.clusters, "p": alone.p_yes, "answer": alone.answer}
+    row["why"] = why_open(alone, lines(rule), row["low"], row["high"])
     effect = abs(pair.ours.point - rule.threshold)
     row["detectable"] = rules.smallest_detectable(pair.ours)
     row["needed"] = rules.how_many(pair.ours, effect) if effect > 0 else math.nan
@@ -246,6 +247,13 @@ def part_of(rule: Rule, pair: Paired) -> dict[str, Any]:
     if pair.prediction is not None:
         row |= {"predicted_low": pair.prediction.low, "predicted_high": pair.prediction.high}
     return row
+
+
+def why_open(found: rules.Decision, marks: Sequence[float], low: float, high: float) -> str:
+    """Why a part is undecided although its interval lies on one side of the line, in a few words; else ""."""
+    if found.answer != rules.INCONCLUSIVE or any(low <= mark <= high for mark in marks) or math.isnan(low + high):
+        return ""
+    return "too skewed to test" if found.why == rules.TOO_SKEWED else f"p = {min(found.p_yes, found.p_no):.3f}"
 
 
 def lines(rule: Rule) -> tuple[float, ...]:

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike
 
 from faithbook.results import evidence, pointed, rulebook, rules
 from faithbook.results.figures import OURS, PALETTE, PUBLISHED, REFERENCE
-from faithbook.results.judged import Claim, Judged, judge, lines
+from faithbook.results.judged import Claim, Judged, judge, lines, why_open
 from faithbook.results.rulebook import Rule
 from faithlib.errors import InputError
 
@@ -39,7 +39,8 @@ class Curve:
     """A claim under its specifications, the first of them the book's own.
 
     `frame`: one row a specification: its choices, the part that decides (`deciding`) with its interval
-    (part, estimate, low, high, n), the answer and its word. `over`: the names of the choices.
+    (part, estimate, low, high, n), the answer, its word, and why that is open where the interval seems to say more
+    (`why`). `over`: the names of the choices.
     """
 
     id: str
@@ -95,6 +96,13 @@ class Curve:
         return f"{told}; what changes the answer alone: {', '.join(choices)}" if choices else told
 
     @property
+    def unexplained(self) -> str:
+        """Why specifications are open whose deciding part has an interval on one side of the line; "" without any."""
+        reasons = self.frame["why"][self.frame["why"] != ""]
+        told = [f"{n} ({reason})" for reason, n in reasons.value_counts().items()]
+        return f"Open although the interval is on one side of the line: {', '.join(told)}." if told else ""
+
+    @property
     def alt(self) -> str:
         """What the curve shows, in words."""
         ordered = self.frame.sort_values("estimate")
@@ -142,7 +150,8 @@ class Curve:
     def _spoken(self, row: dict[Any, Any]) -> str:
         """A specification for who points at it: its answer, the part that decides, what was chosen."""
         value = f"{row['estimate']:.3f} ({row['low']:.3f} to {row['high']:.3f}), n = {row['n']}"
-        told = [f"{row['word']}{', the book’s own' if row['own'] else ''}", f"{row['part']}: {value}"]
+        open_for = f" ({row['why']})" if row["why"] else ""
+        told = [f"{row['word']}{open_for}{', the book’s own' if row['own'] else ''}", f"{row['part']}: {value}"]
         return "\n".join([*told, *(f"{name}: {row[name]}" for name in self.over)])
 
 
@@ -174,7 +183,8 @@ def _row(judged: Judged) -> dict[str, Any]:
     least = judged.rows.iloc[deciding(judged.rule, judged.rows["ours"].fillna(0.0).to_numpy(dtype=float))]
     found = {"part": least["part"], "estimate": least["ours"], "low": least["low"], "high": least["high"]}
     word = evidence.worded(judged.decision.answer, judged.evidence)
-    return {**found, "n": least["n"], "answer": judged.decision.answer, "word": word}
+    why = why_open(judged.decision, lines(judged.rule), found["low"], found["high"])
+    return {**found, "n": least["n"], "answer": judged.decision.answer, "word": word, "why": why}
 
 
 def deciding(rule: Rule, estimates: ArrayLike) -> int:

@@ -245,7 +245,6 @@ class Page:
         every = frame = tested.frame[~tested.frame["claim"].isin(repeats)]
         if answers is not None:
             frame = every[frame["answer"].isin(answers)].reset_index(drop=True)
-        words = {"yes": "yes", "no": "no", "inconclusive": "undecided"}
         wide = pd.DataFrame(
             {
                 "claim": [str(one).rpartition("_")[2] for one in frame["claim"]],
@@ -255,7 +254,7 @@ class Page:
                 "95 % interval": [_ends(low, high) for low, high in zip(frame["low"], frame["high"], strict=True)],
                 "apart": [exhibits.apart(x) for x in frame["away"]],
                 "n": frame["n"].astype(str).replace("<NA>", "–"),
-                "alone": [words.get(str(answer), str(answer)) for answer in frame["answer"].fillna("–")],
+                "alone": [_alone(answer, why) for answer, why in zip(frame["answer"], frame["why"], strict=True)],
             }
         )
         if not wide["apart"].any():  # questions of our own have no published value
@@ -286,7 +285,8 @@ class Page:
 
     def curve(self, curve: Curve, name: str, *, caption: str) -> Markdown:
         """A specification curve as a figure, with its data."""
-        return self.figure(curve.draw(), name, alt=curve.alt, caption=caption, data=curve.frame)
+        told = f"{caption.rstrip('.')}. {curve.unexplained}" if curve.unexplained else caption
+        return self.figure(curve.draw(), name, alt=curve.alt, caption=told, data=curve.frame)
 
     def figure(self, fig: Any, name: str, *, alt: str, caption: str, data: pd.DataFrame | None = None) -> Markdown:
         """A figure with its line; `data`: what it is drawn from, to download."""
@@ -336,6 +336,12 @@ def _told(measured: Measured) -> str:
     if len(grounds) < 2:
         return measured.evidence()
     return ", ".join(f"{ground} ({', '.join(names)})" for ground, names in grounds.items())
+
+
+def _alone(answer: object, why: object) -> str:
+    """What a part would say on its own, and why not where its interval seems to say more."""
+    told = {"inconclusive": "undecided"}.get(answer, answer) if isinstance(answer, str) else "–"
+    return f"{told}: {why}" if isinstance(why, str) and why else told
 
 
 def _ends(low: float, high: float) -> str:

@@ -112,7 +112,8 @@ def _claim(verdict: Mapping[str, Any]) -> str:
     """The claim as its source words it, and after it the verdict, with what it rests on."""
     name, word, page, here = (str(verdict[one]) for one in ("id", "verdict", "page", "here"))
     source = published.sources()[name]
-    whose = "Our question" if source == published.OUR_OWN else f"Claim of {findings.cited(source)}"
+    kind = "Claim of" if verdict["kind"] == "claim" else "Published by"
+    whose = "Our question" if source == published.OUR_OWN else f"{kind} {findings.cited(source)}"
     measured = findings.SIDES[word] in MEASURED
     size = f"n = {int(verdict['n']):,} in the smallest cell" if measured and not pd.isna(verdict["n"]) else ""
     parts = [
