@@ -33,7 +33,7 @@ DECISIONS = (
     *(MATCH, EXPLAINED, HOLDS, CARRIES_OVER, SET_UP, LEVEL, PARTLY, DEPENDS, INCONCLUSIVE, DOES_NOT, FAILS, DIFFERS),
     *(UNTESTABLE, NO_ORDER, NOT_RECOMPUTABLE, NOT_RUN),
 )
-"""Every word of a verdict, from yes over undecided to no, then what nobody can tell here."""
+"""Every word of a verdict, from yes over undecided to no, then what was not tested."""
 UNMEASURED = (SET_UP, NOT_RECOMPUTABLE, NOT_RUN)
 """Words for what nothing was measured for, so that it rests on no ground at all."""
 

@@ -179,7 +179,8 @@ class Page:
             dated = f"rule of {one.rule.dated}" + (", after a first run was seen" if one.rule.post_hoc else "")
             said = self._said.get(name, "").rstrip(".")
             said += " (so says a review page of the paper)" if self._source.get(name) == published.REVIEW else ""
-            told = f"{_sentence(one.note)}{yours} *({dated})*"
+            size = f" n = {one.n:,} in the smallest cell." if one.n else ""
+            told = f"{_sentence(one.note)}{size}{yours} *({dated})*"
             lines.append(f'- `{name}` {badge(one.word)}{ground} {said}. <span class="verdict-note">{told}</span>')
         return Markdown("\n".join(lines))
 
