@@ -353,13 +353,14 @@ def _apart(row: Mapping[str, Any]) -> str:
 
 
 def _printed(judged: Judged) -> str:
-    """Where what the paper prints of the data compared refutes the claim, that; the published parts are read as they
-    stand."""
+    """Where what the paper prints of the data compared refutes the claim, that: of its published values, read as they
+    are, fewer are so than the rule asks for."""
     if judged.rule.rule not in ("above", "k_of", "leader", "at_least") or judged.rows.empty:
         return ""
     values = judged.rows["published"].dropna()
-    against = int((values <= lines(judged.rule)[0]).sum())
-    if not against:
+    against, k = int((values <= lines(judged.rule)[0]).sum()), judged.rule.k or "all"
+    needed = len(values) if k == "each" else rules.parts_needed(k, max(len(values), k if isinstance(k, int) else 0))
+    if not against or len(values) - against >= needed:
         return ""
     return f"the paper's own values on the data compared here contradict {against} of {len(values)} parts"
 
