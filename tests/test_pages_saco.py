@@ -150,9 +150,9 @@ def test_the_reference_speaks_and_a_run_that_says_otherwise_is_told(store: Store
     assert found.verdict("saco_c04") == "carries over"
     told = found.verdicts.loc["saco_c04"]
     assert (told["here"], told["n"]) == ("does not carry over", 40)
-    assert "your run disagrees on 3 of 3 parts" in told["note"]
+    assert "this build disagrees on 3 of 3 parts" in told["note"]
     assert "from the reference, evidence: stand-ins" in found.text
-    assert "; your run " in found.text  # on hover, in the cells of the paper's tables
+    assert "; this build " in found.text  # on hover, in the cells of the paper's tables
     assert json.loads((found.folder / "manifest.json").read_text())["notes"]["speaks"] == "the reference"
 
 
@@ -169,7 +169,7 @@ def test_photographs_of_the_papers_own_data_decide_and_small_pictures_stand_afte
     found = page(store, turned)
     judged = [name for name in CLAIMS if name != "saco_text"]
     assert {name: found.verdict(name) for name in judged} == dict.fromkeys(judged, "carries over")
-    assert set(found.verdicts.loc[judged, "evidence"]) == {"the paper's data"}
+    assert set(found.verdicts.loc[judged, "evidence"]) == {"paper's data, our models"}
     assert set(found.verdicts.loc[judged, "n"]) == {24}
     listed = pd.read_csv(found.folder / "saco_table2_datasets.csv")
     assert list(listed.dataset.unique()) == ["cifar10", *DATASETS]
@@ -349,7 +349,7 @@ def test_the_picture_of_figure_1_is_one_that_may_be_shown(store: Store) -> None:
     found = figures(store, **world)
     assert "a picture of fashion (for CIFAR-10), label a, taken for b" in found.text
     assert {name: found.verdict(name) for name in FIGURES} == dict.fromkeys(FIGURES, "carries over")
-    assert set(found.verdicts.loc[FIGURES, "evidence"]) == {"the paper's data"}
+    assert set(found.verdicts.loc[FIGURES, "evidence"]) == {"paper's data, our models"}
     assert set(pd.read_csv(found.folder / "saco_figure4.csv").dataset) == {"cifar10"}
 
 

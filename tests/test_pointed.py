@@ -35,7 +35,7 @@ def curve() -> multiverse.Curve:
     rows = [(turned, tau, 0.1 * i) for i, (turned, tau) in enumerate([("no", "a"), ("yes", "a"), ("no", "b")])]
     frame = pd.DataFrame(rows, columns=["turned", "tau", "estimate"])
     frame = frame.assign(low=frame.estimate - 0.05, high=frame.estimate + 0.05, n=24, part="gain", answer=rules.YES)
-    return multiverse.Curve("saco_c03", ("turned", "tau"), frame.assign(word="holds"))
+    return multiverse.Curve("saco_c03", ("turned", "tau"), frame.assign(word="holds", why=""))
 
 
 def cells() -> Any:

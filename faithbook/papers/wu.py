@@ -254,11 +254,12 @@ def integrated_gradients_lead(mean: At) -> Parts:
 
 
 def about_twice(at: At) -> Provided:
-    """saco_c03: gradients about double SaCo, of the last layer's attention and of that of all layers."""
+    """saco_c03: gradients about double SaCo, of the last layer's attention and of that of all layers: by a factor that
+    rounds to two."""
     parts = {}
     for where, with_, without in (("last layer", LAST, RAW), ("all layers", ALL, ROLLOUT)):
         parts[f"with gradients less 1.5 times without, {where}"] = at(with_) - 1.5 * at(without)
-        parts[f"3 times without gradients less with, {where}"] = 3 * at(without) - at(with_)
+        parts[f"2.5 times without gradients less with, {where}"] = 2.5 * at(without) - at(with_)
     return Provided(parts, {"SaCo of raw attention": at(RAW), "SaCo of rollout": at(ROLLOUT)})
 
 

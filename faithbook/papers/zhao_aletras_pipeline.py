@@ -2,7 +2,7 @@
 and in words whether they explain what is printed.
 
     replayed = Replayed(page.measure("soft_replayed", prepare=wins_and_ties, ...))
-    replayed.power("nc", ["mask", "ties"], ["sst"]), replayed.answer("the paper's data, short texts")
+    replayed.power("nc", ["mask", "ties"], ["sst"]), replayed.answer("paper's data, our models, short texts")
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Replayed:
         found: dict[str, list[str]] = {}
         names = sorted(self.measured.levels("dataset"), key=lambda name: (name not in OWN, name in LONG))
         for name in names:
-            kind, length = "the paper's data" if name in OWN else "stand-ins", "long" if name in LONG else "short"
+            kind, length = (evidence.DATA if name in OWN else evidence.STAND_INS), "long" if name in LONG else "short"
             found.setdefault(f"{kind}, {length} texts", []).append(name)
         return found
 

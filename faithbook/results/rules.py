@@ -28,6 +28,10 @@ from faithlib.errors import InputError, unknown
 
 YES, NO, INCONCLUSIVE = "yes", "no", "inconclusive"
 LEVEL, PARTLY, UNTESTABLE = "level", "partly", "not testable"
+EXPLAINED = "explained"
+"""Of a number worked out twice: not everywhere the printed one, but most are, and every other has a known cause."""
+DEPENDS = "depends"
+"""One option of a choice that the paper does not report says yes, another no."""
 NO_ORDER = "no order to reproduce"
 SET_UP, NOT_RECOMPUTABLE, NOT_RUN = "set up as published", "not recomputable", "not run"
 
@@ -92,6 +96,32 @@ def k_of(parts: Sequence[Quantity], k: int | str, d: float = 0.0, *, margin: flo
     if margin is not None and all(_around(part.interval(), d).inside(margin) for part in parts):
         return replace(found, answer=LEVEL, why=f"every interval lies within {margin:g} of {d:g}")
     return found
+
+
+def each(parts: Sequence[Quantity], d: float = 0.0, *, margin: float | None = None) -> Decision:
+    """Which of the parts are above `d`? Yes: all are; no: none is; partly: some clearly are and some clearly are not.
+
+    For a claim whose parts are claims of their own (two halves of a sentence, one answer per metric), so that one part
+    does not decide about the others.
+    """
+    every = k_of(parts, "all", d, margin=margin)
+    some = k_of(parts, 1, d, margin=margin)
+    if every.answer != NO or some.answer == NO:
+        return every
+    if some.answer == YES:
+        return replace(every, answer=PARTLY, why="some parts are clearly so and others clearly are not")
+    return replace(every, answer=INCONCLUSIVE)
+
+
+def leader(parts: Sequence[Quantity], *, margin: float | None = None) -> Decision:
+    """Is each of the leads above zero? Level where one of them is, but lies within `margin` on its whole interval."""
+    found = k_of(parts, "all")
+    level = [part for part in parts if margin is not None and part.interval().inside(margin)]
+    if found.answer != YES or not level:
+        return found
+    return replace(
+        found, answer=LEVEL, why=f"in front, but by less than {margin:g} on {len(level)} of {len(parts)} parts"
+    )
 
 
 def conjunction(
@@ -299,18 +329,30 @@ def trend(x: ArrayLike, y: ArrayLike, *, rising: bool = True, seed: int = 0) -> 
 
 
 # ----------------------------------------------------------------------------------------------------- the same number
-def same(ours: ArrayLike, published: Sequence[str], *, tolerance: float | None = None) -> Decision:
+def same(
+    ours: ArrayLike,
+    published: Sequence[str],
+    *,
+    tolerance: float | None = None,
+    causes: Sequence[str] | None = None,
+) -> Decision:
     """Is every cell the published one? Within half a unit of its last printed digit, or within `tolerance`.
 
-    >>> str(same([0.8249, 0.31], ["0.82", "0.30"]))
-    'no (1 of 2)'
+    `causes`: why a cell is another one, "" where nobody knows. Where more than half of the cells are the published ones
+    and every other has a cause, the differences are explained.
+
+    >>> str(same([0.8249, 0.31], ["0.82", "0.30"])), str(same([1, 2, 4], ["1", "2", "3"], causes=["", "", "a slip"]))
+    ('no (1 of 2)', 'explained (2 of 3)')
     """
     found = np.asarray(ours, dtype=float)
     if len(found) != len(published) or not len(found):
         raise InputError(f"{len(found)} values and {len(published)} published ones: expected as many, at least one")
     allowed = [half_digit(text) if tolerance is None else tolerance for text in published]
     close = np.abs(found - [float(text) for text in published]) <= np.array(allowed) * (1 + 1e-9)
-    return Decision(YES if close.all() else NO, int(close.sum()), len(close))
+    explained = (
+        2 * close.sum() > len(close) and causes is not None and bool((close | np.array(causes, dtype=bool)).all())
+    )
+    return Decision(YES if close.all() else EXPLAINED if explained else NO, int(close.sum()), len(close))
 
 
 def half_digit(text: str) -> float:

@@ -152,7 +152,7 @@ page.listing(
     judged[["claim", "pictures", "decision", "the part that decides", "estimate", "low", "high", "n"]],
     "saco_stand_ins_claims",
     caption="The claims of the paper, judged on each kind of pictures alone: the decision and the part that decides, with its "
-    "95 % interval",
+    "95 % interval; what the paper does not report is as the book has it",
     digits=2,
 )
 
