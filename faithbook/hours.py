@@ -14,6 +14,7 @@ from __future__ import annotations
 import csv
 import functools
 import json
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -266,7 +267,7 @@ def _inputs(templates: tuple[str, ...], block: Mapping[str, Any], point: Mapping
     total = 0
     for template in templates:
         value: Any = block
-        for part in template.format_map({"dataset": "", **point}).split("."):
+        for part in template.format_map(defaultdict(str, point)).split("."):
             value = value.get(part) if isinstance(value, Mapping) else value
         if not isinstance(value, int):
             return None
