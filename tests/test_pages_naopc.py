@@ -13,7 +13,7 @@ from store import Shown, Store, units_of
 
 from faithbook.engine.profiles import settings_of
 from faithbook.papers import edin_bounds, edin_claims, edin_tables, edin_toy
-from faithbook.papers.edin_pack import METHODS, MODELS, read_packed
+from faithbook.papers.edin_released import METHODS, MODELS, read_packed
 from faithbook.papers.edin_tables import KINDS, released_limits
 from faithbook.results.cells import Cells
 from faithbook.results.paired import Paired

@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from faithbook.declared import CARDS, model_name
-from faithbook.engine.commits import commit_of
 from faithbook.engine.digests import digest, tree_digest
 from faithbook.engine.here import listed_source
-from faithbook.engine.profiles import Settings, settings_of, table
+from faithbook.engine.profiles import HubModel, Settings, settings_of, table
 from faithbook.paths import checkpoints_dir, raw_dir, root
 from faithlib.errors import DataError, InputError, unknown
 
@@ -158,6 +157,17 @@ def _folder_or_hub(name: str) -> str:
         raise DataError(f"there is no folder {rest} for the model {name}: `make train` makes checkpoints")
     commit = commit_of(f"timm/{rest.partition('?')[0]}" if name.startswith("timm:") else rest)
     return f"{name}@{commit}" if commit else name
+
+
+def commit_of(repository: str) -> str | None:
+    """The commit at which a model of the hub is read: that of the table `hub`, else what the hub's cache calls the
+    newest; None where it has not been downloaded."""
+    if revision := table().hub.get(repository, HubModel()).revision:
+        return revision
+    from huggingface_hub.constants import HF_HUB_CACHE  # half a second to import
+
+    newest = Path(HF_HUB_CACHE) / f"models--{repository.replace('/', '--')}" / "refs" / "main"
+    return newest.read_text(encoding="utf-8").strip() if newest.is_file() else None
 
 
 def source_digest(name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import yaml
 from pydantic import BaseModel, ConfigDict, PositiveInt, ValidationError
@@ -47,15 +47,12 @@ class Profile(_Strict):
 
     `parts`: in how many runs a computation shares its inputs out (`faithbook.engine.parts`), where more than one.
     `trains`: by study and training notebook, the checkpoints to make, as parameters; of lists, every combination.
-    `rows`: by study, what a row of it is ("text", "picture"), where models have the papers' size; what is told of hours
-    before any run rests on it (`faithbook.row_times`).
     """
 
     about: str
     settings: dict[str, dict[str, Any]]
     parts: dict[str, PositiveInt] = {}
     trains: dict[str, dict[str, list[dict[str, Any]]]] = {}
-    rows: dict[str, Literal["text", "picture"]] = {}
 
 
 class NotebookEntry(_Strict):
@@ -63,22 +60,20 @@ class NotebookEntry(_Strict):
     of a parameter before it; with a number of inputs beside each value, where it has its own), the notebooks whose
     results it reads, and the models and data it loads (`faithbook.engine.loads`), without which it may open none.
     `inputs`: the settings that add up to the number of inputs of one run (`inputs.{dataset}`), for what is told
-    beforehand of rows and hours; `rows_like`: the notebook whose runs tell its rows while it has none itself. `whole`:
-    why a computation cannot share its inputs out among several runs.
+    beforehand of rows and hours. `whole`: why a computation cannot share its inputs out among several runs.
 
     `shareable: false` keeps its tables out of the committed reference: they quote texts that are not ours, or are about
-    what a reader brings. `quotes` names the data sets whose texts or pictures a page shows, in the ways of `loads`: a
-    published book leaves out what is not free to be shown (`faithbook.engine.terms`).
+    what a reader brings. `public: false` keeps its page out of a published book: it quotes texts or images that are not
+    ours to publish.
     """
 
     over: dict[str, str] = {}
     reads: tuple[str, ...] = ()
     loads: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()
-    rows_like: str = ""
     whole: str = ""
     shareable: bool = True
-    quotes: tuple[str, ...] = ()
+    public: bool = True
 
     def points(self, block: Settings) -> list[dict[str, Any]]:
         """The parameters of every point of the grid; of a setting with a list for each data set the point's own."""
@@ -173,8 +168,6 @@ def _table(path: Path, text: str) -> Table:
         for read in entry.reads:
             if read != "*" and read not in names:
                 raise unknown(f"notebook that {name} reads", read, names)
-        if entry.rows_like and entry.rows_like not in names:
-            raise unknown(f"notebook whose rows are like those of {name}", entry.rows_like, names)
         for profile_name, profile_entry in made.profiles.items():
             # What is asked only of data that somebody brought may be asked of none.
             optional = "datasets" if "where_here" in profile_entry.settings.get(name, {}) else None

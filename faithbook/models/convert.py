@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from faithbook import hub, room
+from faithbook.engine.loads import commit_of
 from faithlib.errors import DataError
 
 _PICKLE = "pytorch_model.bin"
@@ -40,12 +41,10 @@ def convert(place: str) -> Path:
     Raises DataError where the hub does not give it, it has no pickled weights in one file, or these hold more than
     tensors; nothing that looks whole is left behind then.
     """
-    if not hub.revision_of(f"hf:{place}"):
-        hub.look_and_settle(f"hf:{place}")
-    folder = hub.converted_folder(place)
-    if (folder / "model.safetensors").is_file():
-        return folder
+    if (folder := hub.converted_folder(place) / "model.safetensors").is_file():
+        return folder.parent
     source = _downloaded(place)
+    folder = hub.converted_folder(place)  # whose name may have become known
     if not (source / _PICKLE).is_file():
         raise DataError(f"{place} has no {_PICKLE}: there is nothing to convert")
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -56,7 +55,7 @@ def convert(place: str) -> Path:
             for file in source.glob(pattern):
                 shutil.copy(file, made / file.name)
         read_pickle(source / _PICKLE, made / "model.safetensors", place)
-        about = {"model": place, "revision": hub.revision_of(f"hf:{place}") or "", "converted from": _PICKLE}
+        about = {"model": place, "revision": commit_of(place) or "", "converted from": _PICKLE}
         (made / "converted.json").write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
         shutil.rmtree(folder, ignore_errors=True)
         made.rename(folder)

@@ -77,7 +77,7 @@ def load_encoder(name: str) -> tuple[Any, Any]:
             )
         return model.eval(), transformers.AutoTokenizer.from_pretrained(place, revision=revision)
     except (OSError, ValueError, SafetensorError) as error:
-        raise DataError(f"cannot load the encoder {name}: {error}") from error
+        raise DataError(f"cannot load the encoder {name}: {error}; {hub.HOW_TO_BRING}") from error
 
 
 @dataclass(frozen=True)

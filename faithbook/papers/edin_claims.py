@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from faithbook.papers import edin_tables
-from faithbook.papers.edin_pack import MODELS
+from faithbook.papers.edin_released import MODELS
 from faithbook.results.paired import Paired, combined
 
 OFF = 0.02

@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from faithbook.declared import ask
-from faithbook.papers.edin_pack import LONG, METHODS, MODELS, read_packed
+from faithbook.papers.edin_released import LONG, METHODS, MODELS, read_packed
 from faithbook.paths import root
 from faithbook.results.judged import Printed
 from faithbook.results.rank_tests import tau_b

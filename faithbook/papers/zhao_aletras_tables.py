@@ -17,7 +17,6 @@ import pandas as pd
 
 from faithbook.engine.plan import MANIFEST
 from faithbook.engine.run import Run
-from faithbook.hours import of_reference
 from faithbook.models.cards import cards
 from faithbook.papers.zhao_aletras import STAND_INS
 from faithbook.papers.zhao_aletras_sizes import SIZES
@@ -26,6 +25,7 @@ from faithbook.results.measured import REFERENCE, Measured
 from faithbook.results.paired import Paired
 from faithbook.results.published import table
 from faithbook.sources import datasets
+from faithbook.timing import of_reference
 from faithlib.errors import DataError, InputError
 
 SPLITS = ("train", "dev", "test")

@@ -245,12 +245,11 @@ def lines(rule: Rule) -> tuple[float, ...]:
 
 
 def _alone(rule: Rule, quantity: Quantity) -> rules.Decision:
-    test = rulebook.TESTS.get(rule.test, rules.by_t)
     if rule.rule == "at_least":
-        return rules.at_least(quantity, rule.margin or 0.0, test=test)
+        return rules.at_least(quantity, rule.margin or 0.0)
     if rule.rule == "equal":
-        return rules.equal(quantity, rule.margin or 0.0, test=test)
-    return rules.above(quantity, rule.threshold, test=test)
+        return rules.equal(quantity, rule.margin or 0.0)
+    return rules.above(quantity, rule.threshold)
 
 
 def _order(one: Ordered) -> dict[str, Any]:

@@ -43,7 +43,8 @@ REPEATS = {"repeats agree": True, rules.NO_ORDER: False, "ceiling unknown": None
 """What the `why` of a rule `order` begins with: whether the paper's own repeats of the order agree with one another."""
 
 RULES = ("above", "k_of", "at_least", "equal", "leader", "order", "trend", "same", "fixed")
-TESTS = {"t": rules.by_t, "sign_flip": rules.by_sign_flip}
+TESTS = ("t",)
+"""The tests of a part: Student's t with the bootstrap (`Quantity.p_above`)."""
 
 _TESTED = ("above", "k_of", "at_least", "equal", "leader")
 DATA_SETS = ("sst", "ag", "evinf", "multirc", "cifar10", "cifar100", "imagenet", "xnli", "esnli", "exnli")
@@ -60,7 +61,7 @@ class Rule:
 
     - `rule`: its name; `k`: how many parts are needed (a number, "all", "most"); `threshold`, `margin`: see `rules`;
       of `same` the margin is the tolerance, none: half of the last printed digit.
-    - `test`: "t" or "sign_flip", the test of a part.
+    - `test`: the test of a part, one of `TESTS`.
     - `needs`: what has to be there (data sets, models, languages, as notebooks/profiles.yaml names them).
     - `same_as`: the id whose fact this one repeats; `headline`: it gets a specification curve.
     - `dated`: since when the rule stands; `post_hoc`: it was fixed after a first run was seen; `why`: the reason.
@@ -209,14 +210,14 @@ def _of_parts(found: Rule, parts: list[Quantity]) -> Decision:
     k = found.k or "all"
     if isinstance(k, int) and len(parts) < k:
         return Decision(rules.UNTESTABLE, 0, len(parts), why=f"{len(parts)} parts, the claim is about {k} at least")
-    test, margin = TESTS[found.test], found.margin
+    margin = found.margin
     if found.rule == "above" and len(parts) > 1:
         raise InputError(f"{found.id} is judged by `above`, which has one part; {len(parts)} came")
     if found.rule == "at_least":
-        return rules.at_least(parts, margin or 0.0, k=k, test=test)
+        return rules.at_least(parts, margin or 0.0, k=k)
     if found.rule == "equal":
-        return rules.equal(parts, margin or 0.0, k=k, test=test)
-    return rules.k_of(parts, k, found.threshold, margin=margin, test=test)
+        return rules.equal(parts, margin or 0.0, k=k)
+    return rules.k_of(parts, k, found.threshold, margin=margin)
 
 
 def _order(one: Order) -> tuple[list[Quantity], list[float], list[object] | None]:

@@ -43,9 +43,6 @@ FEWEST_TREND_UNITS = 5
 FEWEST_PERMUTATIONS = 40
 _ENUMERATED = 10_000
 
-TestOf = Callable[[Quantity, float], float]
-"""A one-sided p-value of "not above the threshold"."""
-
 
 @dataclass(frozen=True)
 class Decision:
@@ -64,30 +61,13 @@ class Decision:
         return f"{told}: {self.why}" if self.why else told
 
 
-def by_t(quantity: Quantity, threshold: float) -> float:
-    """The usual test of a part: `Quantity.p_above`."""
-    return quantity.p_above(threshold)
-
-
-def by_range(quantity: Quantity, threshold: float) -> float:
-    """The test of a part whose values are too skewed for the others: `Quantity.p_bounded`."""
-    return quantity.p_bounded(threshold)
-
-
-def by_sign_flip(quantity: Quantity, threshold: float) -> float:
-    """The test of a part whose values are strongly skewed: `Quantity.p_sign_flip`."""
-    return quantity.p_sign_flip(threshold)
-
-
 # --------------------------------------------------------------------------------------------------- above a threshold
-def above(quantity: Quantity, d: float = 0.0, *, margin: float | None = None, test: TestOf = by_t) -> Decision:
+def above(quantity: Quantity, d: float = 0.0, *, margin: float | None = None) -> Decision:
     """Is the quantity above `d`? Within `margin` of d on its whole interval it is level, even where that excludes d."""
-    return k_of([quantity], 1, d, margin=margin, test=test)
+    return k_of([quantity], 1, d, margin=margin)
 
 
-def k_of(
-    parts: Sequence[Quantity], k: int | str, d: float = 0.0, *, margin: float | None = None, test: TestOf = by_t
-) -> Decision:
+def k_of(parts: Sequence[Quantity], k: int | str, d: float = 0.0, *, margin: float | None = None) -> Decision:
     """Are at least `k` of the parts above `d`? `k`: a number, "all", or "most" (more than half).
 
     Yes: (m - k + 1) * p_(k) <= .025. No: k * p'_(m - k + 1) <= .025 with p' of "below d", from 24 clusters on where
@@ -102,12 +82,12 @@ def k_of(
         return _too_few(fewest, m)
     skew = float(np.median([part.skewness for part in parts]))
 
-    def decided(by: TestOf, skew: float) -> Decision:
-        return conjunction([by(part, d) for part in parts], [by(-part, -d) for part in parts], needed, fewest, skew)
+    def decided(p_of: Callable[[Quantity, float], float], skew: float) -> Decision:
+        return conjunction([p_of(part, d) for part in parts], [p_of(-part, -d) for part in parts], needed, fewest, skew)
 
-    found = decided(test, skew)
+    found = decided(Quantity.p_above, skew)
     if found.why == TOO_SKEWED:
-        bounded = decided(by_range, 0.0)
+        bounded = decided(Quantity.p_bounded, 0.0)
         found = found if bounded.answer == INCONCLUSIVE else replace(bounded, passed=found.passed, why=BY_RANGE)
     if margin is not None and all(_around(part.interval(), d).inside(margin) for part in parts):
         return replace(found, answer=LEVEL, why=f"every interval lies within {margin:g} of {d:g}")
@@ -166,16 +146,12 @@ def _around(interval: Interval95, d: float) -> Interval95:
     return Interval95(interval.estimate - d, interval.low - d, interval.high - d)
 
 
-def at_least(
-    parts: Quantity | Sequence[Quantity], margin: float, *, k: int | str = "all", test: TestOf = by_t
-) -> Decision:
+def at_least(parts: Quantity | Sequence[Quantity], margin: float, *, k: int | str = "all") -> Decision:
     """Are `k` of the parts not worse than zero by more than `margin` (non-inferiority)? Fewer inputs give fewer yes."""
-    return k_of([parts] if isinstance(parts, Quantity) else parts, k, -_positive(margin), test=test)
+    return k_of([parts] if isinstance(parts, Quantity) else parts, k, -_positive(margin))
 
 
-def equal(
-    parts: Quantity | Sequence[Quantity], margin: float, *, k: int | str = "all", test: TestOf = by_t
-) -> Decision:
+def equal(parts: Quantity | Sequence[Quantity], margin: float, *, k: int | str = "all") -> Decision:
     """Are `k` of the parts within `margin` of zero (two one-sided tests each)?
 
     No where the interval of the one part lies outside; of several parts by their p-values of lying outside.
@@ -185,8 +161,8 @@ def equal(
     needed, fewest = parts_needed(k, m), min(part.clusters for part in several)
     if fewest < FEWEST_CLUSTERS:
         return _too_few(fewest, m)
-    inside = [max(test(part, -margin), test(-part, -margin)) for part in several]
-    outside = [min(test(part, margin), test(-part, margin)) for part in several]
+    inside = [max(part.p_above(-margin), part.p_below(margin)) for part in several]
+    outside = [min(part.p_above(margin), part.p_below(-margin)) for part in several]
     if m == 1:
         interval = several[0].interval()
         outside = outside if interval.low > margin or interval.high < -margin else [1.0]

@@ -31,7 +31,7 @@ from faithbook.engine.profiles import settings_of
 from faithbook.engine.run import load, load_units
 from faithbook.papers import edin_bounds, edin_claims, edin_figures, edin_tables
 from faithbook.papers.edin_figures import NAMES, SETS
-from faithbook.papers.edin_pack import LONG, MODELS, SHORT
+from faithbook.papers.edin_released import LONG, MODELS, SHORT
 from faithbook.results.judged import Printed
 from faithbook.results.report import start_page
 from faithbook.results.rulebook import rule
