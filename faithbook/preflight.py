@@ -99,12 +99,7 @@ def fetch(needs: Iterable[Need]) -> None:
             hub.fetch(need.name)
             continue
         for source in files_of(need.name):
-            try:
-                files.fetch(source.id)
-            except DataError as error:
-                if not source.optional or isinstance(error, DigestError):
-                    raise
-                print(f"going on without an optional source: {error}")
+            files.fetch(source.id)
 
 
 def show(needs: Collection[Need]) -> None:

@@ -106,7 +106,7 @@ def _inputs(entry: NotebookEntry, block: Mapping[str, Any], point: Mapping[str, 
     total = 0.0 if entry.inputs else math.nan
     for template in entry.inputs:
         value: Any = block
-        for name in template.format_map({"dataset": "", "seed": 0, **point}).split("."):
+        for name in template.format_map({"dataset": "", "classifier": "", "seed": 0, **point}).split("."):
             value = value.get(name) if isinstance(value, Mapping) else value
         total += value if isinstance(value, int) else math.nan
     return total / part_of(point)[1]

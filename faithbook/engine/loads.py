@@ -173,15 +173,12 @@ def commit_of(repository: str) -> str | None:
 def source_digest(name: str) -> str:
     """Digest of an entry of `data/sources.toml`, of what tells its files from others: their digests.
 
-    Of an optional source also whether it is there, for a notebook goes on without it. Where the owner publishes no
-    digests, names and sizes of the files that lie there stand for them.
+    Where the owner publishes no digests, names and sizes of the files that lie there stand for them.
     """
     entry = listed_source(name)
     folder = raw_dir() / name
     files: dict[str, str] = entry.get("files", {entry["file"]: entry["sha256"]} if "sha256" in entry else {})
     parts: dict[str, Any] = {"files": files}
-    if entry.get("optional"):
-        parts["here"] = all((folder / file).exists() for file in files)
     if not files:
         lying = sorted(path for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else []
         parts["lying"] = {str(path.relative_to(folder)): path.stat().st_size for path in lying}

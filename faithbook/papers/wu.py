@@ -183,7 +183,7 @@ def transformers(datasets: Collection[str]) -> pd.DataFrame:
     facts = cards("vision")
     if facts.empty:
         return facts
-    facts = facts[facts["dataset"].isin(list(datasets))]
+    facts = facts[facts["dataset"].isin(list(datasets)) & (facts["classifier"] != "lite0")]  # no transformer
     low, high = wilson_ends(facts["accuracy"], facts["test_size"])
     facts = facts.rename(columns={"classifier": "model", "train_size": "learnt from", "test_size": "n"})
     columns = ["dataset", "model", "parameters", "learnt from", "accuracy", "low", "high", "n"]
