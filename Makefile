@@ -9,11 +9,8 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 PROFILE ?= laptop
 CORES ?=
 PORT ?= 8000
-# On a cluster: EXECUTOR=slurm PARTITION=gpu, and where it needs them CPU_PARTITION, ACCOUNT, QUEUE (jobs at a time), GPUS a job, HOURS
-# and MEMORY (GB) for jobs of which no run has told. On this machine PER_GPU=2 lets two notebooks share a GPU. Only what stands on
-# the command line counts: names as plain as these may mean something else in an environment, where FAITHLIB_EXECUTOR and so on do.
-$(foreach name,EXECUTOR PARTITION CPU_PARTITION ACCOUNT QUEUE GPUS HOURS MEMORY PER_GPU,$(if $(filter command,$(origin $(name))),\
- $(eval export FAITHLIB_$(name) := $($(name)))))
+# Options for Snakemake, such as SNAKEMAKE="--workflow-profile notebooks/slurm" on a cluster (docs/cluster.md).
+SNAKEMAKE ?=
 # A slip is told at once, with plain tools, before anything is installed.
 PROFILES := $(shell sed -n '/^profiles:/,/^studies:/s/^  \([a-z]*\):$$/\1/p' notebooks/profiles.yaml)
 ifeq ($(filter $(PROFILES),$(PROFILE)),)
@@ -32,37 +29,30 @@ export PYTHONUNBUFFERED := 1
 # As `faithbook.engine.build` has it for notebooks: a tenth of the time of a forward pass goes into memory given back too soon.
 export GLIBC_TUNABLES ?= glibc.malloc.mmap_threshold=1073741824:glibc.malloc.trim_threshold=2147483648:glibc.malloc.hugetlb=1
 
-.PHONY: help notebooks book pdf zip publish links course nbgrader slides test test-long lint format lock fetch train full preflight paper rehearsal calibrate serve clean
+.PHONY: help book pdf publish course test test-long lint format lock fetch train preflight paper reference serve clean
 
 help: ## list the commands
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
 
-book: $(ENVIRONMENT) fetch ## run the notebooks (PROFILE=laptop) and build the book
-	@$(FAITHBOOK) book --profile $(PROFILE) $(if $(CORES),--cores $(CORES))
+book: $(ENVIRONMENT) fetch ## run the notebooks (PROFILE=laptop) and build the book (STUDY=soft: one study's notebooks alone)
+	@$(FAITHBOOK) $(if $(STUDY),build --study $(STUDY),book) --profile $(PROFILE) $(if $(CORES),--cores $(CORES)) $(if $(SNAKEMAKE),-- $(SNAKEMAKE))
 
 pdf: $(ENVIRONMENT) fetch ## the book as one PDF with outline and page numbers (needs Chromium)
 	@$(FAITHBOOK) pdf --profile $(PROFILE) $(if $(CORES),--cores $(CORES))
 
-zip: $(ENVIRONMENT) fetch ## the book as an archive, for a room without a network
-	@$(FAITHBOOK) zip --profile $(PROFILE) $(if $(CORES),--cores $(CORES))
-
 publish: $(ENVIRONMENT) fetch ## the book for the web into SITE=folder (REPOSITORY=owner/name; .ci/publish pushes it)
-	@$(FAITHBOOK) publish --profile $(PROFILE) --site $(or $(SITE),$(error name a folder: make publish SITE=../pages)) $(if $(CORES),--cores $(CORES))
+	@$(FAITHBOOK) book --profile $(PROFILE) --site $(or $(SITE),$(error name a folder: make publish SITE=../pages)) $(if $(CORES),--cores $(CORES))
 
-links: $(ENVIRONMENT) fetch ## ask every address that the book links to (needs the network)
-	@$(FAITHBOOK) links --profile $(PROFILE) $(if $(CORES),--cores $(CORES))
-
-course: $(ENVIRONMENT) ## the course's sheets into TO=folder, for the teacher and for students (data/results/course)
-	@$(FAITHBOOK) course --to $(or $(TO),data/results/course)
-
-nbgrader: course ## nbgrader in an environment of its own, for those who collect and mark with it (in TO=folder)
+# nbgrader has an environment of its own beside the book's: no pin of the book depends on it.
+course: TO ?= data/results/course
+course: $(ENVIRONMENT) ## the course's sheets into TO=folder as nbgrader lays them out: source/ for the teacher, release/ for students
 	@$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python .venv-course
 	@VIRTUAL_ENV=.venv-course $(BIN)/uv pip install --quiet --group course
 	@$(BIN)/python -m ipykernel install --prefix .venv-course --name python3 >/dev/null
-	@echo "cd $(or $(TO),data/results/course) and run $(CURDIR)/.venv-course/bin/nbgrader generate_assignment session1, and so on"
-
-slides: $(ENVIRONMENT) fetch ## the slides of the course's sessions into TO=folder (book/_build/slides)
-	@$(FAITHBOOK) slides --to $(or $(TO),book/_build/slides)
+	@for sheet in notebooks/course/session*.py; do name=$$(basename $$sheet .py); mkdir -p $(TO)/source/$$name; \
+	 $(BIN)/jupytext --quiet --to ipynb --output $(TO)/source/$$name/$$name.ipynb $$sheet; \
+	 (cd $(TO) && PATH=$(CURDIR)/.venv-course/bin:$$PATH nbgrader generate_assignment --force --log-level=WARN $$name); done
+	@echo "the sheets are in $(TO); collect and mark them there with $(CURDIR)/.venv-course/bin/nbgrader"
 
 test: $(ENVIRONMENT) ## lint, types, all tests, the smoke book and its pages in a browser
 	@$(MAKE) --no-print-directory --jobs=2 fetch lint
@@ -87,10 +77,7 @@ fetch: $(ENVIRONMENT) ## fetch and verify what the default run reads (also the p
 	@$(BIN)/python -m faithbook.sources.files fetch
 
 train: $(ENVIRONMENT) fetch ## make every checkpoint of a profile again (PROFILE=laptop: those that are shipped; hours)
-	@$(FAITHBOOK) train --profile $(PROFILE) $(if $(STUDY),--study $(STUDY)) $(if $(MISSING),--missing) $(if $(CORES),--cores $(CORES))
-
-full: ## the full profile: two to four hours a paper on two cores, resumable (STUDY=soft: one paper, without the book)
-	@$(MAKE) $(if $(STUDY),notebooks,book) PROFILE=full
+	@$(FAITHBOOK) train --profile $(PROFILE) $(if $(STUDY),--study $(STUDY)) $(if $(MISSING),--missing) $(if $(CORES),--cores $(CORES)) $(if $(SNAKEMAKE),-- $(SNAKEMAKE))
 
 preflight: $(ENVIRONMENT) ## what a profile needs and what of it is missing (PROFILE=paper, STUDY=soft: one paper)
 	@$(FAITHBOOK) preflight --profile $(PROFILE) $(if $(STUDY),--study $(STUDY)) $(if $(FETCH),--fetch)
@@ -98,16 +85,12 @@ preflight: $(ENVIRONMENT) ## what a profile needs and what of it is missing (PRO
 paper: ## the papers' own models and data, trained first: needs a GPU and the network (STUDY=soft: one paper, without the book)
 	@$(MAKE) preflight PROFILE=paper FETCH=yes
 	@$(MAKE) train PROFILE=paper MISSING=yes
-	@$(MAKE) $(if $(STUDY),notebooks,book) PROFILE=paper
+	@$(MAKE) book PROFILE=paper
 
-rehearsal: $(ENVIRONMENT) fetch ## `make paper` in small against a hub on this machine, without a network (STUDY=soft: one study)
-	$(BIN)/python -m pytest -m long -s tests/test_rehearsal.py $(if $(STUDY),-k $(STUDY))
-
-notebooks: $(ENVIRONMENT) fetch # of a profile, or of one of its studies
-	@$(FAITHBOOK) build --profile $(PROFILE) $(if $(STUDY),--study $(STUDY)) $(if $(CORES),--cores $(CORES))
-
-calibrate: $(ENVIRONMENT) ## measure how often the rules of the verdicts err (a quarter of an hour, one core)
-	@$(FAITHBOOK) calibrate
+reference: $(ENVIRONMENT) fetch ## the full profile into data/reference/full, and the book of it (STUDY=soft: one study)
+	@$(FAITHBOOK) build --profile full $(if $(STUDY),--study $(STUDY)) $(if $(CORES),--cores $(CORES)) $(if $(SNAKEMAKE),-- $(SNAKEMAKE))
+	@$(FAITHBOOK) reference --profile full $(if $(STUDY),--study $(STUDY))
+	@$(MAKE) book STUDY=
 
 serve: book ## the book at a local address, as a phone or another machine would see it
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory book/_build/html $(PORT)

@@ -1,4 +1,4 @@
-"""A method of one's own: `python -m faithbook bench-method examples/lone_words.py`."""
+"""A method of one's own: `python -m faithbook bench --method examples/lone_words.py`."""
 
 import torch
 

@@ -1,20 +1,20 @@
-"""Explanations that other packages made, as scores of our inputs: `scores_of(explanation, inputs)`, one call for all.
+"""Explanations that other packages made, as scores of our inputs: arrays by their shape, tokens by their characters.
 
-    scores = scores_of(shap.Explainer(f, masker)(texts), inputs, target=1)
+    scores = scores_of(values, inputs)
     table = evaluate(model, inputs, methods={"theirs": scores, "random": "random"})
 
-| package | what is taken |
+| package | what to hand over |
 | --- | --- |
-| captum | the tensor of attributions: of embeddings [B, L, D], of positions [B, L], of pixels [B, C, H, W] |
-| quantus | the array that `quantus.explain` answers: of pixels [B, C, H, W], [B, 1, H, W] or [B, H, W] |
-| shap | an `Explanation` of texts, of pixels [B, H, W, C], of our features [B, F]; a last axis of outputs may follow |
-| ferret | a list of `Explanation`s, one a text |
-| inseq | a `FeatureAttributionOutput`: its source tokens, of a model without a source its prefix |
+| captum | its tensor: of embeddings [B, L, D], of positions [B, L], of pixels [B, C, H, W] |
+| quantus | its array of pixels: [B, C, H, W], [B, 1, H, W] or [B, H, W] |
+| shap, images | `np.moveaxis(explanation.values[..., target], -1, 1)` |
+| shap, texts | `[(one.data, one.values[:, target]) for one in explanation]` |
+| ferret | `[(one.tokens, one.scores) for one in explanations]` |
+| inseq | `[([token.token for token in one.source], one.source_attributions.nanmean(1)) for one in sequences]` |
 
-None of these packages is imported or needed here: an object is known by the package of its class. Tests ran
-with captum 0.9.0, shap 0.51.0, quantus 0.6.0, ferret-xai 0.4.1 and inseq 0.7.1, which resolve beside the book's pins.
-Tokens of others are laid over our features by their characters, whatever marks of word pieces they carry; a token that
-covers several features, or characters that differ, are an error and no guess.
+None of these packages is imported or needed here; tests ran with captum 0.9.0, shap 0.51.0, quantus 0.6.0, ferret-xai
+0.4.1 and inseq 0.7.1. Tokens of others are laid over our features by their characters, whatever marks of word pieces
+they carry; a token that covers several features, or characters that differ, are an error and no guess.
 
 Shape letters: B inputs, L positions, D embedding size, F features, C channels, H and W pixels.
 """
@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from torch import Tensor
 
 from faithlib.attribution.texts import AGGREGATIONS, POOLS, pooled
@@ -36,20 +37,21 @@ from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
 _SPECIAL = {"", "[CLS]", "[SEP]", "[PAD]", "[BOS]", "[EOS]", "<s>", "</s>", "<pad>", "<bos>", "<eos>"}
 _PIECES = str.maketrans("", "", "Ġ▁Ċ")
 
+Tokens = Sequence[tuple[Sequence[str], ArrayLike]]
+"""Of each input its tokens and a score for each."""
+
 
 def scores_of(
-    explanation: Any,
+    explanation: Tensor | np.ndarray[Any, Any] | Tokens,
     inputs: Inputs,
     *,
-    target: int | Sequence[int] | Tensor | None = None,
     aggregation: str = "sum",
     pool: str = "sum",
 ) -> Tensor:
     """Scores [B, F], float32, of an explanation of these inputs by another package.
 
-    - `target`: the class, one or one an input, where the explanation has scores for several outputs.
-    - `aggregation` over the embedding: "sum", "mean", "l2", "abs_sum". `pool` from positions, tokens or pixels to
-      features: "sum" or "mean".
+    - `aggregation` over the embedding: "sum", "mean", "l2", "abs_sum".
+    - `pool` from positions, tokens or pixels to features: "sum" or "mean".
 
     Raises InputError where the explanation is of other inputs, or of a kind that is not known; UnknownNameError for
     another aggregation or pool.
@@ -57,27 +59,22 @@ def scores_of(
     >>> from faithlib.inputs import WordInputs
     >>> scores_of(torch.tensor([[0.2, 0.8]]), WordInputs.from_texts(["good film"]))
     tensor([[0.2000, 0.8000]])
+    >>> scores_of([(["go", "##od", "film"], [0.1, 0.1, 0.8])], WordInputs.from_texts(["good film"]))
+    tensor([[0.2000, 0.8000]])
     """
     if aggregation not in AGGREGATIONS:
         raise unknown("aggregation", aggregation, AGGREGATIONS)
     if pool not in POOLS:
         raise unknown("pool", pool, POOLS)
-    first = explanation[0] if isinstance(explanation, list | tuple) and explanation else explanation
-    package = type(first).__module__.partition(".")[0]
-    if package == "ferret":
-        several = [explanation] if first is explanation else list(explanation)
-        rows = [(list(one.tokens), np.asarray(one.scores, dtype=float)) for one in several]
-        return _by_tokens(rows, inputs, pool)
-    if package == "inseq":
-        return _by_tokens([_of_inseq(one, aggregation) for one in explanation.sequence_attributions], inputs, pool)
-    if package == "shap":
-        return _of_shap(explanation, inputs, target, pool)
-    if isinstance(first, Tensor | np.ndarray):
-        values = torch.as_tensor(first if isinstance(explanation, tuple) else explanation).detach().float()
-        return _of_array(values, inputs, aggregation, pool)
+    if isinstance(explanation, Tensor | np.ndarray):
+        return _of_array(torch.as_tensor(explanation).detach().float(), inputs, aggregation, pool)
+    if isinstance(explanation, list | tuple) and all(
+        isinstance(one, list | tuple) and len(one) == 2 for one in explanation
+    ):
+        return _by_tokens([(list(names), np.asarray(own, dtype=float)) for names, own in explanation], inputs, pool)
     raise InputError(
-        f"an explanation of type {type(explanation).__module__}.{type(explanation).__name__}: known are tensors and "
-        "arrays (captum, quantus), and the objects of shap, ferret and inseq"
+        f"an explanation of type {type(explanation).__module__}.{type(explanation).__name__}: expected a tensor or an "
+        "array, or for each input a pair (tokens, scores); the head of faithbook.adapters has the line for each package"
     )
 
 
@@ -111,55 +108,6 @@ def _other(values: Tensor, inputs: Inputs) -> InputError:
         f"an explanation of shape {tuple(values.shape)}: these inputs have {fitting}, or features "
         f"{list(inputs.feature_mask.shape)}; explain the same batch, padded alike"
     )
-
-
-def _classes(target: Any, outputs: int, n: int) -> Tensor:
-    """The class of each input [B], for scores of several outputs."""
-    if target is None:
-        raise InputError(f"an explanation of {outputs} outputs: say which is meant, target=1 or one an input")
-    wanted = torch.as_tensor(target).expand(n) if torch.as_tensor(target).ndim == 0 else torch.as_tensor(target)
-    if tuple(wanted.shape) != (n,) or bool(((wanted < 0) | (wanted >= outputs)).any()):
-        raise InputError(f"target {target}: expected classes 0 to {outputs - 1}, one or {n}")
-    return wanted.long()
-
-
-# ---------------------------------------------------------------------------------------------------------------- shap
-def _of_shap(explanation: Any, inputs: Inputs, target: Any, pool: str) -> Tensor:
-    """Of texts with the tokens in `data`, of pixels with channels last, or of our features."""
-    values = np.asarray(explanation.values)
-    if values.dtype != object and (isinstance(inputs, ImageInputs) or not _has_tokens(explanation)):
-        dense = torch.from_numpy(values.astype(np.float32))
-        pictures = isinstance(inputs, ImageInputs) and dense.ndim > 3
-        if dense.ndim == (5 if pictures else 3):
-            dense = dense[torch.arange(len(dense)), ..., _classes(target, dense.shape[-1], len(dense))]
-        return _of_array(dense.movedim(-1, 1) if pictures else dense, inputs, "sum", pool)
-    rows = []
-    for b, (own, tokens) in enumerate(zip(explanation.values, explanation.data, strict=True)):
-        scores = np.asarray(own, dtype=float)
-        if scores.ndim == 2:
-            scores = scores[:, int(_classes(target, scores.shape[1], len(inputs))[b])]
-        rows.append(([str(token) for token in tokens], scores))
-    return _by_tokens(rows, inputs, pool)
-
-
-def _has_tokens(explanation: Any) -> bool:
-    data = explanation.data
-    return data is not None and len(data) > 0 and isinstance(np.asarray(data[0], dtype=object).flat[0], str)
-
-
-# --------------------------------------------------------------------------------------------------------------- inseq
-def _of_inseq(one: Any, aggregation: str) -> tuple[list[str], np.ndarray]:
-    """Tokens and scores of one sequence: the mean over generated tokens, of the source or, without one, the prefix."""
-    has_source = one.source_attributions is not None
-    tokens = one.source if has_source else one.target
-    values = one.source_attributions if has_source else one.target_attributions
-    if values is None:
-        raise InputError("an inseq attribution without source_attributions and target_attributions: nothing to read")
-    scores = torch.as_tensor(values).detach().float()
-    scores = AGGREGATIONS[aggregation](scores) if scores.ndim == 3 else scores
-    strings = [str(getattr(token, "token", token)) for token in tokens][: len(scores)]
-    # A token of the prefix has no score for what was generated before it.
-    return strings, scores.nanmean(dim=1).nan_to_num().double().numpy()
 
 
 # -------------------------------------------------------------------------------------------------------------- tokens

@@ -3,34 +3,32 @@
     python -m faithbook preflight --profile paper [--study soft] [--fetch]
 
 Every file, checkpoint and model of the hub that a notebook of the profile loads, with its revision and licence; disk,
-memory and accelerator; inputs, rows and hours a study. Files are held against their digests, and the hub is asked what
-it would give; nothing is downloaded unless that is asked for (`--fetch`). At the papers' size a row of a text and of a
-picture is timed on this device, with drawn weights, for hours that no run has told yet.
+memory and accelerator; inputs, rows and hours by computation. Files are held against their digests, and the hub is
+asked what it would give; nothing is downloaded unless that is asked for (`--fetch`).
 """
 
 from __future__ import annotations
 
 import shutil
 import subprocess
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+import pandas as pd
 import psutil
 from tqdm.auto import tqdm
 
-from faithbook import hours, hub
+from faithbook import hub, timing
 from faithbook.engine import loads
 from faithbook.engine.here import is_here
 from faithbook.engine.plan import checked_parameters, find_notebook, trainings
 from faithbook.engine.profiles import find_profile, place_of, settings_of, table
 from faithbook.engine.trained import checkpoint_of, has_weights, starts_from
 from faithbook.paths import checkpoints_dir, raw_dir, root
-from faithbook.row_times import RowTime, row_time
 from faithbook.sources import files
 from faithbook.sources.files import Source, files_of, verify
-from faithbook.words import some
 from faithlib.errors import DataError, DigestError, InputError, unknown
 
 STATES = MISSING, WITHOUT, TRAINED, COMES, HERE = "missing", "done without", "trained first", "comes by itself", "here"
@@ -58,41 +56,22 @@ class Need:
     starts: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Preflight:
-    """All that was found; `missing` is what a run would stop at."""
-
-    profile: str
-    study: str | None
-    needs: tuple[Need, ...]
-    hours: tuple[hours.Hours, ...]
-    row_times: tuple[RowTime, ...] = ()
-    idle: tuple[str, ...] = ()
-    """Computations without a run: the profile names nothing for them, or only data that is not here."""
-
-    @property
-    def missing(self) -> tuple[Need, ...]:
-        return tuple(need for need in self.needs if need.state == MISSING)
-
-    @property
-    def not_run(self) -> dict[str, list[str]]:
-        """Pages that cannot show all they have, each with what it lacks: pages of what is missing, through all that
-        they read, and of what this profile does not compute."""
-        lacking: dict[str, list[str]] = {}
-        for idle in self.idle:
-            data = find_profile(self.profile).settings.get(idle, {}).get("where_here", ())
-            why = f"needs {', '.join(data)}, not here" if data else f"not asked for at the profile {self.profile}"
-            for name in _reports_of([idle]):
-                lacking.setdefault(name, []).append(f"{idle} ({why})")
-        for need in self.needs:
-            if need.state in (MISSING, WITHOUT):
-                for name in _reports_of(need.notebooks):
-                    lacking.setdefault(name, []).append(need.name)
-        return lacking
+def check(profile: str, study: str | None = None, *, bring: bool = False) -> None:
+    """Show what a profile needs, and `bring` what comes by itself; DataError that lists everything that is missing, if
+    something is."""
+    found = needs_of(profile, study)
+    show(found)
+    print(_machine(), _hours(profile, study), sep="\n\n")
+    if missing := [need for need in found if need.state == MISSING]:
+        listed = "\n".join(f"  {need.name}: {need.note}" for need in missing)
+        raise DataError(f"{len(missing)} of {len(found)} things are missing, so nothing was started:\n{listed}")
+    print("\nnothing is missing")
+    if bring:
+        fetch(found)
 
 
-def preflight(profile: str, study: str | None = None) -> Preflight:
-    """Look at everything that a profile, or one study of it, needs. Raises UnknownNameError for either."""
+def needs_of(profile: str, study: str | None = None) -> list[Need]:
+    """Everything that a profile, or one study of it, needs, what is missing first. UnknownNameError for either."""
     find_profile(profile)
     if study not in (None, *table().studies):
         raise unknown("study", study, table().studies)
@@ -109,29 +88,7 @@ def preflight(profile: str, study: str | None = None) -> Preflight:
     with ThreadPoolExecutor(8) as pool:  # most of the time is waiting for the hub
         found = list(pool.map(lambda name: _need(name, made), expanded))
     needs = [replace(need, notebooks=tuple(sorted(expanded[need.name]))) for need in found]
-    needs += list(_room(needs))
-    needs.sort(key=lambda need: (STATES.index(need.state), need.kind, need.name))
-    kinds, times = find_profile(profile).rows, dict[str, RowTime]()
-
-    def row_seconds(of: str) -> float | None:
-        if of not in kinds:
-            return None
-        return times.setdefault(kinds[of], row_time(kinds[of])).seconds
-
-    told = tuple(hours.by_study(profile, study, row_seconds=row_seconds))
-    idle = [name for name in notebooks_of(study) if not place_of(name)[1].points(settings_of(name, profile))]
-    return Preflight(profile, study, tuple(needs), told, tuple(times.values()), tuple(idle))
-
-
-def settle(profile: str, study: str | None = None) -> None:
-    """Settle the commit of every model of the hub that a profile, or one study of it, reads or trains from, where none
-    is told yet (`faithbook.engine.commits`); of what nobody gives there is none."""
-    names = {*_wanted(profile, study), *(start for starts in _made_by_training(profile).values() for start in starts)}
-    models = [name for name in names if name.startswith(("hf:", "timm:")) and _checkpoint_folder(name) is None]
-    open_ones = [name for name in models if hub.revision_of(name) is None]
-    if open_ones:
-        with ThreadPoolExecutor(8) as pool:
-            list(pool.map(hub.look_and_settle, open_ones))
+    return sorted([*needs, *_room(needs)], key=lambda need: (STATES.index(need.state), need.kind, need.name))
 
 
 def fetch(needs: Iterable[Need]) -> None:
@@ -142,12 +99,28 @@ def fetch(needs: Iterable[Need]) -> None:
             hub.fetch(need.name)
             continue
         for source in files_of(need.name):
-            try:
-                files.fetch(source.id)
-            except DataError as error:
-                if not source.optional or isinstance(error, DigestError):
-                    raise
-                print(f"going on without an optional source: {error}")
+            files.fetch(source.id)
+
+
+def show(needs: Collection[Need]) -> None:
+    """Print needs as a table, and below it what is said of those that are neither there nor trained first."""
+    columns = ["state", "name", "kind", "revision", "licence"]
+    print(pd.DataFrame(map(asdict, needs), columns=columns).to_string(index=False, justify="left"), "\n")
+    for need in needs:
+        if need.state not in (HERE, TRAINED):
+            print(f"{need.state}: {need.name} ({', '.join(need.notebooks)}): {need.note}")
+
+
+def _hours(profile: str, study: str | None) -> str:
+    """Rows and hours by computation, by runs of this profile on this machine, else by the reference on a processor."""
+    own = timing.of_profile(profile)
+    known = {one["notebook"] for one in own}
+    reference = [one for one in timing.of_reference() if one["device"] == "cpu" and one["notebook"] not in known]
+    found = timing.estimate(profile, [*own, *reference], study)
+    found["measured"] = ["here" if name in known else "reference, cpu" for name in found["notebook"]]
+    formats = {"hours": "{:,.2f}".format, "rows": "{:,.0f}".format, "inputs": "{:,.0f}".format}
+    whole = f"hours of all whose hours are known: {found['hours'].sum():,.1f}; trainings are not in them"
+    return f"{found.to_string(index=False, na_rep='–', formatters=formats)}\n{whole}"
 
 
 # ---------------------------------------------------------------------------------------------------- what is wanted
@@ -180,20 +153,6 @@ def notebooks_of(study: str | None) -> list[str]:
         if study in (None, of):
             add(name)
     return [name for name in entries if name in chosen]
-
-
-def _reports_of(notebooks: Iterable[str]) -> list[str]:
-    """The reports that read one of these notebooks, directly or through others, or are one of them."""
-    reached, kinds = set(notebooks), {name: kind for _, kind, name, _ in table().entries()}
-    while True:
-        more = {
-            name
-            for of, _, name, entry in table().entries()
-            if of != "book" and name not in reached and reached & set(entry.reads)
-        }
-        if not more:
-            return [name for name in kinds if name in reached and kinds[name] == "report"]
-        reached |= more
 
 
 def _expanded(name: str) -> Iterator[str]:
@@ -244,20 +203,16 @@ def _checkpoint(name: str, folder: Path, made: Mapping[Path, tuple[str, ...]]) -
     if has_weights(folder):
         return Need(name, "checkpoint", HERE, _shown(folder), licence="ours", revision=loads.tree_digest(folder))
     if folder in made:
-        how = "`make train` with this profile makes it, which `make paper` does by itself"
-        note = f"{_shown(folder)} is not there; {how}"
+        note = "`make train` with this profile makes it, which `make paper` does by itself"
         return Need(name, "checkpoint", TRAINED, note, licence="ours", starts=made[folder])
     how = "no training of this profile makes it: put a folder in the hub's layout there, or change the profile"
     return Need(name, "checkpoint", MISSING, f"{_shown(folder)} is not there; {how}", licence="ours")
 
 
 def _model_of_hub(name: str) -> Need:
-    known = hub.entry(name)
-    found = hub.look_and_settle(name)
-    if not found.is_cached and found.can_be_had and (refused := hub.refused(name)):
-        found = replace(found, can_be_had=False, note=refused)
+    known, found = hub.entry(name), hub.look(name)
     state = HERE if found.is_cached else COMES if found.can_be_had else MISSING
-    revision = known.revision or (f"{found.revision}, settled here" if found.revision else "not pinned")
+    revision = known.revision or (f"newest, {found.revision}" if found.revision else "newest")
     licence = known.licence or found.licence or "not stated"
     return Need(name, "hub", state, found.note, licence, revision, found.bytes)
 
@@ -310,23 +265,15 @@ def _shown(path: Path) -> str:
 
 
 # ---------------------------------------------------------------------------------------------------- the machine
-def machine_lines(needs: Collection[Need]) -> list[str]:
-    """Disk, memory and accelerator, in sentences."""
-    places = {"results": root(), "sources": raw_dir(), "the hub's cache": hub.cache_folder()}
-    free: dict[int, list[str]] = {}
-    for what, folder in places.items():
-        free.setdefault(shutil.disk_usage(_existing(folder)).free, []).append(what)
-    to_come, to_train = _to_come(needs)
-    told = [f"{amount / _GIGABYTE:.0f} GB free for {' and '.join(names)}" for amount, names in free.items()]
-    download = f"at least {to_come / _GIGABYTE:.1f} GB to download" if to_come else "no download whose size is known"
-    download += f", {to_train / _GIGABYTE:.1f} GB for checkpoints and the state of trainings" if to_train else ""
+def _machine() -> str:
+    """Disk, memory and accelerator, in words."""
+    free = min(shutil.disk_usage(_existing(place)).free for place in (root(), raw_dir(), hub.cache_folder()))
     memory = psutil.virtual_memory()
-    return [
-        f"disk: {'; '.join(told)}; {download}",
-        f"memory: {memory.available / _GIGABYTE:.0f} of {memory.total / _GIGABYTE:.0f} GB free, "
-        f"{psutil.cpu_count()} cores",
-        f"accelerator: {accelerator() or 'none found: everything runs on the processor'}",
-    ]
+    return (
+        f"{free / _GIGABYTE:.0f} GB of disk free, {memory.available / _GIGABYTE:.0f} of {memory.total / _GIGABYTE:.0f} "
+        f"GB of memory free, {psutil.cpu_count()} cores; "
+        f"{accelerator() or 'no accelerator found: everything runs on the processor'}"
+    )
 
 
 def _to_come(needs: Collection[Need]) -> tuple[int, int]:
@@ -369,61 +316,3 @@ def accelerator() -> str:
     except (OSError, subprocess.SubprocessError):
         return ""
     return "; ".join(done.stdout.strip().splitlines())
-
-
-# ---------------------------------------------------------------------------------------------------- in words
-def show(found: Preflight) -> None:
-    """Print all of it: what is needed, what is missing first; the machine; rows and hours; what reads "not run"."""
-    of = f", study {found.study}" if found.study else ""
-    print(f"profile {found.profile}{of}: {find_profile(found.profile).about}")
-    for state in STATES:
-        needs = [need for need in found.needs if need.state == state]
-        if needs:
-            print(f"\n{state} ({len(needs)})")
-        about = _aligned([(need.name, need.kind, need.revision, need.licence) for need in needs])
-        for line, need in zip(about, needs, strict=True):
-            print(f"  {line}\n      {need.note}")
-    print("", *machine_lines(found.needs), *(one.told() for one in found.row_times), "", sep="\n")
-    print(*_aligned([hours.HEADINGS, *(one.cells() for one in found.hours)]), hours.EXPLAINED, "", sep="\n")
-    print(*_sums(found), "", *_not_run_lines(found), sep="\n")
-    if not found.missing:
-        print("nothing is missing")
-
-
-def _sums(found: Preflight) -> Iterator[str]:
-    """By study what is known of rows and hours, and how many computations nothing tells; trainings beside."""
-    for of in dict.fromkeys(one.study for one in found.hours):
-        own = [one for one in found.hours if one.study == of and one.runs]
-        rows, taken = sum(one.rows or 0 for one in own), sum(one.hours or 0.0 for one in own)
-        unknown = sum(one.hours is None for one in own)
-        more = f" and what {unknown} of {len(own)} computations take, of which nothing tells" if unknown else ""
-        yield f"{of}: {rows:,} rows, {taken:.1f} hours{more}"
-    if to_train := [need.name for need in found.needs if need.state == TRAINED]:
-        yield f"trainings come before: {len(to_train)} checkpoints, whose hours are in none of these"
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Rows of cells as lines whose columns stand below one another."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-
-
-def _not_run_lines(found: Preflight) -> list[str]:
-    if not found.not_run:
-        return ["no page lacks anything that it loads"]
-    lines = [f"  {page}: {some(names, 4)}" for page, names in found.not_run.items()]
-    return ["what rests on these reads “not run”; page: what it lacks", *lines]
-
-
-def check(profile: str, study: str | None = None, *, bring: bool = False) -> None:
-    """Show what a profile needs, and `bring` what comes by itself; DataError that lists everything that is missing, if
-    something is."""
-    found = preflight(profile, study)
-    show(found)
-    if found.missing:
-        listed = "\n".join(f"  {need.name}: {need.note}" for need in found.missing)
-        raise DataError(
-            f"{len(found.missing)} of {len(found.needs)} things are missing, so nothing was started:\n{listed}"
-        )
-    if bring:
-        fetch(found.needs)

@@ -23,7 +23,7 @@ from faithlib.inputs import ImageInputs, Inputs, TextInputs
 ERASURES = {"text": ("mask", "delete", "zero", "pad"), "vision": ("mean", "blur", "zero")}
 """Ways to erase that a planted model is asked about; the first is the main one."""
 SHARES = (0.25, 0.5, 1.0)
-CLOSED = ("linear", "detector", "meeting", "negation", "beside")
+CLOSED = ("linear", "detector")
 """Models in closed form; their pictures are read without blocks, and so without attention."""
 
 

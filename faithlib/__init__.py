@@ -13,16 +13,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from faithlib import _moved
-
 if TYPE_CHECKING:
     from faithlib.evaluation import evaluate
 
 __version__ = "0.2.0"
 __all__ = ["__version__", "evaluate"]
-
-
-_moved.put_up()
 
 
 def __getattr__(name: str) -> Any:

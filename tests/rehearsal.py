@@ -1,12 +1,14 @@
-"""The paper profile in small, as a machine with a network would run it, against a hub on this machine.
+"""The paper profile in small, as a machine runs it that has all models of the hub in its cache.
 
 A clone of the repository in a temporary folder, whose profile `paper` has few inputs, steps and draws and one epoch
-(`SMALL`): sizes alone, never which data sets, models, methods or tables. Its hub is `hub_replica`, its data what is in
-FAITHLIB_DATA or else rows of ours in the owners' forms (`replica_data`). All that runs is `python -m faithbook …`.
+(`SMALL`): sizes alone, never which data sets, models, methods or tables. Its models are tiny ones that are written into
+the layout of the hub's cache (`replica_models`), its data what is in FAITHLIB_DATA or else rows of ours in the owners'
+forms (`replica_data`). All that runs is `python -m faithbook …`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -15,16 +17,18 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pandas as pd
 import replica_data
 import replica_models
 import yaml
-from hub_replica import Replica
 
 from faithbook.engine.here import listed_source, source_lies
 from faithbook.engine.plan import MANIFEST
@@ -110,11 +114,11 @@ def _reduced(value: Any, to: int | None = None) -> Any:
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """A clone with its profile in small, and the hub that it asks."""
+    """A clone with its profile in small, its data, and the hub's cache with its models."""
 
     home: Path
-    replica: Replica
     data: Path
+    hub: Path
 
     @property
     def results(self) -> Path:
@@ -128,7 +132,7 @@ class Rehearsal:
         }
         told = {"FAITHLIB_HOME": str(self.home), "FAITHLIB_DATA": str(self.data), "FAITHBOOK_REHEARSAL": "yes"}
         told["PYTHONPATH"] = os.pathsep.join((str(self.home), str(self.home / "tests" / "narrow")))
-        return kept | told | self.replica.environment(self.home / "hub")
+        return kept | told | {"HF_HOME": str(self.hub), "HF_HUB_OFFLINE": "1"}
 
     def call(self, *words: str, module: str = "faithbook", echo: bool = True) -> tuple[int, str]:
         """Run a command to its end: its status and all that it said, which is shown as it comes."""
@@ -157,17 +161,12 @@ class Rehearsal:
             status, told = self.call(*sorted({model for _, model in pickled}), module=pickled[0][0])
             assert status == 0, told
 
-    def learn(self, study: str) -> None:
-        """Train what a study needs that is not there."""
-        grids = yaml.safe_load((self.home / "notebooks" / "profiles.yaml").read_text())["profiles"][PROFILE]["trains"]
-        if study in grids:
-            status, said = self.call("train", "--profile", PROFILE, "--study", study, "--missing")
-            assert status == 0, said
 
-
-def prepare(folder: Path, replica: Replica) -> Rehearsal:
-    """Clone the repository, shrink its profile, and let the hub have every model that the table of profiles names."""
-    home, data = folder / "home", folder / "data"
+@contextlib.contextmanager
+def prepared(folder: Path) -> Iterator[Rehearsal]:
+    """Clone the repository, shrink its profile, put every model that the table of profiles names into a cache, and
+    serve the files that have an address."""
+    home, data, hub = folder / "home", folder / "data", folder / "hub"
     shutil.copytree(REPOSITORY, home, ignore=_made_here, symlinks=True)
     path = home / "notebooks" / "profiles.yaml"
     table = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -180,9 +179,15 @@ def prepare(folder: Path, replica: Replica) -> Rehearsal:
     for source in ALWAYS:
         if not source_lies(source):
             replica_data.BY_HAND[source](data / source)
-    _serve_files(home / "data" / "sources.toml", folder / "served", replica)
-    _serve_models(table["hub"], folder / "hub", replica)
-    return Rehearsal(home, replica, data)
+    _cache_models(table["hub"], folder / "models", hub / "hub")
+    served = folder / "served"
+    served.mkdir()
+    handler = partial(SimpleHTTPRequestHandler, directory=served)
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        _list_served(home / "data" / "sources.toml", served, f"http://127.0.0.1:{server.server_port}")
+        yield Rehearsal(home, data, hub)
+        server.shutdown()
 
 
 def _made_here(folder: str, names: list[str]) -> set[str]:
@@ -192,9 +197,8 @@ def _made_here(folder: str, names: list[str]) -> set[str]:
     return hidden | {name for name in names if name == "__pycache__" or str(place / name) in LEFT_OUT}
 
 
-def _serve_files(listed: Path, folder: Path, replica: Replica) -> None:
-    """What has an address comes from the replica, unless the real file lies on this machine; its digest is its own."""
-    folder.mkdir()
+def _list_served(listed: Path, folder: Path, address: str) -> None:
+    """What has an address comes from the folder, unless the real file lies on this machine; its digest is its own."""
     text = listed.read_text(encoding="utf-8")
     for source, make in replica_data.BY_ADDRESS.items():
         if source_lies(source):
@@ -202,14 +206,11 @@ def _serve_files(listed: Path, folder: Path, replica: Replica) -> None:
         entry = re.search(rf"^\[{source}\]\n(?:.+\n)+", text, flags=re.MULTILINE)
         assert entry is not None, source
         asked = listed_source(source)
-        ours = entry[0].replace(
-            asked["url"], f"{replica.address}/files/{source}{'-{file}' if 'files' in asked else ''}"
-        )
+        ours = entry[0].replace(asked["url"], f"{address}/{source}{'-{file}' if 'files' in asked else ''}")
         for file, digest in asked.get("files", {"": asked.get("sha256")}).items():
-            name = f"{source}-{file}" if file else source
-            replica.served[name] = folder / name
-            make(folder / name)
-            ours = ours.replace(digest, _sha256(folder / name))
+            place = folder / (f"{source}-{file}" if file else source)
+            make(place)
+            ours = ours.replace(digest, _sha256(place))
         text = text.replace(entry[0], ours)
     listed.write_text(text, encoding="utf-8")
 
@@ -218,17 +219,16 @@ def _sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def _serve_models(named: Mapping[str, Mapping[str, str]], folder: Path, replica: Replica) -> None:
+def _cache_models(named: Mapping[str, Mapping[str, str]], folder: Path, cache: Path) -> None:
+    """Make all models; one that the table pins lies at that commit alone, so that whoever asks for the newest fails."""
     said = [
         *replica_data.languages(),
         *(text for kind in ("sst", "ag") for text in replica_data.texts(60, (5, 15), kind)),
     ]
     for name, about in named.items():
-        place = folder / name.replace("/", "--")
+        place, pinned = folder / name.replace("/", "--"), about.get("revision", "")
         replica_models.make(name, place, said)
-        new = name if "/" in name else f"{'FacebookAI' if 'roberta' in name else 'google-bert'}/{name}"
-        told = {"revision": about.get("revision", ""), "licence": about.get("licence", "").casefold()}
-        replica.add(new, place, **told, old=name if new != name else "")
+        replica_models.put_in_cache(cache, name, place, pinned or "f" * 40, newest=not pinned)
 
 
 # ----------------------------------------------------------------------------------------------------- tables and pages
@@ -241,16 +241,6 @@ class Shown:
     file: str
     filled: tuple[str, ...] = ("estimate",)
     measured: str = ""
-
-
-def asked_at_another_commit(rehearsed: Rehearsal) -> list[str]:
-    """Requests for files of models that the table of profiles pins, at another commit."""
-    table = yaml.safe_load((rehearsed.home / "notebooks" / "profiles.yaml").read_text(encoding="utf-8"))
-    pinned = {name: about["revision"] for name, about in table["hub"].items() if about.get("revision")}
-    pinned |= {rehearsed.replica.moved[name]: pinned[name] for name in rehearsed.replica.moved if name in pinned}
-    asked = [path for _, path, _ in rehearsed.replica.asked if "/resolve/" in path]
-    parts = [(path, *path[1:].split("/resolve/")) for path in asked]
-    return [path for path, name, rest in parts if name in pinned and not rest.startswith(f"{pinned[name]}/")]
 
 
 CALLED = {"xlm_r_base": "xlmr"}

@@ -9,6 +9,7 @@ is pickled here too; weights that are old keep the old names of layer normalisat
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -86,6 +87,16 @@ def make(name: str, folder: Path, said: Iterable[str]) -> None:
         if one.pickled:  # as they were uploaded before there were tokenizer.json files
             (folder / "tokenizer.json").unlink()
     (folder / "README.md").write_text("---\nlicense: mit\n---\nA tiny model with random weights.\n")
+
+
+def put_in_cache(cache: Path, name: str, files: Path, commit: str, *, newest: bool = True) -> None:
+    """Let the hub's cache hold the files of a repository at a commit, as a download of it leaves them: of the newest
+    the cache knows that it is, so that it is read where no commit is asked for."""
+    folder = cache / f"models--{name.replace('/', '--')}"
+    shutil.copytree(files, folder / "snapshots" / commit)
+    if newest:
+        (folder / "refs").mkdir()
+        (folder / "refs" / "main").write_text(commit)
 
 
 # ----------------------------------------------------------------------------------------------------------- tokenizers

@@ -117,7 +117,7 @@ class Store:
         folder.mkdir(parents=True)
         words = sorted(Library().code(source.read_text(encoding="utf-8")).words)
         told = {"source": str(source), "run_id": "test", "folder": str(folder), "words": words}
-        loads = [one for name in place_of(notebook)[1].loads for one in table().data.get(name, [name])]
+        loads = {one: "" for name in place_of(notebook)[1].loads for one in table().data.get(name, [name])}
         told |= {"upstream": [str(path) for path in self.upstream], "loads": loads}
         self.monkeypatch.setenv("FAITHLIB_RUN", json.dumps(told))
         return folder

@@ -26,11 +26,6 @@ def words() -> TextInputs:
     return TextInputs.from_texts(TEXTS, tokenizer(), unit="word")
 
 
-def of(package: str, **fields: object) -> object:
-    """An object that looks as if its class came from a package."""
-    return type("Recorded", (), {"__module__": f"{package}.somewhere", **fields})()
-
-
 # -------------------------------------------------------------------------------------------------------------- tokens
 @pytest.mark.parametrize(
     "tokens",
@@ -84,7 +79,7 @@ def test_arrays_are_known_by_their_shape() -> None:
         scores_of(torch.ones(2, 3), inputs)
     with pytest.raises(UnknownNameError, match="aggregation"):
         scores_of(positions, inputs, aggregation="max")
-    with pytest.raises(InputError, match=r"type builtins.dict: known are"):
+    with pytest.raises(InputError, match=r"type builtins.dict: expected a tensor or an array"):
         scores_of({}, inputs)
 
 
@@ -95,52 +90,19 @@ def test_pixels_become_patches() -> None:
     expected = [[0, 48, 0, 0], [0, 0, 0, 0]]
     assert scores_of(values, pictures).tolist() == expected
     assert scores_of(values.sum(dim=1, keepdim=True).numpy(), pictures).tolist() == expected  # as quantus has it
-    last = values.movedim(1, -1).numpy()
-    assert scores_of(of("shap", values=last, data=None), pictures).tolist() == expected
-    outputs = np.stack([0 * last, last], axis=-1)
-    assert scores_of(of("shap", values=outputs, data=None), pictures, target=[1, 0]).tolist() == expected
-    with pytest.raises(InputError, match="2 outputs: say which is meant"):
-        scores_of(of("shap", values=outputs, data=None), pictures)
-    with pytest.raises(InputError, match="expected classes 0 to 1"):
-        scores_of(of("shap", values=outputs, data=None), pictures, target=2)
 
 
-def test_shap_of_texts_has_a_score_a_token_and_output() -> None:
+def test_tokens_come_with_a_score_each() -> None:
     inputs = words()
-    tokens = (np.array(["", "a ", "fine", ", ", "unfun", "ny ", "film", ""]), np.array(["", "not ", "bad", ""]))
-    own = [np.arange(16.0).reshape(8, 2), np.arange(8.0).reshape(4, 2)]
-    values = np.empty(2, dtype=object)
-    values[:] = own
-    found = scores_of(of("shap", values=values, data=tokens), inputs, target=1)
-    assert found.tolist() == [[3, 5, 7, 9 + 11, 13], [3, 5, 0, 0, 0]]
-    values[:] = [one[:, 1] for one in own]
-    assert torch.equal(scores_of(of("shap", values=values, data=tokens), inputs), found)
-
-
-def test_ferret_has_an_object_a_text() -> None:
-    inputs = words()
-    first = of("ferret", tokens=["[CLS]", *"a fine , un ##fun ##ny film".split(), "[SEP]"], scores=np.arange(9.0))
-    second = of("ferret", tokens=["[CLS]", "not", "bad", "[SEP]"], scores=np.arange(4.0))
+    first = (["[CLS]", *"a fine , un ##fun ##ny film".split(), "[SEP]"], np.arange(9.0))
+    second = (["[CLS]", "not", "bad", "[SEP]"], [0.0, 1.0, 2.0, 3.0])
     assert scores_of([first, second], inputs).tolist() == [[1, 2, 3, 4 + 5 + 6, 7], [1, 2, 0, 0, 0]]
-    assert scores_of(second, inputs[[1]]).tolist() == [[1, 2]]
+    assert scores_of([first, second], inputs, pool="mean")[0, 3] == 5
+    assert scores_of([second], inputs[[1]]).tolist() == [[1, 2]]
     with pytest.raises(InputError, match="explanations of 1 texts for 2 inputs"):
         scores_of([first], inputs)
     with pytest.raises(InputError, match="has 4 tokens and 3 scores"):
-        scores_of(of("ferret", tokens=second.tokens, scores=np.arange(3.0)), inputs[[1]])
-
-
-def test_inseq_has_a_column_a_generated_token() -> None:
-    inputs = WordInputs.from_texts(["not bad"])
-    strings = [of("inseq", token=token) for token in ("▁not", "▁bad", "</s>")]
-    both = torch.tensor([[1.0, 3.0], [2.0, 2.0], [9.0, 9.0]])
-    sequence = of("inseq", source=strings, target=[], source_attributions=both, target_attributions=None)
-    whole = of("inseq", sequence_attributions=[sequence])
-    assert scores_of(whole, inputs).tolist() == [[2, 2]]
-    prefix = of("inseq", source=[], target=strings, source_attributions=None, target_attributions=both[:2, :, None])
-    assert scores_of(of("inseq", sequence_attributions=[prefix]), inputs).tolist() == [[2, 2]]
-    empty = of("inseq", source=[], target=[], source_attributions=None, target_attributions=None)
-    with pytest.raises(InputError, match="nothing to read"):
-        scores_of(of("inseq", sequence_attributions=[empty]), inputs)
+        scores_of([(second[0], np.arange(3.0))], inputs[[1]])
 
 
 # ------------------------------------------------------------------------------------------------ packages themselves
@@ -184,7 +146,7 @@ def test_shap_itself_finds_the_weights_of_a_linear_model() -> None:
     weights = torch.tensor([1.0, -2.0, 0.5])
     explainer = shap.Explainer(lambda x: x @ weights.numpy(), np.zeros((1, 3)), algorithm="exact")
     inputs = WordInputs.from_texts(["a good film"])
-    assert scores_of(explainer(np.ones((1, 3))), inputs)[0].tolist() == pytest.approx([1, -2, 0.5])
+    assert scores_of(explainer(np.ones((1, 3))).values, inputs)[0].tolist() == pytest.approx([1, -2, 0.5])
     masker = shap.maskers.Text(tokenizer())
     worth = {"fine": 2.0, "bad": -1.0}
 
@@ -194,7 +156,7 @@ def test_shap_itself_finds_the_weights_of_a_linear_model() -> None:
 
     told = shap.Explainer(score, masker, output_names=["no", "yes"])(["a fine film", "not bad"])
     own = TextInputs.from_texts(["a fine film", "not bad"], tokenizer(), unit="word")
-    found = scores_of(told, own, target=1)
+    found = scores_of([(one.data, one.values[:, 1]) for one in told], own)
     assert found[0].tolist() == pytest.approx([0, 2, 0], abs=1e-6)
     assert found[1, :2].tolist() == pytest.approx([0, -1], abs=1e-6)
 
@@ -221,20 +183,20 @@ def test_ferret_itself_has_the_recorded_layout() -> None:
 
     tokens = ["[CLS]", "not", "bad", "[SEP]"]
     told = Explanation("not bad", tokens, np.array([0.0, 0.25, 0.75, 0.0]), "Gradient", 1)
-    assert scores_of([told], words()[[1]]).tolist() == [[0.25, 0.75]]
+    assert scores_of([(told.tokens, told.scores)], words()[[1]]).tolist() == [[0.25, 0.75]]
 
 
 def test_inseq_itself_has_the_recorded_layout() -> None:
     pytest.importorskip("inseq", reason="inseq is not installed: pip install inseq==0.7.1")
-    from inseq.data.attribution import FeatureAttributionOutput, FeatureAttributionSequenceOutput
+    from inseq.data.attribution import FeatureAttributionSequenceOutput
     from inseq.utils.typing import TokenWithId
 
     source = [TokenWithId("▁not", 1), TokenWithId("▁bad", 2), TokenWithId("</s>", 3)]
     target = [TokenWithId("▁nicht", 4), TokenWithId("▁schlecht", 5)]
     both = torch.tensor([[1.0, 3.0], [2.0, 2.0], [9.0, 9.0]])
     sequence = FeatureAttributionSequenceOutput(source=source, target=target, source_attributions=both)
-    whole = FeatureAttributionOutput(sequence_attributions=[sequence])
-    assert scores_of(whole, WordInputs.from_texts(["not bad"])).tolist() == [[2, 2]]
+    rows = [([token.token for token in sequence.source], sequence.source_attributions.nanmean(1))]
+    assert scores_of(rows, WordInputs.from_texts(["not bad"])).tolist() == [[2, 2]]
 
 
 def test_a_bag_of_words_explained_elsewhere_is_judged_here() -> None:

@@ -246,6 +246,34 @@ def test_transformer_mm_by_hand(hand: Any, output: str) -> None:
         assert torch.equal(scores_of("transformer_mm", model, inputs), scores), "the logit is the default"
 
 
+def test_grad_cam_of_a_convolutional_network_is_the_published_one() -> None:
+    """Against captum, which is told the layer: the last block of a ResNet, the last norm of an EfficientNet."""
+    from captum.attr import LayerGradCam
+
+    torch.manual_seed(0)
+    for name, layer in (("resnet10t", "layer4"), ("tf_efficientnet_lite0", "bn2")):
+        model = timm.create_model(name, num_classes=5).eval()
+        inputs = ImageInputs.from_pixels(torch.randn(3, 3, 64, 64), patch=16)
+        target = torch.tensor([0, 3, 1])
+        theirs = LayerGradCam(model, model.get_submodule(layer)).attribute(
+            inputs.pixels, target=target, relu_attributions=True
+        )
+        pixels = functional.interpolate(theirs, size=(64, 64), mode="bilinear", align_corners=False)
+        patches = 256 * functional.avg_pool2d(pixels, 16).flatten(1)
+        scores = attribute("grad_cam", model, inputs, target=target.tolist(), max_tokens=1)
+        torch.testing.assert_close(scores, patches.detach(), rtol=1e-4, atol=1e-5)
+        assert (scores > 0).any()
+
+
+def test_grad_cam_needs_features_with_places_at_the_end() -> None:
+    inputs = ImageInputs.from_pixels(torch.rand(1, 3, 8, 8), patch=4)
+    flat = nn.Sequential(nn.Flatten(), nn.Linear(192, 2)).eval()
+    channels_last = timm.create_model("swin_tiny_patch4_window7_224", img_size=32, window_size=4, num_classes=2).eval()
+    for model, given in ((flat, inputs), (channels_last, ImageInputs.from_pixels(torch.rand(1, 3, 32, 32), patch=8))):
+        with pytest.raises(ModelError, match="does not end in convolutions"):
+            attribute("grad_cam", model, given)
+
+
 def test_grad_cam_by_hand(hand: Any) -> None:
     model, inputs, images = hand
     maps = []

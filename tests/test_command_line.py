@@ -1,12 +1,10 @@
-"""`python -m faithbook`: its help, its examples, what completes it, and its log."""
+"""`python -m faithbook`: its help, its verbs, and its log."""
 
 from __future__ import annotations
 
 import errno
 import logging
 import shlex
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -14,54 +12,48 @@ import pytest
 from faithbook import __main__
 from faithbook.engine.build import run_job
 from faithbook.engine.plan import MANIFEST, plan
-from faithbook.engine.profiles import table
 from faithbook.paths import root
 
-VERBS = list(__main__._VERBS)
-
-
-@pytest.mark.parametrize("verb", VERBS)
-def test_every_verb_has_help_with_examples_that_can_be_given(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        __main__.main([verb, "--help"])
-    assert ended.value.code == 0
-    told = capsys.readouterr().out
-    start = f"  {__main__._PROGRAM} "
-    examples = [line.removeprefix(start) for line in told.partition("examples:")[2].splitlines() if line.strip()]
-    assert examples and all(line.startswith(f"{verb}") for line in examples)
-    for line in examples:
-        options = __main__._parser().parse_args(shlex.split(line, comments=True))
-        assert options.verb == verb
-        assert getattr(options, "profile", "laptop") in table().profiles
-        assert getattr(options, "study", None) in (None, *table().studies)
-        if verb == "run":
-            assert (root() / options.notebook).is_file()
+VERBS = ("run", "build", "book", "pdf", "train", "preflight", "reference", "calibrate", "bench")
 
 
 def test_help_lists_every_verb(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
+    with pytest.raises(SystemExit) as ended:
         __main__.main(["--help"])
+    assert ended.value.code == 0
     told = capsys.readouterr().out
-    assert all(f"{__main__._PROGRAM} {verb}" in told for verb in VERBS)
+    listed = [line.split()[0] for line in told.partition("VERB\n")[2].splitlines() if line.startswith("    ")]
+    assert set(VERBS) <= set(listed)
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash on this machine")
-def test_a_shell_completes_verbs_and_options(capsys: pytest.CaptureFixture[str]) -> None:
-    """What bash itself offers after `faithbook pre`, and after `faithbook plan --st`."""
-    assert __main__.main(["completion", "bash"]) == 0
-    told = capsys.readouterr().out
-    ask = (
-        'offered() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _shtab_faithbook; echo ${COMPREPLY[*]}; }'
-        "\noffered faithbook pre\noffered faithbook plan --st\ntype -t faithbook\n"
-    )
-    done = subprocess.run(["bash", "-c", told + ask], capture_output=True, text=True, check=False)
-    assert done.stdout.split() == ["preflight", "--study", "function"], done.stderr
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("build --profile full --study soft -- --rerun-incomplete", {"study": "soft", "extra": ["--rerun-incomplete"]}),
+        ("book --cores 2", {"cores": 2, "profile": "laptop", "site": None}),
+        ("train --study soft --missing", {"missing": True}),
+        ("reference --add a/b c/d", {"redraw": False}),
+        ("bench examples/lone_words.py --method --only text", {"method": True, "only": "text"}),
+    ],
+)
+def test_options_of_verbs(line: str, expected: dict[str, object]) -> None:
+    options = vars(__main__._parser().parse_args(shlex.split(line)))
+    assert expected.items() <= options.items()
+
+
+def test_what_a_profile_has_is_listed_and_not_run(home: object, capsys: pytest.CaptureFixture[str]) -> None:
+    assert __main__.main(["build", "--list", "--profile", "smoke"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split() for line in lines if line.startswith("to do")] == [
+        ["to", "do", job.run_id, *job.label.split()] for job in plan("smoke")
+    ]
+    assert not any(job.done for job in plan("smoke"))
 
 
 def test_what_the_library_logs_is_shown_when_asked(caplog: pytest.LogCaptureFixture) -> None:
     """Below the level of warnings nothing is said unasked: the library adds no handler that writes."""
     assert all(isinstance(one, logging.NullHandler) for one in logging.getLogger("faithlib").handlers)
-    assert __main__._parser().parse_args(["plan", "--log", "debug"]).log == "debug"
+    assert __main__._parser().parse_args(["build", "--log", "debug"]).log == "debug"
 
 
 def test_an_empty_parameter_is_an_empty_text(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,16 +90,15 @@ def test_a_kernel_that_ends_before_its_first_answer_is_started_again(
         run_job(plan("smoke")[1])
 
 
-@pytest.mark.parametrize(
-    ("line", "called"), [(["slides", "--to", "x"], "_write"), (["plan", "--profile", "smoke"], "plan")]
-)
 def test_a_full_disk_ends_a_command_with_a_sentence(
-    line: list[str], called: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    line = ["build", "--list", "--profile", "smoke"]
+
     def fails(*_: object) -> None:
         raise OSError(number, "whatever the system says", "some/file")
 
-    monkeypatch.setattr(__main__, called, fails)
+    monkeypatch.setattr(__main__, "plan", fails)
     number = errno.ENOSPC
     assert __main__.main(line) == 1
     assert "some/file': make room and call it again" in capsys.readouterr().err

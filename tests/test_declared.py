@@ -22,7 +22,7 @@ from faithbook.engine.run import has_reference, load, start_run
 from faithbook.models.encoders import encoder_folder, load_encoder
 from faithbook.models.load import cards, load_model
 from faithbook.models.vit_s14 import encoder_file
-from faithbook.papers.edin_pack import read_packed
+from faithbook.papers.edin_released import read_packed
 from faithbook.paths import checkpoints_dir, root
 from faithbook.results import published
 from faithbook.sources.datasets import load_dataset, load_parallel

@@ -1,4 +1,4 @@
-"""One notebook a GPU: a driver that is not there names the GPUs."""
+"""One notebook per GPU: a driver that is not there names the GPUs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 import tiny
 
 from faithbook.engine import devices
-from faithlib.errors import InputError
 
 # Notes which GPU it sees, and goes on when another has begun as well, or after some seconds.
 SEES = """
@@ -35,7 +34,7 @@ def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path.chmod(0o755)
     monkeypatch.setenv("PATH", f"{path.parent}:{os.environ['PATH']}")
     monkeypatch.setenv("TMPDIR", str(tmp_path))  # where the locks are
-    for name in (devices.VISIBLE, devices.DEVICES, devices.PER_GPU):
+    for name in (devices.VISIBLE, devices.DEVICES):
         monkeypatch.delenv(name, raising=False)
     return path
 
@@ -50,20 +49,18 @@ def test_the_environment_goes_before_the_driver(driver: Path) -> None:
     assert devices.visible({}) == []
 
 
-def test_places_are_gpus_as_often_as_is_asked(driver: Path) -> None:
-    assert devices.places({}) == ["0", "1"]
-    assert devices.places({"FAITHLIB_PER_GPU": "2"}) == ["0", "1", "0", "1"]
-    for said in ("0", "two", "1.5"):
-        with pytest.raises(InputError, match="the number of notebooks that may share a GPU"):
-            devices.places({"FAITHLIB_PER_GPU": said})
+def test_jobs_of_a_build_know_the_gpus_that_they_share(driver: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert devices.shared() == {devices.DEVICES: "0,1"}
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    assert devices.shared() == {}
 
 
 def test_a_place_is_held_by_one_and_free_again(driver: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with devices.held() as outside:
         assert outside == {}
-    monkeypatch.setenv(devices.DEVICES, "0,1,0")
-    with devices.held() as one, devices.held() as two, devices.held() as three:
-        assert [found["CUDA_VISIBLE_DEVICES"] for found in (one, two, three)] == ["0", "1", "0"]
+    monkeypatch.setenv(devices.DEVICES, "0,1")
+    with devices.held() as one, devices.held() as two:
+        assert [found["CUDA_VISIBLE_DEVICES"] for found in (one, two)] == ["0", "1"]
     with devices.held() as again:
         assert again == {"CUDA_VISIBLE_DEVICES": "0"}
 
@@ -74,9 +71,8 @@ def test_a_place_is_held_by_one_and_free_again(driver: Path, monkeypatch: pytest
     [
         ({}, ["0", "1"], True),
         ({"CUDA_VISIBLE_DEVICES": "1"}, ["1", "1"], False),
-        ({"CUDA_VISIBLE_DEVICES": "1", "FAITHLIB_PER_GPU": "2"}, ["1", "1"], True),
     ],
-    ids=["two GPUs", "one GPU", "one GPU for two"],
+    ids=["two GPUs", "one GPU"],
 )
 def test_a_build_gives_each_notebook_a_gpu_of_its_own(
     said: dict[str, str], seen: list[str], together: bool, driver: Path, home: Path, monkeypatch: pytest.MonkeyPatch

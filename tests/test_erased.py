@@ -12,14 +12,14 @@ import pytest
 import torch
 from browser import Browser
 from test_book import ASK
-from test_games import TOLD, key, linked, number, of_cell
+from test_games import TOLD, linked, number, of_cell
 
-from faithbook import erased
+from faithbook.games import images
+from faithbook.games import show as games
 from faithbook.paths import root
-from faithbook.results import games
 from faithlib.perturb import Perturber
 
-METHODS = {name: name for name in erased.METHODS}
+METHODS = {name: name for name in images.METHODS}
 N = 16
 
 
@@ -38,10 +38,10 @@ def aopc(answers: np.ndarray, order: list[int]) -> float:
 # ------------------------------------------------------------------------------------------------------- what is kept
 def test_the_answers_are_those_of_the_shipped_model(kept: dict[str, np.ndarray]) -> None:
     """Sets of cells by chance, none and all, asked again; and the pictures are those that the rule chooses."""
-    model, pictures, inputs = erased.chosen()
+    model, pictures, inputs = images.chosen()
     assert [one.ids[0] for one in pictures] == kept["id"].tolist()
     assert [one.label_names[one.labels[0]] for one in pictures] == kept["says"].tolist()
-    assert len(set(kept["says"].tolist())) == erased.PICTURES == len(kept["p"])
+    assert len(set(kept["says"].tolist())) == images.PICTURES == len(kept["p"])
     gone = np.r_[0, 2**N - 1, np.random.default_rng(0).integers(2**N, size=30)]
     keep = torch.tensor(gone[:, None] >> np.arange(N) & 1 == 0)
     asked = Perturber(model, inputs, erase="mean").keep(keep.expand(len(inputs), -1, -1))
@@ -131,9 +131,9 @@ def test_cells_are_pressed_and_the_aopc_is_that_of_numpy(window: Browser, page: 
 def test_cells_are_reached_by_arrows_and_bounds_can_be_hidden(window: Browser, page: str) -> None:
     window.open(page)
     window.evaluate(f"{CELLS}[3].focus()")
-    key(window, "ArrowUp")
+    window.page.keyboard.press("ArrowUp")
     assert window.evaluate("document.activeElement.textContent") == "B1"
-    key(window, " ")
+    window.page.keyboard.press("Space")
     assert window.evaluate(f"{CELLS}.map(one => one.getAttribute('aria-pressed'))") == [
         "false",
         "true",

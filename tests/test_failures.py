@@ -16,7 +16,6 @@ import psutil
 import pytest
 import tiny
 
-from faithbook.engine import build
 from faithbook.engine.plan import plan
 
 # They share one undisturbed book, which each worker builds once.
@@ -172,20 +171,22 @@ def test_a_killed_kernel_is_named_and_costs_nothing_else(built: Path) -> None:
     assert tiny.call(built, "book", "--profile", "smoke").returncode == 0
 
 
-def test_a_kernel_that_is_ended_in_the_middle_of_something_is_no_part_of_a_message() -> None:
-    one, other = (
-        f"faithlib: count {name} raised ValueError: {name}\n  | line 3\n  |     Traceback (most" for name in "ab"
-    )
-    shut = (
-        "Uncaught exception in zmqstream callback\n"
-        "Traceback (most recent call last):\n"
-        '  File "zmq/eventloop/zmqstream.py", line 585, in _log_error\n'
-        "    f.result()\n"
-        "    ^^^^^^^^^^\n"
-        "zmq.error.ZMQError: Socket operation on non-socket\n"
-    )
-    assert build._messages(f"Select jobs\n{one}\n{shut}{other}\nError in rule count:\n{shut}{one}\n") == [one, other]
-    assert build._messages(f"{one}\n{shut.rstrip()}") == [one]
+@pytest.mark.long
+def test_code_that_is_edited_during_a_build_is_not_run_under_the_name_of_the_old(home: Path) -> None:
+    (home / "wait-movie").touch()
+    line, environment = tiny.command(home, "build", "--profile", "smoke", "--cores", "1")
+    streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+    process = subprocess.Popen(line, env=environment, text=True, **streams)
+    until(lambda: "begin movie" in calls(home))
+    source = home / "notebooks" / "report" / "report.py"
+    source.write_text(source.read_text() + "\n# %%\n1 + 1\n")
+    (home / "wait-movie").unlink()
+    _, said = process.communicate(timeout=90)
+    assert process.returncode == 1
+    assert "report: notebooks, library or settings changed during the build: run the same command again" in said
+    again = tiny.call(home, "build", "--profile", "smoke")
+    assert again.returncode == 0, again.stderr
+    assert "3 notebooks, 2 of them done before" in again.stdout
 
 
 def test_a_notebook_without_an_end_does_not_count(home: Path) -> None:

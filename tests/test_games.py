@@ -19,9 +19,9 @@ from store import Store
 from test_book import ASK
 from toy_models import one_row, text_inputs, text_model
 
-from faithbook import games
+from faithbook.games import answers as games
+from faithbook.games import show as shown
 from faithbook.papers.edin import AnswerTable
-from faithbook.results import games as shown
 from faithlib import metrics
 from faithlib.backends import TextBackend
 from faithlib.errors import InputError, UnknownNameError
@@ -255,15 +255,6 @@ def press(window: Browser, *words: int) -> str:
     return str(window.evaluate(TOLD.format("erase")))
 
 
-def key(window: Browser, name: str) -> None:
-    """One key, as a keyboard sends it."""
-    codes = {"Enter": 13, " ": 32, "ArrowRight": 39, "ArrowDown": 40, "ArrowUp": 38, "Backspace": 8, "Tab": 9}
-    text = {"Enter": {"text": "\r"}, " ": {"text": " "}}.get(name, {})
-    facts = {"key": name, "code": "Space" if name == " " else name, "windowsVirtualKeyCode": codes[name]}
-    window.ask("Input.dispatchKeyEvent", type="keyDown", **facts, **text)
-    window.ask("Input.dispatchKeyEvent", type="keyUp", **facts)
-
-
 def number(text: str, before: str) -> float:
     """The number that follows some words."""
     found = re.search(re.escape(before) + r"\s*(−?)(\d*\.\d+)", text)
@@ -314,19 +305,19 @@ def test_an_order_is_clicked_and_its_aopc_is_that_of_numpy(window: Browser, page
 def test_the_game_is_played_by_keyboard(window: Browser, page: str) -> None:
     window.open(page)
     window.evaluate("document.querySelector('#game-erase .words button').focus()")
-    key(window, "ArrowRight")
-    key(window, "Enter")
-    key(window, "ArrowRight")
-    key(window, " ")
+    window.page.keyboard.press("ArrowRight")
+    window.page.keyboard.press("Enter")
+    window.page.keyboard.press("ArrowRight")
+    window.page.keyboard.press("Space")
     pressed = "[...document.querySelectorAll('#game-erase .words button')].map(one => one.getAttribute('aria-pressed'))"
     assert window.evaluate(pressed) == ["false", "true", "true", "false", "false"]
     assert window.evaluate("document.activeElement.textContent") == "<dull>2"
-    key(window, "Backspace")
+    window.page.keyboard.press("Backspace")
     assert window.evaluate(pressed) == ["false", "true", "false", "false", "false"]
     assert window.evaluate("document.querySelector('#game-erase .told').getAttribute('role')") == "status"
     # Groups of the picture: up and down by arrows, the focus goes along.
     window.evaluate("document.querySelectorAll('#game-saco .groups li')[1].querySelector('button').focus()")
-    key(window, "ArrowUp")
+    window.page.keyboard.press("ArrowUp")
     assert "From the top: B, A, C, D." in window.evaluate(TOLD.format("saco"))
     assert window.evaluate("document.activeElement.getAttribute('aria-label')") == "move group B up"
 

@@ -118,7 +118,7 @@ def test_the_wheel_holds_the_library_alone(packed: Path) -> None:
     library = {str(path.relative_to(ROOT)) for path in (ROOT / "faithlib").rglob("*.py")}
     assert {name for name in names if name.endswith(".py")} == library
     others = {name for name in names if name.startswith("faithlib/") and not name.endswith(".py")}
-    assert others == {"faithlib/py.typed", "faithlib/_moved.json"}
+    assert others == {"faithlib/py.typed"}
     assert wheel.stat().st_size < 500_000
 
 
@@ -242,52 +242,3 @@ def test_the_lines_of_the_readme_run_there(empty: Path) -> None:
     printed = readme_models.run(blocks, here, str(empty / "venv" / "bin" / "python"))
     assert len(printed) == len(blocks) == 4
     assert all(printed)
-
-
-# --- published notebooks ---------------------------------------------------------------------------------------------
-
-LAUNCHED = ("calibration", "naopc_toy", "play")
-WHERE_IT_IS = "import faithlib, faithbook, os\nprint('library', faithlib.__file__)\nprint('book', faithbook.__file__)"
-
-
-def test_published_notebooks_run_where_there_is_no_book(packed: Path, empty: Path, tmp_path: Path) -> None:
-    """Three of them, with what their first cell gets: from a folder here, for the web is not reached."""
-    import nbformat
-
-    from faithbook.engine import launch
-    from faithbook.engine.build import run_job
-    from faithbook.engine.pages import page
-    from faithbook.engine.plan import plan
-    from faithbook.engine.publish import Place
-
-    where, site, folder = Place("someone/a-book"), tmp_path / "site", empty / "elsewhere"
-    (site / launch.FOLDER).mkdir(parents=True)
-    folder.mkdir()
-    (wheel,) = packed.glob("*.whl")
-    shutil.copy(wheel, site / launch.FOLDER)
-    line = ["git", "archive", "--format=zip", "--prefix=a-book-main/", f"--output={site / 'book.zip'}", "HEAD"]
-    subprocess.run(line, cwd=ROOT, check=True)
-    constraint = ("--constraint", "requirements.lock")
-    python = empty / "venv" / "bin" / "python"
-    done = uv("pip", "install", "--quiet", "--python", str(python), *constraint, f"{wheel}[book]")
-    assert done.returncode == 0, done.stderr
-    for job in (one for one in plan("smoke") if one.notebook in LAUNCHED):
-        for one in (*job.upstream, job):
-            run_job(one)
-        launch.pack(job, site / launch.FOLDER / f"{job.notebook}.zip")
-        code = launch.first_cell(where, job, wheel.name).replace(where.base, f"{site.as_uri()}/")
-        code = code.replace(f"{where.url}/archive/main.zip", (site / "book.zip").as_uri())
-        assert "https" not in code
-        notebook = nbformat.reads(launch.with_first_cell(page(job).decode(), code), as_version=4)
-        notebook.cells.append(nbformat.v4.new_code_cell(WHERE_IT_IS))
-        nbformat.write(notebook, folder / f"{job.notebook}.ipynb")
-    for name in LAUNCHED:
-        began = time.time()
-        done = _run(
-            folder, "-m", "papermill", "--no-progress-bar", f"{name}.ipynb", f"{name}-run.ipynb", "-k", "python3"
-        )
-        assert done.returncode == 0, done.stderr[-3000:]
-        print(f"{name}: {time.time() - began:.0f} s")
-        told = nbformat.read(folder / f"{name}-run.ipynb", as_version=4).cells[-1].outputs[0].text
-        assert f"library {empty / 'venv'}" in told and f"book {folder / 'a-book'}" in told
-        assert (folder / "a-book/data/results/smoke/by-hand" / name / "all" / "manifest.json").is_file()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -42,28 +41,34 @@ def test_a_known_profile_goes_to_every_command(tmp_path: Path, profile: str) -> 
     assert f"faithbook train --profile {profile}" in done.stdout
 
 
-@pytest.mark.parametrize("profile", ["full", "paper"])
-def test_a_study_alone_is_built_without_the_book(tmp_path: Path, profile: str) -> None:
-    done = make(tmp_path, "--dry-run", profile, "STUDY=soft", "CORES=3")
+@pytest.mark.parametrize("words", [["book", "PROFILE=full"], ["paper"]])
+def test_a_study_alone_is_built_without_the_book(tmp_path: Path, words: list[str]) -> None:
+    done = make(tmp_path, "--dry-run", *words, "STUDY=soft", "CORES=3")
     assert done.returncode == 0, done.stderr
-    assert f"faithbook build --profile {profile} --study soft --cores 3" in done.stdout
+    profile = words[-1].rpartition("=")[2]
+    assert f"faithbook build --study soft --profile {profile} --cores 3" in done.stdout
     assert "faithbook book" not in done.stdout
+
+
+def test_the_reference_is_computed_copied_and_shown(tmp_path: Path) -> None:
+    done = make(tmp_path, "--dry-run", "reference", "STUDY=soft")
+    assert done.returncode == 0, done.stderr
+    verbs = ("build --profile full --study soft", "reference --profile full --study soft", "book --profile laptop")
+    places = [done.stdout.index(f"faithbook {verb}") for verb in verbs]
+    assert places == sorted(places)
 
 
 def test_the_papers_run_looks_at_what_it_needs_first(tmp_path: Path) -> None:
     done = make(tmp_path, "--dry-run", "paper", "STUDY=soft")
     assert done.returncode == 0, done.stderr
-    looked, built = (
-        done.stdout.index(f"faithbook {verb} --profile paper --study soft") for verb in ("preflight", "build")
-    )
+    looked = done.stdout.index("faithbook preflight --profile paper --study soft")
+    built = done.stdout.index("faithbook build --study soft --profile paper")
     assert looked < built
 
 
-def test_the_command_line_says_where_jobs_run_and_the_environment_in_its_own_words(tmp_path: Path) -> None:
-    shows = "show:;@echo $$FAITHLIB_EXECUTOR $$FAITHLIB_PARTITION $$FAITHLIB_QUEUE"
-    given = {**os.environ, "QUEUE": "9", "FAITHLIB_QUEUE": "7"}
-    done = make(tmp_path, f"--eval={shows}", "show", "EXECUTOR=slurm", "PARTITION=gpu", environment=given)
-    assert done.stdout.split() == ["slurm", "gpu", "7"], done.stderr
+def test_options_of_snakemake_go_to_every_build(tmp_path: Path) -> None:
+    done = make(tmp_path, "--dry-run", "book", "train", "SNAKEMAKE=--workflow-profile notebooks/slurm")
+    assert done.stdout.count(" -- --workflow-profile notebooks/slurm") == 2, done.stdout
 
 
 @pytest.mark.parametrize("profile", ["smoke", "laptop", "full", "paper"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 from pathlib import Path
 
@@ -9,8 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from faithbook.papers import edin, edin_pack, edin_released
-from faithbook.papers.edin_pack import MODELS, TABLES, packed_folder, read_packed
+from faithbook.papers import edin, edin_released
+from faithbook.papers.edin_released import MODELS, TABLES, packed_folder, read_packed
 from faithbook.sources.files import data_folder
 from faithlib.errors import DataError, InputError, UnknownNameError
 
@@ -107,7 +108,7 @@ def test_names_that_were_not_released_are_refused(tmp_path, monkeypatch):
         edin_released.released_scores("bert_yelp", "longer")
     with pytest.raises(DataError, match="attributions of yelp, long: not among"):
         edin_released.attributions("bert_yelp", "yelp", "long")
-    monkeypatch.setattr(edin_pack, "packed_folder", lambda: tmp_path)
+    monkeypatch.setattr(edin_released, "packed_folder", lambda: tmp_path)
     with pytest.raises(DataError, match=r"scores_bert_yelp\.parquet cannot be read"):
         edin_released.released_scores("bert_yelp", "short")
     (tmp_path / "scores_bert_yelp.parquet").write_bytes(b"PAR1 cut")
@@ -116,6 +117,29 @@ def test_names_that_were_not_released_are_refused(tmp_path, monkeypatch):
 
 
 # --------------------------------------------------------------------------------------------------- the authors' files
+def module(path):
+    """A script as a module."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
+
+
+def test_sets_of_words_become_numbers_and_tables_keep_every_digit(tmp_path):
+    """What `pack.py` writes is read as it was, whatever its columns are."""
+    script = module(packed_folder() / "pack.py")
+    assert [script.removed_bits(words) for words in ("[]", "[1, 3]", "[10]")] == [0, 5, 512]
+    values = np.array([np.nextafter(0.1, 1), np.nan, -0.0])
+    table = pd.DataFrame({"name": list("aab"), "value": values, "single": values.astype(np.float32)})
+    table["scores"] = [np.arange(2, dtype=np.float32), np.array([np.nan], dtype=np.float32), None]
+    script._write(script.pyarrow.Table.from_pandas(table, preserve_index=False), tmp_path / "table.parquet")
+    again = pd.read_parquet(tmp_path / "table.parquet")
+    assert all(script._same(table[name], again[name]).all() for name in table)
+    assert (again.dtypes == table.dtypes).all()
+    again.loc[0, "value"] = 0.1
+    assert not script._same(table["value"], again["value"]).all()
+
+
 @pytest.fixture(scope="module")
 def files():
     """The folder of the released files, Yelp and IMDB too; a skip where they are nowhere."""
@@ -126,6 +150,7 @@ def files():
 
 
 def test_every_released_value_is_packed_and_no_other(files, tmp_path):
+    edin_pack = module(packed_folder() / "pack.py")
     assert edin_pack.verify(files, packed_folder())["answers"] == 709_014
     shutil.copytree(packed_folder(), tmp_path / "changed")
     path = tmp_path / "changed" / "limits_exact_bert_imdb.parquet"

@@ -9,8 +9,7 @@ import pytest
 import torch
 
 from faithbook.papers import edin, edin_tables
-from faithbook.papers.edin_pack import MODELS, SHORT, read_packed
-from faithbook.papers.edin_released import attributions
+from faithbook.papers.edin_released import MODELS, SHORT, attributions, read_packed
 from faithbook.papers.edin_searches import deduplicated
 from faithbook.results import published
 from faithlib.bounds import beam_bounds, exact_bounds

@@ -238,7 +238,7 @@ def test_the_papers_own_data_speaks_alone_but_of_languages_that_are_guessed(stor
     assert re.search(told, found.text)
     for name in ("crosslingual_table11", "crosslingual_table1", "xl_c01"):
         assert found.verdict(name) == "carries over"
-        assert found.verdicts.evidence[name] == "the paper's data"
+        assert found.verdicts.evidence[name] == "paper's data, our models"
     table1 = pd.read_csv(found.folder / "crosslingual_table1.csv").dropna(subset=["published"])
     assert (table1.estimate - table1.published).abs().max() < 0.1  # and not near the .9 of French
     assert "languages: none in any language." in found.text
@@ -292,7 +292,10 @@ def with_rho_of_perturbing(means: Values, value: float) -> Values:
 def test_erasure_as_printed_carries_over_but_no_order_is_there_to_be_reproduced(store: Store) -> None:
     add_erasures(store, with_rho_of_perturbing(erasure_as_printed(), -30.0))
     found = store.report("crosslingual_erasure")
-    assert {name: found.verdict(name) for name in ON_ERASURE} == dict.fromkeys(ON_ERASURE, "carries over")
+    # In this world erasure separates methods twenty times as much as printed: half of c09 is so, the other half is not.
+    words = dict.fromkeys(ON_ERASURE, "carries over") | {"xl_c09": "partly"}
+    assert {name: found.verdict(name) for name in ON_ERASURE} == words
+    assert "2 of 4 parts" in found.verdicts.note["xl_c09"] and "in part under" in found.verdicts.note["xl_c09"]
     assert {found.verdict(name) for name in ORDERS} == {"no order to reproduce"}
     assert set(found.verdicts.index) == {*ON_ERASURE, *ORDERS}
     assert "specifications" in found.verdicts.loc["xl_c09", "note"]

@@ -175,13 +175,11 @@ def test_changes_keep_their_colour_where_another_point_is_empty() -> None:
     assert alt.endswith("b, x +0.10; b, y -0.20.")
 
 
-def test_pairs_told_apart_end_with_all_messages() -> None:
-    counted = pd.DataFrame(
-        {"metric": ["rho"] * 2, "messages": [10, 20], "estimate": [0.2, 0.5], "low": 0.1, "high": 0.6}
-    )
+def test_pairs_told_apart_end_with_all_texts() -> None:
+    counted = pd.DataFrame({"metric": ["rho"] * 2, "texts": [10, 20], "estimate": [0.2, 0.5], "low": 0.1, "high": 0.6})
     fig, alt = zaman_belinkov_figures.told_apart(counted, 11)
     assert [line.get_xdata()[0] for line in fig.axes[0].lines if line.get_linestyle() == "--"] == [11]
-    assert alt.endswith("rho 0.50 with 20 messages.")
+    assert alt.endswith("rho 0.50 with 20 texts.")
 
 
 # ----------------------------------------------------------------------------------------------------- Zhao & Aletras

@@ -452,7 +452,8 @@ def test_pictures_whose_reason_is_known_are_asked_for_plausibility_where_the_mod
     source = root() / "notebooks" / "compute" / "together_matrix.py"
     run_cells(source, {"profile": "smoke", "dataset": "planted"}, [])
     (folder,) = (home / "data" / "results" / "smoke" / "by-hand" / "together_matrix").glob("*")
-    values = pd.read_parquet(folder / "together_values.parquet").set_index(["input", "method", "metric"]).value
+    values = read_units(folder / "units.parquet").rename(columns={"id": "input"})
+    values = values.set_index(["input", "method", "metric"]).value
     assert set(values.index.unique("metric")) == set(METRICS)
     data = load_pictures("planted", "test")
     network = load_classifier("local:vision/planted-base-seed0").model

@@ -14,7 +14,7 @@ import pytest
 import seaborn as sns
 from browser import Browser
 from test_figures import Folder
-from test_games import STATIC, key, linked
+from test_games import STATIC, linked
 
 from faithbook.results import exhibits, figures, multiverse, pointed, rules
 from faithlib.errors import InputError
@@ -35,7 +35,7 @@ def curve() -> multiverse.Curve:
     rows = [(turned, tau, 0.1 * i) for i, (turned, tau) in enumerate([("no", "a"), ("yes", "a"), ("no", "b")])]
     frame = pd.DataFrame(rows, columns=["turned", "tau", "estimate"])
     frame = frame.assign(low=frame.estimate - 0.05, high=frame.estimate + 0.05, n=24, part="gain", answer=rules.YES)
-    return multiverse.Curve("saco_c03", ("turned", "tau"), frame.assign(word="holds"))
+    return multiverse.Curve("saco_c03", ("turned", "tau"), frame.assign(word="holds", why=""))
 
 
 def cells() -> Any:
@@ -157,10 +157,6 @@ FITS = """(() => { const tip = document.querySelector('.said-tip').getBoundingCl
   return tip.left >= 0 && tip.right <= innerWidth && document.documentElement.scrollWidth <= innerWidth; })()"""
 
 
-def point(window: Browser, x: float, y: float) -> None:
-    window.ask("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y, pointerType="mouse")
-
-
 @pytest.mark.browser
 @pytest.mark.parametrize("dark", [False, True])
 def test_a_point_answers_the_mouse_and_the_picture_stays(window: Browser, page: str, dark: bool) -> None:
@@ -169,12 +165,12 @@ def test_a_point_answers_the_mouse_and_the_picture_stays(window: Browser, page: 
     assert window.evaluate(TIP) is None
     for k, head in enumerate(["holds, the book’s own", "holds", "holds"]):
         x, y = window.evaluate(POINT.format(k))
-        point(window, x + 3, y)
+        window.page.mouse.move(x + 3, y)
         told = window.evaluate(TIP)
         assert told[0] == head and told[1].startswith(f"gain: {0.1 * k:.3f} (")
         assert window.evaluate(RING) == pytest.approx([x, y], abs=1)
         assert window.evaluate(FITS)
-    point(window, 5, 5)
+    window.page.mouse.move(5, 5)
     assert window.evaluate(TIP) is None
     assert window.evaluate("document.querySelector('#curve img').alt") == ALT
     assert window.evaluate("document.querySelector('#curve a').getAttribute('href')") == "curve.svg"
@@ -183,14 +179,14 @@ def test_a_point_answers_the_mouse_and_the_picture_stays(window: Browser, page: 
 @pytest.mark.browser
 def test_points_are_gone_through_by_keyboard_and_heard(window: Browser, page: str) -> None:
     window.open(page)
-    key(window, "Tab")
-    key(window, "Tab")
+    window.page.keyboard.press("Tab")
+    window.page.keyboard.press("Tab")
     role = "(one => [one.getAttribute('role'), +one.getAttribute('aria-valuenow'), one.getAttribute('aria-valuetext')])"
     told = window.evaluate(f"{role}(document.activeElement)")
     assert told[:2] == ["slider", 1] and told[2].startswith("holds, the book’s own; gain: 0.000")
-    key(window, "ArrowRight")
-    key(window, "ArrowRight")
-    key(window, "ArrowRight")  # the last stays the last
+    window.page.keyboard.press("ArrowRight")
+    window.page.keyboard.press("ArrowRight")
+    window.page.keyboard.press("ArrowRight")  # the last stays the last
     told = window.evaluate(f"{role}(document.activeElement)")
     assert told[1] == 3 and "tau: b" in told[2]
     assert window.evaluate(TIP)[2:] == ["turned: no", "tau: b"]
@@ -201,12 +197,13 @@ def test_points_are_gone_through_by_keyboard_and_heard(window: Browser, page: st
 @pytest.mark.browser
 def test_a_tap_asks_a_point_on_a_telephone_and_follows_no_link(window: Browser, page: str) -> None:
     window.open(page, width=390, height=800)
-    window.ask("Emulation.setTouchEmulationEnabled", enabled=True)
+    devtools = window.page.context.new_cdp_session(window.page)
+    devtools.send("Emulation.setTouchEmulationEnabled", {"enabled": True})
     x, y = window.evaluate(POINT.format(1))
     for kind, where in (("touchStart", [{"x": x, "y": y}]), ("touchEnd", [])):
-        window.ask("Input.dispatchTouchEvent", type=kind, touchPoints=where)
+        devtools.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": where})
     window.evaluate("new Promise(done => setTimeout(() => done(true), 400))")  # a tap is known when no second follows
     assert window.evaluate("location.pathname").endswith("page.html")
     assert window.evaluate(TIP)[1].startswith("gain: 0.100")
     assert window.evaluate(FITS)
-    window.ask("Emulation.setTouchEmulationEnabled", enabled=False)
+    devtools.send("Emulation.setTouchEmulationEnabled", {"enabled": False})

@@ -22,6 +22,7 @@ from faithlib.attribution import attribute
 from faithlib.backends import PromptClassifier, TextBackend, prefix
 from faithlib.backends.families import family_of
 from faithlib.errors import ModelError
+from faithlib.evaluation import evaluate
 from faithlib.inputs import TextInputs
 from faithlib.perturb import TEXT_ERASURES, Perturber
 from faithlib.scheduler import _LAUNCH
@@ -175,6 +176,19 @@ def test_gradients_pass_through_the_whole_of_a_prompt(folder: Callable[..., Path
     Perturber(prompt, inputs).logits(masks(inputs))
     for method in ("saliency", "attention", "integrated_gradients"):
         assert torch.equal(attribute(method, prompt, inputs), attribute(method, run_whole(prompt), inputs))
+
+
+def test_an_evaluation_has_the_values_of_one_whose_rows_run_whole(folder: Callable[..., Path]) -> None:
+    prompt, _ = asked(folder, "llama")
+    several = [text for text in TEXTS if " " in text]  # nothing is measured of one word
+    options = {
+        "methods": ["occlusion", "input_x_gradient", "random"],
+        "metrics": ["aopc_morf", "saco", "naopc_morf", "soft_nc"],
+    }
+    table, whole = (evaluate(model, several, **options) for model in (prompt, run_whole(prompt)))
+    assert table[["method", "metric", "input"]].equals(whole[["method", "metric", "input"]])
+    assert np.allclose(table.value, whole.value, atol=1e-4, equal_nan=True)
+    assert np.isfinite(table.value[table.metric == "aopc_morf"]).all()
 
 
 def test_half_precision_is_shared_as_well_as_its_rounding_allows(folder: Callable[..., Path]) -> None:

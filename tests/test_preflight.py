@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
-from typing import ClassVar
 
 import pytest
 import tiny
-from hub_replica import Replica
 
-from faithbook import hours, hub, row_times
+from faithbook import hub
 from faithbook.__main__ import main
 from faithbook.engine import build, trained
 from faithbook.engine import plan as plans
-from faithbook.engine.commits import commits_file, settle
 from faithbook.engine.plan import Job, plan, trainings
 from faithbook.engine.profiles import find_profile, table
-from faithbook.engine.trained import checkpoint_of, has_weights
+from faithbook.engine.trained import checkpoint_of, has_weights, waits_for
 from faithbook.paths import checkpoints_dir
 from faithbook.preflight import (
     COMES,
@@ -34,20 +29,15 @@ from faithbook.preflight import (
     TRAINED,
     WITHOUT,
     Need,
-    Preflight,
     _checkpoint_folder,
-    _need,
     _room,
     _wanted,
     check,
+    needs_of,
     notebooks_of,
-    preflight,
-    show,
 )
-from faithbook.preflight import settle as settle_all
-from faithbook.row_times import row_time
 from faithbook.sources.files import sources
-from faithlib.errors import DataError, UnknownNameError
+from faithlib.errors import UnknownNameError
 
 NAMED = ("hf:", "timm:")
 
@@ -56,7 +46,7 @@ NAMED = ("hf:", "timm:")
 def nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A machine on which nothing has been fetched, and no network."""
     monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path / "raw"))
-    monkeypatch.setattr(hub, "_cached", lambda *_, **__: None)
+    monkeypatch.setattr(hub, "_cached", lambda *_: None)
     return tmp_path / "raw"
 
 
@@ -65,14 +55,14 @@ def test_everything_that_is_missing_is_named_at_once(capsys: pytest.CaptureFixtu
     assert main(["preflight", "--profile", "paper"]) == 1
     said = capsys.readouterr()
     assert "things are missing, so nothing was started:" in said.err
-    found = preflight("paper")
-    assert {need.name for need in found.missing} >= {
+    missing = [need for need in needs_of("paper") if need.state == MISSING]
+    assert {need.name for need in missing} >= {
         "ag", "evinf", "multirc", "mnli", "xnli", "esnli", "imagenet", "hf:roberta-base",
         "hf:bert-base-multilingual-cased",
     }  # fmt: skip
-    for need in found.missing:
+    for need in missing:
         assert f"\n  {need.name}: {need.note}" in said.err
-    by_hand = next(need for need in found.missing if need.name == "ag")
+    by_hand = next(need for need in missing if need.name == "ag")
     assert "by hand" in by_hand.note
     assert str(sources()["ag"].path) in by_hand.note
     assert by_hand.licence == "non-commercial use"
@@ -80,7 +70,7 @@ def test_everything_that_is_missing_is_named_at_once(capsys: pytest.CaptureFixtu
 
 @pytest.mark.usefixtures("nothing")
 def test_what_is_trained_is_not_missing_but_what_it_starts_from_is() -> None:
-    states = {need.name: need.state for need in preflight("paper").needs}
+    states = {need.name: need.state for need in needs_of("paper")}
     texts = [f"{dataset}-seed{seed}" for dataset in ("sst", "ag", "evinf", "multirc") for seed in range(5)]
     pairs = [f"{name}-seed{seed}" for name in ("mnli", "mnli-xlmr", "esnli") for seed in range(3)]
     pictures = [f"cifar{n}-{model}-seed0" for n in (10, 100) for model in ("base", "large", "deit")]
@@ -116,10 +106,10 @@ def begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The checkpoints that calls of `train` begin to make, in a folder of their own; none is ever made."""
     asked: list[str] = []
 
-    def go(self: build._Build, planned: Callable[[], tuple[Job, ...]], cores: int | None, extra: object) -> None:
-        asked.extend(checkpoint_of(job).name for job in planned() if not job.done)
+    def schedule(profile: str, study: str | None, jobs: Sequence[Job], *_: object) -> None:
+        asked.extend(checkpoint_of(job).name for job in jobs if not job.done)
 
-    monkeypatch.setattr(build._Build, "go", go)
+    monkeypatch.setattr(build, "_schedule", schedule)
     monkeypatch.setattr(build, "results_dir", lambda profile: tmp_path)
     monkeypatch.setattr(trained, "checkpoints_dir", lambda: tmp_path)
     return asked
@@ -170,8 +160,6 @@ def test_a_training_is_named_by_how_it_trains(tmp_path: Path, monkeypatch: pytes
     path.write_text(f"{first}sst: {{model: bert-base-uncased, rank: 0, batch_size: 16,{whole}")
     assert changed(before) == {"sst"}
     before = ids()
-    settle("textattack/bert-base-uncased-snli", "a" * 40)  # nothing starts from it
-    assert changed(before) == set()
     path.write_text(
         path.read_text().replace("roberta-base: {revision: e2da8e2f", "roberta-base: {revision: f2da8e2f", 1)
     )
@@ -187,6 +175,28 @@ def test_a_study_that_trains_nothing_is_no_error_where_what_is_missing_is_asked_
     assert begun == []
 
 
+def test_a_training_waits_for_the_one_that_it_starts_from() -> None:
+    jobs = trainings("laptop", "saco")
+    before = {job.label: [one.label for one in waits_for(job, jobs)] for job in jobs}
+    assert before["vision_classifiers mnist base 0  0"] == ["vision_classifiers fashion base 0  0"]
+    assert before["vision_classifiers fashion base 0  0"] == []
+    assert not any(waits_for(job, trainings("paper")) for job in trainings("paper", "soft"))
+
+
+@pytest.mark.slow
+def test_trainings_are_scheduled_like_notebooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plan of Snakemake, of which nothing runs: trainings of pictures start from a model of clothes."""
+    monkeypatch.setattr(build, "results_dir", lambda profile: tmp_path)
+    planned = build._written_plan(trainings("laptop", "saco"))
+    line = [*build._snakemake(tmp_path, planned), "--dry-run", "--cores", "1"]
+    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    rules = re.findall(r"^rule train:\n(?:    input: (.*)\n)?", done.stdout, flags=re.MULTILINE)
+    starts = [Path(found).parent.name.partition("-")[0] for found in rules if found]
+    assert len(rules) == 9
+    assert sorted(starts) == sorted(f"fashion_{model}_0_0" for model in ("base", "large", "deit") for _ in range(2))
+
+
 def test_what_cannot_be_trained_is_said(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["train", "--profile", "smoke"]) == 1
     assert "trains nothing" in capsys.readouterr().err
@@ -200,11 +210,11 @@ def test_what_cannot_be_trained_is_said(home: Path, capsys: pytest.CaptureFixtur
 @pytest.mark.usefixtures("nothing")
 def test_pictures_as_files_stand_for_the_archive() -> None:
     assert not table().is_here("cifar10") and not table().is_here("cifar100")
-    names = {need.name: need.state for need in preflight("paper", "saco").needs}
+    names = {need.name: need.state for need in needs_of("paper", "saco")}
     assert names["cifar10"] == names["cifar100"] == COMES
     assert not [name for name in names if name.endswith("-folder")]
     sources()["cifar10-folder"].path.mkdir(parents=True)
-    names = {need.name: need.state for need in preflight("paper", "saco").needs}
+    names = {need.name: need.state for need in needs_of("paper", "saco")}
     assert (names["cifar10-folder"], names["cifar100"]) == (HERE, COMES)
     assert "cifar10" not in names
     assert table().is_here("cifar10")
@@ -216,12 +226,11 @@ def test_pictures_as_files_stand_for_the_archive() -> None:
 
 @pytest.mark.usefixtures("nothing")
 def test_one_study_asks_for_its_own_things_only() -> None:
-    names = {need.name for need in preflight("paper", "soft").needs}
+    names = {need.name for need in needs_of("paper", "soft")}
     assert names >= {"ag", "sst-test", "hf:bert-base-uncased", "hf:allenai/scibert_scivocab_uncased"}
     assert not names & {"imagenet", "xnli", "local:paper/cifar10-base-seed0"}
-    assert {one.study for one in preflight("paper", "soft").hours} == {"soft"}
     with pytest.raises(UnknownNameError, match="did you mean 'soft'"):
-        preflight("paper", "sotf")
+        needs_of("paper", "sotf")
 
 
 def test_what_is_there_is_held_against_its_digest(nothing: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -229,7 +238,7 @@ def test_what_is_there_is_held_against_its_digest(nothing: Path, capsys: pytest.
         sources()[name].path.parent.mkdir(parents=True)
     (nothing / "ag" / "train.csv.gz").write_text("whatever people bring")
     sources()["sst-test"].path.write_text("another file")
-    found = {need.name: need for need in preflight("paper", "soft").needs}
+    found = {need.name: need for need in needs_of("paper", "soft")}
     assert found["ag"].state == HERE
     assert "holds train.csv.gz" in found["ag"].note
     assert found["sst-train"].state == COMES
@@ -239,21 +248,8 @@ def test_what_is_there_is_held_against_its_digest(nothing: Path, capsys: pytest.
 
 @pytest.mark.usefixtures("nothing")
 def test_what_a_notebook_goes_on_without_stops_nothing() -> None:
-    found = preflight("laptop", "crosslingual")
-    states = {need.name: need.state for need in found.needs}
+    states = {need.name: need.state for need in needs_of("laptop", "crosslingual")}
     assert (states["rwth"], states["xlwa"]) == (WITHOUT, WITHOUT)
-    assert not {"rwth", "xlwa"} & {need.name for need in found.missing}
-    assert found.not_run == {"crosslingual_aligner": ["rwth", "xlwa"]}
-
-
-@pytest.mark.usefixtures("nothing")
-def test_pages_of_what_a_profile_does_not_compute_are_named() -> None:
-    assert preflight("smoke", "naopc").not_run == {
-        "naopc_six_models": ["naopc_six (not asked for at the profile smoke)"]
-    }
-    lacking = preflight("laptop", "together").not_run
-    assert lacking["together_tasks"] == ["together_toolkit (needs reviews, nli, not here)"]
-    assert lacking["together_pointing"] == ["together_objects (needs stamps, stamps-two, not here)"]
 
 
 @pytest.mark.usefixtures("nothing")
@@ -261,12 +257,12 @@ def test_a_profile_whose_files_can_all_be_had_passes(capsys: pytest.CaptureFixtu
     check("laptop")
     said = capsys.readouterr().out
     assert "nothing is missing" in said
-    assert "GB free for" in said
+    assert "GB of disk free" in said
 
 
 def test_every_model_of_the_hub_is_in_the_table() -> None:
     for profile in table().profiles:
-        for need in preflight(profile).needs if profile == "paper" else ():
+        for need in needs_of(profile) if profile == "paper" else ():
             if need.name.startswith(NAMED) and "/checkpoints/" not in need.name:
                 assert hub.repository(need.name) in table().hub, need.name
     for model in table().hub.values():
@@ -279,177 +275,13 @@ def test_a_study_has_what_it_reads() -> None:
     assert set(notebooks_of(None)) == {name for _, _, name, _ in table().entries()}
 
 
-# --- the hub ---------------------------------------------------------------------------------------------------------
-
-SAFE = {"sha": "a" * 40, "siblings": [{"rfilename": "model.safetensors", "size": 440_000_000}], "tags": ["license:mit"]}
-PICKLED = {"sha": "b" * 40, "siblings": [{"rfilename": "pytorch_model.bin", "size": 440_000_000}]}
-
-
-class _Hub(BaseHTTPRequestHandler):
-    """The part of the hub's protocol that says what a repository holds."""
-
-    answers: ClassVar = {"safe": SAFE, "pickled": PICKLED}
-
-    def do_GET(self) -> None:
-        name = self.path.partition("?")[0].removeprefix("/api/models/").partition("/revision/")[0]
-        said = self.answers.get(name)
-        self.send_response(200 if said else 403 if name == "gated" else 404)
-        self.send_header("X-Error-Code", {"gated": "GatedRepo"}.get(name, "RepoNotFound"))
-        self.end_headers()
-        self.wfile.write(json.dumps({"id": name, "modelId": name, **(said or {})}).encode())
-
-    def log_message(self, *_: object) -> None:
-        """Quietly."""
-
-
-@pytest.fixture
-def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    import huggingface_hub.constants as constants
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Hub) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{server.server_port}")
-        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-        yield
-        server.shutdown()
-
-
-@pytest.fixture
-def replica(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Replica]:
-    """A hub that is asked, and the files of a model in the folder `files`."""
-    import huggingface_hub.constants as constants
-
-    (tmp_path / "files").mkdir()
-    (tmp_path / "files" / "model.safetensors").write_bytes(b"")
-    with Replica() as one:
-        monkeypatch.setattr(constants, "ENDPOINT", one.address)
-        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-        yield one
-
-
-@pytest.mark.usefixtures("served", "nothing")
-def test_the_hub_says_what_it_would_give() -> None:
-    safe = hub.look("hf:safe")
-    assert (safe.is_cached, safe.can_be_had, safe.bytes) == (False, True, 440_000_000)
-    assert (safe.revision, safe.licence) == ("a" * 40, "mit")
-    pickled = hub.look("hf:pickled")
-    assert not pickled.can_be_had
-    assert "no safetensors weights" in pickled.note
-    assert "but pytorch_model.bin" in pickled.note
-    assert "faithbook.models.convert pickled" in pickled.note
-    for name in ("gated", "unknown"):
-        refused = hub.look(f"hf:{name}")
-        assert not refused.can_be_had
-        assert "the hub does not give it" in refused.note
-
-
-PIECES = json.dumps({"weight_map": {"a": "model-1.safetensors", "b": "model-2.safetensors"}}).encode()
-WHOLE = {"model.safetensors": b"1234", "config.json": b"{}", "vocab.txt": b""}
-IN_PIECES = {"model-1.safetensors": b"12", "model-2.safetensors": b"34", "config.json": b"{}", "tokenizer.json": b"{}"}
-IN_PIECES |= {"model.safetensors.index.json": PIECES}
-
-
-@pytest.mark.parametrize("files", [WHOLE, IN_PIECES])
-@pytest.mark.usefixtures("served")
-def test_a_model_is_in_the_cache_when_the_whole_of_it_is(
-    files: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A download that was killed leaves any of the files behind."""
-    import huggingface_hub.constants as constants
-
-    commit = "c" * 40
-    folder = tmp_path / "models--safe" / "snapshots" / commit
-    folder.mkdir(parents=True)
-    (tmp_path / "models--safe" / "refs").mkdir()
-    (tmp_path / "models--safe" / "refs" / "main").write_text(commit)
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
-    for missing in files:
-        for name, content in files.items():
-            (folder / name).write_bytes(content)
-        found = hub.look("hf:safe")
-        assert (found.is_cached, found.revision, found.bytes) == (True, commit, 4)
-        (folder / missing).unlink()
-        assert not hub.look("hf:safe").is_cached, missing
-
-
-@pytest.mark.usefixtures("nothing")
-def test_a_model_without_a_listed_commit_is_read_at_the_first_that_was_found(
-    tmp_path: Path, home: Path, replica: Replica
-) -> None:
-    path = home / "notebooks" / "profiles.yaml"
-    path.write_text(path.read_text().replace("seed: seeds}}", "seed: seeds}, loads: ['hf:lab/one']}"))
-    before = [job.run_id for job in plan("smoke")]
-    first = replica.add("lab/one", tmp_path / "files")
-    assert hub.revision_of("hf:lab/one") is None
-    assert _need("hf:lab/one", {}).revision == f"{first}, settled here"
-    assert [job.run_id for job in plan("smoke")] != before  # a run's name holds the commit of what it loads
-    replica.add("lab/one", tmp_path / "files", revision="b" * 40)
-    assert _need("hf:lab/one", {}).revision == f"{first}, settled here"
-    assert hub.revision_of("hf:lab/one") == first
-    commits_file().write_text("[")
-    with pytest.raises(DataError, match=r"commits.json is damaged .* preflight` settles them anew"):
-        plan("smoke")
-
-
-@pytest.mark.usefixtures("nothing")
-def test_a_busy_hub_is_asked_again(tmp_path: Path, replica: Replica) -> None:
-    replica.add("lab/one", tmp_path / "files")
-    for asked in ("/api/models/lab/one", "*/auth-check"):  # what it has, and then whether it gives that
-        replica.fault("status", asked, status=429, times=2, **{"Retry-After": "0"})
-    assert _need("hf:lab/one", {}).state == COMES
-    replica.fault("status", "*/auth-check", status=503, times=99, **{"Retry-After": "0"})
-    told = _need("hf:lab/one", {})
-    assert told.state == MISSING
-    assert "503 Service Unavailable" in told.note
-    assert "hf auth login" not in told.note
-
-
-def test_commits_that_are_settled_at_once_are_all_kept(nothing: Path) -> None:
-    with ThreadPoolExecutor(16) as pool:
-        kept = list(pool.map(lambda i: settle(f"lab/{i % 40}", f"{i:040d}"), range(160)))
-    assert json.loads(commits_file().read_text()) == {f"lab/{i % 40}": commit for i, commit in enumerate(kept)}
-    assert len(set(kept)) == 40  # who comes later is told what the first has said
-    assert not list(nothing.rglob("*.part"))
-
-
-@pytest.mark.usefixtures("nothing")
-def test_a_build_settles_what_no_preflight_has(home: Path, tmp_path: Path, replica: Replica) -> None:
-    path = home / "notebooks" / "profiles.yaml"
-    path.write_text(path.read_text().replace("seed: seeds}}", "seed: seeds}, loads: ['hf:lab/one']}"))
-    commit = replica.add("lab/one", tmp_path / "files")
-    settle_all("smoke")
-    assert hub.revision_of("hf:lab/one") == commit
-
-
-def test_what_comes_by_itself_is_brought_when_asked_for(home: Path, tmp_path: Path) -> None:
-    path = home / "notebooks" / "profiles.yaml"
-    path.write_text(path.read_text().replace("seed: seeds}}", "seed: seeds}, loads: ['hf:lab/one']}"))
-    (tmp_path / "files").mkdir()
-    for name in ("model.safetensors", "config.json", "vocab.txt", "pytorch_model.bin"):
-        (tmp_path / "files" / name).write_bytes(name.encode())
-    with Replica() as replica:
-        commit = replica.add("lab/one", tmp_path / "files")
-        line, environment = tiny.command(home, "preflight", "--profile", "smoke", "--fetch")
-        environment |= replica.environment(tmp_path / "cache") | {"FAITHLIB_DATA": str(tmp_path / "raw")}
-        done = subprocess.run(line, env=environment, capture_output=True, text=True, check=False, timeout=120)
-        assert done.returncode == 0, done.stderr
-        folder = tmp_path / "cache" / "hub" / "models--lab--one" / "snapshots" / commit
-        assert {path.name for path in folder.iterdir()} == {"model.safetensors", "config.json", "vocab.txt"}
-        replica.fault("status", "*/resolve/*", status=403, times=99)
-        environment |= {"HF_HOME": str(tmp_path / "other")}
-        refused = subprocess.run(line, env=environment, capture_output=True, text=True, check=False, timeout=120)
-    assert refused.returncode == 1
-    assert "the hub does not give hf:lab/one" in refused.stderr
-    assert "the same command goes on from here" in refused.stderr
-
-
 def test_a_relative_folder_is_the_same_one_for_all_that_is_started(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A build starts Snakemake and kernels in other folders than its own."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("FAITHLIB_DATA", "elsewhere/raw")
-    assert main(["plan", "--profile", "smoke"]) == 0
+    assert main(["build", "--list", "--profile", "smoke"]) == 0
     assert os.environ["FAITHLIB_DATA"] == str(tmp_path / "elsewhere" / "raw")
     assert Path(os.environ["FAITHLIB_HOME"]) == home
 
@@ -481,33 +313,7 @@ def test_what_a_study_loads_of_ours_is_shipped_or_trained_with_it(study: str | N
     assert not [name for name, folder in folders.items() if folder not in made and not has_weights(folder)]
 
 
-@pytest.mark.usefixtures("nothing")
-def test_a_gated_model_is_missing_although_the_hub_tells_of_it(tmp_path: Path, replica: Replica) -> None:
-    replica.add("lab/gated", tmp_path / "files", gated=True)
-    replica.add("lab/open", tmp_path / "files")
-    gated, free = (_need(f"hf:lab/{name}", {}) for name in ("gated", "open"))
-    assert (gated.state, free.state) == (MISSING, COMES)
-    assert "does not give lab/gated to everybody" in gated.note
-    assert "hf auth login" in gated.note
-
-
 # --- rows and hours --------------------------------------------------------------------------------------------------
-
-
-def ran(home: Path, profile: str, seconds: float, rows: int, inputs: int, **part: int) -> None:
-    """A run of `count`, or of a part of it, that has counted rows."""
-    folder = home / "data" / "results" / profile / "runs" / "count" / f"movie-{seconds:.0f}"
-    folder.mkdir(parents=True)
-    facts = {
-        "notebook": "count",
-        "kind": "compute",
-        "profile": profile,
-        "parameters": {"dataset": "movie", "seed": 0, **part},
-        "settings": {"inputs": inputs},
-        "seconds": seconds,
-        "notes": {"n": inputs, "rows_run": rows},
-    }
-    (folder / "manifest.json").write_text(json.dumps(facts))
 
 
 def counting(home: Path) -> None:
@@ -515,93 +321,26 @@ def counting(home: Path) -> None:
     path.write_text(path.read_text().replace("seed: seeds}}", "seed: seeds}, inputs: [inputs]}"))
 
 
-def test_rows_are_those_counted_an_input_and_hours_those_measured_here(home: Path) -> None:
-    (before,) = hours.by_study("laptop")
-    assert (before.inputs, before.rows, before.hours) == (None, None, None)
-    counting(home)
-    (unknown,) = hours.by_study("laptop")
-    assert (unknown.runs, unknown.inputs, unknown.rows, unknown.hours) == (4, 120, None, None)
-    assert unknown.cells()[-4:] == ("unknown", "no run yet", "unknown", "")
-    ran(home, "smoke", seconds=10, rows=30, inputs=3)
-    (counted,) = hours.by_study("laptop")
-    assert (counted.rows, counted.counted_at, counted.hours) == (1200, "smoke", None)
-    ran(home, "laptop", seconds=9, rows=90, inputs=30, part=1, parts=4)
-    (timed,) = hours.by_study("laptop")
-    assert (timed.rows, timed.counted_at, timed.hours) == (1200, "smoke", pytest.approx(1200 * 0.1 / 3600))
-    ran(home, "laptop", seconds=36, rows=360, inputs=30)
-    (measured,) = hours.by_study("laptop")
-    assert (measured.rows, measured.counted_at) == (1440, "laptop")
-    assert measured.hours == pytest.approx(1440 * 0.1 / 3600)
-
-
-def test_a_notebook_that_has_not_run_has_as_many_rows_an_input_as_the_one_it_is_like() -> None:
-    def told(**runs: int) -> hours.Hours:
-        settings = {"short": {"inputs": 4}, "long": {"inputs": 6}, "texts": {"sst2": {"short": 1, "long": 1}}}
-        facts = {"profile": "full", "parameters": {"dataset": "sst2"}, "settings": settings, "here": False}
-        ran = [{**facts, "notebook": name, "notes": {"rows_run": rows, "n": 1}} for name, rows in runs.items()]
-        return next(one for one in hours.by_study("paper", "naopc", ran=ran) if one.notebook == "naopc_six")
-
-    assert told().rows is None
-    assert (alike := told(naopc_models=700)).rows == 70 * (alike.inputs or 0)
-    assert (own := told(naopc_models=700, naopc_six=6)).rows == 3 * (own.inputs or 0)
-
-
-def test_what_a_notebook_is_like_must_be_a_notebook(home: Path) -> None:
-    path = home / "notebooks" / "profiles.yaml"
-    path.write_text(path.read_text().replace("seed: seeds}}", "seed: seeds}, rows_like: coun}"))
-    with pytest.raises(UnknownNameError, match="rows are like those of count 'coun': did you mean 'count'"):
-        plan("laptop")
-
-
-def test_before_a_run_hours_are_those_of_a_row_alone_and_a_run_replaces_them(home: Path) -> None:
-    counting(home)
-    ran(home, "smoke", 50, 40, 4)  # ten rows an input
-    (study,) = {one.study for one in hours.by_study("laptop")}
-    (guessed,) = hours.by_study("laptop", row_seconds={study: 0.5}.get)
-    assert (guessed.hours, guessed.told_by) == (pytest.approx(1200 * 0.5 / 3600), "a row's time")
-    (unknown,) = hours.by_study("laptop", row_seconds={"another": 0.5}.get)
-    assert (unknown.hours, unknown.told_by) == (None, "")
-    ran(home, "laptop", 36, 360, 30)
-    (told,) = hours.by_study("laptop", row_seconds=pytest.fail)
-    assert (told.hours, told.told_by) == (pytest.approx(told.rows * 0.1 / 3600), "runs here")
-
-
-def test_a_row_of_the_papers_size_is_timed_on_this_device(capsys: pytest.CaptureFixture[str]) -> None:
-    found = preflight("paper", "saco")
-    (measured,) = found.row_times
-    assert measured.kind == "picture" and 1e-5 < measured.seconds < 60
-    assert row_time("picture") is measured  # once a process
-    (asks,) = [one for one in found.hours if one.notebook == "saco_metrics"]
-    assert asks.rows is not None and asks.told_by == "a row's time"
-    assert asks.hours == pytest.approx(asks.rows * measured.seconds / 3600)
-    show(found)
-    assert measured.told() in capsys.readouterr().out
-    assert not preflight("laptop", "saco").row_times
-    with pytest.raises(UnknownNameError, match="kind of row 'sound'"):
-        row_time("sound")
-
-
-@pytest.mark.parametrize(("kind", "answer"), [("text", 2), ("picture", 1000)])
-def test_a_rows_time_is_the_median_after_one_batch_and_leaves_drawing_and_threads_as_they_were(
-    kind: str, answer: int, monkeypatch: pytest.MonkeyPatch
+def test_rows_and_hours_are_shown_by_runs_here_or_else_by_the_reference(
+    home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    import torch
-
-    asked, told = [], iter([9.0, 3.0, 1.0, 2.0])
-
-    def timed(ask: Callable[[], torch.Tensor]) -> float:
-        asked.append((tuple(ask().shape), torch.get_num_threads()))
-        return next(told)
-
-    monkeypatch.setattr(row_times, "_seconds", timed)
-    monkeypatch.setattr(row_times, "TOKENS", 4)
-    monkeypatch.setenv("FAITHLIB_THREADS", "2")
-    drawn, threads = torch.get_rng_state(), torch.get_num_threads()
-    found = row_time.__wrapped__(kind)  # not the one that is kept for the process
-    rows = 64 if torch.cuda.is_available() else 1
-    assert asked == [((rows, answer), 2)] * 4
-    assert (found.kind, found.seconds, found.threads) == (kind, 2.0 / rows, 2)
-    assert torch.equal(torch.get_rng_state(), drawn) and torch.get_num_threads() == threads
+    counting(home)
+    movie = plan("laptop")[0]
+    tiny.finish(movie)
+    run = json.loads(movie.manifest.read_text()) | {"profile": "laptop", "settings": {"inputs": 30}, "seconds": 36.0}
+    run["notes"] = {"rows_run": 360}
+    shutil.rmtree(movie.folder)
+    reference = home / "data" / "reference" / "full" / "manifest.json"
+    reference.parent.mkdir(parents=True)
+    reference.write_text(json.dumps({"runs": [run]}))
+    check("laptop")
+    assert "tiny count 4 120 1,440 0.04 reference, cpu" in " ".join(capsys.readouterr().out.split())
+    tiny.finish(movie)
+    movie.manifest.write_text(json.dumps(run | {"seconds": 72.0}))
+    check("laptop")
+    said = " ".join(capsys.readouterr().out.split())
+    assert "tiny count 4 120 1,440 0.08 here" in said
+    assert "hours of all whose hours are known: 0.1" in said
 
 
 def test_what_is_told_beforehand_changes_no_run(home: Path) -> None:
@@ -610,18 +349,3 @@ def test_what_is_told_beforehand_changes_no_run(home: Path) -> None:
     path = home / "notebooks" / "profiles.yaml"
     path.write_text(path.read_text() + "hub:\n  some/model: {licence: MIT}\n")
     assert [job.run_id for job in plan("smoke")] == before
-
-
-def test_inputs_of_every_notebook_are_settings_that_are_there() -> None:
-    for profile in table().profiles:
-        find_profile(profile)
-        for one in hours.by_study(profile):
-            entry = next(entry for _, _, name, entry in table().entries() if name == one.notebook)
-            assert (one.inputs is not None) == bool(entry.inputs), (profile, one.notebook)
-
-
-def test_rows_and_hours_are_added_up_by_study(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    counting(home)
-    (one,) = hours.by_study("laptop")
-    show(Preflight("laptop", None, (), (replace(one, rows=1200, hours=0.5), replace(one, rows=30, hours=None))))
-    assert f"{one.study}: 1,230 rows, 0.5 hours and what 1 of 2 computations take, of which" in capsys.readouterr().out

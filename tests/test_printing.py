@@ -1,19 +1,15 @@
-"""The book as one PDF and as an archive, and where its links lead."""
+"""The book as one PDF."""
 
 from __future__ import annotations
 
-import http.server
-import threading
 import unicodedata
-import zipfile
 from pathlib import Path
 
 import pytest
+from browser import browser
 from small_book import OTHERS, Built, built
 
-from faithbook import __main__
-from faithbook.engine import links, printing
-from faithbook.engine.chromium import browser
+from faithbook.engine import printing
 from faithlib.errors import DataError
 
 
@@ -59,10 +55,9 @@ def test_the_printed_book_has_an_outline_by_part_and_chapter(pdf: Path) -> None:
         ("What was found", report),
         [("1. A report", report)],
         ("For work", more),
-        [("2. More", more), [("Below", below)]],
+        [("2. More", more), ("Below", below)],
     ]
     assert 0 < report < more < below - 1
-    assert reader.metadata.title == "A small book"
 
 
 @pytest.mark.slow
@@ -102,94 +97,16 @@ def test_printed_links_lead_to_places_of_the_document(pdf: Path) -> None:
         for note in page.get("/Annots", ()):
             note = note.get_object()
             address = note.get("/A", {}).get("/URI")
-            (far if address else led).append(address or number[note["/Dest"][0].idnum])
+            (far if address else led).append(address or number[note["/Dest"][0].indirect_reference.idnum])
     assert far == [OTHERS]  # and nothing of this machine's files
-    place = page_of(reader, "Some more text")
-    assert place > page_of(reader, "The first words")
-    assert led.count(place) == 2  # from its own chapter and from another
-
-
-@pytest.mark.slow
-def test_the_archive_opens_from_disk_alone(book: Built, tmp_path: Path) -> None:
-    """Every link and everything that a page loads is inside, and nothing comes from elsewhere."""
-    files = printing.archive(book.html, tmp_path / "a.zip")
-    printing.archive(book.html, tmp_path / "b.zip")
-    assert (tmp_path / "a.zip").read_bytes() == (tmp_path / "b.zip").read_bytes()
-    with zipfile.ZipFile(tmp_path / "a.zip") as bag:
-        assert len(bag.namelist()) == files > 20
-        bag.extractall(tmp_path / "room")
-    (folder,) = (tmp_path / "room").iterdir()
-    assert (folder / "index.html").is_file()
-    assert not links.broken(folder)
-    loads = [link for read in links.pages(folder).values() for link in read.loads]
-    assert loads and not [link for link in loads if link.startswith(("http:", "https:", "//"))]
-
-
-@pytest.mark.slow
-def test_an_archive_with_a_link_to_nowhere_is_refused(book: Built, tmp_path: Path) -> None:
-    printing.archive(book.html, tmp_path / "whole.zip")
-    with zipfile.ZipFile(tmp_path / "whole.zip") as bag:
-        bag.extractall(tmp_path)
-    (tmp_path / printing.NAME / "below.html").unlink()
-    with pytest.raises(DataError, match=r"links of the book lead nowhere: .*below\.html"):
-        printing.archive(tmp_path / printing.NAME, tmp_path / "less.zip")
-    assert not (tmp_path / "less.zip").exists()
-
-
-def pages(folder: Path, **texts: str) -> Path:
-    for name, text in texts.items():
-        (folder / f"{name}.html").write_text(f"<html><body>{text}</body></html>")
-    return folder
-
-
-def test_a_link_to_a_missing_file_or_place_is_found(tmp_path: Path) -> None:
-    outside = tmp_path.parent / "outside.txt"
-    outside.write_text("beside the book")
-    folder = pages(
-        tmp_path,
-        a='<a href="b.html#here">1</a><a href="b.html#gone">2</a><a href="c.html">3</a><a href="#me" id="me">4</a>',
-        b='<p id="here"><img src="picture.png"><a href="../outside.txt">5</a><a href="mailto:a@b.example">6</a></p>',
-    )
-    assert links.broken(folder) == [
-        ("a.html", "b.html#gone"),
-        ("a.html", "c.html"),
-        ("b.html", "picture.png"),
-        ("b.html", "../outside.txt"),
-    ]
-
-
-class _Answers(http.server.BaseHTTPRequestHandler):
-    def do_GET(self) -> None:
-        self.send_response({"/there": 200, "/shy": 403}.get(self.path, 404))
-        self.end_headers()
-
-    def log_message(self, *_: object) -> None:
-        """Says nothing."""
-
-
-def test_addresses_that_do_not_answer_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Answers)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    at = f"http://127.0.0.1:{server.server_port}"
-    try:
-        told = "".join(f'<a href="{at}/{name}">{name}</a>' for name in ("there", "shy", "gone", "gone#place"))
-        folder = pages(tmp_path, a=told, b=f'<a href="{at}/gone">again</a><a href="http://127.0.0.1:1/">nobody</a>')
-        assert __main__._check_links(folder) == 1
-    finally:
-        server.shutdown()
-        server.server_close()
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 3
-    assert f"{at}/gone: status 404 (on a.html, b.html)" in lines
-    assert any(line.startswith("http://127.0.0.1:1/: ") and line.endswith("(on b.html)") for line in lines)
-    assert lines[-1] == "4 addresses, 2 of them do not answer"
+    place, chapter = page_of(reader, "Some more text"), page_of(reader, "The first words")
+    assert place > chapter
+    assert led.count(place) == 1 and led.count(chapter) == 2  # from its own chapter, and from the two others
 
 
 @pytest.mark.slow
 @pytest.mark.browser
 def test_a_row_of_the_scoreboard_has_an_address_and_is_marked_there(book: Built) -> None:
-    (report,) = (read for page, read in links.pages(book.html).items() if page.name == "report.html")
-    assert {"verdict-soft-c01", "verdict-soft-c02"} <= report.places
     with browser() as window:
         window.open((book.html / "executed" / "report.html").as_uri() + "#verdict-soft-c02")
         told = window.evaluate(
@@ -197,3 +114,14 @@ def test_a_row_of_the_scoreboard_has_an_address_and_is_marked_there(book: Built)
             .map(row => [getComputedStyle(row).outlineStyle, row.querySelector("a").getAttribute("href")])"""
         )
     assert told == [["none", "#verdict-soft-c01"], ["solid", "#verdict-soft-c02"]]
+
+
+@pytest.mark.slow
+@pytest.mark.browser
+def test_what_is_of_use_on_a_screen_alone_is_not_printed(book: Built) -> None:
+    root = Path(__file__).resolve().parents[1] / "book"
+    documents = [document for _, document in printing.chapters(root)]
+    assert {"intro", "executed/scoreboard", "bibliography"} <= set(documents)
+    assert not {"api/index", "executed/status", "executed/own_text_model"} & set(documents)
+    with pytest.raises(DataError, match=r"intro\.html is in the table of contents and not in the book"):
+        printing.pdf(book.source, book.source / "nowhere", book.source / "none.pdf")

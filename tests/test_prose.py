@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from faithbook.results import evidence
+
 ROOT = Path(__file__).resolve().parents[1]
 BOOK = ROOT / "book"
 PAGES = sorted(p for p in BOOK.rglob("*.md") if not {"_build", "executed"} & set(p.relative_to(BOOK).parts))
@@ -44,6 +46,31 @@ def test_blocks_with_a_model_run_in_order(page: str) -> None:
     names: dict[str, object] = {}
     for code in blocks(BOOK / page, model=True):
         run(code, page, names)
+
+
+def test_what_the_full_run_costs_is_the_same_on_every_page_that_says_it() -> None:
+    """The README and *How to read this book* gave different hours."""
+    hours = {}
+    for path in (ROOT / "README.md", BOOK / "how-to-read.md"):
+        (row,) = re.findall(r"^\| `full` \|.*$", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        hours[path.name] = re.findall(r"two to four hours|twelve|five minutes|\d+", row)
+    assert hours["README.md"] == hours["how-to-read.md"] != []
+
+
+def test_n_is_defined_and_the_evidence_has_the_kinds_that_verdicts_name() -> None:
+    text = (BOOK / "how-to-read.md").read_text(encoding="utf-8")
+    assert re.search(r"\$n\$ is the number of independent inputs \([^)]*\) in the smallest cell", text)
+    listed = text.partition("one of five kinds:")[2].partition("Three things")[0]
+    kinds = re.findall(r"^- (?:\*|\{term\}`)(.*?)(?:\*| <)", listed, flags=re.MULTILINE)
+    assert kinds == list(evidence.GROUNDS)
+    for word in evidence.DECISIONS:  # and every word of a verdict is in the table
+        assert f">{word}</span>" in text, word
+
+
+def test_no_page_asks_who_speaks_or_whose_run_it_is() -> None:
+    sources = [*PAGES, *(ROOT / "notebooks" / "report").glob("*.py"), *(ROOT / "faithbook" / "results").glob("*.py")]
+    for path in sources:
+        assert not re.search(r"[Ww]ho speaks|[Yy]our run\b|nobody can tell", path.read_text(encoding="utf-8")), path
 
 
 def test_exercises_have_folded_solutions_with_code() -> None:

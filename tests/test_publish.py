@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import json
 import os
 import re
 import shutil
@@ -15,146 +14,95 @@ import nbformat
 import pytest
 import yaml
 from nbformat import v4 as nb
-from PIL import Image
 from small_book import Built, built
 from tiny import finish
 
-from faithbook.engine import links, pages, publish, terms
+from faithbook import __main__
+from faithbook.engine import pages, publish
 from faithbook.engine.plan import NOTEBOOK, plan
-from faithbook.engine.profiles import table
+from faithbook.engine.profiles import place_of
 from faithlib.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[1]
-HERE = publish.Place("someone/a-book", commit="0123456789abcdef")
+COMMIT = "0123456789abcdef"
 SITE = "https://someone.github.io/a-book/"
+NAMES = ("REPOSITORY", "GITHUB_REPOSITORY", "GITHUB_REF_NAME", "GITHUB_SHA")
 
 
-def test_without_a_repository_the_configuration_is_the_one_on_disk(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("REPOSITORY", "GITHUB_REPOSITORY"):
+@pytest.fixture
+def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """An environment that says nothing of a repository."""
+    for name in NAMES:
         monkeypatch.delenv(name, raising=False)
-    assert publish.place() is None
-    assert pages._config(home) == home / "_config.yml"
-    plain = yaml.safe_load((ROOT / "_config.yml").read_text())
+    return monkeypatch
+
+
+def test_without_a_repository_the_configuration_is_the_one_on_disk(environment: pytest.MonkeyPatch) -> None:
+    assert publish.repository() == ""
+    assert publish.configuration() == (ROOT / "_config.yml").read_text()
+    plain = yaml.safe_load(publish.configuration())
     assert not plain["html"]["use_repository_button"] and not plain["repository"]["url"]
 
 
 @pytest.mark.parametrize(
-    ("told", "expected"),
+    ("variables", "expected"),
     [
-        ({"GITHUB_REPOSITORY": "someone/a-book"}, publish.Place("someone/a-book")),
-        ({"REPOSITORY": "a/b", "GITHUB_REPOSITORY": "someone/a-book"}, publish.Place("a/b")),
-        ({"REPOSITORY": "", "GITHUB_REPOSITORY": "someone/a-book"}, None),  # so it can be turned off in Actions
-        ({"REPOSITORY": "a/b", "GITHUB_REF_NAME": "v0.2.0"}, publish.Place("a/b", "v0.2.0")),
-        ({"REPOSITORY": "a/b", "GITHUB_REF_NAME": "some-branch"}, publish.Place("a/b", "main")),
+        ({"GITHUB_REPOSITORY": "someone/a-book"}, SITE),
+        ({"REPOSITORY": "a/b", "GITHUB_REPOSITORY": "someone/a-book"}, "https://a.github.io/b/"),
+        ({"REPOSITORY": "Someone/Someone.github.io"}, "https://someone.github.io/"),
+        ({"REPOSITORY": "someone/a-book", "GITHUB_REF_NAME": "v0.2.0"}, f"{SITE}v0.2.0/"),
+        ({"REPOSITORY": "someone/a-book", "GITHUB_REF_NAME": "some-branch"}, SITE),
     ],
 )
-def test_the_environment_says_where(told: dict[str, str], expected: publish.Place | None) -> None:
-    assert publish.place(told) == expected
+def test_the_environment_says_where(variables: dict[str, str], expected: str, environment: pytest.MonkeyPatch) -> None:
+    for name, value in variables.items():
+        environment.setenv(name, value)
+    assert publish.address() == expected
+    environment.setenv("REPOSITORY", "")  # so it can be turned off in Actions
+    assert publish.repository() == ""
 
 
 @pytest.mark.parametrize("name", ["a-book", "https://github.com/a/b", "a/b/c", "a b/c"])
-def test_what_is_no_repository_is_refused(name: str) -> None:
+def test_what_is_no_repository_is_refused(name: str, environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("REPOSITORY", name)
     with pytest.raises(InputError, match="expected owner/name"):
-        publish.place({"REPOSITORY": name})
-
-
-def test_addresses_of_a_site() -> None:
-    assert HERE.base == HERE.site == SITE
-    assert publish.Place("Someone/Someone.github.io").site == "https://someone.github.io/"
-    assert publish.Place("someone/a-book", "v0.2.0").base == f"{SITE}v0.2.0/"
-
-
-def test_the_configuration_of_a_published_book_has_its_buttons() -> None:
-    plain = yaml.safe_load((ROOT / "_config.yml").read_text())
-    before = json.dumps(plain)
-    made = publish.configured(plain, HERE)
-    assert json.dumps(plain) == before
-    assert made["html"]["baseurl"] == SITE
-    theme = made["sphinx"]["config"]["html_theme_options"]
-    assert theme["repository_url"] == "https://github.com/someone/a-book"
-    assert all(theme[f"use_{kind}_button"] for kind in ("repository", "issues", "edit_page"))
-    assert theme["launch_buttons"]["colab_url"] and theme["launch_buttons"]["binderhub_url"]
-    kept = plain["sphinx"]["config"]
-    assert kept["html_theme_options"].items() <= theme.items()
-    assert {name for name in made if made[name] != plain[name]} == {"html", "sphinx"}
+        publish.repository()
 
 
 # --- what may be shown -----------------------------------------------------------------------------------------------
-
-
-def test_every_source_says_its_licence_and_only_free_ones_are_shown() -> None:
-    shown = {name for name, source in terms.sources().items() if terms.free(source["licence"])}
-    assert {"homeassistant", "bible", "mnist", "animals", "fashion"} <= shown
-    bound = {"vader", "bbc", "aclsum", "sst-test", "ag", "evinf", "multirc", "cifar10", "imagenet", "xnli", "xlwa"}
-    assert not shown & bound
-    assert shown | bound <= set(terms.sources())
-
-
-def test_what_is_kept_out_of_the_reference_says_what_it_quotes() -> None:
-    """Or shows nothing of others: what a reader brings (here: our own examples), how often the rules err, or costs."""
-    silent = {name for _, _, name, entry in table().entries() if not entry.shareable and not entry.quotes}
-    assert silent == {"own_text_model", "own_vision_model", "calibration", "cost"}
-
-
-@pytest.mark.parametrize("profile", ["smoke", "laptop", "full"])
-def test_pages_that_quote_what_is_not_free_are_withheld(profile: str) -> None:
-    jobs = [job for job in plan(profile) if job.kind in pages.PAGE_KINDS]
-    kept = {job.notebook: terms.withheld(job) for job in jobs}
-    bound = {"soft_examples", "together_metrics", "together_released", "saco_photographs"}
-    assert {name for name, data in kept.items() if data} == bound
-    assert kept["soft_examples"] == ["movie"] and kept["together_metrics"] == ["pair"]
-    quoted = {job.notebook: terms.quoted(job) for job in jobs}
-    assert quoted["saco_figures"] == ["fashion"]
-    assert quoted["crosslingual_example"] == ["messages"]
-
-
-def quoting(home: Path) -> None:
-    """The tiny study's report quotes a data set whose source is not free."""
-    (home / "data" / "sources.toml").write_text('[theirs]\nlicence = "(c) them, research use"\n')
-    path = home / "notebooks" / "profiles.yaml"
-    text = path.read_text().replace("report: {reads: [count]}", "report: {reads: [count], quotes: [letters]}")
-    path.write_text(text + "data:\n  letters: [theirs]\n")
 
 
 def executed(job: object) -> None:
     finish(job)
     cells = [
         nb.new_markdown_cell("# A report\n\nOn the letter that begins *Dear reader*."),
-        nb.new_markdown_cell("(a-place)=\n## Their words"),
         nb.new_code_cell("show()", outputs=[nb.new_output("display_data", {"text/plain": "these words are theirs"})]),
     ]
     nbformat.write(nb.new_notebook(cells=cells), job.folder / NOTEBOOK)
     (job.folder / "table.csv").write_text("word\ntheirs\n")
 
 
-def test_a_published_book_leaves_out_what_it_may_not_show(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    quoting(home)
+@pytest.mark.parametrize("repository", ["someone/a-book", ""])
+def test_a_published_book_leaves_out_what_it_may_not_show(
+    repository: str, home: Path, environment: pytest.MonkeyPatch
+) -> None:
+    path = home / "notebooks" / "profiles.yaml"
+    path.write_text(path.read_text().replace("report: {reads: [count]}", "report: {reads: [count], public: false}"))
     (job,) = (one for one in plan("laptop") if one.kind == "report")
     executed(job)
-    monkeypatch.setenv("REPOSITORY", "someone/a-book")
-    source = pages.stage("laptop", [job])
-    told = "".join(path.read_text() for path in (source / "executed").rglob("*") if path.is_file())
-    assert "theirs (" not in told and "these words" not in told and "Dear reader" not in told
-    assert "`theirs` ((c) them, research use)" in told
-    assert "# A report" in told and re.search(
-        r"\(a-place\)=.*## Their words", told, re.DOTALL
-    )  # other pages may point there
-    assert not list((source / "executed").rglob("*.csv"))
-
-
-def test_the_book_on_disk_has_all(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    quoting(home)
-    (job,) = (one for one in plan("laptop") if one.kind == "report")
-    executed(job)
-    monkeypatch.setenv("REPOSITORY", "")
-    source = pages.stage("laptop", [job])
-    assert "these words are theirs" in (source / "executed" / "report.ipynb").read_text()
-    assert (source / "executed" / "report" / "table.csv").is_file()
+    environment.setenv("REPOSITORY", repository)
+    made = pages.stage("laptop", [job]) / "executed"
+    text = (made / "report.ipynb").read_text()
+    assert ("Not shown here" in text) == bool(repository)
+    quoted = {"these words" in text, "Dear reader" in text, (made / "report" / "table.csv").is_file()}
+    assert quoted == {not repository}
+    (title,) = re.findall(r"^# (# .*)$", job.source.read_text(), flags=re.MULTILINE)
+    assert title in text or not repository
 
 
 def test_no_other_page_points_at_what_a_published_book_leaves_out() -> None:
     """Figures, tables and equations of withheld pages have no place in it: a reference there would break its build."""
-    kept = {job.notebook for job in plan("smoke") if job.kind in pages.PAGE_KINDS and terms.withheld(job)}
+    kept = {job.notebook for job in plan("smoke") if not place_of(job.notebook)[1].public}
     lost = {f"provenance-{name.replace('_', '-')}" for name in kept}
     for name in kept:
         text = (ROOT / "notebooks" / "report" / f"{name}.py").read_text(encoding="utf-8")
@@ -176,102 +124,74 @@ def test_no_other_page_points_at_what_a_published_book_leaves_out() -> None:
 
 @pytest.fixture(scope="module")
 def book(tmp_path_factory: pytest.TempPathFactory) -> Built:
-    return built(tmp_path_factory.mktemp("book"), REPOSITORY="someone/a-book", GITHUB_SHA=HERE.commit)
-
-
-def head(path: Path) -> dict[str, str]:
-    found = re.findall(r'<meta (?:name|property)="([^"]*)" content="([^"]*)"', path.read_text(encoding="utf-8"))
-    return {name: html.unescape(content) for name, content in found}
+    return built(tmp_path_factory.mktemp("book"), REPOSITORY="someone/a-book", GITHUB_SHA=COMMIT)
 
 
 @pytest.mark.slow
 def test_heads_say_how_to_cite_and_what_to_show(book: Built) -> None:
-    told = head(book.html / "executed" / "report.html")
-    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
-    assert told["citation_title"].startswith("A report (")
-    assert told["citation_author"] == "The faithfulness book's contributors"
-    assert told["citation_publication_date"] == str(cited["date-released"]).replace("-", "/")
-    assert told["citation_public_url"] == told["og:url"] == f"{SITE}executed/report.html"
-    assert told["og:image"] == f"{SITE}{publish.CARD}"
-    assert told["twitter:card"] == "summary_large_image"
     page = (book.html / "executed" / "report.html").read_text(encoding="utf-8")
+    found = re.findall(r'<meta (?:name|property)="([^"]*)" content="([^"]*)"', page)
+    head = {name: html.unescape(content) for name, content in found}
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert head["citation_title"] == f"A report ({cited['title']})"
+    assert head["citation_author"] == "The faithfulness book's contributors"
+    assert head["citation_publication_date"] == str(cited["date-released"]).replace("-", "/")
+    assert head["citation_public_url"] == head["og:url"] == f"{SITE}executed/report.html"
+    assert head["og:title"] and head["og:image"] == f"{SITE}_static/landing.png"
     assert f'<link rel="canonical" href="{SITE}executed/report.html"' in page
 
 
 @pytest.mark.slow
-def test_the_social_card_is_our_figure_at_the_size_that_is_asked_for(book: Built) -> None:
-    with Image.open(book.html / publish.CARD) as card:
-        assert card.size == publish.CARD_SIZE
-        middle, corner = card.getpixel((600, 315)), card.getpixel((2, 2))
-    assert middle == (200, 30, 30) and corner == (255, 255, 255)
-
-
-@pytest.mark.slow
-def test_buttons_lead_to_the_source_the_issues_and_the_executed_notebook(book: Built) -> None:
-    addresses = links.outside(book.html)
-    on = {address for address, names in addresses.items() if "executed/report.html" in names}
+def test_buttons_lead_to_the_repository_and_its_issues_and_nothing_is_loaded_from_elsewhere(book: Built) -> None:
+    page = (book.html / "executed" / "report.html").read_text(encoding="utf-8")
+    links = set(re.findall(r'<a\s[^>]*href="(https?:[^"]*)"', page))
     repository = "https://github.com/someone/a-book"
-    assert repository in on
-    assert f"{repository}/edit/main/notebooks/report/report.py" in on
-    assert any(address.startswith(f"{repository}/issues/new?") for address in on)
-    executed = "_sources/executed/report.ipynb"
-    assert f"https://colab.research.google.com/github/someone/a-book/blob/gh-pages/{executed}" in on
-    assert f"https://mybinder.org/v2/gh/someone/a-book/gh-pages?urlpath=lab/tree/{executed}" in on
-    assert (book.html / executed).is_file()
-    assert f"{repository}/tree/{HERE.commit}" in on
-    prose = {address for address, names in addresses.items() if "more.html" in names}
-    assert f"{repository}/edit/main/book/more.md" in prose
-    assert not any("colab" in address for address in prose)
-
-
-@pytest.mark.slow
-def test_a_published_page_loads_nothing_from_elsewhere(book: Built) -> None:
-    loads = [link for read in links.pages(book.html).values() for link in read.loads]
-    assert loads and not [link for link in loads if link.startswith(("http:", "https:", "//"))]
+    assert {repository, f"{repository}/tree/{COMMIT}", f"{repository}/tags", f"{SITE}errata.html"} <= links
+    assert any(link.startswith(f"{repository}/issues/new?") for link in links)
+    for path in book.html.rglob("*.html"):
+        text = path.read_text(encoding="utf-8")
+        loads = re.findall(r'<(?:script|img|iframe)\s[^>]*src="([^"]*)"', text)
+        loads += re.findall(r'<link\s[^>]*rel="(?:stylesheet|preload|icon)"[^>]*href="([^"]*)"', text)
+        assert not [address for address in loads if address.startswith(("http:", "https:", "//"))], path
 
 
 @pytest.mark.slow
 def test_the_sitemap_lists_every_page(book: Built) -> None:
     space = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
     found = ElementTree.parse(book.html / "sitemap.xml").getroot()
-    listed = [place.text for place in found.iter(f"{space}loc")]
-    assert listed == [f"{SITE}{name}.html" for name in ("below", "executed/report", "intro", "more")]
-    assert f"Sitemap: {SITE}sitemap.xml" in (book.html / "robots.txt").read_text()
+    listed = {place.text for place in found.iter(f"{space}loc")}
+    assert {f"{SITE}{name}.html" for name in ("below", "executed/report", "intro", "more")} <= listed
 
 
 # --- the site --------------------------------------------------------------------------------------------------------
 
 
-def test_a_tag_has_its_folder_and_main_the_root(home: Path) -> None:
-    (home / "CITATION.cff").write_text((ROOT / "CITATION.cff").read_text())
-    built, site, extra = home / "html", home / "site", home / "book.pdf"
-    (built / "_sources").mkdir(parents=True)
+def test_a_tag_has_its_folder_and_main_the_root(tmp_path: Path, environment: pytest.MonkeyPatch) -> None:
+    made, site = tmp_path / "html", tmp_path / "site"
+    made.mkdir()
     (site / ".git").mkdir(parents=True)
     (site / ".git" / "HEAD").write_text("ref: refs/heads/gh-pages\n")
-    (built / "index.html").write_text("one")
-    (built / "old.html").write_text("old")
-    extra.write_bytes(b"%PDF")
-    assert publish.lay_out(built, site, publish.Place("a/b", "v0.9.0"), (extra,)) == site / "v0.9.0"
-    publish.lay_out(built, site, publish.Place("a/b", "v0.10.0"))
-    publish.lay_out(built, site, publish.Place("a/b"), (extra,))
-    (built / "old.html").unlink()
-    (built / "index.html").write_text("two")
-    publish.lay_out(built, site, publish.Place("a/b"))
-    first, earlier = site / "index.html", site / "v0.9.0" / "index.html"
-    assert first.read_text().endswith("two") and earlier.read_text().endswith("one")
-    assert head(first)["og:url"] == "https://a.github.io/b/index.html"
-    assert head(earlier)["og:url"] == "https://a.github.io/b/v0.9.0/index.html"
+    (made / "index.html").write_text("one")
+    (made / "old.html").write_text("old")
+    environment.setenv("REPOSITORY", "a/b")
+    for name in ("v0.9.0", "main"):
+        environment.setenv("GITHUB_REF_NAME", name)
+        assert publish.lay_out(made, site) == (site / "v0.9.0" if name == "v0.9.0" else site)
+    (made / "old.html").unlink()
+    (made / "index.html").write_text("two")
+    publish.lay_out(made, site)
+    assert (site / "index.html").read_text() == "two" and (site / "v0.9.0" / "index.html").read_text() == "one"
     assert not (site / "old.html").exists() and (site / "v0.9.0" / "old.html").exists()
-    assert (site / "v0.9.0" / "book.pdf").is_file() and not (site / "book.pdf").exists()
     assert (site / ".git" / "HEAD").is_file() and (site / ".nojekyll").is_file()
-    told = re.findall(r'href="([^"]*)"', (site / "versions.html").read_text())
-    assert told == ["index.html", "v0.10.0/index.html", "v0.9.0/index.html"]
 
 
-def test_a_book_of_nobody_is_not_published(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("REPOSITORY", "")
-    with pytest.raises(InputError, match="set REPOSITORY=owner/name"):
-        pages.published("laptop", home / "site")
+@pytest.mark.parametrize(("repository", "profile"), [("", "laptop"), ("someone/a-book", "paper")])
+def test_a_book_of_nobody_and_one_with_the_papers_texts_are_not_published(
+    repository: str, profile: str, environment: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    environment.setenv("REPOSITORY", repository)
+    assert __main__.main(["book", "--profile", profile, "--site", str(tmp_path / "site")]) == 1
+    assert "a published book has an address, REPOSITORY=owner/name" in capsys.readouterr().err
 
 
 MAKE = """#!/usr/bin/env bash

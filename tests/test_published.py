@@ -20,7 +20,7 @@ PUBLISHED = root() / "data" / "published"
 # Of all CSV files as they were when `check.py` found every number of theirs in the papers' texts, which are not in this
 # repository. Without the texts it misses most slips of a single digit. After a deliberate correction: run
 # `check.py FOLDER` with the texts, then put the new digest here.
-CHECKED = "abb0df5c797d4cac90ebacc3e03ea3c5f7c70fd849cd814ca6cd0f0554dcb727"
+CHECKED = "a34ed9837358892d1c8e67de318eb66fd6858347edd3377953e1cfcdbc789290"
 
 
 def digest(folder: Path) -> str:

@@ -19,7 +19,7 @@ REFERENCE = reference_dir()
 CELL = ["dataset", "method", "metric"]
 OWN = {"here": "estimate", "here_low": "low", "here_high": "high", "here_n": "n"}
 needs_reference = pytest.mark.skipif(
-    not REFERENCE.is_dir(), reason="the full profile has no committed results yet: make full, then study reference"
+    not REFERENCE.is_dir(), reason="the full profile has no committed results yet: `make reference`"
 )
 
 
@@ -97,7 +97,7 @@ def half_widths_apart(name: str, keys: list[str]) -> pd.DataFrame:
     half width of a 95 % interval of their difference. The inputs of the two profiles overlap, so this is generous."""
     path = results_dir("laptop") / "tables" / name
     if not (REFERENCE / name).is_file():
-        pytest.skip("this study has no reference yet: make full, then study reference")
+        pytest.skip("this study has no reference yet: `make reference`")
     if not path.exists():
         pytest.skip("the laptop profile has not been run here: make book")
     both = of_run(path).merge(pd.read_csv(REFERENCE / name), on=keys, suffixes=("", "_reference"))

@@ -1,4 +1,4 @@
-"""`make rehearsal`: the paper profile in small, against a replica of the hub, by the commands of `make paper`.
+"""The paper profile in small, without a network, by the commands of `make paper`.
 
 A study ends with its paper's tables: every row and column has a number, but for those that are named here with the
 reason.
@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 import rehearsal
 import yaml
-from hub_replica import Replica
 from rehearsal import PROFILE, Rehearsal, Shown
 
 from faithbook.engine.profiles import table
@@ -56,8 +55,7 @@ ELSEWHERE = {
 @pytest.fixture(scope="module")
 def staged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearsal]:
     """A clone whose preflight has named what is missing, and to which that was brought."""
-    with Replica() as replica:
-        one = rehearsal.prepare(tmp_path_factory.mktemp("rehearsal"), replica)
+    with rehearsal.prepared(tmp_path_factory.mktemp("rehearsal")) as one:
         status, said = one.call("preflight", "--profile", PROFILE, echo=False)
         assert status == 1, said
         assert "so nothing was started:" in said
@@ -105,7 +103,6 @@ def test_a_study_runs_whole_and_fills_its_tables(staged: Rehearsal, study: str) 
     assert status == 0, said
     status, said = staged.call("build", "--profile", PROFILE, "--study", study)
     assert status == 0, said
-    assert rehearsal.asked_at_another_commit(staged) == []
     assert {*SHOWN[study], *ELSEWHERE} >= rehearsal.can_be_computed(study)
     print(f"tables of {study}: {', '.join(SHOWN[study])}")
     assert lacking(staged, study) == {}
@@ -122,7 +119,6 @@ def test_the_whole_profile_ends_in_a_book(staged: Rehearsal) -> None:
     for words in (("train", "--missing"), ("book",)):
         status, said = staged.call(words[0], "--profile", PROFILE, *words[1:])
         assert status == 0, said
-    assert rehearsal.asked_at_another_commit(staged) == []
     assert [cells for study in SHOWN for cells in lacking(staged, study).items()] == []
     pages = {path.stem for path in (staged.results / "book/_build/html/executed").glob("*.html")}
     assert pages >= {name for _, kind, name, _ in table().entries() if kind == "report"}

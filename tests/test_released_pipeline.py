@@ -113,7 +113,11 @@ def test_the_step_that_lowers_hard_metrics_is_named(tmp_path: Path, monkeypatch:
     text, folder = shown(
         tmp_path, monkeypatch, ("sst", "multirc", "movie"), hard=0.85, padded=0.3, soft=0.6, inverted=0.2
     )
-    for group in ("The paper's data, short texts", "The paper's data, long texts", "Stand-ins, short texts"):
+    for group in (
+        "Paper's data, our models, short texts",
+        "Paper's data, our models, long texts",
+        "Stand-ins, short texts",
+    ):
         assert f"**{group}**" in text
     assert text.count("With all of the released choices hard metrics are below .5, as printed.") == 3
     assert text.count("The step that lowers them most is *empty text*") == 3
@@ -140,7 +144,7 @@ def test_where_no_step_lowers_them_it_is_said(tmp_path: Path, monkeypatch: pytes
     assert "together these do not clearly move their mean: +0.000" in text
     assert "in 0 of 64 combinations, and with hard below one half, as printed, in 0; closest comes the comb" in text
     assert "is measured on none (1 model seed); not on SST," in text
-    assert "the paper's data, " not in text
+    assert "aper's data, our models" not in text
 
 
 def test_few_inputs_explain_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

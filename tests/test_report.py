@@ -1,4 +1,4 @@
-"""What report pages are written on: paired quantities, grounds, judged claims, tables, curves, who speaks."""
+"""What report pages are written on: paired quantities, grounds, judged claims, tables, curves, the data used."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from faithbook.results.judged import Along, Ordered, Printed, Provided, without_
 from faithbook.results.measured import REFERENCE, RUN
 from faithbook.results.multiverse import multiverse
 from faithbook.results.paired import Paired
-from faithbook.results.report import Page, start_page
+from faithbook.results.report import Page, _alone, start_page
 from faithbook.sources.edin_texts import LENGTHS
 from faithlib.errors import DataError, InputError, UnknownNameError
 
@@ -155,7 +155,8 @@ def test_every_id_belongs_to_one_page() -> None:
 @pytest.fixture
 def log(monkeypatch: pytest.MonkeyPatch) -> None:
     """A rule log of one id a rule, with names that the papers' indices know."""
-    base = {"k": None, "threshold": 0.0, "margin": None, "test": "t", "needs": (), "same_as": "", "headline": False}
+    base = {"k": None, "threshold": 0.0, "margin": None, "test": "t", "needs": (), "same_as": ""}
+    base |= {"unreported": (), "headline": False}
     dated = {"dated": rulebook.rule("saco_c03").dated, "post_hoc": True, "why": "for a test"}
     made = {
         "above": {"id": "soft_c01", "rule": "above"},
@@ -251,9 +252,9 @@ def test_the_run_is_judged_beside_the_reference_and_told_apart_where_intervals_p
     ours, here = cells(a=0.6), cells(a=-0.6, seed=3)
     found = judge("soft_c01", {"a": Paired(ours.mean(), 0.5, here.mean())})
     assert (found.word, found.here_word) == ("carries over", "does not carry over")
-    assert "your run disagrees on 1 of 1 parts: a -0.600" in found.note
+    assert "this build disagrees on 1 of 1 parts: a -0.600" in found.note
     kept = without_disagreement(f"{found.note}; what the page adds [1]")
-    assert "your run" not in kept and kept.endswith("; what the page adds [1]")
+    assert "this build" not in kept and kept.endswith("; what the page adds [1]")
     assert found.note.startswith(kept.removesuffix("; what the page adds [1]"))
     alike = judge("soft_c01", {"a": Paired(ours.mean(), 0.5, cells(a=0.61, seed=3).mean())})
     assert (alike.here_word, "disagrees" in alike.note) == ("carries over", False)
@@ -274,7 +275,7 @@ def test_a_cell_holds_both_values_a_sign_and_the_interval() -> None:
     assert ".20 (.90) ↓" in exhibits.cell(one["b"])
     assert ".20 (-.10) ↑" in exhibits.cell(Paired(one["b"].ours, -0.1))
     assert exhibits.cell(Paired(one["b"].ours)).endswith(">.20</span>")
-    assert "; your run .600, " in exhibits.cell(Paired(one["b"].ours, 0.1, one["a"].ours))
+    assert "; this build .600, " in exhibits.cell(Paired(one["b"].ours, 0.1, one["a"].ours))
     assert exhibits.cell(None) == "–"
 
 
@@ -359,7 +360,7 @@ def test_the_reference_speaks_and_the_run_stands_beside_it(store: Store) -> None
     read = pd.DataFrame({"dataset": ["fashion", "other"]})
     assert measured.on_its_data(read).dataset.tolist() == ["fashion"]
     assert measured.on_its_data(read[1:]).dataset.tolist() == ["other"]  # all that the run has read
-    assert "your run stands beside it" in page.speaks().data.lower()
+    assert "Values of this build are in grey" in page.speaks().data
 
 
 def test_what_several_measures_ask_of_one_function_is_prepared_once(store: Store) -> None:
@@ -533,6 +534,23 @@ def test_stand_ins_are_listed_beside_what_they_stand_for_or_said_to_be_none(stor
 
 
 # --------------------------------------------------------------------------------------------------------- multiverse
+@pytest.mark.usefixtures("log")
+def test_what_is_undecided_with_an_interval_on_one_side_says_why_in_its_cell() -> None:
+    """Four differences of -.21 to -.39 were "undecided" without a reason."""
+    frame = pd.DataFrame({"id": [f"i{i}" for i in range(40)], "m": "a", "value": [0.9] * 34 + [0.2] * 6})
+    skewed = Cells.of(frame, over=["m"], unit="id", n_resamples=1999).mean(m="a")
+    found = judge("soft_c01", {"a": Paired(skewed)})
+    (row,) = found.rows.to_dict("records")
+    assert (row["answer"], row["why"]) == ("inconclusive", "too skewed to test") and row["low"] > 0
+    assert _alone(row["answer"], row["why"]) == "undecided: too skewed to test"
+    assert _alone("yes", "") == "yes" and _alone(float("nan"), float("nan")) == "–"
+    near = rules.Decision(rules.INCONCLUSIVE, 0, 1, 0.03, 0.97)
+    assert judged.why_open(near, (0.0,), 0.001, 0.2) == "p = 0.030"
+    assert judged.why_open(near, (0.0,), -0.1, 0.2) == ""  # the interval says it
+    curve = multiverse("soft_c01", ["sign"], {("as it is",): {"a": Paired(skewed)}}, have=())
+    assert curve.unexplained == "Open although the interval is on one side of the line: 1 (too skewed to test)."
+
+
 @pytest.mark.usefixtures("log")
 def test_a_curve_counts_where_the_claim_carries_and_names_what_it_hangs_on() -> None:
     truth = {("min-max", "one"): 0.3, ("rank", "one"): -0.3, ("min-max", "two"): 0.2, ("rank", "two"): 0.1}

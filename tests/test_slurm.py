@@ -1,8 +1,7 @@
-"""Builds on a real Slurm of one node: whole, with jobs killed and out of time, and without their coordinator."""
+"""Builds on a real Slurm of one node: whole, with jobs cancelled or out of time, and without their coordinator."""
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import signal
@@ -24,7 +23,6 @@ pytestmark = [
     pytest.mark.xdist_group("slurm"),  # one worker: there is one Slurm on a machine
     pytest.mark.skipif(bool(one_node.missing()), reason=one_node.missing() or "Slurm can be started"),
 ]
-Stopped = tuple[Path, subprocess.Popen[str], str]
 # What a job finds around it, for the test to see.
 SEES = """
 # %%
@@ -40,8 +38,7 @@ run.finish()
 def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """The environment of a build on the cluster."""
     with one_node.running(tmp_path_factory.mktemp("slurm")) as told:
-        asked = {"FAITHLIB_EXECUTOR": "slurm", "FAITHLIB_PARTITION": "gpu", "FAITHLIB_MEMORY": "1"}
-        yield {**told, **asked, "FAITHLIB_QUEUE": "2", "FAITHLIB_DATA": "/shared/data", "HF_HOME": "/shared/hub"}
+        yield {**told, "FAITHLIB_DATA": "/shared/data", "HF_HOME": "/shared/hub"}
 
 
 def a_home(folder: Path) -> Path:
@@ -51,14 +48,17 @@ def a_home(folder: Path) -> Path:
     return home
 
 
-def start(home: Path, slurm: dict[str, str], **more: str) -> subprocess.Popen[str]:
-    """A build whose jobs are asked after often."""
-    words = ("build", "--profile", "smoke", "--", "--slurm-init-seconds-before-status-checks", "2")
+def start(home: Path, slurm: dict[str, str], *more: str, **asked: str | int) -> subprocess.Popen[str]:
+    """A build with our workflow profile, whose jobs are asked after often; `asked`: of computations, in place of it."""
+    words = ["build", "--profile", "smoke", "--", "--workflow-profile", str(tiny.REPOSITORY / "notebooks" / "slurm")]
+    words += ["--slurm-init-seconds-before-status-checks", "2", *more]
+    asked = {"gpu": 1, "runtime": "240 * attempt", "mem_mb": "1000 * attempt", **asked}
+    words += ["--set-resources", *(f"compute:{name}={value}" for name, value in asked.items())]
     line, environment = tiny.command(home, *words)
     for name in (machine.PRECISION, "FAITHLIB_WARM"):
         environment.pop(name, None)
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen(line, env={**environment, **slurm, **more}, text=True, start_new_session=True, **streams)
+    return subprocess.Popen(line, env={**environment, **slurm}, text=True, start_new_session=True, **streams)
 
 
 def until(condition: Callable[[], object], what: str, seconds: float = 240) -> None:
@@ -74,15 +74,15 @@ def jobs_of(home: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Job, Job, Job]
     return movie, bbc, report
 
 
-def asked_of(slurm: dict[str, str], job: Job) -> str:
-    """What Slurm knows of the newest job of a run; the same runs in another home have logs in another folder."""
-    log = rf"StdOut={job.folder.parents[2]}/slurm/rule_{job.notebook}_{job.run_id}/"
+def asked_of(slurm: dict[str, str], job: Job) -> list[str]:
+    """What Slurm knows of the jobs of a run; the same runs in another home have logs in another folder."""
+    log = rf"StdOut={job.folder.parents[2]}/slurm/rule_{job.rule}/{job.notebook}_{job.folder.name}/"
     every = one_node.ask(slurm, "scontrol", "show", "job").split("\n\n")
-    return next((one for one in reversed(every) if log in one), "JobId=0")
+    return [one for one in every if log in one]
 
 
-def number_of(slurm: dict[str, str], job: Job) -> str:
-    return re.search(r"JobId=(\d+)", asked_of(slurm, job))[1]
+def number_of(asked: str) -> str:
+    return re.search(r"JobId=(\d+)", asked)[1]
 
 
 def begun(home: Path, dataset: str) -> int:
@@ -90,27 +90,12 @@ def begun(home: Path, dataset: str) -> int:
     return path.read_text().splitlines().count(f"begin {dataset}") if path.is_file() else 0
 
 
-@pytest.fixture(scope="module")
-def stopped(slurm: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stopped]:
-    """A home whose two computations have a minute and do not end by themselves, its build, and the job of one of them,
-    which was cancelled; the build goes on beside the others, until the minute is over."""
-    home = a_home(tmp_path_factory.mktemp("stopped"))
-    for name in ("movie", "bbc"):
-        (home / f"wait-{name}").touch()
-    process = start(home, slurm, FAITHLIB_HOURS="0.01")
-    with pytest.MonkeyPatch.context() as patch:
-        movie, *_ = jobs_of(home, patch)
-        until(lambda: "JobState=RUNNING" in asked_of(slurm, movie), "a job to cancel")
-        cancelled = number_of(slurm, movie)
-        one_node.ask(slurm, "scancel", cancelled)
-    yield home, process, cancelled
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
+def is_running(slurm: dict[str, str], job: Job) -> bool:
+    return any("JobState=RUNNING" in one for one in asked_of(slurm, job))
 
 
 @pytest.fixture(scope="module")
-def cut(slurm: dict[str, str], stopped: Stopped, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def cut(slurm: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home whose coordinator was killed while one job was done and the other in the middle, and started again."""
     home = a_home(tmp_path_factory.mktemp("cut"))
     (home / "wait-bbc").touch()
@@ -121,16 +106,11 @@ def cut(slurm: dict[str, str], stopped: Stopped, tmp_path_factory: pytest.TempPa
         os.killpg(killed.pid, signal.SIGKILL)
         killed.communicate()
         again = start(home, slurm)
-        assert again.stdout is not None
-        waits = re.fullmatch(
-            r"waiting for \d jobs? in the queue of an earlier call; `scancel (.*)` ends them instead\n",
-            again.stdout.readline(),
-        )
-        assert waits is not None and number_of(slurm, bbc) in waits[1].split()
+        until(lambda: len(asked_of(slurm, bbc)) == 2, "the job to be submitted again, beside the one that goes on")
         (home / "wait-bbc").unlink()
         said, wrong = again.communicate(timeout=240)
         assert again.returncode == 0, wrong
-        assert "3 notebooks, 2 of them done before" in said  # the job has ended by itself
+        assert "3 notebooks, 1 of them done before" in said
     return home
 
 
@@ -138,44 +118,53 @@ def test_jobs_ask_for_a_gpu_time_and_memory_and_find_what_all_share(
     slurm: dict[str, str], cut: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     movie, bbc, report = jobs_of(cut, monkeypatch)
-    computed, reported = asked_of(slurm, movie), asked_of(slurm, report)
+    (computed,), (reported,) = asked_of(slurm, movie), asked_of(slurm, report)
     assert "TresPerJob=gres:gpu:1" in computed
     assert "TimeLimit=04:00:00" in computed
     assert "MinMemoryNode=1000M" in computed
     assert "gres:gpu" not in reported
     assert "TimeLimit=00:30:00" in reported
+    assert begun(cut, "movie") == begun(cut, "bbc") == 1  # whoever came second found it done
     for name, job in (("movie", movie), ("bbc", bbc)):
-        expected = [machine.precision(), "/shared/data", "/shared/hub", "-", number_of(slurm, job)]
+        expected = [machine.precision(), "/shared/data", "/shared/hub", "-", number_of(asked_of(slurm, job)[0])]
         assert (cut / f"seen-{name}").read_text().split() == expected
 
 
-def test_jobs_killed_or_out_of_time_say_so_and_a_build_without_its_coordinator_makes_what_the_next_one_makes(
-    slurm: dict[str, str], stopped: Stopped, cut: Path, monkeypatch: pytest.MonkeyPatch
+def test_jobs_that_are_cancelled_or_out_of_time_are_tried_again_with_more_and_make_the_same(
+    slurm: dict[str, str], cut: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    home, first, killed = stopped
+    home = a_home(tmp_path / "home")
+    for name in ("movie", "bbc"):
+        (home / f"wait-{name}").touch()
+    process = start(home, slurm, runtime="1 * attempt")
     movie, bbc, report = jobs_of(home, monkeypatch)
-    late = number_of(slurm, bbc)
-    _, wrong = first.communicate(timeout=240)
-    assert first.returncode == 1
-    assert "3 of 3 notebooks did not end\n" in wrong
-    assert f"count movie 0: job {killed} was cancelled" in wrong
-    told = f"count bbc 0: job {late} reached its time limit; the next call asks for 2 times the time"
-    assert told in wrong
-    assert not movie.done and not bbc.done
-
+    until(lambda: is_running(slurm, movie), "a job to cancel")
+    one_node.ask(slurm, "scancel", number_of(asked_of(slurm, movie)[0]))
+    for job in (movie, bbc):
+        until(lambda job=job: len(asked_of(slurm, job)) == 2, f"{job.label} to be tried again")
     for name in ("movie", "bbc"):
         (home / f"wait-{name}").unlink()
-    again = start(home, slurm, FAITHLIB_HOURS="0.1")
-    said, wrong = again.communicate(timeout=240)
-    assert again.returncode == 0, wrong
-    assert "slurm: at most 2 of them in the queue at a time" in said
-    assert "TimeLimit=00:12:00" in asked_of(slurm, bbc)
-    assert "TimeLimit=00:06:00" in asked_of(slurm, movie)
-
+    said, wrong = process.communicate(timeout=240)
+    assert process.returncode == 0, wrong
+    assert "3 notebooks, 0 of them done before" in said
+    for job, ended in ((movie, "CANCELLED"), (bbc, "TIMEOUT")):
+        first, second = asked_of(slurm, job)
+        assert f"JobState={ended}" in first and "TimeLimit=00:01:00" in first
+        assert "JobState=COMPLETED" in second and "TimeLimit=00:02:00" in second
     made = [tables(job) for job in (movie, bbc, report)]
     assert all(made)
     assert made == [tables(job) for job in jobs_of(cut, monkeypatch)]
-    assert begun(cut, "movie") == begun(cut, "bbc") == 1
+
+
+def test_a_job_that_fails_says_why(slurm: dict[str, str], tmp_path: Path) -> None:
+    home = tiny.make_home(tmp_path / "home")
+    source = home / "notebooks" / "compute" / "count.py"
+    source.write_text(source.read_text().replace("run.note(n=2)", "raise ValueError('no such luck')"))
+    process = start(home, slurm, "--retries", "0")
+    _, wrong = process.communicate(timeout=240)
+    assert process.returncode == 1
+    assert "count movie 0 raised ValueError: no such luck" in wrong
+    assert "3 of 3 notebooks did not end (2 failed, the others wait for them)" in wrong
 
 
 def tables(job: Job) -> dict[str, bytes]:

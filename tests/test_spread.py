@@ -73,7 +73,7 @@ def test_noise_is_taken_out_of_the_spread() -> None:
 
 
 def test_one_cluster_has_nothing_to_share() -> None:
-    with pytest.raises(InputError, match="3 messages of one cluster"):
+    with pytest.raises(InputError, match="3 texts of one cluster"):
         spread.signal(world(messages=3), np.zeros(3, dtype=np.int64), drawn(1))
 
 
@@ -95,7 +95,7 @@ def test_equal_rows_are_told_apart_one_time_in_twenty() -> None:
     assert spread.told_apart(spread.differences(values)) == pytest.approx(0.05, abs=0.03)
     assert spread.told_apart(spread.differences(values + np.arange(40) * 9)) == 1
     grown = spread.told_apart_by_size(values + np.arange(40) * 9, sizes=4, subsets=5)
-    assert grown.messages.tolist() == [3, 6, 11, 20]
+    assert grown.texts.tolist() == [3, 6, 11, 20]
     assert grown.estimate.tolist()[1:] == [1.0] * 3
     alike = spread.told_apart_by_size(values, sizes=3, subsets=50)
     assert alike.estimate.max() < 0.12

@@ -11,8 +11,8 @@ import torch
 from PIL import Image
 
 from faithbook.models.adapted import load_classifier
-from faithbook.objects import mask_of, where_it_points
 from faithbook.sources import debian, files, images, stamps
+from faithbook.sources.objects import mask_of, where_it_points
 from faithlib.errors import DataError, DigestError, InputError
 
 HERE = files.is_here("stamps")

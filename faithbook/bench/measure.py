@@ -23,11 +23,9 @@ from faithbook import reasons
 from faithbook.bench.subject import OwnMethod, OwnMetric
 from faithbook.engine.profiles import find_profile
 from faithbook.models import closed_form
-from faithbook.models.closed_form_pairs import beside_detector, pair_detector
 from faithbook.models.load import Classifier, load_model
-from faithbook.sources import planted_pairs
-from faithbook.sources.datasets import Dataset, load_dataset
-from faithbook.sources.images import Pictures, as_inputs, load_pictures
+from faithbook.sources.datasets import load_dataset
+from faithbook.sources.images import as_inputs, load_pictures
 from faithbook.sources.words import split_words
 from faithlib.attribution import Row
 from faithlib.catalogue import FAITHFULNESS, FAMILIES
@@ -51,10 +49,8 @@ _TRAINED = {
     "trained with erasure": "planted-erased",
     "misled by erasure": "planted-misled",
 }
-HARDER = {"text": tuple(planted_pairs.WORD_TASKS), "vision": (planted_pairs.BESIDE,)}
 _PRICED = 2  # inputs whose rows are counted
 _REAL, _MIRRORED, _LINEAR, _DETECTOR = "real", "mirrored", "linear", "detector"
-_CLOSED = 1 / 30  # of the time of a trained model that one in closed form takes
 
 
 @dataclass(frozen=True)
@@ -129,17 +125,10 @@ class Bench:
     begin: Callable[[str, str], None] = lambda name, line: None
     found: Measured = field(default_factory=Measured)
 
-    def steps(self, modality: str) -> dict[str, float]:
-        """What `real` and `planted` take, by name: attributions that are scored, of one model or another."""
-        n, sizes = self.sizes.planted[modality], self.sizes
-        own = [] if self.method is None else [self.method.name]
-        real = sizes.inputs[modality] * len([*real_methods(modality, sizes), *own])
-        found = {_REAL: float(real)} | ({_MIRRORED: float(real)} if modality == "vision" else {})
-        for name in (_LINEAR, *HARDER[modality], _DETECTOR, *_TRAINED):
-            methods = reasons.methods(modality, name, ig_steps=sizes.ig_steps, lime_samples=sizes.lime_samples)
-            rungs = 0 if self.method else len(reasons.SHARES) + 2  # the truth, spoilt more and more, and its opposite
-            found[name] = n * (len([*methods, *own]) + rungs) * (_CLOSED if name in reasons.CLOSED else 1)
-        return {_step(modality, name): size for name, size in found.items()}
+    def steps(self, modality: str) -> list[str]:
+        """The names of the steps of `real` and `planted`, in their order."""
+        real = (_REAL, _MIRRORED) if modality == "vision" else (_REAL,)
+        return [_step(modality, name) for name in (*real, _LINEAR, _DETECTOR, *_TRAINED)]
 
     def _tell(self, modality: str, name: str, line: str) -> None:
         self.begin(_step(modality, name), f"{modality}: {line}")
@@ -327,31 +316,12 @@ class Bench:
             whole[name] = classifier.model, inputs, marks, ids
             right.append((Perturber(classifier.model, inputs).predicted.cpu() == labels) & (labels > 0))
         self._linear(modality, tokenizer, n)
-        for task in HARDER[modality]:
-            self._harder(modality, task, tokenizer, n)
         rows = torch.stack(right).all(dim=0).nonzero()[:n, 0].tolist()
         for name, (model, inputs, marks, ids) in whole.items():
             part = inputs[rows]
             gold = marks[rows][:, : part.feature_mask.shape[1]].to(_device())
             self._tell(modality, name, f"{len(rows)} inputs with something planted, model {name}")
             self._of_planted(modality, name, model, part, gold.float(), gold, [ids[i] for i in rows])
-
-    def _harder(self, modality: str, task: str, tokenizer: Any, n: int) -> None:
-        """A detector of a task in which no feature is the reason alone, on inputs that have a reason."""
-        inputs: Inputs
-        data: Dataset | Pictures
-        if modality == "text":
-            data, detector = planted_pairs.load_words(task, n=3 * n), pair_detector(task, tokenizer)
-            inputs, marks = reasons.text_inputs(data, tokenizer)
-        else:
-            data, detector = planted_pairs.load_cells(n=3 * n), beside_detector()
-            inputs, marks = reasons.picture_inputs(data, detector.model)
-        rows = marks.any(dim=1).nonzero()[:n, 0].tolist()
-        part = inputs[rows].to(_device())
-        gold = marks[rows][:, : part.feature_mask.shape[1]].to(_device())
-        self._tell(modality, task, f"{len(rows)} inputs with something planted, model {task}")
-        ids = [data.ids[i] for i in rows]
-        self._of_planted(modality, task, detector.model.to(_device()), part, gold.float(), gold, ids)
 
     def _linear(self, modality: str, tokenizer: Any, n: int) -> None:
         inputs: Inputs

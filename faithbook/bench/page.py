@@ -19,8 +19,8 @@ from faithbook.results.page import write
 
 CAPTIONS: Mapping[str, str] = {
     "answers": "The four questions of the last chapter, the best first: does it tell real attributions from random "
-    "ones, also where amounts are alike, does it prefer a planted reason, and is it hard to fool; n of the answer with "
-    "fewest inputs.",
+    "ones, also where amounts are alike, does it prefer a planted reason, and is it not worse after misleading; n of "
+    "the answer with fewest inputs; rank correlation with the truth before and after misleading, and the worse one.",
     "diagnosticity": "How often each metric prefers a real attribution to random scores (ties count half), with 95 % "
     "interval over n inputs; how many inputs it needs to be sure (– where these do not tell), the smallest gain it "
     "would have found, and the rows of the model for one attribution of one input.",

@@ -1,4 +1,4 @@
-"""`python -m faithbook bench` and `bench-method`: read, check, measure, tabulate, write."""
+"""`python -m faithbook bench`: read, check, measure, tabulate, write."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from pathlib import Path
 from faithbook.bench import measure, page, tables
 from faithbook.bench.checks import check_method, check_metric
 from faithbook.bench.subject import OwnMethod, OwnMetric, find_method, find_metric
-from faithbook.engine.left import Steps
 from faithlib.errors import ModelError
 
 _LIMITS = (
@@ -80,10 +79,13 @@ def bench_method(
 
 def _measure(bench: measure.Bench, modalities: Sequence[str], notes: list[str], tell: Callable[[str], None]) -> None:
     """All measurements of each modality; one that this kind of model does not allow is noted, unless none is left."""
-    planned = {modality: bench.steps(modality) for modality in modalities}
-    steps = Steps({name: size for own in planned.values() for name, size in own.items()}, tell)
+    steps = [name for modality in modalities for name in bench.steps(modality)]
+
+    def begin(name: str, line: str) -> None:
+        tell(f"[{steps.index(name) + 1:>2}/{len(steps):>2}] {line}")
+
     for modality in modalities:
-        part = replace(bench, begin=steps.begin, found=measure.Measured())
+        part = replace(bench, begin=begin, found=measure.Measured())
         try:
             part.real(modality)
             part.planted(modality)
@@ -91,7 +93,6 @@ def _measure(bench: measure.Bench, modalities: Sequence[str], notes: list[str], 
             notes.append(f"{modality} is left out: {error}")
             if len([note for note in notes if " is left out: " in note]) == len(modalities):
                 raise
-            steps.leave_out(planned[modality])
         else:
             bench.found.take(part.found)
 

@@ -30,8 +30,8 @@ from faithbook.results.side_by_side import (
     agreements,
     answer,
     followed_truth,
-    hard_to_fool,
     inputs_needed,
+    not_worse_misled,
     preferred_to_chance,
     preferred_truth,
     spearman,
@@ -131,7 +131,7 @@ def _truth(planted: pd.DataFrame, known: Known) -> tuple[pd.DataFrame, pd.DataFr
         for (modality, model, metric), one in tracks.items()
         if model == "trained" and (modality, "misled by erasure", metric) in tracks
     }
-    lost = listed(misled, ["modality", "metric"]).assign(answer=[hard_to_fool(one) for one in misled.values()])
+    lost = listed(misled, ["modality", "metric"]).assign(answer=[not_worse_misled(one) for one in misled.values()])
     return right, listed(tracks, over), lost
 
 
@@ -203,7 +203,7 @@ def _answers_of_method(by_metric: Means, true: Means, name: str) -> pd.DataFrame
         usual, misled = true.get((modality, "trained", name)), true.get((modality, "misled by erasure", name))
         chance = true.get((modality, "trained", "random"))
         row[METHOD_QUESTIONS[2]] = UNSURE if usual is None or chance is None else answer(usual - chance)
-        row[METHOD_QUESTIONS[3]] = UNSURE if usual is None or misled is None else hard_to_fool(usual - misled)
+        row[METHOD_QUESTIONS[3]] = UNSURE if usual is None or misled is None else not_worse_misled(usual - misled)
         sizes += [one.n for one in (usual, misled) if one is not None]
         rows.append(row | {"n": min(sizes)})
     counts = [f"{one}: metrics" for one in METHOD_QUESTIONS[:2]]
@@ -256,8 +256,8 @@ OF_METRIC: Said = {
         "unsure": "is undecided about a planted reason",
     },
     QUESTIONS[3]: {
-        "yes": "is hard to fool by a model that erasure misleads",
-        "no": "is fooled by a model that erasure misleads",
+        "yes": "tracks the truth no worse on a model that erasure misleads",
+        "no": "tracks the truth worse on a model that erasure misleads",
         "unsure": "is undecided where erasure misleads",
     },
 }

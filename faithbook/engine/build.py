@@ -17,22 +17,33 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import psutil
 from rich.console import Console
 
-from faithbook.engine import cluster, devices, machine, warm
-from faithbook.engine.left import in_words, seconds_left, sizes_of
+from faithbook.engine import devices, machine, warm
+from faithbook.engine.digests import digest
 from faithbook.engine.parts import put_together
-from faithbook.engine.plan import MANIFEST, NOTEBOOK, Job, plan, trainings
+from faithbook.engine.plan import (
+    MANIFEST,
+    NOTEBOOK,
+    RULES,
+    Job,
+    from_specifications,
+    make_job,
+    plan,
+    specifications,
+    trainings,
+)
 from faithbook.engine.profiles import find_profile, table
 from faithbook.engine.run import RUN_VARIABLE
-from faithbook.engine.trained import checkpoint_of, is_made
+from faithbook.engine.trained import checkpoint_of, is_made, waits_for
 from faithbook.paths import results_dir, root
+from faithlib import errors
 from faithlib.errors import DataError, FaithlibError
 
 # glibc gives the memory of every large tensor back at once, and the system clears it anew for the next one: a tenth of
@@ -42,14 +53,14 @@ _KEPT = ":".join(
     f"glibc.malloc.{name}={value}"
     for name, value in {"mmap_threshold": 2**30, "trim_threshold": 2**31, "hugetlb": 1}.items()
 )
-# What a kernel prints where it is told to end in the middle of something; what a cell raised has bars before its lines.
-_OF_A_KERNEL = re.compile(
-    r"^(?:Uncaught exception in .*\n)?Traceback \(most recent call last\):\n(?:[ \t].*\n)*\S.*(?:\n|\Z)", re.MULTILINE
-)
 _SECONDS_TO_END = 3
 _STARTS, _NOT_STARTED = 3, "before replying"  # how often a kernel is started that ends before its first answer
 _SECONDS_BETWEEN_LOOKS = 1
-_SECONDS_BETWEEN_QUESTIONS = 5
+# A run that is there is whole and belongs to exactly these inputs: Snakemake need remember nothing of its own, and must
+# take none away, as it would where a job is lost after its end.
+_FORGETTING = ("--nolock", "--ignore-incomplete", "--keep-incomplete", "--drop-metadata", "--rerun-triggers", "mtime")
+_ELSEWHERE = ("--workflow-profile", "--profile", "--executor", "-e")
+"""The options for Snakemake that say where jobs run; without them they run here."""
 
 
 class RunError(FaithlibError):
@@ -82,12 +93,22 @@ def run_job(job: Job) -> bool:
             folder.chmod(0o755)
             shutil.rmtree(job.folder, ignore_errors=True)  # without its manifest it is no run: somebody took that away
             folder.rename(job.folder)
+        except (FaithlibError, OSError) as error:
+            _complain(job, error)
+            raise
         finally:
             _stop_children()  # where this process was told to stop, its kernel may still compute
             shutil.rmtree(folder, ignore_errors=True)
-    for left in parent.glob(f"{job.slug}-*.failed.ipynb"):
+    for left in parent.glob(f"{job.slug}-*.failed.*"):
         left.unlink()
     return True
+
+
+def _complain(job: Job, error: Exception) -> None:
+    """Write down why a run failed, for the build that waits for it."""
+    with contextlib.suppress(OSError):
+        job.complaint.parent.mkdir(parents=True, exist_ok=True)
+        job.complaint.write_text(f"faithlib: {error}\n", encoding="utf-8")
 
 
 def end_kernels() -> None:
@@ -261,192 +282,206 @@ def build(
     profile: str, *, study: str | None = None, cores: int | None = None, extra: Sequence[str] = ()
 ) -> tuple[Job, ...]:
     """Run every notebook of the plan (of one `study` alone) that is not there yet, showing a line for each; returns the
-    plan.
+    plan. `extra`: options for Snakemake.
 
-    A second build of the profile waits for the first: Snakemake plans once, and would do again what the other has done
-    since.
+    A second build of the profile waits for the first, and then plans.
     """
-    folder = results_dir(profile)
-    folder.mkdir(parents=True, exist_ok=True)
-    place = cluster.chosen()
-    with locked(folder / "build.lock"):
-        _wait_for_queue(profile, place)
-        return _Build(profile, study, place).go(lambda: plan(profile, study), cores, extra)
+    with _alone(profile):
+        jobs = plan(profile, study)
+        _schedule(profile, study, jobs, cores, extra)
+    return jobs
 
 
-def train(profile: str, *, study: str | None = None, missing: bool = False, cores: int | None = None) -> None:
-    """Run the training notebooks of a profile (of one `study` alone), as many at a time as a build would, here or as
-    jobs of a cluster; `missing`: only those whose checkpoints are not there, which may be none. `trainings` says what
-    it raises."""
+def train(
+    profile: str,
+    *,
+    study: str | None = None,
+    missing: bool = False,
+    cores: int | None = None,
+    extra: Sequence[str] = (),
+) -> None:
+    """Run the training notebooks of a profile (of one `study` alone) as a build runs others; `missing`: only those
+    whose checkpoints are not there, which may be none. `trainings` says what it raises."""
     grids = find_profile(profile).trains
     if missing and not (grids.get(study) if study in table().studies else grids):
         print(f"the profile {profile} trains nothing{f' for the study {study}' if study else ''}")
         return
-    every = trainings(profile, study)  # raises before anything waits
-    place = cluster.chosen()
-    folder = results_dir(profile)
-    folder.mkdir(parents=True, exist_ok=True)
-    with locked(folder / "build.lock"):
-        _wait_for_queue(profile, place)
-        for job in every:
+    with _alone(profile):
+        jobs = trainings(profile, study)
+        for job in jobs:
             if is_made(job) and missing:
                 print(f"{job.label}: {checkpoint_of(job)} is there")
             elif not is_made(job):  # who takes a checkpoint away wants it made again
                 job.manifest.unlink(missing_ok=True)
-
-        def wanted() -> tuple[Job, ...]:
-            return tuple(job for job in trainings(profile, study) if not (missing and is_made(job)))
-
-        _Build(profile, study, place, trains="missing" if missing else "all").go(wanted, cores, ())
+        _schedule(profile, study, [job for job in jobs if not (missing and is_made(job))], cores, extra)
 
 
-def _wait_for_queue(profile: str, place: cluster.Cluster | None) -> None:
-    """Wait for jobs that an earlier call has left in the cluster's queue: they do what would be submitted again."""
-    if place is None:
+@contextlib.contextmanager
+def _alone(profile: str) -> Iterator[None]:
+    folder = results_dir(profile)
+    folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder / "build.lock"):
+        yield
+
+
+def _schedule(profile: str, study: str | None, jobs: Sequence[Job], cores: int | None, extra: Sequence[str]) -> None:
+    """Let Snakemake run those of the jobs that are not done, showing a line for each; RunError says why some did not
+    end."""
+    began, todo = time.time(), [job for job in jobs if not job.done]
+    console = Console(highlight=False, soft_wrap=True)
+    of = f", study {study}" if study else ""
+    console.print(f"profile {profile}{of}: {len(jobs)} notebooks, {len(jobs) - len(todo)} of them done before")
+    if not todo:
         return
-    said: list[str] = []
-    while left := cluster.queued(place, profile):
-        if not said:
-            ends = f"`scancel {' '.join(left)}` ends them instead"
-            print(f"waiting for {_jobs(left)} of an earlier call; {ends}", flush=True)
-        said = left
-        time.sleep(_SECONDS_BETWEEN_QUESTIONS)
+    folder, planned = results_dir(profile), _written_plan(todo)
+    log = folder / "snakemake.log"
+    is_local = not any(word.partition("=")[0] in _ELSEWHERE for word in extra)
+    cores = cores or len(os.sched_getaffinity(0))
+    with log.open("wb") as stream, warm.warmed(len(todo) if is_local else 0, kernel_environment()) as started:
+        process = subprocess.Popen(
+            [*_snakemake(folder, planned), *(_on_this_machine(cores) if is_local else ()), *extra],
+            stdout=stream,
+            stderr=subprocess.STDOUT,
+            cwd=root(),
+            env={**os.environ, **_for_all_jobs(), **(devices.shared() if is_local else {}), **started},
+        )
+        try:
+            _watch(process, todo, began, cores if is_local else len(todo), console)
+        finally:
+            if process.poll() is None:  # told to stop; left to itself, Snakemake waits for the notebooks that run
+                _stop_children(first=process.pid)
+    if process.returncode or not all(job.done for job in todo):
+        raise RunError(_why(todo, log, began))
+    planned.unlink()
+    console.print(f"{len(todo)} notebooks in {minutes(time.time() - began)}")
 
 
-def _jobs(numbers: Sequence[str]) -> str:
-    return f"{len(numbers)} job{'s' if len(numbers) > 1 else ''} in the queue"
+def _written_plan(todo: Sequence[Job]) -> Path:
+    """Write down what is to be done, for Snakemake and for the processes that run it, on whichever machine; the file is
+    named by its content, so that jobs of an earlier call that wait in the queue of a cluster find their own."""
+    names = {job.name for job in todo}
+    before = {job.name: [one.name for one in (*job.before, *waits_for(job, todo))] for job in todo}
+    content = {
+        "after": {name: [one for one in earlier if one in names] for name, earlier in before.items()},
+        "rules": {rule: sorted({job.notebook for job in todo if job.rule == rule}) for rule in RULES},
+        "jobs": specifications(todo),
+    }
+    path = results_dir(todo[0].profile) / "plans" / f"{digest(content)}.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return path
 
 
-@dataclass(frozen=True)
-class _Build:
-    """One call of Snakemake: which jobs, and where they run (None: here)."""
+def planned_job(path: Path, name: str) -> Job:
+    """One of the jobs that a build has written down.
 
-    profile: str
-    study: str | None
-    place: cluster.Cluster | None
-    trains: str = ""  # what Snakefile is told of trainings: "", "all" or "missing"
-
-    def go(self, planned: Callable[[], tuple[Job, ...]], cores: int | None, extra: Sequence[str]) -> tuple[Job, ...]:
-        """Run those of the planned jobs that are not done, showing a line for each; returns all. RunError says why some
-        did not end."""
-        began = time.time()
-        jobs = planned()
-        todo = [job for job in jobs if not job.done]
-        console = Console(highlight=False, soft_wrap=True)
-        of = f", study {self.study}" if self.study else ""
-        console.print(f"profile {self.profile}{of}: {len(jobs)} notebooks, {len(jobs) - len(todo)} of them done before")
-        if not todo:
-            return jobs
-        if self.place is not None:
-            console.print(f"{self.place.executor}: at most {self.place.queue} of them in the queue at a time")
-        folder = results_dir(self.profile)
-        log = folder / "snakemake.log"
-        notebooks = 0 if self.place else len(todo)  # nodes of a cluster have no warm process
-        with log.open("wb") as stream, warm.warmed(notebooks, kernel_environment()) as told:
-            process = subprocess.Popen(
-                self._command(cores, extra),
-                stdout=stream,
-                stderr=subprocess.STDOUT,
-                cwd=folder,
-                env={**os.environ, **self._told_jobs(), **told},
-            )
-            try:
-                _watch(process, todo, began, console)
-            finally:
-                if process.poll() is None:  # told to stop; left to itself, Snakemake waits for the notebooks that run
-                    _stop_children(first=process.pid)
-                    self._say_what_goes_on()
-        if process.returncode or not all(job.done for job in todo):
-            raise RunError(_why(todo, log, planned))
-        console.print(f"{len(todo)} notebooks in {minutes(time.time() - began)}")
-        return jobs
-
-    def _command(self, cores: int | None, extra: Sequence[str]) -> list[str]:
-        number = cores or (len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
-        told = {"profile": self.profile, "study": self.study, "trains": self.trains}
-        places = [] if self.place else devices.places()
-        return [
-            *(sys.executable, "-m", "snakemake", "--snakefile", str(root() / "notebooks" / "Snakefile")),
-            *("--config", *(f"{key}={value}" for key, value in told.items() if value)),
-            *(cluster.options(self.place, self.profile) if self.place else ("--cores", str(number))),
-            *(("--resources", f"gpu={len(places)}") if places else ()),
-            *("--keep-going", *(() if self.place else ("--quiet", "all"))),  # of a cluster it says how jobs ended
-            # A run that is there is whole and belongs to exactly these inputs: Snakemake need remember nothing of its
-            # own, and must take none away, as it would where a job is lost after its end.
-            *("--nolock", "--ignore-incomplete", "--keep-incomplete", "--drop-metadata", "--rerun-triggers", "mtime"),
-            *extra,
-        ]
-
-    def _told_jobs(self) -> dict[str, str]:
-        """What all jobs are told, on whichever node: the precision, and here the GPUs that they share."""
-        places = [] if self.place else devices.places()
-        return {machine.PRECISION: machine.precision(), **({devices.DEVICES: ",".join(places)} if places else {})}
-
-    def _say_what_goes_on(self) -> None:
-        if self.place and (left := cluster.queued(self.place, self.profile)):
-            print(f"{_jobs(left)} will end by itself; `scancel {' '.join(left)}` ends it now", file=sys.stderr)
+    Raises DataError where code, settings or pins were edited since, so that it would compute something else.
+    """
+    job = from_specifications(json.loads(path.read_text(encoding="utf-8"))["jobs"])[name]
+    if _edited_since(path) and make_job(job.source, job.profile, job.parameters).run_id != job.run_id:
+        error = DataError(
+            f"{job.label}: notebooks, library or settings changed during the build: run the same command again"
+        )
+        _complain(job, error)
+        raise error
+    return job
 
 
-def _watch(process: subprocess.Popen[bytes], todo: Sequence[Job], began: float, console: Console) -> None:
-    """A line for each notebook as it ends, with the time left; on a terminal also what runs now, and for how long."""
-    waiting, since = {job.folder: job for job in todo}, dict[str, float]()
-    sizes, took, looked = sizes_of(todo), dict[str, float](), began
+def _edited_since(plan_file: Path) -> bool:
+    written = plan_file.stat().st_mtime_ns
+    # By a module of each package: to import `faithlib` itself would be to reach all of it.
+    folders = (Path(errors.__file__).parent, Path(__file__).parents[1], root() / "notebooks")
+    code = (path for folder in folders for pattern in ("*.py", "*.yaml") for path in folder.rglob(pattern))
+    return any(path.stat().st_mtime_ns > written for path in (root() / "requirements.lock", *code))
 
-    def time_left() -> str:
-        now = time.time()
-        running = {job.label: now - since[job.label] for job in waiting.values() if job.label in since}
-        return in_words(seconds_left(sizes, took, running, now - began, pace=1)) if waiting else ""
 
+def _snakemake(folder: Path, planned: Path) -> list[str]:
+    line = [sys.executable, "-m", "snakemake", "--snakefile", str(root() / "notebooks" / "Snakefile")]
+    return [*line, "--directory", str(folder), "--config", f"plan={planned}", "--keep-going", *_FORGETTING]
+
+
+def _for_all_jobs() -> dict[str, str]:
+    """What all jobs find around them, on whichever machine: one precision, and of the hub what its cache holds, so that
+    all read one commit of a model."""
+    return {machine.PRECISION: machine.precision(), "HF_HUB_OFFLINE": "1"}
+
+
+def _on_this_machine(cores: int) -> list[str]:
+    gpus = devices.visible()
+    return ["--cores", str(cores), "--quiet", "all", *(["--resources", f"gpu={len(gpus)}"] if gpus else [])]
+
+
+def _watch(process: subprocess.Popen[bytes], todo: Sequence[Job], began: float, at_once: int, console: Console) -> None:
+    """A line for each notebook as it ends, with the time left; on a terminal also what runs now."""
+    waiting = list(todo)
+    left = time_left([earlier_seconds(job) for job in waiting], at_once)
     with console.status("starting") as status:
         while True:
             ended = process.poll() is not None  # before the look, so that the last look sees everything
-            for folder, job in list(waiting.items()):
-                whole = (folder / MANIFEST).is_file()
-                if whole or _has_failed(job, began):
-                    del waiting[folder]
-                    took[job.label] = time.time() - since.get(job.label, looked)
-                    word = "done  " if whole else "FAILED"
-                    line = f"[{len(took):>3}/{len(todo)}] {word} {job.label:<36} {took[job.label]:6.1f} s"
-                    console.print(", ".join(filter(None, [line, time_left()])), markup=False)
-                elif job.label not in since and _unfinished(job):
-                    since[job.label] = time.time()
-            looked = time.time()
-            running = [
-                f"{job.label} {looked - since[job.label]:.0f} s" for job in waiting.values() if job.label in since
-            ]
-            told = [f"{minutes(looked - began)}: {', '.join(running) or 'scheduling'}", time_left()]
-            status.update("; ".join(filter(None, told)))
+            for job in [one for one in waiting if one.done or _has_failed(one, began)]:
+                waiting.remove(job)
+                left = time_left([earlier_seconds(one) for one in waiting], at_once)
+                word = f"done   {job.label:<36} {_seconds(job):6.1f} s" if job.done else f"FAILED {job.label}"
+                line = f"[{len(todo) - len(waiting):>3}/{len(todo)}] {word}"
+                console.print(", ".join(filter(None, [line, left])), markup=False)
+            running = ", ".join(job.label for job in waiting if _unfinished(job)) or "scheduling"
+            status.update("; ".join(filter(None, [f"{minutes(time.time() - began)}: {running}", left])))
             if ended:
                 return
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(_SECONDS_BETWEEN_LOOKS)
 
 
+def _seconds(job: Job) -> float:
+    return float(json.loads(job.manifest.read_text(encoding="utf-8"))["seconds"])
+
+
+def earlier_seconds(job: Job) -> float | None:
+    """The seconds that an earlier run of a job took, else those of its notebook at this profile on average; None where
+    there is none."""
+    took: dict[str, float] = {}
+    for path in job.folder.parent.glob(f"*/{MANIFEST}"):
+        took[path.parent.name] = float(json.loads(path.read_text(encoding="utf-8"))["seconds"])
+    alike = [value for name, value in took.items() if name.rpartition("-")[0] == job.slug]
+    return fmean(alike or took.values()) if took else None
+
+
+def time_left(expected: Sequence[float | None], at_once: int) -> str:
+    """What jobs still take, of which so many run at once, in words; jobs of which nothing is known (None) are taken to
+    last as long as the others on average, "" where nothing is known of any.
+
+    >>> time_left([600, 1800, None], 2), time_left([8000], 4), time_left([43], 1), time_left([None], 1)
+    ('about 30 min left', 'about 2 h 13 min left', 'about 43 s left', '')
+    """
+    known = [one for one in expected if one is not None]
+    if not known:
+        return ""
+    left = fmean(known) * len(expected) / min(at_once, len(expected))
+    if left < 90:
+        return f"about {left:.0f} s left"
+    return (
+        f"about {left / 60:.0f} min left"
+        if left < 5400
+        else f"about {left // 3600:.0f} h {left % 3600 // 60:.0f} min left"
+    )
+
+
 def _has_failed(job: Job, began: float) -> bool:
-    return job.failed.is_file() and job.failed.stat().st_mtime >= began
+    return job.complaint.is_file() and job.complaint.stat().st_mtime >= began
 
 
-def _why(todo: Sequence[Job], log: Path, planned: Callable[[], tuple[Job, ...]]) -> str:
+def _why(todo: Sequence[Job], log: Path, began: float) -> str:
     missing = [job for job in todo if not job.done]
-    if {job.folder for job in missing} - {job.folder for job in planned()}:
-        return "notebooks, library, settings or data changed during the build: run the same command again"
-    broken = [job for job in missing if job.failed.is_file()]
-    text = log.read_text(encoding="utf-8", errors="replace")
-    told = [*_messages(text), *cluster.why(text, missing)]
-    share = f" ({len(broken)} failed, the others wait for them)" if broken else ""
+    failed = [job for job in missing if _has_failed(job, began)]
+    share = f" ({len(failed)} failed, the others wait for them)" if failed else ""
     lines = [f"{len(missing)} of {len(todo)} notebooks did not end{share}"]
-    lines += told or [f"the end of {log}:", *text.splitlines()[-25:]]
+    lines += dict.fromkeys(job.complaint.read_text(encoding="utf-8").rstrip() for job in failed)
+    if not failed:
+        lines += [f"the end of {log}:", *log.read_text(encoding="utf-8", errors="replace").splitlines()[-25:]]
     lines.append(
         "earlier results are untouched; mend the cause and run the same command again: finished notebooks stay done"
     )
     return "\n".join(lines)
-
-
-def _messages(log: str) -> list[str]:
-    """What notebooks that raised have said in a log of Snakemake, each message once."""
-    said = _OF_A_KERNEL.sub("", log)
-    found = re.findall(r"^faithlib: .*(?:\n(?!faithlib: |Error|\[).*)*", said, flags=re.MULTILINE)
-    return list(dict.fromkeys(message.rstrip() for message in found))
 
 
 def minutes(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""GPUs of this machine shared out among the notebooks of a build: one notebook a GPU, unless more are asked for.
+"""GPUs of this machine shared out among the notebooks of a build: one notebook per GPU.
 
 A build names the GPUs to its jobs; a job holds one by a lock that ends with its process, and its kernel sees that one
 alone (`CUDA_VISIBLE_DEVICES`). On a cluster it is the scheduler that gives a job its GPUs.
@@ -15,9 +15,7 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from faithlib.errors import InputError
-
-DEVICES, PER_GPU, VISIBLE = "FAITHLIB_DEVICES", "FAITHLIB_PER_GPU", "CUDA_VISIBLE_DEVICES"
+DEVICES, VISIBLE = "FAITHLIB_DEVICES", "CUDA_VISIBLE_DEVICES"
 _SECONDS_BETWEEN_LOOKS = 0.5
 
 
@@ -39,12 +37,10 @@ def visible(environment: Mapping[str, str] = os.environ) -> list[str]:
     return [line.strip() for line in told.stdout.splitlines() if line.strip()]
 
 
-def places(environment: Mapping[str, str] = os.environ) -> list[str]:
-    """Every GPU as often as notebooks may use it at a time (`FAITHLIB_PER_GPU`, once where nothing is said)."""
-    said = environment.get(PER_GPU) or "1"
-    if not said.isdigit() or not int(said):
-        raise InputError(f"{PER_GPU} is {said!r}: give the number of notebooks that may share a GPU, such as 2")
-    return visible(environment) * int(said)
+def shared() -> dict[str, str]:
+    """What a build tells its jobs of the GPUs that they share."""
+    gpus = visible()
+    return {DEVICES: ",".join(gpus)} if gpus else {}
 
 
 @contextlib.contextmanager
@@ -59,8 +55,8 @@ def held() -> Iterator[dict[str, str]]:
     folder.mkdir(mode=0o700, exist_ok=True)
     with contextlib.ExitStack() as stack:
         while True:
-            for place, name in enumerate(names):
-                stream = (folder / f"{names[:place].count(name)}-of-{name}").open("w")
+            for name in names:
+                stream = (folder / name).open("w")
                 try:
                     fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 except BlockingIOError:

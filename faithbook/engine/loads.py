@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from faithbook.declared import CARDS, model_name
-from faithbook.engine.commits import commit_of
 from faithbook.engine.digests import digest, tree_digest
 from faithbook.engine.here import listed_source
-from faithbook.engine.profiles import Settings, settings_of, table
+from faithbook.engine.profiles import HubModel, Settings, settings_of, table
 from faithbook.paths import checkpoints_dir, raw_dir, root
 from faithlib.errors import DataError, InputError, unknown
 
@@ -160,18 +159,26 @@ def _folder_or_hub(name: str) -> str:
     return f"{name}@{commit}" if commit else name
 
 
+def commit_of(repository: str) -> str | None:
+    """The commit at which a model of the hub is read: that of the table `hub`, else what the hub's cache calls the
+    newest; None where it has not been downloaded."""
+    if revision := table().hub.get(repository, HubModel()).revision:
+        return revision
+    from huggingface_hub.constants import HF_HUB_CACHE  # half a second to import
+
+    newest = Path(HF_HUB_CACHE) / f"models--{repository.replace('/', '--')}" / "refs" / "main"
+    return newest.read_text(encoding="utf-8").strip() if newest.is_file() else None
+
+
 def source_digest(name: str) -> str:
     """Digest of an entry of `data/sources.toml`, of what tells its files from others: their digests.
 
-    Of an optional source also whether it is there, for a notebook goes on without it. Where the owner publishes no
-    digests, names and sizes of the files that lie there stand for them.
+    Where the owner publishes no digests, names and sizes of the files that lie there stand for them.
     """
     entry = listed_source(name)
     folder = raw_dir() / name
     files: dict[str, str] = entry.get("files", {entry["file"]: entry["sha256"]} if "sha256" in entry else {})
     parts: dict[str, Any] = {"files": files}
-    if entry.get("optional"):
-        parts["here"] = all((folder / file).exists() for file in files)
     if not files:
         lying = sorted(path for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else []
         parts["lying"] = {str(path.relative_to(folder)): path.stat().st_size for path in lying}

@@ -11,21 +11,16 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import yaml
-
-from faithbook import slides
 from faithbook.engine.build import RunError, build, locked, minutes
-from faithbook.engine.plan import MANIFEST, NOTEBOOK, Job, plan
-from faithbook.engine.publish import configured, place
-from faithbook.engine.terms import bound, withheld
+from faithbook.engine.plan import MANIFEST, NOTEBOOK, Job
+from faithbook.engine.profiles import place_of
+from faithbook.engine.publish import configuration, repository
 from faithbook.paths import results_dir, root
-from faithlib.errors import InputError
 
 READER_PROFILE = "laptop"  # its book is built in place, in book/; the books of other profiles under their results
 PAGE_KINDS = ("report", "own")  # a page of `own` computes what it shows: a reader runs it on a model of theirs
 _TABLES = "tables"
 BOARD = Path("scoreboard.csv")
-SLIDES = "_static/slides"  # of the course, beside the pages
 _JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"  # its command need not be on the PATH
 
 
@@ -47,46 +42,10 @@ def book(profile: str, *, cores: int | None = None, extra: Sequence[str] = ()) -
     return html / "index.html"
 
 
-def printed(profile: str, *, cores: int | None = None) -> Path:
-    """The book of a profile as one PDF beside its pages, built first where it is not; returns the file."""
-    from faithbook.engine.printing import NAME, pdf
-
-    html = book(profile, cores=cores).parent
-    to = html.parent / f"{NAME}.pdf"
-    print(f"{pdf(html.parents[1], html, to)} pages in print")
-    return to
-
-
-def packed(profile: str, *, cores: int | None = None) -> Path:
-    """The pages of a profile as an archive to open without a network, built first where they are not."""
-    from faithbook.engine.printing import NAME, archive
-
-    html = book(profile, cores=cores).parent
-    to = html.parent / f"{NAME}.zip"
-    print(f"{archive(html, to)} files in the archive")
-    return to
-
-
-def published(profile: str, site: Path, *, cores: int | None = None) -> Path:
-    """The book of a profile with its PDF and its archive, laid into a copy of the branch that the web serves.
-
-    Returns its folder there. Raises InputError where nothing says whose book it is.
-    """
-    from faithbook.engine.launch import prepare
-    from faithbook.engine.publish import lay_out
-
-    if (where := place()) is None:
-        raise InputError("nothing says where the book is published: set REPOSITORY=owner/name")
-    files = printed(profile, cores=cores), packed(profile, cores=cores)
-    target = lay_out(files[0].parent / "html", site, where, files)
-    print(f"{len(prepare(target, plan(profile), where))} notebooks can be launched")
-    return target
-
-
 def stage(profile: str, jobs: Sequence[Job]) -> Path:
     """Lay executed reports, their files and the downloads beside the prose; returns what the book is built from.
 
-    For a published book a page that quotes what may not be shown comes without its contents and files.
+    For a published book a page that is not `public` comes without its contents and files.
     """
     prose = root() / "book"
     source = prose if profile == READER_PROFILE else results_dir(profile) / "book"
@@ -95,10 +54,9 @@ def stage(profile: str, jobs: Sequence[Job]) -> Path:
             {path.relative_to(prose): path.read_bytes() for path in _prose(prose)}, source, keep=("_build", "executed")
         )
     files: dict[Path, bytes] = {}
-    where = place()
     for job in jobs:
-        if job.kind in PAGE_KINDS and where and (data := withheld(job)):
-            files[Path(f"{job.notebook}.ipynb")] = page_without(job, data)
+        if job.kind in PAGE_KINDS and repository() and not place_of(job.notebook)[1].public:
+            files[Path(f"{job.notebook}.ipynb")] = _not_public(job)
         elif job.kind in PAGE_KINDS:
             files[Path(f"{job.notebook}.ipynb")] = page(job)
             for path in public_files(job):
@@ -179,46 +137,29 @@ def page(job: Job) -> bytes:
     return (nbformat.writes(notebook) + "\n").encode()
 
 
-def page_without(job: Job, data: Sequence[str]) -> bytes:
-    """A page of a published book in place of one that quotes these data sets: its headings, and why no more."""
+def _not_public(job: Job) -> bytes:
+    """What a published book has in place of a page that quotes what is not ours to publish."""
     import nbformat
     from nbformat import v4
 
-    told = "; ".join(f"`{name}` ({licence})" for one in data for name, licence in bound(one).items())
-    text = "".join(
-        f"{cell.source}\n"
-        for cell in nbformat.read(job.folder / NOTEBOOK, as_version=4).cells
-        if cell.cell_type == "markdown"
-    )
-    title, *headings = re.findall(r"^(?:\([\w-]+\)=\n)?#+ .*$", text, flags=re.MULTILINE)
+    (title,) = re.findall(r"^# (# .*)$", job.source.read_text(encoding="utf-8"), flags=re.MULTILINE)
     note = (
-        f":::{{admonition}} Not shown here\n:class: important\n\nThis page quotes texts or pictures of {told}, which "
-        f"are not ours to publish. `make book PROFILE={job.profile}` makes it, whole, on your own machine; its "
-        "verdicts are on the {doc}`scoreboard <scoreboard>`.\n:::"
+        ":::{admonition} Not shown here\n:class: important\n\nThis page quotes texts or images that are not ours to "
+        f"publish. `make book PROFILE={job.profile}` makes it, whole, on your own machine; its verdicts are on the "
+        "{doc}`scoreboard <scoreboard>`.\n:::"
     )
-    cells = [v4.new_markdown_cell("\n\n".join([title, note, *headings]), id="cell-0")]
+    cells = [v4.new_markdown_cell(f"{title}\n\n{note}", id="cell-0")]
     return (nbformat.writes(v4.new_notebook(cells=cells)) + "\n").encode()
 
 
 def _source_digest(source: Path) -> str:
-    total = hashlib.sha256(repr(place()).encode())
+    total = hashlib.sha256(configuration().encode())
     library = (root() / "faithlib").rglob("*.py")  # its docstrings are the reference
-    for path in sorted([*_prose(source), *(source / "executed").rglob("*"), root() / "_config.yml", *library]):
+    for path in sorted([*_prose(source), *(source / "executed").rglob("*"), *library]):
         if path.is_file():
             total.update(f"{path.relative_to(root())}\0".encode())
             total.update(path.read_bytes())
     return total.hexdigest()
-
-
-def _config(built: Path) -> Path:
-    """The configuration that the pages are made with: `_config.yml`, or for a published book one made of it."""
-    plain, where = root() / "_config.yml", place()
-    if where is None:
-        return plain
-    made = built / "_config.yml"
-    config = configured(yaml.safe_load(plain.read_text(encoding="utf-8")), where)
-    made.write_text(yaml.safe_dump(config, sort_keys=False, allow_unicode=True), encoding="utf-8")
-    return made
 
 
 def _pages(source: Path) -> None:
@@ -231,8 +172,10 @@ def _pages(source: Path) -> None:
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)
     log = built / "sphinx.log"
+    config = built / "_config.yml"
+    config.write_text(configuration(), encoding="utf-8")
     command = [
-        *(sys.executable, "-c", _JUPYTER_BOOK, "build", str(source), "--config", str(_config(built))),
+        *(sys.executable, "-c", _JUPYTER_BOOK, "build", str(source), "--config", str(config)),
         *("--path-output", str(new), "--all", "-n", "-W", "--keep-going"),
     ]
     with log.open("wb") as stream:
@@ -243,7 +186,6 @@ def _pages(source: Path) -> None:
         told = [line for line in text.splitlines() if re.search(r"WARNING|ERROR|Error", line)]
         lines = ["the book does not build:", *(told[:40] or text.splitlines()[-30:]), f"all of it is in {log}"]
         raise RunError("\n".join(lines))
-    slides.write(source, made / SLIDES, "../..")
     shutil.rmtree(html, ignore_errors=True)
     made.rename(html)
     shutil.rmtree(new)

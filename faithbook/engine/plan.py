@@ -18,18 +18,18 @@ import functools
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from faithbook.engine.commits import commit_of
 from faithbook.engine.digests import Code, Library, digest, tree_digest
-from faithbook.engine.loads import committed_tables, digests_of, loaded, tables_named
+from faithbook.engine.loads import commit_of, committed_tables, digests_of, loaded, tables_named
 from faithbook.engine.profiles import (
     NotebookEntry,
     Settings,
     find_profile,
+    own_of,
     place_of,
     settings_of,
     table,
@@ -40,6 +40,8 @@ from faithlib.errors import DataError, InputError, unknown
 
 MANIFEST = "manifest.json"
 NOTEBOOK = "notebook.ipynb"
+RULES = ("train", "compute", "report")
+_OTHERS = ("upstream", "parts")  # the fields of a job that hold jobs
 PART, PARTS = "part", "parts"  # the parameters of a notebook that can share its inputs out
 
 
@@ -55,7 +57,7 @@ class Job:
     parameters: Mapping[str, Any]
     run_id: str
     upstream: tuple[Job, ...] = ()
-    loads: tuple[str, ...] = ()  # the models, sources and files it may open, see `faithbook.declared`
+    loads: Mapping[str, str] = field(default_factory=dict)  # the models, sources and files it may open, with digests
     words: tuple[str, ...] = ()  # of a report: the names of committed tables it may open are among them
     parts: tuple[Job, ...] = ()  # what it is put together from, in the order of inputs; none: the notebook is executed
 
@@ -82,6 +84,16 @@ class Job:
         return self.manifest.is_file()
 
     @property
+    def complaint(self) -> Path:
+        """Where it is written why a run failed."""
+        return self.failed.with_suffix(".txt")
+
+    @property
+    def name(self) -> str:
+        """What tells it from the other jobs of its profile: its folder below `runs`."""
+        return f"{self.notebook}/{self.folder.name}"
+
+    @property
     def is_part(self) -> bool:
         """Whether it computes a share of the inputs only."""
         return PARTS in self.parameters
@@ -90,6 +102,11 @@ class Job:
     def uses_device(self) -> bool:
         """Whether it computes, on a GPU where there is one: reports do not, nor what is only put together."""
         return self.kind != "report" and not self.parts
+
+    @property
+    def rule(self) -> str:
+        """The rule of notebooks/Snakefile that runs it."""
+        return "train" if self.kind == "train" else "compute" if self.uses_device else "report"
 
     @property
     def before(self) -> tuple[Job, ...]:
@@ -236,9 +253,7 @@ class _Planner:
             run_id = digest([run_id, *share])
         elif (number := find_profile(self.profile).parts.get(name, 1)) > 1:
             cut = tuple(self.job(source, {**given, PART: one, PARTS: number}) for one in range(1, number + 1))
-        return Job(
-            name, kind, study, source, self.profile, parameters, run_id, upstream, tuple(loads), words, parts=cut
-        )
+        return Job(name, kind, study, source, self.profile, parameters, run_id, upstream, loads, words, parts=cut)
 
 
 def _own_settings(block: Settings, entry: NotebookEntry, parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -248,9 +263,8 @@ def _own_settings(block: Settings, entry: NotebookEntry, parameters: Mapping[str
     alone is kept; of numbers of inputs that stand beside the grid's values, this point's. So a further seed, or another
     size for another data set, does not redo the runs that are there.
     """
-    own = parameters.get("dataset")
     rest = {key: value for key, value in block.items() if key not in entry.over.values()}
-    rest = {key: value[own] if isinstance(value, dict) and own in value else value for key, value in rest.items()}
+    rest = own_of(rest, *(parameters[name] for name in ("dataset", "classifier") if name in parameters))
     return rest | entry.counts(block, parameters)
 
 
@@ -320,6 +334,31 @@ def trainings(profile_name: str, study: str | None = None) -> tuple[Job, ...]:
     if not jobs:
         raise InputError(f"the profile {profile_name} trains nothing{f' for the study {study}' if study else ''}")
     return tuple(jobs.values())
+
+
+def specifications(jobs: Iterable[Job]) -> dict[str, dict[str, Any]]:
+    """Jobs with all that they read, by name, as JSON has them, for the processes that run them."""
+    specified: dict[str, dict[str, Any]] = {}
+
+    def add(job: Job) -> None:
+        for earlier in (*job.upstream, *job.parts):
+            add(earlier)
+        others = {name: [one.name for one in getattr(job, name)] for name in _OTHERS}
+        values = {one.name: getattr(job, one.name) for one in fields(job)}
+        specified[job.name] = {**values, **others, "source": str(job.source), "parameters": dict(job.parameters)}
+
+    for job in jobs:
+        add(job)
+    return specified
+
+
+def from_specifications(specified: Mapping[str, Mapping[str, Any]]) -> dict[str, Job]:
+    """Jobs by name from their specifications, in which each comes after those it reads."""
+    jobs: dict[str, Job] = {}
+    for name, values in specified.items():
+        others = {key: tuple(jobs[one] for one in values[key]) for key in _OTHERS}
+        jobs[name] = Job(**{**values, **others, "words": tuple(values["words"]), "source": Path(values["source"])})
+    return jobs
 
 
 def _combinations(points: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -1,43 +1,44 @@
-"""The book on paper and in a bag: one PDF of all pages, and an archive of them for a room without a network.
+"""The book on paper: a headless Chromium prints each chapter, and pypdf joins them into one file with an outline.
 
-The PDF is printed by a headless Chromium, page by page in the order of the table of contents; pypdf joins what came,
-adds the outline by part and chapter and turns links between pages of the book into links inside the document. A sheet
-with nothing but the page number, printed likewise, is laid over every page.
+Left out are pages that are of use on a screen alone (`ON_SCREEN`) and tables in boxes that are closed on the screen:
+the pages have them, and their files.
 """
 
 from __future__ import annotations
 
-import html as markup
+import contextlib
 import io
-import zipfile
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
+from typing import TYPE_CHECKING
+from urllib.parse import urldefrag
 
 import yaml
 from tqdm.auto import tqdm
 
-from faithbook.engine.chromium import browser
-from faithbook.engine.links import broken
 from faithlib.errors import DataError
 
 if TYPE_CHECKING:
+    from playwright.sync_api import Page
     from pypdf import PdfReader, PdfWriter
 
-NAME = "faithfulness-book"
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time an archive can say: the same pages make the same archive
+NAME = "faithfulness-book.pdf"
+ON_SCREEN = ("api/", "executed/play", "executed/status", "executed/cost", "executed/own_")
+"""How the documents begin that are not printed."""
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+_NO_NETWORK = ("--no-sandbox", "--host-resolver-rules=MAP * ~NOTFOUND")
+_NUMBER = """<div style="width: 100%; text-align: center; font: 9px sans-serif; color: #555">
+<span class="pageNumber"></span></div>"""
 
 # What a screen scrolls sideways must fit a sheet: small type, and words that break where they have to. Figures and rows
-# stay whole. Answers and tables that are folded on the screen are opened by the page itself (`beforeprint`); code that
-# is folded there, and what there is to download, stays with the pages.
+# stay whole. Answers that are folded on the screen are opened.
 _ON_PAPER = """(() => {
   const style = document.createElement("style");
   style.textContent = `
     .bd-header, .bd-sidebar, .bd-sidebar-primary, .bd-sidebar-secondary, .bd-header-article, .prev-next-footer,
     .bd-footer-content, .find, button.toggle-button, button.copybtn, .headerlink, #jb-print-toc, .exhibit-line,
-    .cell_input, details.above-input { display: none !important; }
+    .cell_input, details.above-input, .dropdown:has(table) { display: none !important; }
     .bd-main, .bd-content, .bd-article-container, .bd-article { max-width: none !important; padding: 0 !important; }
     .pst-scrollable-table-container, .cell_output, .output {
       overflow: visible !important; max-height: none !important; }
@@ -50,44 +51,35 @@ _ON_PAPER = """(() => {
   document.querySelectorAll("img").forEach(image => { image.loading = "eager"; });
   return Promise.all([...document.images].map(image => image.decode().catch(() => {}))).then(() => true);
 })()"""
+# Mathematics is set after loading; a page without any has no MathJax.
+_WHEN_SET = """Promise.all([document.fonts.ready, window.MathJax && MathJax.startup ? MathJax.startup.promise : true])
+  .then(() => true)"""
 
 
-@dataclass(frozen=True)
-class Chapter:
-    """A page of the book: its part ("" before the first), its document, its title, and whether it is below another."""
-
-    part: str
-    document: str
-    title: str
-    below: bool = False
+def chromium() -> str | None:
+    """The path of an installed Chromium, if there is one."""
+    return next((path for name in _NAMES if (path := shutil.which(name))), None)
 
 
-def chapters(source: Path, html: Path) -> list[Chapter]:
-    """The pages of a book in the order of its table of contents, by the titles that the built pages have."""
-    toc = yaml.safe_load((source / "_toc.yml").read_text(encoding="utf-8"))
-    return [
-        Chapter(part, document, _title(html / f"{document}.html"), below) for part, document, below in _entries(toc)
-    ]
+@contextlib.contextmanager
+def window() -> Iterator[Page]:
+    """A page of a headless Chromium of its own, which reaches no network; DataError where none is installed."""
+    from playwright.sync_api import sync_playwright
+
+    if (program := chromium()) is None:
+        raise DataError(f"no Chromium on this machine (looked for {', '.join(_NAMES)}): apt-get install chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=_NO_NETWORK)
+        try:
+            yield browser.new_page()
+        finally:
+            browser.close()
 
 
-def _entries(toc: Mapping[str, Any]) -> Iterator[tuple[str, str, bool]]:
-    yield "", toc["root"], False
-    for part in toc.get("parts", [toc]):
-        for chapter in part.get("chapters", []):
-            yield part.get("caption", ""), chapter["file"], False
-            for section in chapter.get("sections", []):
-                yield part.get("caption", ""), section["file"], True
-
-
-def _title(page: Path) -> str:
-    if not page.is_file():
-        raise DataError(f"{page} is in the table of contents and not in the book: build it again, `make book`")
-    text = page.read_text(encoding="utf-8")
-    head = text.partition("<title>")[2].partition("</title>")[0]
-    return markup.unescape(head).partition(" \N{EM DASH} ")[0].strip()
-
-
-# --- the PDF ---------------------------------------------------------------------------------------------------------
+def show(page: Page, address: str) -> None:
+    """Load an address and wait until its mathematics and fonts are set."""
+    page.goto(address)
+    page.evaluate(_WHEN_SET)
 
 
 def pdf(source: Path, html: Path, to: Path) -> int:
@@ -96,157 +88,92 @@ def pdf(source: Path, html: Path, to: Path) -> int:
     `source`: the folder with `_toc.yml`; `html`: the built pages. DataError without Chromium, or for a page that is
     not there.
     """
-    from pypdf import PdfReader, PdfWriter
+    from pypdf import PdfWriter
 
-    book = chapters(source, html)
-    writer, starts, anchors = PdfWriter(), [], []
-    with browser() as window:
-        for chapter in tqdm(book, unit="page", delay=3, leave=False, disable=None):
-            window.open((html / f"{chapter.document}.html").resolve().as_uri(), width=1000)
-            window.evaluate(_ON_PAPER)
-            reader = PdfReader(io.BytesIO(window.print()))
-            starts.append(len(writer.pages))
-            anchors.append(_anchors(reader))
-            for page in reader.pages:
-                writer.add_page(page)
-        window.open("about:blank")
-        window.evaluate(f"document.documentElement.innerHTML = {_sheets(len(writer.pages))!r}, true")
-        sheets = PdfReader(io.BytesIO(window.print()))
-    if len(sheets.pages) != len(writer.pages):
-        raise DataError(
-            f"{len(writer.pages)} pages, but numbers for {len(sheets.pages)}: Chromium broke a sheet in two"
-        )
-    for page, sheet in zip(writer.pages, sheets.pages, strict=True):
-        page.merge_page(sheet)
-        page.compress_content_streams()  # laying one over the other has unpacked both: a quarter of the size
-    _link(writer, html, book, starts, anchors)
-    _outline(writer, book, starts)
-    writer.add_metadata({"/Title": book[0].title})
+    writer, part, above, starts = PdfWriter(), "", None, {}
+    with window() as page:
+        page.set_viewport_size({"width": 1000, "height": 900})
+        for caption, document in tqdm(chapters(source), unit="page", delay=3, leave=False, disable=None):
+            file = html / f"{document}.html"
+            if not file.is_file():
+                raise DataError(f"{file} is in the table of contents and not in the book: build it again, `make book`")
+            show(page, file.resolve().as_uri())
+            page.evaluate(_ON_PAPER)
+            printed, start = _printed(page), len(writer.pages)
+            starts[file.resolve().as_uri()] = start
+            _name_places(printed)
+            writer.append(printed, import_outline=False)
+            if caption != part:
+                part, above = (
+                    caption,
+                    writer.add_outline_item(title=caption, page_number=start, bold=True, is_open=False),
+                )
+            title = page.title().partition(" \N{EM DASH} ")[0].strip()
+            writer.add_outline_item(title=title, page_number=start, parent=above)
+        page.set_content('<p style="break-before: page">&nbsp;</p>' * len(writer.pages))
+        numbers = _printed(page, _NUMBER)
+    for sheet, number in zip(writer.pages, numbers.pages, strict=True):
+        sheet.merge_page(number)
+        sheet.compress_content_streams()  # laying one over the other has unpacked both: a quarter of the size
+    _link_chapters(writer, starts)
     writer.compress_identical_objects()
-    to.parent.mkdir(parents=True, exist_ok=True)
-    part = to.with_name(f"{to.name}.part")
-    writer.write(part)
-    part.replace(to)
+    part_file = to.with_name(f"{to.name}.part")
+    writer.write(part_file)
+    part_file.replace(to)
     return len(writer.pages)
 
 
-def _sheets(number: int) -> str:
-    """Sheets with nothing but their number, for A4 at the margins and the scale of `Browser.print`."""
-    foot = "position: absolute; bottom: 0; width: 100%; text-align: center; font: 13px sans-serif; color: #555"
-    sheet = "position: relative; height: 1200px; break-after: page; break-inside: avoid"
-    pages = "".join(f'<div style="{sheet}"><div style="{foot}">{one}</div></div>' for one in range(1, number + 1))
-    return f'<body style="margin: 0">{pages}</body>'
+def chapters(source: Path) -> list[tuple[str, str]]:
+    """The documents that are printed, in the order of the table of contents, each with the caption of its part."""
+    toc = yaml.safe_load((source / "_toc.yml").read_text(encoding="utf-8"))
+    listed = [("", toc["root"])]
+    for part in toc["parts"]:
+        for chapter in part["chapters"]:
+            listed += [(part["caption"], one["file"]) for one in (chapter, *chapter.get("sections", ()))]
+    return [(caption, document) for caption, document in listed if not document.startswith(ON_SCREEN)]
 
 
-Place = tuple[int, float, float]  # page, left, top
+def _printed(page: Page, foot: str = "") -> PdfReader:
+    """What a page shows, on sheets of A4; `foot`: at the foot of each."""
+    from pypdf import PdfReader
 
-
-def _anchors(reader: PdfReader) -> dict[str, Place]:
-    """Where the named places of one printed page are; only those that the page itself links to have names."""
-    found = {}
-    for name, place in reader.named_destinations.items():
-        page = reader.get_destination_page_number(place)
-        if page is not None:
-            found[name.lstrip("/")] = (page, float(place.left or 0), float(place.top or 0))
-    return found
-
-
-def _link(
-    writer: PdfWriter, html: Path, book: Sequence[Chapter], starts: Sequence[int], anchors: Sequence[dict[str, Place]]
-) -> None:
-    """Links inside a page and between pages lead to places of the document; those to other files of the book go."""
-    chapter_of = {(html / f"{one.document}.html").resolve(): number for number, one in enumerate(book)}
-    for number, start in enumerate(starts):
-        end = starts[number + 1] if number + 1 < len(starts) else len(writer.pages)
-        for page in list(writer.pages)[start:end]:
-            kept = []
-            for reference in page.get("/Annots", ()):
-                note = reference.get_object()
-                place = _target(note, number, chapter_of, starts, anchors)
-                if place == "outside":
-                    kept.append(reference)
-                elif isinstance(place, tuple):
-                    _point(writer, note, place)
-                    kept.append(reference)
-            _put(page, kept)
-
-
-def _target(
-    note: Any,
-    number: int,
-    chapter_of: Mapping[Path, int],
-    starts: Sequence[int],
-    anchors: Sequence[Mapping[str, Place]],
-) -> Place | str | None:
-    """Where a link of chapter `number` leads: a place, "outside" of the book, or None, nowhere in the document."""
-    name = note.get("/Dest")
-    if name is not None:
-        anchor, where = str(name).lstrip("/"), number
-    else:
-        address = str(note.get("/A", {}).get("/URI", ""))
-        parts = urlsplit(address)
-        if parts.scheme != "file":
-            return "outside"
-        path = Path(unquote(parts.path)).resolve()
-        if path not in chapter_of:
-            return None
-        anchor, where = unquote(parts.fragment), chapter_of[path]
-    page, left, top = anchors[where].get(anchor, (0, 0.0, 842.0))
-    return starts[where] + page, left, top
-
-
-def _point(writer: PdfWriter, note: Any, place: Place) -> None:
-    from pypdf.generic import ArrayObject, FloatObject, NameObject, NullObject
-
-    page, left, top = place
-    target = writer.pages[page].indirect_reference
-    note.pop("/A", None)
-    note[NameObject("/Dest")] = ArrayObject(
-        [target, NameObject("/XYZ"), FloatObject(left), FloatObject(top), NullObject()]
+    sheets = page.pdf(
+        format="A4",
+        scale=0.8,
+        print_background=True,
+        margin={"top": "0.6in", "bottom": "0.75in", "left": "0.6in", "right": "0.6in"},
+        display_header_footer=bool(foot),
+        header_template="<i></i>",
+        footer_template=foot,
     )
+    return PdfReader(io.BytesIO(sheets))
 
 
-def _put(page: Any, notes: Sequence[Any]) -> None:
+def _name_places(printed: PdfReader) -> None:
+    """Links inside a chapter lead to its places and no longer to names, which another chapter may have as well."""
+    from pypdf.generic import NameObject
+
+    places = printed.named_destinations
+    for page in printed.pages:
+        for reference in page.get("/Annots", ()):
+            link = reference.get_object()
+            if (place := places.get(str(link.get("/Dest")))) is not None:
+                link[NameObject("/Dest")] = place.dest_array
+
+
+def _link_chapters(writer: PdfWriter, starts: dict[str, int]) -> None:
+    """Links to another printed chapter lead to its first page; those to other files of the book go."""
     from pypdf.generic import ArrayObject, NameObject
 
-    if notes:
-        page[NameObject("/Annots")] = ArrayObject(notes)
-    else:
-        page.pop("/Annots", None)
-
-
-def _outline(writer: PdfWriter, book: Sequence[Chapter], starts: Sequence[int]) -> None:
-    """Parts, in them chapters, in these the pages below them."""
-    part, above, chapter = "", None, None
-    for one, start in zip(book, starts, strict=True):
-        if one.part != part:
-            part, above = one.part, writer.add_outline_item(title=one.part, page_number=start, bold=True, is_open=False)
-        added = writer.add_outline_item(
-            title=one.title, page_number=start, parent=chapter if one.below else above, is_open=False
-        )
-        chapter = chapter if one.below else added
-
-
-# --- the archive -----------------------------------------------------------------------------------------------------
-
-
-def archive(html: Path, to: Path) -> int:
-    """Write the built pages as a zip to open from disk; returns its number of files.
-
-    DataError where a page of it would lead to a file that is not in it.
-    """
-    if lost := broken(html):
-        told = "; ".join(f"{page}: {link}" for page, link in lost[:8])
-        raise DataError(f"{len(lost)} links of the book lead nowhere: {told}")
-    files = sorted(
-        path for path in html.rglob("*") if path.is_file() and path.name not in (".buildinfo", "objects.inv")
-    )
-    to.parent.mkdir(parents=True, exist_ok=True)
-    part = to.with_name(f"{to.name}.part")
-    with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as bag:
-        for path in files:
-            info = zipfile.ZipInfo(f"{NAME}/{path.relative_to(html).as_posix()}", _EPOCH)
-            info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
-            bag.writestr(info, path.read_bytes())
-    part.replace(to)
-    return len(files)
+    for page in writer.pages:
+        kept = ArrayObject()
+        for reference in page.get("/Annots", ()):
+            link = reference.get_object()
+            address = urldefrag(str(link.get("/A", {}).get("/URI", ""))).url
+            if address in starts:
+                del link["/A"]
+                target = writer.pages[starts[address]].indirect_reference
+                link[NameObject("/Dest")] = ArrayObject([target, NameObject("/Fit")])
+            if address in starts or not address.startswith("file:"):
+                kept.append(reference)
+        page[NameObject("/Annots")] = kept

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import yaml
 from pydantic import BaseModel, ConfigDict, PositiveInt, ValidationError
@@ -47,15 +47,12 @@ class Profile(_Strict):
 
     `parts`: in how many runs a computation shares its inputs out (`faithbook.engine.parts`), where more than one.
     `trains`: by study and training notebook, the checkpoints to make, as parameters; of lists, every combination.
-    `rows`: by study, what a row of it is ("text", "picture"), where models have the papers' size; what is told of hours
-    before any run rests on it (`faithbook.row_times`).
     """
 
     about: str
     settings: dict[str, dict[str, Any]]
     parts: dict[str, PositiveInt] = {}
     trains: dict[str, dict[str, list[dict[str, Any]]]] = {}
-    rows: dict[str, Literal["text", "picture"]] = {}
 
 
 class NotebookEntry(_Strict):
@@ -63,22 +60,20 @@ class NotebookEntry(_Strict):
     of a parameter before it; with a number of inputs beside each value, where it has its own), the notebooks whose
     results it reads, and the models and data it loads (`faithbook.engine.loads`), without which it may open none.
     `inputs`: the settings that add up to the number of inputs of one run (`inputs.{dataset}`), for what is told
-    beforehand of rows and hours; `rows_like`: the notebook whose runs tell its rows while it has none itself. `whole`:
-    why a computation cannot share its inputs out among several runs.
+    beforehand of rows and hours. `whole`: why a computation cannot share its inputs out among several runs.
 
     `shareable: false` keeps its tables out of the committed reference: they quote texts that are not ours, or are about
-    what a reader brings. `quotes` names the data sets whose texts or pictures a page shows, in the ways of `loads`: a
-    published book leaves out what is not free to be shown (`faithbook.engine.terms`).
+    what a reader brings. `public: false` keeps its page out of a published book: it quotes texts or images that are not
+    ours to publish.
     """
 
     over: dict[str, str] = {}
     reads: tuple[str, ...] = ()
     loads: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()
-    rows_like: str = ""
     whole: str = ""
     shareable: bool = True
-    quotes: tuple[str, ...] = ()
+    public: bool = True
 
     def points(self, block: Settings) -> list[dict[str, Any]]:
         """The parameters of every point of the grid; of a setting with a list for each data set the point's own."""
@@ -103,12 +98,13 @@ class NotebookEntry(_Strict):
         return found
 
     def _values(self, name: str, block: Settings, point: Mapping[str, Any]) -> list[Any]:
-        """The values of one parameter, of the lists for each value of a parameter before it the one for this point."""
+        """The values of one parameter, of the lists for each value of a parameter before it the one for this point;
+        the nearest such parameter's, where several have one."""
         values = block[self.over[name]]
         if not isinstance(values, dict):
             return list(values)
         before = list(self.over)[: list(self.over).index(name)]
-        own = next((point[one] for one in before if point.get(one) in values), None)
+        own = next((point[one] for one in reversed(before) if point.get(one) in values), None)
         if own is None:
             told = ", ".join(f"{one} {point.get(one)}" for one in before)
             raise InputError(f"{self.over[name]} has no list for {told}: it has {', '.join(map(str, values))}")
@@ -172,8 +168,6 @@ def _table(path: Path, text: str) -> Table:
         for read in entry.reads:
             if read != "*" and read not in names:
                 raise unknown(f"notebook that {name} reads", read, names)
-        if entry.rows_like and entry.rows_like not in names:
-            raise unknown(f"notebook whose rows are like those of {name}", entry.rows_like, names)
         for profile_name, profile_entry in made.profiles.items():
             # What is asked only of data that somebody brought may be asked of none.
             optional = "datasets" if "where_here" in profile_entry.settings.get(name, {}) else None
@@ -260,9 +254,25 @@ def _block(profile: Profile, study: str, notebook: str, known: Table) -> Setting
     if where_here := found.pop("where_here", []):
         here = [name for name in where_here if known.is_here(name) and _has_models(found, name)]
         found["datasets"] = here + [name for name in found["datasets"] if name.removesuffix("-few") not in here]
+    # Classifiers that stand in the grid only where what they need lies on this machine: an encoder or a folder.
+    if absent := {name for name, on in found.pop("classifiers_here", {}).items() if not _lies_here(on, known)}:
+        found["classifiers"] = _without(found.get("classifiers", []), absent)
+        if isinstance(found["classifiers"], dict):
+            found["datasets"] = [name for name in found["datasets"] if name in found["classifiers"]]
     if found.get("dtype") == "auto":  # resolved here, so that it is part of the run's name
         found["dtype"] = machine.precision()
     return found
+
+
+def _lies_here(needed: str, known: Table) -> bool:
+    return (checked_root() / needed).is_dir() if "/" in needed else known.is_here(needed)
+
+
+def _without(classifiers: Any, absent: set[str]) -> Any:
+    """Lists of classifiers, one or by data set, without these; a data set of which none is left goes too."""
+    if isinstance(classifiers, dict):
+        return Settings({of: kept for of, names in classifiers.items() if (kept := _without(names, absent))})
+    return [name for name in classifiers if name not in absent]
 
 
 def _has_models(block: Settings, dataset: str) -> bool:

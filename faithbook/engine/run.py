@@ -193,6 +193,7 @@ class Run:
             "upstream": [folder.name for folder in self.upstream],
             "declared": list(self.job.loads),
             "opened": opened(),
+            "commits": {name: known.rpartition("@")[2] for name, known in self.job.loads.items() if "@" in known},
             "commit": commit(),
             "code": Library().code(self.job.source.read_text(encoding="utf-8")).digest,
             "versions": versions(),
@@ -259,7 +260,7 @@ def start_run(notebook: str, *, profile: str, **parameters: Any) -> Run:
         study = place_of(notebook)[0]
         own = given if share != (1, 1) else {key: given[key] for key in given if key not in (PART, PARTS)}
         here = (notebook, source.resolve().parent.name, study, source, profile, own, told["run_id"])
-        job = Job(*here, loads=tuple(told["loads"]), words=tuple(told["words"]))
+        job = Job(*here, loads=told["loads"], words=tuple(told["words"]))
         declare([*job.loads, *table_names(job.words)])
         upstream = tuple(Path(folder) for folder in told["upstream"])
         return Run(job, Path(told["folder"]), block, True, upstream, share)
@@ -350,7 +351,10 @@ def load_units(notebook: str, profile: str = "laptop", *, part: str = "", refere
     if not files:
         where = "the committed reference" if reference else f"a whole run at the profile {profile}"
         raise DataError(f"{notebook} has no {_units_file(part)} in {where}: it is made by run.save_units(...)")
-    return pd.concat([read_units(file) for file in files], ignore_index=True)
+    units = pd.concat([read_units(file) for file in files], ignore_index=True)
+    # A run from before the notebook had a parameter has done what its default does.
+    defaults = notebook_parameters(find_notebook(notebook))
+    return units.fillna({name: value for name, value in defaults.items() if name in units.columns})
 
 
 def _units_file(part: str) -> str:
@@ -377,7 +381,8 @@ def _read_reference(name: str) -> pd.DataFrame:
     if file is None:
         known = sorted(path.stem for path in folder.glob("*.*") if path.suffix in (".parquet", ".csv"))
         raise DataError(
-            f"no reference results {name!r} in {folder}: there are {', '.join(known) or 'none'}; `make full` makes them"
+            f"no reference results {name!r} in {folder}: there are {', '.join(known) or 'none'}; "
+            "`make reference` makes them"
         )
     return _read(file)
 

@@ -1,8 +1,9 @@
-"""Classifiers that are small changes of one large encoder: adapters over ViT-S/14 beside all that `load_model` knows.
+"""Classifiers of photographs beside all that `load_model` knows: adapters over ViT-S/14, and EfficientNet-Lite0.
 
 A checkpoint holds `config.json` (whose classifier it is: `adapter_of`, `side`, `label_names`), `card.json`, and what
 training has changed: an adapter of **peft** with the head in it, or `head.safetensors` alone where the encoder was left
-as it is. Apart from `faithbook.models.load`, so that the studies of texts do not depend on it.
+as it is. Of `lite0`, which was trained elsewhere, it holds the first two alone. Apart from `faithbook.models.load`, so
+that the studies of texts do not depend on it.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import timm.data
 from peft import PeftModel
 
 from faithbook.declared import ask_for_model
-from faithbook.models import vit_s14
+from faithbook.models import lite0, vit_s14
 from faithbook.models.cards import WHAT_TO_DO, read_json
 from faithbook.models.load import Classifier, load_model
 from faithbook.models.weights import check_weights, fill
@@ -36,6 +38,10 @@ def load_classifier(spec: str, *, attention: str = "sdpa") -> Classifier:
     if "adapter_of" not in config:
         return load_model(spec, attention=attention)
     ask_for_model(spec)
+    if config["adapter_of"] == lite0.NAME:
+        names = timm.data.ImageNetInfo()
+        labels = tuple(names.index_to_description(i) for i in range(names.num_classes()))
+        return Classifier(lite0.lite0(), None, labels, spec, read_json(folder / "card.json"))
     if config["adapter_of"] != vit_s14.NAME or not {"side", "label_names"} <= set(config):
         raise DataError(
             f"{folder / 'config.json'}: expected an adapter of {vit_s14.NAME} with its `side` and `label_names`, found "

@@ -19,16 +19,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from faithbook import hub, room
+from faithbook.engine.loads import commit_of
 from faithlib.errors import DataError
 
 _PICKLE = "pytorch_model.bin"
 _BESIDE = ("*.json", "*.txt", "*.model")  # configuration and tokenizer
 _READ = """
-import sys
+import json, sys
 import safetensors.torch, torch
 weights = torch.load(sys.argv[1], map_location="cpu", weights_only=True)
 weights = {name: value.contiguous().clone() for name, value in weights.items()}
-safetensors.torch.save_file(weights, sys.argv[2], metadata={"format": "pt"})
+order = json.dumps(list(weights))  # which safetensors do not keep
+safetensors.torch.save_file(weights, sys.argv[2], metadata={"format": "pt", "order": order})
 """
 _SECONDS = 1800
 
@@ -39,12 +41,10 @@ def convert(place: str) -> Path:
     Raises DataError where the hub does not give it, it has no pickled weights in one file, or these hold more than
     tensors; nothing that looks whole is left behind then.
     """
-    if not hub.revision_of(f"hf:{place}"):
-        hub.look_and_settle(f"hf:{place}")
-    folder = hub.converted_folder(place)
-    if (folder / "model.safetensors").is_file():
-        return folder
+    if (folder := hub.converted_folder(place) / "model.safetensors").is_file():
+        return folder.parent
     source = _downloaded(place)
+    folder = hub.converted_folder(place)  # whose name may have become known
     if not (source / _PICKLE).is_file():
         raise DataError(f"{place} has no {_PICKLE}: there is nothing to convert")
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -54,8 +54,8 @@ def convert(place: str) -> Path:
         for pattern in _BESIDE:
             for file in source.glob(pattern):
                 shutil.copy(file, made / file.name)
-        _read(source / _PICKLE, made / "model.safetensors", place)
-        about = {"model": place, "revision": hub.revision_of(f"hf:{place}") or "", "converted from": _PICKLE}
+        read_pickle(source / _PICKLE, made / "model.safetensors", place)
+        about = {"model": place, "revision": commit_of(place) or "", "converted from": _PICKLE}
         (made / "converted.json").write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
         shutil.rmtree(folder, ignore_errors=True)
         made.rename(folder)
@@ -72,8 +72,9 @@ def _downloaded(place: str) -> Path:
         raise DataError(f"the hub does not give {place}: {hub.told(error)}") from error
 
 
-def _read(pickle: Path, weights: Path, place: str) -> None:
-    """Read a pickle and write its tensors, in a process that is asked to do nothing else."""
+def read_pickle(pickle: Path, weights: Path, place: str) -> None:
+    """Read a pickle and write its tensors as safetensors, in a process that is asked to do nothing else; their names in
+    the pickle's order stand in the metadata as `order`. DataError names `place` where it holds more than tensors."""
     line = [sys.executable, "-I", "-c", _READ, str(pickle), str(weights)]
     try:
         done = subprocess.run(line, capture_output=True, text=True, check=False, timeout=_SECONDS)

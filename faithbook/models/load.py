@@ -83,8 +83,8 @@ def load_model(spec: str, *, revision: str | None = None, attention: str = "sdpa
       an LSTM over the encoder's word embeddings (`local:text/movie-lstm-seed0`), which has no attention; or a small
       Vision Transformer (`local:vision/fashion-base-seed0`).
     - `hf:<hub id or folder>`: any Hugging Face sequence classifier with safetensors weights; `revision` pins a commit
-      (default: that of the table `hub` in notebooks/profiles.yaml, else the one settled on this machine, else the
-      newest).
+      (default: that of the table `hub` in notebooks/profiles.yaml, else the newest, which during a build is the one
+      in the hub's cache).
     - `timm:<name or folder>`: a timm VisionTransformer with its pretrained weights (`timm:<name>?random`: random ones).
     `attention` is "sdpa" (fast) or "eager" (gives attention maps). From then on this process runs convolutions and
     LSTMs of float32 in the whole of it, on a GPU too.
@@ -160,12 +160,14 @@ def _hf(name: str, revision: str | None, attention: str) -> Classifier:
 
 def _classifier(name: str, attention: str, **options: Any) -> Any:
     try:
+        # Left to itself, transformers takes SDPA, or eager attention where an architecture has no other (MPNet).
+        asked = None if attention == "sdpa" else attention
         with no_load_report():
             return transformers.AutoModelForSequenceClassification.from_pretrained(
-                name, attn_implementation=attention, use_safetensors=True, dtype=torch.float32, **options
+                name, attn_implementation=asked, use_safetensors=True, dtype=torch.float32, **options
             )
     except (OSError, ValueError, SafetensorError) as error:
-        raise DataError(f"cannot load {name}: {error}") from error
+        raise DataError(f"cannot load {name}: {error}; {hub.HOW_TO_BRING}") from error
 
 
 def _timm(name: str, revision: str | None, attention: str) -> Classifier:
@@ -197,7 +199,7 @@ def _timm_pretrained(name: str) -> Any:
     except (OSError, ValueError) as error:
         raise DataError(
             f"cannot load model.safetensors of {entry.hf_hub_id}, which timm:{name} needs (pickled weights are not "
-            f"loaded): {error}"
+            f"loaded): {error}; {hub.HOW_TO_BRING}"
         ) from error
     return timm.create_model(name, pretrained=True, pretrained_cfg_overlay={"file": weights, "custom_load": False})
 

@@ -54,16 +54,10 @@ def fitting_methods(
 
 @dataclass(frozen=True)
 class Estimate:
-    """What an evaluation takes, before it is run.
+    """What an evaluation takes, before it is run: `rows` of the model for the metrics; `passes` of one row for
+    explaining, a backward pass counted as two; `seconds` for both, at the pace of a few rows; `bytes` of the masks and
+    answers, of `free` bytes."""
 
-    `alone`: rows of the model, the unperturbed inputs among them, that each family of metrics runs by itself, at most;
-    `rows`: all of them together, which is less, because families share rows (`faithlib.evaluation.count_rows` has both
-    to the row once the scores are there); `passes`: what explaining takes, in forward passes of one row, a backward
-    pass counted as two; `seconds`: both, at the pace of a few rows just run; `bytes`: the masks of the largest
-    question, the answers kept and one row of the model, of `free` bytes.
-    """
-
-    alone: Mapping[str, int]
     rows: int
     passes: int
     seconds: float
@@ -83,7 +77,7 @@ def estimate(
     beam: int = 3,
     free: int | None = None,
 ) -> Estimate:
-    """What `evaluate` will take with these options, from rows counted without the model and a few run of the longest.
+    """What `evaluate` will take with these options: rows are counted for random scores, without the model.
 
     `free`: bytes that there are (default: what the machine says). The passes of a model fit themselves to the memory
     (`Perturber`), and may use half of it; the masks of what is asked, and the answers, do not.
@@ -94,9 +88,8 @@ def estimate(
     families, inputs = families_of(metrics, has_gold=brought.gold is not None), brought.inputs
     _check_soft(families, classifier, inputs)
     sizes, lengths = inputs.n_features.tolist(), _lengths(inputs)
-    passes = [sum(_passes(name, inputs, n) for name in methods) for n in sizes]
-    one_row, pace = _probe(classifier, inputs, lengths.index(max(lengths)))
     free = _free(classifier) if free is None else free
+    one_row, pace = _probe(classifier, inputs, lengths.index(max(lengths)))
 
     def fitting(needed: int) -> int:
         if 2 * needed > free:
@@ -110,10 +103,18 @@ def estimate(
 
     # The masks first: to count the rows is to make them.
     masks = fitting(one_row + _mask_bytes(families, methods, sizes, draws))
-    asked = {"metrics": metrics, "gold": brought.gold, "erase": erase, "draws": draws, "groups": groups, "beam": beam}
-    rows, alone = _most_rows(classifier.model, inputs, len(methods), **asked)
+    random = torch.rand(len(methods), *inputs.feature_mask.shape, generator=torch.Generator().manual_seed(0))
+    asked: dict[str, Any] = {
+        "metrics": metrics,
+        "gold": brought.gold,
+        "erase": erase,
+        "draws": draws,
+        "groups": groups,
+        "beam": beam,
+    }
+    rows = count_rows(classifier.model, inputs, methods=dict(zip(methods, random, strict=True)), **asked).each
+    passes = [sum(_passes(name, inputs, n) for name in methods) for n in sizes]
     return Estimate(
-        alone=alone,
         rows=sum(rows),
         passes=sum(passes),
         seconds=pace * sum((a + b) * c for a, b, c in zip(rows, passes, lengths, strict=True)),
@@ -132,21 +133,6 @@ def _check_soft(families: Sequence[str], classifier: Classifier, inputs: Inputs)
             f"soft_ns and soft_nc need features made of whole patches of the model, {down} x {across} pixels: take a "
             "multiple of that for `patch`, or name the metrics without these two"
         )
-
-
-def _most_rows(model: Any, inputs: Inputs, methods: int, **options: Any) -> tuple[list[int], dict[str, int]]:
-    """Rows that so many methods can take at most, whatever they say: of each input, and of each family alone.
-
-    Counted for made-up scores, of which no two are equal: ties only make more rows the same. One exception: two
-    features are kept whole or not at all where their scores differ, and in parts where they do not, so that inputs of
-    one or two features are counted under equal scores as well. Methods are taken to share nothing that is about them.
-    """
-    distinct = torch.rand(inputs.feature_mask.shape, generator=torch.Generator().manual_seed(0))
-    tied = torch.where(inputs.n_features[:, None] > 2, distinct, 0.0)
-    shared = count_rows(model, inputs, methods={}, **options)
-    one = count_rows(model, inputs, methods={"distinct": distinct, "tied": tied}, **options)
-    each = [own + methods * (rows - own) for own, rows in zip(shared.each, one.each, strict=True)]
-    return each, {name: own + methods * (one.alone[name] - own) for name, own in shared.alone.items()}
 
 
 def _passes(name: str, inputs: Inputs, n: int) -> int:

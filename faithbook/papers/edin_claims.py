@@ -13,17 +13,19 @@ Nothing here needs torch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
 import pandas as pd
 
 from faithbook.papers import edin_tables
-from faithbook.papers.edin_pack import MODELS
+from faithbook.papers.edin_released import MODELS
+from faithbook.results import rules
 from faithbook.results.paired import Paired, combined
 
 OFF = 0.02
+APART = 0.05
 MODELS_RANKED = len(MODELS)
 COLUMNS = ["dataset", "model", "method", "metric", "id", "cluster", "value"]
 
@@ -107,6 +109,18 @@ def moved(
         for model in models
     ]
     return combined(partial(unlike, models=len(models)), means)
+
+
+def between_models(bounds: Sequence[Paired]) -> Paired:
+    """The standard deviation over models of their mean bounds on the same texts."""
+    return combined(lambda means: means.std(axis=-1), bounds)
+
+
+def pairs_apart(gaps: Mapping[str, Paired]) -> str:
+    """How many pairs of models are clearly further apart than the smallest effect of interest, each on its own."""
+    clear = sum(gap.ours.p_above(APART) <= rules.ALPHA for gap in gaps.values())
+    furthest = max(gap.ours.point for gap in gaps.values())
+    return f"{clear} of {len(gaps)} pairs are clearly more than {APART:g} apart, the furthest by {furthest:.2f}"
 
 
 def unlike(values: np.ndarray, *, models: int = MODELS_RANKED) -> np.ndarray:

@@ -12,7 +12,7 @@ import pandas as pd
 from matplotlib.cbook import boxplot_stats
 from matplotlib.ticker import FuncFormatter, LogLocator
 
-from faithbook.papers.edin_pack import LONG, MODELS, SHORT
+from faithbook.papers.edin_released import LONG, MODELS, SHORT
 from faithbook.results import figures
 from faithbook.results.figures import OURS, PALETTE, PUBLISHED
 from faithbook.results.labels import label, short

@@ -1,16 +1,86 @@
 """What Edin et al. (2025) released, out of the tables that come with this repository (`data/released/edin_2025`).
 
-The values are those released, to the last digit (`faithbook.papers.edin_pack`). Nothing here needs torch: report pages
-read it.
+The values are those released, to the last digit (`pack.py` beside the tables made them). Nothing here needs torch:
+report pages read it.
 """
 
 from __future__ import annotations
 
+import functools
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 
-from faithbook.papers.edin_pack import LONG, SHORT, read_packed
+from faithbook.declared import ask
+from faithbook.paths import checked_root
 from faithlib.errors import DataError, unknown
+
+PLACE = "data/released/edin_2025"  # in this repository
+MODELS = {  # the published tables' name: the files' name
+    "bert_sst2": "bert-base-uncased-SST-2",
+    "roberta_sst2": "roberta-base-SST-2",
+    "bert_yelp": "bert-base-uncased-yelp-polarity",
+    "roberta_yelp": "roberta-base-finetuned-yelp-polarity",
+    "bert_imdb": "bert-base-uncased-imdb",
+    "roberta_imdb": "roberta-base-imdb",
+}
+METHODS = {  # the files' name: the published tables' name
+    "gradient_x_input": "input_x_gradient",
+    "integrated_gradient": "integrated_gradients",
+    "kernelshap": "kernel_shap",
+    "occlusion_1": "occlusion",
+    "random_baseline": "random",
+}
+SHORT = ("sst2", "yelp")
+LONG = ("sst2", "yelp", "imdb")
+TABLES = ("answers", "attributions", "scores", "limits_exact", "limits_beam", "texts")
+"""Each a file per model, except `texts`, of which no model said anything."""
+
+
+def packed_folder() -> Path:
+    """Where the packed tables lie."""
+    return checked_root() / PLACE
+
+
+def files_of(name: str) -> dict[str, str | None]:
+    """The files of a table, with the model of each."""
+    return {"texts.parquet": None} if name == "texts" else {f"{name}_{model}.parquet": model for model in MODELS}
+
+
+def read_packed(name: str, model: str | None = None, folder: Path | None = None) -> pd.DataFrame:
+    """A packed table of TABLES for one model of MODELS, or for all, with a column that says which.
+
+    Raises UnknownNameError for another table or model, DataError for a file that is missing or damaged.
+    """
+    if name not in TABLES:
+        raise unknown("table", name, TABLES)
+    if model is not None and model not in MODELS:
+        raise unknown("model", model, MODELS)
+    if folder is None:
+        ask(PLACE)
+    files = {file: of for file, of in files_of(name).items() if of is None or model in (None, of)}
+    tables = [_read_file((folder or packed_folder()) / file) for file in files]
+    if model is not None or len(tables) == 1:
+        return tables[0]
+    for table, of in zip(tables, files.values(), strict=True):
+        table.insert(0, "model", of)
+    return pd.concat(tables, ignore_index=True)
+
+
+def _read_file(path: Path) -> pd.DataFrame:
+    """The table of a file, read once while the file stays the same."""
+    place = path.resolve()
+    changed = place.stat().st_mtime_ns if place.is_file() else 0
+    return _read_once(place, changed).copy(deep=False)
+
+
+@functools.lru_cache(maxsize=32)
+def _read_once(path: Path, changed: int) -> pd.DataFrame:
+    try:
+        return pd.read_parquet(path)
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path} cannot be read ({error}): `git checkout` it, or pack it again") from error
 
 
 def attributions(model: str, dataset: str = "sst2", length: str = "short") -> pd.DataFrame:

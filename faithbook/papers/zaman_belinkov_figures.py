@@ -125,24 +125,24 @@ def changes(effects: pd.DataFrame, points: Sequence[str]) -> Drawn:
 
 
 def told_apart(counted: pd.DataFrame, few: int) -> Drawn:
-    """Share of pairs of explanations told apart against the number of messages, a line a metric (metric, messages,
+    """Share of pairs of explanations told apart against the number of texts, a line a metric (metric, texts,
     estimate, low, high); `few`: how many inputs the released code reads."""
     fig, ax = plt.subplots(figsize=(7.5, 4.6))
     for i, (name, grown) in enumerate(counted.groupby("metric", sort=False)):
-        at = [f"{messages} messages" for messages in grown.messages]
-        figures.curve(ax, grown.messages, grown, str(name), colour=PALETTE[i], at=at, marker="osD^"[i], ms=5)
+        at = [f"{texts} texts" for texts in grown.texts]
+        figures.curve(ax, grown.texts, grown, str(name), colour=PALETTE[i], at=at, marker="osD^"[i], ms=5)
     ax.axhline(BY_CHANCE, color="#666666", ls=":", lw=1)
     ax.axvline(few, color="#666666", ls="--", lw=1)
     ax.set_xscale("log")
-    ax.set_xticks(sorted(set(counted.messages))[::2], labels=sorted(set(counted.messages))[::2])
+    ax.set_xticks(sorted(set(counted.texts))[::2], labels=sorted(set(counted.texts))[::2])
     ax.minorticks_off()
     ax.set_ylim(0, 1)
-    ax.set_xlabel("messages")
+    ax.set_xlabel("texts")
     ax.set_ylabel("share of pairs told apart")
     fig.legend(loc="outside upper center", ncols=2, fontsize="small")
     last = counted.groupby("metric", sort=False).tail(1)
-    told = "; ".join(f"{r.metric} {r.estimate:.2f} with {r.messages} messages" for r in last.itertuples())
+    told = "; ".join(f"{r.metric} {r.estimate:.2f} with {r.texts} texts" for r in last.itertuples())
     return fig, (
-        "Line plot of the share of pairs of explanations told apart against the number of messages, a line a metric. "
+        "Line plot of the share of pairs of explanations told apart against the number of texts, a line a metric. "
         f"At the right ends: {told}."
     )

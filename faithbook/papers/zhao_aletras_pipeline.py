@@ -2,12 +2,12 @@
 and in words whether they explain what is printed.
 
     replayed = Replayed(page.measure("soft_replayed", prepare=wins_and_ties, ...))
-    replayed.power("nc", ["mask", "ties"], ["sst"]), replayed.answer("the paper's data, short texts")
+    replayed.power("nc", ["mask", "ties"], ["sst"]), replayed.answer("paper's data, our models, short texts")
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import pandas as pd
 
 from faithbook.papers.zhao_aletras import RELEASED, SQUARED, STAND_INS, replay_name, subsets
+from faithbook.papers.zhao_aletras_sizes import SIZES, of_largest
 from faithbook.results import diagnosticity, evidence, paired
 from faithbook.results.diagnosticity import METHODS, TIE, WIN
 from faithbook.results.estimates import FEWEST_CLUSTERS, Quantity
@@ -36,8 +37,30 @@ PROTOCOL = ("lengths", "scaled attention", "draws")
 COMBINED = ("empty text", "limits", "normaliser", "mask", "ties", "protocol")
 
 
+SMALL_MODEL = "small model, as written"
+"""The step before all others where a data set has models of two sizes."""
+
+
 def wins_and_ties(units: pd.DataFrame) -> pd.DataFrame:
-    """Wins and ties against random under every subset of choices."""
+    """Wins and ties against random under every subset of choices, of the largest model that a data set has."""
+    return wins_of_one(of_largest(units))
+
+
+def small_model(sized: Measured, groups: Mapping[str, Collection[str]]) -> pd.DataFrame:
+    """Diagnosticity with the small model and all choices as written, by group and metric: of the data sets that have
+    the larger one too (`of_each`), over the inputs that the small one was asked about."""
+    models = sized.frame.groupby("dataset")["model"].unique()
+    cells = {}
+    for group, datasets in groups.items():
+        both = [name for name in datasets if {*SIZES.values()} <= set(models[name])]
+        for metric in METRICS if both else ():
+            of = {"dataset": both, "method": [*METHODS], "variant": "as written", "model": SIZES[""], "shows": WIN}
+            cells[group, SMALL_MODEL, metric] = sized.mean(metric=metric, **of)
+    return listed(cells, ["texts", "step", "metric"])
+
+
+def wins_of_one(units: pd.DataFrame) -> pd.DataFrame:
+    """Wins and ties of one model."""
     wins = diagnosticity.counted(units, by=["variant"])
     return wins[wins["shows"].isin((WIN, TIE))]
 
@@ -60,7 +83,7 @@ class Replayed:
         found: dict[str, list[str]] = {}
         names = sorted(self.measured.levels("dataset"), key=lambda name: (name not in OWN, name in LONG))
         for name in names:
-            kind, length = "the paper's data" if name in OWN else "stand-ins", "long" if name in LONG else "short"
+            kind, length = (evidence.DATA if name in OWN else evidence.STAND_INS), "long" if name in LONG else "short"
             found.setdefault(f"{kind}, {length} texts", []).append(name)
         return found
 

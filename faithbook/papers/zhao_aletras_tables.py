@@ -17,19 +17,20 @@ import pandas as pd
 
 from faithbook.engine.plan import MANIFEST
 from faithbook.engine.run import Run
-from faithbook.hours import of_reference
 from faithbook.models.cards import cards
 from faithbook.papers.zhao_aletras import STAND_INS
+from faithbook.papers.zhao_aletras_sizes import SIZES
 from faithbook.results.labels import label
 from faithbook.results.measured import REFERENCE, Measured
 from faithbook.results.paired import Paired
 from faithbook.results.published import table
 from faithbook.sources import datasets
+from faithbook.timing import of_reference
 from faithlib.errors import DataError, InputError
 
 SPLITS = ("train", "dev", "test")
 COLUMNS = (
-    *("dataset", "words a text", "classes", "cut at", *SPLITS),
+    *("dataset", "model", "words a text", "classes", "cut at", *SPLITS),
     *("learnt from", "F1 ± deviation", "majority F1", "models"),
 )
 UNKNOWN = "–"
@@ -54,7 +55,9 @@ def data_and_classifiers(names: Iterable[str], models: Iterable[str]) -> tuple[p
             size = sizes[name, split] = _told_size(own, split) if data is None else len(data)
             row[split] = beside(UNKNOWN if np.isnan(size) else f"{size:,.0f}", "size", split)
         f1, deviation = (printed[column][theirs, "avg_f1", ""] for column in ("value", "spread"))
-        rows.append(row | _of_classifiers(own, f"{f1} ± {deviation}"))
+        for model in [one for one in SIZES if one in set(own.get("classifier", ()))] or [""]:
+            trained = own[own["classifier"] == model] if len(own) else own
+            rows.append(row | {"model": SIZES[model]} | _of_classifiers(trained, f"{f1} ± {deviation}"))
     return pd.DataFrame(rows).reindex(columns=[*COLUMNS]).fillna(UNKNOWN), sizes
 
 
@@ -78,11 +81,11 @@ def _beside(printed: pd.Series, of: str, ours: object, metric: str, split: str =
 
 
 def _explained(models: Iterable[str]) -> pd.DataFrame:
-    """The cards of the explained models, or of all of a task's own where none is among them."""
+    """The cards of the explained models, or of all of a task's own where none is among them; of two sizes both."""
     found = cards()
     if found.empty:
         return pd.DataFrame(columns=["dataset", "checkpoint"])
-    found = found[found["classifier"] == ""]
+    found = found[found["classifier"].isin(SIZES)]
     explained = {name.rpartition("checkpoints/")[2].removeprefix("local:") for name in models}
     return found[found["checkpoint"].isin(explained)] if explained & set(found["checkpoint"]) else found
 

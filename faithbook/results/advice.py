@@ -11,9 +11,15 @@ import seaborn as sns
 
 from faithbook.results import pointed
 from faithbook.results.labels import label
-from faithbook.results.side_by_side import BOOK, ITSELF, RANKS, Known
+from faithbook.results.side_by_side import BOOK, ITSELF, LITTLE, RANKS, Known
 
-QUESTIONS = ["tells", "freed of amounts", "is right", "hard to fool"]
+NOT_WORSE = "not worse after misleading"
+QUESTIONS = ["tells", "freed of amounts", "is right", NOT_WORSE]
+DECIDING = QUESTIONS[:3]
+"""What a recommendation needs no *no* to. The last question is about a change, so that it would count against a metric
+that tracks the truth best and loses a little, and for one that tracks it badly and gains: the level after misleading
+counts instead (`WORSE`)."""
+TRACKS, MISLED, WORSE = "tracks the truth", "after misleading", "worse of the two"
 YES, NO, UNSURE, NOT_ASKED = "yes", "no", "unsure", "not asked"
 UNCONTROLLED = ("saco",)
 """Metrics that use how high scores are and have no control for it."""
@@ -28,8 +34,10 @@ def advice(
     *,
     known: Known = BOOK,
 ) -> pd.DataFrame:
-    """One row a modality and metric: the answer to each of `QUESTIONS`, or that nobody asked; n (of the answer with
-    fewest inputs), rank correlation with how true explanations are, inputs needed, rows an input; the best first.
+    """One row per modality and metric: the answer to each of `QUESTIONS`, or that nobody asked; n (of the answer with
+    fewest inputs); rank correlation with how true explanations are, on the model trained as usual, on the misled one,
+    and the worse of the two; inputs needed, rows an input. The best first: by the answers that decide, then by the
+    worse.
 
     - `telling`: modality, metric, above chance, n, inputs needed, rows an input;
     - `amounts`: modality, metric, against, answer, n (of metrics with controls, the soft ones);
@@ -37,7 +45,7 @@ def advice(
     - `follows`: modality, model, metric, estimate.
     """
     usual = right[right.model == "trained"].set_index(["modality", "metric"])
-    followed = follows[follows.model == "trained"].set_index(["modality", "metric"]).estimate
+    tracked = follows.set_index(["model", "modality", "metric"]).estimate
     fooled = lost.set_index(["modality", "metric"])
     rows = []
     for row in telling[telling.metric.isin(known.asking)].to_dict("records"):
@@ -47,13 +55,15 @@ def advice(
         answers = [row["above chance"], freed, _of(usual, key), _of(fooled, key)]
         rows.append(
             {"modality": key[0], "metric": key[1], **dict(zip(QUESTIONS, answers, strict=True))}
-            | {"n": min(size for size in sizes if size is not None), "follows the truth": followed.get(key)}
+            | {"n": min(size for size in sizes if size is not None)}
+            | {TRACKS: tracked.get(("trained", *key)), MISLED: tracked.get(("misled by erasure", *key)), WORSE: None}
             | {"inputs needed": row["inputs needed"], "rows an input": row["rows an input"]}
         )
-    found = pd.DataFrame(rows).astype({"follows the truth": float})
-    best = (found[QUESTIONS] == YES).sum(axis=1) - (found[QUESTIONS] == NO).sum(axis=1)
+    found = pd.DataFrame(rows).astype({TRACKS: float, MISLED: float})
+    found[WORSE] = found[[TRACKS, MISLED]].min(axis=1, skipna=False)
+    best = (found[DECIDING] == YES).sum(axis=1) - (found[DECIDING] == NO).sum(axis=1)
     ordered = found.assign(best=best).sort_values(
-        ["modality", "best", "follows the truth"], ascending=[True, False, False], ignore_index=True
+        ["modality", "best", WORSE], ascending=[True, False, False], ignore_index=True
     )
     return ordered.drop(columns="best")
 
@@ -80,22 +90,28 @@ def _freed(amounts: pd.DataFrame, modality: str, metric: str, known: Known) -> t
 
 def in_short(table: pd.DataFrame) -> list[str]:
     """Of each modality, as lines of a list: which metrics are recommended, which are known to fail where, on how many
-    inputs that rests. Recommended is what no question says *no* to and most say *yes* to; everywhere, what is of all
-    modalities of which every question was asked."""
+    inputs that rests.
+
+    Recommended is what no deciding question says *no* to, most say *yes* to, and whose worse rank correlation with the
+    truth is at most `LITTLE` below the best one; everywhere, what is of all modalities of which every question was
+    asked.
+    """
     lines, kept = [], dict[str, set[str]]()
     for modality, part in table.groupby("modality", sort=False):
         asked = [question for question in QUESTIONS if (part[question] != NOT_ASKED).any()]
-        sound = part[~(part[asked] == NO).any(axis=1)]
-        many = (sound[QUESTIONS] == YES).sum(axis=1)
+        deciding = [question for question in asked if question in DECIDING]
+        sound = part[~(part[deciding] == NO).any(axis=1)]
+        many = (sound[deciding] == YES).sum(axis=1)
         best = sound[many == many.max()] if len(sound) else sound
+        best = best[~(best[WORSE] < best[WORSE].max() - LITTLE)]
         if asked == QUESTIONS:
             kept[str(modality)] = set(best.metric)
         failing = "; ".join(
-            f"{label(row['metric'])} ({', '.join(q for q in QUESTIONS if row[q] == NO)})"
+            f"{label(row['metric'])} ({', '.join(q for q in DECIDING if row[q] == NO)})"
             for row in part.to_dict("records")
-            if NO in [row[q] for q in QUESTIONS]
+            if NO in [row[q] for q in DECIDING]
         )
-        lines.append(f"- **{modality}**: {_recommended(best, many, len(asked))} A clear *no*: {failing or 'none'}.")
+        lines.append(f"- **{modality}**: {_recommended(best, many, len(deciding))} A clear *no*: {failing or 'none'}.")
     if not kept:
         return lines
     everywhere = [label(name) for name in dict.fromkeys(table.metric) if all(name in own for own in kept.values())]
@@ -106,13 +122,18 @@ def in_short(table: pd.DataFrame) -> list[str]:
 def _recommended(best: pd.DataFrame, many: pd.Series, asked: int) -> str:
     if best.empty:
         return "every metric has a *no* somewhere."
-    names = ", ".join(f"{label(row['metric'])} (n = {row['n']})" for row in best.to_dict("records"))
-    told = f"no *no*, and *yes* to {many.max()} of {asked} questions: {names}."
+    names = ", ".join(f"{label(row['metric'])} ({_level(row)}n = {row['n']})" for row in best.to_dict("records"))
+    told = f"no *no*, and *yes* to {many.max()} of the {asked} questions that decide: {names}."
     priced = best.dropna(subset=["rows an input"]).sort_values("rows an input")
     if priced.empty:  # where another run speaks, this one may have priced nothing of the kind
         return told
     cheapest = priced.iloc[0]
     return f"{told} Cheapest of these: {label(cheapest.metric)}, {cheapest['rows an input']:.0f} rows an input."
+
+
+def _level(row: dict[Any, Any]) -> str:
+    """The worse of the two rank correlations, where both were measured."""
+    return "" if pd.isna(row[WORSE]) else f"{row[WORSE]:.2f} at worst, "
 
 
 def answers(table: pd.DataFrame) -> tuple[Any, str]:

@@ -140,9 +140,7 @@ class Means:
         errors = np.sqrt((influence**2).sum(0) * len(columns) / (len(columns) - 1))
         return cls(points, errors, influence, draws, len(columns), values.shape[2], share)
 
-    def p_above(
-        self, threshold: float, *, sign: int = 1, test: str = "t", limit: float = rules.ALPHA, least: int = 1
-    ) -> Array:
+    def p_above(self, threshold: float, *, sign: int = 1, limit: float = rules.ALPHA, least: int = 1) -> Array:
         """p-values [W, M] of "not above the threshold", of sign * mean; right where `least` of a world are up to
         `limit`.
 
@@ -152,11 +150,6 @@ class Means:
         if self.share is not None:
             return self._p_share(threshold, sign).reshape(-1, self.parts)
         points = sign * self.points
-        if test == "sign_flip":
-            deviations = sign * self.influence + (points - threshold) / self.clusters
-            parts = np.array_split(deviations, -(-len(points) // _DRAWN_AT_ONCE), axis=1)
-            flipped = [p_values.p_sign_flips(part, n_resamples=_RESAMPLES, seed=SEED) for part in parts]
-            return np.concatenate(flipped).reshape(-1, self.parts)
         found = p_values.p_means(points, self.errors, None, self.clusters, threshold)
         low = (found <= limit).reshape(-1, self.parts)
         enough = (low & (low.sum(1, keepdims=True) >= least)).ravel()
@@ -242,14 +235,14 @@ def _judged(world: World, worlds: int, seed: int, told: Told, by: float = 1.0) -
     return _shares(answers)
 
 
-def all_above(world: World, *, k: int | str = "all", test: str = "t", worlds: int, seed: int = SEED) -> Rates:
+def all_above(world: World, *, k: int | str = "all", worlds: int, seed: int = SEED) -> Rates:
     """`rules.k_of` at equality: all means are truly zero."""
 
     def told(found: Means) -> tuple[Array, Array, int]:
         needed = rules.parts_needed(k, world.parts)
         rest = world.parts - needed + 1
-        up = found.p_above(0.0, test=test, limit=rules.ALPHA / rest, least=needed)
-        return up, found.p_above(0.0, sign=-1, test=test, limit=rules.ALPHA / needed, least=rest), needed
+        up = found.p_above(0.0, limit=rules.ALPHA / rest, least=needed)
+        return up, found.p_above(0.0, sign=-1, limit=rules.ALPHA / needed, least=rest), needed
 
     return _judged(world, worlds, seed, told)
 
@@ -305,7 +298,7 @@ def unrelated_trend(world: World, *, worlds: int, seed: int = SEED) -> Rates:
 
 
 # ------------------------------------------------------------------------------------------------------------ the table
-ALL, FLIP, MOST, HELD = "all parts above 0", "all parts above 0, sign-flip", "most parts above 0", "interval of a mean"
+ALL, MOST, HELD = "all parts above 0", "most parts above 0", "interval of a mean"
 LEAST, EQUAL = "at least", "equal"
 HELD_AS, SKEW_APART = "held", "strong skew"
 AT, INSIDE = "at the margin", "inside the margin"
@@ -313,7 +306,6 @@ ORDER, TREND = "order, unrelated", "trend, unrelated"
 
 MEASURES: dict[str, Callable[[World, int], Rates]] = {
     ALL: lambda world, n: all_above(world, worlds=n),
-    FLIP: lambda world, n: all_above(world, test="sign_flip", worlds=n),
     MOST: lambda world, n: all_above(world, k="most", worlds=n),
     f"{LEAST}, {AT}": lambda world, n: at_least(world, -MARGIN, worlds=n),
     f"{LEAST}, {INSIDE}": lambda world, n: at_least(world, 0.0, worlds=n),
@@ -344,8 +336,6 @@ def plan() -> list[tuple[str, World]]:
         alone = [World(name, n) for n in COUNTS]
         found += [(ALL, world) for world in (*alone, *of_parts)]
         found += [(MOST, world) for world in of_parts if world.parts == 10 and world.correlation == CORRELATIONS[1]]
-        if name == SKEWED:
-            found += [(FLIP, world) for world in (*alone, *of_parts) if world.parts <= 10]
         found += [(f"{rule}, {where}", world) for rule in (LEAST, EQUAL) for where in (AT, INSIDE) for world in alone]
         found += [(HELD, world) for world in alone]
     found += [(ORDER, World("normal", n, items)) for n in COUNTS[1:] for items in (10, 13)]
@@ -391,7 +381,7 @@ def measured() -> tuple[pd.DataFrame, dict[str, object]]:
     ask(TABLE, MADE)
     path = root() / TABLE
     if not path.is_file():
-        raise DataError(f"there is no {TABLE}: `make calibrate` measures it")
+        raise DataError(f"there is no {TABLE}: `python -m faithbook calibrate` measures it")
     made: dict[str, object] = json.loads((root() / MADE).read_text(encoding="utf-8"))
     return pd.read_csv(path), made
 

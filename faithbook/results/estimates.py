@@ -38,7 +38,6 @@ from faithbook.results.p_values import (
     p_discordant,
     p_means,
     p_share,
-    p_sign_flips,
     pivots,
     skewnesses,
     wilson_ends,
@@ -323,14 +322,6 @@ class Quantity:
         if self.reach is None or distance <= 0:
             return 1.0
         return float(np.exp(-2 * distance**2 / (self.reach**2).sum()))
-
-    def p_sign_flip(self, threshold: float = 0.0, *, n_resamples: int = 9999, seed: int = 0) -> float:
-        """`p_above` for strongly skewed values: how often clusters whose deviations change sign at random do as well.
-
-        Exact for deviations that are symmetric about the threshold; in (0, 1].
-        """
-        deviations = self.influence + (self.point - threshold) / len(self.influence)
-        return float(p_sign_flips(deviations[:, None], n_resamples=n_resamples, seed=seed)[0])
 
 
 def _range(

@@ -1,6 +1,6 @@
 """What a verdict rests on, and the word that a decision has on that ground.
 
-Four grounds: what the authors released; the paper's data and models; the paper's data with other models; stand-ins.
+Four grounds: what the authors released; the paper's data and models; the paper's data with our models; stand-ins.
 Which data sets, models and files are a paper's own stands in `data/materials.csv`, so that the ground follows from what
 a run has read and is never typed beside a claim.
 
@@ -18,20 +18,22 @@ from faithbook.declared import remembered
 from faithbook.results import published, rules
 from faithlib.errors import unknown
 
-AUTHORS, PAPER, DATA, STAND_INS = "authors' outputs", "the paper's data and models", "the paper's data", "stand-ins"
-OUR_QUESTION = "our own question"
+AUTHORS, PAPER, STAND_INS = "authors' outputs", "the paper's data and models", "stand-ins"
+DATA = "paper's data, our models"
+OUR_QUESTION = "no paper (our own question)"
 GROUNDS = (AUTHORS, PAPER, DATA, STAND_INS, OUR_QUESTION)
 """From the firmest to the weakest; questions of our own stand apart, for they are about whatever was measured."""
 
 MATCH, DIFFERS, HOLDS, FAILS = "match", "differs", "holds", "fails"
 CARRIES_OVER, DOES_NOT = "carries over", "does not carry over"
 LEVEL, PARTLY, INCONCLUSIVE, UNTESTABLE = "level", "partly", "inconclusive", "not testable here"
+EXPLAINED, DEPENDS = "reproduced, with explained differences", "depends on an unreported choice"
 NOT_RUN, NOT_RECOMPUTABLE, SET_UP, NO_ORDER = rules.NOT_RUN, rules.NOT_RECOMPUTABLE, rules.SET_UP, rules.NO_ORDER
 DECISIONS = (
-    *(MATCH, HOLDS, CARRIES_OVER, SET_UP, LEVEL, PARTLY, INCONCLUSIVE, DOES_NOT, FAILS, DIFFERS),
+    *(MATCH, EXPLAINED, HOLDS, CARRIES_OVER, SET_UP, LEVEL, PARTLY, DEPENDS, INCONCLUSIVE, DOES_NOT, FAILS, DIFFERS),
     *(UNTESTABLE, NO_ORDER, NOT_RECOMPUTABLE, NOT_RUN),
 )
-"""Every word of a verdict, from yes over undecided to no, then what nobody can tell here."""
+"""Every word of a verdict, from yes over undecided to no, then what was not tested."""
 UNMEASURED = (SET_UP, NOT_RECOMPUTABLE, NOT_RUN)
 """Words for what nothing was measured for, so that it rests on no ground at all."""
 
@@ -39,6 +41,8 @@ _FIRM = (AUTHORS, PAPER, OUR_QUESTION)
 _PLAIN = {
     rules.LEVEL: LEVEL,
     rules.PARTLY: PARTLY,
+    rules.EXPLAINED: EXPLAINED,
+    rules.DEPENDS: DEPENDS,
     rules.INCONCLUSIVE: INCONCLUSIVE,
     rules.UNTESTABLE: UNTESTABLE,
     rules.NO_ORDER: NO_ORDER,

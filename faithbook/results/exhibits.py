@@ -71,7 +71,7 @@ def cell(pair: Paired | None, digits: int = 2) -> str:
     if pair.here is not None:
         here = pair.here.interval()
         estimate, low, high = (short(x, digits + 1) for x in (here.estimate, here.low, here.high))
-        said += f"; your run {estimate}, {low} to {high}"
+        said += f"; this build {estimate}, {low} to {high}"
     found = short(interval.estimate, digits)
     if math.isnan(pair.published):
         return f'<span class="pair" title="{html.escape(said)}">{found}</span>'
@@ -216,7 +216,7 @@ def claims_plot(rows: pd.DataFrame, titles: Mapping[str, str], *, lines: Mapping
         ax.hlines(places, part["predicted_low"], part["predicted_high"], color=PUBLISHED, lw=8, alpha=0.25, zorder=1)
         if part["here"].notna().any():
             here = ("here", "here_low", "here_high")
-            figures.dots(ax, part, places - 0.22, columns=here, colour=REFERENCE, width=1.2, ms=3.5, label="your run")
+            figures.dots(ax, part, places - 0.22, columns=here, colour=REFERENCE, width=1.2, ms=3.5, label="this build")
         figures.dots(ax, part, places, columns=("ours", "low", "high"), label="ours, 95 % interval")
         if rows["published"].notna().any():  # questions of our own have none
             ax.plot(part["published"], places, "D", mfc="white", mec=PUBLISHED, mew=1.8, label="published", zorder=4)

@@ -22,7 +22,7 @@ import pandas as pd
 
 from faithbook.engine.machine import uncommitted
 from faithbook.engine.pages import BOARD, mirror, public_files
-from faithbook.engine.plan import MANIFEST, PART, PARTS, Job, part_of, plan, slug_of
+from faithbook.engine.plan import MANIFEST, PART, PARTS, Job, find_notebook, notebook_parameters, part_of, plan, slug_of
 from faithbook.engine.profiles import shareable
 from faithbook.engine.units import UNITS, UNITS_SCHEMA
 from faithbook.paths import reference_dir
@@ -152,12 +152,18 @@ def _left_out(new: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _replaced_by(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """Whether a run takes the place of another: of the same parameters, as far as both have them (an older grid may
-    have had others), or of a few inputs of the same set."""
+    """Whether a run takes the place of another: of the same parameters, as far as its notebook still has them, or of a
+    few inputs of the same set."""
     if old["notebook"] != new["notebook"]:
         return False
-    before, now = old["parameters"], new["parameters"]
+    before, now = _parameters(old), new["parameters"]
     return _is_few_of(old, new) or all(now[name] == value for name, value in before.items() if name in now)
+
+
+def _parameters(run: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of a run; of one from before its notebook had a parameter with the default, which is what it has done."""
+    defaults = notebook_parameters(find_notebook(run["notebook"]))
+    return {name: value for name, value in defaults.items() if name not in (PART, PARTS)} | dict(run["parameters"])
 
 
 def _is_few_of(one: Mapping[str, Any], whole: Mapping[str, Any]) -> bool:
@@ -173,8 +179,10 @@ def _parts(run: Mapping[str, Any]) -> int:
 
 def _is_shared_otherwise(part: Mapping[str, Any], run: Mapping[str, Any]) -> bool:
     """Whether a run has inputs of a part, but not as one of the same number of parts."""
-    own, other = ({**one["parameters"], PART: 1, PARTS: 1} for one in (part, run))
-    return part["notebook"] == run["notebook"] and own == other and _parts(part) not in (1, _parts(run))
+    if part["notebook"] != run["notebook"]:
+        return False
+    own, other = ({**_parameters(one), PART: 1, PARTS: 1} for one in (part, run))
+    return own == other and _parts(part) not in (1, _parts(run))
 
 
 def _place_of(facts: Mapping[str, Any]) -> Path:

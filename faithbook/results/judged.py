@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ from faithbook.results.rulebook import Rule
 from faithlib.errors import InputError
 
 COLUMNS = (
-    *("claim", "part", "published", "ours", "low", "high", "n", "clusters", "p", "answer"),
+    *("claim", "part", "published", "ours", "low", "high", "n", "clusters", "p", "answer", "why"),
     *("here", "here_low", "here_high", "predicted_low", "predicted_high", "away", "detectable", "needed"),
 )
 
@@ -57,12 +57,14 @@ class Along:
 class Printed:
     """A number of ours that should be the printed one, as text with all its digits.
 
-    `evidence`: what ours rests on; a number worked out again from the paper's own needs no other ground.
+    `evidence`: what ours rests on; a number worked out again from the paper's own needs no other ground. `cause`: why
+    ours is another number, where that is known.
     """
 
     ours: float
     published: str
     evidence: str = evidence.AUTHORS
+    cause: str = ""
 
 
 @dataclass(frozen=True)
@@ -119,11 +121,15 @@ class Judged:
         )
 
 
-def judge(name: str, claim: Claim, *, have: Collection[str], aside: str = "") -> Judged:
+def judge(
+    name: str, claim: Claim, *, have: Collection[str], aside: str = "", turned_by: Collection[str] = ()
+) -> Judged:
     """The claim of an id by its rule, ours and (where another run speaks) the present run's.
 
-    `have`: the data sets, models and languages that are there; `aside`: a sentence to add to the note. Raises
-    UnknownNameError for an id without a rule, InputError where the claim is not what its rule is about.
+    `have`: the data sets, models and languages that are there; `aside`: a sentence to add to the note; `turned_by`:
+    choices of its curve that turn a yes or no into the other (`Curve.hangs_on`), of which those count that the paper
+    does not report. Raises UnknownNameError for an id without a rule, InputError where the claim is not what its rule
+    is about.
     """
     rule = rulebook.rule(name)
     ground = evidence.weakest(_grounds(claim)) if claim else _ground_of(name)
@@ -132,6 +138,10 @@ def judge(name: str, claim: Claim, *, have: Collection[str], aside: str = "") ->
     if any(one.here is not None for one in _pairs(claim)):
         whole = all(one.here is not None for one in _pairs(claim))
         reply = _decided(rule, claim, have, _here) if whole else rules.Decision(rules.UNTESTABLE, 0, 1)
+    open_choices = [choice for choice in rule.unreported if choice in turned_by]
+    if open_choices and decision.answer in (rules.YES, rules.NO):
+        why = f"the answer depends on what the paper does not report: {', '.join(open_choices)}"
+        decision, reply = replace(decision, answer=rules.DEPENDS, why=why), None
     return Judged(name, rule, decision, reply, ground, _rows(rule, claim), aside)
 
 
@@ -157,9 +167,11 @@ def _decided(rule: Rule, claim: Claim, have: Collection[str], of: Callable[[Pair
     if isinstance(claim, Mapping):
         if numbers := _numbers(claim):
             ours, theirs = [one.ours for one in numbers], [one.published for one in numbers]
-            return rulebook.judge(rule.id, ours=ours, published=theirs, have=have)
-        parts = {part: of(pair) for part, pair in claim.items() if isinstance(pair, Paired)}
-        return rulebook.judge(rule.id, parts, have=have)
+            causes = [one.cause for one in numbers]
+            return rulebook.judge(rule.id, ours=ours, published=theirs, causes=causes, have=have)
+        pairs = {part: pair for part, pair in claim.items() if isinstance(pair, Paired)}
+        as_many = sum(pair.published > rule.threshold for pair in pairs.values())
+        return rulebook.judge(rule.id, {part: of(pair) for part, pair in pairs.items()}, as_many=as_many, have=have)
     orders = [
         rulebook.Order(
             {item: of(pair) for item, pair in one.items.items()},
@@ -224,6 +236,7 @@ def part_of(rule: Rule, pair: Paired) -> dict[str, Any]:
     alone = _alone(rule, pair.ours)
     row: dict[str, Any] = {"published": pair.published, **row_of(pair, "ours", "low", "high")}
     row |= {"clusters": pair.ours.clusters, "p": alone.p_yes, "answer": alone.answer}
+    row["why"] = why_open(alone, lines(rule), row["low"], row["high"])
     effect = abs(pair.ours.point - rule.threshold)
     row["detectable"] = rules.smallest_detectable(pair.ours)
     row["needed"] = rules.how_many(pair.ours, effect) if effect > 0 else math.nan
@@ -236,6 +249,13 @@ def part_of(rule: Rule, pair: Paired) -> dict[str, Any]:
     return row
 
 
+def why_open(found: rules.Decision, marks: Sequence[float], low: float, high: float) -> str:
+    """Why a part is undecided although its interval lies on one side of the line, in a few words; else ""."""
+    if found.answer != rules.INCONCLUSIVE or any(low <= mark <= high for mark in marks) or math.isnan(low + high):
+        return ""
+    return "too skewed to test" if found.why == rules.TOO_SKEWED else f"p = {min(found.p_yes, found.p_no):.3f}"
+
+
 def lines(rule: Rule) -> tuple[float, ...]:
     """Where a part has to lie right of, or between which two values, to say yes."""
     margin = rule.margin or 0.0
@@ -245,12 +265,11 @@ def lines(rule: Rule) -> tuple[float, ...]:
 
 
 def _alone(rule: Rule, quantity: Quantity) -> rules.Decision:
-    test = rulebook.TESTS.get(rule.test, rules.by_t)
     if rule.rule == "at_least":
-        return rules.at_least(quantity, rule.margin or 0.0, test=test)
+        return rules.at_least(quantity, rule.margin or 0.0)
     if rule.rule == "equal":
-        return rules.equal(quantity, rule.margin or 0.0, test=test)
-    return rules.above(quantity, rule.threshold, test=test)
+        return rules.equal(quantity, rule.margin or 0.0)
+    return rules.above(quantity, rule.threshold)
 
 
 def _order(one: Ordered) -> dict[str, Any]:
@@ -333,13 +352,14 @@ def _apart(row: Mapping[str, Any]) -> str:
 
 
 def _printed(judged: Judged) -> str:
-    """Where what the paper prints of the data compared refutes the claim, that; the published parts are read as they
-    stand."""
+    """Where what the paper prints of the data compared refutes the claim, that: of its published values, read as they
+    are, fewer are so than the rule asks for."""
     if judged.rule.rule not in ("above", "k_of", "leader", "at_least") or judged.rows.empty:
         return ""
     values = judged.rows["published"].dropna()
-    against = int((values <= lines(judged.rule)[0]).sum())
-    if not against:
+    against, k = int((values <= lines(judged.rule)[0]).sum()), judged.rule.k or "all"
+    needed = len(values) if k == "each" else rules.parts_needed(k, max(len(values), k if isinstance(k, int) else 0))
+    if not against or len(values) - against >= needed:
         return ""
     return f"the paper's own values on the data compared here contradict {against} of {len(values)} parts"
 
@@ -359,7 +379,7 @@ def _undecided(judged: Judged) -> str:
 
 def without_disagreement(note: str) -> str:
     """A verdict's note without what the run beside the reference says (`_disagreeing`)."""
-    return re.sub(r"(?:^|; )your run disagrees on \d+ of \d+ parts: [^\[]*\[[^\]]*\]", "", note)
+    return re.sub(r"(?:^|; )this build disagrees on \d+ of \d+ parts: [^\[]*\[[^\]]*\]", "", note)
 
 
 def _disagreeing(judged: Judged) -> list[str]:
@@ -370,4 +390,4 @@ def _disagreeing(judged: Judged) -> list[str]:
         return []
     first = apart.iloc[0]
     told = f"{first['part']} {first['here']:.3f} [{first['here_low']:.3f}, {first['here_high']:.3f}]"
-    return [f"your run disagrees on {len(apart)} of {len(rows)} parts: {told}"]
+    return [f"this build disagrees on {len(apart)} of {len(rows)} parts: {told}"]

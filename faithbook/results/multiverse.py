@@ -23,13 +23,15 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from faithbook.results import evidence, pointed, rulebook, rules
-from faithbook.results.figures import OURS, PUBLISHED, REFERENCE
-from faithbook.results.judged import Claim, Judged, judge, lines
+from faithbook.results.figures import OURS, PALETTE, PUBLISHED, REFERENCE
+from faithbook.results.judged import Claim, Judged, judge, lines, why_open
 from faithbook.results.rulebook import Rule
 from faithlib.errors import InputError
 
 MOST = 64
 """Specifications of one curve."""
+
+_BETWEEN = {rules.LEVEL: "level", rules.PARTLY: "in part"}
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,8 @@ class Curve:
     """A claim under its specifications, the first of them the book's own.
 
     `frame`: one row a specification: its choices, the part that decides (`deciding`) with its interval
-    (part, estimate, low, high, n), the answer and its word. `over`: the names of the choices.
+    (part, estimate, low, high, n), the answer, its word, and why that is open where the interval seems to say more
+    (`why`). `over`: the names of the choices.
     """
 
     id: str
@@ -69,24 +72,35 @@ class Curve:
     @property
     def in_short(self) -> str:
         """On what the answer hangs, for a sentence about the claim: of each choice that changes it alone, under how
-        many of its options the rule says yes; else of all specifications."""
+        many of its options the rule says yes (level, in part, where it says that of the book's own); else of all
+        specifications."""
         own, told = self.frame.iloc[0], []
+        answer = own["answer"] if own["answer"] in _BETWEEN else rules.YES
+        word = _BETWEEN.get(answer, "so")
         for choice in self.hangs_on:
             others = [name for name in self.over if name != choice]
             options = self.frame[(self.frame[others] == own[others]).all(axis=1)]
-            yes = int((options["answer"] == rules.YES).sum())
-            told.append(f"so under {yes} of {len(options)} options of *{choice}*")
-        unsettled = len(self.frame) - int(self.frame["answer"].isin([rules.YES, rules.NO]).sum())
-        whole = f"so under {self.carried} of {len(self.frame)} specifications"
-        return ", ".join(told) or (f"{whole}, {unsettled} open" if unsettled else whole)
+            told.append(f"{word} under {(options['answer'] == answer).sum()} of {len(options)} options of *{choice}*")
+        settled = self.frame["answer"].isin([rules.YES, rules.NO, *_BETWEEN])
+        whole = f"{word} under {(self.frame['answer'] == answer).sum()} of {len(self.frame)} specifications"
+        return ", ".join(told) or (whole if settled.all() else f"{whole}, {(~settled).sum()} open")
 
     @property
     def sentence(self) -> str:
         """How many specifications it carries in, and which choice it hangs on."""
-        against = int((self.frame["answer"] == rules.NO).sum())
-        told = f"carries under {self.carried} of {len(self.frame)} specifications, does not under {against}"
+        answers = self.frame["answer"].value_counts()
+        told = f"carries under {self.carried} of {len(self.frame)} specifications"
+        told += f", does not under {answers.get(rules.NO, 0)}"
+        told += "".join(f", {word} under {answers[answer]}" for answer, word in _BETWEEN.items() if answer in answers)
         choices = [f"{name} ({', '.join(options)})" for name, options in self.hangs_on.items()]
         return f"{told}; what changes the answer alone: {', '.join(choices)}" if choices else told
+
+    @property
+    def unexplained(self) -> str:
+        """Why specifications are open whose deciding part has an interval on one side of the line; "" without any."""
+        reasons = self.frame["why"][self.frame["why"] != ""]
+        told = [f"{n} ({reason})" for reason, n in reasons.value_counts().items()]
+        return f"Open although the interval is on one side of the line: {', '.join(told)}." if told else ""
 
     @property
     def alt(self) -> str:
@@ -112,7 +126,10 @@ class Curve:
         for line in lines(rulebook.rule(self.id)):
             above.axhline(line, color="#666666", ls=":", lw=1)
         yes, no = ((ordered["answer"] == answer).to_numpy() for answer in (rules.YES, rules.NO))
-        kinds = ((yes, OURS, "o", "carries"), (no, PUBLISHED, "s", "does not"), (~(yes | no), REFERENCE, "D", "open"))
+        between = ordered["answer"].isin(_BETWEEN).to_numpy()
+        kinds = [(yes, OURS, "o", "carries"), (no, PUBLISHED, "s", "does not")]
+        kinds += [(between, PALETTE[3], "^", "level or in part")] if between.any() else []
+        kinds += [(~(yes | no | between), REFERENCE, "D", "open")]
         for chosen, colour, marker, words in kinds:
             rows = ordered[chosen]
             above.vlines(x[chosen], rows["low"], rows["high"], color=colour, lw=1.5)
@@ -133,7 +150,8 @@ class Curve:
     def _spoken(self, row: dict[Any, Any]) -> str:
         """A specification for who points at it: its answer, the part that decides, what was chosen."""
         value = f"{row['estimate']:.3f} ({row['low']:.3f} to {row['high']:.3f}), n = {row['n']}"
-        told = [f"{row['word']}{', the book’s own' if row['own'] else ''}", f"{row['part']}: {value}"]
+        open_for = f" ({row['why']})" if row["why"] else ""
+        told = [f"{row['word']}{open_for}{', the book’s own' if row['own'] else ''}", f"{row['part']}: {value}"]
         return "\n".join([*told, *(f"{name}: {row[name]}" for name in self.over)])
 
 
@@ -165,7 +183,8 @@ def _row(judged: Judged) -> dict[str, Any]:
     least = judged.rows.iloc[deciding(judged.rule, judged.rows["ours"].fillna(0.0).to_numpy(dtype=float))]
     found = {"part": least["part"], "estimate": least["ours"], "low": least["low"], "high": least["high"]}
     word = evidence.worded(judged.decision.answer, judged.evidence)
-    return {**found, "n": least["n"], "answer": judged.decision.answer, "word": word}
+    why = why_open(judged.decision, lines(judged.rule), found["low"], found["high"])
+    return {**found, "n": least["n"], "answer": judged.decision.answer, "word": word, "why": why}
 
 
 def deciding(rule: Rule, estimates: ArrayLike) -> int:
@@ -176,5 +195,5 @@ def deciding(rule: Rule, estimates: ArrayLike) -> int:
     """
     order = np.argsort(np.abs(np.asarray(estimates)) if rule.rule == "equal" else -np.asarray(estimates), kind="stable")
     m = len(order)
-    needed = {"all": m, "most": m // 2 + 1}[rule.k] if isinstance(rule.k, str) else rule.k or m
+    needed = {"all": m, "each": m, "most": m // 2 + 1}[rule.k] if isinstance(rule.k, str) else rule.k or m
     return int(order[min(needed, m) - 1])

@@ -75,13 +75,6 @@ def p_means(
     return np.where(still, np.where(distance > nothing, there**clusters, 1.0), found)
 
 
-def p_sign_flips(deviations: Array, *, n_resamples: int, seed: int) -> Array:
-    """How often sums of deviations [K, M] are as large when clusters change sign at random, [M] in (0, 1]."""
-    signs = np.random.default_rng(seed).choice([-1.0, 1.0], size=(n_resamples, len(deviations)))
-    reached = signs @ deviations >= deviations.sum(0) - 1e-12
-    return np.asarray((1 + reached.sum(0)) / (1 + n_resamples))
-
-
 def skewnesses(influence: Array) -> Array:
     """Skewness of columns [K, M]; NaN where nothing spreads.
 

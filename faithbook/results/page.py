@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import os
+import re
 from pathlib import Path
 from typing import Protocol
 
@@ -34,4 +35,4 @@ def write(path: Path, content: bytes) -> None:
 
 def badge(verdict: str) -> str:
     """A verdict as a coloured word (colour is never the only sign: the word is there)."""
-    return f'<span class="verdict verdict-{verdict.replace(" ", "-")}">{html.escape(verdict)}</span>'
+    return f'<span class="verdict verdict-{re.sub(r"[^a-z]+", "-", verdict)}">{html.escape(verdict)}</span>'

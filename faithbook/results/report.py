@@ -22,15 +22,16 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.run import Run, start_run
-from faithbook.results import exhibits, figures, judged, published, scoreboard, tables
+from faithbook.results import evidence, exhibits, figures, judged, published, rulebook, scoreboard, tables
 from faithbook.results.judged import Claim, Judged
 from faithbook.results.measured import REFERENCE, RUN, Measured, Prepare, has_values
 from faithbook.results.multiverse import Curve, multiverse
-from faithbook.results.numbers import listed
+from faithbook.results.numbers import listed, row_of
 from faithbook.results.page import badge
 from faithbook.results.paired import Paired
 from faithlib.errors import DataError, InputError, unknown
 
+_QUOTED = ("claim", "part", "published", "ours", "low", "high", "n")
 RUN_SPEAKS = "The reference has no values of single inputs of this page yet: the numbers are those of this run."
 
 
@@ -64,11 +65,14 @@ class Page:
         self._measured: list[Measured] = []
         self._prepared: dict[Hashable, pd.DataFrame] = {}
         self._entries: dict[str, scoreboard.Entry] = {}
+        self._quotable: list[pd.DataFrame] = []
         self._hangs: dict[str, str] = {}
+        self._turned_by: dict[str, tuple[str, ...]] = {}
         self._said = published.index("claims").set_index("id")["claim"].to_dict()
         self._said |= published.index("questions").set_index("id")["question"].to_dict()
         self._said |= published.index("tables").set_index("id")["title"].to_dict()
         self._said |= published.index("figures").set_index("id")["shows"].to_dict()
+        self._source = published.sources()
 
     # ------------------------------------------------------------------------------------------------------- measured
     def measure(
@@ -104,7 +108,7 @@ class Page:
         return frozenset().union(*(one.have for one in self._measured))
 
     def speaks(self) -> Markdown:
-        """Who speaks on this page, in a sentence."""
+        """The data used on this page, in a sentence."""
         told = []
         for one in self._measured:
             n = one.frame.groupby("dataset")["id"].nunique() if "dataset" in one.frame.columns else pd.Series(dtype=int)
@@ -112,13 +116,9 @@ class Page:
             told.append(f"`{one.notebook}` ({sizes}) from {one.speaks}, evidence: {_told(one)}")
         spoken = any(one.speaks == REFERENCE for one in self._measured)
         beside = any(one.here is not None for one in self._measured)
-        heard = (
-            "your run stands beside it in grey and in the texts of cells" if beside else "your run has none of these"
-        )
-        rest = heard if spoken else RUN_SPEAKS
-        return Markdown(
-            f"**Who speaks here.** {'; '.join(dict.fromkeys(told))}. {rest[0].upper()}{rest[1:].rstrip('.')}."
-        )
+        heard = " Values of this build are in grey, and in the tooltips of cells." if beside else ""
+        rest = heard if spoken else f" {RUN_SPEAKS}"
+        return Markdown(f"**Data used.** {'; '.join(dict.fromkeys(told))}.{rest}")
 
     # --------------------------------------------------------------------------------------------------------- claims
     def test(self, claims: Mapping[str, Claim], *, asides: Mapping[str, str] | None = None) -> Tested:
@@ -130,12 +130,28 @@ class Page:
         asides = asides or {}
         if stray := sorted(set(asides) - set(claims)):
             raise unknown("id with an aside", stray[0], claims)
-        found = [judged.judge(name, one, have=self.have, aside=asides.get(name, "")) for name, one in claims.items()]
+        found = [
+            judged.judge(name, one, have=self.have, aside=asides.get(name, ""), turned_by=self._turns(name))
+            for name, one in claims.items()
+        ]
+        self._quotable += [one.rows for one in found]
         for one in found:
             if one.id in self._entries:
                 raise InputError(f"{one.id} is judged twice on this page")
             self._entries[one.id] = self._entry(one)
         return Tested(found)
+
+    def _turns(self, name: str) -> tuple[str, ...]:
+        """The choices that turn the answer of an id, or of the id that it repeats, as their curve has it."""
+        return self._turned_by.get(name) or self._turned_by.get(rulebook.rule(name).same_as, ())
+
+    def quote(self, name: str, values: Mapping[str, Paired]) -> None:
+        """Keep values that belong to no claim for sentences of other pages, which call them by `name` and part."""
+        rows = [
+            {"claim": name, "part": part, "published": pair.published, **row_of(pair, "ours", "low", "high")}
+            for part, pair in values.items()
+        ]
+        self._quotable.append(pd.DataFrame(rows, columns=list(judged.COLUMNS)))
 
     def _entry(self, one: Judged) -> scoreboard.Entry:
         return scoreboard.Entry(
@@ -158,10 +174,13 @@ class Page:
         lines = []
         for name, one in tested.claims.items():
             ground = f" ({one.evidence})" if one.rule.rule != "fixed" else ""
-            yours = f" Your run: {one.here_word}." if one.here_word and one.here_word != one.word else ""
+            beside = one.here_word not in ("", one.word, evidence.UNTESTABLE)
+            yours = f" This build: {one.here_word}." if beside else ""
             dated = f"rule of {one.rule.dated}" + (", after a first run was seen" if one.rule.post_hoc else "")
             said = self._said.get(name, "").rstrip(".")
-            told = f"{_sentence(one.note)}{yours} *({dated})*"
+            said += " (so says a review page of the paper)" if self._source.get(name) == published.REVIEW else ""
+            size = f" n = {one.n:,} in the smallest cell." if one.n else ""
+            told = f"{_sentence(one.note)}{size}{yours} *({dated})*"
             lines.append(f'- `{name}` {badge(one.word)}{ground} {said}. <span class="verdict-note">{told}</span>')
         return Markdown("\n".join(lines))
 
@@ -227,7 +246,6 @@ class Page:
         every = frame = tested.frame[~tested.frame["claim"].isin(repeats)]
         if answers is not None:
             frame = every[frame["answer"].isin(answers)].reset_index(drop=True)
-        words = {"yes": "yes", "no": "no", "inconclusive": "undecided"}
         wide = pd.DataFrame(
             {
                 "claim": [str(one).rpartition("_")[2] for one in frame["claim"]],
@@ -237,7 +255,7 @@ class Page:
                 "95 % interval": [_ends(low, high) for low, high in zip(frame["low"], frame["high"], strict=True)],
                 "apart": [exhibits.apart(x) for x in frame["away"]],
                 "n": frame["n"].astype(str).replace("<NA>", "–"),
-                "alone": [words.get(str(answer), str(answer)) for answer in frame["answer"].fillna("–")],
+                "alone": [_alone(answer, why) for answer, why in zip(frame["answer"], frame["why"], strict=True)],
             }
         )
         if not wide["apart"].any():  # questions of our own have no published value
@@ -263,12 +281,13 @@ class Page:
         """The claim of an id under every open choice (`results.multiverse`); its `sentence` belongs into the asides of
         `test`."""
         found = multiverse(name, over, specifications, have=self.have)
-        self._hangs[name] = found.in_short
+        self._hangs[name], self._turned_by[name] = found.in_short, tuple(found.hangs_on)
         return found
 
     def curve(self, curve: Curve, name: str, *, caption: str) -> Markdown:
         """A specification curve as a figure, with its data."""
-        return self.figure(curve.draw(), name, alt=curve.alt, caption=caption, data=curve.frame)
+        told = f"{caption.rstrip('.')}. {curve.unexplained}" if curve.unexplained else caption
+        return self.figure(curve.draw(), name, alt=curve.alt, caption=told, data=curve.frame)
 
     def figure(self, fig: Any, name: str, *, alt: str, caption: str, data: pd.DataFrame | None = None) -> Markdown:
         """A figure with its line; `data`: what it is drawn from, to download."""
@@ -302,6 +321,8 @@ class Page:
         if self._entries:
             entries = [replace(one, hangs=self._hangs.get(name, "")) for name, one in self._entries.items()]
             self.run.save(scoreboard.entries(entries), "verdicts")
+        if quotable := [frame[list(_QUOTED)] for frame in self._quotable if not frame.empty]:
+            self.run.save(pd.concat(quotable, ignore_index=True).astype({"n": "Int64"}), "quotable")
         if self._measured:
             sources = {one.speaks for one in self._measured}
             self.run.note(speaks=REFERENCE if sources == {REFERENCE} and not of_its_run else RUN)
@@ -316,6 +337,12 @@ def _told(measured: Measured) -> str:
     if len(grounds) < 2:
         return measured.evidence()
     return ", ".join(f"{ground} ({', '.join(names)})" for ground, names in grounds.items())
+
+
+def _alone(answer: object, why: object) -> str:
+    """What a part would say on its own, and why not where its interval seems to say more."""
+    told = {"inconclusive": "undecided"}.get(answer, answer) if isinstance(answer, str) else "–"
+    return f"{told}: {why}" if isinstance(why, str) and why else told
 
 
 def _ends(low: float, high: float) -> str:

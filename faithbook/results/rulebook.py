@@ -14,7 +14,7 @@ What `judge` is given depends on the rule:
   claim names;
 - order: the items by name and their `published` values; of several orders, one such pair each (`Order`);
 - trend: `x` and `y`, one value of each a unit;
-- same: `ours` and the `published` cells as printed;
+- same: `ours` and the `published` cells as printed, and (optional) why they differ where they do (`causes`);
 - fixed: nothing, the log has the decision.
 """
 
@@ -43,7 +43,8 @@ REPEATS = {"repeats agree": True, rules.NO_ORDER: False, "ceiling unknown": None
 """What the `why` of a rule `order` begins with: whether the paper's own repeats of the order agree with one another."""
 
 RULES = ("above", "k_of", "at_least", "equal", "leader", "order", "trend", "same", "fixed")
-TESTS = {"t": rules.by_t, "sign_flip": rules.by_sign_flip}
+TESTS = ("t",)
+"""The tests of a part: Student's t with the bootstrap (`Quantity.p_above`)."""
 
 _TESTED = ("above", "k_of", "at_least", "equal", "leader")
 DATA_SETS = ("sst", "ag", "evinf", "multirc", "cifar10", "cifar100", "imagenet", "xnli", "esnli", "exnli")
@@ -58,11 +59,14 @@ _Value = TypeVar("_Value", bound=Any)
 class Rule:
     """One row of the rule log.
 
-    - `rule`: its name; `k`: how many parts are needed (a number, "all", "most"); `threshold`, `margin`: see `rules`;
-      of `same` the margin is the tolerance, none: half of the last printed digit.
-    - `test`: "t" or "sign_flip", the test of a part.
+    - `rule`: its name; `k`: how many parts are needed (a number, "all", "most", or "each": every part has an answer of
+      its own); `threshold`, `margin`: see `rules`; of `same` the margin is the tolerance (none: half of the last
+      printed digit).
+    - `test`: the test of a part, one of `TESTS`.
     - `needs`: what has to be there (data sets, models, languages, as notebooks/profiles.yaml names them).
     - `same_as`: the id whose fact this one repeats; `headline`: it gets a specification curve.
+    - `unreported`: choices of that curve which the paper does not report: where one of them alone turns yes into no,
+      the answer depends on it.
     - `dated`: since when the rule stands; `post_hoc`: it was fixed after a first run was seen; `why`: the reason.
     """
 
@@ -75,6 +79,7 @@ class Rule:
     needs: tuple[str, ...]
     same_as: str
     headline: bool
+    unreported: tuple[str, ...]
     dated: datetime.date
     post_hoc: bool
     why: str
@@ -174,12 +179,15 @@ def judge(
     y: ArrayLike | None = None,
     ours: ArrayLike | None = None,
     published: Sequence[str] | None = None,
+    causes: Sequence[str] | None = None,
+    as_many: int | None = None,
     have: Collection[str] | None = None,
 ) -> Decision:
     """What the rule of an id says; see the head of this module for what it has to be given.
 
     `have`: the data sets, models and languages of the run; where the rule `needs` one that is not among them, the
-    decision is "not testable". Raises InputError where what the rule is about was not given.
+    decision is "not testable". `as_many`: how many of these parts are so in the paper's own numbers, which is asked of
+    ours where a claim counts more parts than there are. Raises InputError where what the rule is about was not given.
     """
     found = rule(name)
     if found.rule == "fixed":
@@ -197,26 +205,36 @@ def judge(
     if found.rule == "same":
         if ours is None or published is None:
             raise _lacks(found, "ours and published")
-        told = rules.same(ours, published, tolerance=found.margin)
+        told = rules.same(ours, published, tolerance=found.margin, causes=causes)
         return replace(told, answer=rules.SET_UP) if found.set_up and told.answer == rules.YES else told
     if not parts:
         raise _lacks(found, "parts")
-    return _of_parts(found, list(parts.values()))
+    return _of_parts(found, list(parts.values()), as_many)
 
 
-def _of_parts(found: Rule, parts: list[Quantity]) -> Decision:
-    """The rules that take parts; too few for the k of the claim is not testable."""
-    k = found.k or "all"
+def _of_parts(found: Rule, parts: list[Quantity], as_many: int | None) -> Decision:
+    """The rules that take parts; of fewer than the claim counts, as many are asked for as the paper's own numbers of
+    them have, and where it prints none the claim is not testable."""
+    k, margin = found.k or "all", found.margin
     if isinstance(k, int) and len(parts) < k:
-        return Decision(rules.UNTESTABLE, 0, len(parts), why=f"{len(parts)} parts, the claim is about {k} at least")
-    test, margin = TESTS[found.test], found.margin
+        why = f"{len(parts)} parts, the claim is about {k} at least"
+        if not as_many:
+            return Decision(rules.UNTESTABLE, 0, len(parts), why=why)
+        told = rules.k_of(parts, as_many, found.threshold, margin=margin)
+        return replace(told, why=f"{why}; asked for {as_many}, as many as the paper's own numbers of these have")
+    if k == "each":
+        not_worse = found.rule == "at_least"
+        d = -(margin or 0.0) if not_worse else found.threshold
+        return rules.each(parts, d, margin=None if not_worse else margin)
+    if found.rule == "leader":
+        return rules.leader(parts, margin=margin)
     if found.rule == "above" and len(parts) > 1:
         raise InputError(f"{found.id} is judged by `above`, which has one part; {len(parts)} came")
     if found.rule == "at_least":
-        return rules.at_least(parts, margin or 0.0, k=k, test=test)
+        return rules.at_least(parts, margin or 0.0, k=k)
     if found.rule == "equal":
-        return rules.equal(parts, margin or 0.0, k=k, test=test)
-    return rules.k_of(parts, k, found.threshold, margin=margin, test=test)
+        return rules.equal(parts, margin or 0.0, k=k)
+    return rules.k_of(parts, k, found.threshold, margin=margin)
 
 
 def _order(one: Order) -> tuple[list[Quantity], list[float], list[object] | None]:
@@ -256,6 +274,7 @@ def read(row: Mapping[str, str]) -> Rule:
         needs=tuple(part for part in row["needs"].split(";") if part),
         same_as=row["same_as"],
         headline=_flag(name, "headline", row["headline"]),
+        unreported=tuple(part for part in row["unreported"].split(";") if part),
         dated=_date(name, row["dated"]),
         post_hoc=_flag(name, "post_hoc", row["post_hoc"]),
         why=row["why"],
@@ -272,7 +291,11 @@ def _check(found: Rule) -> None:
         if one not in (known := (*DATA_SETS, *MODELS, *LANGUAGES)):
             raise unknown(f"thing that {found.id} needs", one, known)
     if found.rule == "k_of" and found.k is None:
-        raise DataError(f"the rule of {found.id} is k_of without a k: give a number, all or most")
+        raise DataError(f"the rule of {found.id} is k_of without a k: give a number, all, most or each")
+    if found.unreported and not (found.headline or found.same_as):
+        raise DataError(
+            f"the rule of {found.id} names unreported choices: give it a curve (headline) to see what they do"
+        )
     if found.rule in ("at_least", "equal") and not (found.margin and found.margin > 0):
         raise DataError(f"the rule of {found.id} is {found.rule} without a margin: give a number above 0")
     beginnings = {"fixed": FIXED, "order": tuple(REPEATS)}.get(found.rule)
@@ -284,11 +307,11 @@ def _check(found: Rule) -> None:
 
 
 def _k(name: str, text: str) -> int | str | None:
-    if text in ("", "all", "most"):
+    if text in ("", "all", "most", "each"):
         return text or None
     if text.isdigit() and int(text) > 0:
         return int(text)
-    raise DataError(f"the rule of {name} has k {text!r}: expected a number, all, most or nothing")
+    raise DataError(f"the rule of {name} has k {text!r}: expected a number, all, most, each or nothing")
 
 
 def _number(name: str, column: str, text: str) -> float | None:

@@ -28,6 +28,10 @@ from faithlib.errors import InputError, unknown
 
 YES, NO, INCONCLUSIVE = "yes", "no", "inconclusive"
 LEVEL, PARTLY, UNTESTABLE = "level", "partly", "not testable"
+EXPLAINED = "explained"
+"""Of a number worked out twice: not everywhere the printed one, but most are, and every other has a known cause."""
+DEPENDS = "depends"
+"""One option of a choice that the paper does not report says yes, another no."""
 NO_ORDER = "no order to reproduce"
 SET_UP, NOT_RECOMPUTABLE, NOT_RUN = "set up as published", "not recomputable", "not run"
 
@@ -42,9 +46,6 @@ BY_RANGE = "of strongly skewed values, by a bound that holds for any values in t
 FEWEST_TREND_UNITS = 5
 FEWEST_PERMUTATIONS = 40
 _ENUMERATED = 10_000
-
-TestOf = Callable[[Quantity, float], float]
-"""A one-sided p-value of "not above the threshold"."""
 
 
 @dataclass(frozen=True)
@@ -64,30 +65,13 @@ class Decision:
         return f"{told}: {self.why}" if self.why else told
 
 
-def by_t(quantity: Quantity, threshold: float) -> float:
-    """The usual test of a part: `Quantity.p_above`."""
-    return quantity.p_above(threshold)
-
-
-def by_range(quantity: Quantity, threshold: float) -> float:
-    """The test of a part whose values are too skewed for the others: `Quantity.p_bounded`."""
-    return quantity.p_bounded(threshold)
-
-
-def by_sign_flip(quantity: Quantity, threshold: float) -> float:
-    """The test of a part whose values are strongly skewed: `Quantity.p_sign_flip`."""
-    return quantity.p_sign_flip(threshold)
-
-
 # --------------------------------------------------------------------------------------------------- above a threshold
-def above(quantity: Quantity, d: float = 0.0, *, margin: float | None = None, test: TestOf = by_t) -> Decision:
+def above(quantity: Quantity, d: float = 0.0, *, margin: float | None = None) -> Decision:
     """Is the quantity above `d`? Within `margin` of d on its whole interval it is level, even where that excludes d."""
-    return k_of([quantity], 1, d, margin=margin, test=test)
+    return k_of([quantity], 1, d, margin=margin)
 
 
-def k_of(
-    parts: Sequence[Quantity], k: int | str, d: float = 0.0, *, margin: float | None = None, test: TestOf = by_t
-) -> Decision:
+def k_of(parts: Sequence[Quantity], k: int | str, d: float = 0.0, *, margin: float | None = None) -> Decision:
     """Are at least `k` of the parts above `d`? `k`: a number, "all", or "most" (more than half).
 
     Yes: (m - k + 1) * p_(k) <= .025. No: k * p'_(m - k + 1) <= .025 with p' of "below d", from 24 clusters on where
@@ -102,16 +86,42 @@ def k_of(
         return _too_few(fewest, m)
     skew = float(np.median([part.skewness for part in parts]))
 
-    def decided(by: TestOf, skew: float) -> Decision:
-        return conjunction([by(part, d) for part in parts], [by(-part, -d) for part in parts], needed, fewest, skew)
+    def decided(p_of: Callable[[Quantity, float], float], skew: float) -> Decision:
+        return conjunction([p_of(part, d) for part in parts], [p_of(-part, -d) for part in parts], needed, fewest, skew)
 
-    found = decided(test, skew)
+    found = decided(Quantity.p_above, skew)
     if found.why == TOO_SKEWED:
-        bounded = decided(by_range, 0.0)
+        bounded = decided(Quantity.p_bounded, 0.0)
         found = found if bounded.answer == INCONCLUSIVE else replace(bounded, passed=found.passed, why=BY_RANGE)
     if margin is not None and all(_around(part.interval(), d).inside(margin) for part in parts):
         return replace(found, answer=LEVEL, why=f"every interval lies within {margin:g} of {d:g}")
     return found
+
+
+def each(parts: Sequence[Quantity], d: float = 0.0, *, margin: float | None = None) -> Decision:
+    """Which of the parts are above `d`? Yes: all are; no: none is; partly: some clearly are and some clearly are not.
+
+    For a claim whose parts are claims of their own (two halves of a sentence, one answer per metric), so that one part
+    does not decide about the others.
+    """
+    every = k_of(parts, "all", d, margin=margin)
+    some = k_of(parts, 1, d, margin=margin)
+    if every.answer != NO or some.answer == NO:
+        return every
+    if some.answer == YES:
+        return replace(every, answer=PARTLY, why="some parts are clearly so and others clearly are not")
+    return replace(every, answer=INCONCLUSIVE)
+
+
+def leader(parts: Sequence[Quantity], *, margin: float | None = None) -> Decision:
+    """Is each of the leads above zero? Level where one of them is, but lies within `margin` on its whole interval."""
+    found = k_of(parts, "all")
+    level = [part for part in parts if margin is not None and part.interval().inside(margin)]
+    if found.answer != YES or not level:
+        return found
+    return replace(
+        found, answer=LEVEL, why=f"in front, but by less than {margin:g} on {len(level)} of {len(parts)} parts"
+    )
 
 
 def conjunction(
@@ -166,16 +176,12 @@ def _around(interval: Interval95, d: float) -> Interval95:
     return Interval95(interval.estimate - d, interval.low - d, interval.high - d)
 
 
-def at_least(
-    parts: Quantity | Sequence[Quantity], margin: float, *, k: int | str = "all", test: TestOf = by_t
-) -> Decision:
+def at_least(parts: Quantity | Sequence[Quantity], margin: float, *, k: int | str = "all") -> Decision:
     """Are `k` of the parts not worse than zero by more than `margin` (non-inferiority)? Fewer inputs give fewer yes."""
-    return k_of([parts] if isinstance(parts, Quantity) else parts, k, -_positive(margin), test=test)
+    return k_of([parts] if isinstance(parts, Quantity) else parts, k, -_positive(margin))
 
 
-def equal(
-    parts: Quantity | Sequence[Quantity], margin: float, *, k: int | str = "all", test: TestOf = by_t
-) -> Decision:
+def equal(parts: Quantity | Sequence[Quantity], margin: float, *, k: int | str = "all") -> Decision:
     """Are `k` of the parts within `margin` of zero (two one-sided tests each)?
 
     No where the interval of the one part lies outside; of several parts by their p-values of lying outside.
@@ -185,8 +191,8 @@ def equal(
     needed, fewest = parts_needed(k, m), min(part.clusters for part in several)
     if fewest < FEWEST_CLUSTERS:
         return _too_few(fewest, m)
-    inside = [max(test(part, -margin), test(-part, -margin)) for part in several]
-    outside = [min(test(part, margin), test(-part, margin)) for part in several]
+    inside = [max(part.p_above(-margin), part.p_below(margin)) for part in several]
+    outside = [min(part.p_above(margin), part.p_below(-margin)) for part in several]
     if m == 1:
         interval = several[0].interval()
         outside = outside if interval.low > margin or interval.high < -margin else [1.0]
@@ -323,18 +329,30 @@ def trend(x: ArrayLike, y: ArrayLike, *, rising: bool = True, seed: int = 0) -> 
 
 
 # ----------------------------------------------------------------------------------------------------- the same number
-def same(ours: ArrayLike, published: Sequence[str], *, tolerance: float | None = None) -> Decision:
+def same(
+    ours: ArrayLike,
+    published: Sequence[str],
+    *,
+    tolerance: float | None = None,
+    causes: Sequence[str] | None = None,
+) -> Decision:
     """Is every cell the published one? Within half a unit of its last printed digit, or within `tolerance`.
 
-    >>> str(same([0.8249, 0.31], ["0.82", "0.30"]))
-    'no (1 of 2)'
+    `causes`: why a cell is another one, "" where nobody knows. Where more than half of the cells are the published ones
+    and every other has a cause, the differences are explained.
+
+    >>> str(same([0.8249, 0.31], ["0.82", "0.30"])), str(same([1, 2, 4], ["1", "2", "3"], causes=["", "", "a slip"]))
+    ('no (1 of 2)', 'explained (2 of 3)')
     """
     found = np.asarray(ours, dtype=float)
     if len(found) != len(published) or not len(found):
         raise InputError(f"{len(found)} values and {len(published)} published ones: expected as many, at least one")
     allowed = [half_digit(text) if tolerance is None else tolerance for text in published]
     close = np.abs(found - [float(text) for text in published]) <= np.array(allowed) * (1 + 1e-9)
-    return Decision(YES if close.all() else NO, int(close.sum()), len(close))
+    explained = (
+        2 * close.sum() > len(close) and causes is not None and bool((close | np.array(causes, dtype=bool)).all())
+    )
+    return Decision(YES if close.all() else EXPLAINED if explained else NO, int(close.sum()), len(close))
 
 
 def half_digit(text: str) -> float:

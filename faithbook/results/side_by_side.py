@@ -18,9 +18,9 @@ from scipy.cluster.hierarchy import average, fcluster, leaves_list
 from scipy.spatial.distance import squareform
 from scipy.stats import rankdata
 
-from faithbook.results import rules
+from faithbook.results import published, rules
 from faithbook.results.estimates import Quantity
-from faithbook.results.measured import Measured
+from faithbook.results.measured import REFERENCE, Measured
 from faithbook.results.paired import Paired
 from faithbook.results.quantities import against_random
 from faithbook.sources import cifar
@@ -65,7 +65,7 @@ TRIFLE = 0.01
 """By less, the truth and a method are a tie: scores of 1 and 0 leave the rest in no order, and who orders it well gains
 a trifle."""
 LITTLE = 0.1
-"""A rank correlation that a metric may lose where erasure misleads, and still be called hard to fool."""
+"""A rank correlation that a metric may lose where erasure misleads, and still count as not worse."""
 
 TOP_FIRST = ("nc", "comprehensiveness_eraser", "aopc_morf", "naopc_morf", "auc", "log_odds", "n_auc", "autpc")
 BOTTOM_FIRST = ("ns", "sufficiency_eraser", "aopc_lerf", "naopc_lerf")
@@ -106,12 +106,25 @@ def answer(quantity: Quantity, threshold: float = 0.0) -> str:
     return found if found in (rules.YES, rules.NO) else "unsure"
 
 
-def hard_to_fool(lost: Quantity) -> str:
-    """Of a rank correlation lost on a model that erasure misleads: no where it is clearly above zero, yes where it is
-    clearly below `LITTLE`."""
+def not_worse_misled(lost: Quantity) -> str:
+    """Whether a rank correlation is not worse on a model that erasure misleads, by what is lost: no where that is
+    clearly above zero, however little, yes where it is clearly below `LITTLE`. It says nothing about the level."""
     if answer(lost) == rules.YES:
         return rules.NO
     return rules.YES if answer(-lost, -LITTLE) == rules.YES else "unsure"
+
+
+def prices_of(measured: Measured, run: pd.DataFrame) -> pd.Series:
+    """Rows of the model for one attribution of one input, by modality and family, of the run whose answers these are.
+
+    `run`: the table `together_costs` of the present run. Of the full run, whose values are committed without such
+    tables, `data/prices.csv` has them.
+    """
+    if measured.speaks == REFERENCE:
+        found = published.beside("prices").astype({"rows": float})
+        return found.set_index(["modality", "family"])["rows"]
+    alone = run[run["what"].isin(FAMILIES)]
+    return (alone["rows_run"] / alone["inputs"]).groupby([alone["modality"], alone["what"]]).mean()
 
 
 def inputs_needed(quantity: Quantity, threshold: float) -> float:

@@ -1,13 +1,13 @@
 """Spread of a metric over explanations, taken apart into what inputs have in common and noise.
 
-Write x_mr for the value of row r (an explanation) on message m, less the mean of that message over rows, and c_mm' for
-the covariance over rows of two messages. Its mean over *different* messages is A, the variance between rows that
-messages share; its mean over each message *with itself* is T, the whole variance within a message. With n messages the
+Write x_mr for the value of row r (an explanation) on text m, less the mean of that text over rows, and c_mm' for
+the covariance over rows of two texts. Its mean over *different* texts is A, the variance between rows that
+texts share; its mean over each text *with itself* is T, the whole variance within a text. With n texts the
 spread that is seen has variance A + (T - A) / n; noise alone would make (T - A) / n; A / T is the share of signal, the
 intraclass correlation of an analysis of variance. Messages of one cluster count as one where pairs are made: what they
 have in common need not be common to all.
 
-Shape letters: M messages, R rows, K clusters, D draws.
+Shape letters: M texts, R rows, K clusters, D draws.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _POWER = (scipy.stats.norm.ppf(0.975) + scipy.stats.norm.ppf(0.8)) ** 2
 
 @dataclass(frozen=True)
 class Signal:
-    """Spread over rows, taken apart: `between`, the standard deviation over rows that messages share; `share`, that of
-    its variance in the whole of a message; `seen`, the deviation of the rows' means, and by `noise` alone; n messages.
+    """Spread over rows, taken apart: `between`, the standard deviation over rows that texts share; `share`, that of
+    its variance in the whole of a text; `seen`, the deviation of the rows' means, and by `noise` alone; n texts.
     """
 
     between: Quantity
@@ -49,18 +49,18 @@ class Signal:
         return _POWER * (1 / self.share.point - 1) if self.share.point > 0 else math.inf
 
     def noise_with(self, n: int) -> float:
-        """The spread by noise alone with another number of messages."""
+        """The spread by noise alone with another number of texts."""
         return self.noise * math.sqrt(self.n / n)
 
 
 def signal(values: Array, cluster: NDArray[np.int64], drawn: Drawn) -> Signal:
-    """Spread of `values` [M, R], the cluster [M] of each message, and the draws that it shares with other quantities.
+    """Spread of `values` [M, R], the cluster [M] of each text, and the draws that it shares with other quantities.
 
     Pairs of a cluster with its own copy are left out in every draw; else drawing again would add its own noise to the
     spread. An estimate of a variance below zero counts as none. Raises InputError for fewer than two clusters.
     """
     if len(np.unique(cluster)) < 2:
-        raise InputError(f"{len(values)} messages of one cluster: what they share cannot be seen")
+        raise InputError(f"{len(values)} texts of one cluster: what they share cannot be seen")
     centred = values - values.mean(axis=1, keepdims=True)
     sums, sizes, own = (np.zeros((len(drawn.stratum), *shape)) for shape in ((values.shape[1],), (), ()))
     np.add.at(sums, cluster, centred)
@@ -100,8 +100,8 @@ def signal(values: Array, cluster: NDArray[np.int64], drawn: Drawn) -> Signal:
 
 
 def matrix(cells: Cells, rows: list[dict[str, Any]]) -> tuple[Array, NDArray[np.int64]]:
-    """Values [M, R] of messages that have all rows, and their clusters [M]; a row is the mean over the cells with its
-    labels, on each message (over those that are defined).
+    """Values [M, R] of texts that have all rows, and their clusters [M]; a row is the mean over the cells with its
+    labels, on each text (over those that are defined).
 
     Raises InputError where a row has no cell.
     """
@@ -135,14 +135,14 @@ def told_apart(gaps: Array) -> float:
 
 
 def told_apart_by_size(values: Array, *, sizes: int = 12, subsets: int = 100, seed: int = 0) -> pd.DataFrame:
-    """`told_apart` of the pairs of rows of `values` [M, R] with fewer and fewer messages: many subsets of each size.
+    """`told_apart` of the pairs of rows of `values` [M, R] with fewer and fewer texts: many subsets of each size.
 
-    Columns: messages, estimate (the mean over subsets), low and high (95 % of them).
+    Columns: texts, estimate (the mean over subsets), low and high (95 % of them).
     """
     gaps, generator = differences(values), np.random.default_rng(seed)
     rows = []
     for size in np.unique(np.geomspace(min(3, len(gaps)), len(gaps), sizes).round().astype(int)):
         shares = [told_apart(gaps[generator.choice(len(gaps), size, replace=False)]) for _ in range(subsets)]
         low, high = np.quantile(shares, [0.025, 0.975])
-        rows.append({"messages": int(size), "estimate": float(np.mean(shares)), "low": low, "high": high})
+        rows.append({"texts": int(size), "estimate": float(np.mean(shares)), "low": low, "high": high})
     return pd.DataFrame(rows)

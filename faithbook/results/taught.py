@@ -1,10 +1,13 @@
-"""What the book taught, ten findings in a paragraph each: every sentence follows from a verdict.
+"""What the book taught: ten questions, and to each the measured numbers, followed by the claims that they judge.
 
-`data/lessons.csv` has, by lesson, the ids that it rests on, what may be said of each where its rule says yes (`so`;
-where it is empty, the plain words of `data/plain.csv`) and where it says no (`not`). A "no" says as much as its rule
-does: of a claim about all of several parts, that at least one of them is clearly otherwise. All other verdicts have a
-sentence of their own that leaves the question open, so that no page says more than the scoreboard, whatever is found.
-Numbers are those of the verdicts' notes; none is typed.
+`data/lessons.csv` has, by lesson, the ids that it rests on and a sentence of what was measured (`found`), written by a
+person, with places that code fills. A verdict stands after the claim as its source words it, never after the finding: a
+finding that contradicts a claim would read as if it failed itself. Sentences say which way nothing went, only how far,
+so that none of them is wrong under another verdict.
+
+A place is `{part}`, ours of a part of the same claim; `{id|part}`, of another one (`Page.quote` keeps values that
+belong to no claim); `{published|part}`, what the paper prints for it; `{lowest}` and `{highest}`, with the name of the
+part; `{passed}` of `{parts}` parts. What this copy has not measured is a dash.
 """
 
 from __future__ import annotations
@@ -17,42 +20,25 @@ from typing import Any
 import pandas as pd
 
 from faithbook.results import evidence, findings, published
+from faithbook.results.exhibits import short
 from faithbook.results.page import badge
 from faithlib.errors import DataError
 
-YES = (evidence.MATCH, evidence.HOLDS, evidence.CARRIES_OVER)
-NO = (evidence.DIFFERS, evidence.FAILS, evidence.DOES_NOT)
-_OTHERWISE: Mapping[str, str] = {
-    evidence.LEVEL: "{where}it makes no difference of interest whether {so}: what there is, is too small.",
-    evidence.PARTLY: "{where}it is so in some parts, and clearly not in others, that {so}.",
-    evidence.INCONCLUSIVE: "{where}it cannot be told yet whether {so}.",
-    evidence.UNTESTABLE: "Whether {so} could not be tested on what is here.",
-    evidence.NOT_RUN: "Whether {so} was not asked in this run.",
-}
-_OPEN = "Whether {so} is left open."
-_WHERE: Mapping[str, str] = {
-    evidence.AUTHORS: "In what the authors released, ",
-    evidence.PAPER: "With the paper's own data and models, ",
-    evidence.DATA: "On the paper's data, under other models, ",
-    evidence.STAND_INS: "On stand-ins, ",
-    evidence.OUR_QUESTION: "On our models, ",
-}
-_DECIDED = (*YES, *NO, evidence.LEVEL, evidence.PARTLY, evidence.INCONCLUSIVE)
-_SHOWN = 2  # measured values under a sentence: the lowest and the highest part, where a note has many
+MEASURED = (findings.STANDS, findings.IN_PART, findings.DOES_NOT, findings.OPEN)
+_PLACE = re.compile(r"\{([^{}]+)\}")
 
 
 @dataclass(frozen=True)
 class Support:
-    """An id that a lesson rests on: what may be said where its rule says yes, and where it says no."""
+    """An id that a lesson rests on, and the sentence of what was measured for it."""
 
     id: str
-    so: str
-    otherwise: str
+    found: str
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """A question that the book answers, and the verdicts that answer it, the weightiest first."""
+    """A question that the book answers, and what answers it, the weightiest first."""
 
     number: int
     asks: str
@@ -62,96 +48,96 @@ class Lesson:
 def lessons() -> tuple[Lesson, ...]:
     """The ten lessons of `data/lessons.csv`, in order.
 
-    Raises DataError for an id that has nothing to say, or a lesson without a question.
+    Raises DataError for an id without a sentence, or a lesson without a question.
     """
-    table, plain = published.beside("lessons"), findings.plain_words()
     found = []
-    for number, rows in table.groupby(table["lesson"].astype(int), sort=True):
+    for number, rows in published.beside("lessons").groupby("lesson", sort=False):
         asks = rows["asks"].iloc[0]
-        support = tuple(
-            Support(name, so or plain.get(name, ""), otherwise)
-            for name, so, otherwise in zip(rows["id"], rows["so"], rows["not"], strict=True)
-        )
-        if silent := [one.id for one in support if not (one.so and one.otherwise)]:
-            raise DataError(f"data/lessons.csv says nothing of {', '.join(silent)}: fill `so` and `not`")
+        support = tuple(Support(name, text) for name, text in zip(rows["id"], rows["found"], strict=True))
+        if silent := [one.id for one in support if not one.found]:
+            raise DataError(f"data/lessons.csv says nothing of {', '.join(silent)}: fill `found`")
         if not asks:
             raise DataError(f"lesson {number} of data/lessons.csv asks nothing: fill `asks` of its first row")
-        found.append(Lesson(int(number), asks, support))
+        found.append(Lesson(int(str(number)), asks, support))
     return tuple(found)
 
 
-def sentence(support: Support, verdict: Mapping[str, Any], *, after: str = "") -> str:
-    """What a verdict (a row of the scoreboard's board) lets one say, in a sentence.
+def filled(support: Support, verdict: Mapping[str, Any], values: pd.DataFrame) -> str:
+    """A sentence with its numbers. `verdict`: a row of the scoreboard's board; `values`: what the pages keep to be
+    quoted, one row per part (claim, part, published, ours)."""
+    own = values[values["claim"] == support.id].dropna(subset=["ours"])
 
-    `after`: the ground that the sentence before it stands on; the same is not said twice, and none is not said.
-    """
-    word, ground = str(verdict["verdict"]), str(verdict["evidence"])
-    where = "" if ground in ("", after) else _WHERE[ground]
-    if word in YES:
-        told = f"{where}{support.so}."
-    elif word in NO:
-        told = f"{where}{support.otherwise}."
-    else:
-        told = _OTHERWISE.get(word, _OPEN).format(where=where, so=support.so)
-    return f"{told[0].upper()}{told[1:]}"
+    def value(place: re.Match[str]) -> str:
+        *where, part = place[1].split("|")
+        if part in ("passed", "parts"):
+            return "–" if pd.isna(verdict[part]) else f"{int(verdict[part]):,}"
+        if part in ("lowest", "highest"):
+            row = own.sort_values("ours").iloc[[0 if part == "lowest" else -1]] if len(own) else own
+            return "–" if row.empty else f"{_number(row['ours'].item())} ({row['part'].item()})"
+        column = "published" if "published" in where else "ours"
+        name = next((one for one in where if one != "published"), support.id)
+        row = values[(values["claim"] == name) & (values["part"] == part)]
+        return "–" if row.empty else _number(row[column].iloc[0])
 
-
-def measured(verdict: Mapping[str, Any]) -> str:
-    """The numbers of a verdict that decided something: how many of its parts are so, and its first measured values."""
-    if verdict["verdict"] not in _DECIDED:
-        return ""
-    parts = [part.strip() for part in str(verdict["note"]).split(";")]
-    share = [part for part in parts[:1] if re.match(r"[\d,]+ of [\d,]+ ", part)]
-    values = [part for part in parts if re.search(r"-?\d[\d.,]* \[-?\d", part)][:_SHOWN]
-    size = [] if pd.isna(verdict["n"]) else [f"n = {int(verdict['n']):,}"]
-    return "; ".join([*share, *values, *size])
+    return _PLACE.sub(value, support.found)
 
 
-def paragraph(lesson: Lesson, board: pd.DataFrame) -> str:
-    """A lesson as MyST: a sentence and the word of each verdict, and below in small print what each rests on.
+def _number(value: float) -> str:
+    return short(float(value)).replace("-", "−")
+
+
+def paragraph(lesson: Lesson, board: pd.DataFrame, values: pd.DataFrame) -> str:
+    """A lesson as MyST: for each id a sentence of what was measured, below it in small print the claim and its verdict.
 
     Raises DataError where the board has no verdict on an id of it.
     """
     rows = board.set_index("id", drop=False)
     if missing := [one.id for one in lesson.rests_on if one.id not in rows.index]:
         raise DataError(f"no verdict on {', '.join(missing)}, on which lesson {lesson.number} rests")
-    told, notes, after = [], [], ""
+    told = []
     for one in lesson.rests_on:
         verdict = {str(name): value for name, value in rows.loc[one.id].items()}
-        told.append(f"{sentence(one, verdict, after=after)} {badge(str(verdict['verdict']))}")
-        notes.append(f'<span class="verdict-note">{_note(one, verdict)}</span>')
-        after = str(verdict["evidence"]) if "{where}" in _pattern(str(verdict["verdict"])) else after
-    return "\n".join([*told, *notes])
+        told.append(f'{sentence(one, verdict, values)}\n<span class="verdict-note">{_claim(verdict)}</span>')
+    return "\n\n".join(told)
 
 
-def _pattern(word: str) -> str:
-    """The sentence of a verdict, with a place for where it is so if it says that."""
-    return "{where}" if word in (*YES, *NO) else _OTHERWISE.get(word, _OPEN)
+def sentence(support: Support, verdict: Mapping[str, Any], values: pd.DataFrame) -> str:
+    """What was measured for a claim, or that it was not tested here."""
+    if findings.SIDES[str(verdict["verdict"])] not in MEASURED:
+        return "Not tested on the data of this copy."
+    return f"{filled(support, verdict, values)}."
 
 
-def _note(support: Support, verdict: Mapping[str, Any]) -> str:
-    """What a sentence rests on: its id, its page, the ground, the numbers, what the answer hangs on."""
-    word, page, here = str(verdict["verdict"]), str(verdict["page"]), str(verdict["here"])
+def _claim(verdict: Mapping[str, Any]) -> str:
+    """The claim as its source words it, and after it the verdict, with what it rests on."""
+    name, word, page, here = (str(verdict[one]) for one in ("id", "verdict", "page", "here"))
+    source = published.sources()[name]
+    kind = "Claim of" if verdict["kind"] == "claim" else "Published by"
+    whose = "Our question" if source == published.OUR_OWN else f"{kind} {findings.cited(source)}"
+    measured = findings.SIDES[word] in MEASURED
+    size = f"n = {int(verdict['n']):,} in the smallest cell" if measured and not pd.isna(verdict["n"]) else ""
     parts = [
-        f"`{support.id}`",
+        str(verdict["evidence"]) if measured else "",
+        size,
+        str(verdict["hangs"]) if measured else "",
+        f"this build: {here}" if here not in ("", word, evidence.UNTESTABLE) else "",
+        f"`{name}`",
         f"{{doc}}`{page.removeprefix('executed/')}`" if page else "",
-        str(verdict["evidence"]) if word in _DECIDED else "",
-        measured(verdict),
-        str(verdict["hangs"]) if word in _DECIDED else "",
-        f"your run: {here}" if here and here != word else "",
     ]
-    return "; ".join(part for part in parts if part)
+    said = findings.in_words()[name].rstrip(".")
+    return f"{whose}: *{said}*. {badge(word)} {'; '.join(part for part in parts if part)}"
 
 
-def table(board: pd.DataFrame) -> pd.DataFrame:
-    """Every sentence with its verdict as data: lesson, question, id, verdict, evidence, n, sentence."""
-    rows = board.set_index("id", drop=False)
+def table(board: pd.DataFrame, values: pd.DataFrame) -> pd.DataFrame:
+    """Every sentence with its verdict as data: lesson, question, id, source, verdict, evidence, n, sentence."""
+    rows, source = board.set_index("id", drop=False), published.sources()
     made = [
         {
             "lesson": lesson.number,
             "asks": lesson.asks,
+            "source": source[one.id],
             **{name: rows.loc[one.id, name] for name in ("id", "verdict", "evidence", "n")},
-            "sentence": sentence(one, {str(name): value for name, value in rows.loc[one.id].items()}),
+            "sentence": sentence(one, {str(name): value for name, value in rows.loc[one.id].items()}, values),
         }
         for lesson in lessons()
         for one in lesson.rests_on
@@ -159,23 +145,16 @@ def table(board: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(made)
 
 
-def in_short(board: pd.DataFrame) -> str:
-    """How many sentences rest on what, in words: what a reader should know before the first of them."""
-    found = table(board)
-    decided = found[found["verdict"].isin((*YES, *NO))]
-    grounds = decided["evidence"].value_counts()
-    counted = ", ".join(f"{grounds[ground]} on {_named(ground)}" for ground in evidence.GROUNDS if ground in grounds)
-    return (
-        f"{len(found)} verdicts are behind these paragraphs. {len(decided)} of them say yes or no"
-        + (f" ({counted})" if counted else "")
-        + f"; {len(found) - len(decided)} leave their question open."
-    )
+def in_short(board: pd.DataFrame, values: pd.DataFrame) -> str:
+    """How many claims stand behind the answers, whose they are, and how they fared."""
+    found = table(board, values)
+    whose = found["source"].map({published.OUR_OWN: "questions of our own", published.REVIEW: "of a review page"})
+    counted = whose.fillna("claims of the papers").value_counts()
+    sides = found["verdict"].map(findings.SIDES).value_counts()
+    split = ", ".join(f"{sides[side]} {side}" for side in (*findings.TOLD, findings.NO_FINDING) if side in sides)
+    return f"{len(found)} verdicts ({', '.join(f'{n} {name}' for name, n in counted.items())}): {split}."
 
 
-def _named(ground: str) -> str:
-    return "questions of our own" if ground == evidence.OUR_QUESTION else ground
-
-
-def page(board: pd.DataFrame) -> str:
+def page(board: pd.DataFrame, values: pd.DataFrame) -> str:
     """All lessons, a heading and a paragraph each."""
-    return "\n\n".join(f"## {one.number}. {one.asks}\n\n{paragraph(one, board)}" for one in lessons())
+    return "\n\n".join(f"## {one.number}. {one.asks}\n\n{paragraph(one, board, values)}" for one in lessons())

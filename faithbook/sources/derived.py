@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from faithbook.sources.files import digest_of, sources
+from faithbook.sources.files import digest_of, files_of
 from faithlib.errors import DataError, DigestError
 
 RECORD = "derived.json"
@@ -29,7 +29,7 @@ def derived_folder(folder: Path, makers: Mapping[str, Callable[[], bytes]], sour
     Raises DigestError, with the digest found and the one expected, for a file that is not the recorded one and cannot
     be made again because a source is not whole either; DataError for a file that is not there and cannot be made.
     """
-    made_from = {name: sources()[name].sha256 for name in source_ids}
+    made_from = {source.id: source.sha256 for name in source_ids for source in files_of(name)}
     recorded = _recorded(folder / RECORD)
     fresh = {}
     for name, make in makers.items():

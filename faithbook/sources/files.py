@@ -22,6 +22,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
+from typing import BinaryIO
 
 import pooch
 from tqdm.auto import tqdm
@@ -75,7 +76,9 @@ def _sources(listed: Path) -> dict[str, Source]:
     for name, entry in table.items():
         entry["cite"] = tuple(entry["cite"])
         for file, sha256 in entry.pop("files", {}).items():
-            one = entry | {"file": file, "sha256": sha256, "url": entry["url"].format(file=file)}
+            named = {"file": file, "distribution": file.partition("-")[0]}
+            one = entry | {key: entry[key].format(**named) for key in ("url", "package") if key in entry}
+            one |= {"file": file, "sha256": sha256}
             found[f"{name}:{file}"] = Source(id=f"{name}:{file}", **one)
         if "file" in entry:
             found[name] = Source(id=name, **entry)
@@ -202,24 +205,20 @@ _DOWNLOADS: dict[str, Callable[[Source, Path], Path]] = {
 
 
 def fetch_all(kinds: Sequence[str] = ("registry",)) -> list[Path]:
-    """Fetch and verify every source of these kinds, with a progress bar, and the optional ones if they can be had."""
+    """Fetch and verify every source of these kinds but the optional ones, with a progress bar."""
     wanted = [s for s in sources().values() if s.kind in kinds and not s.optional]
-    here = [fetch(s.id) for s in tqdm(wanted, desc="sources", unit="file")]
-    try:
-        here += [fetch(s.id) for s in sources().values() if s.optional]
-    except DigestError:
-        raise
-    except DataError as error:
-        print(f"going on without an optional source: {error}")
-    return here
+    return [fetch(s.id) for s in tqdm(wanted, desc="sources", unit="file")]
 
 
-def read_member(archive: Path, member: str) -> bytes:
-    """One file out of a zip, wheel or tar archive, without unpacking anything else; DataError where it is damaged."""
+def read_member(archive: Path | BinaryIO, member: str) -> bytes:
+    """One file out of a zip, wheel or tar archive (of a stream: a zip), with nothing else unpacked; DataError where it
+    is damaged."""
     try:
         if zipfile.is_zipfile(archive):
             with zipfile.ZipFile(archive) as opened:
                 return opened.read(member)
+        if not isinstance(archive, Path):
+            raise zipfile.BadZipFile("no zip archive")
         with tarfile.open(archive) as opened:
             return tar_member(opened, member)
     except (zipfile.BadZipFile, tarfile.TarError, zlib.error, KeyError, EOFError, OSError) as error:
@@ -245,8 +244,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--all", action="store_true", help="also the paper profile's files that have a URL")
     options = parser.parse_args(arguments)
     if options.verb == "fetch" and options.names:
-        for name in options.names:
-            print(fetch(name))
+        for source in (one for name in options.names for one in files_of(name)):
+            print(fetch(source.id))
         return
     if options.verb == "fetch":
         fetch_all(("registry", "url") if options.all else ("registry",))

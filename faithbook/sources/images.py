@@ -306,15 +306,15 @@ def _imagenet_few(split: str) -> Pictures:
     return Pictures("imagenet-few", split, pixels, labels, ids, described, digest_of_ids(ids))
 
 
-def _imagenet(split: str) -> Pictures:
-    """Validation pictures: `labels.csv` (columns file, class_index, name) beside a folder `images`."""
+def _imagenet(name: str, split: str) -> Pictures:
+    """Validation pictures, or some: `labels.csv` (columns file, class_index, name) beside a folder `images`."""
     if split not in ("test", "held_out"):
-        raise DataError("imagenet is read for evaluation only: split 'test'")
-    ask("imagenet")
-    folder = data_folder() / "imagenet"
+        raise DataError(f"{name} is read for evaluation only: split 'test'")
+    ask(name)
+    folder = data_folder() / name
     table = folder / "labels.csv"
     if not table.exists():
-        raise DataError(f"{table} is missing: see the entry imagenet in data/sources.toml for what to put there")
+        raise DataError(f"{table} is missing: see the entry {name} in data/sources.toml for what to put there")
     with table.open(newline="", encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
     if not rows or {"file", "class_index", "name"} - set(rows[0]):
@@ -324,7 +324,7 @@ def _imagenet(split: str) -> Pictures:
         raise DataError(f"{len(missing)} of {len(files)} pictures are missing, first {missing[0]}")
     named = {int(row["class_index"]): row["name"] for row in rows}
     return Pictures(
-        "imagenet",
+        name,
         split,
         files,
         tuple(int(row["class_index"]) for row in rows),
@@ -347,6 +347,7 @@ _SETS: dict[str, Callable[[str], Pictures]] = {
     "cifar100-few": remembered(partial(_cifar_few, "cifar100")),
     "stamps": remembered(partial(_stamps, objects=1)),
     "stamps-two": remembered(partial(_stamps, objects=2)),
-    "imagenet": remembered(_imagenet),
+    "imagenet": remembered(partial(_imagenet, "imagenet")),
+    "imagenet-samples": remembered(partial(_imagenet, "imagenet-samples")),
     "imagenet-few": remembered(_imagenet_few),
 }

@@ -333,7 +333,7 @@ def _from_image_chunks(
         raise unknown("upsample", upsample, UPSAMPLINGS)
     max_tokens = most_tokens(backend.device, options.pop("max_tokens", None), _MOST_IMAGE_TOKENS)
     feature_mask = backend.inputs.feature_mask
-    patches = backend.patch_features() if method.answers == "patches" else None
+    patches = backend.patch_features() if method.answers == "patches" and backend.has_tokens else None
     one_to_one = patches is not None and patches.sort().values.tolist() == list(range(feature_mask.shape[1]))
     scores = torch.zeros(feature_mask.shape, device=backend.device)
     for chunk in image_chunks(backend, classes, output, max_tokens):

@@ -101,6 +101,40 @@ class ImageChunk:
             value = self._value(self.backend.logits(entering))
         return Inside(attention, tokens, value)
 
+    def last_map(self) -> tuple[Tensor, Tensor]:
+        """Of a convolutional network the last features [R, K, h, w] that have a place, and the explained number [R], in
+        one graph. Settles what the predicted class is.
+
+        These are what the last convolution with more than one place makes, after the norm, the residual and the
+        activation behind it. ModelError where the model has no such convolution, or goes on in another shape after it.
+
+        >>> from faithlib.inputs import ImageInputs
+        >>> model = nn.Sequential(nn.Conv2d(1, 2, 3), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten())
+        >>> images = ImageInputs.from_pixels(torch.rand(1, 1, 6, 6), patch=2)
+        >>> features, value = ImageChunk(VisionBackend(model, images), torch.tensor([0]), "logit", 1024).last_map()
+        >>> features.shape, bool((features >= 0).all())  # behind the activation
+        (torch.Size([1, 2, 4, 4]), True)
+        """
+        maps: list[Tensor] = []
+        convolved: list[torch.Size] = []
+
+        def keep(module: nn.Module, _: Any, output: Any) -> None:
+            if isinstance(output, Tensor) and output.ndim == 4 and output.shape[-2:].numel() > 1:
+                maps.append(output)
+                if isinstance(module, nn.Conv2d):
+                    convolved.append(output.shape)
+
+        with ExitStack() as stack:
+            for module in self.backend.model.modules():
+                stack.callback(module.register_forward_hook(keep).remove)
+            value = self.value_of(self.pixels())
+        if not convolved or maps[-1].shape != convolved[-1]:
+            raise ModelError(
+                f"{type(self.backend.model).__name__} does not end in convolutions, whose features Grad-CAM weighs; "
+                "expected a convolutional network or a timm VisionTransformer: integrated_gradients explains any model"
+            )
+        return maps[-1], value
+
     def patches(self, tokens: Tensor) -> Tensor:
         """Scores of patches [..., P] out of scores of tokens [..., L]."""
         model: Any = self.backend.model
@@ -154,17 +188,19 @@ def image_chunks(backend: VisionBackend, target: Tensor | None, output: str, max
 def on_pixels(patches: Tensor, backend: VisionBackend, upsample: str) -> Tensor:
     """A map of patches [R, P] as one of pixels [R, H, W]: each patch's score at the patch's centre, and between centres
     as `upsample` says ("bilinear", beyond the outermost centres constant; "nearest", constant in each patch). Pixels at
-    the edge that the model does not see get 0.
+    the edge that the model does not see get 0. A map [R, h, w] of a convolutional network is stretched over the image.
 
     >>> from types import SimpleNamespace
     >>> backend = SimpleNamespace(grid=(1, 2), patch_size=(1, 2), inputs=SimpleNamespace(feature_of=torch.zeros(1, 4)))
     >>> on_pixels(torch.tensor([[1.0, 2.0]]), backend, "nearest")
     tensor([[[1., 1., 2., 2.]]])
     """
-    size = tuple(n * pixels for n, pixels in zip(backend.grid, backend.patch_size, strict=True))
     aligned = {"align_corners": False} if upsample == "bilinear" else {}
-    images = functional.interpolate(patches.unflatten(1, (1, *backend.grid)), size=size, mode=upsample, **aligned)
     height, width = backend.inputs.feature_of.shape[-2:]
+    if patches.ndim == 3:
+        return functional.interpolate(patches[:, None], size=(height, width), mode=upsample, **aligned)[:, 0]
+    size = tuple(n * pixels for n, pixels in zip(backend.grid, backend.patch_size, strict=True))
+    images = functional.interpolate(patches.unflatten(1, (1, *backend.grid)), size=size, mode=upsample, **aligned)
     return functional.pad(images[:, 0], (0, width - size[1], 0, height - size[0]))
 
 

@@ -82,7 +82,9 @@ def grad_cam(chunk: ImageChunk) -> Tensor:
 
     Grad-CAM (Selvaraju et al. 2017, Eq. 1-2) with heads in the place of channels, as Chefer et al. (CVPR 2021) apply it
     to ViTs and Wu et al. after them: their released code also stretches each map to [0, 1]. F: the logit by default.
-    Cost: one forward row and the backward pass to the last block.
+    Of a convolutional network as it was published: (sum_k w_k a_k)+ with a_k the channels of its last features with a
+    place (`ImageChunk.last_map`) and w_k the mean over places of dF/da_k: [R, h, w]. Cost: one forward row and the
+    backward pass to the last block or features.
 
     >>> from faithlib.attribution import attribute
     >>> from faithlib.inputs import ImageInputs
@@ -94,6 +96,10 @@ def grad_cam(chunk: ImageChunk) -> Tensor:
     >>> scores.shape, bool((scores >= 0).all())
     (torch.Size([1, 4]), True)
     """
+    if not chunk.backend.has_tokens:
+        features, value = chunk.last_map()
+        (gradient,) = torch.autograd.grad(value.sum(), features)
+        return (gradient.mean(dim=(2, 3), keepdim=True) * features).sum(dim=1).clamp(min=0)
     inside = chunk.inside()
     attention = inside.attention[-1]
     (gradient,) = torch.autograd.grad(inside.value.sum(), attention)

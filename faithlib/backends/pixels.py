@@ -88,7 +88,8 @@ class VisionBackend:
         if not self.has_tokens:
             raise ModelError(
                 f"{_name(self.model)} is no timm VisionTransformer, whose tokens could be disturbed or attended to; "
-                f"what works: {ERASING}; of a torch module also integrated_gradients"
+                f"what works: {ERASING}; of a torch module also integrated_gradients, of a "
+                "convolutional network grad_cam"
             )
 
     @property

@@ -23,11 +23,11 @@ from faithlib.catalogue import FAMILIES, METRICS
 from faithlib.errors import InputError, ModelError
 from faithlib.evaluation.explaining import explained
 from faithlib.evaluation.measures import MEASURES, Asked, Options, bounds_of, check_scores, families_of
-from faithlib.evaluation.opening import named_methods, opened
-from faithlib.evaluation.outcome import Measured, each_that_works, finished
+from faithlib.evaluation.opening import named_methods, opened, those_that_work
+from faithlib.evaluation.outcome import finished
 from faithlib.evaluation.summary import Table
-from faithlib.inputs import Inputs, Span
-from faithlib.perturb import Perturber, asked_together, costs
+from faithlib.inputs import Span
+from faithlib.perturb import Perturber, asked_together
 
 _MOST_MASK_PLACES = 1 << 27
 
@@ -108,7 +108,7 @@ def evaluate(
     whole = opened(
         model, inputs, tokenizer, processor=processor, unit=unit, spans=spans, max_length=max_length, on_error=on_error
     )
-    named = named_methods(methods, whole)
+    model, named = whole.model, named_methods(methods, whole)
     families = families_of(metrics, has_gold=gold is not None)
     mask = whole.inputs.feature_mask
     for name, what in named.items():
@@ -121,50 +121,28 @@ def evaluate(
     if gold_size is None:
         gold_size = 1 if gold is None else average_marked(gold)
     options = Options(draws=draws, seed=seed, groups=groups, beam=beam, gold_size=gold_size)
-    request = _Request(whole.inputs, named, whole.classes(target), gold, erase, dtype)
-    wanted = list(METRICS) if metrics is None else list(metrics)
-    parts = each_that_works(lambda places: _measured(whole.model, request.of(places), families, wanted, options), whole)
-    return finished(parts, whole)
+    wanted, classes = list(METRICS) if metrics is None else metrics, whole.classes(target)
 
+    place_of = {row: place for place, row in enumerate(whole.rows)}
 
-@dataclass(frozen=True)
-class _Request:
-    """What is asked about inputs: methods and scores by name, target classes [B] (None: the predicted), marks."""
+    def measure(rows: list[int]) -> tuple[pd.DataFrame, dict[str, Tensor], Perturber, dict[str, str]]:
+        places = [place_of[row] for row in rows]
+        part = whole.inputs if len(places) == len(mask) else whole.inputs[places]
+        width, left_out = part.feature_mask.shape[1], dict[str, str]()
+        own = {name: what[places, :width] if isinstance(what, Tensor) else what for name, what in named.items()}
+        explains = "predicted" if classes is None else classes[places]
+        perturber = Perturber(model, part, erase=erase, target=explains, dtype=dtype)
+        scores = explained(own, model, perturber, None if classes is None else perturber.target, left_out)
+        asked = Asked(perturber, options, None if gold is None else gold[places, :width].to(perturber.device))
+        if any(FAMILIES[name].needs_bounds for name in families):
+            asked = replace(asked, bounds=bounds_of(perturber, beam=beam))
+        questions = _questions(scores, asked)
+        found = asked_together(lambda: _values(families, questions, left_out), perturber)
+        if not found:
+            raise ModelError(f"nothing can be evaluated here. {left_out}")
+        return _tidy(list(scores), found, wanted), scores, perturber, left_out
 
-    inputs: Inputs
-    named: Mapping[str, Row | Tensor]
-    classes: Tensor | None
-    gold: Tensor | None
-    erase: str | None
-    dtype: torch.dtype | str | None
-
-    def of(self, places: list[int]) -> _Request:
-        """The same about some of the inputs."""
-        if places == list(range(len(self.inputs))):
-            return self
-        part = self.inputs[places]
-        width = part.feature_mask.shape[1]
-        named = {n: what[places, :width] if isinstance(what, Tensor) else what for n, what in self.named.items()}
-        classes, gold = (None if one is None else one[places] for one in (self.classes, self.gold))
-        return replace(self, inputs=part, named=named, classes=classes, gold=None if gold is None else gold[:, :width])
-
-
-def _measured(
-    model: Any, request: _Request, families: Sequence[str], wanted: Sequence[str], options: Options
-) -> Measured:
-    left_out: dict[str, str] = {}
-    classes, gold = request.classes, request.gold
-    target = "predicted" if classes is None else classes
-    perturber = Perturber(model, request.inputs, erase=request.erase, target=target, dtype=request.dtype)
-    scores = explained(request.named, model, perturber, None if classes is None else perturber.target, left_out)
-    asked = Asked(perturber, options, gold=None if gold is None else gold.to(perturber.device))
-    if any(FAMILIES[name].needs_bounds for name in families):
-        asked = replace(asked, bounds=bounds_of(perturber, beam=options.beam))
-    questions = _questions(scores, asked)
-    found = asked_together(lambda: _values(families, questions, left_out), perturber)
-    if not found:
-        raise ModelError(f"nothing can be evaluated here. {left_out}")
-    return Measured(_tidy(list(scores), found, wanted), scores, perturber, costs(perturber), left_out)
+    return finished(*those_that_work(measure, whole.rows, whole.skipped), whole)
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,6 @@ for name in tqdm(here, desc="gold"):
         counted = pd.DataFrame(link_counts(links, sure, possible)).astype(int)
         counts.append(counted.assign(input=[pair.id for pair in gold], possible=[len(p) for p in possible], **about))
 counts = pd.concat(counts, ignore_index=True)
-run.save(counts, "crosslingual_alignment_counts")
 COUNTED = ["found", "sure", "found_sure", "found_possible"]
 named = counts.assign(method=counts.aligner, layer=counts.layer.replace("", "none"))
 run.save_units(as_units(named, seed=0, metrics=[*COUNTED, "possible"], keys=["gold", "layer"]))
@@ -97,7 +96,6 @@ for language in tqdm(compared, desc="agreement"):
     agreement.append(counted.rename_axis("input").reset_index().assign(language=language, learnt_from=len(pairs)))
 if agreement:
     agreement = pd.concat(agreement, ignore_index=True)
-    run.save(agreement, "crosslingual_agreement_counts")
     run.save_units(as_units(agreement, seed=0, metrics=COUNTED, keys=["language"]), "agreement")
 
 # %% [markdown]
@@ -145,10 +143,8 @@ for name, network, own_tokenizer in tqdm(represented(), desc="representations"):
                     {"model": name, "language": language, "seed": seed, "batch": i, "hit": float(hit)}
                     for i, hit in enumerate(drawn)
                 ]
-hits = pd.DataFrame(hits)
-run.save(hits, "crosslingual_cka")
 # A batch is what is drawn; `draw` numbers the ways in which the texts were put into batches.
-batches = hits.rename(columns={"seed": "draw"})
+batches = pd.DataFrame(hits).rename(columns={"seed": "draw"})
 run.save_units(as_units(batches, seed=0, metrics=["hit"], keys=["model", "language", "draw"], name="batch"), "cka")
 
 # %%

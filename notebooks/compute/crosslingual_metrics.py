@@ -125,9 +125,7 @@ for rows in tqdm(list(run.blocks(len(everyone["en"]), 8 * settings["batch"])), d
         block = texts[rows]
         predicted = Perturber(network, inputs_of(block)).predicted.cpu()
         read = pd.DataFrame({"input": block.ids, "label": classifier.labels_of(block), "predicted": predicted})
-        read = read.assign(language=language)
-        run.add(read.assign(**named), "crosslingual_predictions")
-        told = read.assign(correct=read.label == read.predicted)
+        told = read.assign(language=language, correct=read.label == read.predicted)
         run.add_units(
             as_units(told, seed=seed, clusters=clusters, metrics=["correct"], keys=["language"]), "predictions"
         )
@@ -317,7 +315,6 @@ def choose(messages):
                 for (choice, method, how), value in zip(rows, rho.tolist(), strict=True)
             ]
     released = pd.DataFrame(released)
-    run.add(released.assign(**named), "crosslingual_released")
     keys = ["language", "aggregation", "choice"]
     run.add_units(as_units(released, seed=seed, clusters=clusters, metrics=["rho"], keys=keys), "choices")
 

@@ -39,7 +39,7 @@ from faithlib.masks import top_ratio
 from faithlib.perturb import Perturber, asked_together, costs
 
 run = start_run("naopc_models", profile=profile, dataset=dataset, classifier=classifier, part=part, parts=parts)
-settings = run.settings
+settings = run.settings | run.settings["of_dataset"].get(dataset, {})
 device = "cuda" if torch.cuda.is_available() else "cpu"
 loaded = load_model(settings["models"][classifier].format(dataset=dataset))
 model = loaded.model.to(device)
@@ -125,7 +125,6 @@ def save_bounds(bounds):
     """Add a block's bounds to what the reports read."""
     limits = {name: bounds.get(name, float("nan")) for name in ("width", "candidates", "tolerance")}
     bounds = bounds.assign(**limits).astype(dict.fromkeys(limits, float))
-    run.add(bounds, "naopc_model_bounds")
     searched = bounds.assign(method=bounds.search, width=bounds.width.fillna(0).astype(int))  # 0: exact, it has none
     run.add_units(as_units(searched, metrics=ENDS, keys=["length", "width"], **own), "bounds")
 

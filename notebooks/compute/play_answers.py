@@ -21,10 +21,10 @@ import torch
 
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
-from faithbook.games import drawn_numbers, erasing, every_answer, soft_grid
+from faithbook.games.answers import drawn_numbers, erasing, every_answer, soft_grid
 from faithbook.models.load import load_model
 from faithbook.papers import edin
-from faithbook.papers.edin_pack import MODELS
+from faithbook.papers.edin_released import MODELS
 from faithbook.sources.images import as_inputs, load_pictures
 from faithlib.attribution import attribute
 from faithlib.evaluation import saco_steps

@@ -5,10 +5,12 @@
 # ---
 
 # %% [markdown]
-# # Compute: where the encoder of photographs attends in pictures of ImageNet
+# # Compute: SaCo and four other metrics of a convolutional network on images of ImageNet
 #
-# Of ImageNet twenty pictures can be had here, and no classifier: nothing of study 2 can be measured on them. What can be
-# looked at are maps that explain no class: attention itself, of the encoder as its package has it, at 224 pixels.
+# Study 2 is about ImageNet. Its transformers are not to be had here, but a convolutional network of the same thousand
+# classes is: EfficientNet-Lite0. Its right answers are explained by what explains any classifier of images (Grad-CAM was
+# made for such networks), and scored as in `saco_metrics`. Features are patches of 32 pixels, 7 x 7 in an image of
+# 224 x 224, as many as the last features of the network have places.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -18,50 +20,127 @@ dataset = "imagenet-few"
 import pandas as pd
 import timm.data
 import torch
-from scipy.stats import spearmanr
 
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
-from faithbook.models import vit_s14
+from faithbook.models.adapted import load_classifier
 from faithbook.sources.images import as_inputs, load_pictures
 from faithlib.attribution import attribute
+from faithlib.evaluation import saco_of_groups, saco_scores
 from faithlib.masks import salience_groups
+from faithlib.perturb import Perturber, costs
 
 run = start_run("saco_imagenet", profile=profile, dataset=dataset)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
-SIDE, GROUPS = 224, 10
-METHODS = ("raw_attention", "rollout")
-network = vit_s14.vit_s14(side=SIDE).to(device)
+PATCH, GROUPS, MODEL = 32, 10, "lite0"
+classifier = load_classifier(settings["model"])
+network = classifier.model.to(device)
 data = load_pictures(dataset, "test", n=settings["pictures"])
 look = timm.data.resolve_model_data_config(network)
 mean, std = (torch.tensor(look[key]).view(3, 1, 1) for key in ("mean", "std"))
 
 # %% [markdown]
-# ## Pictures as the encoder sees them, and their maps in ten groups
+# ## Right answers, explained
 #
-# Group 0 has the tenth of the pixels with the highest scores. How alike the two maps are: Spearman's rank correlation of
-# their pixels' scores.
+# Integrated gradients and the methods that erase explain the probability of the predicted class, Grad-CAM its logit, as
+# in `saco_metrics`. Random scores are drawn a few times: `draw` numbers the drawings, everything else has draw 0.
 
 # %%
+METHODS = {
+    "integrated_gradients": {"n_steps": settings["ig_steps"]},
+    "grad_cam": {},
+    "occlusion": {},
+    "lime": {"n_samples": settings["lime_samples"], "seed": 0},
+    "shapley_sampling": {"n_samples": settings["permutations"], "seed": 0},
+}
+ERASING = ("occlusion", "lime", "shapley_sampling")  # these ask the perturber of the metrics
+
+
+def explained(inputs, perturber):
+    """Scores [B, F] of every explanation, by (method, draw)."""
+    found = {}
+    for method, options in METHODS.items():
+        asked = {"perturber": perturber} if method in ERASING else {}
+        found[method, 0] = attribute(method, network, inputs, **options, **asked)
+    for draw in range(settings["random_draws"]):
+        found["random", draw] = attribute("random", None, inputs, seed=draw).to(device)
+    return found
+
+
+def frame(block, method, draw, values):
+    """One row per image with its values."""
+    about = {"input": block.ids, "dataset": "imagenet", "model": MODEL, "method": method, "draw": draw}
+    return pd.DataFrame(about | {name: value.cpu().double() for name, value in values.items()})
+
+
+# %% [markdown]
+# ## Block by block
+#
+# Ten groups of patches, equal scores in reading order, the mean of the image in place of what is erased; SaCo for other
+# numbers of groups too. Whether an image's answer is right is kept of all of them. Images and maps are for a reader's own
+# run: their tables stay in the folder of results.
+
+# %%
+METRICS = ["saco", "auc", "aopc_morf", "aopc_lerf", "log_odds"]
+GROUPING = {"remainder": "spread", "ties": "position", "reduce": "mean"}
+KEYS = ["dataset", "model", "draw"]
+
+
+def answered(block):
+    """The class that the network takes each image for."""
+    with torch.no_grad():
+        return network(as_inputs(block, network).pixels.to(device)).argmax(dim=1).cpu()
+
+
+def save_shown(block, inputs, perturber, scores):
+    """Tables of a block's images, each with its label and probability, and of the groups of every map."""
+    seen = inputs.pixels.cpu().mul(std).add(mean).clamp(0, 1).mul(255).round().byte()
+    feature_of = inputs.feature_of.flatten().cpu()
+    for place, (picture, pixels) in enumerate(zip(block.ids, seen, strict=True)):
+        channels = {f"channel{c}": values.flatten().numpy() for c, values in enumerate(pixels)}
+        about = {"input": picture, "label": classifier.label_names[block.labels[place]], "side": pixels.shape[-1]}
+        about |= {"p_full": perturber.full[place].item()}
+        run.add(pd.DataFrame(channels).rename_axis("pixel").reset_index().assign(**about), "imagenet_pictures")
+        for (method, draw), score in scores.items():
+            if not draw:
+                group = salience_groups(score[place : place + 1], GROUPS)[0].cpu()[feature_of].numpy().astype("uint8")
+                table = pd.DataFrame({"group": group}).rename_axis("pixel").reset_index()
+                run.add(table.assign(input=picture, method=method), "imagenet_maps")
+
+
+shown = 0
 for rows in run.blocks(len(data), settings["block"]):
     block = data[rows]
-    inputs = as_inputs(block, network).to(device)
-    seen = inputs.pixels.cpu().mul(std).add(mean).clamp(0, 1).mul(255).round().byte()
-    for picture, label, pixels in zip(block.ids, block.labels, seen, strict=True):
-        channels = {f"channel{c}": values.flatten().numpy() for c, values in enumerate(pixels)}
-        about = {"input": picture, "label": data.label_names[label], "side": SIDE}
-        run.add(pd.DataFrame(channels).rename_axis("pixel").reset_index().assign(**about), "imagenet_pictures")
-    scores = {method: attribute(method, network, inputs, upsample="bilinear").cpu() for method in METHODS}
-    alike = [spearmanr(*both).statistic for both in zip(*scores.values(), strict=True)]
-    alike = pd.DataFrame({"input": block.ids, "method": " and ".join(METHODS), "rank_correlation": alike})
-    run.add(alike, "imagenet_alike")
-    run.add_units(as_units(alike, seed=0, metrics=["rank_correlation"]))
-    for method in METHODS:
-        for picture, found in zip(block.ids, salience_groups(scores[method], GROUPS), strict=True):
-            table = pd.DataFrame({"group": found.numpy().astype("uint8")}).rename_axis("pixel").reset_index()
-            run.add(table.assign(input=picture, method=method), "imagenet_maps")
+    right = answered(block) == torch.tensor(block.labels)
+    run.add_units(
+        as_units(
+            pd.DataFrame({"input": block.ids, "dataset": "imagenet", "model": MODEL, "right": right.double()}),
+            seed=0,
+            metrics=["right"],
+            keys=["dataset", "model"],
+        ),
+        "answers",
+    )
+    block = block.at(right.nonzero()[:, 0].tolist())
     run.count(n=len(block))
+    if not len(block):
+        continue
+    inputs = as_inputs(block, network, patch=PATCH).to(device)
+    perturber = Perturber(network, inputs, erase="mean")
+    labels = torch.tensor(block.labels, device=device)
+    scores = explained(inputs, perturber)
+    for (method, draw), score in scores.items():
+        values = saco_scores(perturber, score, labels=labels, k=GROUPS, **GROUPING)
+        run.add_units(as_units(frame(block, method, draw, values), seed=0, metrics=METRICS, keys=KEYS))
+        for k in settings["group_counts"]:
+            found = {"saco": saco_of_groups(perturber, score, k=k, **GROUPING)}
+            counted = frame(block, method, draw, found).assign(k=k)
+            run.add_units(as_units(counted, seed=0, metrics=["saco"], keys=[*KEYS, "k"]), "groups")
+    if shown < settings["examples"]:
+        save_shown(block, inputs, perturber, scores)
+        shown += len(block)
+    run.count(**costs(perturber))
 
 # %%
 run.note(dtype="float32", device=device)

@@ -301,8 +301,6 @@ def save_groups(asked, model):
         for (k, key), values in asked_together(ask, perturber).items()
     ]
     groups = pd.concat(found, ignore_index=True).assign(dataset=named)
-    kept = ["dataset", "model", "k", "input", "method", "draw", "saco"]
-    run.add(groups[kept], "saco_group_counts")
     run.add_units(as_units(groups, seed=0, metrics=["saco"], keys=["dataset", "model", "draw", "k"]), "groups")
 
 
@@ -312,7 +310,6 @@ def save_varied(asked, model):
         measured(asked, MAIN | change).assign(setting=setting, model=model) for setting, change in VARIANTS.items()
     ]
     varied = pd.concat(found, ignore_index=True).assign(dataset=named)
-    run.add(varied, "saco_settings")
     run.add_units(as_units(varied, seed=0, metrics=METRICS, keys=["dataset", "model", "draw", "setting"]), "settings")
 
 

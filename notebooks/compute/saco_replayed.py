@@ -52,7 +52,6 @@ tied = pd.DataFrame(
     },
     index=names,
 ).reset_index()
-run.save(tied, "saco_ties")
 run.save_units(as_units(tied, seed=0, metrics=["ties", "satisfied", "half"], keys=["dataset"]), "ties")
 
 # %% [markdown]

@@ -15,6 +15,7 @@
 # %% tags=["parameters"]
 profile = "laptop"
 dataset = "movie"
+classifier = ""  # mpnet, mpnet-tuned; nothing: the data set's own
 seed = 0
 part = 1  # of `parts`: which share of the inputs
 parts = 1
@@ -23,6 +24,7 @@ parts = 1
 import pandas as pd
 import torch
 
+from faithbook.engine.profiles import own_of
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.load import load_model
@@ -33,14 +35,16 @@ from faithlib.attribution import attribute
 from faithlib.inputs import TextInputs
 from faithlib.perturb import Perturber, asked_together, costs
 
-run = start_run("soft_replayed", profile=profile, dataset=dataset, seed=seed, part=part, parts=parts)
+run = start_run(
+    "soft_replayed", profile=profile, dataset=dataset, classifier=classifier, seed=seed, part=part, parts=parts
+)
 settings = run.settings
 
 # %%
-data = load_dataset(dataset, "test", n=settings["inputs"][dataset], seed=0)
+data = load_dataset(dataset, "test", n=own_of(settings, dataset, classifier)["inputs"], seed=0)
 device = "cuda" if torch.cuda.is_available() else "cpu"
-classifier = load_model(settings["models"][dataset].format(seed=seed))
-model = classifier.model.to(device)
+loaded = load_model(settings["models_of"].get(classifier, settings["models"])[dataset].format(seed=seed))
+model = loaded.model.to(device)
 dtype = getattr(torch, settings["dtype"])
 METHODS = {
     "attention": ("attention", {}),
@@ -87,7 +91,7 @@ own = {"seed": seed, "clusters": data.clusters}
 for rows in run.blocks(len(data), settings["block"]):
     block = data[rows]
     inputs = TextInputs.from_texts(
-        block.texts, classifier.tokenizer, queries=block.queries, max_length=classifier.window(block)
+        block.texts, loaded.tokenizer, queries=block.queries, max_length=loaded.window(block)
     )
     zeroed = Perturber(model, inputs, dtype=dtype)
     padded = Perturber(model, inputs, erase="pad", dtype=dtype)

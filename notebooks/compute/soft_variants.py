@@ -14,6 +14,7 @@
 # %% tags=["parameters"]
 profile = "laptop"
 dataset = "movie"
+classifier = ""  # mpnet, mpnet-tuned; nothing: the data set's own
 seed = 0
 part = 1  # of `parts`: which share of the inputs
 parts = 1
@@ -22,6 +23,7 @@ parts = 1
 import pandas as pd
 import torch
 
+from faithbook.engine.profiles import own_of
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.load import load_model
@@ -32,15 +34,17 @@ from faithlib.evaluation import RELEASED_RATIOS, hard_scores, soft_scores
 from faithlib.inputs import TextInputs
 from faithlib.perturb import Perturber, asked_together, costs
 
-run = start_run("soft_variants", profile=profile, dataset=dataset, seed=seed, part=part, parts=parts)
+run = start_run(
+    "soft_variants", profile=profile, dataset=dataset, classifier=classifier, seed=seed, part=part, parts=parts
+)
 settings = run.settings
 draws = settings["draws"]
 
 # %%
-data = load_dataset(dataset, "test", n=settings["inputs"][dataset], seed=0)
+data = load_dataset(dataset, "test", n=own_of(settings, dataset, classifier)["inputs"], seed=0)
 device = "cuda" if torch.cuda.is_available() else "cpu"
-classifier = load_model(settings["models"][dataset].format(seed=seed))
-model = classifier.model.to(device)
+loaded = load_model(settings["models_of"].get(classifier, settings["models"])[dataset].format(seed=seed))
+model = loaded.model.to(device)
 
 # %%
 METHODS = {
@@ -60,7 +64,7 @@ class Block:
     def __init__(self, texts):
         self.ids = texts.ids
         self.inputs = TextInputs.from_texts(
-            texts.texts, classifier.tokenizer, queries=texts.queries, max_length=classifier.window(texts)
+            texts.texts, loaded.tokenizer, queries=texts.queries, max_length=loaded.window(texts)
         )
         self.perturber = Perturber(model, self.inputs, dtype=dtype)
         self.padded = Perturber(model, self.inputs, erase="pad", dtype=dtype)

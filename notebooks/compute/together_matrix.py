@@ -26,11 +26,11 @@ import torch
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.adapted import load_classifier
-from faithbook.objects import mask_of
 from faithbook.sources.cifar import PHOTOGRAPHS
 from faithbook.sources.datasets import load_dataset
 from faithbook.sources.excerpts import gold_of, marked_excerpts
 from faithbook.sources.images import as_inputs, load_pictures
+from faithbook.sources.objects import mask_of
 from faithbook.sources.words import split_words
 from faithlib.attribution import Row
 from faithlib.catalogue import FAMILIES
@@ -186,8 +186,7 @@ def evaluated(rows, what, metrics):
     save_costs(what, len(block), len(METHODS[modality]), spent)
     table["input"] = [ids[rows][i] for i in table["input"]]
     table.attrs.clear()
-    table = table.assign(dataset=named, modality=kind)
-    run.add(table, "together_values")
+    table = table.assign(dataset=named)
     run.add_units(as_units(table, seed=0, clusters=clusters, keys=["dataset"]))
 
 

@@ -102,7 +102,7 @@ run.save(
 MAIN = ERASURES[0]
 shared = {"draws": settings["draws"], "groups": settings["groups"], "beam": settings["beam"][modality]}
 BOUNDED, PLAUSIBLE = FAMILIES["naopc"].directions, FAMILIES["plausibility"].directions
-found, costs = [], []
+found = []
 
 
 def measured(name, model, inputs, truth, gold, ids, erase):
@@ -124,7 +124,6 @@ def measured(name, model, inputs, truth, gold, ids, erase):
         metrics = [*metrics, *(PLAUSIBLE if marks else ())]
         table = evaluate(model, part, methods=own, metrics=metrics, erase=erase, **marks, **shared)
         spent = table.attrs["costs"]
-        costs.append({"model": name, "erase": erase, "inputs": len(rows), **spent})
         run.count(rows_asked=spent["rows_asked"], rows_run=spent["rows_run"])
         table["input"] = [ids[rows[i]] for i in table["input"]]
         table.attrs.clear()
@@ -159,9 +158,7 @@ for name, classifier in tqdm(plan.items(), desc="models"):
     for erase in ERASURES[: 2 if name == "trained" else 1]:
         measured(name, classifier.model, part, gold.float(), gold, [ids[i] for i in rows], erase)
 values = pd.concat(found, ignore_index=True)
-run.save(values.assign(modality=modality), "together_planted_values")
 run.save_units(as_units(values, seed=0, keys=["model", "erase"]))
-run.save(pd.DataFrame(costs).assign(modality=modality), "together_planted_costs")
 
 # %%
 run.note(n=len(rows), right=int(knowing.sum()), of=len(knowing), dtype="float32", device=device)

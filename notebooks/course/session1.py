@@ -12,7 +12,7 @@
 #
 # A model is a function here: it gets the places of the words that are kept and answers with a probability.
 
-# %% tags=["given:models"]
+# %% nbgrader={"grade": false, "grade_id": "given-models", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import math
 
 
@@ -36,7 +36,7 @@ def together(kept):
 # Where the whole text does no better than nothing, there is nothing to divide by: both are `math.nan`.
 
 
-# %% tags=["solution:sufficiency"]
+# %% nbgrader={"grade": false, "grade_id": "solution-sufficiency", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def sufficiency(full, kept, empty):
     """Normalised sufficiency of one rationale, higher is better."""
     ### BEGIN SOLUTION
@@ -46,7 +46,7 @@ def sufficiency(full, kept, empty):
     ### END SOLUTION
 
 
-# %% tags=["solution:comprehensiveness"]
+# %% nbgrader={"grade": false, "grade_id": "solution-comprehensiveness", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def comprehensiveness(full, removed, empty):
     """Normalised comprehensiveness of one rationale, higher is better."""
     ### BEGIN SOLUTION
@@ -56,7 +56,7 @@ def comprehensiveness(full, removed, empty):
     ### END SOLUTION
 
 
-# %% tags=["test:sufficiency:2"]
+# %% nbgrader={"grade": true, "grade_id": "test-sufficiency", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 assert abs(sufficiency(0.9, 0.8, 0.5) - 0.75) < 1e-9
 assert sufficiency(0.9, 0.9, 0.5) == 1
 ### BEGIN HIDDEN TESTS
@@ -65,7 +65,7 @@ assert math.isnan(sufficiency(0.5, 0.4, 0.6))
 assert abs(sufficiency(0.8, 0.3, 0.4) + 0.25) < 1e-9  # worse than nothing
 ### END HIDDEN TESTS
 
-# %% tags=["test:comprehensiveness:2"]
+# %% nbgrader={"grade": true, "grade_id": "test-comprehensiveness", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 assert abs(comprehensiveness(0.9, 0.8, 0.5) - 0.25) < 1e-9
 assert comprehensiveness(0.9, 0.5, 0.5) == 1
 ### BEGIN HIDDEN TESTS
@@ -82,7 +82,7 @@ assert abs(comprehensiveness(0.8, 0.3, 0.4) - 1.25) < 1e-9  # more is lost than 
 # (comprehensiveness 1) for a model of `n` words, as a list of tuples.
 
 
-# %% tags=["solution:rationales"]
+# %% nbgrader={"grade": false, "grade_id": "solution-rationales", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def rationales(model, n, size):
     """The rationales of `size` of `n` words with sufficiency 1 and comprehensiveness 1."""
     ### BEGIN SOLUTION
@@ -100,7 +100,7 @@ def rationales(model, n, size):
     ### END SOLUTION
 
 
-# %% tags=["test:rationales:2"]
+# %% nbgrader={"grade": true, "grade_id": "test-rationales", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 assert [tuple(one) for one in rationales(either, 3, 2)] == [(0, 1)]
 assert rationales(either, 3, 1) == []
 ### BEGIN HIDDEN TESTS
@@ -115,7 +115,7 @@ assert [tuple(one) for one in rationales(lambda kept: 0.9 if 2 in set(kept) else
 # Write a model of three words for which every rationale of one word has sufficiency 0 and comprehensiveness 1.
 
 
-# %% tags=["solution:model"]
+# %% nbgrader={"grade": false, "grade_id": "solution-model", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def model_of_mine(kept):
     """A probability for the places of the words that are kept."""
     ### BEGIN SOLUTION
@@ -123,7 +123,7 @@ def model_of_mine(kept):
     ### END SOLUTION
 
 
-# %% tags=["test:model:2"]
+# %% nbgrader={"grade": true, "grade_id": "test-model", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 _full, _empty = model_of_mine([0, 1, 2]), model_of_mine([])
 assert 0 <= _empty < _full <= 1
 ### BEGIN HIDDEN TESTS

@@ -10,7 +10,7 @@
 # Eight points. Write your answers where it says so, and run all cells: those that test say nothing when they pass. More
 # tests are run when the sheet is marked. What is erased, and how, is on the page *What it is to erase a word* of the book.
 
-# %% tags=["given:imports"]
+# %% nbgrader={"grade": false, "grade_id": "given-imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import math
 from itertools import permutations
 
@@ -23,7 +23,7 @@ import torch
 # one that comes first in the text.
 
 
-# %% tags=["solution:top"]
+# %% nbgrader={"grade": false, "grade_id": "solution-top", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def top(scores, share):
     """The places of the top share of the words, a set, for a list of scores."""
     ### BEGIN SOLUTION
@@ -33,7 +33,7 @@ def top(scores, share):
     ### END SOLUTION
 
 
-# %% tags=["test:top:2"]
+# %% nbgrader={"grade": true, "grade_id": "test-top", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 assert top([0.1, 0.9, 0.3, 0.2], 0.5) == {1, 2}
 assert top([0.1, 0.9, 0.3, 0.2], 1) == {0, 1, 2, 3}
 ### BEGIN HIDDEN TESTS
@@ -52,7 +52,7 @@ assert len(top(list(range(10)), 0.1)) == 1
 # and puts zeros in the place of what goes.
 
 
-# %% tags=["solution:keep"]
+# %% nbgrader={"grade": false, "grade_id": "solution-keep", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def keep_probability(scores, verb):
     """The probability, for each score of a tensor [F], that an element of that word stays."""
     ### BEGIN SOLUTION
@@ -62,7 +62,7 @@ def keep_probability(scores, verb):
     ### END SOLUTION
 
 
-# %% tags=["solution:erase"]
+# %% nbgrader={"grade": false, "grade_id": "solution-erase", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def erase(embeddings, keep, generator):
     """Embeddings [F, D] with zeros in the place of elements that go; `keep` [F]: the probability that one stays."""
     ### BEGIN SOLUTION
@@ -71,7 +71,7 @@ def erase(embeddings, keep, generator):
     ### END SOLUTION
 
 
-# %% tags=["test:keep:2"]
+# %% nbgrader={"grade": true, "grade_id": "test-keep", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 assert torch.allclose(keep_probability(torch.tensor([1.0, 3.0, 2.0]), "sufficiency"), torch.tensor([0.0, 1.0, 0.5]))
 ### BEGIN HIDDEN TESTS
 from faithlib.masks import soft_keep
@@ -82,7 +82,7 @@ for _verb in ("sufficiency", "comprehensiveness"):
 assert torch.allclose(keep_probability(torch.ones(3), "comprehensiveness"), torch.full((3,), 0.5))
 ### END HIDDEN TESTS
 
-# %% tags=["test:erase:1"]
+# %% nbgrader={"grade": true, "grade_id": "test-erase", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
 _kept = erase(torch.ones(2, 4000), torch.tensor([1.0, 0.25]), torch.Generator().manual_seed(0))
 assert bool((_kept[0] == 1).all())
 ### BEGIN HIDDEN TESTS
@@ -100,7 +100,7 @@ assert len(_kept[1].unique()) == 2  # each element is there or not, and none is 
 # it, and then that word.
 
 
-# %% tags=["solution:aopc"]
+# %% nbgrader={"grade": false, "grade_id": "solution-aopc", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def aopc(answers, order):
     """AOPC of one order of removals."""
     ### BEGIN SOLUTION
@@ -110,7 +110,7 @@ def aopc(answers, order):
     ### END SOLUTION
 
 
-# %% tags=["solution:bounds"]
+# %% nbgrader={"grade": false, "grade_id": "solution-bounds", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def bounds(answers, n):
     """(lowest, highest) AOPC of any order of n words."""
     ### BEGIN SOLUTION
@@ -126,14 +126,14 @@ def bounds(answers, n):
     ### END SOLUTION
 
 
-# %% tags=["test:aopc:1"]
+# %% nbgrader={"grade": true, "grade_id": "test-aopc", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
 _small = {frozenset(): 0.9, frozenset({0}): 0.5, frozenset({1}): 0.8, frozenset({0, 1}): 0.4}
 assert abs(aopc(_small, [0, 1]) - 0.45) < 1e-9
 ### BEGIN HIDDEN TESTS
 assert abs(aopc(_small, [1, 0]) - 0.3) < 1e-9
 ### END HIDDEN TESTS
 
-# %% tags=["test:bounds:2"]
+# %% nbgrader={"grade": true, "grade_id": "test-bounds", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 _low, _high = bounds({frozenset(): 0.9, frozenset({0}): 0.5, frozenset({1}): 0.8, frozenset({0, 1}): 0.4}, 2)
 assert abs(_low - 0.3) < 1e-9 and abs(_high - 0.45) < 1e-9
 ### BEGIN HIDDEN TESTS

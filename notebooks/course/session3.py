@@ -11,7 +11,7 @@
 # tests are run when the sheet is marked. Diagnosticity and its controls are on the page *How a measure is itself measured*
 # of the book.
 
-# %% tags=["given:imports"]
+# %% nbgrader={"grade": false, "grade_id": "given-imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import math
 
 import torch
@@ -23,7 +23,7 @@ import torch
 # pairs in which one of the two is undefined (`nan`) are left out. The share of ties, of the same pairs, is reported beside.
 
 
-# %% tags=["solution:diagnosticity"]
+# %% nbgrader={"grade": false, "grade_id": "solution-diagnosticity", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def diagnosticity(real, random):
     """(share of wins, share of ties) for two tensors [N] of values, higher is better."""
     ### BEGIN SOLUTION
@@ -33,7 +33,7 @@ def diagnosticity(real, random):
     ### END SOLUTION
 
 
-# %% tags=["test:wins:2"]
+# %% nbgrader={"grade": true, "grade_id": "test-wins", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 _wins, _ties = diagnosticity(torch.tensor([0.9, 0.8, 0.3, 0.4]), torch.tensor([0.1, 0.2, 0.5, 0.6]))
 assert _wins == 0.5 and _ties == 0
 ### BEGIN HIDDEN TESTS
@@ -46,7 +46,7 @@ assert abs(diagnosticity(_one, _two)[0] - _expected.wins) < 1e-9
 assert abs(diagnosticity(_one, _two)[1] - _expected.ties) < 1e-9
 ### END HIDDEN TESTS
 
-# %% tags=["test:undefined:1"]
+# %% nbgrader={"grade": true, "grade_id": "test-undefined", "locked": true, "points": 1, "schema_version": 3, "solution": false, "task": false}
 assert diagnosticity(torch.tensor([0.9, 0.8, math.nan]), torch.tensor([0.1, 0.2, 0.3]))[0] == 1
 ### BEGIN HIDDEN TESTS
 assert diagnosticity(torch.tensor([0.9, math.nan, math.nan, 0.1]), torch.tensor([0.1, 0.2, 0.3, 0.1])) == (0.5, 0.5)
@@ -60,7 +60,7 @@ assert diagnosticity(torch.tensor([0.9, math.nan, math.nan, 0.1]), torch.tensor(
 # that input.
 
 
-# %% tags=["solution:shuffled"]
+# %% nbgrader={"grade": false, "grade_id": "solution-shuffled", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def shuffled(scores, generator):
     """Scores [N, F] with each row in a random order of its own."""
     ### BEGIN SOLUTION
@@ -69,7 +69,7 @@ def shuffled(scores, generator):
     ### END SOLUTION
 
 
-# %% tags=["test:shuffled:2"]
+# %% nbgrader={"grade": true, "grade_id": "test-shuffled", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 _scores = torch.arange(12.0).reshape(2, 6)
 _moved = shuffled(_scores, torch.Generator().manual_seed(0))
 assert _moved.shape == _scores.shape
@@ -90,7 +90,7 @@ assert len({tuple(row) for row in _places.tolist()}) > 100  # every input has an
 # 97.5th percentile of the shares.
 
 
-# %% tags=["solution:interval"]
+# %% nbgrader={"grade": false, "grade_id": "solution-interval", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def interval(wins, draws, generator):
     """(low, high) of a 95 % percentile bootstrap interval for the mean of wins [N], zeros and ones."""
     ### BEGIN SOLUTION
@@ -101,7 +101,7 @@ def interval(wins, draws, generator):
     ### END SOLUTION
 
 
-# %% tags=["test:interval:3"]
+# %% nbgrader={"grade": true, "grade_id": "test-interval", "locked": true, "points": 3, "schema_version": 3, "solution": false, "task": false}
 _wins = (torch.arange(400) % 4 > 0).double()  # a share of .75
 _low, _high = interval(_wins, 500, torch.Generator().manual_seed(0))
 assert _low < 0.75 < _high

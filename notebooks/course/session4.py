@@ -10,7 +10,7 @@
 # Eight points. Write your answers where it says so, and run all cells: those that test say nothing when they pass. More
 # tests are run when the sheet is marked. How verdicts are drawn is on the page *How to read this book*.
 
-# %% tags=["given:imports"]
+# %% nbgrader={"grade": false, "grade_id": "given-imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import math
 
 import torch
@@ -22,7 +22,7 @@ import torch
 # mean ± 1.96 standard errors, with the standard error of the *paired* difference ($N - 1$ below the root).
 
 
-# %% tags=["solution:paired"]
+# %% nbgrader={"grade": false, "grade_id": "solution-paired", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def paired(first, second):
     """(mean, low, high) of the paired difference of two tensors [N]."""
     ### BEGIN SOLUTION
@@ -33,7 +33,7 @@ def paired(first, second):
     ### END SOLUTION
 
 
-# %% tags=["test:paired:2"]
+# %% nbgrader={"grade": true, "grade_id": "test-paired", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 _mean, _low, _high = paired(torch.tensor([0.5, 0.7, 0.9]), torch.tensor([0.4, 0.5, 0.6]))
 assert abs(_mean - 0.2) < 1e-6 and _low < _mean < _high
 ### BEGIN HIDDEN TESTS
@@ -60,7 +60,7 @@ assert (
 # - Otherwise it is *inconclusive*.
 
 
-# %% tags=["solution:verdict"]
+# %% nbgrader={"grade": false, "grade_id": "solution-verdict", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def verdict(intervals, k, margin):
     """One of "carries over", "does not carry over", "level", "inconclusive" for a list of (low, high)."""
     ### BEGIN SOLUTION
@@ -74,7 +74,7 @@ def verdict(intervals, k, margin):
     ### END SOLUTION
 
 
-# %% tags=["test:clear:2"]
+# %% nbgrader={"grade": true, "grade_id": "test-clear", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 assert verdict([(0.1, 0.3), (0.2, 0.5)], 2, 0.05) == "carries over"
 assert verdict([(-0.3, -0.1), (0.2, 0.5)], 2, 0.05) == "does not carry over"
 ### BEGIN HIDDEN TESTS
@@ -82,7 +82,7 @@ assert verdict([(-0.3, -0.1), (0.2, 0.5), (0.1, 0.2)], 2, 0.05) == "carries over
 assert verdict([(-0.3, -0.1), (-0.5, -0.2), (0.1, 0.2)], 2, 0.05) == "does not carry over"
 ### END HIDDEN TESTS
 
-# %% tags=["test:open:2"]
+# %% nbgrader={"grade": true, "grade_id": "test-open", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 assert verdict([(0.1, 0.3), (-0.2, 0.5)], 2, 0.05) == "inconclusive"
 ### BEGIN HIDDEN TESTS
 assert verdict([(-0.1, 0.3), (-0.2, 0.1), (-0.3, 0.2)], 2, 0.05) == "inconclusive"  # not known is not no
@@ -98,7 +98,7 @@ assert verdict([(0.01, 0.02), (-0.2, 0.4)], 2, 0.05) == "inconclusive"
 # every row is asked once, in order, in batches of at most `size`.
 
 
-# %% tags=["solution:ask"]
+# %% nbgrader={"grade": false, "grade_id": "solution-ask", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def ask(model, rows, size):
     """The answers of a model, a function of a tensor [R, F] to a tensor [R], to all rows, never more than `size` at a time."""
     ### BEGIN SOLUTION
@@ -106,7 +106,7 @@ def ask(model, rows, size):
     ### END SOLUTION
 
 
-# %% tags=["test:ask:2"]
+# %% nbgrader={"grade": true, "grade_id": "test-ask", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
 assert torch.equal(ask(lambda rows: rows.sum(dim=1), torch.eye(4), 2), torch.ones(4))
 ### BEGIN HIDDEN TESTS
 _rows, _sizes = torch.arange(30.0).reshape(10, 3), []

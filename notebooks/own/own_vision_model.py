@@ -114,7 +114,7 @@ options = {"draws": draws, "groups": groups}
 erased = None if erase == "default" else erase
 ahead = estimate(classifier, brought, names, wanted, erase=erased, **options)
 Markdown(
-    f"Methods: {', '.join(label(name) for name in names)}. At most {ahead.rows:,} rows for the metrics and "
+    f"Methods: {', '.join(label(name) for name in names)}. About {ahead.rows:,} rows for the metrics and "
     f"{ahead.passes:,} forward passes for the explanations, about {ahead.seconds:.0f} seconds and "
     f"{amount(ahead.bytes)} of the {amount(ahead.free)} that are free."
     + "".join(f"\n- Left out: {label(name)}. {reason}" for name, reason in left_out.items())

@@ -36,8 +36,8 @@ asked = rates.dropna(subset=["promised"])
 stored = calibration.stored()
 Markdown(
     f"{len(rates):,} rates, each of {table.worlds.min():,} to {table.worlds.max():,} worlds, were measured on {made['date']} "
-    f"at commit `{made['commit'][:12]}` with seed {made['seed']} ({made['seconds'] / 60:.0f} minutes; `make calibrate` "
-    f"measures them again). Something is promised of {len(asked):,}, and {int(asked.kept.sum()):,} of these keep it."
+    f"at commit `{made['commit'][:12]}` with seed {made['seed']} ({made['seconds'] / 60:.0f} minutes; `python -m faithbook "
+    f"calibrate` measures them again). Something is promised of {len(asked):,}, and {int(asked.kept.sum()):,} of these keep it."
 )
 
 
@@ -163,8 +163,7 @@ Markdown(
 # %% [markdown]
 # What the book does about skew: where the values of a part (of several parts, in the middle) have a skewness beyond one in
 # the sample, an answer on the side of the missing tail is not given, and the verdict is *inconclusive* with that reason.
-# It cannot help where a rare tail is missing from the sample altogether. The sign-flip test, which needs symmetry, gains
-# nothing over it: its rates are in the first table.
+# It cannot help where a rare tail is missing from the sample altogether.
 #
 # Worlds with nothing to be found are the worst case for errors. They say nothing of how often a true effect is found: that
 # depends on its size, and stands beside every inconclusive verdict as the smallest effect that the run could have found.
@@ -172,6 +171,6 @@ Markdown(
 # %%
 sizes = ", ".join(f"{name} ({len(values)})" for name, values in stored.items())
 page.finish(
-    note=f"measured apart from the book by `make calibrate` with {made['resamples']:,} resamples; stored values: {sizes}, "
+    note=f"measured apart from the book by `python -m faithbook calibrate` with {made['resamples']:,} resamples; stored values: {sizes}, "
     "as a laptop's run of commit 7374a1d had them"
 )

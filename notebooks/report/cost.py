@@ -7,18 +7,20 @@
 # %% [markdown]
 # # What the papers' own sizes cost
 #
-# What `make paper` would compute: rows of models, hours, and money at a price of yours, by paper and by table. Every number
-# comes from the manifests of runs: rows that runs of the full profile have counted, and the seconds that they took. Of one thread
-# on a processor these are the seconds that it computed, where a run has noted them: the clock runs on while other work has the
-# processor.
+# What `make paper` would compute: rows of models and hours, by paper, by computation and by table. Every number comes from the
+# manifests of runs: rows that runs of the full profile have counted, and the seconds that they took. Of one thread on a processor
+# these are the seconds that it computed, where a run has noted them: the clock runs on while other work has the processor.
 #
 # - **Rows** are perturbed inputs that go through a model. An input of the papers' size is taken to have as many as one of the full
-#   profile on the same data, or on what stands in for it there; other settings there (draws, methods, steps) change that, so a number is "about".
-# - **Hours, this processor** are seconds an input of the full profile's runs, times the inputs here. Their models are
+#   profile on the same data, or on its substitute there; other settings there (draws, methods, steps) change that, so a number is
+#   "about".
+# - **Hours, this processor** are seconds per input of the full profile's runs, times the inputs here. Their models are
 #   smaller than the papers': this is what the papers' sizes would take with ours.
-# - **GPU-hours** are *extrapolated* until a run of the papers' profile has used a GPU: the hours of this processor, divided by how many
-#   times faster you take a GPU with the papers' models to be than this processor with ours. We have not measured that, so it begins
-#   at one, which is no estimate. Once a run has used a GPU, its own hours stand here as *measured*. Trainings are not in them.
+# - **Hours on a GPU** are measured: there is a number as soon as runs of the papers' profile have used a GPU on all data sets of a
+#   computation. Before that, divide the hours of this processor by how many times faster your GPU is with the papers' models than
+#   this processor with ours; we have not measured that. Money is these hours times the price of one. Trainings are not in them.
+#
+# A dash: no run has measured it, because its rows are not counted or its inputs are no setting of the profile.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -26,48 +28,75 @@ profile = "laptop"
 # %%
 import json
 
+import pandas as pd
 from IPython.display import Markdown
 
+from faithbook import timing
+from faithbook.declared import ask
 from faithbook.engine.plan import MANIFEST
-from faithbook.results import costs, findings, published
+from faithbook.engine.profiles import table
+from faithbook.results import findings, published
 from faithbook.results.report import start_page
 
 page = start_page("cost", profile, paper=published.OUR_OWN)
-reference = costs.reference()
-own = [json.loads((folder / MANIFEST).read_text(encoding="utf-8")) for folder in page.run.upstream]
-own = [{**one, "here": True} for one in own if one["kind"] == "compute"]
-found = costs.by_notebook("paper", [*reference, *own])
-processors = dict.fromkeys(one["processor"] for one in reference)
-Markdown(f"*This processor*: {', '.join(processors)}, on which the full profile has run.")
+ask("data/reference/full/manifest.json")
+runs = timing.of_reference()
+runs += [json.loads((folder / MANIFEST).read_text(encoding="utf-8")) for folder in page.run.upstream]
+full = [run for run in runs if run["profile"] == "full" and run["device"] == "cpu"]
+on_gpu = [run for run in runs if run["profile"] == "paper" and run["device"] != "cpu"]
+costs = timing.estimate("paper", full)
+costs["gpu_hours"] = timing.estimate("paper", on_gpu, related_only=True)["hours"]
+Markdown(
+    f"*This processor*: {', '.join(sorted({run['processor'] for run in full}))}, on which the full profile has run."
+)
 
 # %%
-costs.fields()
+SUMS = ["rows", "hours", "gpu_hours"]
+
+
+def shown(frame, **names):
+    """Costs for people: thousands of rows, hours, a dash where nothing is known."""
+    rounded = pd.DataFrame(
+        {
+            "1000 rows, about": (frame["rows"] / 1000).map("{:.0f}".format),
+            "hours, this processor": frame["hours"].map("{:.2f}".format),
+            "hours on a GPU": frame["gpu_hours"].map("{:.2f}".format),
+        }
+    )
+    return pd.concat([frame[list(names)].rename(columns=names), rounded.replace("nan", "–")], axis=1)
+
 
 # %% [markdown]
 # ## By paper
 
 # %%
-studies = costs.by_study(found)
+studies = costs.groupby("study", sort=False)[SUMS].sum(min_count=1)
+studies.loc["all"] = costs[SUMS].sum()
+studies["unknown"] = costs["hours"].isna().groupby(costs["study"]).sum()
+studies.loc["all", "unknown"] = costs["hours"].isna().sum()
+WORDS = {
+    "soft": "study 1",
+    "saco": "study 2",
+    "crosslingual": "study 3",
+    "naopc": "study 4",
+    "together": "all together",
+}
+studies = studies.astype({"unknown": int}).rename(index=WORDS).reset_index()
 page.run.save(studies, "cost_studies", format="csv")
-names = {"study": "study", "unknown": "computations not told"}
 page.findable(
-    costs.shown(studies, names),
+    shown(studies, study="study", unknown="computations not known"),
     "cost_studies",
-    caption="What the papers' profile costs, by study; euros at the price above",
+    caption="What the papers' profile costs, by study",
     data="cost_studies.csv",
 )
 
 # %% [markdown]
 # ## By computation
-#
-# *Counted at* names the profile whose runs have counted the rows. A dash: no run has told, because its rows are not counted or
-# its inputs are no setting of the profile.
 
 # %%
-page.run.save(found, "cost_notebooks", format="csv")
-names = {"study": "study", "notebook": "computation", "runs": "runs", "counted_at": "counted at"}
+page.run.save(costs, "cost_notebooks", format="csv")
 page.findable(
-    costs.shown(found, names),
+    shown(costs, study="study", notebook="computation", runs="runs"),
     "cost_notebooks",
     caption="What the papers' profile costs, by computation",
     data="cost_notebooks.csv",
@@ -80,37 +109,43 @@ page.findable(
 # these rows do not add up to the sums above.
 
 # %%
-exhibits = costs.by_exhibit(found)
+entries = {name: (kind, entry) for _, kind, name, entry in table().entries()}
+
+
+def computations(report):
+    """The computations that a report reads, itself or through other reports."""
+    reads = [name for name in entries[report][1].reads if name in entries]
+    return set().union(*({name} if entries[name][0] == "compute" else computations(name) for name in reads))
+
+
+# %%
+places = published.beside("pages").set_index("id")["page"]
+listed = pd.concat(
+    [
+        published.index("tables")[["id", "paper", "title"]],
+        published.index("figures")[["id", "paper", "shows"]].rename(columns={"shows": "title"}),
+    ]
+)
+exhibits = [
+    {"exhibit": one.id, "paper": one.paper, "title": one.title, "page": places[one.id], "notebook": name}
+    for one in listed.itertuples()
+    if one.id in places and places[one.id] in entries
+    for name in computations(places[one.id])
+]
+exhibits = pd.DataFrame(exhibits).merge(costs.drop(columns="study"), on="notebook")
+exhibits["unknown"] = exhibits["hours"].isna().astype(int)
+about = ["exhibit", "paper", "title", "page"]
+exhibits = exhibits.groupby(about, sort=False)[[*SUMS, "unknown"]].sum(min_count=1).reset_index()
 page.run.save(exhibits, "cost_exhibits", format="csv")
-names = {"exhibit": "table or figure", "paper": "paper", "what": "shows", "unknown": "computations not told"}
 page.findable(
-    costs.shown(exhibits.assign(paper=exhibits.paper.map(findings.cited)), names),
+    shown(
+        exhibits.assign(paper=exhibits.paper.map(findings.cited)),
+        exhibit="table or figure", paper="paper", title="shows", unknown="computations not known",
+    ),
     "cost_exhibits",
     caption="What one table or figure of the papers costs",
     data="cost_exhibits.csv",
-)
-
-# %% [markdown]
-# ## How far such hours can be trusted
-#
-# The hours of the full profile were measured. Here each of its runs is told by the others of its notebook, as the hours
-# above are told: seconds an input of runs on the same data set where there are any, else on one that stands in for it or for which it
-# stands. Where there is neither, the hours above rest on all runs of the notebook, and lie far off where its data sets or models differ
-# much: that is not checked. And this copy's profile, if it is another one, tells all of them from its own few inputs, other
-# settings, and perhaps another processor, which is what the papers' hours are told from, too.
-
-# %%
-checked = costs.check(reference, own)
-page.run.save(checked, "cost_check", format="csv")
-Markdown(costs.told_check(checked))
-
-# %%
-page.findable(
-    costs.shown_check(checked),
-    "cost_check",
-    caption="Hours of the full profile, measured and told",
-    data="cost_check.csv",
-)
+)  # fmt: skip
 
 # %%
 page.finish()

@@ -296,25 +296,36 @@ page.listing(
 )
 
 # %% [markdown]
-# **What is tested.** Whether rho spreads the rows more than either metric does, noise taken out (c09), and whether
-# occlusion and Shapley sampling rank lower under rho than under erasure (c10): the mean of their ranks on a text, 1 is
-# best. These two are what the paper calls perturbation methods; LIME is not counted with them. The specification curve
-# compares the share of signal too, which is free of scales. That rho spreads the rows more is half of the sentence;
-# whether erasure *hardly* tells them apart is no part of the rule: the pairs counted further down are the answer to that.
-
+# **What is tested.** Claim c09 has two halves, and each is judged: whether rho spreads the rows more than either metric
+# does, noise taken out, and whether either metric *hardly* separates them, which we take as a spread below .05 (printed,
+# times 6/5: .014 and .024). The pairs counted further down show the same without a scale. And whether occlusion and Shapley
+# sampling rank lower under rho than under erasure (c10): the mean of their ranks on a text, 1 is best. These two are what
+# the paper calls perturbation methods; LIME is not counted with them. The specification curve compares the share of
+# signal too, which does not depend on scales.
 
 # %%
+HARDLY = 0.05  # the smallest effect of interest
+
+
 def less_spread(take, which=PRINTED_ROWS, rho=None, **fixed):
-    """The parts of c09: the spread of rho less that of either metric."""
+    """The parts of c09: the spread of rho less that of either metric, and how far the latter is below `HARDLY`."""
 
     def spread(metric, **more):
         return beside.spread_beside(
             measured, take, which, metric=metric, printed=beside.printed_spread(metric), **fixed, **more
         )
 
-    return {f"rho less {metric}": spread("rho", **(rho or {})) - spread(metric) for metric in METRICS}
+    more = {f"rho less {metric}": spread("rho", **(rho or {})) - spread(metric) for metric in METRICS}
+    return more | {f"hardly: {HARDLY} less the spread of {metric}": -spread(metric) + HARDLY for metric in METRICS}
 
 
+spreads = {
+    metric: beside.spread_beside(
+        measured, attrgetter("between"), PRINTED_ROWS, metric=metric, printed=beside.printed_spread(metric)
+    )
+    for metric in ("rho", *METRICS)
+}
+page.quote("crosslingual_spread", spreads)
 between, share = attrgetter("between"), attrgetter("share")
 ALL, ONE = "all languages", f"{languages[0]} alone"
 specifications = {("deviation", "26 rows", "all models", ALL): less_spread(between)}
@@ -352,7 +363,7 @@ page.verdicts(second)
 page.plot(second, "crosslingual_erasure_spread_plot", caption="Spread and ranks: rho against erasure, every part.")
 
 # %%
-page.curve(curve, "crosslingual_c09_curve", caption="Does rho spread methods more than erasure? By open choice.")
+page.curve(curve, "crosslingual_c09_curve", caption="Does rho spread methods and erasure hardly? By open choice.")
 
 # %% [markdown]
 # ### How many texts does it take?

@@ -208,6 +208,14 @@ lines = [
     f"- With random links that keep every word's number of links, {row_label(*leader)} has "
     f"{value('random links, degrees kept', leader)}: what linked words and words without a link are worth.",
 ]  # fmt: skip
+quoted = {
+    "uniform": uniform,
+    "norm of the embedding": norm,
+    row_label("input_x_gradient", "l2"): ("input_x_gradient", "l2"),
+}
+page.quote(
+    "crosslingual_floors", {told: pair for told, row in quoted.items() if (pair := rho["main"].found(row, "loss"))}
+)
 NOWHERE = "Rho is defined on no text of this run: scores, or what came over the links, are equal on every one."
 Markdown("\n".join(lines) if len(first) else NOWHERE)
 

@@ -305,7 +305,7 @@ table = pd.DataFrame(rows, columns=["threshold of", "threshold", "F1", "n", "par
 page.listing(
     table.assign(**{"part of an even spread, texts carried over": table.threshold / even["carried"]}),
     "crosslingual_thresholds",
-    caption="Thresholds of your run, the F1 they reach with people's marks on n texts, and how large they are beside an even "
+    caption="Thresholds of this build, the F1 they reach with people's marks on n texts, and how large they are beside an even "
     f"spread; texts whose marks are carried over have {lengths.mean():.1f} words on average, those with people's marks "
     f"{of_marks.value.mean():.1f}",
 )

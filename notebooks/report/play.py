@@ -8,7 +8,7 @@
 # # Erase it yourself
 #
 # Four small games with what the four papers measure. Nothing has to run for them: every answer that they can ask for
-# was computed beforehand (`notebooks/compute/play_answers.py`, for pictures `faithbook/erased.py`) and is in this page.
+# was computed beforehand (`notebooks/compute/play_answers.py`, for pictures `faithbook/games/images.py`) and is in this page.
 # They work by mouse, by touch and by keyboard; under each is a picture of what it is about, for print.
 
 # %% tags=["parameters"]
@@ -21,7 +21,8 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.run import load
-from faithbook.results import games, published
+from faithbook.games import show as games
+from faithbook.results import published
 from faithbook.results.figures import OURS, PALETTE, PUBLISHED
 from faithbook.results.labels import label
 from faithbook.results.report import start_page

@@ -355,8 +355,9 @@ page.listing(pd.DataFrame(rows), "saco_s8", caption=caption)
 # - *Open:* options of every one of them. *Here:* each as its own paper has it: integrated gradients explain the
 #   probability, from the mean colour; relevance starts at the logit; rollout and transformer attribution take all layers.
 #   The docstrings of `faithlib.attribution.vit` say more, and name the options that released code sets otherwise.
-# - *A known trap:* in a widely used public implementation, "LRP" once gave the same map as transformer attribution. A
-#   test makes sure that no two of ours are the same. The table shows which are closest on the stored pictures.
+# - *A known trap:* in the released visualization code of {cite:t}`chefer_2021` "LRP" gave the same map as transformer
+#   attribution, as [pull request 53](https://github.com/hila-chefer/Transformer-Explainability/pull/53) of that repository
+#   reports. A test makes sure that no two of ours are the same. The table shows which are closest on the stored pictures.
 
 # %%
 wide = stored.pivot_table(index=[*UNIT, "pixel"], columns="method", values="score")

@@ -153,39 +153,41 @@ if by_picture:
         display(page.figure(fig, f"saco_photographs_{name}", alt=alt, caption=caption))
 
 # %% [markdown]
-# ## Pictures of ImageNet, for looking
+# ## Images of ImageNet, with a convolutional network
 #
-# The paper prints SaCo of ImageNet alone. Twenty of its pictures {cite:p}`russakovsky_2015` come with a package, but the weights
-# of a classifier of its thousand classes do not, so no faithfulness is measured on them at any profile but `paper`. What can be
-# looked at are maps that explain no class: where the encoder of our photographs, as its package has it, attends in them, at the
-# paper's 224 pixels. Attention of the last block is *raw attention*; *rollout* takes that of all blocks together.
+# Of the paper's transformers no weights are to be had, but of EfficientNet-Lite0, a convolutional network with ImageNet's
+# thousand classes {cite:p}`russakovsky_2015`. These are images that it takes for what they are, at the paper's 224 pixels, with
+# its explanations of that class over them in patches of 32; {doc}`saco_stand_ins` has what all metrics say of them. Grad-CAM was
+# made for such networks.
 
 # %%
 if any(folder.parent.name == "saco_imagenet" for folder in page.run.upstream):
     seen = load("imagenet_pictures", profile)
-    attended = load("imagenet_maps", profile).set_index(["input", "method"])
-    alike = load("imagenet_alike", profile).set_index("input").rank_correlation
-    wanted = ("raw_attention", "rollout")
-    names = {name: rows.label.iloc[0].partition(",")[0] for name, rows in seen.groupby("input", sort=False)}
-    fig, spots = figures.panels(3 * len(names), 3, height=2.85)
-    for place, (name, rows) in enumerate(seen.groupby("input", sort=False)):
+    groups = load("imagenet_maps", profile).set_index(["input", "method"])
+    wanted = [name for name in groups.index.get_level_values("method").unique() if name != "random"]
+    of_image = dict(list(seen.groupby("input", sort=False)))
+    names = {name: rows.label.iloc[0].partition(",")[0] for name, rows in of_image.items()}
+    across = len(wanted) + 1
+    fig, spots = figures.panels(across * len(names), across, height=1.9)
+    for place, (name, rows) in enumerate(of_image.items()):
         pixels = rows.assign(**{channel: rows[channel] / 255 for channel in channels})
-        spots[3 * place].imshow(pixels[channels].to_numpy().reshape(*grey(pixels).shape, 3))
-        figures.bare(spots[3 * place], f"{names[name]}, rho {alike[name]:.2f}")
-        for ax, method in zip(spots[3 * place + 1 :], wanted, strict=False):
-            lay(ax, grey(pixels), attended.loc[(name, method)].group.to_numpy(), short(method))
+        spots[across * place].imshow(pixels[channels].to_numpy().reshape(*grey(pixels).shape, 3))
+        figures.bare(spots[across * place], f"{names[name]}, {rows.p_full.iloc[0]:.2f}")
+        for ax, method in zip(spots[across * place + 1 :], wanted, strict=False):
+            lay(ax, grey(pixels), groups.loc[(name, method)].group.to_numpy(), short(method))
+    told_of_all = ", ".join(f"{names[name]} {rows.p_full.iloc[0]:.2f}" for name, rows in of_image.items())
     display(
         page.figure(
             fig,
             "saco_photographs_imagenet",
-            alt=f"Pictures of ImageNet ({', '.join(f'{names[name]} {alike[name]:.2f}' for name in names)}: rank correlation "
-            "of the two maps), a line each: the picture, then in grey with the ten groups of raw attention and of rollout over it.",
-            caption="Where an encoder attends in pictures of ImageNet, the tenth with the highest scores brightest; rho: Spearman's "
-            "rank correlation of the two maps, pixel by pixel.",
+            alt=f"Images of ImageNet with the probability of their class ({told_of_all}), a line each: the image, then in grey with "
+            f"ten groups of patches over it by {', '.join(map(short, wanted))}.",
+            caption="What a convolutional network's answers rest on by each explanation, the tenth of the patches with the highest "
+            "scores brightest; beside the name of the class its probability.",
         )
     )
 else:
-    display(Markdown("*No picture of ImageNet was looked at in this run.*"))
+    display(Markdown("*No image of ImageNet was explained in this run.*"))
 
 # %%
 page.finish(note=f"{len(by_picture)} photographs")

@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
+from faithbook.papers.zhao_aletras_sizes import of_largest
 from faithbook.results import evidence, figures, quantities, rules
 from faithbook.results.figures import PALETTE
 from faithbook.results.labels import label
@@ -40,6 +41,7 @@ NAMES = {
 def prepared(units):
     """Of each input: whether the real attribution beats the random one, its score limited to [0, 1], and whether that
     moved it."""
+    units = of_largest(units)
     soft = units[units.metric.isin(METRICS)]
     wins = quantities.against_random(soft, on=["dataset", "seed", "id", "metric", "perturbation", "variance"])
     real = soft[soft.method != "random"]

@@ -28,6 +28,7 @@ from IPython.display import Markdown
 
 from faithbook.engine.run import load
 from faithbook.papers import zhao_aletras_figures
+from faithbook.papers.zhao_aletras_sizes import of_largest
 from faithbook.results import diagnosticity, evidence, published, quantities, rules
 from faithbook.results.diagnosticity import (
     AFTER,
@@ -71,6 +72,7 @@ NAMES = {
 
 def scored(units):
     """Wins and ties of the study's inputs, those of an attribution of 1 for every token, and what one draw flips."""
+    units = of_largest(units)
     real = diagnosticity.with_lengths(units[units.method != "none"])
     wins = diagnosticity.counted(pd.concat([real, diagnosticity.everything(units)], ignore_index=True))
     return pd.concat([wins, diagnosticity.one_draw_flips(wins)], ignore_index=True)
@@ -78,6 +80,7 @@ def scored(units):
 
 def compared(units):
     """Each variant beside the paper's choice on the same inputs; ranks also with random scores left as they are."""
+    units = of_largest(units)
     variants = pd.concat([units, diagnosticity.real_on_ranks(units)], ignore_index=True)
     bases = {"dtype=bfloat16": "dtype=float32"} if "dtype=float32" in set(units.variant) else None
     return diagnosticity.beside_base(diagnosticity.completed(variants), bases=bases)

@@ -22,6 +22,7 @@ from IPython.display import Markdown, display
 
 from faithbook.engine.run import load
 from faithbook.papers.zhao_aletras import STAND_INS
+from faithbook.papers.zhao_aletras_sizes import of_largest
 from faithbook.results import figures, published, quantities
 from faithbook.results.figures import OURS, PUBLISHED
 from faithbook.results.labels import label
@@ -44,7 +45,7 @@ def over_lengths(units):
 def prepared(units):
     """Of each input and method: whether a metric prefers it to the random attribution, and on which of them the two
     kinds of metric disagree."""
-    wins = quantities.against_random(over_lengths(units), on=["dataset", "seed", "id", "metric"])
+    wins = quantities.against_random(over_lengths(of_largest(units)), on=["dataset", "seed", "id", "metric"])
     keys = ["dataset", "id", "cluster", "seed", "method"]
     wide = wins.set_index([*keys, "metric"])[["win", "gap"]].unstack("metric")
     parts = [wins.assign(value=wins.win, shows=WIN)]

@@ -22,6 +22,7 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.profiles import settings_of
+from faithbook.papers.zhao_aletras_sizes import of_largest
 from faithbook.results import diagnosticity, evidence, figures, paired, published, quantities
 from faithbook.results.diagnosticity import AS_OURS, LIMIT, METHODS, TIE, WIN, at_length
 from faithbook.results.figures import PALETTE
@@ -42,6 +43,7 @@ def prepared(units):
     An input whose probability hardly falls when everything is erased divides by almost nothing; a few such scores would
     be all that a mean shows. As in the released code, means are over scores limited to [0, 1].
     """
+    units = of_largest(units)
     scores = diagnosticity.with_lengths(units[units.method != "none"])
     hard = scores[scores.metric.str.contains(" at ")]
     limited = hard.assign(shows=SCORE, value=hard.value.clip(0, 1))

@@ -17,26 +17,33 @@ profile = "laptop"
 # %%
 import matplotlib.pyplot as plt
 import numpy as np
+import pandas as pd
 from IPython.display import Markdown
 
-from faithbook.papers.zhao_aletras_pipeline import METRICS, NAMES, Replayed, printed, wins_and_ties
+from faithbook.papers.zhao_aletras_pipeline import (
+    METRICS,
+    NAMES,
+    SMALL_MODEL,
+    Replayed,
+    printed,
+    small_model,
+    wins_and_ties,
+    wins_of_one,
+)
+from faithbook.papers.zhao_aletras_sizes import of_each
 from faithbook.results import figures
 from faithbook.results.figures import OURS, PALETTE, PUBLISHED
 from faithbook.results.labels import label
 from faithbook.results.report import start_page
 
 page = start_page("soft_pipeline", profile, paper="zhao_aletras_2023")
-replayed = Replayed(
-    page.measure(
-        "soft_replayed",
-        parts=["replayed"],
-        over=["shows", "variant", "dataset", "method", "metric"],
-        prepare=wins_and_ties,
-        bounds=(0, 1),
-        n_resamples=999,  # hundreds of quantities are worked out, and no verdict is drawn from a tail
-    )
-)
+READ = {"parts": ["replayed"], "bounds": (0, 1)}
+READ["n_resamples"] = 999  # hundreds of quantities are worked out, and no verdict is drawn from a tail
+OVER = ["shows", "variant", "dataset", "method", "metric"]
+replayed = Replayed(page.measure("soft_replayed", over=OVER, prepare=wins_and_ties, **READ))
+sized = page.measure("soft_replayed", over=["model", *OVER], prepare=of_each(wins_of_one), **READ)
 path, every, GROUPS = replayed.path, replayed.every, replayed.groups
+path = pd.concat([small_model(sized, GROUPS), path], ignore_index=True)
 Markdown("\n\n".join([*map(replayed.answer, GROUPS), replayed.coverage()]))
 
 # %% [markdown]
@@ -77,7 +84,8 @@ page.speaks()
 # ## One choice after the other
 #
 # From the text's choices at the top to the released code's at the bottom: each row keeps what the rows above have
-# changed. A score is defined where the text has a higher probability than the empty one, so the step "empty text" also
+# changed. Where a data set was learnt by two models, the first step is the model: from the small one to the one of the
+# paper's size, with which everything after it is made. {doc}`soft_tables` has both on more inputs. A score is defined where the text has a higher probability than the empty one, so the step "empty text" also
 # changes which inputs are counted; the other steps leave them as they are.
 
 # %%
@@ -86,16 +94,17 @@ page.listing(path, "soft_pipeline_path", caption=caption)
 
 # %%
 fig, axes = plt.subplots(1, len(GROUPS), figsize=(max(5.0, 3.4 * len(GROUPS)), 4.4), sharey=True, squeeze=False)
-places = np.arange(len(NAMES))[::-1]
+STEPS = [name for name in (SMALL_MODEL, *NAMES) if name in set(path.step)]
 looks = dict(zip(METRICS, ((PUBLISHED, "s"), (PALETTE[2], "D"), (OURS, "o"), (PALETTE[3], "^")), strict=True))
 for ax, (group, datasets) in zip(axes.flat, GROUPS.items(), strict=True):
     for metric, (colour, marker) in looks.items():
         part = path[(path.texts == group) & (path.metric == metric)]
+        places = len(STEPS) - 1 - part.step.map(STEPS.index).to_numpy()
         ax.plot(part.estimate, places, color=colour, lw=1, alpha=0.6)
         figures.dots(ax, part, places, colour=colour, marker=marker, label=label(metric))
         ax.axvline(printed(metric, datasets), color=colour, ls=":", lw=1)
     ax.set(title=group, xlabel="diagnosticity", xlim=(0, 1.02))
-axes.flat[0].set_yticks(places, NAMES)
+axes.flat[0].set_yticks(np.arange(len(STEPS))[::-1], STEPS)
 figures.legend(fig)
 ends = path.set_index(["texts", "step", "metric"]).estimate
 

@@ -7,10 +7,9 @@
 # %% [markdown]
 # # What this book taught us
 #
-# Ten questions, a paragraph each. Every sentence is one verdict in plain words, and code has chosen it: where a verdict
-# changes, with a larger run or another rule, another sentence stands here. A sentence that says *at least one* says as much
-# as its rule has shown and no more. Behind each stand the verdict, its id, the page that draws it, what it rests on, and the
-# numbers. {doc}`../how-to-read` tells what a verdict does not say; the {doc}`scoreboard` has all of them.
+# Ten questions. Each has what was measured, and below each measurement the claim that it judges, with the verdict. A person
+# wrote the sentences; code fills their numbers, and draws the verdicts by rule. The differences are ours unless *published*
+# is said. {doc}`../how-to-read` says what a verdict does not mean; the {doc}`scoreboard` has all of them.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -24,11 +23,12 @@ from faithbook.results.report import start_page
 
 page = start_page("taught", profile, paper=published.OUR_OWN)
 board = scoreboard.board(load("verdicts", profile))
-page.run.save(taught.table(board), "taught", format="csv")
-Markdown(taught.in_short(board))
+values = load("quotable", profile)
+page.run.save(taught.table(board, values), "taught", format="csv")
+Markdown(taught.in_short(board, values))
 
 # %%
-Markdown(taught.page(board))
+Markdown(taught.page(board, values))
 
 # %%
 page.finish()

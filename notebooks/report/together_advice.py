@@ -18,9 +18,12 @@
 #    Metrics that use nothing but the order of features have no amounts to be freed of; SaCo uses them, and no control of it
 #    was run, so that it is *unsure*.
 # 3. **Is it right?** Where the reason was planted and the model trained as usual, it prefers the truth to itself shuffled.
-# 4. **Is it hard to fool?** It follows the truth as well on a model that takes erased inputs for something else: *no* where
-#    it clearly loses rank correlation with how true explanations are, however little; else *yes* where it clearly loses
-#    less than .1.
+# 4. **Not worse after misleading?** Whether it tracks the truth as well on a model that takes erased inputs for something
+#    else: *no* where it clearly loses rank correlation with how true explanations are, however little; else *yes* where it
+#    clearly loses less than .1. This question is about a change and does not decide: a metric that tracks the truth very
+#    well may lose a little and still be ahead of one that tracks it badly and gains. So the table has the rank correlation
+#    before and after misleading, and a recommendation goes by the *worse of the two*: it needs no *no* to the first three
+#    questions, and a worse value that is at most .1 below the best one.
 #
 # Every *yes* and *no* is the answer of the rule `above` at its usual level, one metric at a time. Anything else is *unsure*,
 # as is anything with fewer than ten independent inputs, or with values so skewed that a tail which the inputs lack could
@@ -48,8 +51,9 @@ page.listing(
     "together_advice",
     digits=2,
     caption="Every metric of faithfulness: the four answers, and n, the inputs under the answer that has fewest; rank "
-    "correlation with how true explanations are (usual training); inputs needed to tell real from random (– where these "
-    "inputs do not tell them apart); rows of the model for one attribution of one input",
+    "correlation with how true explanations are, on the model trained as usual, on the one that was misled, and the worse of "
+    "the two; inputs needed to tell real from random (– where these inputs do not tell them apart); rows of the model for "
+    "one attribution of one input, of the same run as the answers",
 )
 
 # %%

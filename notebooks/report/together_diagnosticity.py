@@ -41,6 +41,7 @@ from faithbook.results.side_by_side import (
     by_cell,
     inputs_needed,
     preferred_to_chance,
+    prices_of,
 )
 from faithlib.catalogue import FAITHFULNESS, FAMILIES
 
@@ -73,8 +74,7 @@ BOTH = ["modality", "metric"]
 EVERYWHERE = [*FAITHFULNESS, *FAMILIES["simplicity"].directions]
 found = {key: pair for key, pair in by_cell(measured, BOTH, against=CHANCE).items() if key[1] in EVERYWHERE}
 prices = load("together_costs", profile)
-alone = prices[prices.what.isin(FAMILIES)]
-rows_of = (alone.rows_run / alone.inputs).groupby([alone.modality, alone.what]).mean()  # of what this run has priced
+rows_of = prices_of(measured, prices)
 table = listed(found, BOTH)
 table["family"] = table.metric.map(FAMILY_OF)
 table["ties"] = [measured.mean(modality=a, metric=b, against=TIES).ours.point for a, b in found]
@@ -84,8 +84,8 @@ table["gain it would find"] = [rules.smallest_detectable(pair.ours) for pair in 
 table["rows an input"] = [rows_of.get((modality, FAMILY_OF[metric]), np.nan) for modality, metric in found]
 table = table.sort_values(["modality", "estimate"], ascending=[True, False], ignore_index=True)
 page.run.save(table, "diagnosticity_of_metrics")
-caption = "Diagnosticity of every metric, mean over methods and data sets, with 95 % interval over n inputs; rows are those " \
-    "of this run, where it has priced that kind of input"  # fmt: skip
+caption = "Diagnosticity of every metric, mean over methods and data sets, with 95 % interval over n inputs; rows are of " \
+    "the same run as the answers"  # fmt: skip
 page.listing(table, "together_diagnosticity", digits=2, caption=caption)
 
 # %%
@@ -211,6 +211,13 @@ q8 = {
     for (kind, m, what), pair in freed.items()
     if what != CHANCE and kind in asked_of
 }
+shuffled = {
+    f"{label(metric)} against itself shuffled": pair
+    for (kind, metric, what), pair in freed.items()
+    if (kind, what) == (PHOTOGRAPHS, ITSELF)
+}
+page.quote("together_photographs", shuffled)
+page.quote("together_mirrored", {"middle": rho["middle"]})
 real = [name for name in rho if name not in ("random", "middle")]
 q9 = {f"{label(name)} less random": rho[name] - rho["random"] for name in real}
 beaten = [name for name in real if answer((rho[name] - rho["middle"]).ours) == rules.YES]

@@ -47,7 +47,7 @@ from faithbook.results.side_by_side import (
     answer,
     by_cell,
     followed_truth,
-    hard_to_fool,
+    not_worse_misled,
     preferred_truth,
 )
 from faithlib.catalogue import FAITHFULNESS
@@ -216,14 +216,15 @@ page.parts(tested, "together_planted_parts", caption=caption, answers=["no"])
 known = {key: pair for key, pair in to_rungs.items() if key[2] == MAIN[key[0]] and key[4] == SHUFFLED}
 right = listed({(modality, model, metric): pair for (modality, model, _, metric, _), pair in known.items()}, FOLLOWING)
 page.run.save(right.assign(answer=[answer(pair.ours, 0.5) for pair in known.values()]), "truth_preferred")
-lost_table = listed(lost, ["modality", "metric"]).assign(answer=[hard_to_fool(pair.ours) for pair in lost.values()])
+lost_table = listed(lost, ["modality", "metric"]).assign(answer=[not_worse_misled(pair.ours) for pair in lost.values()])
 page.run.save(lost_table, "truth_lost")
 page.listing(
-    lost_table.rename(columns={"answer": "hard to fool"}),
+    lost_table.rename(columns={"answer": "not worse after misleading"}),
     "together_lost",
     digits=2,
     caption="Rank correlation with how true explanations are: on the model trained as usual less on the misled one, with 95 % "
-    "interval over n inputs; hard to fool: no where some is clearly lost, else yes where clearly less than .1 is",
+    "interval over n inputs; not worse after misleading: no where some is clearly lost, else yes where clearly less than "
+    ".1 is",
 )
 
 # %% [markdown]

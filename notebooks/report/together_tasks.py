@@ -238,7 +238,7 @@ if ran:
             spent,
             "together_tasks_costs",
             digits=0,
-            caption="Rows of the model in your run: those of PartitionSHAP "
+            caption="Rows of the model in this build: those of PartitionSHAP "
             f"({settings_of('together_toolkit', profile)['max_evals']} copies of a text at most), and those of all other methods "
             "and the metrics",
         )

@@ -25,7 +25,7 @@
 profile = "laptop"
 dataset = "movie"
 seed = 0
-classifier = ""  # l3, lstm, robust, six or whole-six; nothing: the data set's own
+classifier = ""  # l3, lstm, robust, mpnet, mpnet-tuned, six or whole-six; nothing: the data set's own
 precision = "auto"  # of the passes; auto: bfloat16 on a GPU and where a processor is faster in it, else float32
 encoder = ""  # a folder or hub id in place of the profile's encoder
 folder = ""  # where to save, in place of data/checkpoints/...
@@ -98,6 +98,7 @@ named = encoder or training["model"]
 shipped = {
     "all-MiniLM-L6-v2": "minilm",
     "paraphrase-MiniLM-L3-v2": "minilm-l3",
+    "all-mpnet-base-v2": "mpnet",
     "multilingual-e5-small": "e5",
     "multilingual-e5-small, first six layers": "e5-six",
     "multilingual-e5-small, whole vocabulary": "e5-whole",
@@ -114,19 +115,21 @@ tokenizer = transformers.AutoTokenizer.from_pretrained(weights, revision=revisio
 
 # %%
 transformers.logging.set_verbosity_error()
+OF_BERT = ["query", "key", "value", "attention.output.dense", "intermediate.dense", "output.dense"]
+OF_MPNET = ["q", "k", "v", "o", "intermediate.dense", "output.dense"]  # it has no pooler
 
 
 def adapted():
-    """A LoRA adapter on every linear layer, and new layers where the encoder has none: classifier, and pooler of all
-    encoders but the first."""
-    linear = ["query", "key", "value", "attention.output.dense", "intermediate.dense", "output.dense"]
-    new = ["classifier"] if shipped == "minilm" else ["classifier", "pooler"]
+    """A LoRA adapter on every linear layer, and new layers where the encoder has none: the classifier, and the pooler of
+    those that lost theirs."""
+    linear = OF_MPNET if shipped == "mpnet" else OF_BERT
+    new = ["classifier"] if shipped in ("minilm", "mpnet") else ["classifier", "pooler"]
     lora = peft.LoraConfig(
         task_type="SEQ_CLS",
         r=rank,
         lora_alpha=2 * rank,
         lora_dropout=0.0,
-        target_modules=linear + ([] if "pooler" in new else ["pooler.dense"]),
+        target_modules=linear + (["pooler.dense"] if shipped == "minilm" else []),
         modules_to_save=new,
     )
     # Eight ranks on a frozen encoder leave little to regularise, and dropout costs a third of the time on a processor.

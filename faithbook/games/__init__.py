@@ -1,0 +1,1 @@
+"""Games in pages: every answer that a player can ask for, and what a page shows of them."""

@@ -1,0 +1,58 @@
+"""Claims of Zhao & Aletras (2023) on diagnosticity as parts, in words that any model can be asked with.
+
+A claim takes `power(metric, **labels)`, the diagnosticity of a metric over the cells with some labels, and the data
+sets (`tasks`) that are compared. Nothing here needs torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from faithbook.results import paired, rulebook
+from faithbook.results.diagnosticity import AS_OURS, METHODS, Reading
+from faithbook.results.judged import Parts
+from faithbook.results.labels import label, short
+from faithbook.results.paired import Paired
+
+PAIRS = {"nc": "soft_nc", "ns": "soft_ns"}
+METRICS = ("nc", "soft_nc", "ns", "soft_ns")
+Power = Callable[..., Paired]
+
+
+def eighteen(power: Power, tasks: Sequence[str], reading: Reading = AS_OURS) -> Parts:
+    """soft_c02: soft less hard for each method and each task."""
+    groups = {short(m): {"method": m} for m in METHODS} | {label(d): {"dataset": d} for d in tasks}
+    found: dict[str, Paired] = {}
+    for group, cells in groups.items():
+        both = reading.gains(power, PAIRS, **cells)
+        found |= {f"{name}, {group}": gain for name, gain in both.items()}
+    return found
+
+
+def variance(power: Power, metric: str, by: str, over: Sequence[str]) -> Paired:
+    """The variance of a metric between methods or tasks, in squared points."""
+    return 1e4 * paired.variance_between([power(metric, **{by: one}) for one in over])
+
+
+def claims(power: Power, tasks: Sequence[str]) -> dict[str, Parts]:
+    """The parts of the claims that need no data set by name, by id."""
+    by_method = {short(m): power("soft_nc", method=m) for m in METHODS}
+    others = paired.mean([power("nc", method=m) for m in METHODS if m != "deeplift"])
+    return {
+        "soft_c01": AS_OURS.gains(power, PAIRS),
+        "soft_c02": eighteen(power, tasks),
+        "soft_c04": {
+            f"{label(high)} less {label(low)}, {short(m)}": power(high, method=m) - power(low, method=m)
+            for high, low in (("nc", "ns"), ("soft_nc", "soft_ns"))
+            for m in METHODS
+        },
+        "soft_c05": {
+            **rulebook.contrasts(by_method, "DeepLIFT", where="Soft-NC"),
+            "mean of the others less DeepLIFT, NC": others - power("nc", method="deeplift"),
+        },
+        "soft_c06": {
+            f"variance over methods, {label(hard)} less {label(soft)}": variance(power, hard, "method", METHODS)
+            - variance(power, soft, "method", METHODS)
+            for hard, soft in PAIRS.items()
+        },
+    }

@@ -1,0 +1,146 @@
+"""Models of the hub: what is said of those that cannot be had, what is downloaded, and that a build reads the cache."""
+
+from __future__ import annotations
+
+import json
+import resource
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import replica_models
+from hub_replica import COMMIT, Replica
+
+from faithbook import hub
+from faithbook.engine.loads import commit_of
+from faithbook.engine.plan import plan
+from faithbook.engine.run import start_run
+from faithbook.models.load import load_model
+from faithbook.preflight import COMES, HERE, MISSING, _need
+from faithlib.errors import DataError
+
+WEIGHTS = "model.safetensors"
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A classifier as the hub has it, with pickled weights beside the others."""
+    folder = tmp_path_factory.mktemp("files") / "one"
+    replica_models.make("lab/roberta-base-snli", folder, ["who is it", "a fine film"])
+    return folder
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache, on a machine on which nothing has been converted."""
+    monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path / "raw"))
+    for module in ("constants", "_snapshot_download", "file_download"):
+        monkeypatch.setattr(f"huggingface_hub.{module}.HF_HUB_CACHE", str(tmp_path / "cache"), raising=False)
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def replica(cache: Path, files: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Replica]:
+    """A hub that is asked, with one model."""
+    with Replica() as one:
+        one.models["lab/one"] = files
+        monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", one.address)
+        files_at = one.address + "/{repo_id}/resolve/{revision}/{filename}"
+        monkeypatch.setattr("huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE", files_at)
+        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+        yield one
+
+
+def read_by_the_tiny_study(home: Path, *models: str) -> None:
+    path = home / "notebooks" / "profiles.yaml"
+    named = ", ".join(f"'{name}'" for name in models)
+    path.write_text(path.read_text().replace("seed: seeds}}", f"seed: seeds}}, loads: [{named}]}}"))
+
+
+# --------------------------------------------------------------------------------------------- what the hub would give
+def test_the_hub_says_what_it_would_give(replica: Replica, files: Path) -> None:
+    found = _need("hf:lab/one", {})
+    assert (found.state, found.licence, found.revision) == (COMES, "mit", f"newest, {COMMIT}")
+    assert found.bytes == (files / WEIGHTS).stat().st_size
+
+
+def test_pickled_weights_alone_are_named_with_the_command_that_converts_them(
+    replica: Replica, files: Path, tmp_path: Path
+) -> None:
+    replica.models["lab/old"] = tmp_path / "old"
+    shutil.copytree(files, tmp_path / "old")
+    (tmp_path / "old" / WEIGHTS).unlink()
+    found = _need("hf:lab/old", {})
+    assert found.state == MISSING
+    assert "no safetensors weights" in found.note and "but pytorch_model.bin" in found.note
+    assert found.note.endswith("python -m faithbook.models.convert lab/old")
+
+
+def test_what_is_gated_unknown_or_out_of_reach_is_a_sentence_each(
+    replica: Replica, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replica.models["lab/gated"] = files
+    replica.gated.add("lab/gated")
+    gated, unknown = (_need(f"hf:lab/{name}", {}) for name in ("gated", "unknown"))
+    assert gated.state == unknown.state == MISSING
+    assert "does not give lab/gated to everybody" in gated.note and "hf auth login" in gated.note
+    assert "not in the cache, and the hub does not give it: RepositoryNotFoundError" in unknown.note
+    monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
+    assert "the hub does not give it: ConnectError" in _need("hf:lab/one", {}).note
+    with pytest.raises(DataError, match=r"the hub does not give hf:lab/one: .*the same command goes on from here"):
+        hub.fetch("hf:lab/one")
+
+
+# -------------------------------------------------------------------------------------------------- what is downloaded
+def test_a_model_is_brought_without_its_pickles_and_stays_at_its_commit(
+    replica: Replica, cache: Path, home: Path, files: Path
+) -> None:
+    read_by_the_tiny_study(home, "hf:lab/one")
+    before = [job.run_id for job in plan("smoke")]
+    hub.fetch("hf:lab/one")
+    folder = cache / "models--lab--one" / "snapshots" / COMMIT
+    assert {WEIGHTS, "config.json", "tokenizer.json"} <= {path.name for path in folder.iterdir()}
+    assert not (folder / "pytorch_model.bin").exists() and (files / "pytorch_model.bin").exists()
+    assert _need("hf:lab/one", {}).state == HERE
+    assert commit_of("lab/one") == COMMIT
+    assert [job.run_id for job in plan("smoke")] != before  # the name of a run has the commit of what it loads
+
+
+def test_a_transfer_that_is_cut_off_is_told_and_gone_on_with(
+    replica: Replica, cache: Path, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("time.sleep", lambda _: None)  # the client waits a second before it tries again
+    replica.cut_after = 100
+    with pytest.raises(DataError, match=r"the hub does not give hf:lab/one: .*the same command goes on from here"):
+        hub.fetch("hf:lab/one")
+    assert _need("hf:lab/one", {}).state == COMES  # what has come is not taken for the whole
+    replica.cut_after = None
+    hub.fetch("hf:lab/one")
+    folder = cache / "models--lab--one" / "snapshots" / COMMIT
+    assert (folder / WEIGHTS).read_bytes() == (files / WEIGHTS).read_bytes()
+
+
+def test_a_full_disk_is_told_and_gone_on_with(replica: Replica, cache: Path, files: Path) -> None:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, ((files / WEIGHTS).stat().st_size - 1, before[1]))
+    try:
+        with pytest.raises(DataError, match=rf"hf:lab/one does not fit into {cache}: .*make room and call it again"):
+            hub.fetch("hf:lab/one")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    hub.fetch("hf:lab/one")
+    assert _need("hf:lab/one", {}).state == HERE
+
+
+# ------------------------------------------------------------------------------------------------- what a build reads
+def test_a_run_reads_the_cache_alone_and_notes_the_commit(cache: Path, home: Path, files: Path) -> None:
+    replica_models.put_in_cache(cache, "lab/one", files, "a" * 40)
+    assert _need("hf:lab/one", {}).state == HERE
+    read_by_the_tiny_study(home, "hf:lab/one", "hf:lab/other")
+    run = start_run("count", profile="smoke", dataset="movie", seed=0)
+    assert load_model("hf:lab/one").label_names
+    with pytest.raises(DataError, match=r"(?s)cannot load lab/other: .* come by `make preflight"):
+        load_model("hf:lab/other")
+    run.finish()
+    assert json.loads((run.folder / "manifest.json").read_text())["commits"] == {"hf:lab/one": "a" * 40}
