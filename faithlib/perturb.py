@@ -25,10 +25,13 @@ from torch import Tensor, nn
 from tqdm.auto import tqdm
 
 from faithlib.backends import TextBackend, backend_for
-from faithlib.errors import FaithlibError, InputError, unknown
+from faithlib.backends.wrappers import unwrapped
+from faithlib.errors import FaithlibError, InputError, ModelError, unknown
 from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
 from faithlib.memory import Clock, free_bytes, is_out_of_memory, with_peak_memory
+from faithlib.outputs import FOLLOWED, NEEDS_PROBABILITY, head_of, predicted, read, settled, stays
 from faithlib.perturbations import Dropout, GaussianNoise, Perturbation, Rows, WeightedAttention, erasure_of
+from faithlib.selfcheck import self_check
 
 TEXT_ERASURES = ("zero", "pad", "mask", "delete")
 IMAGE_ERASURES = ("mean", "zero", "blur")
@@ -133,8 +136,12 @@ class Perturber:
     - `erase`: what takes the place of an erased feature in `keep`. Text: "zero" (embedding output set to 0), "pad" or
       "mask" (that token's id), "delete" (a shorter sequence). Images: "mean" (per image and channel), "zero", "blur".
       Words of a function of texts: "delete", "mask" (the inputs' mask string). Default: the first.
-    - `output`: "probability" (softmax of the logits) or "logit"; what `full`, `empty` and all verbs return.
+    - `output`: what `full`, `empty` and all verbs return, one of `faithlib.outputs`: "probability" (softmax of the
+      logits), "logit", "sigmoid" (one logit, or several independent labels) or "value" (regression). Default: what the
+      model's configuration says, else "probability"; of a model with one output it must be said.
     - `max_rows`: at most that many rows a forward (default: by memory). Results do not depend on it.
+    - `check`: whether one input also goes through the model's own call, twice, to be compared with what is computed
+      here (`faithlib.selfcheck`): two rows, on no account.
     - `dtype`: run the model in this precision (a copy of it is made; answers come back in float32). Default: as it is.
 
     All answers are float32 on the model's device, equal to the one-row-at-a-time loop to 1e-5 (on a GPU, convolutions
@@ -154,18 +161,20 @@ class Perturber:
         *,
         target: str | int | Tensor = "predicted",
         erase: str | None = None,
-        output: str = "probability",
+        output: str | None = None,
         max_rows: int | None = None,
         dtype: torch.dtype | None = None,
+        check: bool = True,
     ) -> None:
+        asked, model = model, unwrapped(model)
         if getattr(model, "training", False):
             raise InputError("the model is in training mode: call model.eval() first, dropout makes answers random")
         choices = _ERASURES[type(inputs)]
         self.erase = choices[0] if erase is None else erase
         if self.erase not in choices:
             raise unknown("erase", erase, choices)
-        if output not in ("probability", "logit"):
-            raise unknown("output", output, ("probability", "logit"))
+        if output is not None and output not in FOLLOWED:
+            raise unknown("output", output, FOLLOWED)
         if max_rows is not None and max_rows < 1:
             raise InputError(f"max_rows {max_rows}: expected at least 1")
         if self.erase == "mask" and getattr(inputs, "mask_id", 0) is None:
@@ -178,11 +187,10 @@ class Perturber:
         if dtype is not None and not isinstance(model, nn.Module):
             raise InputError(f"dtype {dtype}: a function has its own precision; leave dtype away")
         if dtype is not None and dtype != next(model.parameters()).dtype:
-            model = copy.deepcopy(model).to(dtype)
-        self._backend: Any = backend_for(model, inputs)
+            asked = model = copy.deepcopy(model).to(dtype)
+        self._backend: Any = backend_for(model, inputs, output)
         self.inputs: Inputs = self._backend.inputs
         self.device: torch.device = self._backend.device
-        self.output = output
         self.stats = Stats()
         self._max_rows = max_rows
         self._max_tokens = _MOST_TOKENS.get(self.device.type, _MOST_TOKENS["cpu"])
@@ -195,14 +203,19 @@ class Perturber:
         self._same_as = np.array([first[key] for key in self._content.tolist()])
         self._erased = erasure_of(self._backend, self.erase)
         self.logits_full = self.logits(self._present[:, None, :])[:, 0]
-        self.predicted = self.logits_full.argmax(dim=1)
+        classes = self.logits_full.shape[1]
+        if check:
+            self_check(asked, self._backend, self.logits_full)
+        self.output = settled(output, model, classes)
+        self.head = head_of(self.output, model, classes)
+        self.predicted = predicted(self.logits_full)
         self.target = self._target(target)
 
     # ------------------------------------------------------------------------------------------------ what can be asked
     @property
     def full(self) -> Tensor:
         """p(target | X), [B]."""
-        return self._of_target(self.logits_full)
+        return read(self.logits_full, self.target, self.output)
 
     @property
     def empty(self) -> Tensor:
@@ -221,7 +234,14 @@ class Perturber:
     def keep(self, keep: Tensor) -> Tensor:
         """p(target | features where `keep` is True), [B, S], for bool masks [B, S, F]. Places beyond an input's
         features are ignored."""
-        return self._of_target(self.logits(keep))
+        return read(self.logits(keep), self.target, self.output)
+
+    def stays(self, keep: Tensor) -> Tensor:
+        """Where copies with the features of `keep` [B, S, F] are predicted as the input is, bool [B, S]; ModelError for
+        a predicted value (`faithlib.outputs`)."""
+        if self.head == "value":
+            raise ModelError(NEEDS_PROBABILITY)
+        return stays(self.logits(keep), self.logits_full, self.target, self.head)
 
     @property
     def feature_mask(self) -> Tensor:
@@ -231,7 +251,7 @@ class Perturber:
     def keep_rows(self, index: Tensor, keep: Tensor) -> Tensor:
         """`keep` where inputs want different numbers of rows: p(target | input index[r], features where keep[r] is
         True), [R], for integers [R] and bool masks [R, F]."""
-        return self._of_target(self.logit_rows(index, keep), self.target[index.to(self.device)])
+        return read(self.logit_rows(index, keep), self.target[index.to(self.device)], self.output)
 
     def logit_rows(self, index: Tensor, keep: Tensor) -> Tensor:
         """All logits [R, C] of the rows of `keep_rows`."""
@@ -308,7 +328,9 @@ class Perturber:
         """The target's output under masks [B S, F], each drawn so many times: [B, S, draws]."""
         if draws < 1:
             raise InputError(f"draws {draws}: expected at least 1")
-        return self._of_target(self._steps(perturbation, len(perturbation.masks) // len(self.inputs), draws))
+        return read(
+            self._steps(perturbation, len(perturbation.masks) // len(self.inputs), draws), self.target, self.output
+        )
 
     def _steps(self, perturbation: Perturbation, steps: int, draws: int = 1) -> Tensor:
         """Logits [B, S, draws, C] under masks [B S, F]."""
@@ -327,10 +349,13 @@ class Perturber:
         return values
 
     def _target(self, target: str | int | Tensor) -> Tensor:
-        classes = self.logits_full.shape[1]
+        count = self.logits_full.shape[1]
+        classes = 2 if count == 1 and self.head == "sigmoid" else count
         if isinstance(target, str):
             if target != "predicted":
                 raise unknown("target", target, ("predicted", "a class index", "a LongTensor [B]"))
+            if self.head == "value" and count > 1:
+                raise InputError(f"target 'predicted': of {count} predicted values none is the one; give its index")
             return self.predicted
         wanted = torch.as_tensor(target, device=self.device)
         if wanted.ndim == 0:
@@ -340,13 +365,6 @@ class Perturber:
         if bool(((wanted < 0) | (wanted >= classes)).any()):
             raise InputError(f"target {wanted.tolist()}: expected classes 0 to {classes - 1}")
         return wanted
-
-    def _of_target(self, logits: Tensor, target: Tensor | None = None) -> Tensor:
-        """The target's output out of logits [B, ..., C], or out of rows [R, C] with a target each."""
-        values = logits.softmax(dim=-1) if self.output == "probability" else logits
-        target = self.target if target is None else target
-        index = target.view(-1, *([1] * (logits.ndim - 1))).expand(*logits.shape[:-1], 1)
-        return values.gather(-1, index)[..., 0]
 
     # --------------------------------------------------------------------------------------------------- the scheduler
     def _answer(self, perturbation: Perturbation, rows: Rows) -> Tensor:
@@ -374,6 +392,7 @@ class Perturber:
         order = np.argsort(-lengths, kind="stable")
         lengths = lengths[order]
         clock = Clock(self.device)
+        broken = torch.zeros((), dtype=torch.bool, device=self.device)
         start = 0
         with torch.inference_mode(), tqdm(total=len(rows), unit="row", delay=3, leave=False, disable=None) as bar:
             while start < len(rows):
@@ -386,6 +405,7 @@ class Perturber:
                     self._halve(error, len(chunk), int(lengths[start]))
                     continue
                 self._memo.put(slots[chunk], logits.float())
+                broken |= logits.softmax(dim=-1).isnan().any()
                 self.stats.rows_run += len(chunk)
                 self.stats.forwards += 1
                 peak = round((self._bytes_a_token or 0) * len(chunk) * int(lengths[start]))
@@ -393,6 +413,16 @@ class Perturber:
                 bar.update(len(chunk))
                 start = stop
         self.stats.seconds_model += clock.seconds()
+        if bool(broken):
+            self._refuse_nan(rows, slots)
+
+    def _refuse_nan(self, rows: Rows, slots: NDArray[np.int64]) -> None:
+        bad = self._memo.get(slots).softmax(dim=-1).isnan().any(dim=1).cpu().numpy()
+        found, row = sorted(set(rows.index[bad].tolist())), self._memo.get(slots[bad][:1])[0].tolist()
+        raise InputError(
+            f"the model answered NaN for {int(bad.sum())} rows, of inputs {found[:5]}, first {row[:4]}: check its "
+            "weights; numbers of float16 end at 65504, so try dtype=torch.float32 or torch.bfloat16"
+        )
 
     def _chunk(self, lengths: NDArray[np.int64]) -> int:
         """How many of the next rows go into one forward; `lengths` fall."""

@@ -418,16 +418,16 @@ def test_target_and_output_choose_what_is_explained(model: VisionTransformer, na
     assert torch.allclose(
         scores_of(name, model, whole, target=other.tolist())[1], scores_of(name, model, whole, target=int(other[1]))[1]
     )
-    default, *others = IMAGE_METHODS[name].outputs
+    default, *others = (output for output in IMAGE_METHODS[name].outputs if output != "value")
     assert torch.equal(scores_of(name, model, whole, output=default), chosen)
     for output in others:
         assert not torch.allclose(scores_of(name, model, whole, output=output), chosen, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", [n for n in NAMES if IMAGE_METHODS[n].outputs == ("logit",)])
+@pytest.mark.parametrize("name", [n for n in NAMES if IMAGE_METHODS[n].outputs == ("logit", "value")])
 def test_relevance_starts_from_the_logit_and_from_nothing_else(model: VisionTransformer, name: str) -> None:
     for output in ("probability", "loss"):
-        with pytest.raises(InputError, match=f"{name} starts from the target's logit; leave output away"):
+        with pytest.raises(InputError, match=f"{name} starts from the target's logit or value; omit output"):
             attribute(name, model, image_inputs(), output=output)
 
 
@@ -772,7 +772,7 @@ def test_every_image_method_is_documented() -> None:
         if name in CLASSLESS or method.answers == "floor":
             assert output == "no effect"
         else:
-            assert output == (method.outputs[0] if len(method.outputs) > 1 else "logit, no other")
+            assert output == (method.outputs[0] if "probability" in method.outputs else "logit, no other")
         own = {p.name for p in inspect.signature(method.run).parameters.values() if p.kind is p.KEYWORD_ONLY}
         assert all(option in line for option in own)
         assert inspect.getdoc(method.run)

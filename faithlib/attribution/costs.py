@@ -99,9 +99,10 @@ def _counted(model: nn.Module) -> Iterator[Cost]:
     ran = Cost()
 
     def forward(module: nn.Module, arguments: Any, output: Any) -> None:
-        ran.rows_run += len(output.logits)
-        if output.logits.requires_grad:
-            output.logits.register_hook(backward)
+        logits = output[0] if isinstance(output, tuple) else output.logits
+        ran.rows_run += len(logits)
+        if logits.requires_grad:
+            logits.register_hook(backward)
 
     def backward(gradient: Tensor) -> None:
         ran.backward_run += len(gradient)

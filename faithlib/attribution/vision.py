@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from faithlib.attribution.relevance import plain_attention
-from faithlib.attribution.target import read
+from faithlib.attribution.target import read, settled_classes
 from faithlib.backends import VisionBackend
 from faithlib.errors import ModelError, require
 
@@ -129,10 +129,8 @@ class ImageChunk:
         return self.patches(row[..., 0, :])
 
     def _value(self, logits: Tensor, target: Tensor | None = None) -> Tensor:
-        if target is None and self.target is None:
-            self.target = logits.detach().argmax(dim=-1)
-        target = self.target if target is None else target
-        assert target is not None
+        if target is None:
+            target = self.target = settled_classes(logits, self.target, self.output)
         return read(logits, target, self.output)
 
 

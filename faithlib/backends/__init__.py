@@ -26,8 +26,9 @@ from faithlib.inputs import ImageInputs, Inputs, TextInputs
 Backend = TextBackend | VisionBackend | FunctionBackend
 
 
-def backend_for(model: Any, inputs: Inputs) -> Backend:
-    """The backend that fits the kind of `inputs`; ModelError where model and inputs do not go together.
+def backend_for(model: Any, inputs: Inputs, output: str | None = None) -> Backend:
+    """The backend that fits the kind of `inputs`, and of a function of texts the `output`; ModelError where model and
+    inputs do not go together.
 
     >>> from faithlib.inputs import WordInputs
 
@@ -38,7 +39,7 @@ def backend_for(model: Any, inputs: Inputs) -> Backend:
     if isinstance(inputs, ImageInputs):
         return VisionBackend(model, inputs)
     if isinstance(inputs, TextInputs) == isinstance(model, nn.Module) and callable(model):
-        return TextBackend(model, inputs) if isinstance(inputs, TextInputs) else FunctionBackend(model, inputs)
+        return TextBackend(model, inputs) if isinstance(inputs, TextInputs) else FunctionBackend(model, inputs, output)
     expected = "a torch module" if isinstance(inputs, TextInputs) else "a function from texts to probabilities"
     raise ModelError(f"{type(inputs).__name__} and a {type(model).__name__}: these inputs are for {expected}")
 

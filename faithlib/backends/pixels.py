@@ -12,18 +12,24 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
 
+from faithlib.backends.answers import logits_of
 from faithlib.backends.functions import ERASING
 from faithlib.errors import FaithlibError, InputError, ModelError
 from faithlib.inputs import ImageInputs
 
+# Models whose tokens do not lead to their own answers, as a self-check has found, and why.
+_WITHOUT_TOKENS: WeakKeyDictionary[nn.Module, str] = WeakKeyDictionary()
+
 
 class VisionBackend:
     """A classifier and the images it sees. Embeddings are the tokens that enter the first block of a timm
-    VisionTransformer; another model has none that can be reached.
+    VisionTransformer; another model has none that can be reached. `own`: the user's model, of which `model` is a
+    replica.
 
     >>> images = ImageInputs.from_pixels(torch.ones(1, 2, 4, 4), patch=2)
     >>> backend = VisionBackend(lambda pixels: pixels.mean(dim=(2, 3)), images)  # a channel for each class
@@ -31,22 +37,28 @@ class VisionBackend:
     (tensor([[1., 1.]]), False)
     """
 
-    def __init__(self, model: nn.Module | Callable[[Tensor], Any], inputs: ImageInputs) -> None:
+    def __init__(self, model: nn.Module | Callable[[Tensor], Any], inputs: ImageInputs, own: Any = None) -> None:
         if not callable(model):
             raise ModelError(f"{type(model).__name__} cannot be called: expected a classifier of pixels [R, C, H, W]")
         self.model: Any = model
+        self._own: Any = model if own is None else own
         first = next(model.parameters(), None) if isinstance(model, nn.Module) else None
         self.device = inputs.pixels.device if first is None else first.device
         self.dtype = inputs.pixels.dtype if first is None else first.dtype
         self.inputs = inputs.to(self.device)
-        self.has_tokens = is_vit(model)
+        self.shows_tokens = is_vit(model)
         size = tuple(inputs.pixels.shape[1:])
-        self.grid = _grid(model, size) if self.has_tokens else (0, 0)
+        self.grid = _grid(model, size) if self.shows_tokens else (0, 0)
         # What a chunk holds is counted in tokens; of another model in patches of 16 pixels.
         tokens = max(1, size[1] * size[2] // 256)
-        if self.has_tokens:
+        if self.shows_tokens:
             tokens = self.embeddings(torch.zeros(1, dtype=torch.long, device=self.device)).shape[1]
         self.lengths = torch.full((len(inputs),), tokens, device=self.device)
+
+    @property
+    def has_tokens(self) -> bool:
+        """Whether something can be done with this model's tokens."""
+        return self.shows_tokens and not _without_tokens(self._own)
 
     def embed(self, pixels: Tensor) -> Tensor:
         """Tokens [R, L, D] that enter the first block, for pixels [R, C, H, W]; ModelError for a model without."""
@@ -77,14 +89,18 @@ class VisionBackend:
                 raise
             told = f"{_name(self.model)} does not take images {list(pixels.shape)}: {error}"
             raise ModelError(f"{told}; expected a classifier of pixels of this size") from error
-        logits = torch.as_tensor(getattr(answer, "logits", answer), device=self.device)
-        if logits.ndim != 2 or len(logits) != len(pixels):
-            raise ModelError(
-                f"{_name(self.model)} answered {list(logits.shape)} for {len(pixels)} images: expected logits [R, C]"
-            )
-        return logits
+        if not isinstance(self.model, nn.Module):
+            answer = torch.as_tensor(getattr(answer, "logits", answer))
+        return logits_of(answer, len(pixels), self.model).to(self.device)
+
+    def forget_tokens(self, why: str) -> None:
+        """Only pixels of this model are left, here and elsewhere; "" takes that back."""
+        if isinstance(self._own, nn.Module):
+            _WITHOUT_TOKENS[self._own] = why
 
     def _check_tokens(self) -> None:
+        if why := _without_tokens(self._own):
+            raise ModelError(f"the tokens of this {_name(self.model)} are left alone: {why}; what works: {ERASING}")
         if not self.has_tokens:
             raise ModelError(
                 f"{_name(self.model)} is no timm VisionTransformer, whose tokens could be disturbed or attended to; "
@@ -107,6 +123,10 @@ class VisionBackend:
         spread = corners.repeat_interleave(high, 0).repeat_interleave(wide, 1)[:height, :width]
         whole = tuple(corners.shape) == self.grid and torch.equal(spread, feature_of)
         return corners.flatten() if whole else None
+
+
+def _without_tokens(model: Any) -> str:
+    return _WITHOUT_TOKENS.get(model, "") if isinstance(model, nn.Module) else ""
 
 
 def _name(model: Any) -> str:

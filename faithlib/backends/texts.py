@@ -18,6 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from faithlib.backends.answers import logits_of
 from faithlib.backends.families import base_of, family_of, text_config
 from faithlib.backends.replica import Slot, replica, slot_at
 from faithlib.errors import ModelError
@@ -110,8 +111,8 @@ class TextBackend:
         with ExitStack() as stack:
             for slot, answer in zip(self._slots, self._answers(embeddings), strict=False):
                 stack.enter_context(slot.answering(answer))
-            logits: Tensor = self.model(**given).logits
-        return logits
+            answer = self.model(**given)
+        return logits_of(answer, len(embeddings), self.model).to(self.device)
 
     def forward_ids(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None) -> Tensor:
         """Logits [R, C] of token ids [R, L], positions counted from the attention mask's left end."""

@@ -90,7 +90,7 @@ class Asked:
     def still_predicted(self, scores: Tensor, shares: Sequence[float]) -> Tensor:
         """1 where the predicted class stays the predicted one while these shares of the features go, [B, K]."""
         kept = ~top_ratio(scores, shares, self.present)
-        return (self.perturber.logits(kept).argmax(dim=-1) == self.perturber.predicted[:, None]).float()
+        return self.perturber.stays(kept).float()
 
 
 Values = dict[str, Tensor]
@@ -145,7 +145,7 @@ def _naopc(asked: Asked, scores: Tensor) -> Values:
 @_measures("groups")
 def _groups(asked: Asked, scores: Tensor) -> Values:
     found = saco_scores(asked.perturber, scores, k=asked.options.groups)
-    return {name: found[name] for name in ("saco", "auc", "log_odds")}
+    return {name: found[name] for name in ("saco", "auc", "log_odds") if name in found}
 
 
 @_measures("curves")

@@ -6,6 +6,7 @@ Shape letters: B inputs, F features.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -16,6 +17,7 @@ from torch import Tensor, nn
 
 from faithlib.bounds import Bounds, exact_bounds, most_rows
 from faithlib.catalogue import FAMILIES
+from faithlib.errors import ModelError
 from faithlib.evaluation.measures import EXACT_UP_TO, MEASURES, Asked, Options, alike, check_scores, families_of
 from faithlib.inputs import Inputs
 from faithlib.perturb import Perturber
@@ -37,9 +39,16 @@ class RowCounter(Perturber):
     [3]
     """
 
-    def __init__(self, model: nn.Module | Callable[..., object], inputs: Inputs, *, erase: str | None = None) -> None:
+    def __init__(
+        self,
+        model: nn.Module | Callable[..., object],
+        inputs: Inputs,
+        *,
+        erase: str | None = None,
+        output: str | None = None,
+    ) -> None:
         self.rows = np.zeros(len(inputs), dtype=np.int64)
-        super().__init__(model, inputs, erase=erase)
+        super().__init__(model, inputs, erase=erase, output=output, target=0, check=False)
 
     def _run(self, perturbation: Perturbation, rows: Rows, slots: NDArray[np.int64]) -> None:
         self._memo.put(slots, torch.zeros(len(slots), 2, device=self.device))
@@ -92,6 +101,7 @@ def count_rows(
     metrics: Sequence[str] | None = None,
     gold: Tensor | None = None,
     erase: str | None = None,
+    output: str | None = None,
     draws: int = 4,
     seed: int = 0,
     groups: int = 10,
@@ -121,7 +131,7 @@ def count_rows(
     def rows_of(chosen: Sequence[str]) -> tuple[int, ...]:
         found = np.zeros(len(inputs), dtype=np.int64)
         for rows, own_groups in alike(sizes, groups):
-            counter = RowCounter(model, inputs[rows], erase=erase)
+            counter = RowCounter(model, inputs[rows], erase=erase, output=output)
             asked = _Counted(counter, replace(options, groups=own_groups), None)
             given = [scores[rows, : asked.present.shape[1]].to(counter.device) for scores in methods.values()]
             _ask(asked, chosen, given)
@@ -139,4 +149,5 @@ def _ask(asked: Asked, families: Sequence[str], given: Sequence[Tensor]) -> None
     for scores in given:
         for name in families:
             if FAMILIES[name].asks_model:
-                MEASURES[name](asked, scores)
+                with suppress(ModelError):  # of metrics that are left out nothing is asked
+                    MEASURES[name](asked, scores)

@@ -26,6 +26,7 @@ from faithlib.errors import InputError, ModelError
 from faithlib.evaluation.measures import MEASURES, Asked, Options, alike, check_scores, families_of
 from faithlib.evaluation.opening import named_methods, opened
 from faithlib.inputs import Inputs, TextInputs
+from faithlib.outputs import NEEDS_PROBABILITY
 from faithlib.perturb import Perturber, costs
 
 _TARGET = "the one asked for"
@@ -41,11 +42,13 @@ def evaluate(
     metrics: Sequence[str] | None = None,
     gold: Tensor | None = None,
     erase: str | None = None,
+    output: str | None = None,
     draws: int = 4,
     seed: int = 0,
     groups: int = 10,
     beam: int = 3,
     gold_size: int | None = None,
+    check: bool = True,
 ) -> pd.DataFrame:
     """Metrics of attributions of a class, one value a row: input, method, metric, value, direction.
 
@@ -64,6 +67,12 @@ def evaluate(
       features; by default as many as are marked on average over the inputs where any is.
     - `erase`: what takes the place of an erased feature in every metric and in every method that erases and does not
       say otherwise (`Perturber`). Soft metrics always drop elements of embeddings; all, in their empty input.
+    - `output`: what metrics follow, and methods explain that do not say otherwise, by `faithlib.outputs`:
+      "probability", "logit", "sigmoid" (one logit, or several independent labels) or "value" (regression, without the
+      metrics that need a probability or a predicted class). Default: as the model's configuration says, else
+      "probability"; of a model with one output it must be said.
+    - `check`: whether one input also goes through the model's own call, to be compared with what is computed here
+      (`faithlib.selfcheck`): two rows, on no account.
     - `draws`, `seed`: of the soft metrics. `groups`: of SaCo, AUC and log-odds; an input with fewer features has as
       many groups as features.
 
@@ -107,7 +116,8 @@ def evaluate(
     with tqdm(total=len(inputs) * len(named), unit="attribution", delay=3, leave=False, disable=None) as bar:
         for rows, own_groups in alike(mask.sum(dim=1), groups):
             part = inputs[rows]
-            perturber = Perturber(model, part, erase=erase, target="predicted" if classes is None else classes[rows])
+            own = "predicted" if classes is None else classes[rows]
+            perturber = Perturber(model, part, erase=erase, target=own, output=output, check=check and not asked_all)
             asked = _asked(perturber, replace(options, groups=own_groups), gold, rows)
             asked_all.append(asked.perturber)
             explained = classes if classes is None else perturber.target
@@ -128,10 +138,12 @@ def evaluate(
 def _values(family: str, asked: Asked, scores: Tensor, left_out: dict[str, str]) -> Mapping[str, Tensor]:
     """What a family's metrics say of scores; nothing, and a note of why, where this kind of model does not allow it."""
     try:
-        return MEASURES[family](asked, scores)
+        values = MEASURES[family](asked, scores)
     except ModelError as error:
         left_out |= dict.fromkeys(FAMILIES[family].directions, str(error))
         return {}
+    left_out |= {name: NEEDS_PROBABILITY for name in FAMILIES[family].directions if name not in values}
+    return values
 
 
 def average_marked(gold: Tensor) -> int:
@@ -152,6 +164,8 @@ def explain(
     tokenizer: Any = None,
     target: str | int | Tensor = "predicted",
     erase: str | None = None,
+    output: str | None = None,
+    check: bool = True,
 ) -> dict[str, Tensor]:
     """The scores [B, F] that `evaluate` evaluates under each name; arguments and errors are as there.
 
@@ -162,7 +176,7 @@ def explain(
     """
     model, inputs = opened(model, inputs, tokenizer)
     named = named_methods(methods, inputs)
-    perturber = Perturber(model, inputs, erase=erase, target=target)
+    perturber = Perturber(model, inputs, erase=erase, target=target, output=output, check=check)
     explained = None if target_classes(target, len(inputs)) is None else perturber.target
     left_out: dict[str, str] = {}
     scores = dict(_scores(named, model, inputs, perturber, list(range(len(inputs))), explained, left_out))
@@ -199,12 +213,14 @@ def _scores(
         elif name in together:
             yield name, together[name]
         elif name not in left_out:
-            given: dict[str, Any] = {"output": what.output, "aggregation": what.aggregation, "pool": what.pool}
+            method = method_of(what.method, part)
+            given: dict[str, Any] = {"aggregation": what.aggregation, "pool": what.pool}
+            given["output"] = what.output or method.default_output(model, perturber.output)
             given |= {"target": PREDICTED if target is None else target, **what.options}
             try:
-                if method_of(what.method, part).answers == "features" and not {"erase", "perturber"} & set(given):
+                if method.answers == "features" and not {"erase", "perturber"} & set(given):
                     given["perturber"] = perturber
-                scores = attribute(what.method, model, part, **given)
+                scores = attribute(what.method, model, part, check=False, **given)
             except ModelError as error:
                 left_out[name] = str(error)
             else:
@@ -221,7 +237,14 @@ def _together(
 ) -> dict[str, Tensor]:
     """Scores of many rows about the same texts; where the model does not allow one of them, of the others."""
     targets = None if target is None else {_TARGET: target}
-    rows = {name: row if target is None else replace(row, target=_TARGET) for name, row in asked.items()}
+    rows = {
+        name: replace(
+            row,
+            output=row.output or method_of(row.method, part).default_output(model, perturber.output),
+            target=row.target if target is None else _TARGET,
+        )
+        for name, row in asked.items()
+    }
     try:
         found = attribute_rows(list(rows.values()), model, part, targets=targets, perturber=perturber)[0]
     except ModelError as error:
