@@ -49,6 +49,17 @@ class Clock:
         return sum(start.elapsed_time(end) for start, end in self._events) / 1000
 
 
+def waited(device: torch.device) -> float:
+    """The time once a device has done what it was given.
+
+    >>> waited(torch.device("cpu")) <= waited(torch.device("cpu"))
+    True
+    """
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    return time.perf_counter()
+
+
 def with_peak_memory(run: Callable[[], Tensor], device: torch.device) -> tuple[Tensor, int]:
     """The result of `run` and the peak of the tensor memory it took, in bytes.
 

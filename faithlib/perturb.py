@@ -1,9 +1,9 @@
 """The perturbation core: ask a model about many erased copies of its inputs, pay for each distinct copy once.
 
 A faithfulness metric is a formula over answers p(target | perturbed input). What costs is the answers, so one scheduler
-stands under every way to perturb (`faithlib.perturbations`): it flattens what is asked to *rows*, drops rows already
-answered (the memo is shared by all metrics, methods, bounds and calls on one `Perturber`), sorts the rest by length,
-and runs chunks that fit the memory measured on the device; when it runs out all the same, smaller ones.
+(`faithlib.scheduler`) serves every way to perturb (`faithlib.perturbations`): what is asked is flattened to *rows*, a
+row already answered is not run again (whichever metric, method, bound or call on one `Perturber` asked it), and the
+rest share forwards at the least cost. `asked_together` runs the rows of many questions as one.
 
 Shape letters: B inputs, S perturbed copies of one, F features, L tokens, D embedding size, C classes, R rows.
 """
@@ -11,27 +11,36 @@ Shape letters: B inputs, S perturbed copies of one, F features, L tokens, D embe
 from __future__ import annotations
 
 import copy
-import logging
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from tqdm.auto import tqdm
 
 from faithlib.backends import TextBackend, backend_for
 from faithlib.backends.wrappers import unwrapped
-from faithlib.errors import FaithlibError, InputError, ModelError, unknown
+from faithlib.errors import InputError, ModelError, unknown
 from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
-from faithlib.memory import Clock, free_bytes, is_out_of_memory, with_peak_memory
 from faithlib.outputs import FOLLOWED, NEEDS_PROBABILITY, head_of, predicted, read, settled, stays
 from faithlib.perturbations import Dropout, GaussianNoise, Perturbation, Rows, WeightedAttention, erasure_of
+from faithlib.scheduler import Memo, OutOfMemoryError, Scheduler, Stats, pace_of
 from faithlib.selfcheck import self_check
+
+__all__ = [
+    "IMAGE_ERASURES",
+    "TEXT_ERASURES",
+    "WORD_ERASURES",
+    "OutOfMemoryError",
+    "Perturber",
+    "SetFunction",
+    "Stats",
+    "asked_together",
+    "costs",
+]
 
 TEXT_ERASURES = ("zero", "pad", "mask", "delete")
 IMAGE_ERASURES = ("mean", "zero", "blur")
@@ -40,32 +49,7 @@ _ERASURES: dict[type, tuple[str, ...]] = {
     TextInputs: TEXT_ERASURES, ImageInputs: IMAGE_ERASURES, WordInputs: WORD_ERASURES
 }  # fmt: skip
 
-# Beyond this many tokens a forward a processor's caches overflow and rows get slower; a GPU only runs out of memory.
-_MOST_TOKENS = {"cpu": 2048, "cuda": 1 << 17}
-_SHARE_OF_FREE_MEMORY = 0.5
-_FIRST_CHUNK_ROWS = 8
-_LOG = logging.getLogger(__name__)
-
-
-class OutOfMemoryError(FaithlibError, MemoryError):
-    """Not even a single row fits."""
-
-
-@dataclass
-class Stats:
-    """What was asked and what it cost. Seconds are wall time; `peak_bytes` is the largest chunk's share of memory, from
-    the measured bytes a token.
-
-    >>> Stats(rows_asked=3).rows_run
-    0
-    """
-
-    rows_asked: int = 0
-    rows_run: int = 0
-    forwards: int = 0
-    seconds_model: float = 0.0
-    seconds_all: float = 0.0
-    peak_bytes: int = 0
+_Answer = TypeVar("_Answer")
 
 
 def costs(*asked: Perturber | SetFunction) -> dict[str, float]:
@@ -86,45 +70,25 @@ def costs(*asked: Perturber | SetFunction) -> dict[str, float]:
     }
 
 
-class Memo:
-    """Answers by row. A slot is given when a row is first asked; `done` says whether its answer has come.
+def asked_together(ask: Callable[[], _Answer], *perturbers: Perturber | SetFunction) -> _Answer:
+    """What `ask()` returns, with all rows that it asks of the perturbers run as one: in fewer and fuller forwards.
 
-    >>> Memo().slots([b"a", b"b", b"a"]).tolist()
-    [0, 1, 0]
+    `ask` is called twice, first with answers that are made up (all classes equally probable) to learn which rows it
+    needs. Rows that depend on answers are run when the second call asks for them. A `SetFunction` answers at once.
+
+    >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
+    >>> p = Perturber(model, WordInputs.from_texts(["good film"]))
+    >>> without = [torch.tensor([[[False, True]]]), torch.tensor([[[True, False]]])]
+    >>> asked_together(lambda: [p.keep(one).item() for one in without], p), p.stats.forwards
+    ([0.5, 0.8999999761581421], 2)
     """
-
-    def __init__(self) -> None:
-        self._slot: dict[bytes, int] = {}
-        self._values: Tensor | None = None
-        self.done = np.zeros(0, dtype=bool)
-
-    def __len__(self) -> int:
-        return len(self._slot)
-
-    def slots(self, keys: list[bytes]) -> NDArray[np.int64]:
-        """The slot of every key; unknown keys get new ones."""
-        slot = self._slot
-        found = np.fromiter((slot.setdefault(key, len(slot)) for key in keys), dtype=np.int64, count=len(keys))
-        if len(slot) > len(self.done):
-            self.done = np.concatenate(
-                [self.done, np.zeros(max(len(slot), 2 * len(self.done)) - len(self.done), dtype=bool)]
-            )
-        return found
-
-    def put(self, slots: NDArray[np.int64], values: Tensor) -> None:
-        """Store the answers [R, C] of rows that have just run."""
-        if self._values is None or len(self._values) < len(self.done):
-            grown = values.new_zeros(len(self.done), values.shape[1])
-            if self._values is not None:
-                grown[: len(self._values)] = self._values
-            self._values = grown
-        self._values[torch.from_numpy(slots).to(values.device)] = values
-        self.done[slots] = True
-
-    def get(self, slots: NDArray[np.int64]) -> Tensor:
-        """Answers [N, C] of rows that are done."""
-        assert self._values is not None
-        return self._values[torch.from_numpy(slots).to(self._values.device)]
+    schedulers = {one.scheduler for one in perturbers if isinstance(one, Perturber)}
+    with ExitStack() as stack:
+        for scheduler in schedulers:
+            if not scheduler.is_putting_off:
+                stack.enter_context(scheduler.put_off())
+        ask()
+    return ask()
 
 
 class Perturber:
@@ -142,7 +106,8 @@ class Perturber:
     - `max_rows`: at most that many rows a forward (default: by memory). Results do not depend on it.
     - `check`: whether one input also goes through the model's own call, twice, to be compared with what is computed
       here (`faithlib.selfcheck`): two rows, on no account.
-    - `dtype`: run the model in this precision (a copy of it is made; answers come back in float32). Default: as it is.
+    - `dtype`: run the model in this precision (a copy of it is made; answers come back in float32). "auto": bfloat16 on
+      a GPU that has it, several times faster and less exact; as it is elsewhere. Default: as it is.
 
     All answers are float32 on the model's device, equal to the one-row-at-a-time loop to 1e-5 (on a GPU, convolutions
     and LSTMs with `torch.backends.cudnn.allow_tf32 = False`). The model must be in `eval()` mode: no random dropout.
@@ -154,6 +119,8 @@ class Perturber:
     tensor([[0.9000, 0.5000]])
     """
 
+    _schedulers = Scheduler
+
     def __init__(
         self,
         model: Any,
@@ -163,7 +130,7 @@ class Perturber:
         erase: str | None = None,
         output: str | None = None,
         max_rows: int | None = None,
-        dtype: torch.dtype | None = None,
+        dtype: torch.dtype | str | None = None,
         check: bool = True,
     ) -> None:
         asked, model = model, unwrapped(model)
@@ -184,23 +151,21 @@ class Perturber:
                 "erase 'delete': this tokenizer protects no token of a text, so nothing would be left to read; choose "
                 "'zero' or 'pad'"
             )
-        if dtype is not None and not isinstance(model, nn.Module):
-            raise InputError(f"dtype {dtype}: a function has its own precision; leave dtype away")
-        if dtype is not None and dtype != next(model.parameters()).dtype:
-            asked = model = copy.deepcopy(model).to(dtype)
+        precision = _precision(dtype, model)
+        whole = model
+        if precision is not None and precision != next(model.parameters()).dtype:
+            asked = model = copy.deepcopy(model).to(precision)
         self._backend: Any = backend_for(model, inputs, output)
         self.inputs: Inputs = self._backend.inputs
         self.device: torch.device = self._backend.device
-        self.stats = Stats()
-        self._max_rows = max_rows
-        self._max_tokens = _MOST_TOKENS.get(self.device.type, _MOST_TOKENS["cpu"])
-        self._bytes_a_token: float | None = None
-        self._memo = Memo()
         self._present = self.inputs.feature_mask
         self._content = np.array(self.inputs.keys(), dtype=np.uint64)
         # Inputs with the same content share their answers: each counts as the first of its kind.
         first = {key: b for b, key in reversed(list(enumerate(self._content.tolist())))}
-        self._same_as = np.array([first[key] for key in self._content.tolist()])
+        same_as = np.array([first[key] for key in self._content.tolist()])
+        pace = pace_of(whole, self.device, precision)
+        self.scheduler = self._schedulers(self.device, same_as, pace, max_rows=max_rows)
+        self._chosen = np.arange(len(self._content))  # of the backend's inputs, those asked about
         self._erased = erasure_of(self._backend, self.erase)
         self.logits_full = self.logits(self._present[:, None, :])[:, 0]
         classes = self.logits_full.shape[1]
@@ -210,6 +175,28 @@ class Perturber:
         self.head = head_of(self.output, model, classes)
         self.predicted = predicted(self.logits_full)
         self.target = self._target(target)
+
+    def of(self, index: Sequence[int]) -> Perturber:
+        """A perturber of some of these inputs, of one also several times, that shares all answers. Masks and scores of
+        it are still F wide.
+
+        >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
+        >>> p = Perturber(model, WordInputs.from_texts(["good film", "bad"]))
+        >>> p.of([1, 1]).full, p.of([1, 1]).feature_mask
+        (tensor([0.5000, 0.5000]), tensor([[ True, False],
+                [ True, False]]))
+        """
+        made = copy.copy(self)
+        there = torch.as_tensor(index, device=self.device)
+        made.inputs, made._chosen = self.inputs[index], self._chosen[list(index)]
+        for name in ("_present", "logits_full", "predicted", "target"):
+            setattr(made, name, getattr(self, name)[there])
+        return made
+
+    @property
+    def stats(self) -> Stats:
+        """What was asked and what it cost."""
+        return self.scheduler.stats
 
     # ------------------------------------------------------------------------------------------------ what can be asked
     @property
@@ -222,7 +209,7 @@ class Perturber:
         """p(target | every feature erased), [B]; protected positions stay."""
         return self.keep(torch.zeros_like(self._present)[:, None, :])[:, 0]
 
-    @cached_property
+    @property
     def soft_empty(self) -> Tensor:
         """p(target | every element of every feature's embedding dropped), [B]; protected positions stay.
 
@@ -260,8 +247,8 @@ class Perturber:
             raise InputError(f"keep is {keep.dtype} {tuple(keep.shape)}: expected bool [R, F] = {expected}")
         index = index.to(self.device)
         masks = keep.to(self.device) | ~self._present[index]
-        rows = Rows.of(index.cpu().numpy(), np.arange(len(index)), self.device)
-        return self._answer(self._erased(masks), rows)
+        rows = Rows.of(self._chosen[index.cpu().numpy()], np.arange(len(index)))
+        return self.scheduler.answer(self._erased(masks), rows)
 
     def logits(self, keep: Tensor) -> Tensor:
         """All logits [B, S, C] for bool masks [B, S, F]; the rows are those of `keep`."""
@@ -328,14 +315,13 @@ class Perturber:
         """The target's output under masks [B S, F], each drawn so many times: [B, S, draws]."""
         if draws < 1:
             raise InputError(f"draws {draws}: expected at least 1")
-        return read(
-            self._steps(perturbation, len(perturbation.masks) // len(self.inputs), draws), self.target, self.output
-        )
+        logits = self._steps(perturbation, len(perturbation.masks) // len(self._chosen), draws)
+        return read(logits, self.target, self.output)
 
     def _steps(self, perturbation: Perturbation, steps: int, draws: int = 1) -> Tensor:
         """Logits [B, S, draws, C] under masks [B S, F]."""
-        rows = Rows.of_steps(len(perturbation.masks), steps, self.device, draws=draws)
-        return self._answer(perturbation, rows).unflatten(0, (len(self.inputs), steps, draws))
+        rows = Rows.of_steps(self._chosen, steps, draws=draws)
+        return self.scheduler.answer(perturbation, rows).unflatten(0, (len(self._chosen), steps, draws))
 
     def _checked(self, values: Tensor, name: str) -> Tensor:
         expected = tuple(self._present.shape)
@@ -366,103 +352,17 @@ class Perturber:
             raise InputError(f"target {wanted.tolist()}: expected classes 0 to {classes - 1}")
         return wanted
 
-    # --------------------------------------------------------------------------------------------------- the scheduler
-    def _answer(self, perturbation: Perturbation, rows: Rows) -> Tensor:
-        """Logits [N, C] of all rows asked; only rows without an answer are run."""
-        start = time.perf_counter()
-        slots = self._memo.slots(self._keys(perturbation, rows))
-        missing, first = np.unique(slots, return_index=True)
-        first = first[~self._memo.done[missing]]
-        _LOG.debug("%d rows asked, %d of them new", len(slots), len(first))
-        self.stats.rows_asked += len(slots)
-        if len(first):
-            self._run(perturbation, rows[first], slots[first])
-        answers = self._memo.get(slots)
-        self.stats.seconds_all += time.perf_counter() - start
-        return answers
 
-    def _keys(self, perturbation: Perturbation, rows: Rows) -> list[bytes]:
-        """One byte string a row, equal exactly where the perturbed inputs are equal."""
-        owners = self._same_as[rows.index].tolist()
-        return [b.to_bytes(4, "little") + key for b, key in zip(owners, perturbation.keys(rows), strict=True)]
-
-    def _run(self, perturbation: Perturbation, rows: Rows, slots: NDArray[np.int64]) -> None:
-        """Answer `rows`, longest first, and keep every chunk's answers as soon as they are there."""
-        lengths = perturbation.lengths(rows)
-        order = np.argsort(-lengths, kind="stable")
-        lengths = lengths[order]
-        clock = Clock(self.device)
-        broken = torch.zeros((), dtype=torch.bool, device=self.device)
-        start = 0
-        with torch.inference_mode(), tqdm(total=len(rows), unit="row", delay=3, leave=False, disable=None) as bar:
-            while start < len(rows):
-                stop = start + self._chunk(lengths[start:])
-                chunk = order[start:stop]
-                try:
-                    with clock:
-                        logits = self._measured(perturbation, rows, chunk, int(lengths[start]))
-                except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
-                    self._halve(error, len(chunk), int(lengths[start]))
-                    continue
-                self._memo.put(slots[chunk], logits.float())
-                broken |= logits.softmax(dim=-1).isnan().any()
-                self.stats.rows_run += len(chunk)
-                self.stats.forwards += 1
-                peak = round((self._bytes_a_token or 0) * len(chunk) * int(lengths[start]))
-                self.stats.peak_bytes = max(self.stats.peak_bytes, peak)
-                bar.update(len(chunk))
-                start = stop
-        self.stats.seconds_model += clock.seconds()
-        if bool(broken):
-            self._refuse_nan(rows, slots)
-
-    def _refuse_nan(self, rows: Rows, slots: NDArray[np.int64]) -> None:
-        bad = self._memo.get(slots).softmax(dim=-1).isnan().any(dim=1).cpu().numpy()
-        found, row = sorted(set(rows.index[bad].tolist())), self._memo.get(slots[bad][:1])[0].tolist()
-        raise InputError(
-            f"the model answered NaN for {int(bad.sum())} rows, of inputs {found[:5]}, first {row[:4]}: check its "
-            "weights; numbers of float16 end at 65504, so try dtype=torch.float32 or torch.bfloat16"
-        )
-
-    def _chunk(self, lengths: NDArray[np.int64]) -> int:
-        """How many of the next rows go into one forward; `lengths` fall."""
-        longest = int(lengths[0])
-        fits = max(1, self._token_budget() // longest)
-        if self._bytes_a_token is None:
-            fits = min(fits, _FIRST_CHUNK_ROWS)
-        # Rows over 1/16 shorter than the first would mostly be padding: they wait for a chunk, unless few are left.
-        alike = int(np.searchsorted(-lengths, -(longest - longest // 16), side="right"))
-        return min(fits, max(alike, _FIRST_CHUNK_ROWS), self._max_rows or len(lengths), len(lengths))
-
-    def _token_budget(self) -> int:
-        if self._bytes_a_token is None:
-            return self._max_tokens
-        return min(self._max_tokens, int(_SHARE_OF_FREE_MEMORY * free_bytes(self.device) / self._bytes_a_token))
-
-    def _measured(self, perturbation: Perturbation, rows: Rows, chunk: NDArray[np.int64], length: int) -> Tensor:
-        """Run a chunk of the rows; the first one also tells how much memory a token takes."""
-        if self._bytes_a_token is not None:
-            return self._forward(perturbation, rows[chunk], length)
-        logits, peak = with_peak_memory(lambda: self._forward(perturbation, rows[chunk], length), self.device)
-        self._bytes_a_token = max(1.0, peak / (len(chunk) * length))
-        return logits
-
-    def _forward(self, perturbation: Perturbation, rows: Rows, length: int) -> Tensor:
-        """Logits [R, C] of one chunk, whose longest row has `length` tokens."""
-        return perturbation.logits(rows, length)
-
-    def _halve(self, error: BaseException, rows: int, length: int) -> None:
-        if not is_out_of_memory(error):
-            raise error
-        if rows == 1:
-            raise OutOfMemoryError(
-                f"one row of {length} tokens does not fit the memory of {self.device} ({free_bytes(self.device) >> 20} "
-                "MiB free): shorten the input or use a smaller dtype; rows already answered are kept"
-            ) from error
-        self._max_tokens = max(1, rows // 2) * length
-        _LOG.warning("memory ran out at %d rows of %d tokens: going on with half as many", rows, length)
-        if self.device.type == "cuda":
-            torch.cuda.empty_cache()
+def _precision(dtype: torch.dtype | str | None, model: Any) -> torch.dtype | None:
+    """The precision to run a model in; None: its own."""
+    if not isinstance(dtype, str):
+        if dtype is not None and not isinstance(model, nn.Module):
+            raise InputError(f"dtype {dtype}: a function has its own precision; leave dtype away")
+        return dtype
+    if dtype != "auto":
+        raise unknown("dtype", dtype, ("auto", "a torch.dtype"))
+    on_gpu = isinstance(model, nn.Module) and next(model.parameters()).device.type == "cuda"
+    return torch.bfloat16 if on_gpu and torch.cuda.is_bf16_supported(including_emulation=False) else None
 
 
 class SetFunction:

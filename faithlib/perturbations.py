@@ -1,7 +1,7 @@
 """The ways to perturb an input, one class each: what makes two copies the same, how long they are, the model's answers.
 
 A perturbation holds masks [M, F], one value a feature, and is asked about `Rows`: which input takes which mask. It
-answers three questions, and the scheduler of `faithlib.perturb` knows no more of it:
+answers three questions, and `faithlib.scheduler` knows no more of it:
 
 - `keys`: what tells copies of one input apart; rows with the same key get the same answer and are run once.
 - `lengths`: how many tokens each copy has.
@@ -13,8 +13,8 @@ Shape letters: B inputs, M masks, F features, R rows of one forward, L tokens, D
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar
 
@@ -28,14 +28,17 @@ from faithlib import counter_rng
 from faithlib.backends import Backend, FunctionBackend, TextBackend, VisionBackend
 from faithlib.errors import InputError
 
+_MOST_PLACES = 1 << 24  # positions that are looked at in one step
+
 
 @dataclass(frozen=True, eq=False)
 class Rows:
     """Copies of inputs, [R] each: of which input, under which mask; `step` and `draw` number the random ones of a call.
 
-    `input_of` and `mask_of` are `index` and `mask` on the device, so that no chunk has to carry them over.
+    `input_of` and `mask_of` are `index` and `mask` on the device, and `words` [R, 2] what random numbers are made of:
+    of rows that are `placed`, so that no chunk has to carry them over.
 
-    >>> rows = Rows.of_steps(4, 2, torch.device("cpu"))  # two inputs, two masks each
+    >>> rows = Rows.of_steps(np.array([0, 1]), 2)  # two inputs, two masks each
     >>> rows.index.tolist(), rows.mask.tolist(), rows.step.tolist()
     ([0, 0, 1, 1], [0, 1, 2, 3], [0, 1, 0, 1])
     """
@@ -44,36 +47,38 @@ class Rows:
     mask: NDArray[np.int64]
     step: NDArray[np.int64]
     draw: NDArray[np.int64]
-    input_of: Tensor
-    mask_of: Tensor
+    input_of: Any = None
+    mask_of: Any = None
+    words: Any = None
 
     @classmethod
-    def of(cls, index: NDArray[np.int64], mask: NDArray[np.int64], device: torch.device) -> Rows:
+    def of(cls, index: NDArray[np.int64], mask: NDArray[np.int64]) -> Rows:
         """Rows that nothing random numbers."""
-        input_of, mask_of = (torch.from_numpy(part).to(device) for part in (index, mask))
-        return cls(index, mask, np.zeros_like(mask), np.zeros_like(mask), input_of, mask_of)
+        return cls(index, mask, np.zeros_like(mask), np.zeros_like(mask))
 
     @classmethod
-    def of_steps(cls, masks: int, steps: int, device: torch.device, *, draws: int = 1) -> Rows:
-        """`steps` copies of every input in order, each with a mask of its own, drawn `draws` times."""
-        mask = np.arange(masks).repeat(draws)
-        index = mask // steps
-        input_of, mask_of = (torch.from_numpy(part).to(device) for part in (index, mask))
-        return cls(index, mask, mask % steps, np.tile(np.arange(draws), masks), input_of, mask_of)
+    def of_steps(cls, inputs: NDArray[np.int64], steps: int, *, draws: int = 1) -> Rows:
+        """`steps` copies of every one of the inputs, each with a mask of its own, drawn `draws` times."""
+        mask = np.arange(len(inputs) * steps).repeat(draws)
+        return cls(inputs[mask // steps], mask, mask % steps, np.tile(np.arange(draws), len(inputs) * steps))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Rows], masks: Sequence[int]) -> Rows:
+        """The rows of all parts, which have so many masks each, now one below the other."""
+        starts = np.cumsum([0, *masks[:-1]])
+        below = [part.mask + start for part, start in zip(parts, starts, strict=True)]
+        fields = [[part.index for part in parts], below, [part.step for part in parts], [part.draw for part in parts]]
+        return cls(*(np.concatenate(one) for one in fields))
 
     def __len__(self) -> int:
         return len(self.index)
 
-    def __getitem__(self, chosen: NDArray[np.int64]) -> Rows:
-        there = torch.from_numpy(chosen).to(self.input_of.device)
-        return Rows(
-            index=self.index[chosen],
-            mask=self.mask[chosen],
-            step=self.step[chosen],
-            draw=self.draw[chosen],
-            input_of=self.input_of[there],
-            mask_of=self.mask_of[there],
-        )
+    def __getitem__(self, chosen: NDArray[np.int64] | slice) -> Rows:
+        made = Rows(self.index[chosen], self.mask[chosen], self.step[chosen], self.draw[chosen])
+        if not isinstance(chosen, slice) or self.input_of is None:
+            return made
+        words = None if self.words is None else self.words[chosen]
+        return replace(made, input_of=self.input_of[chosen], mask_of=self.mask_of[chosen], words=words)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +87,12 @@ class Perturbation(ABC):
 
     backend: Any
     masks: Tensor
+
+    @property
+    def kind(self) -> tuple[object, ...]:
+        """What two of them have in common whose rows can run as one: all but the masks."""
+        values = (getattr(self, one.name) for one in fields(self) if one.name != "masks")
+        return (type(self), *(value if isinstance(value, int) else id(value) for value in values))
 
     @abstractmethod
     def keys(self, rows: Rows) -> list[bytes]:
@@ -92,9 +103,20 @@ class Perturbation(ABC):
         lengths: NDArray[np.int64] = self.backend.lengths.cpu().numpy()[rows.index]
         return lengths
 
+    def only(self, rows: Rows) -> tuple[Perturbation, Rows]:
+        """The same copies, of a perturbation that holds no other masks."""
+        used, place = np.unique(rows.mask, return_inverse=True)
+        masks = self.masks[torch.from_numpy(used).to(self.masks.device)]
+        return replace(self, masks=masks), replace(rows, mask=place)
+
+    def placed(self, rows: Rows) -> Rows:
+        """The rows with what their chunks need on the device."""
+        both = torch.from_numpy(np.stack([rows.index, rows.mask])).to(self.masks.device)
+        return replace(rows, input_of=both[0], mask_of=both[1])
+
     @abstractmethod
     def logits(self, rows: Rows, length: int) -> Tensor:
-        """Logits [R, C] of copies, the longest of which has `length` tokens."""
+        """Logits [R, C] of placed copies, the longest of which has `length` tokens."""
 
     def _on_positions(self, rows: Rows, length: int, *, protected: float | bool) -> Tensor:
         """The masks' values per feature, spread over positions [R, L]."""
@@ -102,8 +124,13 @@ class Perturbation(ABC):
         return torch.where(feature_of >= 0, self.masks[rows.mask_of].gather(1, feature_of.clamp(min=0)), protected)
 
     def _embeddings(self, rows: Rows, length: int) -> Tensor:
-        """The unperturbed embeddings, [R, L, D]; each input is embedded once."""
-        used, place = rows.input_of.unique(return_inverse=True)
+        """The unperturbed embeddings, [R, L, D]; on a processor each input is embedded once, a GPU would wait for the
+        list of them."""
+        device = rows.input_of.device
+        if device.type == "cuda":
+            every: Tensor = self.backend.embeddings(rows.input_of, length=length)
+            return every
+        used, place = (torch.from_numpy(one).to(device) for one in np.unique(rows.index, return_inverse=True))
         embedded: Tensor = self.backend.embeddings(used, length=length)[place]
         return embedded
 
@@ -129,7 +156,7 @@ class ZeroedEmbeddings(Erasure):
     """The embedding output of what goes is 0.
 
     >>> erased = ZeroedEmbeddings(None, torch.tensor([[True, False], [True, False], [False, False]]))
-    >>> len(set(erased.keys(Rows.of_steps(3, 3, torch.device("cpu")))))  # two of the three copies are the same
+    >>> len(set(erased.keys(Rows.of_steps(np.array([0]), 3))))  # two of the three copies are the same
     2
     """
 
@@ -152,7 +179,7 @@ class ReplacedTokens(Erasure):
     >>> ids, words = torch.tensor([[1, 5, 7, 2]]), torch.tensor([[-1, 0, 1, -1]])  # [CLS], two words, [SEP]
     >>> texts = TextInputs(ids, ids > 0, words, torch.tensor([2]), torch.tensor([False]), pad_id=0)
     >>> erased = ReplacedTokens(TextBackend(model, texts), torch.tensor([[True, False]]), token_id=3)
-    >>> erased.logits(Rows.of_steps(1, 1, torch.device("cpu")), 4).shape
+    >>> erased.logits(erased.placed(Rows.of_steps(np.array([0]), 1)), 4).shape
     torch.Size([1, 2])
     """
 
@@ -177,14 +204,16 @@ class DeletedTokens(Erasure):
     >>> ids, words = torch.tensor([[1, 5, 7, 2]]), torch.tensor([[-1, 0, 1, -1]])  # [CLS], two words, [SEP]
     >>> texts = TextInputs(ids, ids > 0, words, torch.tensor([2]), torch.tensor([False]), pad_id=0)
     >>> erased = DeletedTokens(TextBackend(model, texts), torch.tensor([[True, False], [False, False]]))
-    >>> erased.lengths(Rows.of_steps(2, 2, torch.device("cpu"))).tolist()
+    >>> erased.lengths(Rows.of_steps(np.array([0]), 2)).tolist()
     [3, 2]
     """
 
     def lengths(self, rows: Rows) -> NDArray[np.int64]:
-        lengths: NDArray[np.int64] = (
-            self._kept_positions(rows, int(super().lengths(rows).max())).sum(dim=1).cpu().numpy()
-        )
+        whole, there = super().lengths(rows), self.placed(rows)
+        size = max(1, _MOST_PLACES // int(whole.max()))
+        parts = [there[start : start + size] for start in range(0, len(rows), size)]
+        kept = [self._kept_positions(part, int(whole.max())).sum(dim=1) for part in parts]
+        lengths: NDArray[np.int64] = torch.cat(kept).cpu().numpy()
         return lengths
 
     def logits(self, rows: Rows, length: int) -> Tensor:
@@ -208,7 +237,7 @@ class ReplacedPixels(Erasure):
     >>> backend = VisionBackend(lambda pixels: pixels.mean(dim=(2, 3)), images)  # a channel for each class
     >>> half = torch.tensor([[True, True, False, False]])
     >>> erased = ReplacedPixels(backend, half, Replacement(images.pixels, "zero"))
-    >>> erased.logits(Rows.of_steps(1, 1, torch.device("cpu")), 1)
+    >>> erased.logits(erased.placed(Rows.of_steps(np.array([0]), 1)), 1)
     tensor([[0.5000, 0.5000]])
     """
 
@@ -230,7 +259,7 @@ class ErasedWords(Erasure):
     >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
     >>> backend = FunctionBackend(model, WordInputs.from_texts(["good film"]))
     >>> erased = ErasedWords(backend, torch.tensor([[True, False]]), masked=True)
-    >>> erased.logits(Rows.of_steps(1, 1, torch.device("cpu")), 2).exp()  # of "good [MASK]"
+    >>> erased.logits(erased.placed(Rows.of_steps(np.array([0]), 1)), 2).exp()  # of "good [MASK]"
     tensor([[0.1000, 0.9000]])
     """
 
@@ -313,17 +342,18 @@ class Noise(Perturbation):
         numbers = zip(rows.mask.tolist(), rows.step.tolist(), rows.draw.tolist(), strict=True)
         return [b"%b%b|%d|%d" % (tag, shares[m], step, draw) for m, step, draw in numbers]
 
-    def logits(self, rows: Rows, length: int) -> Tensor:
-        embedded = self._embeddings(rows, length)
+    def placed(self, rows: Rows) -> Rows:
         words = counter_rng.row_keys(self.seed, self.content[rows.index], rows.step, rows.draw)
-        keys = torch.from_numpy(words).to(embedded.device)
-        embedded = self._disturbed(embedded, keys, rows)
+        return replace(super().placed(rows), words=torch.from_numpy(words).to(self.masks.device))
+
+    def logits(self, rows: Rows, length: int) -> Tensor:
+        embedded = self._disturbed(self._embeddings(rows, length), rows)
         logits: Tensor = self.backend.logits(embedded, rows.input_of)
         return logits
 
     @abstractmethod
-    def _disturbed(self, embedded: Tensor, keys: Tensor, rows: Rows) -> Tensor:
-        """Embeddings [R, L, D] under the random numbers of `keys` [R, 2]."""
+    def _disturbed(self, embedded: Tensor, rows: Rows) -> Tensor:
+        """Embeddings [R, L, D] under random numbers."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -335,7 +365,7 @@ class Dropout(Noise):
 
     >>> masks = torch.tensor([[1.0, 0.0], [0.5, 0.5]])
     >>> noise = Dropout(None, masks, np.zeros(1, dtype=np.uint64), seed=0, shared=True)
-    >>> len(set(noise.keys(Rows.of_steps(2, 2, torch.device("cpu"), draws=2))))  # 0 and 1 leave nothing to draw
+    >>> len(set(noise.keys(Rows.of_steps(np.array([0]), 2, draws=2))))  # 0 and 1 leave nothing to draw
     3
     """
 
@@ -350,10 +380,10 @@ class Dropout(Noise):
         sets = _set_keys(masks)
         return [sets[m] if hard[m] else key for m, key in zip(rows.mask.tolist(), super().keys(rows), strict=True)]
 
-    def _disturbed(self, embedded: Tensor, keys: Tensor, rows: Rows) -> Tensor:
+    def _disturbed(self, embedded: Tensor, rows: Rows) -> Tensor:
         _, length, size = embedded.shape
         keep_prob = self._on_positions(rows, length, protected=1.0)
-        return torch.where(counter_rng.uniform(keys, length, size) < keep_prob[..., None], embedded, 0)
+        return torch.where(counter_rng.uniform(rows.words, length, size) < keep_prob[..., None], embedded, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -362,16 +392,16 @@ class GaussianNoise(Noise):
 
     >>> masks = torch.tensor([[1.0, 0.0], [0.5, 0.5]])
     >>> noise = GaussianNoise(None, masks, np.zeros(1, dtype=np.uint64), seed=0)
-    >>> len(set(noise.keys(Rows.of_steps(2, 2, torch.device("cpu"), draws=2))))  # two masks, two draws of each
+    >>> len(set(noise.keys(Rows.of_steps(np.array([0]), 2, draws=2))))  # two masks, two draws of each
     4
     """
 
     name = b"gaussian"
 
-    def _disturbed(self, embedded: Tensor, keys: Tensor, rows: Rows) -> Tensor:
+    def _disturbed(self, embedded: Tensor, rows: Rows) -> Tensor:
         _, length, size = embedded.shape
         deviation = self._on_positions(rows, length, protected=0.0)
-        return embedded * (1 + deviation[..., None] * counter_rng.normal(keys, length, size)).to(embedded.dtype)
+        return embedded * (1 + deviation[..., None] * counter_rng.normal(rows.words, length, size)).to(embedded.dtype)
 
 
 @dataclass(frozen=True, eq=False)
@@ -379,7 +409,7 @@ class WeightedAttention(Perturbation):
     """Attention to a feature's tokens is multiplied by its weight and renormalised; nothing is random.
 
     >>> masks = torch.tensor([[1.0, 0.0], [0.5, 0.5]])
-    >>> rows = Rows.of_steps(2, 2, torch.device("cpu"), draws=2)
+    >>> rows = Rows.of_steps(np.array([0]), 2, draws=2)
     >>> len(set(WeightedAttention(None, masks).keys(rows)))  # nothing is drawn
     2
     """
@@ -410,5 +440,5 @@ def _feature_of(backend: Any, index: Tensor, length: int) -> Tensor:
     if corners is None:
         raise InputError("soft perturbation of a ViT needs features made of whole patches of the model")
     # Class and register tokens are protected.
-    prefix = corners.new_full((backend.model.num_prefix_tokens,), -1)
+    prefix = corners.new_full((backend.reached.prefix,), -1)
     return torch.cat([prefix, corners])[None].expand(len(index), -1)

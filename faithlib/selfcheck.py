@@ -16,12 +16,13 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from faithlib.backends import Backend, FunctionBackend, TextBackend, VisionBackend, backend_for
+from faithlib.backends import Backend, FunctionBackend, TextBackend, VisionBackend, backend_for, replica
 from faithlib.backends.answers import check_head, logits_of, named
 from faithlib.backends.functions import numbers_of
 from faithlib.backends.wrappers import compiled_away, in_training, is_quantised, unwrapped
 from faithlib.errors import InputError, ModelError
 from faithlib.inputs import ImageInputs, Inputs
+from faithlib.memory import is_out_of_memory
 
 # Differences of two ways to compute the same, as a share of 1 + the largest number.
 _ROUNDING = {torch.float64: 1e-4, torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 1e-1}
@@ -53,17 +54,17 @@ def self_check(asked: Any, backend: Backend, first: Tensor | None = None) -> int
     with torch.no_grad():
         if call is None:
             return len(_here(backend, b) if here is None else here)
-        own = call()
+        own = _first(call, asked, b)
         if isinstance(backend, TextBackend):
             again, here = (None, _here(backend, b)) if here is None else (call(), here)
         elif isinstance(backend, FunctionBackend):
             again, here = call(), None if here is None else backend.model([backend.inputs.texts[b]])[0]
-        elif backend.shows_tokens:
-            again, here = here, None
-            if _apart(backend, own, b):
-                again = call()
+        elif backend.tokens is None:
+            again = _quiet(asked, backend, b) if in_training(asked) else call()
         else:
-            again = call()
+            again, here = here, None
+            if (apart := _apart(backend, own, b)) is not None:
+                again = apart if in_training(asked) else call()
     if again is not None and _differ(own, again, asked):
         raise InputError(f"{named(asked)} answers input {b} differently from call to call: {_told(own, again, asked)}")
     if here is not None and _differ(own, here, asked):
@@ -71,6 +72,17 @@ def self_check(asked: Any, backend: Backend, first: Tensor | None = None) -> int
             f"{named(asked)} by its own call, and as it is run here, answers input {b} {_told(own, here, asked)}"
         )
     return len(own)
+
+
+def _first(call: Callable[[], Tensor], asked: Any, b: int) -> Tensor:
+    try:
+        return call()
+    except (TypeError, ValueError, RuntimeError, AttributeError, IndexError) as error:
+        # Only what torch and transformers say themselves: errors of the user's own pass as they are.
+        if type(error).__module__ != "builtins" or is_out_of_memory(error) or not isinstance(asked, nn.Module):
+            raise
+        told = f"{type(error).__name__}: {error}"
+        raise ModelError(f"{named(asked)} fails on input {b} by its own call: {told}. {_ALL_THE_SAME}") from error
 
 
 def met(asked: Any, quiet: Any, inputs: Inputs, output: str | None = None) -> int:
@@ -95,8 +107,8 @@ def _own_call(asked: Any, backend: Backend, b: int) -> Callable[[], Tensor] | No
         fn, texts = backend.model.fn, [backend.inputs.texts[b]]
         return lambda: numbers_of(fn(texts), 1)[0]
     if not isinstance(backend, TextBackend):
-        pixels = backend.inputs.pixels[b : b + 1].to(backend.dtype)
-        return lambda: logits_of(asked(pixels), 1, asked)[0].to(backend.device).float()
+        pixels = backend.inputs.pixels[b : b + 1]
+        return lambda: backend.asked(asked, pixels)[0].float()
     taken = inspect.signature(backend.model.forward).parameters
     if "input_ids" not in taken and not any(one.kind is one.VAR_KEYWORD for one in taken.values()):
         return None
@@ -114,14 +126,22 @@ def _here(backend: Any, b: int) -> Tensor:
     return backend.logits(backend.embeddings(row, length=int(backend.lengths[b])), row)[0].float()
 
 
-def _apart(backend: VisionBackend, own: Tensor, b: int) -> bool:
-    """Whether a model's tokens do not lead to its own answer: then nothing is done with them, and pixels are left."""
+def _quiet(asked: Any, backend: VisionBackend, b: int) -> Tensor:
+    """What the model's replica answers to image `b` [C], all of it in evaluation mode."""
+    return backend.asked(replica(asked) if isinstance(asked, nn.Module) else asked, backend.inputs.pixels[[b]])[
+        0
+    ].float()
+
+
+def _apart(backend: VisionBackend, own: Tensor, b: int) -> Tensor | None:
+    """The answer [C] that a model's tokens lead to, where it is not its own: then nothing is done with them, and pixels
+    are left."""
     backend.forget_tokens("")
     here = _here(backend, b)
     if not _differ(own, here, backend.model):
-        return False
+        return None
     backend.forget_tokens(f"its own call answers otherwise than its parts do, {_pair(own, here)}")
-    return True
+    return here
 
 
 def _check_parts(asked: nn.Module) -> None:
@@ -155,7 +175,7 @@ def _pair(own: Tensor, other: Tensor) -> str:
 
 
 def _told(own: Tensor, other: Tensor, asked: Any) -> str:
-    parts = in_training(asked) if isinstance(asked, nn.Module) else []
+    parts = in_training(asked)
     if not isinstance(asked, nn.Module):
         why = "expected a function whose answer to an input depends on nothing else: no draws without a fixed seed, no "
         why += "other inputs of the same call"

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from toy_models import FAMILIES, LENGTHS, image_inputs, one_row, text_inputs, text_model, vision_model
 
-from faithlib import counter_rng, perturb, perturbations
+from faithlib import counter_rng, perturb, perturbations, scheduler
 from faithlib.errors import InputError, ModelError, UnknownNameError
 from faithlib.perturb import OutOfMemoryError, Perturber, SetFunction
 
@@ -160,9 +160,12 @@ def test_erased_values_leak_nowhere():
     expected = Perturber(model, inputs, target=0).keep(keep)[0]
     token = inputs.input_ids[0, 3]
     assert (inputs.input_ids[0] == token).sum() == 1
+    perturber = Perturber(model, inputs, target=0)  # before: what is not erased must be a number
     with torch.no_grad():
         model.bert.embeddings.word_embeddings.weight[token] = torch.inf
-    torch.testing.assert_close(Perturber(model, inputs, target=0).keep(keep)[0], expected, atol=1e-6, rtol=0)
+    torch.testing.assert_close(perturber.keep(keep)[0], expected, atol=1e-6, rtol=0)
+    with pytest.raises(InputError, match="answered NaN for 1 rows"):
+        Perturber(model, inputs)
 
 
 def test_out_of_memory_halves_the_chunk_and_goes_on(monkeypatch, caplog):
@@ -171,7 +174,7 @@ def test_out_of_memory_halves_the_chunk_and_goes_on(monkeypatch, caplog):
     keep = random_masks(inputs, 12)
     expected = Perturber(model, inputs).keep(keep)
     perturber = Perturber(model, inputs)
-    forward, sizes = perturber._forward, []
+    forward, sizes = perturber.scheduler._forward, []
 
     def small_memory(ask, rows, length):
         sizes.append(len(rows))
@@ -179,11 +182,11 @@ def test_out_of_memory_halves_the_chunk_and_goes_on(monkeypatch, caplog):
             raise torch.OutOfMemoryError("made up")
         return forward(ask, rows, length)
 
-    monkeypatch.setattr(perturber, "_forward", small_memory)
+    monkeypatch.setattr(perturber.scheduler, "_forward", small_memory)
     torch.testing.assert_close(perturber.keep(keep), expected, atol=1e-5, rtol=0)
     assert max(sizes) > 3
     assert perturber.stats.rows_run <= 36 + 3
-    told = [record.getMessage() for record in caplog.records if record.name == "faithlib.perturb"]
+    told = [record.getMessage() for record in caplog.records if record.name == "faithlib.scheduler"]
     assert told and all(line.startswith(f"memory ran out at {sizes[0]} rows of") for line in told[:1])
 
 
@@ -199,8 +202,8 @@ def test_the_log_says_what_was_asked_and_what_is_new(caplog):
 
 def test_a_row_that_does_not_fit_is_a_clear_error_and_answers_stay(monkeypatch):
     inputs = text_inputs(MODELS["bert"])
-    perturber = Perturber(MODELS["bert"], inputs)
-    forward, calls = perturber._forward, []
+    perturber = Perturber(MODELS["bert"], inputs, max_rows=8)
+    forward, calls = perturber.scheduler._forward, []
 
     def fails_later(ask, rows, length):
         calls.append(len(rows))
@@ -208,13 +211,13 @@ def test_a_row_that_does_not_fit_is_a_clear_error_and_answers_stay(monkeypatch):
             raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 1 bytes")
         return forward(ask, rows, length)
 
-    monkeypatch.setattr(perturber, "_forward", fails_later)
+    monkeypatch.setattr(perturber.scheduler, "_forward", fails_later)
     keep = random_masks(inputs, 12)
     with pytest.raises(OutOfMemoryError, match=r"one row of \d+ tokens"):
         perturber.keep(keep)
     answered = perturber.stats.rows_run
     assert answered > len(inputs)
-    monkeypatch.setattr(perturber, "_forward", forward)
+    monkeypatch.setattr(perturber.scheduler, "_forward", forward)
     perturber.keep(keep)
     again = Perturber(MODELS["bert"], inputs)
     again.keep(keep)
@@ -224,7 +227,9 @@ def test_a_row_that_does_not_fit_is_a_clear_error_and_answers_stay(monkeypatch):
 def test_other_errors_are_not_swallowed(monkeypatch):
     inputs = text_inputs(MODELS["bert"])
     perturber = Perturber(MODELS["bert"], inputs)
-    monkeypatch.setattr(perturber, "_forward", lambda *_: (_ for _ in ()).throw(RuntimeError("shapes differ")))
+    monkeypatch.setattr(
+        perturber.scheduler, "_forward", lambda *_: (_ for _ in ()).throw(RuntimeError("shapes differ"))
+    )
     with pytest.raises(RuntimeError, match="shapes differ"):
         perturber.keep(random_masks(inputs, 2))
 
@@ -234,9 +239,12 @@ def test_chunks_follow_measured_memory(monkeypatch):
     perturber = Perturber(MODELS["bert"], inputs)
     assert perturber.stats.peak_bytes > inputs.input_ids.numel() * 16 * 4  # more than the embeddings alone
     sizes = []
-    forward = perturber._forward
-    monkeypatch.setattr(perturber, "_forward", lambda a, rows, n: sizes.append(len(rows)) or forward(a, rows, n))
-    monkeypatch.setattr(perturb, "free_bytes", lambda device: int(perturber._bytes_a_token * 9 * 5 / 0.5))
+    forward = perturber.scheduler._forward
+    monkeypatch.setattr(
+        perturber.scheduler, "_forward", lambda a, rows, n: sizes.append(len(rows)) or forward(a, rows, n)
+    )
+    pace = perturber.scheduler.pace
+    monkeypatch.setattr(scheduler, "free_bytes", lambda device: int(pace.bytes_a_token * 9 * 5 / 0.5))
     perturber.keep(random_masks(inputs, 20))
     assert max(sizes) <= 5 * 9 // 4
 

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from faithlib.attribution.perturbation import Perturbers
 from faithlib.attribution.target import Chunk
-from faithlib.memory import Clock
+from faithlib.memory import Clock, waited
 
 
 @dataclass
@@ -87,6 +87,20 @@ class Costs:
         asked_now, run_now = perturbers.rows()
         self._rows[name].rows_asked += readers * (asked_now - asked)
         self._rows[name].rows_run += run_now - run
+
+    @contextmanager
+    def of_joined(self) -> Iterator[None]:
+        """Shares out the seconds in which rows that several methods put off ran, by their numbers."""
+        run = {name: cost.rows_run for name, cost in self._rows.items()}
+        start, on_account = waited(self._device), self._seconds()
+        yield
+        seconds = waited(self._device) - start - (self._seconds() - on_account)
+        new = {name: cost.rows_run - run.get(name, 0) for name, cost in self._rows.items()}
+        for name, rows in new.items():
+            self._rows[name].seconds += seconds * rows / max(1, sum(new.values()))
+
+    def _seconds(self) -> float:
+        return sum(clock.seconds() for clock in self._clocks.values())
 
     def _clock(self, name: str) -> Clock:
         self._rows.setdefault(name, Cost())

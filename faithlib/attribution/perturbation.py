@@ -57,9 +57,9 @@ class Perturbers:
         return self._made[key]
 
     def rows(self) -> tuple[int, int]:
-        """Rows that all of them were asked and have run."""
-        stats = [perturber.stats for perturber in self._made.values()]
-        return sum(one.rows_asked for one in stats), sum(one.rows_run for one in stats)
+        """Rows that all of them were asked, and those that have run or wait to."""
+        asked = [perturber.scheduler for perturber in self._made.values()]
+        return sum(one.stats.rows_asked for one in asked), sum(one.rows_new for one in asked)
 
 
 def check_given(perturber: Perturber, inputs: Inputs, erase: str | None) -> None:

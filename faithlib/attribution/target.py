@@ -13,13 +13,15 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from faithlib import outputs
 from faithlib.backends import TextBackend, replica
-from faithlib.errors import InputError, unknown
+from faithlib.errors import InputError, ModelError, unknown
 from faithlib.inputs import TextInputs
+from faithlib.scheduler import cut
 
 BASELINES = ("zero", "pad", "mask")
 
@@ -96,6 +98,7 @@ class Chunk:
     length: int
     output: str
     max_tokens: int
+    launch: float = 0.0
     target: Tensor | None = None
     together: list[Chunk] = field(init=False, repr=False)
     gradients_asked: int = field(default=0, init=False)
@@ -163,7 +166,7 @@ class Chunk:
         """
         target = self.settled_target()
         lengths = self.backend.lengths[self.rows].tolist()
-        for part, length in _cut(lengths, self.max_tokens, copies):
+        for part, length in _cut(lengths, self.max_tokens, self.launch, copies):
             yield part, replace(self, rows=self.rows[part], length=length, target=target[part])
 
     def baseline(self, kind: str, keep_protected: bool) -> Tensor:
@@ -191,10 +194,11 @@ class Chunk:
 
 
 def chunks(
-    backend: TextBackend, numbers: Sequence[tuple[str, Tensor | None]], max_tokens: int
+    backend: TextBackend, numbers: Sequence[tuple[str, Tensor | None]], max_tokens: int, launch: float = 0.0
 ) -> Iterator[list[Chunk]]:
     """The inputs in chunks of at most `max_tokens` positions (at least one input), longest first; of each part one
-    chunk for every number to explain: an output and its target classes [B] (None: the predicted).
+    chunk for every number to explain: an output and its target classes [B] (None: the predicted). `launch`: what a
+    forward costs before its first token, in tokens.
 
     >>> from types import SimpleNamespace
     >>> backend = SimpleNamespace(lengths=torch.tensor([3, 9, 4]))
@@ -202,12 +206,11 @@ def chunks(
     [[1], [2, 0]]
     """
     order = backend.lengths.argsort(descending=True, stable=True)
-    for part, length in _cut(backend.lengths[order].tolist(), max_tokens, copies=1):
+    numbers = [(output, None if target is None else target.to(order.device)) for output, target in numbers]
+    for part, length in _cut(backend.lengths[order].tolist(), max_tokens, launch):
         rows = order[part]
         together = [
-            Chunk(
-                backend, rows, length, output, max_tokens, None if target is None else target.to(backend.device)[rows]
-            )
+            Chunk(backend, rows, length, output, max_tokens, launch, None if target is None else target[rows])
             for output, target in numbers
         ]
         for chunk in together:
@@ -215,24 +218,14 @@ def chunks(
         yield together
 
 
-def _cut(lengths: Sequence[int], max_tokens: int, copies: int) -> Iterator[tuple[slice, int]]:
-    """Places of a falling sequence of lengths that go into one part, and the longest length there.
-
-    A part holds as many inputs as fit, but once its copies fill a forward none more than 1/16 shorter than the first:
-    those would mostly be padding.
-    """
+def _cut(lengths: Sequence[int], max_tokens: int, launch: float, copies: int = 1) -> Iterator[tuple[slice, int]]:
+    """Places of a falling sequence of lengths that go into one part, and the longest length there: the parts that cost
+    least where so many copies of each input run."""
+    most = max(1, max_tokens // copies)
     start = 0
-    while start < len(lengths):
-        length = lengths[start]
-        fits = max(1, max_tokens // length)
-        filled = -(-fits // copies)
-        stop = start + 1
-        while stop < len(lengths) and stop - start < fits:
-            if stop - start >= filled and lengths[stop] < length - length // 16:
-                break
-            stop += 1
-        yield slice(start, stop), length
-        start = stop
+    for size in cut(np.array(lengths), launch=launch / copies, most_tokens=most):
+        yield slice(start, start + size), lengths[start]
+        start += size
 
 
 @contextmanager
@@ -267,6 +260,11 @@ def eager_attention(model: Any, *, returned: bool = False) -> Iterator[None]:
     try:
         if switch:
             model.set_attn_implementation("eager")
+            if config._attn_implementation != "eager":
+                raise ModelError(
+                    f"the attention of this {type(model).__name__} stays {config._attn_implementation!r} once it is "
+                    "made: load the model with attn_implementation='eager'"
+                )
         if returned and asked is not None:
             config.output_attentions = True
         yield

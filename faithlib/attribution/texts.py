@@ -22,7 +22,8 @@ from faithlib.attribution.target import chunks, undisturbed
 from faithlib.backends import TextBackend
 from faithlib.errors import InputError, unknown
 from faithlib.inputs import TextInputs
-from faithlib.perturb import Perturber
+from faithlib.perturb import Perturber, asked_together
+from faithlib.scheduler import pace_of
 
 AGGREGATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "l2": lambda x: x.norm(dim=-1),
@@ -105,21 +106,25 @@ def run_jobs(
     with undisturbed(model) as quiet:
         perturbers = Perturbers(quiet, perturber)
         if inside := [job for job in jobs if job.answers in ("elements", "positions")]:
-            _run_on_chunks(inside, TextBackend(quiet, inputs), numbers, max_tokens, costs)
-        for job in jobs:
-            if job.answers == "features":
-                with costs.of_erased(job.name, job.readers, perturbers):
-                    _run_erasing(job, inputs, numbers, perturbers)
+            launch = pace_of(model, next(model.parameters()).device).launch
+            _run_on_chunks(inside, TextBackend(quiet, inputs), numbers, max_tokens, launch, costs)
+        _run_erasing([job for job in jobs if job.answers == "features"], inputs, numbers, perturbers, costs)
 
 
 def _run_on_chunks(
-    jobs: Sequence[Job], backend: TextBackend, numbers: Sequence[Number], max_tokens: int | None, costs: Costs
+    jobs: Sequence[Job],
+    backend: TextBackend,
+    numbers: Sequence[Number],
+    max_tokens: int | None,
+    launch: float,
+    costs: Costs,
 ) -> None:
     for job in jobs:
         job.found = {a: torch.zeros(backend.inputs.input_ids.shape, device=backend.device) for a in job.aggregations}
     # Only the numbers that somebody here asks for: a forward pass that chunks share has a backward pass for each.
     used = sorted({job.number for job in jobs if job.number is not None}) or [0]
-    for together in chunks(backend, [numbers[n] for n in used], most_tokens(backend.device, max_tokens, _MOST_TOKENS)):
+    most = most_tokens(backend.device, max_tokens, _MOST_TOKENS)
+    for together in chunks(backend, [numbers[n] for n in used], most, launch):
         for job in jobs:
             chunk = together[0 if job.number is None else used.index(job.number)]
             with costs.of_chunk(job.name, job.readers, chunk):
@@ -130,16 +135,34 @@ def _run_on_chunks(
                     )
 
 
-def _run_erasing(job: Job, inputs: TextInputs, numbers: Sequence[Number], perturbers: Perturbers) -> None:
+def _run_erasing(
+    jobs: Sequence[Job], inputs: TextInputs, numbers: Sequence[Number], perturbers: Perturbers, costs: Costs
+) -> None:
+    """Jobs that erase, the rows of all asked together."""
+    asked = []
+    for job in jobs:
+        with costs.of_erased(job.name, job.readers, perturbers):
+            asked.append(perturbers.of(job.erased(inputs), job.options.get("erase")))
+
+    def ask() -> None:
+        for job, perturber in zip(jobs, asked, strict=True):
+            with costs.of_erased(job.name, job.readers, perturbers):
+                job.found = {None: _scores_of_erased(job, inputs, numbers, perturber)}
+
+    with costs.of_joined():
+        asked_together(ask, *asked)
+
+
+def _scores_of_erased(job: Job, inputs: TextInputs, numbers: Sequence[Number], perturber: Perturber) -> Tensor:
     output, target = numbers[job.number or 0]
-    erased = job.erased(inputs)
-    answers = Answers(perturbers.of(erased, job.options.get("erase")), target, output)
+    answers = Answers(perturber, target, output)
     scores = job.run(answers, **{name: value for name, value in job.options.items() if name not in ("erase", "unit")})
-    if erased is not inputs:
-        positions = scores.new_zeros(inputs.input_ids.shape)
-        positions[erased.feature_of.to(scores.device) >= 0] = scores[answers.present]
-        scores = positions
-    job.found = {None: scores}
+    erased = job.erased(inputs)
+    if erased is inputs:
+        return scores
+    positions = scores.new_zeros(inputs.input_ids.shape)
+    positions[erased.feature_of.to(scores.device) >= 0] = scores[answers.present]
+    return positions
 
 
 def most_tokens(device: torch.device, given: int | None, most: dict[str, int]) -> int:

@@ -21,8 +21,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from faithlib.attribution.relevance import conservative_rules, lrp_rules, plain_attention
-from faithlib.attribution.vision import ImageChunk, Inside
+from faithlib.attribution.relevance import conservative_rules, lrp_rules
+from faithlib.attribution.vision import ImageChunk, Inside, written_out
 from faithlib.errors import InputError, require, unknown
 from faithlib.perturb import IMAGE_ERASURES
 from faithlib.perturbations import replacement_pixels
@@ -222,7 +222,7 @@ def lrp(chunk: ImageChunk) -> Tensor:
     torch.Size([1, 4])
     """
     pixels = chunk.pixels()
-    with plain_attention(chunk.backend.model), lrp_rules():
+    with written_out(chunk.backend.model), lrp_rules():
         value = chunk.value_of(pixels)
     (relevance,) = torch.autograd.grad(value.sum(), pixels)
     return relevance.sum(dim=1)

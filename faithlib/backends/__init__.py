@@ -5,6 +5,9 @@
 | `texts` | Hugging Face classifiers: `TextBackend` |
 | `families` | what families of them there are, and what is perturbed in each: `acts_on` |
 | `pixels` | any classifier of pixels: `VisionBackend` |
+| `tokens` | what enters the blocks of vision transformers, timm's and Hugging Face's |
+| `wrappers` | what stands around a model, taken off or refused: `unwrapped` |
+| `answers` | logits in what a model answers |
 | `prompts` | a causal language model asked by prompt: `PromptClassifier` |
 | `functions` | any function of texts: `FunctionBackend` |
 | `replica` | the copy of a model's structure on which all this is done, so that the model itself is never changed |
@@ -12,14 +15,16 @@
 
 from typing import Any
 
+import torch
 from torch import nn
 
 from faithlib.backends.families import Family, family_of
 from faithlib.backends.functions import FunctionBackend
-from faithlib.backends.pixels import VisionBackend, is_vit
+from faithlib.backends.pixels import VisionBackend
 from faithlib.backends.prompts import PromptClassifier
 from faithlib.backends.replica import replica
 from faithlib.backends.texts import TextBackend
+from faithlib.backends.tokens import is_vit, tokens_of
 from faithlib.errors import ModelError
 from faithlib.inputs import ImageInputs, Inputs, TextInputs
 
@@ -51,8 +56,15 @@ def acts_on(model: Any) -> str:
     >>> acts_on(GPT2ForSequenceClassification(GPT2Config(n_embd=4, n_layer=1, n_head=1, vocab_size=9)))
     'token embeddings with positions added'
     """
-    if is_vit(model):
+    seen = is_vit(getattr(model, "timm_model", model))
+    if getattr(model, "main_input_name", "") == "pixel_values":
+        size = getattr(model.config, "image_size", 224)
+        sides = (size, size) if isinstance(size, int) else tuple(size)
+        seen = seen or tokens_of(model, torch.zeros(1, getattr(model.config, "num_channels", 3), *sides)) is not None
+    if seen:
         return "pixels; soft erasure on the tokens that enter the first block, with positions"
+    if getattr(model, "main_input_name", "") == "pixel_values":
+        return "pixels alone"
     if hasattr(model, "base_model_prefix"):
         return family_of(model).acts_on
     return "pixels alone" if isinstance(model, nn.Module) else "words or pixels alone"

@@ -30,6 +30,7 @@ def logits_of(answer: Any, rows: int, model: Any) -> Tensor:
     """The logits [R, C] in what `model` answered about so many rows: a tensor, a tuple that begins with one, or
     something that holds `logits`; of one number a row [R, 1]. ModelError for anything else.
 
+    >>> import torch
     >>> logits_of({"logits": torch.zeros(2, 3)}, 2, None).shape, logits_of((torch.zeros(2, 3), None), 2, None).shape
     (torch.Size([2, 3]), torch.Size([2, 3]))
     """

@@ -76,12 +76,13 @@ def is_quantised(model: nn.Module) -> bool:
     return any(not (p.is_floating_point() or p.is_complex() or p.dtype == torch.bool) for p in model.parameters())
 
 
-def in_training(model: nn.Module) -> list[str]:
-    """The names of the parts of a model in evaluation mode that are in training mode.
+def in_training(model: Any) -> list[str]:
+    """The names of the parts of a model in evaluation mode that are in training mode; a function has none.
 
     >>> model = nn.Sequential(nn.Linear(2, 1), nn.Dropout()).eval()
     >>> _ = model[1].train()
     >>> in_training(model)
     ['1']
     """
-    return [name for name, part in model.named_modules() if part.training and not any(part.children())]
+    parts = model.named_modules() if isinstance(model, nn.Module) else ()
+    return [name for name, part in parts if part.training and not any(part.children())]

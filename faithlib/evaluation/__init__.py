@@ -1,6 +1,7 @@
 """From a model, inputs and attributions to values: one metric of one `Perturber`, or all metrics in one table."""
 
 from faithlib.evaluation.controls import shuffled
+from faithlib.evaluation.explaining import explain
 from faithlib.evaluation.measures import ALL_SHARES, EXACT_UP_TO, FAD_SHARES
 from faithlib.evaluation.opening import DEFAULT_METHODS
 from faithlib.evaluation.rows import RowCount, RowCounter, count_rows
@@ -15,7 +16,7 @@ from faithlib.evaluation.scores import (
     saco_steps,
     soft_scores,
 )
-from faithlib.evaluation.table import average_marked, evaluate, explain
+from faithlib.evaluation.table import average_marked, evaluate
 
 __all__ = [
     "ALL_SHARES",

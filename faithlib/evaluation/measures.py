@@ -6,13 +6,14 @@ has nothing here that computes it. Shape letters: B inputs, F features, K steps.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
+import torch
 from torch import Tensor
 
-from faithlib.bounds import Bounds, beam_bounds, exact_bounds, naopc
+from faithlib.bounds import beam_bounds, exact_bounds, naopc
 from faithlib.catalogue import FAMILIES, METRICS
 from faithlib.errors import InputError, unknown
 from faithlib.evaluation.scores import aopc_scores, hard_scores, saco_scores, soft_scores
@@ -41,7 +42,7 @@ ALL_SHARES = tuple(step / 10 for step in range(11))
 
 @dataclass(frozen=True)
 class Options:
-    """What metrics leave open.
+    """What metrics leave open. InputError for no group and for no feature of gold.
 
     >>> Options(draws=4, seed=0, groups=10, beam=3, gold_size=1).groups
     10
@@ -53,39 +54,42 @@ class Options:
     beam: int
     gold_size: int
 
+    def __post_init__(self) -> None:
+        if self.groups < 1:
+            raise InputError(f"groups {self.groups}: expected at least one")
+        if self.gold_size < 1:
+            raise InputError(f"gold_size {self.gold_size}: expected at least one feature")
+
 
 @dataclass(frozen=True)
 class Asked:
-    """Inputs that metrics can ask about together: one perturber, and what only depends on model and inputs.
+    """Inputs that metrics ask about, each as often as it has attributions: what only depends on model and inputs.
+
+    `gold`: bool [B, F]; `bounds`: of AOPC, lower and upper [B].
 
     >>> from faithlib.inputs import WordInputs
     >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
     >>> perturber = Perturber(model, WordInputs.from_texts(["good film"]))
 
-    >>> asked = Asked(perturber, Options(draws=4, seed=0, groups=2, beam=3, gold_size=1), gold=None)
-    >>> asked.has_exact_bounds, asked.bounds.lower.round(decimals=4), asked.bounds.upper.round(decimals=4)
-    (True, tensor([0.2000], dtype=torch.float64), tensor([0.4000], dtype=torch.float64))
+    >>> asked = Asked(perturber, Options(draws=4, seed=0, groups=2, beam=3, gold_size=1))
+    >>> asked.still_predicted(torch.tensor([[2.0, 1.0]]), [0.0, 0.5])  # two words or one
+    tensor([[1., 0.]])
     """
 
     perturber: Perturber
-    options: Options  # `groups` as many as these inputs have
-    gold: Tensor | None
+    options: Options
+    gold: Tensor | None = None
+    bounds: tuple[Tensor, Tensor] | None = None
 
     @property
     def present(self) -> Tensor:
         return self.perturber.feature_mask
 
-    @property
-    def has_exact_bounds(self) -> bool:
-        """Whether the inputs are so short that all sets of features are asked about."""
-        return self.present.shape[1] <= EXACT_UP_TO
-
-    @cached_property
-    def bounds(self) -> Bounds:
-        """Bounds of AOPC, of no one method: searched once."""
-        if self.has_exact_bounds:
-            return exact_bounds(self.perturber)
-        return beam_bounds(self.perturber, width=self.options.beam)
+    def of(self, index: list[int]) -> Asked:
+        """Some of the inputs, of one also several times."""
+        gold = None if self.gold is None else self.gold[index]
+        bounds = self.bounds and (self.bounds[0][index], self.bounds[1][index])
+        return Asked(self.perturber.of(index), self.options, gold, bounds)
 
     def still_predicted(self, scores: Tensor, shares: Sequence[float]) -> Tensor:
         """1 where the predicted class stays the predicted one while these shares of the features go, [B, K]."""
@@ -137,15 +141,23 @@ def _aopc(asked: Asked, scores: Tensor) -> Values:
 
 @_measures("naopc")
 def _naopc(asked: Asked, scores: Tensor) -> Values:
+    assert asked.bounds is not None
     found = aopc_scores(asked.perturber, scores)
-    bounds = asked.bounds
-    return {f"n{name}": naopc(value, bounds.lower, bounds.upper) for name, value in found.items()}
+    return {f"n{name}": naopc(value, *asked.bounds) for name, value in found.items()}
 
 
 @_measures("groups")
 def _groups(asked: Asked, scores: Tensor) -> Values:
-    found = saco_scores(asked.perturber, scores, k=asked.options.groups)
-    return {name: found[name] for name in ("saco", "auc", "log_odds") if name in found}
+    found: dict[str, list[Tensor]] = defaultdict(list)
+    sizes = asked.present.sum(dim=1).clamp(max=asked.options.groups)
+    groups = [(size, (sizes == size).nonzero()[:, 0]) for size in sizes.unique().tolist()]
+    for size, index in groups:
+        values = saco_scores(asked.perturber.of(index.tolist()), scores[index], k=size)
+        for name in ("saco", "auc", "log_odds"):
+            if name in values:
+                found[name].append(values[name])
+    order = torch.cat([index for _, index in groups]).argsort()
+    return {name: torch.cat(parts)[order] for name, parts in found.items()}
 
 
 @_measures("curves")
@@ -198,24 +210,29 @@ def families_of(metrics: Sequence[str] | None, *, has_gold: bool) -> list[str]:
     return chosen
 
 
-def alike(n_features: Tensor, groups: int) -> Iterator[tuple[list[int], int]]:
-    """Inputs that metrics treat alike: with the same number of groups, which is given, and the same way to bounds.
+def bounds_of(perturber: Perturber, *, beam: int) -> tuple[Tensor, Tensor]:
+    """Lower and upper bounds of AOPC, [B] each: exact of inputs with up to EXACT_UP_TO features, else by a beam.
 
-    >>> import torch
-    >>> list(alike(torch.tensor([3, 20, 5]), 4))
-    [([0], 3), ([1], 4), ([2], 4)]
+    >>> from faithlib.inputs import WordInputs
+    >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
+    >>> lower, upper = bounds_of(Perturber(model, WordInputs.from_texts(["good film"])), beam=3)
+    >>> lower.round(decimals=4), upper.round(decimals=4)
+    (tensor([0.2000], dtype=torch.float64), tensor([0.4000], dtype=torch.float64))
     """
-    if groups < 1:
-        raise InputError(f"groups {groups}: expected at least one")
-    sizes = [(min(n, groups), n <= EXACT_UP_TO) for n in n_features.tolist()]
-    for size in sorted(set(sizes)):
-        yield [b for b, own in enumerate(sizes) if own == size], size[0]
+    short = perturber.feature_mask.sum(dim=1) <= EXACT_UP_TO
+    lower, upper = perturber.full.double(), perturber.full.double()
+    for of_short in (True, False):
+        index = (short == of_short).nonzero()[:, 0]
+        if len(index):
+            some = perturber.of(index.tolist())
+            found = exact_bounds(some) if of_short else beam_bounds(some, width=beam)
+            lower[index], upper[index] = found.lower, found.upper
+    return lower, upper
 
 
 def check_scores(name: str, scores: Tensor, mask: Tensor) -> None:
     """InputError where scores from elsewhere do not fit inputs with the features `mask` [B, F].
 
-    >>> import torch
     >>> check_scores("mine", torch.tensor([[0.2, 0.9]]), torch.tensor([[True, True, True]]))
     Traceback (most recent call last):
     faithlib.errors.InputError: scores of 'mine' have shape (1, 2): expected [B, F] = [1, 3], one score a feature ...

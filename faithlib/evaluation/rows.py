@@ -7,21 +7,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from faithlib.bounds import Bounds, exact_bounds, most_rows
+from faithlib.bounds import exact_bounds, most_rows
 from faithlib.catalogue import FAMILIES
 from faithlib.errors import ModelError
-from faithlib.evaluation.measures import EXACT_UP_TO, MEASURES, Asked, Options, alike, check_scores, families_of
+from faithlib.evaluation.measures import EXACT_UP_TO, MEASURES, Asked, Options, check_scores, families_of
 from faithlib.inputs import Inputs
 from faithlib.perturb import Perturber
 from faithlib.perturbations import Perturbation, Rows
+from faithlib.scheduler import Pace, Scheduler
+
+
+class _Counting(Scheduler):
+    """A scheduler whose rows are put off for good: counted, by input."""
+
+    def __init__(self, device: torch.device, same_as: NDArray[np.int64], pace: Pace, **given: Any) -> None:
+        super().__init__(device, same_as, pace, **given)
+        self.rows = np.zeros(len(same_as), dtype=np.int64)
+
+    def _run(self, perturbation: Perturbation, rows: Rows, slots: NDArray[np.int64]) -> None:
+        self._made_up(slots)
+        self.rows += np.bincount(self._same_as[rows.index], minlength=len(self.rows))
 
 
 class RowCounter(Perturber):
@@ -39,6 +52,9 @@ class RowCounter(Perturber):
     [3]
     """
 
+    _schedulers = _Counting
+    scheduler: _Counting
+
     def __init__(
         self,
         model: nn.Module | Callable[..., object],
@@ -47,29 +63,19 @@ class RowCounter(Perturber):
         erase: str | None = None,
         output: str | None = None,
     ) -> None:
-        self.rows = np.zeros(len(inputs), dtype=np.int64)
         super().__init__(model, inputs, erase=erase, output=output, target=0, check=False)
 
-    def _run(self, perturbation: Perturbation, rows: Rows, slots: NDArray[np.int64]) -> None:
-        self._memo.put(slots, torch.zeros(len(slots), 2, device=self.device))
-        self.rows += np.bincount(self._same_as[rows.index], minlength=len(self.rows))
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        return self.scheduler.rows
 
-
-@dataclass(frozen=True)
-class _Counted(Asked):
-    """What is asked of a `RowCounter`."""
-
-    perturber: RowCounter
-
-    @cached_property
-    def bounds(self) -> Bounds:
-        """A beam goes where the answers lead, and these are made up: the most rows that it can take are counted."""
-        if self.has_exact_bounds:
-            return exact_bounds(self.perturber)
-        sizes = self.present.sum(dim=1)
-        self.perturber.rows += np.array([most_rows(n, width=self.options.beam) for n in sizes.tolist()])
-        nothing = torch.zeros_like(sizes)
-        return Bounds(*[nothing] * 8)
+    def count_bounds(self, *, beam: int) -> None:
+        """Count the rows of `bounds_of`. A beam goes where the answers lead, and these are made up: the most rows that
+        it can take are counted."""
+        sizes = self.feature_mask.sum(dim=1).tolist()
+        if short := [b for b, n in enumerate(sizes) if n <= EXACT_UP_TO]:
+            exact_bounds(self.of(short))
+        self.scheduler.rows += np.array([0 if n <= EXACT_UP_TO else most_rows(n, width=beam) for n in sizes])
 
 
 @dataclass(frozen=True)
@@ -126,28 +132,19 @@ def count_rows(
         check_scores(name, scores, inputs.feature_mask)
     options = Options(draws=draws, seed=seed, groups=groups, beam=beam, gold_size=1)
 
-    sizes = inputs.feature_mask.sum(dim=1)
-
     def rows_of(chosen: Sequence[str]) -> tuple[int, ...]:
-        found = np.zeros(len(inputs), dtype=np.int64)
-        for rows, own_groups in alike(sizes, groups):
-            counter = RowCounter(model, inputs[rows], erase=erase, output=output)
-            asked = _Counted(counter, replace(options, groups=own_groups), None)
-            given = [scores[rows, : asked.present.shape[1]].to(counter.device) for scores in methods.values()]
-            _ask(asked, chosen, given)
-            found[rows] = counter.rows
-        return tuple(found.tolist())
+        counter = RowCounter(model, inputs, erase=erase, output=output)
+        if any(FAMILIES[name].needs_bounds for name in chosen):
+            counter.count_bounds(beam=beam)
+        nothing = counter.full
+        asked = Asked(counter, options, bounds=(nothing, nothing))
+        for scores in methods.values():
+            for name in chosen:
+                if FAMILIES[name].asks_model:
+                    with suppress(ModelError):  # of metrics that are left out nothing is asked
+                        MEASURES[name](asked, scores.to(counter.device))
+        return tuple(counter.rows.tolist())
 
-    searched = any(FAMILIES[name].needs_bounds for name in families) and int(sizes.max()) > EXACT_UP_TO
+    longest = int(inputs.feature_mask.sum(dim=1).max())
+    searched = any(FAMILIES[name].needs_bounds for name in families) and longest > EXACT_UP_TO
     return RowCount(rows_of(families), {name: sum(rows_of([name])) for name in families}, not searched)
-
-
-def _ask(asked: Asked, families: Sequence[str], given: Sequence[Tensor]) -> None:
-    """Ask all that these families ask about these attributions."""
-    if any(FAMILIES[name].needs_bounds for name in families):
-        _ = asked.bounds
-    for scores in given:
-        for name in families:
-            if FAMILIES[name].asks_model:
-                with suppress(ModelError):  # of metrics that are left out nothing is asked
-                    MEASURES[name](asked, scores)

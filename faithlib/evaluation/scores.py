@@ -46,7 +46,7 @@ def hard_scores(
     >>> hard_scores(perturber, torch.tensor([[2.0, 1.0]]), ratios=[0.5])  # "good" alone does all
     {'ns': tensor([[1.]]), 'nc': tensor([[1.]])}
     """
-    rationale = top_ratio(scores, ratios, perturber.inputs.feature_mask)
+    rationale = top_ratio(scores, ratios, perturber.feature_mask)
     full, empty = perturber.full[:, None], perturber.empty[:, None]
     return {
         "ns": sufficiency_ns(full, perturber.keep(rationale), empty, clip=clip),
@@ -85,7 +85,7 @@ def soft_scores(
     {'soft_ns': (1, 4), 'soft_nc': (1, 4)}
     """
     for_ns, for_nc = (normaliser, normaliser) if isinstance(normaliser, str) else normaliser
-    mask = perturber.inputs.feature_mask
+    mask = perturber.feature_mask
     retained = soft_keep(scores, verb="sufficiency", normaliser=for_ns, variant=variant, feature_mask=mask)
     removed = soft_keep(scores, verb="comprehensiveness", normaliser=for_nc, variant=variant, feature_mask=mask)
     full = perturber.full[:, None]

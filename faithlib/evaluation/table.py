@@ -2,34 +2,34 @@
 
     table = evaluate(model, ["A warm, funny film."], tokenizer=tokenizer, methods=["saliency", "lime"])
 
-Metrics that need the same perturbed rows share them, whatever method they are about. Shape letters: B inputs, F
-features, K groups.
+Three stages: inputs are explained; all rows that any metric of any attribution needs are asked together, each once;
+metrics are formulas over the answers. Shape letters: B inputs, F features, N attributions (of an input by a method).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import torch
-from torch import Tensor, nn
-from tqdm.auto import tqdm
+from numpy.typing import NDArray
+from torch import Tensor
 
-from faithlib.attribution import Row, attribute, attribute_rows
-from faithlib.attribution.many import PREDICTED
-from faithlib.attribution.registry import method_of
+from faithlib.attribution import Row
 from faithlib.attribution.target import target_classes
 from faithlib.catalogue import FAMILIES, METRICS
 from faithlib.errors import InputError, ModelError
-from faithlib.evaluation.measures import MEASURES, Asked, Options, alike, check_scores, families_of
+from faithlib.evaluation.explaining import explained
+from faithlib.evaluation.measures import MEASURES, Asked, Options, bounds_of, check_scores, families_of
 from faithlib.evaluation.opening import named_methods, opened
-from faithlib.inputs import Inputs, TextInputs
+from faithlib.inputs import Inputs
 from faithlib.outputs import NEEDS_PROBABILITY
-from faithlib.perturb import Perturber, costs
+from faithlib.perturb import Perturber, asked_together, costs
 
-_TARGET = "the one asked for"
+_MOST_MASK_PLACES = 1 << 27
 
 
 def evaluate(
@@ -105,45 +105,83 @@ def evaluate(
         raise InputError(f"gold is {gold.dtype} {tuple(gold.shape)}: expected bool [B, F] = {list(mask.shape)}")
     if gold_size is None:
         gold_size = 1 if gold is None else average_marked(gold)
-    if gold_size < 1:
-        raise InputError(f"gold_size {gold_size}: expected at least one feature")
     options = Options(draws=draws, seed=seed, groups=groups, beam=beam, gold_size=gold_size)
-    wanted = list(METRICS) if metrics is None else list(metrics)
-    found: list[pd.DataFrame] = []
-    asked_all: list[Perturber] = []
     left_out: dict[str, str] = {}
     classes = target_classes(target, len(inputs))
-    with tqdm(total=len(inputs) * len(named), unit="attribution", delay=3, leave=False, disable=None) as bar:
-        for rows, own_groups in alike(mask.sum(dim=1), groups):
-            part = inputs[rows]
-            own = "predicted" if classes is None else classes[rows]
-            perturber = Perturber(model, part, erase=erase, target=own, output=output, check=check and not asked_all)
-            asked = _asked(perturber, replace(options, groups=own_groups), gold, rows)
-            asked_all.append(asked.perturber)
-            explained = classes if classes is None else perturber.target
-            for name, scores in _scores(named, model, part, perturber, rows, explained, left_out):
-                for family in families:
-                    values = _values(family, asked, scores, left_out)
-                    found += [_tidy(rows, name, metric, values[metric]) for metric in values if metric in wanted]
-                bar.update(len(rows))
+    own = "predicted" if classes is None else classes
+    perturber = Perturber(model, inputs, erase=erase, target=own, output=output, check=check)
+    scores = explained(named, model, perturber, None if classes is None else perturber.target, left_out)
+    asked = Asked(perturber, options, gold=None if gold is None else gold.to(perturber.device))
+    if any(FAMILIES[name].needs_bounds for name in families):
+        asked = replace(asked, bounds=bounds_of(perturber, beam=beam))
+    questions = _questions(scores, asked)
+    found = asked_together(lambda: _values(families, questions, left_out), perturber)
     if not found:
         raise ModelError(f"nothing can be evaluated here. {left_out}")
-    table = pd.concat(found).sort_values("input", kind="stable", ignore_index=True)
-    table["direction"] = table["metric"].map(METRICS)
-    table.attrs["costs"] = costs(*asked_all)
+    table = _tidy(list(scores), found, list(METRICS) if metrics is None else metrics)
+    table.attrs["costs"] = costs(perturber)
     table.attrs["left_out"] = left_out
     return table
 
 
-def _values(family: str, asked: Asked, scores: Tensor, left_out: dict[str, str]) -> Mapping[str, Tensor]:
-    """What a family's metrics say of scores; nothing, and a note of why, where this kind of model does not allow it."""
-    try:
-        values = MEASURES[family](asked, scores)
-    except ModelError as error:
-        left_out |= dict.fromkeys(FAMILIES[family].directions, str(error))
-        return {}
-    left_out |= {name: NEEDS_PROBABILITY for name in FAMILIES[family].directions if name not in values}
-    return values
+@dataclass(frozen=True)
+class _Question:
+    """Attributions `scores` [N, F]: whose (number of the method) and of which input, with what is asked about them."""
+
+    method: NDArray[np.int64]
+    input: NDArray[np.int64]
+    asked: Asked
+    scores: Tensor
+
+
+def _questions(scores: Mapping[str, Tensor], asked: Asked) -> list[_Question]:
+    """All attributions of all inputs, one below the other, in as few parts as memory allows."""
+    n_inputs, n_features = asked.present.shape
+    size = max(1, _MOST_MASK_PLACES // n_features**2)
+    questions = []
+    for dtype in dict.fromkeys(one.dtype for one in scores.values()):
+        numbers = [number for number, one in enumerate(scores.values()) if one.dtype == dtype]
+        method, of = np.repeat(numbers, n_inputs), np.tile(np.arange(n_inputs), len(numbers))
+        stacked = torch.cat([one for one in scores.values() if one.dtype == dtype])
+        for start in range(0, len(of), size):
+            some = slice(start, start + size)
+            questions.append(_Question(method[some], of[some], asked.of(of[some].tolist()), stacked[some]))
+    return questions
+
+
+_Value = tuple[_Question, str, Tensor]  # what a metric says
+
+
+def _values(families: Sequence[str], questions: Sequence[_Question], left_out: dict[str, str]) -> list[_Value]:
+    """What each metric says of each question's attributions, [N]; nothing, and a note of why, where this kind of model
+    does not allow it."""
+    found = []
+    for family in families:
+        try:
+            answers = [(question, MEASURES[family](question.asked, question.scores)) for question in questions]
+        except ModelError as error:
+            left_out |= dict.fromkeys(FAMILIES[family].directions, str(error))
+            continue
+        found += [(question, metric, value) for question, values in answers for metric, value in values.items()]
+        for _, values in answers[:1]:
+            left_out |= {name: NEEDS_PROBABILITY for name in FAMILIES[family].directions if name not in values}
+    return found
+
+
+def _tidy(names: Sequence[str], found: Sequence[_Value], wanted: Sequence[str]) -> pd.DataFrame:
+    """The table: inputs in order, of each the methods in the order of their names, of each of these the metrics."""
+    place = {metric: i for i, metric in enumerate(dict.fromkeys(metric for _, metric, _ in found))}
+    parts = [
+        {"input": of.input, "method": of.method, "metric": place[metric], "value": value.double().cpu().numpy()}
+        for of, metric, value in found
+        if metric in wanted
+    ]
+    table = pd.concat([pd.DataFrame(part) for part in parts])
+    table = table.sort_values(["input", "method", "metric"], ignore_index=True)
+    table["method"] = table["method"].map(dict(enumerate(names)))
+    table["metric"] = table["metric"].map(dict(enumerate(place)))
+    table["direction"] = table["metric"].map(METRICS)
+    return table
 
 
 def average_marked(gold: Tensor) -> int:
@@ -154,107 +192,3 @@ def average_marked(gold: Tensor) -> int:
     """
     sizes = gold.sum(dim=1)[gold.any(dim=1)].float()
     return max(1, round(float(sizes.mean()))) if len(sizes) else 1
-
-
-def explain(
-    model: Any,
-    inputs: Inputs | Sequence[str] | Sequence[tuple[str, str]],
-    methods: Sequence[str | Row] | Mapping[str, str | Row | Tensor] | None = None,
-    *,
-    tokenizer: Any = None,
-    target: str | int | Tensor = "predicted",
-    erase: str | None = None,
-    output: str | None = None,
-    check: bool = True,
-) -> dict[str, Tensor]:
-    """The scores [B, F] that `evaluate` evaluates under each name; arguments and errors are as there.
-
-    >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
-
-    >>> explain(model, ["a good film"], ["occlusion", "uniform"])
-    {'occlusion': tensor([[0.0000, 0.4000, 0.0000]]), 'uniform': tensor([[1., 1., 1.]])}
-    """
-    model, inputs = opened(model, inputs, tokenizer)
-    named = named_methods(methods, inputs)
-    perturber = Perturber(model, inputs, erase=erase, target=target, output=output, check=check)
-    explained = None if target_classes(target, len(inputs)) is None else perturber.target
-    left_out: dict[str, str] = {}
-    scores = dict(_scores(named, model, inputs, perturber, list(range(len(inputs))), explained, left_out))
-    if not scores:
-        raise ModelError(f"nothing can explain this model. {left_out}")
-    return scores
-
-
-def _asked(perturber: Perturber, options: Options, gold: Tensor | None, rows: list[int]) -> Asked:
-    if gold is not None:
-        gold = gold.to(perturber.device)[rows, : perturber.feature_mask.shape[1]]
-    return Asked(perturber, options, gold)
-
-
-def _scores(
-    named: Mapping[str, Row | Tensor],
-    model: Any,
-    part: Inputs,
-    perturber: Perturber,
-    rows: list[int],
-    target: Tensor | None,
-    left_out: dict[str, str],
-) -> Iterator[tuple[str, Tensor]]:
-    """Each method's scores [B, F] of some of the inputs, about the classes `target` [B] (None: the predicted); what
-    this model does not allow is noted."""
-    width = perturber.feature_mask.shape[1]
-    together: dict[str, Tensor] = {}
-    if isinstance(part, TextInputs):
-        asked = {name: what for name, what in named.items() if isinstance(what, Row) and name not in left_out}
-        together = _together(asked, model, part, perturber, target, left_out) if asked else {}
-    for name, what in named.items():
-        if isinstance(what, Tensor):
-            yield name, what[rows, :width].to(perturber.device)
-        elif name in together:
-            yield name, together[name]
-        elif name not in left_out:
-            method = method_of(what.method, part)
-            given: dict[str, Any] = {"aggregation": what.aggregation, "pool": what.pool}
-            given["output"] = what.output or method.default_output(model, perturber.output)
-            given |= {"target": PREDICTED if target is None else target, **what.options}
-            try:
-                if method.answers == "features" and not {"erase", "perturber"} & set(given):
-                    given["perturber"] = perturber
-                scores = attribute(what.method, model, part, check=False, **given)
-            except ModelError as error:
-                left_out[name] = str(error)
-            else:
-                yield name, scores
-
-
-def _together(
-    asked: Mapping[str, Row],
-    model: nn.Module,
-    part: TextInputs,
-    perturber: Perturber,
-    target: Tensor | None,
-    left_out: dict[str, str],
-) -> dict[str, Tensor]:
-    """Scores of many rows about the same texts; where the model does not allow one of them, of the others."""
-    targets = None if target is None else {_TARGET: target}
-    rows = {
-        name: replace(
-            row,
-            output=row.output or method_of(row.method, part).default_output(model, perturber.output),
-            target=row.target if target is None else _TARGET,
-        )
-        for name, row in asked.items()
-    }
-    try:
-        found = attribute_rows(list(rows.values()), model, part, targets=targets, perturber=perturber)[0]
-    except ModelError as error:
-        if len(asked) == 1:
-            left_out[next(iter(asked))] = str(error)
-            return {}
-        alone = [_together({n: asked[n]}, model, part, perturber, target, left_out) for n in asked]
-        return {name: scores for one in alone for name, scores in one.items()}
-    return {name: found[row.name] for name, row in rows.items()}
-
-
-def _tidy(rows: list[int], method: str, metric: str, values: Tensor) -> pd.DataFrame:
-    return pd.DataFrame({"input": rows, "method": method, "metric": metric, "value": values.double().cpu().numpy()})

@@ -1,0 +1,154 @@
+"""The first stage of an evaluation: attributions of every method, those that erase sharing rows and forwards.
+
+Shape letters: B inputs, F features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from torch import Tensor, nn
+
+from faithlib.attribution import Row, attribute, attribute_rows
+from faithlib.attribution.many import PREDICTED
+from faithlib.attribution.registry import method_of
+from faithlib.attribution.target import target_classes
+from faithlib.errors import ModelError
+from faithlib.evaluation.opening import named_methods, opened
+from faithlib.inputs import Inputs, TextInputs
+from faithlib.perturb import Perturber, asked_together
+
+_TARGET = "the one asked for"
+
+
+def explain(
+    model: Any,
+    inputs: Inputs | Sequence[str] | Sequence[tuple[str, str]],
+    methods: Sequence[str | Row] | Mapping[str, str | Row | Tensor] | None = None,
+    *,
+    tokenizer: Any = None,
+    target: str | int | Tensor = "predicted",
+    erase: str | None = None,
+    output: str | None = None,
+    check: bool = True,
+) -> dict[str, Tensor]:
+    """The scores [B, F] that `evaluate` evaluates under each name; arguments and errors are as there.
+
+    >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
+
+    >>> explain(model, ["a good film"], ["occlusion", "uniform"])
+    {'occlusion': tensor([[0.0000, 0.4000, 0.0000]]), 'uniform': tensor([[1., 1., 1.]])}
+    """
+    model, inputs = opened(model, inputs, tokenizer)
+    named = named_methods(methods, inputs)
+    left_out: dict[str, str] = {}
+    perturber = Perturber(model, inputs, erase=erase, target=target, output=output, check=check)
+    classes = None if target_classes(target, len(inputs)) is None else perturber.target
+    scores = explained(named, model, perturber, classes, left_out)
+    if not scores:
+        raise ModelError(f"nothing can explain this model. {left_out}")
+    return scores
+
+
+def explained(
+    named: Mapping[str, Row | Tensor],
+    model: Any,
+    perturber: Perturber,
+    classes: Tensor | None,
+    left_out: dict[str, str],
+) -> dict[str, Tensor]:
+    """Each method's scores [B, F] of the perturber's inputs, about `classes` [B] (None: the predicted); what this model
+    does not allow is noted.
+
+    >>> from faithlib.inputs import WordInputs
+    >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
+    >>> asked, left_out = Perturber(model, WordInputs.from_texts(["good film"])), {}
+    >>> explained({"mine": Row("occlusion"), "other": Row("saliency")}, model, asked, None, left_out)
+    {'mine': tensor([[0.4000, 0.0000]])}
+    >>> list(left_out)
+    ['other']
+    """
+    inputs = perturber.inputs
+    rows = {name: what for name, what in named.items() if isinstance(what, Row)}
+    if not rows:
+        found = {}
+    elif isinstance(inputs, TextInputs):
+        found = _together(rows, model, inputs, perturber, classes, left_out)
+    else:
+        found = _one_by_one(rows, model, inputs, perturber, classes, left_out)
+    given = {name: what.to(perturber.device) for name, what in named.items() if isinstance(what, Tensor)}
+    return {name: (found | given)[name] for name in named if name in found or name in given}
+
+
+def _one_by_one(
+    rows: Mapping[str, Row],
+    model: Any,
+    inputs: Inputs,
+    perturber: Perturber,
+    target: Tensor | None,
+    left_out: dict[str, str],
+) -> dict[str, Tensor]:
+    """Scores of methods that share nothing but the perturber, which is asked by all that erase together."""
+
+    def scores_of(names: Sequence[str]) -> dict[str, Tensor]:
+        found = {}
+        for name in names:
+            try:
+                found[name] = attribute(rows[name].method, model, inputs, **options[name])
+            except ModelError as error:
+                left_out[name] = str(error)
+        return found
+
+    options: dict[str, dict[str, Any]] = {}
+    erasing, others = [], []
+    for name, row in rows.items():
+        given: dict[str, Any] = {"aggregation": row.aggregation, "pool": row.pool, "check": False}
+        given |= {"output": _output(row, model, perturber), "target": PREDICTED if target is None else target}
+        options[name] = {**given, **row.options}
+        if _erases(row, inputs) and not {"erase", "perturber"} & set(row.options):
+            options[name]["perturber"] = perturber
+            erasing.append(name)
+        else:
+            others.append(name)
+    return scores_of(others) | asked_together(lambda: scores_of(erasing), perturber)
+
+
+def _output(row: Row, model: Any, perturber: Perturber) -> str | None:
+    """What a method explains: what its row says, else what the metrics follow."""
+    try:
+        return row.output or method_of(row.method, perturber.inputs).default_output(model, perturber.output)
+    except ModelError:
+        return None
+
+
+def _erases(row: Row, inputs: Inputs) -> bool:
+    try:
+        return method_of(row.method, inputs).answers == "features"
+    except ModelError:
+        return False
+
+
+def _together(
+    asked: Mapping[str, Row],
+    model: nn.Module,
+    inputs: TextInputs,
+    perturber: Perturber,
+    target: Tensor | None,
+    left_out: dict[str, str],
+) -> dict[str, Tensor]:
+    """Scores of many rows about the same texts; where the model does not allow one of them, of the others."""
+    targets = None if target is None else {_TARGET: target}
+    rows = {name: replace(row, output=_output(row, model, perturber)) for name, row in asked.items()}
+    if target is not None:
+        rows = {name: replace(row, target=_TARGET) for name, row in rows.items()}
+    try:
+        found = attribute_rows(list(rows.values()), model, inputs, targets=targets, perturber=perturber)[0]
+    except ModelError as error:
+        if len(asked) == 1:
+            left_out[next(iter(asked))] = str(error)
+            return {}
+        alone = [_together({n: asked[n]}, model, inputs, perturber, target, left_out) for n in asked]
+        return {name: scores for one in alone for name, scores in one.items()}
+    return {name: found[row.name] for name, row in rows.items()}

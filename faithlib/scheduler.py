@@ -1,0 +1,404 @@
+"""When rows run, and which of them share a forward.
+
+Rows already answered are dropped (the memo is shared by all that is asked of one scheduler); the rest are sorted by
+length and cut into chunks by cost: a forward has a price before its first token, so rows of different lengths share one
+where padding costs less than another launch. What is asked inside `put_off` waits and runs at the end, rows of one kind
+of perturbation joined.
+
+Shape letters: F features, L tokens, C classes, R rows.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from tqdm.auto import tqdm
+
+from faithlib.errors import FaithlibError, InputError, ModelError
+from faithlib.memory import Clock, free_bytes, is_out_of_memory, waited, with_peak_memory
+from faithlib.perturbations import Perturbation, Rows
+
+# Beyond this many tokens a forward a processor's caches overflow and rows get slower; a GPU gains nothing more.
+_MOST_TOKENS = {"cpu": 2048, "cuda": 1 << 16}
+# What a forward costs before its first token, in tokens, until it is measured: only a GPU's differs much by model.
+_LAUNCH = {"cpu": 40.0, "cuda": 4000.0}
+_SHARE_OF_FREE_MEMORY = 0.5
+_FIRST_CHUNK_ROWS = 8
+_TIMED_TOKENS = 1 << 13  # of the forward that prices a token on a GPU, in work of at least four times as many
+_MOST_WAITING_BYTES = 1 << 28
+_LOG = logging.getLogger(__name__)
+
+
+class OutOfMemoryError(FaithlibError, MemoryError):
+    """Not even a single row fits."""
+
+
+@dataclass
+class Stats:
+    """What was asked and what it cost. Seconds are wall time; `peak_bytes` is the largest chunk's share of memory, from
+    the measured bytes a token; `tokens_run` counts padding.
+
+    >>> Stats(rows_asked=3).rows_run
+    0
+    """
+
+    rows_asked: int = 0
+    rows_run: int = 0
+    forwards: int = 0
+    seconds_model: float = 0.0
+    seconds_all: float = 0.0
+    peak_bytes: int = 0
+    tokens_run: int = 0
+
+
+class Memo:
+    """Answers by row. A slot is given when a row is first asked; `done` says whether its answer has come.
+
+    >>> Memo().slots([b"a", b"b", b"a"]).tolist()
+    [0, 1, 0]
+    """
+
+    def __init__(self) -> None:
+        self._slot: dict[bytes, int] = {}
+        self._values: Tensor | None = None
+        self.done = np.zeros(0, dtype=bool)
+
+    def __len__(self) -> int:
+        return len(self._slot)
+
+    @property
+    def classes(self) -> int | None:
+        """C, once an answer has come."""
+        return None if self._values is None else self._values.shape[1]
+
+    def slots(self, keys: list[bytes]) -> NDArray[np.int64]:
+        """The slot of every key; unknown keys get new ones."""
+        slot = self._slot
+        found = np.fromiter((slot.setdefault(key, len(slot)) for key in keys), dtype=np.int64, count=len(keys))
+        if len(slot) > len(self.done):
+            self.done = np.concatenate(
+                [self.done, np.zeros(max(len(slot), 2 * len(self.done)) - len(self.done), dtype=bool)]
+            )
+        return found
+
+    def put(self, slots: NDArray[np.int64], values: Tensor, places: Tensor | None = None) -> None:
+        """Store the answers [R, C] of rows that have just run; `places`: the slots on the device, where they are."""
+        with torch.inference_mode():
+            if self._values is None or len(self._values) < len(self.done):
+                grown = values.new_zeros(len(self.done), values.shape[1])
+                if self._values is not None:
+                    grown[: len(self._values)] = self._values
+                self._values = grown
+            self._values[torch.from_numpy(slots).to(values.device) if places is None else places] = values
+        self.done[slots] = True
+
+    def get(self, slots: NDArray[np.int64]) -> Tensor:
+        """Answers [N, C] of rows that are done."""
+        assert self._values is not None
+        return self._values[torch.from_numpy(slots).to(self._values.device)]
+
+
+@dataclass
+class Pace:
+    """What forwards of one model cost on its device. `launch`: before the first token, in tokens; `most_tokens`: that
+    one forward may hold. `bytes_a_token`: of the largest chunk that was measured, of `tokens_measured`; None before the
+    first. `seconds`: of the forwards that are timed, small ones and large ones; `to_time`: how many of each are left.
+
+    >>> pace = Pace(launch=4000.0, most_tokens=1 << 16, to_time=2)
+    >>> for tokens, seconds in ((200, 0.005), (8000, 0.030), (200, 0.004), (8000, 0.016)):
+    ...     pace.timed(tokens, seconds)
+    >>> round(pace.launch), pace.to_time  # the quicker of each
+    (2000, 0)
+    """
+
+    launch: float
+    most_tokens: int
+    to_time: int = 0
+    bytes_a_token: float | None = None
+    tokens_measured: int = 0
+    seconds: list[tuple[int, float]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, device: torch.device) -> Pace:
+        """Before anything is measured. Processors differ little in how many tokens a launch is worth."""
+        kind = device.type if device.type in _LAUNCH else "cpu"
+        return cls(_LAUNCH[kind], _MOST_TOKENS[kind], to_time=2 if kind == "cuda" else 0)
+
+    @property
+    def times_small(self) -> bool:
+        """Whether a small forward is the next to be timed."""
+        return len(self.seconds) % 2 == 0
+
+    def measured(self, tokens: int, peak: int) -> None:
+        """A chunk took so many bytes: a small one misleads, for its share of workspace is large."""
+        self.bytes_a_token, self.tokens_measured = max(1.0, peak / tokens), tokens
+
+    def timed(self, tokens: int, seconds: float) -> None:
+        """A forward took so long; small and large ones take turns."""
+        self.seconds.append((tokens, seconds))
+        if self.times_small:
+            self.to_time -= 1
+        if not self.to_time:
+            a_token = min(taken / size for size, taken in self.seconds[1::2])
+            self.launch = min(taken for _, taken in self.seconds[::2]) / a_token
+
+
+# By model and precision: what is measured serves all that ask the model.
+_PACES: WeakKeyDictionary[nn.Module, dict[torch.dtype | None, Pace]] = WeakKeyDictionary()
+
+
+def pace_of(model: object, device: torch.device, precision: torch.dtype | None = None) -> Pace:
+    """The pace of a model that runs in its own precision or another; of a function, which differ in kind, a new one.
+
+    >>> model = nn.Linear(2, 1)
+    >>> pace_of(model, torch.device("cpu")) is pace_of(model, torch.device("cpu"))
+    True
+    """
+    if not isinstance(model, nn.Module):
+        return Pace.of(device)
+    paces = _PACES.setdefault(model, {})
+    if precision not in paces:
+        paces[precision] = Pace.of(device)
+    return paces[precision]
+
+
+def cut(lengths: NDArray[np.int64], *, launch: float, most_tokens: int, most_rows: int | None = None) -> list[int]:
+    """How many of the next rows each forward takes, at the least cost of all ways to cut rows whose `lengths` fall.
+
+    A forward costs `launch` tokens and its rows' number times the longest of them, padding included; it holds at most
+    `most_tokens`, at least one row, and no more than `most_rows`.
+
+    >>> lengths = np.array([9] * 6 + [8] * 2)
+    >>> cut(lengths, launch=1, most_tokens=99), cut(lengths, launch=9, most_tokens=99)
+    ([6, 2], [8])
+    >>> cut(lengths, launch=9, most_tokens=45)
+    [4, 4]
+    """
+    starts = np.flatnonzero(np.r_[True, lengths[1:] != lengths[:-1]])
+    longest = lengths[starts]
+    rows_of_one = np.maximum(1, np.minimum(most_tokens // longest, most_rows or len(lengths)))
+    # best[j]: the least cost of all rows before the j-th length; each segment of lengths is cut into equal forwards.
+    best, came_from = np.zeros(len(starts) + 1), np.zeros(len(starts) + 1, dtype=np.int64)
+    for j, end in enumerate([*starts[1:].tolist(), len(lengths)]):
+        rows = end - starts[: j + 1]
+        forwards = -(-rows // rows_of_one[: j + 1])
+        cost = best[: j + 1] + forwards * launch + rows * longest[: j + 1]
+        came_from[j + 1] = cost.argmin()
+        best[j + 1] = cost[came_from[j + 1]]
+    sizes: list[int] = []
+    j, end = len(starts), len(lengths)
+    while j:
+        j = int(came_from[j])
+        rows, most = end - int(starts[j]), int(rows_of_one[j])
+        forwards = -(-rows // most)
+        sizes += [(rows + i) // forwards for i in range(forwards)]
+        end = int(starts[j])
+    return sizes[::-1]
+
+
+# Rows put off: how they are perturbed, which they are, their slots.
+_Waiting = tuple[Perturbation, Rows, NDArray[np.int64]]
+
+
+class Scheduler:
+    """Answers to rows of one model, each run once.
+
+    `same_as` [B]: the first input with the same content, whose answers an input shares.
+    """
+
+    def __init__(
+        self, device: torch.device, same_as: NDArray[np.int64], pace: Pace, *, max_rows: int | None = None
+    ) -> None:
+        self.stats = Stats()
+        self.pace = pace
+        self._device = device
+        self._same_as = same_as
+        self._max_rows = max_rows
+        self._memo = Memo()
+        self._waiting: list[_Waiting] | None = None
+
+    @property
+    def is_putting_off(self) -> bool:
+        """Whether new rows wait."""
+        return self._waiting is not None
+
+    @property
+    def rows_new(self) -> int:
+        """Rows that have run or wait to."""
+        return self.stats.rows_run + sum(len(rows) for _, rows, _ in self._waiting or ())
+
+    @contextmanager
+    def put_off(self) -> Iterator[None]:
+        """New rows that are asked inside run at the end, joined; inside, their answers are zeros."""
+        self._waiting = []
+        try:
+            yield
+        except BaseException:
+            self._taken()
+            raise
+        finally:
+            waiting, self._waiting = self._taken(), None
+        self._run_joined(waiting)
+
+    def answer(self, perturbation: Perturbation, rows: Rows) -> Tensor:
+        """Logits [N, C] of all rows asked; only rows without an answer are run."""
+        start = time.perf_counter()
+        slots = self._memo.slots(self._keys(perturbation, rows))
+        missing, first = np.unique(slots, return_index=True)
+        first = first[~self._memo.done[missing]]
+        _LOG.debug("%d rows asked, %d of them new", len(slots), len(first))
+        if not self.is_putting_off:
+            self.stats.rows_asked += len(slots)
+        if len(first):
+            (self._put_off if self.is_putting_off else self._run)(perturbation, rows[first], slots[first])
+        answers = self._memo.get(slots)
+        self.stats.seconds_all += time.perf_counter() - start
+        return answers
+
+    def _keys(self, perturbation: Perturbation, rows: Rows) -> list[bytes]:
+        """One byte string a row, equal exactly where the perturbed inputs are equal."""
+        owners = self._same_as[rows.index].tolist()
+        return [b.to_bytes(4, "little") + key for b, key in zip(owners, perturbation.keys(rows), strict=True)]
+
+    # ------------------------------------------------------------------------------------------------- what is put off
+    def _put_off(self, perturbation: Perturbation, rows: Rows, slots: NDArray[np.int64]) -> None:
+        assert self._waiting is not None
+        self._made_up(slots)
+        self._waiting.append((*perturbation.only(rows), slots))
+        if sum(one.masks.nbytes for one, _, _ in self._waiting) > _MOST_WAITING_BYTES:
+            self._run_joined(self._taken())
+
+    def _made_up(self, slots: NDArray[np.int64]) -> None:
+        """Answers that stand for those to come: all classes equally probable."""
+        self._memo.put(slots, torch.zeros(len(slots), self._memo.classes or 2, device=self._device))
+
+    def _taken(self) -> list[_Waiting]:
+        """What waits, whose rows count as not answered again."""
+        waiting, self._waiting = self._waiting or [], []
+        for _, _, slots in waiting:
+            self._memo.done[slots] = False
+        return waiting
+
+    def _run_joined(self, waiting: list[_Waiting]) -> None:
+        """Run rows of one kind as one. What a model does not allow is left: who asks for it again gets the error."""
+        start = time.perf_counter()
+        kinds: dict[object, list[_Waiting]] = {}
+        for one in waiting:
+            kinds.setdefault(one[0].kind, []).append(one)
+        for parts in kinds.values():
+            perturbation = replace(parts[0][0], masks=torch.cat([one.masks for one, _, _ in parts]))
+            rows = Rows.joined([rows for _, rows, _ in parts], [len(one.masks) for one, _, _ in parts])
+            try:
+                self._run(perturbation, rows, np.concatenate([slots for _, _, slots in parts]))
+            except ModelError as error:
+                _LOG.debug("%d rows put off do not run: %s", len(rows), error)
+        self.stats.seconds_all += time.perf_counter() - start
+
+    # -------------------------------------------------------------------------------------------------------- what runs
+    def _run(self, perturbation: Perturbation, rows: Rows, slots: NDArray[np.int64]) -> None:
+        """Answer `rows`, longest first, and keep every chunk's answers as soon as they are there."""
+        lengths = perturbation.lengths(rows)
+        order = np.lexsort((rows.index, -lengths))
+        lengths, slots = lengths[order], slots[order]
+        # All that a chunk needs lies on the device before the first runs: carrying it over would stop the queue.
+        rows, places = perturbation.placed(rows[order]), torch.from_numpy(slots).to(self._device)
+        clock, start = Clock(self._device), 0
+        broken = torch.zeros((), dtype=torch.bool, device=self._device)
+        sizes: list[int] = []
+        with torch.inference_mode(), tqdm(total=len(rows), unit="row", delay=3, leave=False, disable=None) as bar:
+            while start < len(rows):
+                sizes = sizes or self._sizes(lengths[start:])
+                chunk, longest = slice(start, start + sizes[0]), int(lengths[start])
+                try:
+                    with clock:
+                        logits, measured = self._measured(
+                            perturbation, rows[chunk], longest, timed=self._times(lengths[start:])
+                        )
+                except (torch.OutOfMemoryError, MemoryError, RuntimeError) as error:
+                    self._halve(error, sizes[0], longest)
+                    sizes = []
+                    continue
+                self._memo.put(slots[chunk], logits.float(), places[chunk])
+                broken |= logits.softmax(dim=-1).isnan().any()
+                self._count(sizes[0], longest)
+                bar.update(sizes[0])
+                start, sizes = chunk.stop, [] if measured else sizes[1:]
+        self.stats.seconds_model += clock.seconds()
+        if bool(broken):
+            self._refuse_nan(rows, slots)
+
+    def _refuse_nan(self, rows: Rows, slots: NDArray[np.int64]) -> None:
+        bad = self._memo.get(slots).softmax(dim=-1).isnan().any(dim=1).cpu().numpy()
+        self._memo.done[slots[bad]] = False
+        inputs, row = sorted(set(rows.index[bad].tolist())), self._memo.get(slots[bad][:1])[0].tolist()
+        raise InputError(
+            f"the model answered NaN for {int(bad.sum())} rows, of inputs {inputs[:5]}, first {row[:4]}: check its "
+            "weights; numbers of float16 end at 65504, so try dtype=torch.float32 or torch.bfloat16"
+        )
+
+    def _count(self, rows: int, length: int) -> None:
+        self.stats.rows_run += rows
+        self.stats.forwards += 1
+        self.stats.tokens_run += rows * length
+        self.stats.peak_bytes = max(self.stats.peak_bytes, round((self.pace.bytes_a_token or 0) * rows * length))
+
+    def _sizes(self, lengths: NDArray[np.int64]) -> list[int]:
+        """How many of the next rows each of the next forwards takes; `lengths` fall."""
+        few = self.pace.bytes_a_token is None
+        if few or self._times(lengths):
+            few = few or self.pace.times_small
+            fits = _FIRST_CHUNK_ROWS if few else min(_TIMED_TOKENS, self._token_budget()) // int(lengths[0])
+            return [min(max(1, fits), len(lengths), self._max_rows or len(lengths))]
+        return cut(lengths, launch=self.pace.launch, most_tokens=self._token_budget(), most_rows=self._max_rows)
+
+    def _times(self, lengths: NDArray[np.int64]) -> bool:
+        """Whether the next forward is timed: where that is not done, and enough comes after it."""
+        return self.pace.to_time > 0 and int(lengths.sum()) >= 4 * _TIMED_TOKENS
+
+    def _token_budget(self) -> int:
+        if self.pace.bytes_a_token is None:
+            return self.pace.most_tokens
+        fits = _SHARE_OF_FREE_MEMORY * free_bytes(self._device) / self.pace.bytes_a_token
+        return min(self.pace.most_tokens, int(fits))
+
+    def _measured(self, perturbation: Perturbation, rows: Rows, length: int, *, timed: bool) -> tuple[Tensor, bool]:
+        """Logits [R, C] of a chunk, and whether it was measured: the first are, for the memory that a token takes, and
+        again those much larger; some on a GPU for their time."""
+        tokens = len(rows) * length
+        known = self.pace.bytes_a_token is not None
+        if known and not timed and tokens < 4 * self.pace.tokens_measured:
+            return self._forward(perturbation, rows, length), False
+        begun = waited(self._device) if known and timed else None
+        logits, peak = with_peak_memory(lambda: self._forward(perturbation, rows, length), self._device)
+        if begun is not None:
+            self.pace.timed(tokens, waited(self._device) - begun)
+        if tokens > self.pace.tokens_measured:
+            self.pace.measured(tokens, peak)
+        return logits, True
+
+    def _forward(self, perturbation: Perturbation, rows: Rows, length: int) -> Tensor:
+        """Logits [R, C] of one chunk, whose longest row has `length` tokens."""
+        return perturbation.logits(rows, length)
+
+    def _halve(self, error: BaseException, rows: int, length: int) -> None:
+        if not is_out_of_memory(error):
+            raise error
+        if rows == 1:
+            raise OutOfMemoryError(
+                f"one row of {length} tokens does not fit the memory of {self._device} "
+                f"({free_bytes(self._device) >> 20} MiB free): shorten the input or use a smaller dtype; rows already "
+                "answered are kept"
+            ) from error
+        self.pace.most_tokens = max(1, rows // 2) * length
+        _LOG.warning("memory ran out at %d rows of %d tokens: going on with half as many", rows, length)
+        if self._device.type == "cuda":
+            torch.cuda.empty_cache()
