@@ -34,6 +34,7 @@ _MOST_PLACES = 1 << 24  # positions that are looked at in one step
 @dataclass(frozen=True, eq=False)
 class Rows:
     """Copies of inputs, [R] each: of which input, under which mask; `step` and `draw` number the random ones of a call.
+    All agree with their inputs in the first `shared` tokens.
 
     `input_of` and `mask_of` are `index` and `mask` on the device, and `words` [R, 2] what random numbers are made of:
     of rows that are `placed`, so that no chunk has to carry them over.
@@ -50,6 +51,7 @@ class Rows:
     input_of: Any = None
     mask_of: Any = None
     words: Any = None
+    shared: int = 0
 
     @classmethod
     def of(cls, index: NDArray[np.int64], mask: NDArray[np.int64]) -> Rows:
@@ -67,14 +69,14 @@ class Rows:
         """The rows of all parts, which have so many masks each, now one below the other."""
         starts = np.cumsum([0, *masks[:-1]])
         below = [part.mask + start for part, start in zip(parts, starts, strict=True)]
-        fields = [[part.index for part in parts], below, [part.step for part in parts], [part.draw for part in parts]]
-        return cls(*(np.concatenate(one) for one in fields))
+        index, step, draw = (np.concatenate([getattr(part, n) for part in parts]) for n in ("index", "step", "draw"))
+        return cls(index, np.concatenate(below), step, draw)
 
     def __len__(self) -> int:
         return len(self.index)
 
     def __getitem__(self, chosen: NDArray[np.int64] | slice) -> Rows:
-        made = Rows(self.index[chosen], self.mask[chosen], self.step[chosen], self.draw[chosen])
+        made = Rows(self.index[chosen], self.mask[chosen], self.step[chosen], self.draw[chosen], shared=self.shared)
         if not isinstance(chosen, slice) or self.input_of is None:
             return made
         words = None if self.words is None else self.words[chosen]
@@ -87,6 +89,7 @@ class Perturbation(ABC):
 
     backend: Any
     masks: Tensor
+    unchanged: ClassVar[float | bool] = 1.0  # the value of a mask that leaves its feature as it is
 
     @property
     def kind(self) -> tuple[object, ...]:
@@ -102,6 +105,17 @@ class Perturbation(ABC):
         """Tokens of each copy, [R]."""
         lengths: NDArray[np.int64] = self.backend.lengths.cpu().numpy()[rows.index]
         return lengths
+
+    def shared_tokens(self, rows: Rows, *, launch: float) -> NDArray[np.int64]:
+        """How many first tokens of each copy, [R], are its input's and need no forward of their own; never all. A
+        forward costs `launch` tokens before its first."""
+        beginnings = self.backend.beginnings if isinstance(self.backend, TextBackend) else None
+        if beginnings is None:
+            return np.zeros(len(rows), dtype=np.int64)
+        first = beginnings.first_changed(rows.index, self.masks != self.unchanged, rows.mask)
+        agree = np.minimum(first, self.lengths(rows) - 1)
+        shared: NDArray[np.int64] = beginnings.shared(rows.index, agree, launch=launch)
+        return shared
 
     def only(self, rows: Rows) -> tuple[Perturbation, Rows]:
         """The same copies, of a perturbation that holds no other masks."""
@@ -140,6 +154,8 @@ class Perturbation(ABC):
 class Erasure(Perturbation):
     """Features stay or go: bool masks, True for what stays."""
 
+    unchanged = True
+
     def keys(self, rows: Rows) -> list[bytes]:
         sets = _set_keys(self.masks.cpu().numpy())
         return [sets[m] for m in rows.mask.tolist()]
@@ -164,7 +180,7 @@ class ZeroedEmbeddings(Erasure):
         embedded = self._embeddings(rows, length)
         # Under the same name, so that the unperturbed ones are given back before the model runs.
         embedded = torch.where(self._kept_positions(rows, length)[..., None], embedded, 0)
-        logits: Tensor = self.backend.logits(embedded, rows.input_of)
+        logits: Tensor = self.backend.logits(embedded, rows.input_of, shared=rows.shared)
         return logits
 
 
@@ -189,7 +205,8 @@ class ReplacedTokens(Erasure):
         inputs, index = self.backend.inputs, rows.input_of
         ids = torch.where(self._kept_positions(rows, length), inputs.input_ids[index, :length], self.token_id)
         types = None if inputs.token_type_ids is None else inputs.token_type_ids[index, :length]
-        logits: Tensor = self.backend.forward_ids(ids, inputs.attention_mask[index, :length], types)
+        mask = inputs.attention_mask[index, :length]
+        logits: Tensor = self.backend.forward_ids(ids, mask, types, index, shared=rows.shared)
         return logits
 
 
@@ -224,7 +241,7 @@ class DeletedTokens(Erasure):
         mask = kept.gather(1, front)
         ids = torch.where(mask, inputs.input_ids[index].gather(1, front), inputs.pad_id)
         types = None if inputs.token_type_ids is None else inputs.token_type_ids[index].gather(1, front)
-        logits: Tensor = self.backend.forward_ids(ids, mask, types)
+        logits: Tensor = self.backend.forward_ids(ids, mask, types, index, shared=rows.shared)
         return logits
 
 
@@ -348,7 +365,8 @@ class Noise(Perturbation):
 
     def logits(self, rows: Rows, length: int) -> Tensor:
         embedded = self._disturbed(self._embeddings(rows, length), rows)
-        logits: Tensor = self.backend.logits(embedded, rows.input_of)
+        shared = {"shared": rows.shared} if rows.shared else {}  # images share nothing
+        logits: Tensor = self.backend.logits(embedded, rows.input_of, **shared)
         return logits
 
     @abstractmethod
@@ -397,6 +415,7 @@ class GaussianNoise(Noise):
     """
 
     name = b"gaussian"
+    unchanged = 0.0
 
     def _disturbed(self, embedded: Tensor, rows: Rows) -> Tensor:
         _, length, size = embedded.shape

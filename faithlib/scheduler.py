@@ -45,7 +45,8 @@ class OutOfMemoryError(FaithlibError, MemoryError):
 @dataclass
 class Stats:
     """What was asked and what it cost. Seconds are wall time; `peak_bytes` is the largest chunk's share of memory, from
-    the measured bytes a token; `tokens_run` counts padding.
+    the measured bytes a token; `tokens_run` counts padding, `tokens_shared` what rows of a decoder begin with and are
+    not run on again (of the beginnings themselves, neither).
 
     >>> Stats(rows_asked=3).rows_run
     0
@@ -58,6 +59,7 @@ class Stats:
     seconds_all: float = 0.0
     peak_bytes: int = 0
     tokens_run: int = 0
+    tokens_shared: int = 0
 
 
 class Memo:
@@ -305,8 +307,16 @@ class Scheduler:
 
     # -------------------------------------------------------------------------------------------------------- what runs
     def _run(self, perturbation: Perturbation, rows: Rows, slots: NDArray[np.int64]) -> None:
-        """Answer `rows`, longest first, and keep every chunk's answers as soon as they are there."""
-        lengths = perturbation.lengths(rows)
+        """Answer `rows`, those that share most with others first (`faithlib.backends.prefix`)."""
+        shared = perturbation.shared_tokens(rows, launch=self.pace.launch)
+        for tokens in np.unique(shared)[::-1].tolist():
+            alike = np.flatnonzero(shared == tokens)
+            self._run_alike(perturbation, replace(rows[alike], shared=tokens), slots[alike])
+
+    def _run_alike(self, perturbation: Perturbation, rows: Rows, slots: NDArray[np.int64]) -> None:
+        """Answer rows that share as many tokens, by what is left of them: longest first; every chunk's answers are kept
+        as soon as they are there."""
+        lengths = perturbation.lengths(rows) - rows.shared
         order = np.lexsort((rows.index, -lengths))
         lengths, slots = lengths[order], slots[order]
         # All that a chunk needs lies on the device before the first runs: carrying it over would stop the queue.
@@ -330,6 +340,7 @@ class Scheduler:
                 self._memo.put(slots[chunk], logits.float(), places[chunk])
                 broken |= logits.softmax(dim=-1).isnan().any()
                 self._count(sizes[0], longest)
+                self.stats.tokens_shared += sizes[0] * rows.shared
                 bar.update(sizes[0])
                 start, sizes = chunk.stop, [] if measured else sizes[1:]
         self.stats.seconds_model += clock.seconds()
@@ -386,8 +397,8 @@ class Scheduler:
         return logits, True
 
     def _forward(self, perturbation: Perturbation, rows: Rows, length: int) -> Tensor:
-        """Logits [R, C] of one chunk, whose longest row has `length` tokens."""
-        return perturbation.logits(rows, length)
+        """Logits [R, C] of one chunk, whose longest row has `length` tokens beyond those shared."""
+        return perturbation.logits(rows, length + rows.shared)
 
     def _halve(self, error: BaseException, rows: int, length: int) -> None:
         if not is_out_of_memory(error):

@@ -128,9 +128,7 @@ def _here(backend: Any, b: int) -> Tensor:
 
 def _quiet(asked: Any, backend: VisionBackend, b: int) -> Tensor:
     """What the model's replica answers to image `b` [C], all of it in evaluation mode."""
-    return backend.asked(replica(asked) if isinstance(asked, nn.Module) else asked, backend.inputs.pixels[[b]])[
-        0
-    ].float()
+    return backend.asked(replica(asked), backend.inputs.pixels[[b]])[0].float()
 
 
 def _apart(backend: VisionBackend, own: Tensor, b: int) -> Tensor | None:

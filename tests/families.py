@@ -48,12 +48,41 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "qwen2": ("", _DECODER),
     "qwen3": ("", _DECODER),
     "gemma": ("bos", _DECODER),
+    "gemma3_text": ("bos", {**_DECODER, "sliding_window": 4, "layer_types": ["sliding_attention", "full_attention"]}),
+    "gpt_neox": ("", _ENCODER),
+    "opt": ("bos", {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "ffn_dim": 32,
+                    "word_embed_proj_dim": 8, "max_position_embeddings": 64}),
+    "bloom": ("", {"hidden_size": 16, "n_layer": 2, "n_head": 2}),
     "t5": ("eos", {"d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 2, "num_heads": 2, "decoder_start_token_id": 0}),
 }  # fmt: skip
-DECODERS = ("gpt2", "llama", "mistral", "qwen2", "qwen3", "gemma")
+# Those that are tried as causal models asked by prompt alone.
+BY_PROMPT: dict[str, tuple[str, dict[str, Any]]] = {
+    "gemma2": ("bos", {**_DECODER, "sliding_window": 4, "query_pre_attn_scalar": 8}),
+    "gpt_oss": ("bos", {**_DECODER, "sliding_window": 4, "num_local_experts": 2, "num_experts_per_tok": 1,
+                        "rope_parameters": {"rope_type": "default", "rope_theta": 1e4}}),
+    "phi3": ("bos", {**_DECODER, "sliding_window": 4}),
+    "cohere2": ("bos", {**_DECODER, "sliding_window": 4}),
+    "modernbert-decoder": ("bos", {**_ENCODER, "local_attention": 4}),
+    "gpt_neo": ("", {**_SIZE, "num_layers": 2, "num_heads": 2, "max_position_embeddings": 64, "window_size": 4,
+                     "attention_types": [[["global", "local"], 1]]}),
+    "gpt_bigcode": ("", {"n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": 64}),
+    "gptj": ("", {"n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": 64, "rotary_dim": 4}),
+    "falcon": ("", {**_SIZE, "alibi": True}),
+}  # fmt: skip
+# They hand a state from token to token.
+STATEFUL: dict[str, tuple[str, dict[str, Any]]] = {
+    "lfm2": ("bos", {**_DECODER, "layer_types": ["conv", "full_attention"]}),
+    "mamba": ("", {"hidden_size": 16, "num_hidden_layers": 2, "state_size": 4, "time_step_rank": 4}),
+    "mamba2": ("", {"hidden_size": 16, "num_hidden_layers": 2, "state_size": 4, "num_heads": 4, "head_dim": 8,
+                    "n_groups": 1}),
+    "falcon_mamba": ("", {"hidden_size": 16, "num_hidden_layers": 2, "state_size": 4, "time_step_rank": 4}),
+    "rwkv": ("", {"hidden_size": 16, "num_hidden_layers": 2, "attention_hidden_size": 16, "context_length": 64}),
+}  # fmt: skip
+DECODERS = ("gpt2", "llama", "mistral", "qwen2", "qwen3", "gemma", "gemma3_text", "gpt_neox", "opt", "bloom")
 # What one row is disturbed at, by hand, in the user's own model: the module, and how its output lies.
 POINTS = dict.fromkeys(FAMILIES, "embeddings") | dict.fromkeys(DECODERS, "embed_tokens")
-POINTS |= {"gpt2": "drop", "xlnet": "word_embedding"}
+POINTS |= {"gpt2": "drop", "xlnet": "word_embedding", "gpt_neox": "embed_in", "opt": "decoder.embed_tokens"}
+POINTS |= {"bloom": "word_embeddings_layernorm"}
 
 
 def tokenizer(ends: str, *, side: str = "right") -> Any:
@@ -83,7 +112,7 @@ def tokenizer(ends: str, *, side: str = "right") -> Any:
 
 def saved(family: str, folder: Path, *, causal: bool = False, side: str = "right") -> Path:
     """A random classifier of a family with its tokenizer, written as on the hub."""
-    ends, settings = FAMILIES[family]
+    ends, settings = (FAMILIES | BY_PROMPT | STATEFUL)[family]
     reader = tokenizer(ends, side=side)
     special = {"pad_token_id": 0, "bos_token_id": 5, "eos_token_id": 6, "cls_token_id": 2, "sep_token_id": 3}
     config = transformers.AutoConfig.for_model(family, vocab_size=len(reader), num_labels=3, **special, **settings)

@@ -10,14 +10,11 @@ from types import SimpleNamespace
 import pytest
 import torch
 from bag_model import Bag
-from hypothesis import given
-from hypothesis import strategies as st
 from torch import Tensor, nn
 from toy_models import image_inputs, one_row, text_inputs, text_model
 
 from faithbook.papers.zaman_belinkov_twice import EmbeddedTwice
 from faithlib.attribution import Cost, Row, attribute, attribute_rows
-from faithlib.attribution.gradient import _even_batches
 from faithlib.errors import InputError, ModelError, UnknownNameError
 from faithlib.inputs import TextInputs
 from faithlib.perturb import Perturber
@@ -204,16 +201,6 @@ def test_inputs_of_many_lengths_share_full_forwards(bert: nn.Module) -> None:
         # A forward that is not full for each length, one for the predicted class, and the first, which tries memory.
         assert seen.forwards <= full + 4 + 1 + 2, method
         assert costs[method].rows_run > 6 * seen.forwards
-
-
-@given(st.integers(1, 40), st.integers(1, 120), st.integers(1, 200))
-def test_steps_are_spread_evenly_over_forwards(rows: int, n_steps: int, most_rows: int) -> None:
-    batch = _even_batches(rows, n_steps, most_rows)
-    steps = batch // rows
-    assert batch == rows * steps >= rows
-    assert batch <= max(rows, most_rows)
-    forwards = -(-n_steps // steps)
-    assert forwards == -(-n_steps // max(1, most_rows // rows)), "no more forwards than the fullest would take"
 
 
 def test_blind_rows_run_once_whatever_they_are_said_to_explain(bert: nn.Module) -> None:

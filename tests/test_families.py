@@ -436,9 +436,11 @@ def test_the_table_of_what_is_supported_is_what_passed(folder: Callable[..., Pat
         model, reader = opened(folder(family))
         found = works(model, TextInputs.from_texts(TEXTS[:2], reader), "text")
         rows.append((family, acts_on(model), *found, "text"))
-    model, reader = opened(folder("llama", True), causal=True)
-    prompt = PromptClassifier(model, reader, "review : {text} . it is", [" good", " bad"])
-    rows.append(("llama, asked by prompt", acts_on(prompt), *works(prompt, prompt.inputs(TEXTS[:2]), "text"), "text"))
+    for family in ("llama", "mamba"):
+        model, reader = opened(folder(family, True), causal=True)
+        prompt = PromptClassifier(model, reader, "review : {text} . it is", [" good", " bad"])
+        found = works(prompt, prompt.inputs(TEXTS[:2]), "text")
+        rows.append((f"{family}, asked by prompt", acts_on(prompt), *found, "text"))
     rows += [(f"timm {n}", acts_on(seer(n)), *works(seer(n), pictures(), "image"), "image") for n in VISION]
     counted = Counted()
     rows.append(

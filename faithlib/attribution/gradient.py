@@ -11,6 +11,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -18,6 +19,7 @@ from torch.overrides import TorchFunctionMode
 
 from faithlib.attribution.target import Chunk
 from faithlib.errors import InputError, ModelError, require, unknown
+from faithlib.scheduler import cut
 
 VARIANTS = ("paper", "released")
 
@@ -110,7 +112,7 @@ def integrated_gradients(
 ) -> Tensor:
     """(e - e') * integral of dF/de along the straight line from e' to e (Sundararajan et al. 2017, Eq. 1), signed.
 
-    captum's IntegratedGradients, Gauss-Legendre with `n_steps` points, at most `internal_batch_size` rows a forward
+    As captum's IntegratedGradients: Gauss-Legendre with `n_steps` points, at most `internal_batch_size` rows a forward
     (default: by `max_tokens`). The baseline e' is the zero embedding ("zero"), or the embedding of [PAD] ("pad") or
     [MASK] ("mask") at each position; protected positions stay as they are, so that e' is the erased input of
     `Perturber.empty` and the scores of the features add up to F(e) - F(e'). `keep_protected=False` moves [CLS], [SEP]
@@ -134,29 +136,23 @@ def integrated_gradients(
         raise InputError(f"n_steps {n_steps}: expected at least 1")
     if internal_batch_size is not None and internal_batch_size < 1:
         raise InputError(f"internal_batch_size {internal_batch_size}: expected at least 1")
-    captum = require("captum.attr", extra="text")
-    scores = chunk.embeddings().detach()
-    for place, part in chunk.alike(copies=n_steps):
-        method = captum.IntegratedGradients(part.value_of)
-        scores[place, : part.length] = method.attribute(
-            part.embeddings(),
-            baselines=part.baseline(baseline, keep_protected),
-            additional_forward_args=(part.rows, part.settled_target()),
-            n_steps=n_steps,
-            internal_batch_size=_even_batches(len(part.rows), n_steps, internal_batch_size or _most_rows(part)),
-        )
-    return scores
-
-
-def _most_rows(chunk: Chunk) -> int:
-    return chunk.max_tokens // chunk.length
-
-
-def _even_batches(rows: int, n_steps: int, most_rows: int) -> int:
-    """Rows a forward, at most `most_rows` and at least one step of all inputs (captum runs no fewer), so that the last
-    forward is about as full as the others."""
-    forwards = -(-n_steps // max(1, most_rows // rows))
-    return rows * -(-n_steps // forwards)
+    points, weights = (torch.from_numpy(one) for one in np.polynomial.legendre.leggauss(n_steps))
+    end, start = chunk.embeddings().detach(), chunk.baseline(baseline, keep_protected)
+    path, target = end - start, chunk.settled_target()
+    lengths = chunk.backend.lengths[chunk.rows].cpu().numpy().repeat(n_steps)
+    # Every step of every input is a row, whatever the others of its forward are.
+    place = torch.arange(len(end), device=end.device).repeat_interleave(n_steps)
+    share, weight = ((one / 2).to(end).repeat(len(end))[:, None, None] for one in (1 + points, weights))
+    mean = torch.zeros_like(end)
+    begin = 0
+    for size in cut(lengths, launch=chunk.launch, most_tokens=chunk.max_tokens, most_rows=internal_batch_size):
+        some, length = slice(begin, begin + size), int(lengths[begin])
+        of = place[some]
+        at = (start[of, :length] + share[some] * path[of, :length]).requires_grad_()
+        (gradient,) = torch.autograd.grad(chunk.value_of(at, chunk.rows[of], target[of]).sum(), at)
+        mean[:, :length].index_add_(0, of, weight[some] * gradient)
+        begin += size
+    return mean * path
 
 
 class ExplainedModule(nn.Module):

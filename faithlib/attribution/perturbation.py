@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from sklearn.linear_model import Lasso, Ridge
 from torch import Tensor, nn
 
 from faithlib.attribution.floors import generator
@@ -150,6 +149,8 @@ def lime(
     >>> scores.round(decimals=2).abs()  # as linear as the model
     tensor([[0.4000, 0.0000]])
     """
+    from sklearn.linear_model import Lasso, Ridge  # which takes a second to import, and nothing else needs it
+
     if n_samples < 2:
         raise InputError(f"n_samples {n_samples}: expected at least 2")
     if surrogate not in SURROGATES:

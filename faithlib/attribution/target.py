@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -159,16 +158,6 @@ class Chunk:
         assert self.target is not None
         return self.target
 
-    def alike(self, copies: int) -> Iterator[tuple[slice, Chunk]]:
-        """The chunk in parts of about one length, for a method that runs `copies` rows an input; each with its place.
-
-        Padding then costs little, and a part still fills a forward.
-        """
-        target = self.settled_target()
-        lengths = self.backend.lengths[self.rows].tolist()
-        for part, length in _cut(lengths, self.max_tokens, self.launch, copies):
-            yield part, replace(self, rows=self.rows[part], length=length, target=target[part])
-
     def baseline(self, kind: str, keep_protected: bool) -> Tensor:
         """Where a path to the input begins: [R, L, D].
 
@@ -207,8 +196,11 @@ def chunks(
     """
     order = backend.lengths.argsort(descending=True, stable=True)
     numbers = [(output, None if target is None else target.to(order.device)) for output, target in numbers]
-    for part, length in _cut(backend.lengths[order].tolist(), max_tokens, launch):
-        rows = order[part]
+    lengths = backend.lengths[order].cpu().numpy()
+    begin = 0
+    for size in cut(lengths, launch=launch, most_tokens=max_tokens):
+        rows, length = order[begin : begin + size], int(lengths[begin])
+        begin += size
         together = [
             Chunk(backend, rows, length, output, max_tokens, launch, None if target is None else target[rows])
             for output, target in numbers
@@ -216,16 +208,6 @@ def chunks(
         for chunk in together:
             chunk.together = together
         yield together
-
-
-def _cut(lengths: Sequence[int], max_tokens: int, launch: float, copies: int = 1) -> Iterator[tuple[slice, int]]:
-    """Places of a falling sequence of lengths that go into one part, and the longest length there: the parts that cost
-    least where so many copies of each input run."""
-    most = max(1, max_tokens // copies)
-    start = 0
-    for size in cut(np.array(lengths), launch=launch / copies, most_tokens=most):
-        yield slice(start, start + size), lengths[start]
-        start += size
 
 
 @contextmanager

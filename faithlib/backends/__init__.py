@@ -4,6 +4,7 @@
 | --- | --- |
 | `texts` | Hugging Face classifiers: `TextBackend` |
 | `families` | what families of them there are, and what is perturbed in each: `acts_on` |
+| `prefix` | keys and values of the beginnings that rows of a decoder share |
 | `pixels` | any classifier of pixels: `VisionBackend` |
 | `tokens` | what enters the blocks of vision transformers, timm's and Hugging Face's |
 | `wrappers` | what stands around a model, taken off or refused: `unwrapped` |

@@ -34,17 +34,26 @@ def logits_of(answer: Any, rows: int, model: Any) -> Tensor:
     >>> logits_of({"logits": torch.zeros(2, 3)}, 2, None).shape, logits_of((torch.zeros(2, 3), None), 2, None).shape
     (torch.Size([2, 3]), torch.Size([2, 3]))
     """
-    if isinstance(answer, Mapping):
-        answer = answer.get("logits", answer)
-    elif isinstance(answer, tuple | list) and answer and isinstance(answer[0], Tensor):
-        answer = answer[0]
-    logits = getattr(answer, "logits", answer)
+    logits = logits_in(answer)
     if not isinstance(logits, Tensor):
         raise ModelError(f"{named(model)} answers no logits: {instead(model)}")
     logits = logits[:, None] if logits.ndim == 1 else logits
     if logits.ndim != 2 or len(logits) != rows or not logits.shape[1]:
         raise ModelError(f"{named(model)} answered {list(logits.shape)} for {rows} rows: {instead(model)}")
     return logits
+
+
+def logits_in(answer: Any) -> Any:
+    """What stands for logits in an answer, whatever that is.
+
+    >>> logits_in((1.0, 2.0))
+    (1.0, 2.0)
+    """
+    if isinstance(answer, Mapping):
+        return answer.get("logits", answer)
+    if isinstance(answer, tuple | list) and answer and isinstance(answer[0], Tensor):
+        return answer[0]
+    return getattr(answer, "logits", answer)
 
 
 def instead(model: Any) -> str:

@@ -9,10 +9,14 @@ to one token alone. `acts_on(model)` says which that is:
 | electra, albert | the same, before its projection to the hidden size |
 | longformer | the same; what the model pads to its window is masked |
 | deberta-v2 (also v3) | embedding output after LayerNorm, before relative positions |
-| modernbert | token embeddings after LayerNorm, before rotary positions |
+| modernbert, modernbert-decoder | token embeddings after LayerNorm, before rotary positions |
 | xlnet | token embeddings, before relative positions and segments |
-| gpt2 | token embeddings with positions added |
-| llama, mistral, qwen2, qwen3, gemma | token embeddings, before rotary positions |
+| gpt2, gpt_neo, gpt_bigcode | token embeddings with positions added |
+| llama, mistral, qwen2, qwen3, gemma, gptj, gpt_neox | token embeddings, before rotary positions |
+| opt | token embeddings, before positions are added |
+| bloom | token embeddings after LayerNorm, before ALiBi |
+| falcon | token embeddings, before rotary positions or ALiBi |
+| mamba, mamba2, falcon_mamba, rwkv | token embeddings; there are no positions and no attention |
 | t5 | token embeddings of encoder and decoder alike, before relative positions |
 
 Other models go the way of BERT where their base has an `embeddings` module, that of Llama where it has `embed_tokens`.
@@ -28,6 +32,7 @@ from typing import Any
 
 from torch import nn
 
+from faithlib.backends.prompts import PromptClassifier
 from faithlib.errors import ModelError
 from faithlib.inputs import TextInputs
 
@@ -45,6 +50,7 @@ class Family:
     - `by_ids`: the model looks for padding or an end in `input_ids`, so it gets some.
     - `on_left`: its padding stands on the left. `with_types`: token types go to the model, not into the embeddings.
     - `weighs`: attention to a token can be given a weight.
+    - `shares`: attention looks back only, so that rows that begin alike can share keys and values (`prefix`).
     - `window`: the name in its configuration of what lengths are padded to.
     - `prepare`: what is settled on a replica first; it raises ModelError where the model cannot be asked so.
 
@@ -62,6 +68,7 @@ class Family:
     on_left: bool = False
     with_types: bool = False
     weighs: bool = False
+    shares: bool = False
     window: str = ""
     prepare: Callable[[Any, TextInputs], None] | None = None
 
@@ -128,8 +135,11 @@ def _summary_of_last(model: Any, inputs: TextInputs) -> None:
 _ENCODER = Family("embeddings", "the embedding output: words, positions and token types, after LayerNorm", weighs=True)
 _NARROW = replace(_ENCODER, acts_on=f"{_ENCODER.acts_on}, before its projection to the hidden size")
 _DECODER = Family(
-    "embed_tokens", "token embeddings, before rotary positions", reads="last", by_ids=True, prepare=_end_before_padding
-)
+    "embed_tokens", "token embeddings, before rotary positions",
+    reads="last", by_ids=True, shares=True, prepare=_end_before_padding,
+)  # fmt: skip
+_ADDED = replace(_DECODER, point="drop", acts_on="token embeddings with positions added", tokens="wte", positions="wpe")
+_RECURRENT = replace(_DECODER, point="embeddings", acts_on="token embeddings", reads="", shares=False)
 _FAMILIES: dict[str, Family] = {
     "albert": _NARROW,
     "electra": _NARROW,
@@ -137,12 +147,24 @@ _FAMILIES: dict[str, Family] = {
     "longformer": replace(_ENCODER, by_ids=True, window="attention_window", weighs=False),
     "deberta-v2": Family("embeddings", "the embedding output after LayerNorm, before relative positions"),
     "modernbert": Family("embeddings", "token embeddings after LayerNorm, before rotary positions"),
+    "modernbert-decoder": replace(
+        _DECODER, point="embeddings", acts_on="token embeddings after LayerNorm, before rotary positions"
+    ),
     "xlnet": Family(
         "", "token embeddings, before relative positions and segments",
         tokens="word_embedding", reads="", on_left=True, with_types=True, prepare=_summary_of_last,
     ),
-    "gpt2": replace(
-        _DECODER, point="drop", acts_on="token embeddings with positions added", tokens="wte", positions="wpe"
+    **dict.fromkeys(("gpt2", "gpt_neo", "gpt_bigcode"), _ADDED),
+    **dict.fromkeys(("mamba", "mamba2", "falcon_mamba", "rwkv"), _RECURRENT),
+    "gptj": replace(_DECODER, point="wte"),
+    "gpt_neox": replace(_DECODER, point="embed_in"),
+    "opt": replace(_DECODER, point="decoder.embed_tokens", acts_on="token embeddings, before positions are added"),
+    "bloom": replace(
+        _DECODER, point="word_embeddings_layernorm", acts_on="token embeddings after LayerNorm, before ALiBi",
+        tokens="word_embeddings",
+    ),
+    "falcon": replace(
+        _DECODER, point="word_embeddings", acts_on="token embeddings, before rotary positions or ALiBi"
     ),
     "t5": Family(
         "encoder.embed_tokens", "token embeddings of encoder and decoder alike, before relative positions",
@@ -163,8 +185,9 @@ def base_of(model: Any) -> Any:
     base = getattr(model, getattr(model, "base_model_prefix", ""), None)
     if isinstance(base, nn.Module) and _family(model, base) is not None:
         return base
+    asked = model.model if isinstance(model, PromptClassifier) else model
     raise ModelError(
-        f"{type(model).__name__} is no Hugging Face text classifier whose embeddings can be reached: expected for "
+        f"{type(asked).__name__} is no Hugging Face text classifier whose embeddings can be reached: expected for "
         f"example BertForSequenceClassification, or one of {', '.join(sorted(_FAMILIES))}; any other model can be "
         "asked as a function from texts to probabilities (faithlib.inputs.WordInputs)"
     )
@@ -191,7 +214,8 @@ def _family(model: Any, base: nn.Module) -> Family | None:
     if isinstance(said, Family):
         return said
     kind = getattr(getattr(base, "config", None), "model_type", "")
-    if kind in _FAMILIES:
-        return _FAMILIES[kind]
     known = ((name, family) for name, family in (("embeddings", _ENCODER), ("embed_tokens", _DECODER)))
-    return next((family for name, family in known if isinstance(getattr(base, name, None), nn.Module)), None)
+    by_part = next((family for name, family in known if isinstance(getattr(base, name, None), nn.Module)), None)
+    found = _FAMILIES.get(kind, by_part)
+    # A prompt is asked by ids alone.
+    return None if isinstance(model, PromptClassifier) and found is not None and not found.by_ids else found

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from faithlib.backends.answers import logits_in
 from faithlib.errors import InputError
 from faithlib.inputs import TextInputs
 
@@ -85,13 +86,18 @@ class PromptClassifier(nn.Module):
             raise InputError(f"text {long} does not fit with the template: shorten it, or raise max_length")
         return made
 
-    def forward(self, input_ids: Tensor, attention_mask: Tensor | None = None) -> SimpleNamespace:
-        """Logits [R, C] of the label words after rows [R, L] that are padded on the right."""
+    def forward(
+        self, input_ids: Tensor, attention_mask: Tensor | None = None, past_key_values: Any = None
+    ) -> SimpleNamespace:
+        """Logits [R, C] of the label words after rows [R, L] that are padded on the right; of what stands before them,
+        keys and values may be given, and then the mask covers it too."""
         mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
-        ends, place = (mask.sum(dim=1) - 1).unique(return_inverse=True)
+        ends, place = (mask[:, -input_ids.shape[1] :].sum(dim=1) - 1).unique(return_inverse=True)
         # The head runs where a row ends alone: at every position, V would take most of the memory.
         given = {"input_ids": input_ids, "attention_mask": attention_mask, "logits_to_keep": ends}
-        words: Tensor = self.model(**given).logits
+        if past_key_values is not None:
+            given["past_key_values"] = past_key_values
+        words: Tensor = logits_in(self.model(**given))
         return SimpleNamespace(logits=words[torch.arange(len(words)), place][:, self.get_buffer("label_ids")])
 
     def _id_of(self, label: str) -> int:

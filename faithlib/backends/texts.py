@@ -12,7 +12,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 from contextlib import ExitStack
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -23,6 +24,9 @@ from faithlib.backends.families import base_of, family_of, text_config
 from faithlib.backends.replica import Slot, replica, slot_at
 from faithlib.errors import ModelError
 from faithlib.inputs import TextInputs
+
+if TYPE_CHECKING:
+    from faithlib.backends.prefix import Beginnings
 
 
 class TextBackend:
@@ -65,6 +69,8 @@ class TextBackend:
         if self.family.positions:
             places = torch.arange(input_ids.shape[1], device=self.device)
             embedded = embedded + self.base.get_submodule(self.family.positions)(places)
+        if self.family.tokens and self._slots:  # what makes the embedding output of the sum
+            embedded = self._slots[0].own(embedded)
         return embedded
 
     def embeddings(self, rows: Tensor | None = None, *, length: int | None = None) -> Tensor:
@@ -81,13 +87,15 @@ class TextBackend:
         *,
         attention_mask: Tensor | None = None,
         token_type_ids: Tensor | None = None,
+        shared: int = 0,
     ) -> Tensor:
         """Logits [R, C] from an embedding output [R, L, D]; gradients flow.
 
         `rows` says which inputs these are (default: all in order), and so where padding is and what type a token has.
         `attention_mask` overrides it: bool [R, L], or float [R, L] weights w >= 0 that multiply attention (log w is
         added to the scores before the softmax). `token_type_ids` [R, L] likewise, for a model that takes them beside
-        the embedding output; all others have them in it.
+        the embedding output; all others have them in it. `shared`: rows of one input agree in so many first tokens,
+        which a decoder's are not run again for each (`prefix`); no gradient flows to these.
 
         Raises ModelError for weights where the family's attention takes none.
         """
@@ -96,6 +104,8 @@ class TextBackend:
         mask = self.inputs.attention_mask[rows, :length] if attention_mask is None else attention_mask
         if mask.dtype != torch.bool and not self.family.weighs:
             raise ModelError(f"the attention of this {type(self.model).__name__} takes no weights: use other metrics")
+        if shared and self.beginnings is not None:
+            return self.beginnings.logits(embeddings, rows, mask, shared)
         types = token_type_ids if self.family.with_types else None
         if self.family.with_types and types is None and self.inputs.token_type_ids is not None:
             types = self.inputs.token_type_ids[rows, :length]
@@ -104,20 +114,46 @@ class TextBackend:
             turned = (torch.arange(length, device=self.device) + mask.sum(dim=1, keepdim=True)) % length
             embeddings, mask = embeddings.take_along_dim(turned[..., None], 1), mask.take_along_dim(turned, 1)
             types = None if types is None else types.take_along_dim(turned, 1)
-        given: dict[str, Any] = {"attention_mask": _mask_argument(mask, embeddings)}
-        if types is not None:
-            given["token_type_ids"] = types
-        given |= {"input_ids": self._ids(mask)} if self.family.by_ids else {"inputs_embeds": embeddings}
+        with_types = {} if types is None else {"token_type_ids": types}
+        answer = self.answer(self.model, embeddings, mask, **with_types)
+        return logits_of(answer, len(embeddings), self.model).to(self.device)
+
+    def answer(self, model: Any, embeddings: Tensor, mask: Tensor, **given: Any) -> Any:
+        """What the model, or a part of it that holds the base, answers to embeddings [R, L, D] at the last L places of
+        `mask`, as `logits` takes it; what else is `given` goes to the model."""
+        given["attention_mask"] = _mask_argument(mask, embeddings)
+        if self.family.by_ids:
+            given["input_ids"] = self._ids(mask[:, -embeddings.shape[1] :])
+        else:
+            given["inputs_embeds"] = embeddings
         with ExitStack() as stack:
             for slot, answer in zip(self._slots, self._answers(embeddings), strict=False):
                 stack.enter_context(slot.answering(answer))
-            answer = self.model(**given)
-        return logits_of(answer, len(embeddings), self.model).to(self.device)
+            return model(**given)
 
-    def forward_ids(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None) -> Tensor:
-        """Logits [R, C] of token ids [R, L], positions counted from the attention mask's left end."""
+    def forward_ids(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor,
+        token_type_ids: Tensor | None,
+        rows: Tensor | None = None,
+        *,
+        shared: int = 0,
+    ) -> Tensor:
+        """Logits [R, C] of token ids [R, L], positions counted from the attention mask's left end; `rows` and `shared`
+        as in `logits`."""
         embeddings = self.embed(input_ids, token_type_ids)
-        return self.logits(embeddings, attention_mask=attention_mask, token_type_ids=token_type_ids)
+        given = {"attention_mask": attention_mask, "token_type_ids": token_type_ids}
+        return self.logits(embeddings, rows, shared=shared, **given)
+
+    @cached_property
+    def beginnings(self) -> Beginnings | None:
+        """What rows of the inputs share; None where this model's rows share nothing."""
+        if not self.family.shares:
+            return None
+        from faithlib.backends.prefix import Beginnings  # needs transformers, with which a decoder comes
+
+        return Beginnings.of(self)
 
     def read_from(self, rows: Tensor) -> Tensor:
         """The position [R] whose state the prediction for the inputs `rows` is read from; ModelError where no token's

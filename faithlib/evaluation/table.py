@@ -48,6 +48,7 @@ def evaluate(
     groups: int = 10,
     beam: int = 3,
     gold_size: int | None = None,
+    dtype: torch.dtype | str | None = None,
     check: bool = True,
 ) -> pd.DataFrame:
     """Metrics of attributions of a class, one value a row: input, method, metric, value, direction.
@@ -75,6 +76,7 @@ def evaluate(
       (`faithlib.selfcheck`): two rows, on no account.
     - `draws`, `seed`: of the soft metrics. `groups`: of SaCo, AUC and log-odds; an input with fewer features has as
       many groups as features.
+    - `dtype`: the precision of all rows of erased inputs ("auto": `Perturber`); gradients are taken in the model's own.
 
     Probabilities, float32. `direction` says whether a "higher" or a "lower" value is better. A value that is undefined
     for an input (its metric's docstring says when) is NaN and stays in the table. A row is run once, whoever asks for
@@ -109,7 +111,7 @@ def evaluate(
     left_out: dict[str, str] = {}
     classes = target_classes(target, len(inputs))
     own = "predicted" if classes is None else classes
-    perturber = Perturber(model, inputs, erase=erase, target=own, output=output, check=check)
+    perturber = Perturber(model, inputs, erase=erase, target=own, output=output, dtype=dtype, check=check)
     scores = explained(named, model, perturber, None if classes is None else perturber.target, left_out)
     asked = Asked(perturber, options, gold=None if gold is None else gold.to(perturber.device))
     if any(FAMILIES[name].needs_bounds for name in families):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.stats
 from numpy.typing import ArrayLike
 
 from faithlib.errors import InputError
@@ -52,5 +51,7 @@ def diagnosticity(method: ArrayLike, random: ArrayLike, *, higher_is_better: boo
     if n == 0:
         raise InputError(f"none of the {len(wins)} pairs is defined on both sides: nothing to compare")
     share = float(wins[defined].mean())
-    low, high = scipy.stats.binom.ppf([0.025, 0.975], n, share) / n
+    from scipy.stats import binom  # which takes long to import, and nothing else needs it
+
+    low, high = binom.ppf([0.025, 0.975], n, share) / n
     return Diagnosticity(share, float(ties[defined].mean()), float(low), float(high), n, len(wins) - n)

@@ -36,7 +36,7 @@ from faithlib.bounds import beam_bounds, exact_bounds, naopc, naopc_faults
 from faithlib.evaluation import PAPER_RATIOS, aopc_scores
 from faithlib.inputs import TextInputs
 from faithlib.masks import top_ratio
-from faithlib.perturb import Perturber, costs
+from faithlib.perturb import Perturber, asked_together, costs
 
 run = start_run("naopc_models", profile=profile, dataset=dataset, classifier=classifier, part=part, parts=parts)
 settings = run.settings
@@ -163,11 +163,17 @@ def explained(chosen, inputs, score, found, length):
     if classifier != "lstm":
         scored |= {name: attribute(name, model, inputs, output="probability") for name in ("attention", "deeplift")}
         scored["attin_grad"] = attin_grad(model, inputs)
-    values = {method: aopc_scores(score, scores) for method, scores in scored.items()}
+
+    def ask():
+        values = {method: aopc_scores(score, scores) for method, scores in scored.items()}
+        return values, {
+            method: score.full - score.keep(top_ratio(scores, PAPER_RATIOS, inputs.feature_mask)).mean(dim=1)
+            for method, scores in scored.items()
+        }
+
+    values, at_lengths = asked_together(ask, score)
     rows, conventions = [], []
-    for method, scores in scored.items():
-        kept = score.keep(top_ratio(scores, PAPER_RATIOS, inputs.feature_mask))
-        eraser = score.full - kept.mean(dim=1)
+    for method, eraser in at_lengths.items():
         ascending = values[method]["aopc_lerf"]
         conventions.append(frame(chosen, inputs, length=length, method=method, eraser=eraser, ascending=ascending))
     everything = torch.stack([value for both in values.values() for value in both.values()], dim=1).double()

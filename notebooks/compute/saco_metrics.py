@@ -36,7 +36,7 @@ from faithbook.sources.images import as_inputs, load_pictures
 from faithlib.attribution import attribute
 from faithlib.evaluation import saco_of_groups, saco_scores, saco_steps
 from faithlib.masks import salience_groups
-from faithlib.perturb import Perturber, costs
+from faithlib.perturb import Perturber, asked_together, costs
 
 run = start_run("saco_metrics", profile=profile, dataset=dataset, model=model, part=part, parts=parts)
 settings = run.settings
@@ -163,13 +163,18 @@ def ranks(scores):
 def measured(asked, setting):
     """Rows of one setting: every explanation's metrics on every picture."""
     perturber = asked.perturber(setting["unit"], setting["erase"], setting["dtype"])
-    rows = []
-    for (method, draw), scores in asked.explanations(setting["unit"], setting["upsample"]).items():
-        scores = ranks(scores) if setting["scores"] == "ranks" else scores
-        grouping = {name: setting[name] for name in ("k", *GROUPING)}
-        values = saco_scores(perturber, scores, labels=asked.labels, **grouping)
-        rows.append(frame(asked, perturber, method, draw, values))
-    return pd.concat(rows, ignore_index=True)
+    grouping = {name: setting[name] for name in ("k", *GROUPING)}
+    explanations = asked.explanations(setting["unit"], setting["upsample"])
+    if setting["scores"] == "ranks":
+        explanations = {key: ranks(scores) for key, scores in explanations.items()}
+
+    def ask():
+        return {
+            key: saco_scores(perturber, scores, labels=asked.labels, **grouping) for key, scores in explanations.items()
+        }
+
+    found = asked_together(ask, perturber)
+    return pd.concat([frame(asked, perturber, *key, values) for key, values in found.items()], ignore_index=True)
 
 
 def frame(asked, perturber, method, draw, values):
@@ -282,11 +287,19 @@ def save_main(asked, model):
 def save_groups(asked, model):
     """SaCo alone for each other number of groups."""
     perturber = asked.perturber("pixel", "mean")
-    found = []
-    for k in settings["group_counts"]:
-        for (method, draw), scores in asked.explanations("pixel", "bilinear").items():
-            values = saco_of_groups(perturber, scores, k=k, **GROUPING)
-            found.append(frame(asked, perturber, method, draw, {"saco": values}).assign(model=model, k=k))
+    explanations = asked.explanations("pixel", "bilinear")
+
+    def ask():
+        return {
+            (k, key): saco_of_groups(perturber, scores, k=k, **GROUPING)
+            for k in settings["group_counts"]
+            for key, scores in explanations.items()
+        }
+
+    found = [
+        frame(asked, perturber, *key, {"saco": values}).assign(model=model, k=k)
+        for (k, key), values in asked_together(ask, perturber).items()
+    ]
     groups = pd.concat(found, ignore_index=True).assign(dataset=named)
     kept = ["dataset", "model", "k", "input", "method", "draw", "saco"]
     run.add(groups[kept], "saco_group_counts")

@@ -20,6 +20,7 @@ parts = 1
 
 # %%
 from dataclasses import replace
+from functools import partial
 
 import pandas as pd
 import torch
@@ -32,7 +33,7 @@ from faithbook.sources.images import as_inputs, load_pictures
 from faithbook.sources.splits import seeded
 from faithlib.attribution import attribute
 from faithlib.evaluation import saco_of_groups
-from faithlib.perturb import Perturber, costs
+from faithlib.perturb import Perturber, asked_together, costs
 
 run = start_run("saco_nudged", profile=profile, dataset=dataset, part=part, parts=parts)
 settings = run.settings
@@ -69,6 +70,11 @@ def maps(inputs):
     return {name: attribute(name, network, inputs, **OWN.get(name, {"upsample": "bilinear"})) for name in METHODS}
 
 
+def both_sacos(asked, pairs):
+    """SaCo of each method's two maps."""
+    return [[saco_of_groups(asked, scores, **GROUPING) for scores in pair] for pair in pairs]
+
+
 # %% [markdown]
 # ## Both maps
 #
@@ -81,9 +87,12 @@ for rows in run.blocks(len(data), settings["block"]):
     inputs = as_inputs(block, network).to(device)
     copies = nudged(inputs, block.ids)
     asked, again = (Perturber(network, those, erase="mean") for those in (inputs, copies))
+    maps_of = maps(inputs)
+    pairs = list(zip(maps_of.values(), maps(copies).values(), strict=True))
+    scored = asked_together(partial(both_sacos, asked, pairs), asked)
     found = []
-    for (name, still), moved in zip(maps(inputs).items(), maps(copies).values(), strict=True):
-        first, second = (saco_of_groups(asked, scores, **GROUPING).cpu().double() for scores in (still, moved))
+    for name, (still, moved), sacos in zip(maps_of, pairs, scored, strict=True):
+        first, second = (one.cpu().double() for one in sacos)
         alike = [spearmanr(*both).statistic for both in zip(still.cpu(), moved.cpu(), strict=True)]
         values = {"rank_correlation": alike, "saco": first, "moved": (second - first).abs()}
         values["answer_moved"] = (again.full - asked.full).abs().cpu().double()

@@ -29,7 +29,7 @@ from faithbook.sources.datasets import load_dataset
 from faithlib.attribution import attribute
 from faithlib.evaluation import hard_scores, soft_scores
 from faithlib.inputs import TextInputs
-from faithlib.perturb import Perturber, costs
+from faithlib.perturb import Perturber, asked_together, costs
 
 run = start_run("soft_metrics", profile=profile, dataset=dataset, seed=seed, part=part, parts=parts)
 settings = run.settings
@@ -82,7 +82,8 @@ def explained(inputs):
 # %% [markdown]
 # ## Scores
 #
-# One `Perturber` answers everything, so a perturbed text that several methods, lengths or metrics ask for runs once.
+# One `Perturber` answers everything, so a perturbed text that several methods, lengths or metrics ask for runs once, and
+# what all of them need is asked together.
 # Soft values are averaged over several draws; the first draw alone is what the paper's protocol sees.
 
 # %%
@@ -106,14 +107,21 @@ def facts_of(block, inputs, perturber):
     )
 
 
+def values_of(perturber, score):
+    """Hard values by length, soft ones by draw."""
+    hard = hard_scores(perturber, score, ratios=settings["ratios"])
+    return hard, soft_scores(perturber, score, draws=settings["draws"], seed=seed)
+
+
 def measured(perturber, scores, facts):
     """Every value of every method: hard ones by length, soft ones over draws."""
     rows = []
-    for method, score in scores.items():
-        for metric, values in hard_scores(perturber, score, ratios=settings["ratios"]).items():
+    every = asked_together(lambda: {method: values_of(perturber, score) for method, score in scores.items()}, perturber)
+    for method, (hard, soft) in every.items():
+        for metric, values in hard.items():
             for ratio, value in zip(settings["ratios"], values.cpu().T, strict=True):
                 rows.append(facts.assign(method=method, metric=metric, ratio=ratio, value=value))
-        for metric, values in soft_scores(perturber, score, draws=settings["draws"], seed=seed).items():
+        for metric, values in soft.items():
             # The Monte-Carlo error is that of the value limited to [0, 1]: without limits, inputs whose probability
             # hardly falls when everything is erased have errors of any size.
             limited = values.clamp(0, 1)

@@ -31,7 +31,7 @@ from faithbook.papers.zhao_aletras_soft import replayed_hard, replayed_soft
 from faithbook.sources.datasets import load_dataset
 from faithlib.attribution import attribute
 from faithlib.inputs import TextInputs
-from faithlib.perturb import Perturber, costs
+from faithlib.perturb import Perturber, asked_together, costs
 
 run = start_run("soft_replayed", profile=profile, dataset=dataset, seed=seed, part=part, parts=parts)
 settings = run.settings
@@ -62,17 +62,23 @@ METHODS = {
 # %%
 def replayed(block, zeroed, padded):
     """A row an input, method, metric and subset of choices."""
+    scores = {
+        method: attribute(name, model, zeroed.inputs, output="logit", **options)
+        for method, (name, options) in METHODS.items()
+    }
+
+    def ask():
+        for method, score in scores.items():
+            for variant, values in replayed_hard(zeroed, padded, score):
+                yield method, variant, values
+            for variant, values in replayed_soft(zeroed, padded, score, draws=settings["draws"], seed=seed):
+                yield method, variant, values
+
     frames = []
-    for method, (name, options) in METHODS.items():
-        score = attribute(name, model, zeroed.inputs, output="logit", **options)
-        hard = replayed_hard(zeroed, padded, score)
-        soft = replayed_soft(zeroed, padded, score, draws=settings["draws"], seed=seed)
-        for found in (hard, soft):
-            for variant, values in found:
-                for metric, value in values.items():
-                    mean = value.float().mean(dim=1).cpu()
-                    rows = pd.DataFrame({"input": block.ids, "value": mean})
-                    frames.append(rows.assign(method=method, metric=metric, variant=variant))
+    for method, variant, values in asked_together(lambda: list(ask()), zeroed, padded):
+        for metric, value in values.items():
+            rows = pd.DataFrame({"input": block.ids, "value": value.float().mean(dim=1).cpu()})
+            frames.append(rows.assign(method=method, metric=metric, variant=variant))
     return pd.concat(frames, ignore_index=True).assign(dataset=dataset, model_seed=seed)
 
 

@@ -25,7 +25,7 @@ from faithlib.attribution import attribute
 from faithlib.evaluation import hard_scores, soft_scores
 from faithlib.inputs import TextInputs
 from faithlib.masks import position_in_rank
-from faithlib.perturb import Perturber, costs
+from faithlib.perturb import Perturber, asked_together, costs
 
 run = start_run("soft_two_attributions", profile=profile)
 first_task = run.settings["shown"]
@@ -88,8 +88,16 @@ run.save(pd.DataFrame({"token": tokens} | {name: s[0] for name, s in attribution
 
 # %%
 sizes = list(range(2, n_tokens + 1))
-hard = {name: hard_scores(perturber, s, ratios=[k / n_tokens for k in sizes]) for name, s in attributions.items()}
-soft = {name: soft_scores(perturber, s, draws=DRAWS, seed=0, normaliser="none") for name, s in attributions.items()}
+
+
+def scored(given):
+    """Hard and soft values of scores."""
+    hard = hard_scores(perturber, given, ratios=[k / n_tokens for k in sizes])
+    return hard, soft_scores(perturber, given, draws=DRAWS, seed=0, normaliser="none")
+
+
+both = asked_together(lambda: {name: scored(given) for name, given in attributions.items()}, perturber)
+hard, soft = ({name: values[i] for name, values in both.items()} for i in range(2))
 run.save(
     pd.concat(
         pd.DataFrame({"metric": metric, "kept": sizes} | {name: hard[name][metric][0] for name in attributions})

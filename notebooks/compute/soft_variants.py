@@ -30,7 +30,7 @@ from faithbook.sources.datasets import load_dataset
 from faithlib.attribution import attribute
 from faithlib.evaluation import RELEASED_RATIOS, hard_scores, soft_scores
 from faithlib.inputs import TextInputs
-from faithlib.perturb import Perturber, costs
+from faithlib.perturb import Perturber, asked_together, costs
 
 run = start_run("soft_variants", profile=profile, dataset=dataset, seed=seed, part=part, parts=parts)
 settings = run.settings
@@ -82,9 +82,17 @@ class Block:
         ]
         return pd.concat(parts).assign(dataset=dataset, model_seed=seed, method=method, **columns)
 
+    def together(self, ask):
+        """What `ask` returns, its rows asked together."""
+        return asked_together(ask, *self.perturbers())
+
     def costs(self):
-        """Of all perturbers, each once."""
-        return costs(*{self.perturber, self.padded, self.low, self.high})
+        """Of all perturbers."""
+        return costs(*self.perturbers())
+
+    def perturbers(self):
+        """Each once."""
+        return {self.perturber, self.padded, self.low, self.high}
 
 
 # %% [markdown]
@@ -135,16 +143,18 @@ OTHER_METHODS = {
 
 def all_variants(block):
     """Rows of every variant of every method."""
-    rows = [
-        block.frame(values, method, variant=variant)
-        for method, score in block.scores.items()
-        for variant, values in variants_of(block, score).items()
-    ]
-    for variant, (method, options) in OTHER_METHODS.items():
-        score = block.attribute(method, **options)
-        values = {**hard_scores(block.perturber, score), **soft(block.perturber, score)}
-        rows.append(block.frame(values, method, variant=variant))
-    return pd.concat(rows, ignore_index=True)
+    others = {variant: block.attribute(method, **options) for variant, (method, options) in OTHER_METHODS.items()}
+
+    def ask():
+        for method, score in block.scores.items():
+            for variant, values in variants_of(block, score).items():
+                yield method, variant, values
+        for variant, score in others.items():
+            values = {**hard_scores(block.perturber, score), **soft(block.perturber, score)}
+            yield OTHER_METHODS[variant][0], variant, values
+
+    found = block.together(lambda: list(ask()))
+    return pd.concat([block.frame(values, of, variant=name) for of, name, values in found], ignore_index=True)
 
 
 # %% [markdown]
@@ -154,25 +164,19 @@ def all_variants(block):
 # %%
 def all_perturbations(block):
     """Rows of every way to perturb, of every method."""
-    rows = []
-    for method, score in block.scores.items():
-        dropout, masked = soft(block.perturber, score), attention_mask_scores(block.perturber, score)
-        rows += [
-            block.frame(dropout, method, perturbation="dropout"),
-            block.frame(masked, method, perturbation="attention_mask"),
-        ]
-        for equation in (7, 8):
-            for variance in settings["variances"]:
-                noisy = gaussian_scores(
-                    block.perturber,
-                    score,
-                    variance=variance,
-                    equation=equation,
-                    draws=settings["noise_draws"],
-                    seed=seed,
-                )
-                rows.append(block.frame(noisy, method, perturbation=f"gaussian_eq{equation}", variance=variance))
-    return pd.concat(rows, ignore_index=True)
+
+    def ask():
+        for method, score in block.scores.items():
+            yield method, soft(block.perturber, score), {"perturbation": "dropout"}
+            yield method, attention_mask_scores(block.perturber, score), {"perturbation": "attention_mask"}
+            for equation in (7, 8):
+                for variance in settings["variances"]:
+                    noise = {"variance": variance, "equation": equation, "draws": settings["noise_draws"]}
+                    noisy = gaussian_scores(block.perturber, score, **noise, seed=seed)
+                    yield method, noisy, {"perturbation": f"gaussian_eq{equation}", "variance": variance}
+
+    found = block.together(lambda: list(ask()))
+    return pd.concat([block.frame(values, method, **said) for method, values, said in found], ignore_index=True)
 
 
 # %% [markdown]

@@ -37,7 +37,7 @@ from faithlib.catalogue import FAMILIES
 from faithlib.evaluation import average_marked, evaluate, explain, shuffled, soft_scores
 from faithlib.inputs import TextInputs
 from faithlib.masks import normalise
-from faithlib.perturb import Perturber
+from faithlib.perturb import Perturber, asked_together
 from faithlib.perturb import costs as costs_of
 
 run = start_run("together_matrix", profile=profile, dataset=dataset, part=part, parts=parts)
@@ -205,18 +205,22 @@ def controlled(rows):
     """Add the controls of some inputs to what the reports read."""
     block = inputs[rows]
     perturber = Perturber(network, block)
+    explained = explain(network, block, METHODS[modality])
+
+    def ask():
+        for method, scores in explained.items():
+            for control, given, normaliser in (
+                ("shuffled", shuffled(scores, block), "minmax"),
+                ("ranks", scores, "rank"),
+            ):
+                drawn = soft_scores(perturber, given, normaliser=normaliser, draws=settings["draws"])
+                yield method, control, drawn
+
     controls = []
-    for method, scores in explain(network, block, METHODS[modality]).items():
-        density = normalise(scores, "minmax", block.feature_mask).sum(dim=1) / block.feature_mask.sum(dim=1)
-        for control, given, normaliser in (
-            ("shuffled", shuffled(scores, block), "minmax"),
-            ("ranks", scores, "rank"),
-        ):
-            drawn = soft_scores(perturber, given, normaliser=normaliser, draws=settings["draws"])
-            own = {"input": ids[rows], "method": method, "control": control, "density": density.cpu()}
-            controls += [
-                pd.DataFrame(own | {"metric": name, "value": v.mean(dim=1).cpu()}) for name, v in drawn.items()
-            ]
+    for method, control, drawn in asked_together(lambda: list(ask()), perturber):
+        density = normalise(explained[method], "minmax", block.feature_mask).sum(dim=1) / block.feature_mask.sum(dim=1)
+        own = {"input": ids[rows], "method": method, "control": control, "density": density.cpu()}
+        controls += [pd.DataFrame(own | {"metric": name, "value": v.mean(dim=1).cpu()}) for name, v in drawn.items()]
     save_costs("controls", len(block), len(METHODS[modality]), costs_of(perturber))
     controls = pd.concat(controls, ignore_index=True).assign(dataset=named, modality=kind)
     run.add(controls, "together_controls")

@@ -1,166 +1,389 @@
-"""What the perturbation core costs beyond the model's own forward passes.
+"""What the core costs beside the least it could: the rows of the work at the best known schedule on this device.
 
-    .venv/bin/python tests/benchmarks/core.py [--tokens 24 64 256] [--inputs 8] [--model bert-base] [--out table.csv]
+    python tests/benchmarks/core.py --out cpu.csv [--models minilm-l6 bert-base] [--inputs 64 256] [--growth 16 64 256]
+    python tests/benchmarks/core.py --page docs/core-benchmark.md cpu.csv h100.csv
 
-For hard NS/NC at the paper's five lengths and Soft-NS/NC with one draw, six attributions an input, on real MiniLM, or
-(`--model bert-base`) on a BERT-base whose weights are drawn, for the same tokens:
-- `floor`: distinct rows x the time one row takes in the best of several batch sizes, measured between the forwards of
-  the core itself (`timing.Beside`), for a shared machine is not equally fast all the time;
-- `ratio`: the core's wall time, all `--repeats` of it, to that floor (aim: at most 1.10);
-- `asked`, `run`: rows that the metrics asked for and rows that the model saw;
-- `naive`: the core's time to a loop that runs every row asked, one at a time;
-- `peak`: bytes of the tensors alive in one chunk (on a GPU: allocated), and the growth of the process;
-- the slope: all of it again with 1, 4 and 16 times the inputs. A GPU is only busy with many: `--growth 16 64 256`.
+Models have drawn weights and texts are made up with SST-2's lengths (`drawn`), so that it runs anywhere without network
+or data. `floor` is the time of the distinct rows of the work: their tokens, without padding, at the price of a token in
+a large forward (on a processor in the best chunk), taken for several lengths; rows of gradient methods at that of a
+large forward and backward. It knows nothing of how the work was cut into forwards, so no schedule can flatter itself.
+`ratio`: wall time to the floor (aim: at most 1.1 on a processor; on an H100 1.5 for BERT-base, 2.5 for MiniLM-L6).
 
-One thread, unless told otherwise: with all of them, what else runs on the machine decides the ratio. Growth 1 is about
-400 tokens of text (16, 6 and 2 inputs). Smaller runs (`--inputs 2`) last a second, and there the ratio is larger: each
-of the few forwards holds a handful of rows, and rows are slower in small batches.
+On a processor that others share, seconds are those that it spent (of all threads), and prices are taken between the
+forwards of the work; on a GPU both are the clock's, and prices are taken before and after it. Without scikit-learn LIME
+is left away.
 """
 
 from __future__ import annotations
 
 import argparse
-import resource
+import platform
 import time
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
 
+import drawn
+import numpy as np
 import pandas as pd
 import torch
-from timing import Beside
+from numpy.typing import NDArray
 from torch import Tensor, nn
-from transformers import BertConfig, BertForSequenceClassification
 
-from faithbook.models.load import load_model
-from faithlib.evaluation import hard_scores, soft_scores
-from faithlib.inputs import TextInputs
-from faithlib.perturb import Perturber, Stats
+from faithlib import evaluate
+from faithlib.backends import replica
+from faithlib.bounds import beam_bounds, exact_bounds
+from faithlib.evaluation import explain, hard_scores, saco_scores, soft_scores
+from faithlib.inputs import ImageInputs, TextInputs
+from faithlib.perturb import Perturber, asked_together
+from faithlib.perturbations import Perturbation, Rows
+from faithlib.scheduler import Scheduler
 
-TOKENS_AT_GROWTH_1 = 400
-BATCH_SIZES = {
-    "cpu": {24: (16, 32, 64, 96), 64: (8, 16, 32), 256: (2, 4, 8)},
-    "cuda": {24: (512, 2048, 4096), 64: (256, 1024, 2048), 256: (64, 256, 512)},
-}
-METHODS = 6
-
-
-def texts_of(tokens: int, n: int, tokenizer: object) -> TextInputs:
-    """`n` different inputs of exactly `tokens` tokens, so that the floor has one price a row."""
-    words = "the film was a long and quiet story about people who never said what they meant until it was late".split()
-    # The number first, where no text is cut: what follows repeats.
-    texts = [f"{i} " + " ".join(words[(i + 7 * j * j + j) % len(words)] for j in range(tokens)) for i in range(n)]
-    inputs = TextInputs.from_texts(texts, tokenizer, max_length=tokens)
-    assert inputs.input_ids.shape[1] == tokens
-    assert inputs.attention_mask.all()
-    return inputs
-
-
-def attributions(inputs: TextInputs) -> list[Tensor]:
-    """Six score vectors an input. The core's cost does not depend on where scores come from."""
-    generator = torch.Generator().manual_seed(0)
-    drawn = [torch.randn(inputs.feature_mask.shape, generator=generator) for _ in range(METHODS)]
-    return [scores.to(inputs.feature_mask.device) for scores in drawn]
+METHODS = ("input_x_gradient", "integrated_gradients", "saliency", "occlusion", "random")
+EXPLAINING = ("input_x_gradient", "integrated_gradients", "saliency", "occlusion", "shapley_sampling", "lime")
+GRADIENTS = 50 + 1  # rows an input: of integrated gradients, and the one that the two others share
+HEADLINES = (
+    "ns", "nc", "soft_ns", "soft_nc", "comprehensiveness_eraser", "sufficiency_eraser", "aopc_morf", "aopc_lerf",
+    "saco", "log_odds",
+)  # fmt: skip
+DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+ON_GPU = DEVICE.type == "cuda"
+# Lengths of rows and tokens of a forward that are priced; of a forward with its backward pass.
+LENGTHS, SIZES, SIZES_BACK = (
+    ((12, 24, 48), (1 << 14, 1 << 16), (1 << 13, 1 << 15)) if ON_GPU else ((12, 24, 48), (1024, 2048), (1024, 2048))
+)
 
 
-def seconds_a_row(model: nn.Module, tokens: int, sizes: Sequence[int]) -> float:
-    """The time of one row in the best batch: minimum over sizes of the median of five forwards."""
-    device = next(model.parameters()).device
-    best = float("inf")
-    for size in sizes:
-        ids = torch.randint(1000, 20000, (size, tokens), device=device)
-        times = []
-        with torch.inference_mode():
-            for _ in range(6):
-                start = time.perf_counter()
-                model(input_ids=ids)
-                if device.type == "cuda":
-                    torch.cuda.synchronize()
-                times.append(time.perf_counter() - start)
-        best = min(best, sorted(times[1:])[2] / size)
-    return best
-
-
-def plain_text(tokens: int, device: str | torch.device) -> Callable[[int], dict[str, Tensor]]:
-    """A batch of a plain forward."""
-    return lambda size: {"input_ids": torch.randint(1000, 20000, (size, tokens), device=device)}
-
-
-def core(model: nn.Module, inputs: TextInputs, scores: list[Tensor]) -> Stats:
-    """All four metrics of one attribution after the other: what they have cost."""
-    perturber = Perturber(model, inputs)
-    for score in scores:
-        hard_scores(perturber, score)
-        soft_scores(perturber, score)
-    if torch.cuda.is_available():
+def now() -> NDArray[np.float64]:
+    """Seconds that are counted, and of the clock on the wall: on a GPU the same."""
+    if ON_GPU:
         torch.cuda.synchronize()
-    return perturber.stats
+    wall = time.perf_counter()
+    return np.array([wall if ON_GPU else time.process_time(), wall])
 
 
-def naive_seconds_a_row(model: nn.Module, inputs: TextInputs, rows: int = 24) -> float:
-    """One row at a time, as a simple loop would run it."""
-    with torch.inference_mode():
-        start = time.perf_counter()
-        for r in range(rows):
-            model(input_ids=inputs.input_ids[r % len(inputs)][None].to(next(model.parameters()).device))
-        return (time.perf_counter() - start) / rows
+class Prices:
+    """Seconds of a token in the best of several large forwards, by the length of its row, with a backward pass or not.
+
+    Inside `beside` they are taken: on a processor between the forwards of what runs there, on a GPU around it.
+    """
+
+    def __init__(
+        self, model: nn.Module, batch: Callable[[int, int], dict[str, Tensor]], lengths: Sequence[int]
+    ) -> None:
+        self.model, self.plain = model, replica(model)
+        keys = [(length, size, False) for length in lengths for size in SIZES]
+        if "inputs_embeds" in batch(1, lengths[0]):
+            keys += [(length, size, True) for length in lengths for size in SIZES_BACK]
+        self.batches = {key: batch(max(1, key[1] // key[0]), key[0]) for key in keys}
+        self.taken: dict[tuple[int, int, bool], list[float]] = {key: [] for key in keys}
+        self.turn, self.busy, self.left_out = 0, False, np.zeros(2)
+        self._all()  # warm
+        for taken in self.taken.values():
+            taken.clear()
+
+    def _all(self) -> None:
+        for _ in self.batches:
+            self._next()
+
+    def _next(self) -> None:
+        key = list(self.batches)[self.turn % len(self.batches)]
+        rows, given = len(next(iter(self.batches[key].values()))), dict(self.batches[key])
+        self.turn, self.busy = self.turn + 1, True
+        start = now()
+        if key[2]:
+            with torch.inference_mode(False), torch.enable_grad():
+                given["inputs_embeds"] = given["inputs_embeds"].clone().requires_grad_()
+                torch.autograd.grad(self.plain(**given).logits.sum(), given["inputs_embeds"])
+        else:
+            with torch.inference_mode():
+                self.plain(**given)
+        seconds = now() - start
+        self.taken[key].append(float(seconds[0]) / (rows * key[0]))
+        self.busy, self.left_out = False, self.left_out + seconds
+
+    @contextmanager
+    def beside(self, every: int = 6) -> Iterator[None]:
+        self.left_out, forwards = np.zeros(2), Counter[str]()
+
+        def after(*_: object) -> None:
+            forwards["all"] += not self.busy
+            if not self.busy and forwards["all"] % every == 0:
+                self._next()
+
+        if ON_GPU:
+            self._all()
+            yield
+            self._all()
+            return
+        handles = [self.model.register_forward_hook(after)]
+        yield
+        for handle in handles:
+            handle.remove()
+        while not all(self.taken.values()):
+            self._next()
+
+    def of(self, lengths: Counter[int], *, backward: bool = False) -> float:
+        """Seconds of rows of these lengths."""
+        best: dict[int, float] = {}
+        for (length, _, back), taken in self.taken.items():
+            if back == backward and taken:
+                best[length] = min(best.get(length, np.inf), float(np.median(taken)))
+        at = sorted(best)
+        return sum(n * size * float(np.interp(size, at, [best[a] for a in at])) for size, n in lengths.items())
 
 
-def bert_base() -> nn.Module:
-    """A classifier of the papers' size: its rows take as long whatever the weights."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        return BertForSequenceClassification(BertConfig()).eval()
+@contextmanager
+def rows_noted() -> Iterator[Counter[int]]:
+    """Lengths of all rows that run inside."""
+    own, seen = Scheduler._run, Counter[int]()
+
+    def noted(asked: Scheduler, perturbation: Perturbation, rows: Rows, slots: NDArray[np.int64]) -> None:
+        seen.update(perturbation.lengths(rows).tolist())
+        own(asked, perturbation, rows, slots)
+
+    Scheduler._run = noted  # type: ignore[method-assign]
+    try:
+        yield seen
+    finally:
+        Scheduler._run = own  # type: ignore[method-assign]
 
 
-def measure(model: nn.Module, tokenizer: object, tokens: int, n: int, repeats: int) -> dict[str, object]:
-    device = next(model.parameters()).device
-    inputs = texts_of(tokens, n, tokenizer).to(device)
-    scores = attributions(inputs)
-    plain = plain_text(tokens, device)
-    core(model, inputs[:1], [scores[0][:1]])  # warm up
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    with Beside(model, plain, BATCH_SIZES[device.type][tokens]) as beside:
-        runs = [core(model, inputs, scores) for _ in range(repeats)]
-    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory
-    stats, seconds = runs[0], beside.seconds / repeats
-    floor = stats.rows_run * beside.seconds_a_row()
-    return {
-        "tokens": tokens,
-        "inputs": n,
-        "asked": stats.rows_asked,
-        "run": stats.rows_run,
+def measured(
+    about: dict[str, Any], prices: Prices, work: Callable[[], dict[str, float]], gradients: Counter[int] | None = None
+) -> dict[str, Any]:
+    """One row of the table. `work` returns its costs; `gradients`: lengths of the rows of gradient methods."""
+    if ON_GPU:
+        torch.cuda.reset_peak_memory_stats()
+    with rows_noted() as rows, prices.beside():
+        start = now()
+        spent = work()
+        taken = now() - start
+    if not ON_GPU:
+        taken -= prices.left_out
+    seconds, wall = taken.tolist()
+    peak = torch.cuda.max_memory_allocated() if ON_GPU else spent["peak_bytes"]
+    of_gradients = prices.of(gradients, backward=True) if gradients else 0.0
+    floor = prices.of(rows) + of_gradients
+    in_model = spent["seconds_model"] - (0 if ON_GPU else prices.left_out[1])
+    row = {
+        **about,
         "seconds": round(seconds, 2),
         "floor": round(floor, 2),
-        "ratio": round(seconds / floor, 3),
-        "outside the model": round(beside.outside(sum(run.seconds_model for run in runs)), 3),
-        "naive / core": round(naive_seconds_a_row(model, inputs) * stats.rows_asked / seconds, 2),
-        "peak MB": round(stats.peak_bytes / 1e6, 1),
-        "process grew MB": round(grown / 1e3, 1),
+        "ratio": round(seconds / floor, 2),
+        "rows": sum(rows.values()),
+        "forwards": spent["forwards"],
+        "rows a forward": round(sum(rows.values()) / max(1, spent["forwards"])),
+        # Of a work with gradients, whose time is not told apart, it is not known.
+        "outside the model": None if gradients else round(max(0.0, 1 - float(in_model) / wall), 2),
+        "peak MB": round(peak / 1e6),
     }
+    print({key: value for key, value in row.items() if value is not None}, flush=True)
+    return row
+
+
+def costs_of(*perturbers: Perturber) -> dict[str, float]:
+    stats = [one.stats for one in perturbers]
+    return {
+        "forwards": sum(one.forwards for one in stats),
+        "seconds_model": sum(one.seconds_model for one in stats),
+        "peak_bytes": max((one.peak_bytes for one in stats), default=0),
+    }
+
+
+@contextmanager
+def perturbers_noted() -> Iterator[list[Perturber]]:
+    """All perturbers that are made inside."""
+    own, seen = Perturber.__init__, list[Perturber]()
+
+    def noted(perturber: Perturber, *given: Any, **named: Any) -> None:
+        seen.append(perturber)
+        own(perturber, *given, **named)
+
+    Perturber.__init__ = noted  # type: ignore[method-assign]
+    try:
+        yield seen
+    finally:
+        Perturber.__init__ = own  # type: ignore[method-assign]
+
+
+def drawn_scores(inputs: TextInputs | ImageInputs, n: int) -> dict[str, Tensor]:
+    """Attributions of `n` methods: what they cost does not depend on where scores come from."""
+    generator = torch.Generator().manual_seed(0)
+    return {
+        f"method {i}": torch.randn(inputs.feature_mask.shape, generator=generator).to(inputs.feature_mask.device)
+        for i in range(n)
+    }
+
+
+class OfTexts:
+    """The works on texts with one model."""
+
+    def __init__(self, shape: str) -> None:
+        self.shape, self.model, self.tokenizer = shape, drawn.model(shape).to(DEVICE), drawn.tokenizer()
+        size = self.model.config.hidden_size
+        self.prices = Prices(
+            self.model, lambda n, length: {"inputs_embeds": torch.randn(n, length, size, device=DEVICE)}, LENGTHS
+        )
+        evaluate(self.model, drawn.texts(4, seed=9), tokenizer=self.tokenizer, methods=METHODS)  # warm
+
+    def inputs(self, n: int, of: list[int] | None = None) -> TextInputs:
+        return TextInputs.from_texts(drawn.texts(n, of=of), self.tokenizer, unit="word").to(DEVICE)
+
+    def _row(self, work: str, n: int, run: Callable[[], Any], gradients: Counter[int] | None = None) -> dict[str, Any]:
+        def spent() -> dict[str, float]:
+            with perturbers_noted() as seen:
+                run()
+            return costs_of(*seen)
+
+        return measured({"model": self.shape, "work": work, "inputs": n}, self.prices, spent, gradients)
+
+    def evaluation(self, n: int) -> dict[str, Any]:
+        inputs = self.inputs(n)
+        back = Counter({length: GRADIENTS * n for length, n in Counter(inputs.lengths.tolist()).items()})
+        return self._row("evaluate", n, lambda: evaluate(self.model, inputs, methods=METHODS), back)
+
+    def explanations(self, n: int) -> dict[str, Any]:
+        inputs = self.inputs(n)
+        back = Counter({length: GRADIENTS * n for length, n in Counter(inputs.lengths.tolist()).items()})
+        methods = EXPLAINING if find_spec("sklearn") else EXPLAINING[:-1]
+        return self._row(
+            f"attributions of {len(methods)} methods", n, lambda: explain(self.model, inputs, methods), back
+        )
+
+    def hard_and_soft(self, n: int, *, together: bool = True) -> dict[str, Any]:
+        inputs = self.inputs(n)
+        scores = drawn_scores(inputs, 6)
+
+        def run() -> None:
+            perturber = Perturber(self.model, inputs)
+            for one in [scores.values()] if together else [[each] for each in scores.values()]:
+                asked_together(
+                    lambda one=one: [(hard_scores(perturber, s), soft_scores(perturber, s)) for s in one], perturber
+                )
+
+        return self._row("hard and soft, six methods" + ("" if together else ", one by one"), n, run)
+
+    def bounds(self) -> list[dict[str, Any]]:
+        short, long = (
+            self.inputs(8, of=[7, 8, 8, 9, 9, 10, 10, 10]),
+            self.inputs(8, of=[12, 14, 16, 18, 20, 22, 24, 26]),
+        )
+        return [
+            self._row("exact bounds", 8, lambda: exact_bounds(Perturber(self.model, short))),
+            self._row("beam bounds", 8, lambda: beam_bounds(Perturber(self.model, long))),
+        ]
+
+    def precision(self, n: int) -> pd.DataFrame:
+        """Ten headline quantities by precision, and what a row costs in it."""
+        inputs = self.inputs(n)
+        scores = explain(self.model, inputs, ["input_x_gradient", "occlusion", "random"])
+        tables, seconds = {}, {}
+        for name in ("float32", "TF32", "bfloat16"):
+            torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = name == "TF32"
+            dtype = torch.bfloat16 if name == "bfloat16" else None
+            for _ in range(2):  # the first one warms
+                start = now()
+                table = evaluate(self.model, inputs, methods=scores, metrics=HEADLINES, dtype=dtype)
+                seconds[name] = float((now() - start)[0])
+            tables[name] = table
+        torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+        exact = tables["float32"]
+        rows = []
+        for metric in HEADLINES:
+            one = exact["metric"] == metric
+            row = {"model": self.shape, "quantity": metric, "float32": exact["value"][one].median()}
+            for name in ("TF32", "bfloat16"):
+                off = (tables[name]["value"] - exact["value"])[one]
+                row |= {f"{name}: median off by": tables[name]["value"][one].median() - row["float32"],
+                        f"{name}: median |off|": off.abs().median()}  # fmt: skip
+            rows.append(row)
+        rows.append({"model": self.shape, "quantity": "seconds"} | {"float32": seconds["float32"]}
+                    | {f"{name}: median off by": seconds[name] for name in ("TF32", "bfloat16")})  # fmt: skip
+        return pd.DataFrame(rows)
+
+
+def saco_on_images() -> dict[str, Any]:
+    from timm.models import VisionTransformer
+
+    size, n = (224, 16) if ON_GPU else (96, 8)
+    torch.manual_seed(0)
+    model = VisionTransformer(img_size=size, patch_size=16, embed_dim=384, depth=12, num_heads=6, num_classes=10)
+    model = model.eval().to(DEVICE)
+    inputs = ImageInputs.from_pixels(torch.randn(n, 3, size, size), patch=16).to(DEVICE)
+    tokens = (size // 16) ** 2 + 1
+    prices = Prices(model, lambda rows, length: {"x": torch.randn(rows, 3, size, size, device=DEVICE)}, [tokens])
+    scores = drawn_scores(inputs, 5)
+
+    def run() -> dict[str, float]:
+        perturber = Perturber(model, inputs)
+        asked_together(lambda: [saco_scores(perturber, one, k=10) for one in scores.values()], perturber)
+        return costs_of(perturber)
+
+    return measured({"model": "ViT-S/16", "work": "SaCo of five methods, images", "inputs": n}, prices, run)
+
+
+def page(csvs: Sequence[str]) -> str:
+    """The tables of several devices, one below the other."""
+    parts = ["# The core beside its floor\n", (__doc__ or "").split("\n\n")[2] + "\n"]
+    for path in csvs:
+        table = pd.read_csv(path)
+        for (where, kind), part in table.groupby(["where", "table"], sort=False):
+            shown = part.dropna(axis=1, how="all").drop(columns=["where", "table"])
+            lines = ["| " + " | ".join(shown.columns) + " |", "|---" * len(shown.columns) + "|"]
+            lines += ["| " + " | ".join(_cell(value) for value in row) + " |" for row in shown.itertuples(index=False)]
+            parts += [f"## {where}: {kind}\n", *lines, ""]
+    return "\n".join(parts)
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, float):
+        return "" if np.isnan(value) else f"{value:.0f}" if value == round(value) and abs(value) > 1 else f"{value:.3g}"
+    return str(value)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tokens", type=int, nargs="+", default=[24, 64, 256])
-    parser.add_argument("--inputs", type=int, help="inputs at growth 1 (default: 400 tokens in all)")
-    parser.add_argument("--growth", type=int, nargs="+", default=[1, 4, 16])
-    parser.add_argument("--model", choices=("minilm", "bert-base"), default="minilm")
-    parser.add_argument("--repeats", type=int, default=3, help="of all of it")
-    parser.add_argument("--threads", type=int, default=1, help="of a processor; 0: as many as torch takes")
-    parser.add_argument("--out", help="write the table as CSV")
+    parser.add_argument("csvs", nargs="*", help="of earlier runs, for --page")
+    parser.add_argument("--page", help="write the tables of these runs as a page")
+    parser.add_argument("--out", help="write the tables of this run as CSV, and as a page beside it")
+    parser.add_argument("--models", nargs="+", choices=drawn.SHAPES, default=["bert-base", "minilm-l6"])
+    parser.add_argument("--inputs", type=int, nargs="+", default=[64, 256])
+    parser.add_argument("--growth", type=int, nargs="+", default=[16, 64, 256, 1024] if ON_GPU else [16, 64])
+    parser.add_argument("--threads", type=int, default=2, help="of a processor")
+    parser.add_argument("--label", default="", help="said beside the device")
     options = parser.parse_args()
-    if options.threads:
-        torch.set_num_threads(options.threads)
-    classifier = load_model("local:text/movie-seed0")
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    model = (classifier.model if options.model == "minilm" else bert_base()).to(device)
-    rows = []
-    for tokens in options.tokens:
-        inputs = options.inputs or max(2, TOKENS_AT_GROWTH_1 // tokens)
-        for growth in options.growth:
-            rows.append(measure(model, classifier.tokenizer, tokens, inputs * growth, options.repeats))
-            print(pd.DataFrame(rows[-1:]).to_string(index=False, header=len(rows) == 1), flush=True)
-    if options.out:
-        pd.DataFrame(rows).to_csv(options.out, index=False)
+    if options.page:
+        Path(options.page).write_text(page(options.csvs), encoding="utf-8")
+        return
+    torch.set_num_threads(options.threads)
+    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    name = torch.cuda.get_device_name() if ON_GPU else f"{platform.machine()} processor, {options.threads} threads"
+    where = f"{name}, torch {torch.__version__}{options.label and ', '}{options.label}"
+    tables: list[pd.DataFrame] = []
+
+    def keep(rows: list[dict[str, Any]] | pd.DataFrame, kind: str) -> None:
+        tables.append(pd.DataFrame(rows).assign(where=where, table=kind))
+        if options.out:  # after each part, so that a run cut off leaves what it has
+            pd.concat(tables).to_csv(options.out, index=False)
+            Path(options.out).with_suffix(".md").write_text(page([options.out]), encoding="utf-8")
+
+    for shape in options.models:
+        of = OfTexts(shape)
+        first = options.inputs[0]
+        keep([of.evaluation(n) for n in options.inputs], "ratios")
+        keep([of.hard_and_soft(first), of.hard_and_soft(first, together=False), of.explanations(first)], "ratios")
+        keep(of.bounds(), "ratios")
+        keep([of.hard_and_soft(n) for n in options.growth], "growth")
+        if ON_GPU:
+            table = of.precision(first)
+            print(table.to_string())
+            keep(table, "precision")
+        del of
+    keep([saco_on_images()], "ratios")
 
 
 if __name__ == "__main__":

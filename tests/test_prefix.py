@@ -1,0 +1,306 @@
+"""Rows of a decoder that share their beginning get the answers of rows that are run whole, one at a time."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from families import BY_PROMPT, DECODERS, STATEFUL, TEXTS, opened, saved, tokenizer
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+from toy_models import text_inputs, text_model
+
+from faithlib.attribution import attribute
+from faithlib.backends import PromptClassifier, TextBackend, prefix
+from faithlib.backends.families import family_of
+from faithlib.errors import ModelError
+from faithlib.evaluation import evaluate
+from faithlib.inputs import TextInputs
+from faithlib.perturb import TEXT_ERASURES, Perturber
+from faithlib.scheduler import _LAUNCH
+
+SHOTS = "a film : good . one film : bad . review : {text} . it is"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """The place where a family's causal model is saved; written once."""
+    place = tmp_path_factory.mktemp("hub")
+
+    @cache
+    def of(family: str, side: str = "right") -> Path:
+        return saved(family, place / f"{family}-{side}", causal=True, side=side)
+
+    return of
+
+
+@pytest.fixture
+def shared_to_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every token that can be shared is, however few rows it is for."""
+    monkeypatch.setattr(prefix, "_STEP", 1)
+    monkeypatch.setattr(prefix, "_LEAST_ROWS", 1)
+    monkeypatch.setitem(_LAUNCH, "cpu", 0.0)
+
+
+def asked(folder: Callable[..., Path], family: str, side: str = "right") -> tuple[PromptClassifier, TextInputs]:
+    model, reader = opened(folder(family, side), causal=True)
+    prompt = PromptClassifier(model, reader, SHOTS, [" good", " bad"])
+    return prompt, prompt.inputs(TEXTS)
+
+
+def run_whole(prompt: PromptClassifier) -> PromptClassifier:
+    """The same model, none of whose rows share anything."""
+    made = PromptClassifier(prompt.model, prompt.tokenizer, prompt.template, prompt.labels)
+    made.family = replace(family_of(made), shares=False)
+    return made
+
+
+def masks(inputs: TextInputs, steps: int = 6) -> Tensor:
+    """Subsets of which some begin as the text does, and of each text the whole and nothing."""
+    shape = (len(inputs), steps, inputs.feature_mask.shape[1])
+    keep = torch.rand(shape, generator=torch.Generator().manual_seed(0)) < 0.5
+    keep[:, 0], keep[:, 1] = True, False
+    for step in range(2, steps):
+        keep[:, step, : step - 1] = True
+    return keep
+
+
+def one_row(prompt: PromptClassifier, inputs: TextInputs, b: int, keep: Tensor, erase: str) -> Tensor:
+    """Logits [C] of one erased text, alone and unpadded, from the model's own forward on ids: the oracle."""
+    length = int(inputs.lengths[b])
+    stays = torch.tensor([f < 0 or bool(keep[f]) for f in inputs.feature_of[b, :length].tolist()])
+    ids = inputs.input_ids[b, :length]
+    if erase == "delete":
+        ids = ids[stays]
+    elif erase != "zero":
+        ids = torch.where(stays, ids, inputs.pad_id if erase == "pad" else inputs.mask_id)
+    point = prompt.base.get_submodule(family_of(prompt).point)
+    scale = stays[:, None] if erase == "zero" else torch.ones(1, 1)
+    handle = point.register_forward_hook(lambda module, arguments, output: output * scale)
+    try:
+        with torch.no_grad():
+            words = prompt.model(input_ids=ids[None], attention_mask=torch.ones_like(ids)[None]).logits
+    finally:
+        handle.remove()
+    return words[0, -1, prompt.get_buffer("label_ids")]
+
+
+# ------------------------------------------------------------------------------------------------------------- values
+@pytest.mark.parametrize("family", [*DECODERS, *BY_PROMPT])
+def test_rows_that_share_get_the_answers_of_whole_ones(
+    family: str, folder: Callable[..., Path], shared_to_the_last: None
+) -> None:
+    prompt, inputs = asked(folder, family)
+    keep = masks(inputs)
+    for erase in TEXT_ERASURES:
+        perturber = Perturber(prompt, inputs, erase=erase)
+        found = perturber.logits(keep)
+        assert perturber.stats.tokens_shared > perturber.stats.tokens_run, erase
+        for b in range(len(inputs)):
+            for s in range(keep.shape[1]):
+                expected = one_row(prompt, inputs, b, keep[b, s], erase)
+                assert torch.allclose(found[b, s], expected, atol=1e-4), (erase, b, s)
+    perturber, whole = Perturber(prompt, inputs), Perturber(run_whole(prompt), inputs)
+    amounts = torch.where(keep, 1.0, 0.5)
+    assert torch.allclose(perturber.soft(amounts, draws=2), whole.soft(amounts, draws=2), atol=1e-4)
+    noise = {"variance": 0.1, "equation": 7}
+    assert torch.allclose(perturber.gaussian(1 - amounts, **noise), whole.gaussian(1 - amounts, **noise), atol=1e-4)
+    assert perturber.stats.tokens_shared > perturber.stats.tokens_run
+    assert whole.stats.tokens_shared == 0
+    assert whole.stats.rows_run == perturber.stats.rows_run
+    with pytest.raises(ModelError, match="takes no weights"):
+        perturber.attention_mask(amounts)
+
+
+@pytest.mark.parametrize("family", STATEFUL)
+def test_models_that_hand_on_a_state_run_whole(
+    family: str, folder: Callable[..., Path], shared_to_the_last: None
+) -> None:
+    prompt, inputs = asked(folder, family)
+    keep = masks(inputs, 3)
+    for erase in TEXT_ERASURES:
+        perturber = Perturber(prompt, inputs, erase=erase)
+        found = perturber.logits(keep)
+        assert perturber.stats.tokens_shared == 0
+        for b in range(len(inputs)):
+            for s in range(keep.shape[1]):
+                expected = one_row(prompt, inputs, b, keep[b, s], erase)
+                assert torch.allclose(found[b, s], expected, atol=1e-4), (erase, b, s)
+    assert attribute("input_x_gradient", prompt, inputs).isfinite().all()
+
+
+@pytest.mark.parametrize("family", ["gpt2", "llama", "gemma3_text"])
+@pytest.mark.parametrize("erase", TEXT_ERASURES)
+def test_order_chunks_and_the_side_of_padding_change_nothing(
+    family: str, erase: str, folder: Callable[..., Path], shared_to_the_last: None
+) -> None:
+    prompt, inputs = asked(folder, family)
+    keep = masks(inputs)
+    expected = Perturber(prompt, inputs, erase=erase).logits(keep)
+    for rows in (1, 2, 7):
+        assert torch.allclose(Perturber(prompt, inputs, erase=erase, max_rows=rows).logits(keep), expected, atol=1e-4)
+    order = torch.tensor([2, 0, 3, 1])
+    turned = Perturber(prompt, inputs[order], erase=erase).logits(keep[order])
+    assert torch.allclose(turned, expected[order], atol=1e-4)
+    left, same = asked(folder, family, "left")
+    assert left.tokenizer.padding_side == "left"
+    assert torch.allclose(Perturber(left, same, erase=erase).logits(keep), expected, atol=1e-4)
+    index = torch.arange(len(inputs)).repeat_interleave(keep.shape[1])
+    shuffled = torch.randperm(len(index), generator=torch.Generator().manual_seed(0))
+    some = Perturber(prompt, inputs, erase=erase).logit_rows(index[shuffled], keep.flatten(0, 1)[shuffled])
+    assert torch.allclose(some, expected.flatten(0, 1)[shuffled], atol=1e-4)
+
+
+def test_texts_without_a_template_share_what_comes_before_their_first_change(
+    tmp_path: Path, shared_to_the_last: None
+) -> None:
+    model, reader = opened(saved("llama", tmp_path))
+    inputs = TextInputs.from_texts(TEXTS, reader)
+    perturber, keep = Perturber(model, inputs), masks(inputs)
+    found = perturber.logits(keep)
+    assert perturber.stats.tokens_shared > 0
+    model.family = replace(family_of(model), shares=False)
+    assert torch.allclose(found, Perturber(model, inputs).logits(keep), atol=1e-4)
+
+
+def test_gradients_pass_through_the_whole_of_a_prompt(folder: Callable[..., Path], shared_to_the_last: None) -> None:
+    prompt, inputs = asked(folder, "llama")
+    Perturber(prompt, inputs).logits(masks(inputs))
+    for method in ("saliency", "attention", "integrated_gradients"):
+        assert torch.equal(attribute(method, prompt, inputs), attribute(method, run_whole(prompt), inputs))
+
+
+def test_an_evaluation_has_the_values_of_one_whose_rows_run_whole(folder: Callable[..., Path]) -> None:
+    prompt, _ = asked(folder, "llama")
+    options = {
+        "methods": ["occlusion", "input_x_gradient", "random"],
+        "metrics": ["aopc_morf", "saco", "naopc_morf", "soft_nc"],
+    }
+    table, whole = (evaluate(model, TEXTS, **options) for model in (prompt, run_whole(prompt)))
+    assert table[["method", "metric", "input"]].equals(whole[["method", "metric", "input"]])
+    assert np.allclose(table.value, whole.value, atol=1e-4, equal_nan=True)
+    assert np.isfinite(table.value[table.metric == "aopc_morf"]).all()
+
+
+def test_half_precision_is_shared_as_well_as_its_rounding_allows(folder: Callable[..., Path]) -> None:
+    prompt, inputs = asked(folder, "llama")
+    keep = masks(inputs)
+    perturber = Perturber(prompt, inputs, dtype=torch.bfloat16)
+    half, whole = perturber.logits(keep), Perturber(run_whole(prompt), inputs, dtype=torch.bfloat16).logits(keep)
+    assert perturber.stats.tokens_shared > 0
+    exact = Perturber(prompt, inputs).logits(keep)
+    assert (half - exact).abs().max() < 2 * (whole - exact).abs().max() + 0.05
+
+
+# --------------------------------------------------------------------------------------------------- who shares nothing
+def test_encoders_share_nothing() -> None:
+    model = text_model("bert")
+    perturber = Perturber(model, text_inputs(model))
+    assert perturber.stats.tokens_shared == 0
+    assert perturber.stats.tokens_run >= int(perturber.inputs.lengths.sum())
+
+
+def test_a_model_that_looks_ahead_runs_whole(
+    folder: Callable[..., Path], shared_to_the_last: None, caplog: pytest.LogCaptureFixture
+) -> None:
+    prompt, inputs = asked(folder, "llama")
+    prompt.model.config.is_causal = False
+    for layer in prompt.base.layers:
+        layer.self_attn.is_causal = False
+    keep = masks(inputs)
+    with caplog.at_level(logging.WARNING, logger=prefix.__name__):
+        perturber = Perturber(prompt, inputs, erase="pad")
+        found = perturber.logits(keep)
+    assert [record.message for record in caplog.records] == [
+        "LlamaModel gives another answer when a beginning is kept: rows run whole"
+    ]
+    assert perturber.stats.tokens_shared == 0
+    assert torch.allclose(found[1, 2], one_row(prompt, inputs, 1, keep[1, 2], "pad"), atol=1e-4)
+
+
+def test_a_model_whose_cache_is_of_another_make_runs_whole(
+    folder: Callable[..., Path],
+    shared_to_the_last: None,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    prompt, inputs = asked(folder, "llama")
+    kind = type(prompt.model)
+    own = kind.forward
+
+    def forward(self: Any, input_ids: Tensor, attention_mask: Tensor | None = None, logits_to_keep: Any = 0) -> Any:
+        return own(self, input_ids=input_ids, attention_mask=attention_mask, logits_to_keep=logits_to_keep)
+
+    expected = Perturber(prompt, inputs).logits_full
+    monkeypatch.setattr(kind, "forward", forward)
+    with caplog.at_level(logging.WARNING, logger=prefix.__name__):
+        perturber = Perturber(prompt, inputs)
+    assert "LlamaModel raises TypeError (" in caplog.text
+    assert perturber.stats.tokens_shared == 0
+    assert torch.allclose(perturber.logits_full, expected, atol=1e-4)
+
+
+def test_layers_of_an_unknown_kind_share_nothing() -> None:
+    import transformers
+
+    config = transformers.LlamaConfig(num_hidden_layers=2)
+    assert prefix.keeps_keys_and_values(config)
+    config.layer_types = ["full_attention", "of another kind"]
+    assert not prefix.keeps_keys_and_values(config)
+    assert not prefix.keeps_keys_and_values(object())
+
+
+def test_a_causal_model_whose_embeddings_cannot_be_reached_by_ids_is_refused(folder: Callable[..., Path]) -> None:
+    import transformers
+
+    small = {"hidden_size": 32, "num_hidden_layers": 1, "num_heads": 2, "vocab_size": 40}
+    prompt = PromptClassifier(
+        transformers.xLSTMForCausalLM(transformers.xLSTMConfig(**small)).eval(), tokenizer(""), SHOTS, [" good", " bad"]
+    )
+    with pytest.raises(ModelError, match=r"xLSTMForCausalLM .* expected for example .* as a function from texts"):
+        Perturber(prompt, prompt.inputs(TEXTS))
+
+
+# ------------------------------------------------------------------------------------------------------- what is shared
+@settings(max_examples=60, deadline=None)
+@given(
+    first=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 60)), min_size=1, max_size=80),
+    common=st.sampled_from([0, 8, 20]),
+    launch=st.sampled_from([0.0, 40.0, 4000.0]),
+)
+def test_rows_share_no_more_than_they_agree_in(first: list[tuple[int, int]], common: int, launch: float) -> None:
+    index, agrees = np.array(first).T
+    beginnings = object.__new__(prefix.Beginnings)
+    beginnings.common, beginnings._as_whole = common, True
+    beginnings.backend = TextBackend.__new__(TextBackend)
+    beginnings.backend.device = torch.device("cpu")
+    shared = beginnings.shared(index, agrees, launch=launch)
+    assert (shared <= agrees).all()
+    assert (shared >= np.minimum(agrees, common)).all()
+    beyond = shared > common
+    for b, tokens in set(zip(index[beyond].tolist(), shared[beyond].tolist(), strict=True)):
+        assert (tokens - common) % prefix._STEP == 0
+        assert ((index == b) & (shared == tokens)).sum() >= prefix._LEAST_ROWS
+        assert (shared == tokens).sum() * prefix._STEP >= 2 * launch
+
+
+def test_rows_of_a_long_prompt_run_no_more_than_what_follows_it(folder: Callable[..., Path]) -> None:
+    prompt, inputs = asked(folder, "llama")
+    keep = masks(inputs)
+    keep[..., 0] = False
+    perturber = Perturber(prompt, inputs)
+    before = perturber.stats.tokens_run
+    perturber.logits(keep)
+    template = int((inputs.feature_of[0] >= 0).int().argmax())
+    assert template == 13
+    rows = perturber.stats.rows_run - len(inputs)
+    assert perturber.stats.tokens_shared == template * perturber.stats.rows_run
+    assert perturber.stats.tokens_run - before <= rows * (int(inputs.lengths.max()) - template)
