@@ -91,7 +91,7 @@ def _of_array(values: Tensor, inputs: Inputs, aggregation: str, pool: str) -> Te
         if len(values) != len(inputs):
             raise _other(values, inputs)
         flat = values.sum(dim=1).flatten(1).to(mask.device)
-        return pooled(flat, inputs.feature_of.flatten().expand(len(values), -1), mask, pool)
+        return pooled(flat, inputs.maps(torch.arange(len(values), device=mask.device)).flatten(1), mask, pool)
     if isinstance(inputs, TextInputs) and values.shape[:2] == inputs.input_ids.shape and values.ndim in (2, 3):
         positions = AGGREGATIONS[aggregation](values) if values.ndim == 3 else values
         return pooled(positions.to(mask.device), inputs.feature_of, mask, pool)

@@ -1,8 +1,8 @@
 """What is explained: batches of texts or images, cut into *features*.
 
-A feature is the unit that an attribution scores and an erasure removes: a wordpiece, a word, an image patch, any group
-of pixels. `feature_of` says which feature each position belongs to; -1 marks positions that are never erased ([CLS],
-[SEP], a query, padding).
+A feature is the unit that an attribution scores and an erasure removes: a wordpiece, a word, a sentence (`units`), an
+image patch, any group of pixels. `feature_of` is the feature that each position belongs to; -1 marks positions that are
+never erased ([CLS], [SEP], a query, padding).
 
 Shape letters: B inputs, L tokens, F features (the largest count in the batch), C channels, H and W pixels.
 """
@@ -10,18 +10,16 @@ Shape letters: B inputs, L tokens, F features (the largest count in the batch), 
 from __future__ import annotations
 
 import hashlib
-import re
-from bisect import bisect_left, bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple, cast
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from faithlib import units
 from faithlib.errors import InputError
-
-Span = tuple[int, int]
+from faithlib.units import UNITS, Span
 
 
 @dataclass(frozen=True)
@@ -79,17 +77,17 @@ class TextInputs:
     @classmethod
     def from_texts(
         cls,
-        texts: Sequence[str] | Sequence[tuple[str, str]],
+        texts: Iterable[str] | Iterable[tuple[str, str]],
         tokenizer: Any,
         *,
-        queries: Sequence[str] | None = None,
-        pairs: Sequence[str] | None = None,
+        queries: Iterable[str] | None = None,
+        pairs: Iterable[str] | None = None,
         words: Sequence[Sequence[Span]] | None = None,
         within: Sequence[Span] | None = None,
         unit: str = "wordpiece",
         max_length: int | None = None,
     ) -> TextInputs:
-        """Tokenise `texts` with a fast Hugging Face tokenizer.
+        """Tokenise `texts`, any container of strings, with a fast Hugging Face tokenizer.
 
         - `queries`: rows read `[CLS] query [SEP] text [SEP]`; the query is protected, only the text carries features
           and is ever cut.
@@ -101,33 +99,34 @@ class TextInputs:
         - A row longer than `max_length` tokens (default: the tokenizer's own limit, at most 512) loses the end of its
           text, a pair that of the longer part, and `truncated` says so.
 
-        Features: `unit` "wordpiece", "word" (the pieces that the tokenizer's pre-tokeniser keeps together), or the
-        caller's own `words`: for each text the (start, end) characters of its words, ascending, none over another, as
-        another tool cuts them. A piece belongs to the word that it overlaps. Words that share a piece become one
+        Features: `unit` "wordpiece", "word" (the pieces that the tokenizer's pre-tokeniser keeps together; in scripts
+        without blanks every piece), "character", "sentence" (rules: `faithlib.units`), or the caller's own `words`: for
+        each text the (start, end) characters of its words, ascending, none over another, as another tool cuts them. A
+        piece belongs to the word that it overlaps. Words that share a piece become one
         feature, whose span runs from the first to the last of them; a word without a piece (cut off, or dropped by the
         tokenizer's clean-up) has none. `feature_of_word` leads from the words as given to the features: what is said of
         word w holds for feature `feature_of_word[b][w]`, and -1 means that nothing can be said. A piece outside all
         words is protected, except blanks ("▁") that the tokenizer writes before a word's first piece.
 
         Raises InputError: no text, a text without a single token (or none within its words), a query that leaves no
-        room, an unknown unit, words that are no ascending spans of their text, options that exclude each other.
+        room, an unknown unit, words that are no ascending spans of their text, options that exclude each other, texts
+        that are no strings (their rows are named), a tokenizer that gives no characters of its tokens.
         """
-        if not isinstance(texts, str) and texts and pairs is None and all(isinstance(text, tuple) for text in texts):
-            texts, pairs = zip(*texts, strict=True)
+        texts = units.listed(texts)
+        if pairs is None and all(isinstance(text, tuple | list) and len(text) == 2 for text in texts):
+            texts, pairs = map(list, zip(*texts, strict=True))
+        texts = units.readable(texts)
+        pairs = None if pairs is None else units.readable(pairs, "pair")
+        queries = None if queries is None else units.readable(queries, "query")
         _check_arguments(texts, queries, pairs, words, within, unit)
-        texts = cast(Sequence[str], texts)
-        if tokenizer.pad_token_id is None:
-            raise InputError(
-                "this tokenizer has no padding token: give it one that no text has, such as tokenizer.pad_token = "
-                "tokenizer.unk_token or, where texts get no end token, tokenizer.eos_token"
-            )
+        units.check_tokenizer(tokenizer, max_length)
         limit = min(max_length or 512, 512 if tokenizer.model_max_length is None else tokenizer.model_max_length)
         if queries is not None:
             _check_queries(queries, tokenizer, limit)
         first, second = (texts, pairs) if queries is None else (queries, texts)
         batch = tokenizer(
-            list(first),
-            None if second is None else list(second),
+            first,
+            second,
             truncation=True if queries is None else "only_second",
             max_length=limit,
             padding=True,
@@ -135,16 +134,17 @@ class TextInputs:
             return_tensors="pt",
         )
         wholes = list(texts) if pairs is None else [f"{text} {pair}" for text, pair in zip(texts, pairs, strict=True)]
+        given = words if words is not None else units.cuts(texts, unit, pairs, within)
         feature_of = torch.full(batch["input_ids"].shape, -1)
         rows = []
         for i, (text, whole, encoding) in enumerate(zip(texts, wholes, batch.encodings, strict=True)):
             # Where the characters of each segment begin; a segment without a beginning carries no features.
-            pieces = _pieces_of(encoding, {0: 0, 1: len(text) + 1} if queries is None else {1: 0})
+            pieces = units.pieces_of(encoding, {0: 0, 1: len(text) + 1} if queries is None else {1: 0})
             if within is not None:
                 pieces = [piece for piece in pieces if _overlap(piece.span, within[i])]
-            row = _by_unit(pieces, unit, whole) if words is None else _by_given_words(pieces, words[i], whole, i)
+            row = units.by_token(pieces, unit, whole) if given is None else units.by_words(pieces, given[i], whole, i)
             if not row.spans:
-                where = "no tokens" if words is None else f"no token within its {len(words[i])} words"
+                where = "no tokens" if given is None else f"no token within its {len(given[i])} words"
                 raise InputError(f"text {i} ({whole!r}) has {where}: leave such texts out of the batch")
             feature_of[i, [piece.position for piece in pieces]] = torch.tensor(row.owners)
             rows.append(row)
@@ -223,9 +223,10 @@ class TextInputs:
 
 @dataclass(frozen=True)
 class ImageInputs:
-    """A batch of images of one size, cut into features by one map.
+    """A batch of images of one size, cut into features by one map or by one map for each.
 
-    Fields: `pixels` [B, C, H, W], normalised as the model expects; `feature_of` [H, W]; `n_features` [B], all alike.
+    Fields: `pixels` [B, C, H, W], normalised as the model expects; `feature_of` [H, W], or [B, H, W] for segments of
+    each image (superpixels), -1 for pixels that are never erased; `n_features` [B].
 
     >>> ImageInputs.from_pixels(torch.zeros(1, 3, 2, 4), patch=2).feature_of[0]
     tensor([0, 0, 1, 1])
@@ -236,27 +237,57 @@ class ImageInputs:
     n_features: Tensor
 
     def __post_init__(self) -> None:
-        if self.pixels.ndim != 4 or tuple(self.pixels.shape[-2:]) != tuple(self.feature_of.shape):
+        shape = tuple(self.pixels.shape)
+        expected = ((*shape[-2:],), (shape[0], *shape[-2:]))
+        if self.pixels.ndim != 4 or tuple(self.feature_of.shape) not in expected:
             raise InputError(
-                f"pixels have shape {tuple(self.pixels.shape)} and feature_of {tuple(self.feature_of.shape)}: "
-                "expected [B, C, H, W] and [H, W]"
+                f"pixels have shape {shape} and feature_of {tuple(self.feature_of.shape)}: expected [B, C, H, W] and "
+                "[H, W] or [B, H, W]"
             )
+        if not self.pixels.is_floating_point():
+            raise InputError(f"pixels are {self.pixels.dtype}: {_NORMALISED}")
         if not torch.isfinite(self.pixels).all():
             raise InputError("pixels hold NaN or infinite values: clean the images first")
-        _check_features(self.n_features, self.feature_of.max() + 1)
+        _check_features(self.n_features, self.feature_of.amax(dim=(-2, -1)) + 1)
 
     @classmethod
-    def from_pixels(cls, pixels: Tensor, *, patch: int) -> ImageInputs:
-        """Square patches of `patch` pixels as features, row by row; InputError where they do not fill the image."""
+    def from_pixels(
+        cls, pixels: Any, *, patch: int | None = None, segments: Any = None, is_normalised: bool = True
+    ) -> ImageInputs:
+        """Pixels [B, C, H, W], a tensor or an array, cut into square patches of `patch` pixels, row by row; or by
+        `segments`, integers [H, W] or [B, H, W] such as superpixels, which are numbered from 0 in ascending order,
+        negative ones never erased.
+
+        `is_normalised=False`: for a model that takes pixels from 0 to 255 itself.
+
+        Raises InputError for pixels that are integers or reach from 0 to 255, since models expect normalised ones; for
+        images without a channel, patches that do not fill the image, and segments of another size.
+
+        >>> ImageInputs.from_pixels(torch.zeros(1, 3, 1, 4), segments=[[5, 5, 7, -1]]).feature_of
+        tensor([[ 0,  0,  1, -1]])
+        """
+        pixels = torch.as_tensor(pixels)
         if pixels.ndim != 4:
-            raise InputError(f"pixels have shape {tuple(pixels.shape)}: expected [B, C, H, W]")
-        height, width = pixels.shape[-2:]
-        if height % patch or width % patch:
-            raise InputError(f"an image of {height} x {width} pixels is no whole number of {patch}-pixel patches")
-        down, across = torch.arange(height) // patch, torch.arange(width) // patch
-        feature_of = down[:, None] * (width // patch) + across[None, :]
-        n_features = torch.full((len(pixels),), int(feature_of.max()) + 1)
-        return cls(pixels=pixels.float(), feature_of=feature_of, n_features=n_features)
+            hint = ": grayscale images need a channel, pixels[:, None]" if pixels.ndim == 3 else ""
+            raise InputError(f"pixels have shape {tuple(pixels.shape)}: expected [B, C, H, W]{hint}")
+        if is_normalised:
+            _check_normalised(pixels)
+        if (patch is None) == (segments is None):
+            raise InputError("patch and segments: give one of the two")
+        feature_of = _patches(pixels.shape[-2], pixels.shape[-1], patch) if patch is not None else _segments(segments)
+        n_features = feature_of.amax(dim=(-2, -1)) + 1
+        n_features = n_features.repeat(len(pixels)) if feature_of.ndim == 2 else n_features
+        return cls(pixels=pixels.float(), feature_of=feature_of.to(pixels.device), n_features=n_features)
+
+    def maps(self, rows: Tensor) -> Tensor:
+        """The feature of every pixel of the images `rows` [R]: [R, H, W].
+
+        >>> ImageInputs.from_pixels(torch.zeros(2, 3, 2, 4), patch=2).maps(torch.tensor([1, 0, 1])).shape
+        torch.Size([3, 2, 4])
+        """
+        if self.feature_of.ndim == 2:
+            return self.feature_of.expand(len(rows), -1, -1)
+        return self.feature_of[rows]
 
     def __len__(self) -> int:
         return len(self.pixels)
@@ -269,7 +300,8 @@ class ImageInputs:
     def __getitem__(self, rows: slice | Sequence[int] | Tensor) -> ImageInputs:
         """The chosen images as a batch of their own."""
         index = _row_index(rows, len(self))
-        return replace(self, pixels=self.pixels[index], n_features=self.n_features[index])
+        own = self.feature_of if self.feature_of.ndim == 2 else self.feature_of[index]
+        return replace(self, pixels=self.pixels[index], feature_of=own, n_features=self.n_features[index])
 
     def to(self, device: torch.device | str) -> ImageInputs:
         """The same batch with its tensors on `device`."""
@@ -277,13 +309,16 @@ class ImageInputs:
 
     def keys(self) -> tuple[int, ...]:
         """A 64-bit digest of each image's content."""
-        layout = self.feature_of.cpu().numpy().tobytes()
-        return tuple(_digest(layout + image.cpu().numpy().tobytes()) for image in self.pixels)
+        layouts = self.maps(torch.arange(len(self))).cpu().numpy()
+        return tuple(
+            _digest(layout.tobytes() + image.cpu().numpy().tobytes())
+            for layout, image in zip(layouts, self.pixels, strict=True)
+        )
 
 
 @dataclass(frozen=True)
 class WordInputs:
-    """Texts as they are, for a function of strings; features are their words, what stands between blanks.
+    """Texts as they are, for a function of strings; features are their words, sentences or characters (`units`).
 
     Fields: `texts`; `spans`: the characters of each word; `n_features` [B]; `mask`: the string that takes a word's
     place where it is masked and not deleted.
@@ -298,18 +333,35 @@ class WordInputs:
     mask: str = "[MASK]"
 
     @classmethod
-    def from_texts(cls, texts: Sequence[str], *, mask: str = "[MASK]") -> WordInputs:
-        """The words of `texts`; InputError for no text and for a text without a word.
+    def from_texts(
+        cls,
+        texts: Iterable[str],
+        *,
+        unit: str = "word",
+        words: Sequence[Sequence[Span]] | None = None,
+        mask: str = "[MASK]",
+    ) -> WordInputs:
+        """The features of `texts`, any container of strings, cut by `unit` ("word", "character", "sentence") or at the
+        caller's own `words`, the (start, end) characters of each.
+
+        Raises InputError for no text, texts without a word or that are no strings, another unit, and words that are no
+        ascending spans of their text.
 
         >>> WordInputs.from_texts(["not bad  at all"]).spans
         (((0, 3), (4, 7), (9, 11), (12, 15)),)
         """
-        if isinstance(texts, str) or not texts:
-            raise InputError(f"texts: expected a non-empty sequence of strings, got {texts!r}")
-        spans = tuple(tuple((m.start(), m.end()) for m in re.finditer(r"\S+", text)) for text in texts)
-        if empty := [i for i, found in enumerate(spans) if not found]:
-            raise InputError(f"text {empty[0]} ({texts[empty[0]]!r}) has no words: leave such texts out of the batch")
-        return cls(tuple(texts), spans, torch.tensor([len(found) for found in spans]), mask)
+        texts = units.readable(texts)
+        if unit not in UNITS[1:]:
+            raise InputError(f"unit {unit!r}: of a function of texts expected one of {', '.join(map(repr, UNITS[1:]))}")
+        given = words if words is not None else [units.cut(text, unit) for text in texts]
+        spans = [tuple((start, end) for start, end in row) for row in given]
+        if len(spans) != len(texts):
+            raise InputError(f"{len(spans)} lists of words for {len(texts)} texts: expected one for each text")
+        for i, (text, row) in enumerate(zip(texts, spans, strict=True)):
+            units.check_words(row, text, i)
+            if not row:
+                raise InputError(f"text {i} ({text!r}) has no words: leave such texts out of the batch")
+        return cls(tuple(texts), tuple(spans), torch.tensor([len(row) for row in spans]), mask)
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -357,92 +409,35 @@ class WordInputs:
 
 Inputs = TextInputs | ImageInputs | WordInputs
 
-
-class _Piece(NamedTuple):
-    """A token of a text: its position in the row, its string, its characters, and what the pre-tokeniser keeps
-    together with it (segment, number)."""
-
-    position: int
-    token: str
-    span: Span
-    group: tuple[int, int | None]
+_NORMALISED = (
+    "expected floats, normalised as the model expects. Give PIL images with the model's own transform, or for a model "
+    "that takes 0 to 255 itself pixels.float() with is_normalised=False"
+)
 
 
-class _Features(NamedTuple):
-    """The features of one row: the one of each piece (-1: none), names, spans, the one of each given word."""
-
-    owners: tuple[int, ...]
-    names: tuple[str, ...]
-    spans: tuple[Span, ...]
-    feature_of_word: tuple[int, ...] = ()
+def _check_normalised(pixels: Tensor) -> None:
+    if not pixels.is_floating_point():
+        raise InputError(f"pixels are {pixels.dtype}: {_NORMALISED}")
+    if bool((pixels >= 0).all()) and float(pixels.max()) > 16:
+        raise InputError(f"pixels reach from {float(pixels.min()):g} to {float(pixels.max()):g}: {_NORMALISED}")
 
 
-def _pieces_of(encoding: Any, begins: Mapping[int, int]) -> list[_Piece]:
-    """The tokens of the segments that begin somewhere, with spans counted from there."""
-    return [
-        _Piece(position, token, (begins[segment] + start, begins[segment] + end), (segment, group))
-        for position, (token, segment, group, (start, end)) in enumerate(
-            zip(encoding.tokens, encoding.sequence_ids, encoding.word_ids, encoding.offsets, strict=True)
-        )
-        if segment in begins
-    ]
+def _patches(height: int, width: int, patch: int) -> Tensor:
+    if patch < 1 or height % patch or width % patch:
+        raise InputError(f"an image of {height} x {width} pixels is no whole number of {patch}-pixel patches")
+    down, across = torch.arange(height) // patch, torch.arange(width) // patch
+    return down[:, None] * (width // patch) + across[None, :]
 
 
-def _by_unit(pieces: Sequence[_Piece], unit: str, text: str) -> _Features:
-    """One feature a piece, or one for the pieces that the pre-tokeniser keeps together."""
-    owners: list[int] = []
-    spans: list[Span] = []
-    names: list[str] = []
-    for before, piece in zip((None, *pieces), pieces, strict=False):
-        if unit == "word" and before is not None and piece.group == before.group:
-            spans[-1] = (spans[-1][0], piece.span[1])
-        else:
-            spans.append(piece.span)
-            names.append(piece.token)
-        owners.append(len(spans) - 1)
-    if unit == "word":
-        names = [text[start:end].strip() for start, end in spans]
-    return _Features(tuple(owners), tuple(names), tuple(spans))
-
-
-def _by_given_words(pieces: Sequence[_Piece], words: Sequence[Span], text: str, i: int) -> _Features:
-    """The words of text i that have pieces, those that share one joined."""
-    _check_words(words, text, i)
-    starts, ends = [start for start, _ in words], [end for _, end in words]
-    overlapped = [range(bisect_right(ends, start), bisect_left(starts, end)) for _, _, (start, end), _ in pieces]
-    reached = {w for found in overlapped for w in found}
-    joined = {w for found in overlapped for w in found[1:]}
-    spans: list[Span] = []
-    feature_of_word: list[int] = []
-    for w, word in enumerate(words):
-        if w in joined:
-            spans[-1] = (spans[-1][0], word[1])
-        elif w in reached:
-            spans.append((word[0], word[1]))
-        feature_of_word.append(len(spans) - 1 if w in reached else -1)
-    owners = [feature_of_word[found[0]] if found else -1 for found in overlapped]
-    for i in reversed(range(len(pieces) - 1)):
-        # A SentencePiece model may write the blank before a word as a piece of its own; it comes and goes with it.
-        blank = not text[slice(*pieces[i].span)].strip()
-        if owners[i] < 0 and blank and pieces[i].group == pieces[i + 1].group:
-            owners[i] = owners[i + 1]
-    return _Features(
-        owners=tuple(owners),
-        names=tuple(text[start:end] for start, end in spans),
-        spans=tuple(spans),
-        feature_of_word=tuple(feature_of_word),
-    )
-
-
-def _check_words(words: Sequence[Span], text: str, i: int) -> None:
-    before = 0
-    for w, (start, end) in enumerate(words):
-        if not before <= start < end <= len(text):
-            raise InputError(
-                f"word {w} of text {i} covers the characters {start} to {end}: expected ascending spans that do not "
-                f"overlap, within the {len(text)} characters of {text!r}"
-            )
-        before = end
+def _segments(segments: Any) -> Tensor:
+    """Maps whose segments are numbered from 0 without gaps, in each image."""
+    maps = torch.as_tensor(segments)
+    if maps.is_floating_point() or maps.ndim not in (2, 3):
+        raise InputError(f"segments are {maps.dtype} {list(maps.shape)}: expected integers [H, W] or [B, H, W]")
+    numbered = torch.full(maps.shape, -1)
+    for own, given in zip(numbered.view(-1, *maps.shape[-2:]), maps.view(-1, *maps.shape[-2:]), strict=True):
+        own[given >= 0] = given[given >= 0].unique(return_inverse=True)[1]
+    return numbered
 
 
 def _overlap(one: Span, other: Span) -> bool:
@@ -450,10 +445,8 @@ def _overlap(one: Span, other: Span) -> bool:
 
 
 def _check_arguments(texts: Any, queries: Any, pairs: Any, words: Any, within: Any, unit: str) -> None:
-    if unit not in ("wordpiece", "word"):
-        raise InputError(f"unit {unit!r}: expected 'wordpiece' or 'word'")
-    if isinstance(texts, str) or not texts:
-        raise InputError(f"texts: expected a non-empty sequence of strings, got {texts!r}")
+    if unit not in UNITS:
+        raise InputError(f"unit {unit!r}: expected one of {', '.join(map(repr, UNITS))}, or spans of your own")
     if queries is not None and pairs is not None:
         raise InputError("queries and pairs: give one of the two; queries are protected, pairs carry features")
     if words is not None and unit != "wordpiece":

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from faithlib.backends import TextBackend, backend_for
+from faithlib.backends.labels import class_index
 from faithlib.backends.wrappers import unwrapped
 from faithlib.errors import InputError, ModelError, unknown
 from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
@@ -173,8 +174,8 @@ class Perturber:
             self_check(asked, self._backend, self.logits_full)
         self.output = settled(output, model, classes)
         self.head = head_of(self.output, model, classes)
-        self.predicted = predicted(self.logits_full)
-        self.target = self._target(target)
+        self.predicted = predicted(self.logits_full) * (self.head != "value")
+        self.target = self._target(class_index(target, model))
 
     def of(self, index: Sequence[int]) -> Perturber:
         """A perturber of some of these inputs, of one also several times, that shares all answers. Masks and scores of

@@ -26,7 +26,7 @@ from torch.nn import functional
 
 from faithlib import counter_rng
 from faithlib.backends import Backend, FunctionBackend, TextBackend, VisionBackend
-from faithlib.errors import InputError
+from faithlib.errors import ModelError
 
 _MOST_PLACES = 1 << 24  # positions that are looked at in one step
 
@@ -262,7 +262,8 @@ class ReplacedPixels(Erasure):
 
     def logits(self, rows: Rows, length: int) -> Tensor:
         inputs, index = self.backend.inputs, rows.input_of
-        kept = self.masks[rows.mask_of][:, inputs.feature_of]
+        maps = inputs.maps(index)
+        kept = self.masks[rows.mask_of].gather(1, maps.clamp(min=0).flatten(1)).view(maps.shape) | (maps < 0)
         pixels = torch.where(kept[:, None], inputs.pixels[index], self.replacement.pixels[index])
         logits: Tensor = self.backend.forward_pixels(pixels)
         return logits
@@ -457,7 +458,7 @@ def _feature_of(backend: Any, index: Tensor, length: int) -> Tensor:
         return backend.inputs.feature_of[index, :length]
     corners = backend.patch_features()
     if corners is None:
-        raise InputError("soft perturbation of a ViT needs features made of whole patches of the model")
+        raise ModelError("soft perturbation of a ViT needs features made of whole patches of the model")
     # Class and register tokens are protected.
     prefix = corners.new_full((backend.reached.prefix,), -1)
     return torch.cat([prefix, corners])[None].expand(len(index), -1)

@@ -20,7 +20,7 @@ from faithlib.backends import Backend, FunctionBackend, TextBackend, VisionBacke
 from faithlib.backends.answers import check_head, logits_of, named
 from faithlib.backends.functions import numbers_of
 from faithlib.backends.wrappers import compiled_away, in_training, is_quantised, unwrapped
-from faithlib.errors import InputError, ModelError
+from faithlib.errors import ModelError
 from faithlib.inputs import ImageInputs, Inputs
 from faithlib.memory import is_out_of_memory
 
@@ -35,14 +35,14 @@ def self_check(asked: Any, backend: Backend, first: Tensor | None = None) -> int
 
     `first` [B, C]: what was computed for the inputs; without it, it is computed for that one. Two rows either way.
 
-    Raises InputError where the answer changes from call to call, ModelError where it is not what is computed here.
+    Raises ModelError where the answer changes from call to call, and where it is not what is computed here.
 
     >>> from faithlib.inputs import WordInputs
     >>> drawn = lambda texts: torch.rand(len(texts), 2).softmax(dim=1)
     >>> backend = FunctionBackend(drawn, WordInputs.from_texts(["a b"]))
     >>> self_check(backend.model, backend)
     Traceback (most recent call last):
-    faithlib.errors.InputError: the function answers input 0 differently from call to call: ...
+    faithlib.errors.ModelError: the function answers input 0 differently from call to call: ...
     """
     asked = compiled_away(asked)
     if isinstance(asked, nn.Module):
@@ -66,7 +66,7 @@ def self_check(asked: Any, backend: Backend, first: Tensor | None = None) -> int
             if (apart := _apart(backend, own, b)) is not None:
                 again = apart if in_training(asked) else call()
     if again is not None and _differ(own, again, asked):
-        raise InputError(f"{named(asked)} answers input {b} differently from call to call: {_told(own, again, asked)}")
+        raise ModelError(f"{named(asked)} answers input {b} differently from call to call: {_told(own, again, asked)}")
     if here is not None and _differ(own, here, asked):
         raise ModelError(
             f"{named(asked)} by its own call, and as it is run here, answers input {b} {_told(own, here, asked)}"
@@ -147,7 +147,7 @@ def _check_parts(asked: nn.Module) -> None:
     for name, part in asked.named_modules():
         # Calling it would change it: it takes notes of what it sees.
         if part.training and not asked.training and getattr(part, "track_running_stats", False):
-            raise InputError(f"a part of {named(asked)} is in training mode, {name!r}: call model.eval() first")
+            raise ModelError(f"a part of {named(asked)} is in training mode, {name!r}: call model.eval() first")
 
 
 def _differ(own: Tensor, other: Tensor, asked: Any) -> bool:

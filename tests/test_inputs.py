@@ -208,14 +208,14 @@ def test_long_texts_are_cut_and_said_so():
 
 
 def test_what_cannot_be_explained_is_refused():
-    with pytest.raises(InputError, match=r"text 1 \('  '\) has no tokens"):
+    with pytest.raises(InputError, match=r"text 1 \('  '\) is blank"):
         TextInputs.from_texts(["film", "  "], tokenizer())
     with pytest.raises(InputError, match="non-empty sequence"):
         TextInputs.from_texts([], tokenizer())
     with pytest.raises(InputError, match="non-empty sequence"):
         TextInputs.from_texts("film", tokenizer())
-    with pytest.raises(InputError, match="'wordpiece' or 'word'"):
-        TextInputs.from_texts(TEXTS, tokenizer(), unit="sentence")
+    with pytest.raises(InputError, match="unit 'phrase': expected one of 'wordpiece', 'word', 'character', 'sentence'"):
+        TextInputs.from_texts(TEXTS, tokenizer(), unit="phrase")
     good = text_inputs(text_model())
     fields = {name: getattr(good, name) for name in ("input_ids", "feature_of", "n_features", "truncated", "pad_id")}
     with pytest.raises(InputError, match="where attention_mask says padding"):

@@ -1,403 +1,248 @@
-"""Values of single inputs: their schema, their size, and the committed reference that holds them."""
+"""Texts are cut by stated rules: words, characters, sentences, in every script; and containers of texts are opened."""
 
 from __future__ import annotations
 
-import json
-import shutil
-from collections.abc import Callable
-from pathlib import Path
-
-import numpy as np
 import pandas as pd
-import pyarrow.parquet
 import pytest
-from tiny import REPOSITORY, commit, finish
+import tokenizers
+import torch
+import transformers
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from test_inputs import sentencepieces
+from toy_models import tokenizer
 
-from faithbook.engine.plan import part_of, plan
-from faithbook.engine.run import load_units, start_run
-from faithbook.engine.units import COLUMNS, UNITS_SCHEMA, as_units, checked_units, read_units, write_units
-from faithbook.results import reference as committed
-from faithbook.results.extended import COLUMNS_OF_THE_RUN, OF_THE_RUN, add, redraw
-from faithbook.results.reference import judged_again, reference
-from faithlib.errors import DataError, InputError, UnknownNameError
-
-
-def units(**changed: object) -> pd.DataFrame:
-    """Four values: two inputs of one paper, two metrics, one of them not defined once."""
-    columns = {
-        "id": ["b", "b", "a", "a"],
-        "cluster": "paper 1",
-        "seed": 0,
-        "method": "lime",
-        "metric": ["nc", "ns"] * 2,
-        "value": [1 / 3, np.nan, 0.25, -2.0],
-    }
-    return pd.DataFrame({**columns, **changed})
+from faithlib.backends import PromptClassifier
+from faithlib.errors import InputError
+from faithlib.inputs import ImageInputs, TextInputs, WordInputs
+from faithlib.units import cut
 
 
-# --- the schema ------------------------------------------------------------------------------------------------------
-
-
-def test_units_come_back_as_they_were_saved(tmp_path: Path) -> None:
-    path = tmp_path / "units.parquet"
-    given = units(k=[5, 5, 20, 20], language="de")
-    write_units(given, path, notebook="count", parameters={"profile": "smoke", "dataset": "movie"})
-    found = read_units(path)
-    assert {*COLUMNS, "k", "language", "profile", "dataset"} == set(found.columns)
-    assert set(found["dataset"]) == {"movie"}
-    assert found["k"].dtype.kind == found["seed"].dtype.kind == "i"
-    both = given.merge(found, on=["id", "metric", "k", "language", "seed", "method", "cluster"])
-    assert len(both) == len(given) == len(found)
-    np.testing.assert_allclose(both["value_x"], both["value_y"], rtol=1e-7)
-
-
-def test_the_order_of_rows_makes_no_other_file(tmp_path: Path) -> None:
-    for name, frame in {"one": units(), "two": units().iloc[::-1]}.items():
-        write_units(frame, tmp_path / name, notebook="count", parameters={})
-    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
-
-
-@pytest.mark.parametrize("name", COLUMNS)
-def test_a_missing_column_is_named(name: str) -> None:
-    with pytest.raises(InputError, match=f"missing: {name}$"):
-        checked_units(units().drop(columns=name))
+def strings(text: str, unit: str) -> list[str]:
+    return [text[start:end] for start, end in cut(text, unit)]
 
 
 @pytest.mark.parametrize(
-    ("changed", "message"),
+    ("text", "words"),
     [
-        ({"metric": "nc"}, r"2 rows have the keys of another, the first: id = a, seed = 0, method = lime, metric = nc"),
-        ({"value": [1.0, np.inf, 0.0, 0.0]}, "infinite: ns"),
-        ({"value": [1.0, 1e39, 0.0, 0.0]}, "infinite: ns"),
-        ({"value": "many"}, "value must be a number"),
-        ({"seed": "0"}, "seed must be an integer"),
-        ({"method": ["lime", None, "lime", "lime"]}, "missing values in method"),
-        ({"language": ["de", "de", None, "de"]}, "missing values in language"),
+        ("not bad  at all!", ["not", "bad", "at", "all!"]),
+        ("我们喜欢，电影。", ["我", "们", "喜", "欢", "，", "电", "影", "。"]),
+        ("用Python写 very well", ["用", "Python", "写", "very", "well"]),
+        ("すごいエイガ", list("すごいエイガ")),
+        ("ที่ดี", ["ที่", "ดี"]),  # marks stay with their consonant
+        ("naïve cafe\u0301", ["naïve", "cafe\u0301"]),
+        ("ok 👍🏽 👩\u200d💻 go", ["ok", "👍🏽", "👩\u200d💻", "go"]),
+        ("فيلم رائع", ["فيلم", "رائع"]),
     ],
 )
-def test_what_breaks_the_schema_is_refused(changed: dict[str, object], message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        checked_units(units(**changed))
+def test_words_of_every_script(text: str, words: list[str]) -> None:
+    assert strings(text, "word") == words
 
 
-def test_another_schema_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "units.parquet"
-    write_units(units(), path, notebook="count", parameters={})
-    table = pyarrow.parquet.read_table(path)
-    later = {b"faithbook.units": json.dumps({"schema": UNITS_SCHEMA + 1, "parameters": {}}).encode()}
-    pyarrow.parquet.write_table(table.replace_schema_metadata(later), path)
-    with pytest.raises(DataError, match=f"schema {UNITS_SCHEMA + 1}, this version reads {UNITS_SCHEMA}"):
-        read_units(path)
-    units().to_parquet(path)
-    with pytest.raises(DataError, match="schema None"):
-        read_units(path)
+def test_characters_keep_their_marks_and_blanks_are_none() -> None:
+    assert strings("a é 👍🏽", "character") == ["a", "é", "👍🏽"]
+    assert strings("e\u0301t", "character") == ["e\u0301", "t"]
 
 
-def test_a_hundred_thousand_values_take_half_a_megabyte(tmp_path: Path) -> None:
-    names = pd.MultiIndex.from_product(
-        [[f"movie-{i:05d}" for i in range(250)], [f"m{i}" for i in range(20)], [f"s{i}" for i in range(20)]],
-        names=["id", "method", "metric"],
-    )
-    frame = names.to_frame(index=False).assign(seed=0, value=np.random.default_rng(0).random(len(names)))
-    write_units(frame.assign(cluster=frame["id"]), tmp_path / "units", notebook="count", parameters={})
-    assert (tmp_path / "units").stat().st_size < 4.2 * len(frame)  # of which four bytes are the random value
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("One. Two! Three", ["One.", "Two!", "Three"]),
+        ('He said "no." Then 3.5 more...', ['He said "no."', "Then 3.5 more..."]),
+        ("好看。不好看！真的？", ["好看。", "不好看！", "真的？"]),
+        ("a line \n another\n\n", ["a line", "another"]),
+        ("!", ["!"]),
+    ],
+)
+def test_sentences(text: str, sentences: list[str]) -> None:
+    assert strings(text, "sentence") == sentences
 
 
-# --- in a run --------------------------------------------------------------------------------------------------------
+@given(st.text(max_size=40), st.sampled_from(["word", "character", "sentence"]))
+@settings(max_examples=200, deadline=None)
+def test_units_ascend_and_cover_everything_but_blanks(text: str, unit: str) -> None:
+    spans, end, left = cut(text, unit), 0, []
+    for start, stop in spans:
+        assert end <= start < stop <= len(text)
+        left.append(text[end:start])
+        end = stop
+    assert not "".join([*left, text[end:]]).strip()
 
 
-def test_a_run_saves_units_and_says_so(home: Path) -> None:
-    run = start_run("count", profile="smoke", dataset="movie", seed=0)
-    run.save_units(units())
-    run.save_units(units(k=5), "k")
-    run.finish()
-    facts = json.loads((run.folder / "manifest.json").read_text())
-    assert facts["files"] == {"units.parquet": 4, "units_k.parquet": 4}
-    assert facts["units_schema"] == UNITS_SCHEMA
-    assert set(load_units("count", "smoke")["dataset"]) == {"movie"}
-    assert set(load_units("count", "smoke", part="k")["k"]) == {5}
-    with pytest.raises(DataError, match=r"report has no units.parquet in a whole run at the profile smoke"):
-        load_units("report", "smoke")
-
-
-# --- the committed reference -----------------------------------------------------------------------------------------
-
-
-def whole(home: Path, save: Callable[[int], pd.DataFrame] = lambda seed: units(seed=seed)) -> None:
-    """All runs of the smoke profile of a home that is committed."""
-    commit(home)
-    *computed, page = plan("smoke")
-    for number, job in enumerate(computed):
-        finish(job)
-        write_units(save(number), job.folder / "units.parquet", notebook="count", parameters=job.parameters)
-    finish(page)
-    (page.folder / "table.csv").write_text("a\n1\n")
-
-
-def test_the_reference_holds_tables_units_and_manifests(home: Path) -> None:
-    whole(home)
-    folder = reference("smoke")
-    assert {str(path.relative_to(folder)) for path in folder.rglob("*.*")} == {
-        "manifest.json",
-        "table.csv",
-        "units/count/movie_0-units.parquet",
-        "units/count/bbc_0-units.parquet",
-    }
-    found = load_units("count", reference=True)
-    assert set(found["dataset"]) == {"movie", "bbc"}
-    assert len(found) == 8
-
-
-def test_a_changed_file_is_refused_and_named(home: Path) -> None:
-    whole(home)
-    (home / "data" / "published").mkdir()
-    (home / "data" / "published" / "new.csv").write_text("a\n")
-    with pytest.raises(DataError, match="differ from it: data/published/"):
-        reference("smoke")
-    (home / "data" / "published" / "new.csv").unlink()
-    source = home / "notebooks" / "compute" / "count.py"
-    source.write_text(source.read_text() + "\n")
-    with pytest.raises(DataError, match=r"differ from it: notebooks/compute/count\.py"):
-        reference("smoke")
-    assert not (home / "data" / "reference").exists()
-
-
-def test_outside_git_there_is_no_reference(home: Path) -> None:
-    with pytest.raises(DataError, match="is no git repository"):
-        reference("smoke")
-
-
-def test_a_reference_that_is_too_large_is_refused_with_the_sizes(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole(home)
-    monkeypatch.setattr(committed, "LARGEST", 3000)
-    with pytest.raises(DataError, match=r"more than 0 MB: (units/count/\w+-units.parquet 0.0 MB|manifest.json)"):
-        reference("smoke")
-    assert not (home / "data" / "reference").exists()
-
-
-def test_reference_needs_a_whole_profile(home: Path) -> None:
-    commit(home)
-    with pytest.raises(DataError, match="lacks count movie 0, count bbc 0, report"):
-        reference("smoke")
-
-
-def test_the_reference_of_one_study_keeps_what_others_have(home: Path) -> None:
-    folder = home / "data" / "reference" / "full"
-    folder.mkdir(parents=True)
-    (folder / "other.csv").write_text("b\n2\n")
-    (folder / "of_a_page_that_was_renamed.csv").write_text("b\n2\n")
-    other = [
-        {"study": "other", "notebook": "elsewhere", "files": {"a-units.parquet": 3}},
-        {"study": "other", "notebook": "page", "files": {"other.csv": 1, "other.svg": None}},
+# ----------------------------------------------------------------------------------------------------- with a tokenizer
+def metaspace() -> transformers.PreTrainedTokenizerBase:
+    """SentencePiece-like: a whole clause of Chinese is one word of its pre-tokeniser."""
+    scores = [
+        (piece, -1.0 - i / 100) for i, piece in enumerate("▁ ▁我们 我们 喜欢 这部 电影 ▁good ▁film s 我 们".split())
     ]
-    (folder / "manifest.json").write_text(json.dumps({"profile": "full", "runs": other}))
-    (folder / "units" / "elsewhere").mkdir(parents=True)
-    (folder / "units" / "elsewhere" / "a-units.parquet").write_bytes(b"values")
-    (folder / "units" / "count").mkdir()
-    (folder / "units" / "count" / "old-units.parquet").write_bytes(b"values")
-    whole(home)
-    jobs = plan("smoke")
-    reference("smoke", str(jobs[-1].study))
-    assert (folder / "other.csv").read_text() == "b\n2\n"
-    assert (folder / "units" / "elsewhere" / "a-units.parquet").read_bytes() == b"values"
-    assert not (folder / "units" / "count" / "old-units.parquet").exists()
-    assert not (folder / "of_a_page_that_was_renamed.csv").exists()
-    assert (folder / "table.csv").read_text() == "a\n1\n"
-    runs = json.loads((folder / "manifest.json").read_text())["runs"]
-    assert runs[:2] == other
-    assert len(runs) == 2 + len(jobs)
-    with pytest.raises(UnknownNameError, match="study 'none'"):
-        reference("smoke", "none")
+    backend = tokenizers.Tokenizer(tokenizers.models.Unigram([("<unk>", 0.0), ("<pad>", 0.0), *scores], unk_id=0))
+    backend.pre_tokenizer = tokenizers.pre_tokenizers.Metaspace()
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=backend, pad_token="<pad>", unk_token="<unk>")
 
 
-@pytest.fixture
-def committed_reference(home: Path) -> Path:
-    """A reference of two runs of `count` and a page, made from a commit; the two runs' folders are gone."""
-    whole(home)
-    folder = reference("smoke")
-    (folder / "scoreboard.csv").write_text(
-        "id,paper,kind,verdict,n,page,note\na,p,claim,holds,7,q,old\nb,p,claim,holds,7,q,\n"
-    )
-    manifest = json.loads((folder / "manifest.json").read_text())
-    told = {**manifest, "runs": [run | {"files": {}} for run in manifest["runs"]]}
-    (folder / "manifest.json").write_text(json.dumps(told))
-    shutil.rmtree(home / "data" / "results")
-    return folder
+def test_a_clause_without_blanks_is_as_many_words_as_tokens() -> None:
+    inputs = TextInputs.from_texts(["我们喜欢这部电影", "good films"], metaspace(), unit="word")
+    assert inputs.features == (("我们", "喜欢", "这部", "电影"), ("good", "films"))
 
 
-def run_of(home: Path, folder: str, **changed: object) -> Path:
-    """A whole run of `count` in another clone, and its values."""
-    place = home / "elsewhere" / folder
-    place.mkdir(parents=True)
-    parameters = changed.pop("parameters", {"profile": "smoke", "dataset": "movie", "seed": 0})
-    facts = {
-        "notebook": "count", "kind": "compute", "study": "tiny", "profile": "smoke", "parameters": parameters,
-        "commit": "0123456789ab", "units_schema": UNITS_SCHEMA, "files": {"units.parquet": 4}, "notes": {},
-    }  # fmt: skip
-    (place / "manifest.json").write_text(json.dumps(facts | changed))
-    write_units(units(value=[9.0, 9.0, 9.0, 9.0]), place / "units.parquet", notebook="count", parameters=parameters)
-    return place
+def test_a_blank_that_is_a_token_stays_with_its_word() -> None:
+    inputs = TextInputs.from_texts(["你好 世界 the"], sentencepieces(), unit="word")
+    assert inputs.tokens[0][1:-1] == ("▁", "你好", "▁", "世", "界", "▁the")
+    assert inputs.features[0] == ("你好", "世", "界", "the")
+    assert inputs.feature_of[0].tolist() == [-1, 0, 0, 1, 1, 2, 3, -1]
 
 
-def kept(folder: Path) -> dict[str, list[float]]:
-    found = load_units("count", reference=True)
-    return {str(name): sorted(set(rows["value"].dropna())) for name, rows in found.groupby("dataset")}
+def test_bytes_of_one_character_stay_together() -> None:
+    backend = tokenizers.Tokenizer(tokenizers.models.BPE({}, []))
+    backend.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    alphabet = {c: i for i, c in enumerate(sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet()))}
+    backend.model = tokenizers.models.BPE(alphabet, [])
+    tool = transformers.PreTrainedTokenizerFast(tokenizer_object=backend, pad_token="Ġ")
+    inputs = TextInputs.from_texts(["我们 go"], tool, unit="word")
+    assert inputs.features[0] == ("我", "们", "go")
+    assert inputs.feature_of[0].tolist() == [0] * 3 + [1] * 3 + [2] * 3
 
 
-def test_single_runs_take_the_places_of_earlier_ones_or_new_ones(home: Path, committed_reference: Path) -> None:
-    before = kept(committed_reference)
-    again = run_of(home, "movie_0-0123456789ab")
-    new = run_of(home, "film-few_0-0123456789ab", parameters={"profile": "smoke", "dataset": "film-few", "seed": 0})
-    add([again, new])
-    assert kept(committed_reference) == {"bbc": before["bbc"], "movie": [9.0], "film-few": [9.0]}
-    runs = json.loads((committed_reference / "manifest.json").read_text())["runs"]
-    named = [run["parameters"].get("dataset") for run in runs if run["notebook"] == "count"]
-    assert sorted(named) == ["bbc", "film-few", "movie"]
-    assert (committed_reference / "table.csv").read_text() == "a\n1\n"  # until it is drawn again
-    add([run_of(home, "film_0-0123456789ab", parameters={"profile": "smoke", "dataset": "film", "seed": 0})])
-    assert set(kept(committed_reference)) == {"bbc", "movie", "film"}  # all inputs in the place of a few
-    with pytest.raises(DataError, match="a few inputs of a data set of which the reference has more"):
-        add([new])
-    renamed = {"profile": "smoke", "dataset": "movie", "classifier": "l3", "seed": 0}
-    add([run_of(home, "movie_l3_0-0123456789ab", parameters=renamed)])
-    runs = json.loads((committed_reference / "manifest.json").read_text())["runs"]
-    movie = [run["parameters"] for run in runs if run["parameters"].get("dataset") == "movie"]
-    assert movie == [renamed]  # in the place of the run of a grid without classifiers
-    assert set(kept(committed_reference)) == {"movie", "bbc", "film"}
-    film = {"profile": "smoke", "dataset": "film", "classifier": "l3", "seed": 1}
-    add([run_of(home, "film_l3_1-0123456789ab", parameters=film)])  # of another seed: beside what is there
-    runs = json.loads((committed_reference / "manifest.json").read_text())["runs"]
-    assert [run["parameters"]["seed"] for run in runs if run["parameters"].get("dataset") == "film"] == [0, 1]
+def test_sentences_and_characters_are_features_of_tokens() -> None:
+    inputs = TextInputs.from_texts(["A fine film. Not bad at all."], tokenizer(), unit="sentence")
+    assert inputs.features[0] == ("A fine film.", "Not bad at all.")
+    assert inputs.feature_of[0].tolist() == [-1, 0, 0, 0, 0, 1, 1, 1, 1, 1, -1]
+    pair = TextInputs.from_texts([("A film. Fine.", "Not bad.")], tokenizer(), unit="sentence")
+    assert pair.features[0] == ("A film.", "Fine.", "Not bad.")
+    letters = TextInputs.from_texts(["a, film"], tokenizer(), unit="character")
+    assert letters.features[0] == ("a", ",", "film"), "letters that share a token are one feature"
 
 
-def test_parts_of_a_run_go_in_one_by_one_until_it_is_whole(home: Path, committed_reference: Path) -> None:
-    def part(number: int, of: int, **changed: object) -> Path:
-        film = {"profile": "smoke", "dataset": "film", "seed": 0} | changed
-        return run_of(home, f"{film['dataset']}_{number}_{of}", parameters=film | {"part": number, "parts": of})
-
-    def there() -> list[tuple[int, int]]:
-        runs = json.loads((committed_reference / "manifest.json").read_text())["runs"]
-        return [part_of(run["parameters"]) for run in runs if run["parameters"].get("dataset") == "film"]
-
-    add([part(2, 3)])
-    add([part(1, 3), home / "elsewhere" / "film_2_3"])
-    assert there() == [(1, 3), (2, 3)]
-    found = load_units("count", reference=True)
-    assert (found["dataset"] == "film").sum() == 2 * len(units()) and not {"part", "parts"} & set(found.columns)
-    with pytest.raises(DataError, match="is one of 2 parts, but the reference has these inputs in 3 parts"):
-        add([part(1, 2)])
-    with pytest.raises(DataError, match="is one of 2 parts, but the reference has these inputs whole"):
-        add([part(1, 2, dataset="movie")])
-    add([run_of(home, "film_0", parameters={"profile": "smoke", "dataset": "film", "seed": 0})])
-    assert there() == [(1, 1)]
-    assert (load_units("count", reference=True)["dataset"] == "film").sum() == len(units())
-    with pytest.raises(DataError, match="is one of 3 parts, but the reference has these inputs whole"):
-        add([home / "elsewhere" / "film_2_3"])
+def test_a_function_of_texts_has_the_same_units() -> None:
+    assert WordInputs.from_texts(["我们 ok"]).spans == (((0, 1), (1, 2), (3, 5)),)
+    assert WordInputs.from_texts(["One. Two."], unit="sentence").spans == (((0, 4), (5, 9)),)
+    own = WordInputs.from_texts(["not bad at all"], words=[[(0, 7), (8, 14)]])
+    assert own.without(0, [False, True], masked=False) == "at all"
+    with pytest.raises(InputError, match="unit 'wordpiece': of a function of texts expected one of 'word', 'char"):
+        WordInputs.from_texts(["a"], unit="wordpiece")
+    with pytest.raises(InputError, match="1 lists of words for 2 texts"):
+        WordInputs.from_texts(["a", "b"], words=[[(0, 1)]])
+    with pytest.raises(InputError, match=r"word 0 of text 0 covers the characters 0 to 9"):
+        WordInputs.from_texts(["a"], words=[[(0, 9)]])
 
 
+# ----------------------------------------------------------------------------------------------------------- containers
 @pytest.mark.parametrize(
-    ("changed", "message"),
+    "held",
     [
-        ({"kind": "report"}, "is no computation whose values are shared"),
-        ({"profile": "laptop"}, "ran at the profile laptop, the reference is of smoke"),
-        ({"commit": "0123456789ab with changes"}, "with changes: nobody could make its numbers again"),
-        ({"commit": "unknown"}, "ran at the commit unknown"),
-        ({"units_schema": UNITS_SCHEMA + 1}, f"no values of single inputs in schema {UNITS_SCHEMA}"),
+        lambda texts: tuple(texts),
+        lambda texts: pd.Series(texts, index=[5, 7]),
+        lambda texts: pd.Series(texts).to_numpy(),
+        lambda texts: (text for text in texts),
+        lambda texts: type("Column", (), {"__iter__": lambda self: iter(texts), "__len__": lambda self: 2})(),
     ],
+    ids=["tuple", "series", "array", "generator", "column"],
 )
-def test_a_run_that_cannot_be_told_again_is_refused(
-    home: Path, committed_reference: Path, changed: dict[str, object], message: str
-) -> None:
-    before = {path: path.read_bytes() for path in committed_reference.rglob("*.*")}
-    with pytest.raises(DataError, match=message):
-        add([run_of(home, "good"), run_of(home, "bad", **changed)])
-    with pytest.raises(DataError, match=r"holds no whole run: expected manifest.json"):
-        add([home])
-    assert {path: path.read_bytes() for path in committed_reference.rglob("*.*")} == before
+def test_any_container_of_texts_will_do(held) -> None:
+    texts = ["a fine film", "not bad"]
+    assert TextInputs.from_texts(held(texts), tokenizer()).keys() == TextInputs.from_texts(texts, tokenizer()).keys()
+    assert WordInputs.from_texts(held(texts)).texts == tuple(texts)
 
 
-def test_tables_are_drawn_again_from_the_pages_of_another_profile(
-    home: Path, committed_reference: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    places = pd.DataFrame([{"id": name, "paper": "p", "kind": "claim"} for name in "ab"])
-    monkeypatch.setattr("faithbook.results.extended.to_judge", lambda: places)
-    with pytest.raises(InputError, match="the profile smoke tell their own numbers"):
-        redraw("smoke")
-    with pytest.raises(DataError, match="there is no report: run python -m faithbook build --profile laptop"):
-        redraw("laptop")
-    (page,) = (job for job in plan("laptop") if job.kind == "report")
-    finish(page)
-    told = {"profile": "laptop", "commit": "0123456789ab", "started": "now", "files": {"table.csv": 2}}
+@pytest.mark.parametrize("wrong", ["a film", b"a film", [], None, 3])
+def test_what_is_no_container_of_texts_is_refused(wrong) -> None:
+    for make in (WordInputs.from_texts, lambda texts: TextInputs.from_texts(texts, tokenizer())):
+        with pytest.raises(InputError, match="expected a non-empty sequence of strings, one for each text, got"):
+            make(wrong)
 
-    def says(speaks: str) -> None:
-        page.manifest.write_text(
-            json.dumps(json.loads(page.manifest.read_text()) | told | {"notes": {"speaks": speaks}})
-        )
 
-    (page.folder / "table.csv").write_text("a,n,here,here_n\n0.250,3,7,1\n0.5,3,,\n")
-    verdicts = pd.DataFrame(
-        [{"id": name, "verdict": "fails", "n": 3, "here": here} for name, here in (("a", "x"), ("b", ""))]
+def test_a_table_is_refused_and_a_column_of_it_asked_for() -> None:
+    for table in (pd.DataFrame({"text": ["a"]}), {"text": ["a"]}):
+        with pytest.raises(InputError, match=r"is a table: expected the column of each text, as table\['text'\]"):
+            WordInputs.from_texts(table)
+
+
+def test_broken_texts_are_named_by_their_row() -> None:
+    texts = ["good", None, float("nan"), " ", 3, "bad"]
+    with pytest.raises(InputError) as error:
+        WordInputs.from_texts(texts)
+    assert str(error.value) == (
+        "text 1 is None: expected a string; text 2 is nan: expected a string; text 3 (' ') is blank; and rows 4: leave "
+        "such texts out of the batch"
     )
-    verdicts.to_parquet(page.folder / "verdicts.parquet")
-    (page.folder / OF_THE_RUN[0]).write_text("a,n\n1,1\n")
-    (page.folder / "priced.csv").write_text(f"a,{','.join(COLUMNS_OF_THE_RUN)}\n1,2,3\n")
-    says("this run")
-    redraw("laptop")
-    assert (committed_reference / "table.csv").read_text() == "a\n1\n"
-    says("the reference")
-    redraw("laptop")
-    assert (committed_reference / "table.csv").read_text() == "a,n\n0.250,3\n0.5,3\n"
-    assert not (committed_reference / OF_THE_RUN[0]).exists()
-    assert (committed_reference / "priced.csv").read_text() == "a\n1\n"
-    assert all((REPOSITORY / "data" / "reference" / "full" / name).is_file() for name in OF_THE_RUN)
-    board = pd.read_csv(committed_reference / "scoreboard.csv", index_col="id").loc[["a", "b"]]
-    assert board["verdict"].to_dict() == {"a": "fails", "b": "fails"} and board["here"].isna().all()
-    (drawn,) = (
-        run
-        for run in json.loads((committed_reference / "manifest.json").read_text())["runs"]
-        if run["notebook"] == "report"
-    )
-    assert drawn["redrawn"]["profile"] == "laptop" and "table.csv" in drawn["files"]
+    with pytest.raises(InputError, match="pair 1 is None"):
+        TextInputs.from_texts(["a", "film"], tokenizer(), pairs=["a", None])
 
 
-def test_new_verdicts_take_the_places_of_old_ones_on_the_scoreboard_or_new_ones() -> None:
-    board = b'id,paper,kind,verdict,n,page,note\na,p,claim,not run,,,waits\nb,p,claim,holds,7,q,"x, y"\n'
-    told = {"verdict": "fails", "n": 3, "page": "r", "note": "z"}
-    new = pd.DataFrame([{"id": "a", **told}, {"id": "c", **told}])
-    places = pd.DataFrame([{"id": name, "paper": "o", "kind": "question"} for name in "abcd"])
-    rest = b"evidence,same_as,post_hoc,passed,parts,here,hangs"
-    assert judged_again(board, new, places) == (
-        b"id,paper,kind,verdict,n,page,note," + rest + b"\n"
-        b"a,p,claim,fails,3,r,z,stand-ins,,False,,,,\n"
-        b'b,p,claim,holds,7,q,"x, y",,,,,,,\n'
-        b"c,o,question,fails,3,r,z,stand-ins,,False,,,,\n"
-    )
+def test_a_tokenizer_without_offsets_is_refused_with_a_way_out() -> None:
+    slow = transformers.ByT5Tokenizer()
+    with pytest.raises(
+        InputError, match=r"ByT5Tokenizer does not report which characters .* evaluate a function of te"
+    ):
+        TextInputs.from_texts(["a film"], slow)
+    with pytest.raises(InputError, match="max_length 2: expected more than the 2 tokens added to every text"):
+        TextInputs.from_texts(["a film"], tokenizer(), max_length=2)
 
 
-# --- from a notebook's frame -----------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------------------------------------------- a template
+class Head(torch.nn.Module):
+    base_model_prefix = "base"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.base = torch.nn.Linear(1, 1)
 
 
-def test_a_frame_of_results_takes_the_columns_of_the_schema() -> None:
-    wide = pd.DataFrame({"input": [3, 4], "language": "de", "ns": [0.5, np.nan], "nc": [1.0, 2.0], "label": 0})
-    found = as_units(wide, seed=7, clusters={"3": "p", "4": "p"}, metrics=["ns", "nc"], keys=["language"])
-    assert set(found.columns) == {*COLUMNS, "language"}
-    assert found[["id", "metric", "value"]].fillna(-1).to_numpy().tolist() == [
-        ["3", "ns", 0.5], ["4", "ns", -1], ["3", "nc", 1.0], ["4", "nc", 2.0],
-    ]  # fmt: skip
-    assert set(found["method"]) == {"none"}
-    assert set(found["seed"]) == {7}
-    assert set(found["cluster"]) == {"p"}
-    checked_units(found)
+def chat(*, adds_begin: bool) -> transformers.PreTrainedTokenizerBase:
+    words = "<s> <pad> [INST] a fine film yes no :".split()
+    backend = tokenizers.Tokenizer(tokenizers.models.WordLevel({w: i for i, w in enumerate(words)}, unk_token="<pad>"))
+    backend.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
+    if adds_begin:
+        backend.post_processor = tokenizers.processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 0)])
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=backend, bos_token="<s>", pad_token="<pad>")
 
 
-def test_a_frame_with_values_keeps_its_own_methods_and_seeds() -> None:
-    long = pd.DataFrame({"name": ["a", "b"], "method": "lime", "metric": "saco", "value": [0.1, 0.2], "draw": [1, 2]})
-    found = as_units(long, seed="draw", name="name")
-    assert found["seed"].tolist() == [1, 2]
-    assert found["cluster"].tolist() == found["id"].tolist() == ["a", "b"]
+@pytest.mark.parametrize("adds_begin", [True, False])
+def test_a_chat_template_gets_one_beginning(adds_begin: bool) -> None:
+    prompt = PromptClassifier(Head(), chat(adds_begin=adds_begin), "<s> [INST] {text} : ", ["yes", "no"])
+    inputs = prompt.inputs(["a fine film"])
+    assert inputs.tokens[0] == ("<s>", "[INST]", "a", "fine", "film", ":")
+    assert inputs.features[0] == ("a", "fine", "film")
+    own = prompt.inputs(["a fine film"], unit="wordpiece", words=[[(0, 6), (7, 11)]])
+    assert own.features[0] == ("a fine", "film")
 
 
-def test_an_id_without_a_cluster_is_refused() -> None:
-    frame = pd.DataFrame({"input": ["a", "b"], "metric": "ns", "value": [0.1, 0.2]})
-    with pytest.raises(InputError, match="missing values in cluster"):
-        checked_units(as_units(frame, seed=0, clusters={"a": "p"}))
+# --------------------------------------------------------------------------------------------------------------- images
+@pytest.mark.parametrize("kind", [torch.uint8, torch.int64])
+def test_integer_pixels_are_refused(kind) -> None:
+    with pytest.raises(
+        InputError, match=r"pixels are torch\.u?int\d+: expected floats, normalised as the model expects"
+    ):
+        ImageInputs.from_pixels(torch.ones(1, 3, 4, 4, dtype=kind), patch=2)
+    whole = torch.tensor([4])
+    with pytest.raises(InputError, match="expected floats, normalised"):
+        ImageInputs(torch.ones(1, 3, 4, 4, dtype=kind), torch.arange(4).repeat_interleave(4).view(4, 4), whole)
+
+
+def test_pixels_from_0_to_255_are_refused_unless_the_model_wants_them() -> None:
+    pixels = torch.linspace(0, 255, 48).view(1, 3, 4, 4)
+    with pytest.raises(InputError, match="pixels reach from 0 to 255: expected floats, normalised"):
+        ImageInputs.from_pixels(pixels, patch=2)
+    assert torch.equal(ImageInputs.from_pixels(pixels, patch=2, is_normalised=False).pixels, pixels)
+
+
+def test_other_shapes_of_pixels_are_refused() -> None:
+    with pytest.raises(InputError, match=r"grayscale images need a channel, pixels\[:, None\]"):
+        ImageInputs.from_pixels(torch.zeros(2, 4, 4), patch=2)
+    with pytest.raises(InputError, match="patch and segments: give one of the two"):
+        ImageInputs.from_pixels(torch.zeros(1, 3, 4, 4))
+    with pytest.raises(InputError, match=r"segments are torch.float32 \[4, 4\]: expected integers"):
+        ImageInputs.from_pixels(torch.zeros(1, 3, 4, 4), segments=torch.zeros(4, 4))
+    with pytest.raises(InputError, match=r"pixels have shape \(1, 3, 4, 4\) and feature_of \(2, 4, 4\)"):
+        ImageInputs.from_pixels(torch.zeros(1, 3, 4, 4), segments=torch.zeros(2, 4, 4, dtype=torch.long))
+
+
+def test_each_image_has_segments_of_its_own() -> None:
+    maps = torch.tensor([[[3, 3, 9, 9]] * 2, [[1, 2, 4, -7]] * 2])
+    images = ImageInputs.from_pixels(torch.randn(2, 3, 2, 4), segments=maps.numpy())
+    assert images.n_features.tolist() == [2, 3]
+    assert images.feature_of[:, 0].tolist() == [[0, 0, 1, 1], [0, 1, 2, -1]]
+    assert images.feature_mask.tolist() == [[True, True, False], [True, True, True]]
+    second = images[[1]]
+    assert second.feature_of.shape == (1, 2, 4) and second.keys() == images.keys()[1:]
+    assert images[[1, 0]].n_features.tolist() == [3, 2]

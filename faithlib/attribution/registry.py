@@ -21,6 +21,7 @@ from faithlib.attribution.target import target_classes, undisturbed
 from faithlib.attribution.texts import AGGREGATIONS, POOLS, Job, Number, most_tokens, pooled, run_jobs
 from faithlib.attribution.vision import UPSAMPLINGS, image_chunks, on_pixels
 from faithlib.backends import VisionBackend, replica
+from faithlib.backends.labels import class_index
 from faithlib.backends.wrappers import unwrapped
 from faithlib.errors import InputError, ModelError, UnknownNameError, unknown
 from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
@@ -214,7 +215,7 @@ def attribute(
     """
     own = unwrapped(model)
     method = checked(name, own, inputs, output, aggregation, pool, options)
-    classes = target_classes(target, len(inputs))
+    classes = target_classes(class_index(target, own), len(inputs))
     quiet, count = own, None
     if method.answers != "floor":
         quiet = replica(own) if isinstance(own, nn.Module) else own
@@ -358,7 +359,7 @@ def _from_image_chunks(
             scores[chunk.rows[:, None], patches] = found
             continue
         pixels = on_pixels(found, backend, upsample) if method.answers == "patches" else found
-        feature_of = backend.inputs.feature_of.flatten().expand(len(pixels), -1)
+        feature_of = backend.inputs.maps(chunk.rows).flatten(1)
         scores[chunk.rows] = pooled(pixels.flatten(1), feature_of, feature_mask[chunk.rows], pool)
     return scores
 

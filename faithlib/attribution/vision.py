@@ -156,7 +156,7 @@ def on_pixels(patches: Tensor, backend: VisionBackend, upsample: str) -> Tensor:
     size = tuple(n * pixels for n, pixels in zip(tokens.grid, tokens.patch_size, strict=True))
     aligned = {"align_corners": False} if upsample == "bilinear" else {}
     images = functional.interpolate(patches.unflatten(1, (1, *tokens.grid)), size=size, mode=upsample, **aligned)
-    height, width = backend.inputs.feature_of.shape
+    height, width = backend.inputs.feature_of.shape[-2:]
     return functional.pad(images[:, 0], (0, width - size[1], 0, height - size[0]))
 
 

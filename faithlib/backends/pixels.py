@@ -113,9 +113,12 @@ class VisionBackend:
             _WITHOUT_TOKENS[self._own] = why
 
     def patch_features(self) -> Tensor | None:
-        """The feature that each of the model's patches shows [P], row by row; None where one shows several."""
+        """The feature that each of the model's patches shows [P], row by row; None where one shows several, or images
+        are cut differently."""
         (high, wide), grid = self.reached.patch_size, self.reached.grid
         feature_of = self.inputs.feature_of
+        if feature_of.ndim == 3:
+            return None
         height, width = feature_of.shape
         corners = feature_of[::high, ::wide]
         spread = corners.repeat_interleave(high, 0).repeat_interleave(wide, 1)[:height, :width]

@@ -6,7 +6,7 @@ Shape letters: R rows, L tokens, C classes, V words.
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -15,7 +15,8 @@ from torch import Tensor, nn
 
 from faithlib.backends.answers import logits_in
 from faithlib.errors import InputError
-from faithlib.inputs import TextInputs
+from faithlib.inputs import Span, TextInputs
+from faithlib.units import readable
 
 
 class PromptClassifier(nn.Module):
@@ -46,6 +47,10 @@ class PromptClassifier(nn.Module):
             raise InputError(f"labels {labels!r}: expected two words or more, one for each class")
         self.model: Any = model
         self.tokenizer = tokenizer
+        # A chat template may write the token that the tokenizer begins every text with: one of the two is enough.
+        begin = getattr(tokenizer, "bos_token", None)
+        if begin and template.startswith(begin) and tokenizer(begin)["input_ids"][:2] == [tokenizer.bos_token_id] * 2:
+            template = template.removeprefix(begin)
         self.template = template
         self.labels = tuple(labels)
         self.register_buffer("label_ids", torch.tensor([self._id_of(label) for label in labels]), persistent=False)
@@ -75,12 +80,22 @@ class PromptClassifier(nn.Module):
         """As the model's own."""
         self.model.set_attn_implementation(name)
 
-    def inputs(self, texts: Sequence[str], *, unit: str = "word", max_length: int | None = None) -> TextInputs:
-        """The texts in the template, of which only they carry features; InputError for one that does not fit whole."""
-        begins = self.template.index("{text}")
+    def inputs(
+        self,
+        texts: Iterable[str],
+        *,
+        unit: str = "word",
+        words: Sequence[Sequence[Span]] | None = None,
+        max_length: int | None = None,
+    ) -> TextInputs:
+        """The texts in the template, of which only they carry features, or `words` in them (with unit "wordpiece", as
+        `TextInputs.from_texts`); InputError for one that does not fit whole."""
+        begins, texts = self.template.index("{text}"), readable(texts)
         filled = [self.template.replace("{text}", text) for text in texts]
         within = [(begins, begins + len(text)) for text in texts]
-        made = TextInputs.from_texts(filled, self.tokenizer, within=within, unit=unit, max_length=max_length)
+        moved = None if words is None else [[(begins + start, begins + end) for start, end in row] for row in words]
+        given: dict[str, Any] = {"within": within, "unit": unit, "words": moved, "max_length": max_length}
+        made = TextInputs.from_texts(filled, self.tokenizer, **given)
         if bool(made.truncated.any()):
             long = int(made.truncated.nonzero()[0])
             raise InputError(f"text {long} does not fit with the template: shorten it, or raise max_length")

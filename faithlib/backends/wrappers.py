@@ -26,7 +26,7 @@ def unwrapped(model: Any) -> Any:
     """
     if not isinstance(model, nn.Module):
         return model
-    if type(model).__name__ == "FullyShardedDataParallel" or next(model.parameters(), torch.empty(0)).is_meta:
+    if type(model).__name__ == "FullyShardedDataParallel" or any(p.is_meta for p in model.parameters()):
         raise ModelError(
             f"the weights of this {type(model).__name__} are not all on one device: expected a model that is there as "
             "a whole, loaded without offloading (device_map={'': device}) or sharding"
@@ -40,8 +40,17 @@ def unwrapped(model: Any) -> Any:
                 "without them: expected an adapter in the model's own weights (LoRA, IA3); any model can be asked as a "
                 "function from texts to probabilities (faithlib.inputs.WordInputs)"
             )
-    while (inside := _inside(model)) is not None:
-        model = inside
+    return inside(model)
+
+
+def inside(model: Any) -> Any:
+    """What is within all wrappers, refused or not; a function as it is.
+
+    >>> inside(nn.DataParallel(nn.Identity()))
+    Identity()
+    """
+    while isinstance(model, nn.Module) and (held := _held(model)) is not None:
+        model = held
     return model
 
 
@@ -55,7 +64,7 @@ def compiled_away(model: Any) -> Any:
     return getattr(model, "_orig_mod", model) if isinstance(model, nn.Module) else model
 
 
-def _inside(model: Any) -> Any:
+def _held(model: Any) -> Any:
     """What the outermost wrapper holds; None where there is none."""
     if isinstance(model, nn.DataParallel | nn.parallel.DistributedDataParallel):
         return model.module

@@ -5,7 +5,7 @@ Shape letters: B inputs, F features.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,10 +14,9 @@ from torch import Tensor, nn
 from faithlib.attribution import Row, attribute, attribute_rows
 from faithlib.attribution.many import PREDICTED
 from faithlib.attribution.registry import method_of
-from faithlib.attribution.target import target_classes
 from faithlib.errors import ModelError
 from faithlib.evaluation.opening import named_methods, opened
-from faithlib.inputs import Inputs, TextInputs
+from faithlib.inputs import Inputs, Span, TextInputs
 from faithlib.perturb import Perturber, asked_together
 
 _TARGET = "the one asked for"
@@ -25,14 +24,18 @@ _TARGET = "the one asked for"
 
 def explain(
     model: Any,
-    inputs: Inputs | Sequence[str] | Sequence[tuple[str, str]],
-    methods: Sequence[str | Row] | Mapping[str, str | Row | Tensor] | None = None,
+    inputs: Any,
+    methods: Iterable[str | Row] | Mapping[str, Any] | None = None,
     *,
     tokenizer: Any = None,
-    target: str | int | Tensor = "predicted",
+    processor: Any = None,
+    target: Any = "predicted",
     erase: str | None = None,
     output: str | None = None,
     check: bool = True,
+    unit: str | int | None = None,
+    spans: Sequence[Sequence[Span]] | None = None,
+    max_length: int | None = None,
 ) -> dict[str, Tensor]:
     """The scores [B, F] that `evaluate` evaluates under each name; arguments and errors are as there.
 
@@ -41,12 +44,13 @@ def explain(
     >>> explain(model, ["a good film"], ["occlusion", "uniform"])
     {'occlusion': tensor([[0.0000, 0.4000, 0.0000]]), 'uniform': tensor([[1., 1., 1.]])}
     """
-    model, inputs = opened(model, inputs, tokenizer)
-    named = named_methods(methods, inputs)
+    whole = opened(model, inputs, tokenizer, processor=processor, unit=unit, spans=spans, max_length=max_length)
+    model, inputs, classes = whole.model, whole.inputs, whole.classes(target)
+    named = named_methods(methods, whole)
     left_out: dict[str, str] = {}
-    perturber = Perturber(model, inputs, erase=erase, target=target, output=output, check=check)
-    classes = None if target_classes(target, len(inputs)) is None else perturber.target
-    scores = explained(named, model, perturber, classes, left_out)
+    own = "predicted" if classes is None else classes
+    perturber = Perturber(model, inputs, erase=erase, target=own, output=output, check=check)
+    scores = explained(named, model, perturber, None if classes is None else perturber.target, left_out)
     if not scores:
         raise ModelError(f"nothing can explain this model. {left_out}")
     return scores
@@ -107,7 +111,7 @@ def _one_by_one(
         given: dict[str, Any] = {"aggregation": row.aggregation, "pool": row.pool, "check": False}
         given |= {"output": _output(row, model, perturber), "target": PREDICTED if target is None else target}
         options[name] = {**given, **row.options}
-        if _erases(row, inputs) and not {"erase", "perturber"} & set(row.options):
+        if erases(row, inputs) and not {"erase", "perturber"} & set(row.options):
             options[name]["perturber"] = perturber
             erasing.append(name)
         else:
@@ -123,9 +127,16 @@ def _output(row: Row, model: Any, perturber: Perturber) -> str | None:
         return None
 
 
-def _erases(row: Row, inputs: Inputs) -> bool:
+def erases(row: Row | Tensor, inputs: Inputs) -> bool:
+    """Whether a method asks a perturber about such inputs.
+
+    >>> from faithlib.inputs import WordInputs
+    >>> words = WordInputs.from_texts(["good film"])
+    >>> erases(Row("lime"), words), erases(Row("random"), words)
+    (True, False)
+    """
     try:
-        return method_of(row.method, inputs).answers == "features"
+        return isinstance(row, Row) and method_of(row.method, inputs).answers == "features"
     except ModelError:
         return False
 

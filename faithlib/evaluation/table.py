@@ -8,7 +8,7 @@ metrics are formulas over the answers. Shape letters: B inputs, F features, N at
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,13 +19,14 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from faithlib.attribution import Row
-from faithlib.attribution.target import target_classes
 from faithlib.catalogue import FAMILIES, METRICS
 from faithlib.errors import InputError, ModelError
 from faithlib.evaluation.explaining import explained
 from faithlib.evaluation.measures import MEASURES, Asked, Options, bounds_of, check_scores, families_of
 from faithlib.evaluation.opening import named_methods, opened
-from faithlib.inputs import Inputs
+from faithlib.evaluation.outcome import Measured, each_that_works, finished
+from faithlib.evaluation.summary import Table
+from faithlib.inputs import Inputs, Span
 from faithlib.outputs import NEEDS_PROBABILITY
 from faithlib.perturb import Perturber, asked_together, costs
 
@@ -34,13 +35,14 @@ _MOST_MASK_PLACES = 1 << 27
 
 def evaluate(
     model: Any,
-    inputs: Inputs | Sequence[str] | Sequence[tuple[str, str]],
+    inputs: Any,
     *,
     tokenizer: Any = None,
-    target: str | int | Tensor = "predicted",
-    methods: Sequence[str | Row] | Mapping[str, str | Row | Tensor] | None = None,
+    processor: Any = None,
+    target: Any = "predicted",
+    methods: Iterable[str | Row] | Mapping[str, Any] | None = None,
     metrics: Sequence[str] | None = None,
-    gold: Tensor | None = None,
+    gold: Any = None,
     erase: str | None = None,
     output: str | None = None,
     draws: int = 4,
@@ -49,23 +51,30 @@ def evaluate(
     beam: int = 3,
     gold_size: int | None = None,
     dtype: torch.dtype | str | None = None,
+    unit: str | int | None = None,
+    spans: Sequence[Sequence[Span]] | None = None,
+    max_length: int | None = None,
+    on_error: str = "raise",
     check: bool = True,
-) -> pd.DataFrame:
-    """Metrics of attributions of a class, one value a row: input, method, metric, value, direction.
+) -> Table:
+    """Metrics of attributions of a class, one value per row: input, method, metric, value, direction. The answer is a
+    pandas DataFrame; its `summary()` is a small table to read, its `to_html()` a report with heat maps.
 
-    - `model`, `inputs`: a classifier in `eval()` mode with `TextInputs` or `ImageInputs`; with the model's (fast)
-      `tokenizer` plain texts, or pairs (text, other text), will do, whose words are then the features. Or a function,
-      from texts to probabilities with texts (`WordInputs`), from pixels to logits with `ImageInputs`; or a causal
-      model in a `PromptClassifier`, with plain texts.
-    - `target`: the class that is explained, and whose probability all metrics follow: "predicted", a class index or one
-      an input, integers [B]. What counts how long a class stays the predicted one (`auc`, `n_auc`, `autpc`) is always
-      about the predicted.
+    - `model`: a classifier in `eval()` mode of Hugging Face or timm, or a pipeline of transformers; a causal model in a
+      `PromptClassifier`; a function from texts to probabilities, or from pixels to logits.
+    - `inputs`: texts in any container (list, Series, array, generator, column of a data set), or pairs (text, other
+      text), with the model's fast `tokenizer`; PIL images, files of images or uint8 arrays, with a `processor` where
+      the model does not bring its transform; float pixels [B, C, H, W]; or `TextInputs`, `ImageInputs`, `WordInputs`.
+    - `target`: the class that is explained, and whose probability all metrics follow: "predicted", a class index, the
+      name of a label, or one of these for each input. What counts how long a class stays the predicted one (`auc`,
+      `n_auc`, `autpc`) is always about the predicted.
     - `methods`: names of `attribution.methods`, `Row`s for more than a method's defaults, or a mapping from names of
-      your choice to these, or to scores [B, F] from elsewhere. Default: DEFAULT_METHODS.
-    - `metrics`: names of `catalogue.METRICS`. Default: all that can be computed, but for `naopc_morf` and `naopc_lerf`,
+      your choice to these, or to scores from elsewhere: [B, F], or lists with one score for each feature. Default:
+      DEFAULT_METHODS.
+    - `metrics`: names of `catalogue.METRICS`. Default: all that can be computed, except `naopc_morf` and `naopc_lerf`,
       whose bounds take thousands of rows for a long input (`beam` wide; exact up to 8 features).
-    - `gold`: what people marked, bool [B, F], for the metrics of plausibility. `token_f1` and `iou_f1` take `gold_size`
-      features; by default as many as are marked on average over the inputs where any is.
+    - `gold`: what people marked, bool [B, F] or lists, for the metrics of plausibility. `token_f1` and `iou_f1` take
+      `gold_size` features; by default as many as are marked on average over the inputs where any is.
     - `erase`: what takes the place of an erased feature in every metric and in every method that erases and does not
       say otherwise (`Perturber`). Soft metrics always drop elements of embeddings; all, in their empty input.
     - `output`: what metrics follow, and methods explain that do not say otherwise, by `faithlib.outputs`:
@@ -77,15 +86,24 @@ def evaluate(
     - `draws`, `seed`: of the soft metrics. `groups`: of SaCo, AUC and log-odds; an input with fewer features has as
       many groups as features.
     - `dtype`: the precision of all rows of erased inputs ("auto": `Perturber`); gradients are taken in the model's own.
+    - `unit`: what a feature of a text is, "word" (default), "wordpiece", "character" or "sentence" (`faithlib.units`),
+      of an image the side of its patches in pixels; or give the `spans` (start, end) of the features of each text.
+    - `max_length`: tokens read of a text, at most what the model takes. Default: that, and no more than 512.
+    - `on_error`: "raise", or "skip" inputs that cannot be read, explained or measured; the others keep their index.
 
-    Probabilities, float32. `direction` says whether a "higher" or a "lower" value is better. A value that is undefined
-    for an input (its metric's docstring says when) is NaN and stays in the table. A row is run once, whoever asks for
-    it: `table.attrs["costs"]` has rows asked and run, forwards and seconds. A method or metric that this kind of model
-    does not allow (attention where there are no maps, soft erasure where there are no embeddings) is left out:
-    `table.attrs["left_out"]` has the reason for each.
+    Probabilities, float32. `direction` says whether a "higher" or a "lower" value is better. A row is run once, whoever
+    asks for it. `table.attrs`:
 
-    Values do not depend on which inputs, methods or metrics are evaluated beside them, but for `token_f1` and `iou_f1`
-    where they are not given a `gold_size`.
+    - "costs": rows asked and run, forwards and seconds.
+    - "left_out": methods and metrics that this kind of model does not allow (attention where there are no maps, soft
+      erasure where there are no embeddings), with the reason for each.
+    - "undefined": values that are NaN, in groups of the same reason: reason, metrics, methods, rows. Metrics need an
+      input with at least two features (those of plausibility, one).
+    - "truncated": the rows of texts whose end was cut off; a warning names the limit.
+    - "skipped": row and reason for each input that is left out with `on_error="skip"`.
+
+    Values do not depend on which inputs, methods or metrics are evaluated beside them, except for `token_f1` and
+    `iou_f1` where they are not given a `gold_size`.
 
     Raises InputError, UnknownNameError or ModelError for what does not go together, before any row is run where that
     can be known; ModelError also where nothing is left.
@@ -96,34 +114,67 @@ def evaluate(
     >>> [(row.metric, round(row.value, 4), row.direction) for row in table.itertuples()]
     [('aopc_morf', 0.4, 'higher'), ('aopc_lerf', 0.1333, 'lower')]
     """
-    model, inputs = opened(model, inputs, tokenizer)
-    named = named_methods(methods, inputs)
+    whole = opened(
+        model, inputs, tokenizer, processor=processor, unit=unit, spans=spans, max_length=max_length, on_error=on_error
+    )
+    named = named_methods(methods, whole)
     families = families_of(metrics, has_gold=gold is not None)
-    mask = inputs.feature_mask
+    mask = whole.inputs.feature_mask
     for name, what in named.items():
         if isinstance(what, Tensor):
             check_scores(name, what, mask)
-    if gold is not None and (gold.dtype != torch.bool or gold.shape != mask.shape):
-        raise InputError(f"gold is {gold.dtype} {tuple(gold.shape)}: expected bool [B, F] = {list(mask.shape)}")
+    if gold is not None:
+        gold = whole.of_rows(gold, "gold", torch.bool)
+        if gold.dtype != torch.bool or gold.shape != mask.shape:
+            raise InputError(f"gold is {gold.dtype} {tuple(gold.shape)}: expected bool [B, F] = {list(mask.shape)}")
     if gold_size is None:
         gold_size = 1 if gold is None else average_marked(gold)
     options = Options(draws=draws, seed=seed, groups=groups, beam=beam, gold_size=gold_size)
+    own = {"erase": erase, "output": output, "dtype": dtype, "check": check}
+    request = _Request(whole.inputs, named, whole.classes(target), gold, own)
+    wanted = list(METRICS) if metrics is None else list(metrics)
+    parts = each_that_works(lambda places: _measured(whole.model, request.of(places), families, wanted, options), whole)
+    return finished(parts, whole)
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What is asked about inputs: methods and scores by name, target classes [B] (None: the predicted), marks; the
+    `options` of the perturber."""
+
+    inputs: Inputs
+    named: Mapping[str, Row | Tensor]
+    classes: Tensor | None
+    gold: Tensor | None
+    options: Mapping[str, Any]
+
+    def of(self, places: list[int]) -> _Request:
+        """The same about some of the inputs."""
+        if places == list(range(len(self.inputs))):
+            return self
+        part = self.inputs[places]
+        width = part.feature_mask.shape[1]
+        named = {n: what[places, :width] if isinstance(what, Tensor) else what for n, what in self.named.items()}
+        classes, gold = (None if one is None else one[places] for one in (self.classes, self.gold))
+        return replace(self, inputs=part, named=named, classes=classes, gold=None if gold is None else gold[:, :width])
+
+
+def _measured(
+    model: Any, request: _Request, families: Sequence[str], wanted: Sequence[str], options: Options
+) -> Measured:
     left_out: dict[str, str] = {}
-    classes = target_classes(target, len(inputs))
-    own = "predicted" if classes is None else classes
-    perturber = Perturber(model, inputs, erase=erase, target=own, output=output, dtype=dtype, check=check)
-    scores = explained(named, model, perturber, None if classes is None else perturber.target, left_out)
+    classes, gold = request.classes, request.gold
+    target = "predicted" if classes is None else classes
+    perturber = Perturber(model, request.inputs, target=target, **request.options)
+    scores = explained(request.named, model, perturber, None if classes is None else perturber.target, left_out)
     asked = Asked(perturber, options, gold=None if gold is None else gold.to(perturber.device))
     if any(FAMILIES[name].needs_bounds for name in families):
-        asked = replace(asked, bounds=bounds_of(perturber, beam=beam))
+        asked = replace(asked, bounds=bounds_of(perturber, beam=options.beam))
     questions = _questions(scores, asked)
     found = asked_together(lambda: _values(families, questions, left_out), perturber)
     if not found:
         raise ModelError(f"nothing can be evaluated here. {left_out}")
-    table = _tidy(list(scores), found, list(METRICS) if metrics is None else metrics)
-    table.attrs["costs"] = costs(perturber)
-    table.attrs["left_out"] = left_out
-    return table
+    return Measured(_tidy(list(scores), found, wanted), scores, perturber, costs(perturber), left_out)
 
 
 @dataclass(frozen=True)
@@ -171,7 +222,7 @@ def _values(families: Sequence[str], questions: Sequence[_Question], left_out: d
 
 
 def _tidy(names: Sequence[str], found: Sequence[_Value], wanted: Sequence[str]) -> pd.DataFrame:
-    """The table: inputs in order, of each the methods in the order of their names, of each of these the metrics."""
+    """The values: inputs in order, of each the methods in the order of their names, of each of these the metrics."""
     place = {metric: i for i, metric in enumerate(dict.fromkeys(metric for _, metric, _ in found))}
     parts = [
         {"input": of.input, "method": of.method, "metric": place[metric], "value": value.double().cpu().numpy()}
@@ -182,7 +233,6 @@ def _tidy(names: Sequence[str], found: Sequence[_Value], wanted: Sequence[str]) 
     table = table.sort_values(["input", "method", "metric"], ignore_index=True)
     table["method"] = table["method"].map(dict(enumerate(names)))
     table["metric"] = table["metric"].map(dict(enumerate(place)))
-    table["direction"] = table["metric"].map(METRICS)
     return table
 
 

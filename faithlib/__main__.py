@@ -1,0 +1,208 @@
+"""The command line: `python -m faithlib evaluate MODEL TEXTS.csv` measures explanations of a text classifier.
+
+    python -m faithlib evaluate my-model/ reviews.csv --methods saliency,lime,random --out report.html
+
+MODEL is a folder or a name on the hub of Hugging Face. TEXTS.csv is a table in UTF-8 with the column `text`; optional
+are `text_pair` (what is read after it), `label` (used by `--target label`) and `gold`, the characters that people
+marked ("2:6 11:16"), which metrics of plausibility compare with. The report and, beside it, all values as CSV are
+written; a summary is printed. What is wrong is said in a sentence, with exit code 2.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from faithlib.errors import DataError, FaithlibError, require
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from faithlib.evaluation.opening import Opened
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; 0, or 2 for what cannot be done.
+
+    >>> main(["evaluate", "my-model/", "no-such-file.csv"])
+    2
+    """
+    given = _parser().parse_args(arguments)
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_, **__: print(f"note: {message}", file=sys.stderr)
+        try:
+            _evaluate(given)
+        except FaithlibError as error:
+            print(f"faithlib: {error}", file=sys.stderr)
+            return 2
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("python -m faithlib", description=__doc__.partition("\n")[0])
+    commands = parser.add_subparsers(required=True)
+    one = commands.add_parser("evaluate", help="measure explanations of a classifier of texts", epilog=__doc__)
+    one.formatter_class = argparse.RawDescriptionHelpFormatter
+    one.add_argument("model", help="a folder, or a name on the hub")
+    one.add_argument("texts", type=Path, help="a CSV file with the column text")
+    one.add_argument("--methods", type=_names, help="names with commas between (default: six of them)")
+    one.add_argument("--metrics", type=_names, help="names with commas between (default: all but the costly naopc)")
+    one.add_argument("--target", default="predicted", help="predicted, label (the column), or the name of a class")
+    one.add_argument("--unit", default="word", help="what a feature is: word, wordpiece, character or sentence")
+    one.add_argument("--max-length", type=int, help="tokens read of a text (default: the model's limit, at most 512)")
+    one.add_argument("--erase", help="what takes the place of an erased feature: zero, pad, mask or delete")
+    one.add_argument("--first", type=int, metavar="N", help="only the first N texts")
+    one.add_argument("--on-error", choices=("raise", "skip"), default="raise", help="what to do with a broken text")
+    one.add_argument("--device", help="cpu, cuda ... (default: a GPU if there is one)")
+    one.add_argument("--out", type=Path, default=Path("report.html"), help="the report (default: report.html)")
+    return parser
+
+
+def _names(given: str) -> list[str]:
+    return given.replace(",", " ").split()
+
+
+# ------------------------------------------------------------------------------------------------------------- evaluate
+def _evaluate(given: argparse.Namespace) -> None:
+    rows = _read(given.texts, given.first)
+    if given.target == "label" and "label" not in rows:
+        raise DataError(f"--target label: {given.texts} has no column label; it has {', '.join(rows.columns)}")
+    if given.out.is_dir() or not given.out.absolute().parent.is_dir():
+        raise DataError(f"--out {given.out}: expected the name of a file in a folder that exists")
+    model, tokenizer = _load(given.model, given.device)
+    from faithlib.backends.labels import label_names
+    from faithlib.evaluation import evaluate
+    from faithlib.evaluation.opening import opened
+
+    texts = list(zip(rows["text"], rows["text_pair"], strict=True)) if "text_pair" in rows else list(rows["text"])
+    options = {"unit": given.unit, "max_length": given.max_length, "on_error": given.on_error}
+    with warnings.catch_warnings(action="ignore"):  # said by evaluate
+        whole = opened(model, texts, tokenizer, **options)
+    gold = _gold(list(rows["gold"]), whole) if "gold" in rows and any(rows["gold"]) else None
+    target: Any = given.target
+    if target == "label":
+        names = label_names(model)
+        target = [int(name) if name.isdigit() and name not in names else name for name in rows["label"]]
+    _tell_costs(whole, given, has_gold=gold is not None)
+    asked: dict[str, Any] = {"methods": given.methods, "metrics": given.metrics, "erase": given.erase, "target": target}
+    table = evaluate(model, texts, tokenizer=tokenizer, gold=gold, **asked, **options)
+    print(table.summary())
+    values = given.out.with_suffix(".csv")
+    table.to_html(given.out)
+    table.to_csv(values, index=False)
+    print(f"\nReport with heat maps: {given.out}\nAll values: {values}")
+
+
+def _read(path: Path, first: int | None) -> pd.DataFrame:
+    """The table of texts, every cell a string."""
+    import pandas as pd
+
+    try:
+        rows = pd.read_csv(
+            path,
+            dtype=str,
+            keep_default_na=False,
+            encoding="utf-8-sig",
+            sep="\t" if path.suffix == ".tsv" else ",",
+            index_col=False,
+            nrows=first,
+        )
+    except (OSError, UnicodeError, ValueError) as error:  # what pandas raises for a broken file is a ValueError
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error).strip()
+        raise DataError(
+            f"{path} cannot be read as a table ({reason}): expected a CSV file in UTF-8 with the column text; a text "
+            "with commas needs quotes"
+        ) from error
+    if "text" not in rows:
+        raise DataError(f"{path} has no column text: it has {', '.join(rows.columns)}")
+    if rows.empty:
+        raise DataError(f"{path} has a header and no rows: expected at least one text")
+    return rows
+
+
+def _load(name: str, device: str | None) -> tuple[Any, Any]:
+    """Classifier and tokenizer; only weights in safetensors, and no code that comes with a model."""
+    if not Path(name).is_dir() and (Path(name).is_absolute() or name.count("/") > 1 or name.endswith("/")):
+        raise DataError(f"model {name}: there is no such folder; give one with config.json, or a name on the hub")
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    transformers = require("transformers", extra="text")
+    transformers.logging.disable_progress_bar()
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(name)
+        model, report = transformers.AutoModelForSequenceClassification.from_pretrained(
+            name, use_safetensors=True, output_loading_info=True
+        )
+    except Exception as error:  # several libraries read the files, each with errors of its own
+        reason = str(error).strip().partition("\n")[0]
+        raise DataError(
+            f"cannot load {name} ({reason}): expected a folder of save_pretrained, or a name on the hub, with a "
+            "classifier in safetensors and its tokenizer"
+        ) from error
+    if missing := sorted(report["missing_keys"]):
+        raise DataError(
+            f"{name} holds no weights for {', '.join(missing[:3])}, so that it would predict at random: expected a "
+            "model that was trained as a classifier"
+        )
+    import torch
+
+    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        return model.eval().to(device), tokenizer
+    except (RuntimeError, AssertionError) as error:
+        raise DataError(f"--device {device}: {str(error).partition(chr(10))[0]}") from error
+
+
+def _gold(cells: Sequence[str], whole: Opened) -> list[list[bool]]:
+    """Which features the marks of each row touch; nothing for rows that are not used."""
+    marked: list[list[bool]] = [[] for _ in cells]
+    spans: Any = getattr(whole.inputs, "spans", ())
+    for row, own in zip(whole.rows, spans, strict=True):
+        try:
+            marks = [(int(begin), int(end)) for begin, end in (mark.split(":") for mark in cells[row].split())]
+            marked[row] = [any(start < end and begin < stop for begin, end in marks) for start, stop in own]
+        except ValueError as error:
+            raise DataError(
+                f"gold of row {row}: {cells[row]!r}; expected characters as start:end, '2:6 11:16'"
+            ) from error
+        if marks and not any(marked[row]):
+            raise DataError(f"gold of row {row}: {cells[row]!r} marks no feature of its text; characters count from 0")
+    return marked
+
+
+def _tell_costs(whole: Opened, given: argparse.Namespace, *, has_gold: bool) -> None:
+    """Prints how many rows will run of what erases, methods and metrics, and about how long they take."""
+    import torch
+
+    from faithlib.evaluation.explaining import erases, explained
+    from faithlib.evaluation.opening import named_methods
+    from faithlib.evaluation.rows import RowCounter, count_rows
+    from faithlib.perturb import Perturber
+
+    inputs, methods = whole.inputs, named_methods(given.methods, whole)
+    counter = RowCounter(whole.model, inputs, erase=given.erase)
+    explained({name: row for name, row in methods.items() if erases(row, inputs)}, whole.model, counter, None, {})
+    drawn = torch.Generator().manual_seed(0)
+    scores = {name: torch.rand(inputs.feature_mask.shape, generator=drawn) for name in methods}
+    asked = {"metrics": given.metrics, "erase": given.erase, "gold": inputs.feature_mask if has_gold else None}
+    counted = count_rows(whole.model, inputs, methods=scores, **asked)
+    rows = counted.together + int(counter.rows.sum())
+    few = Perturber(whole.model, inputs[list(range(min(8, len(inputs))))])
+    began = time.perf_counter()
+    _ = few.empty
+    seconds = max(1, round((time.perf_counter() - began) / len(few.inputs) * rows))
+    print(
+        f"{len(inputs)} texts with {int(inputs.feature_mask.sum())} features, {len(methods)} methods. To run: "
+        f"{'about' if counted.is_exact else 'at most'} {rows:,} erased copies, some {seconds:,} s on this machine, and "
+        "the gradients of methods that take them.",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,389 @@
+"""What people hold goes into `evaluate`: texts, images, pipelines, labels, scores; what is lost or skipped is said."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import timm
+import torch
+import transformers
+from PIL import Image
+from torch import nn
+from toy_models import image_inputs, text_model, tokenizer, vision_model
+
+from faithlib.attribution import attribute, methods
+from faithlib.attribution.registry import IMAGE_METHODS
+from faithlib.backends import PromptClassifier
+from faithlib.errors import InputError, ModelError, UnknownNameError
+from faithlib.evaluation import evaluate, explain
+from faithlib.evaluation.opening import most_tokens_of
+from faithlib.inputs import ImageInputs, TextInputs, WordInputs
+from faithlib.perturb import Perturber
+
+TEXTS = ["a fine film, not bad", "unfunny", "it is bad at all", "who is it"]
+FEW = {"methods": ["saliency", "random"], "metrics": ["aopc_morf", "sparseness"]}
+
+
+@pytest.fixture(scope="module")
+def model() -> nn.Module:
+    return text_model("bert")
+
+
+def answers(texts: list[str]) -> list[list[float]]:
+    return [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
+
+
+def test_containers_of_texts_give_the_table_of_the_list(model) -> None:
+    expected = evaluate(model, TEXTS, tokenizer=tokenizer(), **FEW)
+    for held in (pd.Series(TEXTS, index=list("abcd")), np.array(TEXTS), (text for text in TEXTS), tuple(TEXTS)):
+        pd.testing.assert_frame_equal(evaluate(model, held, tokenizer=tokenizer(), **FEW), expected)
+
+
+def test_a_pipeline_is_its_model_and_tokenizer(model) -> None:
+    pipe = transformers.TextClassificationPipeline(model=model, tokenizer=tokenizer())
+    expected = evaluate(model, TEXTS, tokenizer=tokenizer(), **FEW)
+    pd.testing.assert_frame_equal(evaluate(pipe, TEXTS, **FEW), expected)
+    assert set(explain(pipe, TEXTS, ["saliency"])) == {"saliency"}
+
+
+def test_an_estimator_answers_by_its_probabilities() -> None:
+    class Estimator:
+        def predict_proba(self, texts):
+            return answers(texts)
+
+    table = evaluate(Estimator(), ["a good film"], methods=["occlusion"], metrics=["aopc_morf"])
+    assert table.value.tolist() == pytest.approx([0.4])
+
+
+def test_what_is_no_model_is_refused() -> None:
+    with pytest.raises(InputError, match=r"model is the string 'my-model': load it first, AutoModelForSequenceClassif"):
+        evaluate("my-model", TEXTS)
+    with pytest.raises(InputError, match="model is a dict: expected a torch module or a function"):
+        evaluate({}, TEXTS)
+    with pytest.raises(InputError, match="max_length: a function of texts reads them whole"):
+        evaluate(answers, ["a good film"], max_length=9)
+    with pytest.raises(InputError, match="unit, spans, max_length: WordInputs are cut already; give plain texts"):
+        evaluate(answers, WordInputs.from_texts(["a good film"]), unit="character")
+
+
+# ----------------------------------------------------------------------------------------------------------- truncation
+def test_truncation_is_told_with_rows_and_limit(model) -> None:
+    texts = [*TEXTS, "film " * 100]
+    with pytest.warns(
+        UserWarning, match=r"1 of 5 texts were cut off at their end to 32 tokens; max_length= raises .*4\)"
+    ):
+        table = evaluate(model, texts, tokenizer=tokenizer(), **FEW)
+    assert table.attrs["truncated"] == [4]
+    with pytest.warns(UserWarning, match=r"to 7 tokens.*\(rows 0, 4\)"):
+        table = evaluate(model, texts, tokenizer=tokenizer(), max_length=7, **FEW)
+    assert table.attrs["truncated"] == [0, 4]
+    with warnings.catch_warnings(action="error"):
+        assert evaluate(model, TEXTS, tokenizer=tokenizer(), **FEW).attrs["truncated"] == []
+    ready = TextInputs.from_texts(texts, tokenizer(), unit="word")
+    with pytest.warns(UserWarning, match=r"1 of 5 texts were cut off at their end \(rows 4\)"):
+        assert evaluate(model, ready, **FEW).attrs["truncated"] == [4]
+
+
+def test_a_longer_limit_is_that_of_the_model_and_no_longer(model) -> None:
+    unlimited = tokenizer()
+    unlimited.model_max_length = int(1e30)
+    texts = ["film " * 600]
+    for family, most in (("bert", 64), ("roberta", 62), ("xlm-roberta", 62), ("distilbert", 64)):
+        assert most_tokens_of(text_model(family)) == most, "RoBERTa's kind keeps two positions for padding"
+    for asked, read in ((None, 64), (20, 20), (1000, 64)):
+        with pytest.warns(UserWarning, match=f"to {read} tokens"):
+            scores = explain(model, texts, ["random"], tokenizer=unlimited, max_length=asked)
+        assert scores["random"].shape == (1, read - 2)
+    config = transformers.BertConfig(
+        vocab_size=60, hidden_size=4, num_hidden_layers=1, num_attention_heads=1, intermediate_size=4,
+        max_position_embeddings=2048,
+    )  # fmt: skip
+    long = transformers.BertForSequenceClassification(config).eval()
+    with pytest.warns(UserWarning, match="to 512 tokens"):
+        assert explain(long, texts, ["random"], tokenizer=unlimited)["random"].shape == (1, 510)
+    with warnings.catch_warnings(action="error"):
+        whole = explain(long, texts, ["random"], tokenizer=unlimited, max_length=1024)
+    assert whole["random"].shape == (1, 600)
+    with pytest.raises(InputError, match="max_length 0: expected at least 1"):
+        explain(long, texts, ["random"], tokenizer=unlimited, max_length=0)
+
+
+# ---------------------------------------------------------------------------------------------------- units and too few
+def test_units_and_spans_reach_the_features(model) -> None:
+    given = {"tokenizer": tokenizer(), "methods": ["uniform"]}
+    sizes = {
+        unit: (explain(model, TEXTS[:2], unit=unit, **given)["uniform"] > 0).sum(dim=1).tolist()
+        for unit in ("word", "wordpiece", "sentence")
+    }
+    assert sizes == {"word": [6, 1], "wordpiece": [6, 3], "sentence": [1, 1]}
+    spans = [[(0, 6), (7, 11)], [(0, 7)]]
+    assert explain(model, TEXTS[:2], spans=spans, **given)["uniform"].tolist() == [[2, 1], [3, 0]], "summed over tokens"
+    assert explain(answers, ["not good at all"], ["occlusion"], spans=[[(0, 8), (9, 15)]])["occlusion"].tolist() == [
+        pytest.approx([0.4, 0])
+    ]
+    with pytest.raises(InputError, match="1 lists of spans for 2 texts"):
+        explain(model, TEXTS[:2], spans=spans[:1], **given)
+    with pytest.raises(InputError, match="unit 'phrase': expected one of"):
+        explain(model, TEXTS[:2], unit="phrase", **given)
+
+
+def test_a_text_of_one_feature_has_no_value_and_the_reason_is_told(model) -> None:
+    table = evaluate(
+        model, TEXTS, tokenizer=tokenizer(), methods=["saliency", "uniform"], metrics=["saco", "aopc_morf"]
+    )
+    assert table[table.input == 1].value.isna().all()
+    assert table[(table.input != 1) & (table.metric == "aopc_morf")].value.notna().all()
+    few, equal = sorted(table.attrs["undefined"], key=lambda one: one["reason"], reverse=True)
+    assert few["reason"] == "fewer features than the 2 that the metric needs"
+    assert (few["rows"], few["metrics"], few["methods"]) == ([1], ["aopc_morf", "saco"], ["saliency", "uniform"])
+    assert equal == {"reason": "all scores are equal", "metrics": ["saco"], "methods": ["uniform"], "rows": [0, 2, 3]}
+    marked = evaluate(
+        model, TEXTS, tokenizer=tokenizer(), methods=["saliency"], metrics=["pointing_game"],
+        gold=[[True] + [False] * 5, [True], [False] * 5, [True] * 3],
+    )  # fmt: skip
+    assert marked.value.isna().tolist() == [False, False, True, False], "one marked feature can be pointed at"
+    assert marked.attrs["undefined"][0]["reason"] == "nothing is marked"
+
+
+# ------------------------------------------------------------------------------------------------------- labels, scores
+def test_a_target_is_the_name_of_a_label(model) -> None:
+    model.config.id2label = {0: "bad", 1: "Good", 2: "so-so"}
+    expected = explain(model, TEXTS, ["saliency"], tokenizer=tokenizer(), target=1)["saliency"]
+    for target in ("Good", "good", ["good"] * 4, [1, "good", "Good", 1], np.array(["good"] * 4)):
+        found = explain(model, TEXTS, ["saliency"], tokenizer=tokenizer(), target=target)["saliency"]
+        torch.testing.assert_close(found, expected)
+    inputs = TextInputs.from_texts(TEXTS, tokenizer(), unit="word")
+    torch.testing.assert_close(attribute("saliency", model, inputs, target="good"), expected)
+    assert Perturber(model, inputs, target="so-so").target.tolist() == [2] * 4
+    with pytest.raises(UnknownNameError, match="unknown target 'goood': did you mean 'Good'"):
+        evaluate(model, TEXTS, tokenizer=tokenizer(), target="goood", **FEW)
+
+
+def test_a_model_without_names_of_labels_says_so() -> None:
+    with pytest.raises(
+        UnknownNameError, match=r"target 'cat': this VisionTransformer has no names of classes .*class ind"
+    ):
+        evaluate(vision_model(), image_inputs(), target="cat", methods=["random"])
+    with pytest.raises(UnknownNameError, match="this function has no names of classes"):
+        evaluate(answers, ["a good film"], target="good")
+
+
+def test_scores_are_tensors_arrays_or_ragged_lists(model) -> None:
+    drawn = torch.rand(4, 6, generator=torch.Generator().manual_seed(0))
+    sizes = [6, 1, 5, 3]
+    ragged = [row[:n].tolist() for row, n in zip(drawn, sizes, strict=True)]
+    given = {"tokenizer": tokenizer(), "metrics": ["aopc_morf", "sparseness"]}
+    tables = [
+        evaluate(model, TEXTS, methods={"mine": held}, **given)
+        for held in (drawn, drawn.numpy(), ragged, [torch.tensor(row) for row in ragged], drawn.tolist())
+    ]
+    for other in tables[1:]:
+        pd.testing.assert_frame_equal(other, tables[0])
+    for wrong, message in (
+        ([[0.1]] * 4, "scores of 'mine' of input 0: \\[1\\] values, expected 6, one per feature"),
+        (ragged[:3], "scores of 'mine': a list; expected \\[B, F\\] = \\[4, 6\\], or 4 lists"),
+        ([["a"] * 6] * 4, "scores of 'mine' of input 0: expected numbers, got \\['a'"),
+        (torch.ones(4), "scores of 'mine': \\[4\\]; expected"),
+        (0.5, "scores of 'mine': a float; expected"),
+        (torch.ones(4, 3), "scores of 'mine' have shape \\(4, 3\\)"),
+        ([[float("nan")] * n for n in sizes], "finite"),
+    ):
+        with pytest.raises(InputError, match=message):
+            evaluate(model, TEXTS, methods={"mine": wrong}, **given)
+
+
+# -------------------------------------------------------------------------------------------------------------- skipped
+def test_broken_texts_are_skipped_and_the_rest_keep_their_rows(model) -> None:
+    texts = ["a fine film", None, "it is bad", "  ", "who is it", float("nan"), "\u200b"]
+    given = {"tokenizer": tokenizer(), **FEW}
+    with pytest.raises(InputError, match="text 1 is None: expected a string; text 3"):
+        evaluate(model, texts, **given)
+    with pytest.warns(UserWarning, match=r"4 of 7 inputs were skipped \(rows 1, 3, 5, 6\); first text 1 is None"):
+        table = evaluate(model, texts, on_error="skip", **given)
+    good = evaluate(model, [texts[i] for i in (0, 2, 4)], **given)
+    assert sorted(set(table.input)) == [0, 2, 4]
+    assert table.value.to_numpy() == pytest.approx(good.value.to_numpy())
+    reasons = {one["row"]: one["reason"] for one in table.attrs["skipped"]}
+    assert reasons[3] == "text 3 ('  ') is blank" and reasons[6].startswith("text 6 ('\\u200b') has no tokens")
+    with pytest.raises(InputError, match="no input is left: text 0 is None"):
+        evaluate(model, [None, ""], on_error="skip", **given)
+    with pytest.raises(InputError, match="on_error 'ignore': expected 'raise' or 'skip'"):
+        evaluate(model, texts, on_error="ignore", **given)
+
+
+def test_what_goes_with_inputs_follows_those_that_are_left(model) -> None:
+    texts = [TEXTS[0], None, TEXTS[2], TEXTS[3]]
+    drawn = torch.rand(4, 9, generator=torch.Generator().manual_seed(0))
+    gold = [[True, *[False] * 5], [], [False, True, False, False, False], [False, False, True]]
+    given = {"tokenizer": tokenizer(), "metrics": ["aopc_morf", "auprc"], "on_error": "skip"}
+    with pytest.warns(UserWarning, match="1 of 4 inputs"):
+        table = evaluate(
+            model, texts, methods={"mine": drawn, "random": "random"}, gold=gold, target=[0, 0, 1, 2], **given
+        )
+    rows = [0, 2, 3]
+    good = evaluate(
+        model, [texts[i] for i in rows], methods={"mine": drawn[rows, :6], "random": "random"},
+        gold=[gold[i] for i in rows], target=[0, 1, 2], **given,
+    )  # fmt: skip
+    assert table.value.to_numpy() == pytest.approx(good.value.to_numpy())
+    assert [one.row for one in table.shown] == rows
+
+
+def test_an_input_that_the_model_fails_on_does_not_cost_the_rest() -> None:
+    def moody(texts: list[str]) -> list[list[float]]:
+        if any("bad" in text for text in texts):
+            raise RuntimeError("I do not read this")
+        return answers(texts)
+
+    texts = ["good film", "a bad one", "fine good film", "so so", "bad"]
+    given = {"methods": ["occlusion"], "metrics": ["aopc_morf"]}
+    with pytest.raises(RuntimeError, match="I do not read this"):
+        evaluate(moody, texts, **given)
+    with pytest.warns(
+        UserWarning, match=r"2 of 5 inputs were skipped \(rows 1, 4\); first RuntimeError: I do not read"
+    ):
+        table = evaluate(moody, texts, on_error="skip", **given)
+    assert table.input.tolist() == [0, 2, 3]
+    assert table.value.to_numpy() == pytest.approx(evaluate(answers, [texts[i] for i in (0, 2, 3)], **given).value)
+    with pytest.raises(RuntimeError, match="I do not read"):
+        evaluate(moody, ["bad"], on_error="skip", **given)
+    with pytest.raises(UnknownNameError, match="salience"):
+        evaluate(answers, texts, methods=["salience"], on_error="skip")
+
+
+def test_attributes_are_plain_data(model) -> None:
+    with pytest.warns(UserWarning, match="skipped"):
+        table = evaluate(model, [*TEXTS, None], tokenizer=tokenizer(), on_error="skip", **FEW)
+    assert json.loads(json.dumps(table.attrs)) == table.attrs
+    assert pickle.loads(pickle.dumps(table)).attrs == table.attrs
+
+
+# --------------------------------------------------------------------------------------------------------------- images
+@pytest.fixture(scope="module")
+def seer() -> nn.Module:
+    torch.manual_seed(0)
+    return timm.create_model(
+        "vit_tiny_patch16_224", num_classes=3, img_size=32, embed_dim=16, depth=1, num_heads=2
+    ).eval()
+
+
+@pytest.fixture
+def images(tmp_path: Path) -> list[Path]:
+    drawn = np.random.default_rng(0).integers(0, 256, (2, 40, 36, 3), dtype=np.uint8)
+    for number, pixels in enumerate(drawn):
+        Image.fromarray(pixels).save(tmp_path / f"{number}.png")
+    return [tmp_path / f"{number}.png" for number in range(2)]
+
+
+def test_images_and_files_get_the_models_own_transform(seer, images) -> None:
+    config = timm.data.resolve_model_data_config(seer) | {"input_size": (3, 32, 32)}
+    prepare = timm.data.create_transform(**config)
+    opened = [Image.open(path).convert("RGB") for path in images]
+    pixels = torch.stack([prepare(image) for image in opened])
+    assert pixels.shape[-2:] == (32, 32)
+    given = {"methods": ["grad_cam", "random"], "metrics": ["aopc_morf"]}
+    expected = evaluate(seer, ImageInputs.from_pixels(pixels, patch=16), **given)
+    assert expected.input.nunique() == 2
+    for held in (images, [str(path) for path in images], opened, [np.asarray(image) for image in opened], pixels):
+        pd.testing.assert_frame_equal(evaluate(seer, held, **given), expected)
+    assert explain(seer, opened, ["random"], unit=8)["random"].shape == (2, 16)
+    with pytest.raises(InputError, match="unit 'word': of images expected the side of a square patch in pixels"):
+        explain(seer, opened, ["random"], unit="word")
+
+
+def test_an_image_processor_makes_the_pixels(images) -> None:
+    config = transformers.ViTConfig(
+        hidden_size=8, num_hidden_layers=1, num_attention_heads=1, intermediate_size=8, image_size=32, patch_size=16
+    )
+    model = transformers.ViTForImageClassification(config).eval()
+    processor = transformers.ViTImageProcessor(size={"height": 32, "width": 32})
+    pixels = processor(images=[Image.open(path).convert("RGB") for path in images], return_tensors="pt")["pixel_values"]
+    expected = evaluate(model, ImageInputs.from_pixels(pixels, patch=16), methods=["occlusion"], metrics=["aopc_morf"])
+    for given in ({"processor": processor}, {"tokenizer": processor}):
+        table = evaluate(model, [str(path) for path in images], methods=["occlusion"], metrics=["aopc_morf"], **given)
+        pd.testing.assert_frame_equal(table, expected)
+    with pytest.raises(
+        ModelError, match=r"this ViTForImageClassification comes without a transform of images: give its im"
+    ):
+        evaluate(model, images)
+
+
+def test_grey_images_become_colour_and_grey_pixels_are_refused(seer, images) -> None:
+    grey = [Image.open(path).convert("L") for path in images]
+    colour = [image.convert("RGB") for image in grey]
+    given = {"methods": ["random"], "metrics": ["aopc_morf"]}
+    pd.testing.assert_frame_equal(evaluate(seer, grey, **given), evaluate(seer, colour, **given))
+    with pytest.raises(
+        InputError, match=r"images have 1 channel, this VisionTransformer takes 3: for grayscale images re"
+    ):
+        evaluate(seer, torch.randn(1, 1, 32, 32), **given)
+    with pytest.warns(
+        UserWarning, match=r"all pixels are between 0 and 1, and this VisionTransformer was trained on norm"
+    ):
+        evaluate(seer, torch.rand(1, 3, 32, 32), **given)
+    with pytest.raises(
+        InputError, match=r"pixels reach from 0 to 255: .* Give PIL images with the model's own transform"
+    ):
+        evaluate(seer, torch.linspace(0, 255, 3 * 32 * 32).view(1, 3, 32, 32), **given)
+
+
+def test_broken_images_are_named_or_skipped(seer, images, tmp_path) -> None:
+    (tmp_path / "broken.png").write_text("no image")
+    held = [images[0], tmp_path / "broken.png", tmp_path / "missing.png", images[1]]
+    given = {"methods": ["random"], "metrics": ["aopc_morf"]}
+    with pytest.raises(InputError, match=r"image 1 \(.*broken.png\) cannot be read as an image"):
+        evaluate(seer, held, **given)
+    with pytest.warns(UserWarning, match=r"2 of 4 inputs were skipped \(rows 1, 2\)"):
+        table = evaluate(seer, held, on_error="skip", **given)
+    assert table.input.tolist() == [0, 3]
+    assert "missing.png" in table.attrs["skipped"][1]["reason"]
+
+
+def test_segments_of_each_image_are_those_of_the_image_alone() -> None:
+    model, pixels = vision_model(), image_inputs(2).pixels
+    maps = torch.stack([torch.arange(8)[:, None].expand(8, 8) // 3, torch.arange(8).expand(8, 8) // 2])
+    maps[1, 0, 0] = -1
+    both = ImageInputs.from_pixels(pixels, segments=maps)
+    alone = [ImageInputs.from_pixels(pixels[[b]], segments=maps[b]) for b in range(2)]
+    fast = {"lime": {"n_samples": 20}, "shapley_sampling": {"n_samples": 3}, "integrated_gradients": {"n_steps": 4}}
+    for name in methods("image"):
+        scores = attribute(name, model, both, **fast.get(name, {}))
+        for b, one in enumerate(alone):
+            n = int(one.n_features[0])
+            own = attribute(name, model, one, **fast.get(name, {}))[0]
+            if IMAGE_METHODS[name].answers != "floor":  # drawn from content, in which the shape of the map counts
+                torch.testing.assert_close(scores[b, :n], own, atol=1e-5, rtol=1e-4, msg=name)
+    table = evaluate(model, both, methods={"mine": scores}, groups=3)
+    assert set(table.attrs["left_out"]) == {"soft_ns", "soft_nc"}
+    for b, one in enumerate(alone):
+        n = int(one.n_features[0])
+        expected = evaluate(model, one, methods={"mine": scores[b : b + 1, :n]}, groups=3)
+        assert table[table.input == b].value.to_numpy() == pytest.approx(expected.value, abs=1e-5, nan_ok=True)
+    assert both.pixels[1, :, 0, 0].tolist() == pixels[1, :, 0, 0].tolist()
+
+
+def test_pixels_outside_all_segments_are_never_erased() -> None:
+    seen = []
+
+    def model(pixels):
+        seen.append(pixels)
+        return pixels.mean(dim=(2, 3))
+
+    images = ImageInputs.from_pixels(torch.ones(1, 2, 2, 2), segments=[[-1, 4], [7, 7]])
+    Perturber(model, images, erase="zero").keep(torch.tensor([[[False, False]]]))
+    assert seen[-1][0, 0].tolist() == [[1, 0], [0, 0]]
+
+
+def test_prompts_take_the_same_containers_and_spans() -> None:
+    config = transformers.GPT2Config(vocab_size=30, n_embd=8, n_layer=1, n_head=1)
+    prompt = PromptClassifier(transformers.GPT2LMHeadModel(config).eval(), tokenizer(), "{text} . ", ["film", "bad"])
+    table = evaluate(prompt, pd.Series(["a fine film", "not bad"]), methods=["random"], metrics=["aopc_morf"])
+    assert table.input.tolist() == [0, 1]
+    scores = explain(prompt, ["a fine film"], ["uniform"], spans=[[(0, 6), (7, 11)]], target="bad")
+    assert scores["uniform"].shape == (1, 2)
