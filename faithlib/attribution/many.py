@@ -17,7 +17,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from faithlib.attribution.costs import Cost, Costs
-from faithlib.attribution.registry import METHODS, checked, finite
+from faithlib.attribution.registry import METHODS, WITH_DELTA, checked, finite
 from faithlib.attribution.target import target_classes
 from faithlib.attribution.texts import Job, run_jobs
 from faithlib.backends import replica
@@ -64,6 +64,7 @@ def attribute_rows(
     perturber: Perturber | None = None,
     max_tokens: int | None = None,
     check: bool = True,
+    deltas: dict[str, Tensor] | None = None,
 ) -> tuple[dict[str, Tensor], dict[str, Cost]]:
     """Scores [B, F] of every row by its name, equal to `attribute` one row at a time, and what each method cost.
 
@@ -71,6 +72,7 @@ def attribute_rows(
     - `perturber`: your own on the same inputs, for the rows that erase as it does, to share answers with metrics. A row
       that names no `erase` erases as it does, without one by zeros.
     - `max_tokens`: positions a forward, of methods that run the model themselves.
+    - `deltas`: where given, filled with the `return_delta` [B] of `attribute` for rows of integrated_gradients.
     - `check`: as for `attribute`; not where a perturber is given, which has been checked.
 
     Cost: per method and input, whatever the number of aggregations, poolings and outputs, the forward rows that the
@@ -107,9 +109,12 @@ def attribute_rows(
     of_row: dict[Row, Job] = {}
     for row in dict.fromkeys(rows):
         of_row[row] = _job(row, (output_of[row], row.target), jobs, numbers)
+        of_row[row].wants_delta = deltas is not None and row.method == WITH_DELTA
     costs = Costs(model)
     explained = [(output, classes[target]) for output, target in numbers]
     run_jobs(list(jobs.values()), quiet, inputs, explained, perturber=perturber, max_tokens=max_tokens, costs=costs)
+    if deltas is not None:
+        deltas |= {row.name: job.delta for row, job in of_row.items() if job.wants_delta}
     device = inputs.n_features.device if model is None else next(model.parameters()).device
     scores = {
         row.name: finite(row.name, job.scores(_aggregation(row), inputs, row.pool).to(device), inputs)

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from faithlib.attribution import attention, deeplift, floors, gradient, perturbation, vit
 from faithlib.attribution.costs import Costs
+from faithlib.attribution.inside import looking_inside, note_underflow
 from faithlib.attribution.perturbation import Answers, check_given
 from faithlib.attribution.target import target_classes, undisturbed
 from faithlib.attribution.texts import AGGREGATIONS, POOLS, Job, Number, most_tokens, pooled, run_jobs
@@ -23,7 +24,7 @@ from faithlib.attribution.vision import UPSAMPLINGS, image_chunks, on_pixels
 from faithlib.backends import VisionBackend, replica
 from faithlib.backends.labels import class_index
 from faithlib.backends.wrappers import unwrapped
-from faithlib.errors import InputError, ModelError, UnknownNameError, unknown
+from faithlib.errors import InputError, ModelError, NotFiniteError, UnknownNameError, unknown
 from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
 from faithlib.outputs import FOLLOWED, OUTPUTS, check_stated, default_of
 from faithlib.perturb import Perturber
@@ -32,6 +33,9 @@ from faithlib.selfcheck import met
 # What a method explains, its default first. Papers about ViTs start from the logit, and relevance has no other start.
 LOGIT_FIRST = ("logit", "probability", "loss", "sigmoid", "value")
 LOGIT_ONLY = ("logit", "value")  # a value is where it starts: no softmax is over it
+
+WITH_DELTA = "integrated_gradients"
+_CLAMPED = ("grad_cam", "transformer_mm", "transformer_attribution")  # where 0 is what is left of a negative number
 
 # With maps of all blocks in the graph, a ViT-B takes 1.2 MB a token (measured): 1 and 10 GB.
 _MOST_IMAGE_TOKENS = {"cpu": 1024, "cuda": 1 << 13}
@@ -133,8 +137,9 @@ def attribute(
     aggregation: str | None = None,
     pool: str = "sum",
     check: bool = True,
+    return_delta: bool = False,
     **options: Any,
-) -> Tensor:
+) -> Any:
     """Scores of every feature, float32 [B, F], 0 at places beyond an input's features; higher = matters more.
 
     What is explained: `output` "probability" (softmax), "logit", or "loss" (log p, the cross entropy with its sign
@@ -202,6 +207,8 @@ def attribute(
     mode: modes, `requires_grad`, attention implementation, hooks and gradients of the model itself are not touched.
     `check`: one input also goes through the model's own call and is compared with what is computed here
     (`faithlib.selfcheck`), two rows on no account; not where a `perturber` is given, which has been checked.
+    `return_delta`, of integrated_gradients: the scores, and by how much their sum misses F(x) - F(x'), [B], before
+    aggregation and pooling.
     random and uniform do not look at it and accept None. Scores are on the model's device.
 
     Raises UnknownNameError for an unknown method, option, target, output, aggregation, pool or upsample; InputError for
@@ -213,6 +220,8 @@ def attribute(
     >>> attribute("occlusion", model, WordInputs.from_texts(["a good film"]))
     tensor([[0.0000, 0.4000, 0.0000]])
     """
+    if return_delta and name != WITH_DELTA:
+        raise InputError(f"return_delta: of {name} nothing is known to add up; it is for {WITH_DELTA}")
     own = unwrapped(model)
     method = checked(name, own, inputs, output, aggregation, pool, options)
     classes = target_classes(class_index(target, own), len(inputs))
@@ -222,8 +231,9 @@ def attribute(
         if check and options.get("perturber") is None:
             count = met(model, quiet, inputs, output)
     output = output or method.default_output(own, count=count)
+    delta = torch.full((len(inputs),), torch.nan) if return_delta else None
     if isinstance(inputs, TextInputs):
-        scores = _of_text(name, method, quiet, inputs, (output, classes), aggregation, pool, options)
+        scores = _of_text(name, method, quiet, inputs, (output, classes), aggregation, pool, options, delta)
     elif model is None or method.answers == "floor":
         scores = method.run(inputs, **options)
     elif method.answers == "features":
@@ -232,9 +242,10 @@ def attribute(
         assert isinstance(inputs, ImageInputs)
         with undisturbed(quiet):
             backend = VisionBackend(quiet, inputs, own)
-            scores = _from_image_chunks(method, backend, classes, output, pool, options)
+            scores = _from_image_chunks(name, method, backend, classes, output, pool, options, delta)
     device = next(own.parameters()).device if isinstance(own, nn.Module) else inputs.n_features.device
-    return finite(name, scores.detach().to(device), inputs)
+    scores = finite(name, scores.detach().to(device), inputs)
+    return scores if delta is None else (scores, delta.to(device))
 
 
 def checked(
@@ -316,13 +327,17 @@ def _of_text(
     aggregation: str | None,
     pool: str,
     options: dict[str, Any],
+    delta: Tensor | None,
 ) -> Tensor:
     max_tokens, perturber = (options.pop(shared, None) for shared in ("max_tokens", "perturber"))
     aggregation = aggregation or method.aggregation
-    job = Job(name, method.run, method.answers, 0, options, [aggregation])
+    number_of = None if method.blind else 0
+    job = Job(name, method.run, method.answers, number_of, options, [aggregation], wants_delta=delta is not None)
     if perturber is not None:
         check_given(perturber, job.erased(inputs), options.get("erase"))
     run_jobs([job], model, inputs, [number], perturber=perturber, max_tokens=max_tokens, costs=Costs(model))
+    if delta is not None:
+        delta[:] = job.delta
     return job.scores(aggregation, inputs, pool)
 
 
@@ -338,12 +353,14 @@ def _of_erased(
 
 
 def _from_image_chunks(
+    name: str,
     method: Method,
     backend: VisionBackend,
     classes: Tensor | None,
     output: str,
     pool: str,
     options: dict[str, Any],
+    delta: Tensor | None,
 ) -> Tensor:
     upsample = options.pop("upsample", "bilinear")
     if upsample not in UPSAMPLINGS:
@@ -354,7 +371,14 @@ def _from_image_chunks(
     one_to_one = patches is not None and patches.sort().values.tolist() == list(range(feature_mask.shape[1]))
     scores = torch.zeros(feature_mask.shape, device=backend.device)
     for chunk in image_chunks(backend, classes, output, max_tokens):
-        found = method.run(chunk, **options).detach().float()
+        chunk.wants_delta = delta is not None
+        with looking_inside(name, backend.model, gradients=not method.blind):
+            found = method.run(chunk, **options).detach()
+        if not method.blind and name not in _CLAMPED:
+            note_underflow(name, found, torch.ones_like(found, dtype=torch.bool), backend.model)
+        found = found.float()
+        if delta is not None and chunk.delta is not None:
+            delta[chunk.rows.cpu()] = chunk.delta.float().cpu()
         if method.answers == "patches" and one_to_one:
             scores[chunk.rows[:, None], patches] = found
             continue
@@ -379,7 +403,7 @@ def finite(name: str, scores: Tensor, inputs: Inputs) -> Tensor:
         what = "an image"
         if isinstance(inputs, TextInputs):
             what = f"{' '.join(inputs.tokens[b][:8]) if inputs.tokens else 'no token strings'} ..."
-        raise InputError(
+        raise NotFiniteError(
             f"{name} gave NaN or infinite scores for {int(bad.sum())} of {len(bad)} inputs, first input {b} "
             f"({what}): check the model's weights and outputs on it, and leave it out or use another method"
         )

@@ -81,6 +81,7 @@ class Chunk:
     """Inputs `rows` [R] of a backend, cut to `length` tokens, with what is explained about them.
 
     `together`: chunks of the same rows that explain other numbers, this one among them; they share forward passes.
+    `delta` [R], where it is wanted: by how much a method's scores miss the sum that it states.
 
     >>> from transformers import DistilBertConfig, DistilBertForSequenceClassification
     >>> config = DistilBertConfig(vocab_size=9, dim=4, n_layers=1, n_heads=1, hidden_dim=4)
@@ -99,6 +100,8 @@ class Chunk:
     max_tokens: int
     launch: float = 0.0
     target: Tensor | None = None
+    wants_delta: bool = False
+    delta: Tensor | None = field(default=None, init=False)
     together: list[Chunk] = field(init=False, repr=False)
     gradients_asked: int = field(default=0, init=False)
     _gradients: dict[Rules, Tensor] = field(default_factory=dict, init=False, repr=False)

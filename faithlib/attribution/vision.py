@@ -71,6 +71,8 @@ class ImageChunk:
     output: str
     max_tokens: int
     target: Tensor | None = None
+    wants_delta: bool = False
+    delta: Tensor | None = None
 
     @property
     def length(self) -> int:
@@ -97,7 +99,7 @@ class ImageChunk:
         """One forward, from tokens entering the first block that are a leaf. Settles what the predicted class is."""
         backend, maps, tokens = self.backend, [], []  # type: ignore[var-annotated]
         entering = backend.embeddings(self.rows).clone().requires_grad_()
-        with written_out(backend.model, returned=True), backend.reached.recorded(maps, tokens):
+        with written_out(backend.reached.model, returned=True), backend.reached.recorded(maps, tokens):
             value = self._value(backend.logits(entering))
         return Inside(maps, tokens, value)
 

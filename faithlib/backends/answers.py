@@ -38,7 +38,9 @@ def logits_of(answer: Any, rows: int, model: Any) -> Tensor:
     if not isinstance(logits, Tensor):
         raise ModelError(f"{named(model)} answers no logits: {instead(model)}")
     logits = logits[:, None] if logits.ndim == 1 else logits
-    if logits.ndim != 2 or len(logits) != rows or not logits.shape[1]:
+    if logits.ndim == 2 and not logits.shape[1]:
+        raise ModelError(f"{named(model)} has no outputs (num_labels=0): {_SEQUENCE}")
+    if logits.ndim != 2 or len(logits) != rows:
         raise ModelError(f"{named(model)} answered {list(logits.shape)} for {rows} rows: {instead(model)}")
     return logits
 
@@ -56,6 +58,18 @@ def logits_in(answer: Any) -> Any:
     return getattr(answer, "logits", answer)
 
 
+def check_task(model: Any) -> None:
+    """ModelError for a model of Hugging Face that is made for something else than to classify texts.
+
+    >>> check_task(type("BertForMaskedLM", (nn.Identity,), {})())
+    Traceback (most recent call last):
+    faithlib.errors.ModelError: this BertForMaskedLM gives no class to a text: expected a classifier of whole ...
+    """
+    name = type(model).__name__
+    if any(name.endswith(ending) for ending in _INSTEAD) or (name.endswith("Model") and hasattr(model, "config")):
+        raise ModelError(f"{named(model)} gives no class to a text: {instead(model)}")
+
+
 def instead(model: Any) -> str:
     """What to use in the place of a model that is no classifier.
 
@@ -65,7 +79,7 @@ def instead(model: Any) -> str:
     name = type(model).__name__
     found = next((what for ending, what in _INSTEAD.items() if name.endswith(ending)), None)
     if found is None and name.endswith("Model") and hasattr(model, "config"):
-        return f"it is a {name} without a head; {_SEQUENCE}"
+        return f"it has no head; {_SEQUENCE}"
     return found or "expected logits [R, C], a row for each input"
 
 

@@ -19,9 +19,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from faithlib.backends.answers import logits_of
+from faithlib.backends.answers import check_task, logits_of
 from faithlib.backends.families import base_of, family_of, text_config
 from faithlib.backends.replica import Slot, replica, slot_at
+from faithlib.backends.vocabulary import check_tables
 from faithlib.errors import ModelError
 from faithlib.inputs import TextInputs
 
@@ -44,12 +45,14 @@ class TextBackend:
     """
 
     def __init__(self, model: nn.Module, inputs: TextInputs) -> None:
+        check_task(model)
         self.model = replica(model)
         self.base = base_of(self.model)
         self.family = family_of(self.model)
         self.device = next(model.parameters()).device
         self.inputs = inputs.to(self.device)
         self.lengths = self.inputs.lengths
+        check_tables(self.base, self.inputs)
         if self.family.prepare is not None:
             self.family.prepare(self.model, self.inputs)
         self._slots = [slot_at(self.base, point) for point in (self.family.point, self.family.also) if point]

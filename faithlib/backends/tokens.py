@@ -28,8 +28,10 @@ _MOST_PREFIX = 8  # class, distillation and register tokens
 
 
 class Tokens(ABC):
-    """`grid`: patches down and across; `patch_size`: their pixels; `prefix`: tokens before the patches."""
+    """Of a `model` that is a replica. `grid`: patches down and across; `patch_size`: their pixels; `prefix`: tokens
+    before the patches."""
 
+    model: Any
     grid: Pair
     patch_size: Pair
     prefix: int
@@ -62,27 +64,27 @@ class TimmTokens(Tokens):
     """
 
     def __init__(self, model: Any, shape: tuple[int, ...]) -> None:
-        self._model = model
+        self.model = model
         self.grid = _timm_grid(model, shape)
         high, wide = model.patch_embed.feat_ratio(as_scalar=False)
         self.patch_size, self.prefix = (high, wide), model.num_prefix_tokens
 
     def embed(self, pixels: Tensor) -> Tensor:
-        model = self._model
+        model = self.model
         return model.norm_pre(model.patch_drop(model._pos_embed(model.patch_embed(pixels))))
 
     def logits(self, tokens: Tensor) -> Tensor:
-        model = self._model
+        model = self.model
         return model.forward_head(model.norm(model.blocks(tokens)))
 
     @contextmanager
     def recorded(self, maps: list[Tensor], tokens: list[Tensor]) -> Iterator[None]:
         layers = require("timm.layers", extra="vision")
         with ExitStack() as stack:
-            for block in self._model.blocks:
+            for block in self.model.blocks:
                 if not isinstance(getattr(block, "attn", None), layers.Attention):
                     raise ModelError(
-                        f"this {type(self._model).__name__} is made of {type(block).__name__}, whose attention maps "
+                        f"this {type(self.model).__name__} is made of {type(block).__name__}, whose attention maps "
                         "cannot be read: expected blocks with a timm.layers.Attention as `attn`; integrated_gradients "
                         "explains any model"
                     )
@@ -91,7 +93,7 @@ class TimmTokens(Tokens):
             yield
 
     def reads(self) -> Tensor:
-        model = self._model
+        model = self.model
         if model.global_pool != "token":
             raise ModelError(_no_class_token(model, f"pools its tokens with global_pool={model.global_pool!r}"))
         # A distilled model averages two predictions, one read from its class and one from its distillation token.
@@ -125,7 +127,7 @@ class HuggingFaceTokens(Tokens):
     """
 
     def __init__(self, model: Any, blocks: nn.ModuleList, images: Tensor) -> None:
-        self._model, self._blocks, self._images = model, blocks, images[:1]
+        self.model, self._blocks, self._images = model, blocks, images[:1]
         blocks[0].register_forward_pre_hook(self._enter, with_kwargs=True)
 
     @classmethod
@@ -156,7 +158,7 @@ class HuggingFaceTokens(Tokens):
     def embed(self, pixels: Tensor) -> Tensor:
         before = _ENTERING.set({**_ENTERING.get(), self: None})
         try:
-            self._model(pixels)
+            self.model(pixels)
         except _Reached as reached:
             return reached.tokens
         finally:
@@ -166,10 +168,10 @@ class HuggingFaceTokens(Tokens):
     def logits(self, tokens: Tensor) -> Tensor:
         before = _ENTERING.set({**_ENTERING.get(), self: tokens})
         try:
-            answer = self._model(self._images.expand(len(tokens), -1, -1, -1))
+            answer = self.model(self._images.expand(len(tokens), -1, -1, -1))
         finally:
             _ENTERING.reset(before)
-        return logits_of(answer, len(tokens), self._model)
+        return logits_of(answer, len(tokens), self.model)
 
     def _enter(self, module: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
         entering = _ENTERING.get()
@@ -210,7 +212,7 @@ class HuggingFaceTokens(Tokens):
             (gradient,) = torch.autograd.grad((logits * spread).sum(), tokens)
         read = (gradient[0].abs().amax(dim=-1) > 0).float()
         if len(read) != self.prefix + self.grid[0] * self.grid[1] or not read[: self.prefix].any():
-            raise ModelError(_no_class_token(self._model, "reads its prediction from patches alone"))
+            raise ModelError(_no_class_token(self.model, "reads its prediction from patches alone"))
         first, patches = read[: self.prefix], read[self.prefix :]
         patches = patches / patches.sum().clamp(min=1)
         return torch.cat([first, patches]) / (first.sum() + patches.sum())

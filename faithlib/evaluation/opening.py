@@ -19,6 +19,7 @@ from faithlib.attribution.target import target_classes
 from faithlib.backends import PromptClassifier
 from faithlib.backends.functions import Remembering
 from faithlib.backends.labels import class_index
+from faithlib.backends.vocabulary import note_tokenizer
 from faithlib.backends.wrappers import unwrapped
 from faithlib.errors import InputError
 from faithlib.evaluation.images import are_images, check_pixels, inputs_of_images, inputs_of_pixels
@@ -211,6 +212,9 @@ def _maker_of_texts(
             f"inputs are {type(items).__name__}: expected TextInputs or ImageInputs; for plain texts give the model's "
             "tokenizer as well, evaluate(model, texts, tokenizer=tokenizer)"
         )
+
+    if isinstance(model, nn.Module):
+        note_tokenizer(model, getattr(model, "tokenizer", None) if tokenizer is None else tokenizer)
 
     def make(rows: list[int]) -> Inputs:
         texts = [items[row] for row in rows]

@@ -32,7 +32,8 @@ class Measured:
     """What was measured on some inputs.
 
     `values`: columns input (counted from 0), method, metric, value. `scores` [B, F] by method; `perturber`, of these
-    inputs; `left_out`: methods and metrics that the model does not allow, and why.
+    inputs; `left_out`: methods and metrics that the model does not allow, and why; `deltas` [B]: what integrated
+    gradients miss, by name.
     """
 
     values: pd.DataFrame
@@ -40,6 +41,7 @@ class Measured:
     perturber: Perturber
     costs: Mapping[str, float]
     left_out: Mapping[str, str]
+    deltas: Mapping[str, Tensor]
 
 
 Part = tuple[list[int], Measured]
@@ -81,14 +83,14 @@ def each_that_works(measure: Callable[[list[int]], Measured], whole: Opened) -> 
     return parts
 
 
-def finished(parts: list[Part], whole: Opened) -> Table:
-    """The table of all parts, with what has to be said about it.
+def finished(parts: list[Part], whole: Opened, notes: Mapping[str, str]) -> Table:
+    """The table of all parts, with what has to be said about it: the `notes` that were made on the way, and more.
 
     >>> from faithlib.evaluation.opening import opened
     >>> whole = opened(lambda texts: [[0.5, 0.5] for _ in texts], ["good film", "bad"])
     >>> perturber = Perturber(whole.model, whole.inputs)
     >>> values = pd.DataFrame({"input": [0, 1], "method": "mine", "metric": "saco", "value": [1.0, 1.0]})
-    >>> finished([([0, 1], Measured(values, {}, perturber, {}, {}))], whole).attrs["undefined"][0]["rows"]
+    >>> finished([([0, 1], Measured(values, {}, perturber, {}, {}, {}))], whole, {}).attrs["undefined"][0]["rows"]
     [1]
     """
     frames = [one.values.assign(input=[whole.rows[places[i]] for i in one.values["input"]]) for places, one in parts]
@@ -101,6 +103,10 @@ def finished(parts: list[Part], whole: Opened) -> Table:
     }
     table.attrs["left_out"] = {name: why for _, one in parts for name, why in one.left_out.items()}
     table.attrs["undefined"] = undefined
+    table.attrs["notes"] = dict(notes)
+    if notes:
+        warnings.warn("; ".join(f"{about}: {what}" for about, what in notes.items()), stacklevel=3)
+    table.attrs["convergence"] = _convergence(parts, whole)
     table.attrs["truncated"] = whole.truncated
     table.attrs["skipped"] = [{"row": row, "reason": whole.skipped[row]} for row in sorted(whole.skipped)]
     labels = label_names(whole.model)
@@ -108,6 +114,16 @@ def finished(parts: list[Part], whole: Opened) -> Table:
     table.shown = sum(first, ())[: len(first[0])]
     table.whole = len(table)
     return table
+
+
+def _convergence(parts: list[Part], whole: Opened) -> dict[str, dict[int, float]]:
+    """What integrated gradients miss, by name and by the caller's row."""
+    found: dict[str, dict[int, float]] = {}
+    for places, one in parts:
+        for name, delta in one.deltas.items():
+            own = zip((whole.rows[place] for place in places), delta.tolist(), strict=True)
+            found.setdefault(name, {}).update(own)
+    return found
 
 
 def _undefined(values: pd.DataFrame, whole: Opened) -> list[dict[str, Any]]:

@@ -20,13 +20,14 @@ from torch import Tensor
 
 from faithlib.attribution import Row
 from faithlib.catalogue import FAMILIES, METRICS
-from faithlib.errors import InputError, ModelError
-from faithlib.evaluation.explaining import explained
+from faithlib.errors import InputError, ModelError, NotFiniteError
+from faithlib.evaluation.explaining import LEFT_OUT, explained
 from faithlib.evaluation.measures import MEASURES, Asked, Options, bounds_of, check_scores, families_of
-from faithlib.evaluation.opening import named_methods, opened
+from faithlib.evaluation.opening import RAISE, named_methods, opened
 from faithlib.evaluation.outcome import Measured, each_that_works, finished
 from faithlib.evaluation.summary import Table
 from faithlib.inputs import Inputs, Span
+from faithlib.notes import gathered
 from faithlib.outputs import NEEDS_PROBABILITY
 from faithlib.perturb import Perturber, asked_together, costs
 
@@ -100,6 +101,9 @@ def evaluate(
     - "undefined": values that are NaN, in groups of the same reason: reason, metrics, methods, rows. Metrics need an
       input with at least two features (those of plausibility, one).
     - "truncated": the rows of texts whose end was cut off; a warning names the limit.
+    - "convergence": of integrated gradients under each name, by how much the scores of each input miss the difference
+      of output that they divide up (`return_delta` of `attribute`).
+    - "notes": what else has to be said about a method or the tokenizer, such as gradients that underflow in float16.
     - "skipped": row and reason for each input that is left out with `on_error="skip"`.
 
     Values do not depend on which inputs, methods or metrics are evaluated beside them, except for `token_f1` and
@@ -114,9 +118,11 @@ def evaluate(
     >>> [(row.metric, round(row.value, 4), row.direction) for row in table.itertuples()]
     [('aopc_morf', 0.4, 'higher'), ('aopc_lerf', 0.1333, 'lower')]
     """
-    whole = opened(
-        model, inputs, tokenizer, processor=processor, unit=unit, spans=spans, max_length=max_length, on_error=on_error
-    )
+    with gathered() as notes:
+        whole = opened(
+            model, inputs, tokenizer,
+            processor=processor, unit=unit, spans=spans, max_length=max_length, on_error=on_error,
+        )  # fmt: skip
     named = named_methods(methods, whole)
     families = families_of(metrics, has_gold=gold is not None)
     mask = whole.inputs.feature_mask
@@ -131,22 +137,27 @@ def evaluate(
         gold_size = 1 if gold is None else average_marked(gold)
     options = Options(draws=draws, seed=seed, groups=groups, beam=beam, gold_size=gold_size)
     own = {"erase": erase, "output": output, "dtype": dtype, "check": check}
-    request = _Request(whole.inputs, named, whole.classes(target), gold, own)
+    passed = LEFT_OUT if on_error == RAISE else tuple(kind for kind in LEFT_OUT if kind is not NotFiniteError)
+    request = _Request(whole.inputs, named, whole.classes(target), gold, own, passed)
     wanted = list(METRICS) if metrics is None else list(metrics)
-    parts = each_that_works(lambda places: _measured(whole.model, request.of(places), families, wanted, options), whole)
-    return finished(parts, whole)
+    with gathered(notes):
+        parts = each_that_works(
+            lambda places: _measured(whole.model, request.of(places), families, wanted, options), whole
+        )
+    return finished(parts, whole, notes)
 
 
 @dataclass(frozen=True)
 class _Request:
     """What is asked about inputs: methods and scores by name, target classes [B] (None: the predicted), marks; the
-    `options` of the perturber."""
+    `options` of the perturber; errors that leave a method out."""
 
     inputs: Inputs
     named: Mapping[str, Row | Tensor]
     classes: Tensor | None
     gold: Tensor | None
     options: Mapping[str, Any]
+    passed: tuple[type[Exception], ...]
 
     def of(self, places: list[int]) -> _Request:
         """The same about some of the inputs."""
@@ -166,7 +177,9 @@ def _measured(
     classes, gold = request.classes, request.gold
     target = "predicted" if classes is None else classes
     perturber = Perturber(model, request.inputs, target=target, **request.options)
-    scores = explained(request.named, model, perturber, None if classes is None else perturber.target, left_out)
+    deltas: dict[str, Tensor] = {}
+    explained_class = None if classes is None else perturber.target
+    scores = explained(request.named, model, perturber, explained_class, left_out, deltas, request.passed)
     asked = Asked(perturber, options, gold=None if gold is None else gold.to(perturber.device))
     if any(FAMILIES[name].needs_bounds for name in families):
         asked = replace(asked, bounds=bounds_of(perturber, beam=options.beam))
@@ -174,7 +187,7 @@ def _measured(
     found = asked_together(lambda: _values(families, questions, left_out), perturber)
     if not found:
         raise ModelError(f"nothing can be evaluated here. {left_out}")
-    return Measured(_tidy(list(scores), found, wanted), scores, perturber, costs(perturber), left_out)
+    return Measured(_tidy(list(scores), found, wanted), scores, perturber, costs(perturber), left_out, deltas)
 
 
 @dataclass(frozen=True)
