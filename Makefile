@@ -19,7 +19,9 @@ PROFILES := $(shell sed -n '/^profiles:/,/^studies:/s/^  \([a-z]*\):$$/\1/p' not
 ifeq ($(filter $(PROFILES),$(PROFILE)),)
 $(error unknown profile '$(PROFILE)'; known: $(PROFILES))
 endif
-PYTHON ?= $(shell command -v python3.11 || command -v python3)
+# Any Python from 3.11 to 3.14, the first that runs (a shim may name one that does not).
+IS_OURS := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 15))
+PYTHON ?= $(shell for one in python3.11 python3.12 python3.13 python3.14 python3; do "$$one" -c '$(IS_OURS)' 2>/dev/null && echo "$$one" && break; done)
 
 # The environment belongs to exactly these pins: another lock makes another stamp, and so a new installation.
 BIN := .venv/bin
@@ -112,7 +114,7 @@ serve: book ## the book at a local address, as a phone or another machine would 
 
 lock: $(ENVIRONMENT) ## resolve pyproject.toml into requirements.lock again
 	@echo '# Every package of the environment, pinned with the digests of its files. Made from pyproject.toml by `make lock`; do not edit.' > .lock.tmp
-	$(BIN)/uv pip compile --quiet --generate-hashes --python-version 3.11 --extra dev --no-emit-index-url --no-emit-find-links \
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --python-version 3.11 --extra dev --no-emit-index-url --no-emit-find-links \
 	 --no-annotate --no-header --constraint requirements.lock pyproject.toml >> .lock.tmp
 	@mv .lock.tmp requirements.lock
 
@@ -122,7 +124,7 @@ clean: ## remove what was built (results and book; not the environment, not the 
 # uv installs in a fifth of pip's time, so pip only brings uv; where uv cannot reach the index, pip does all of it. Bytecode
 # is made once, here (half a minute): where PYTHONDONTWRITEBYTECODE is set, every notebook would spend ten seconds on it again.
 $(ENVIRONMENT): requirements.lock pyproject.toml
-	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if v == (3, 11) else f"Python 3.11 is needed, $(PYTHON) is {v[0]}.{v[1]}: make PYTHON=/path/to/python3.11")'
+	@$(or $(PYTHON),false) -c '$(IS_OURS)' || { echo "Python 3.11 to 3.14 is needed: make PYTHON=/path/to/python3.12"; exit 1; }
 	@echo "installing the environment into .venv (about 6.5 GB, once)"
 	@$(PYTHON) -m venv .venv
 	@sed -n '/^uv==/,/[^\\]$$/p' requirements.lock > .venv/uv.lock

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 _GOLDEN = 0x9E3779B97F4A7C15
+_STRIDE = 0x9E3779B1 - (1 << 32)
 _MIX_1, _MIX_2 = 0x7FEB352D, 0x846CA68B - (1 << 32)
 
 
@@ -41,16 +42,33 @@ def uniform(keys: Tensor, length: int, size: int) -> Tensor:
     >>> torch.equal(uniform(keys, 2, 3), uniform(keys, 9, 3)[:, :2])  # a longer row changes nothing
     True
     """
-    counter = torch.arange(length * size, dtype=torch.int32, device=keys.device)
-    x = counter * torch.tensor(0x9E3779B1 - (1 << 32), dtype=torch.int32, device=keys.device)
-    x = x[None, :] ^ keys[:, :1]
-    x = (x ^ _shifted(x, 16)).mul_(_MIX_1)
-    x += keys[:, 1:]
-    x ^= _shifted(x, 15)
-    x *= _MIX_2
-    x ^= _shifted(x, 16)
     # 23 bits and a half: exact in float32, never 0 and never 1.
-    return (_shifted(x, 9).to(torch.float32) + 0.5).mul_(2.0**-23).view(len(keys), length, size)
+    return (_bits(keys, length, size).to(torch.float32) + 0.5).mul_(2.0**-23)
+
+
+def below(keys: Tensor, prob: Tensor, size: int) -> Tensor:
+    """Where `uniform` is below `prob` [R, L], bool [R, L, D]; compared as whole numbers, in half the passes.
+
+    >>> keys, prob = torch.tensor([[1, 2]], dtype=torch.int32), torch.tensor([[0.0, 0.5, 1.0]])
+    >>> torch.equal(below(keys, prob, 99), uniform(keys, 3, 99) < prob[..., None])
+    True
+    """
+    # (bits + 1/2) / 2^23 < p; multiplied by a power of two, and less a half, p stays exact.
+    bound = (prob.float() * 2.0**23 - 0.5).ceil_().to(torch.int32)
+    return _bits(keys, prob.shape[1], size) < bound[..., None]
+
+
+def _bits(keys: Tensor, length: int, size: int) -> Tensor:
+    """Whole numbers of 23 bits, int32 [R, L, D]."""
+    x = torch.arange(length * size, dtype=torch.int32, device=keys.device).mul_(_STRIDE)[None, :] ^ keys[:, :1]
+    shifted = torch.empty_like(x)
+    x ^= _shifted(x, 16, shifted)
+    x *= _MIX_1
+    x += keys[:, 1:]
+    x ^= _shifted(x, 15, shifted)
+    x *= _MIX_2
+    x ^= _shifted(x, 16, shifted)
+    return _shifted(x, 9, shifted).view(len(keys), length, size)
 
 
 def normal(keys: Tensor, length: int, size: int) -> Tensor:
@@ -62,9 +80,9 @@ def normal(keys: Tensor, length: int, size: int) -> Tensor:
     return torch.erfinv(uniform(keys, length, size).mul_(2).sub_(1)).mul_(math.sqrt(2))
 
 
-def _shifted(x: Tensor, bits: int) -> Tensor:
+def _shifted(x: Tensor, bits: int, out: Tensor) -> Tensor:
     # int32 shifts copy the sign bit; the mask makes the shift logical.
-    return (x >> bits).bitwise_and_((1 << (32 - bits)) - 1)
+    return torch.bitwise_right_shift(x, bits, out=out).bitwise_and_((1 << (32 - bits)) - 1)
 
 
 def _splitmix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:

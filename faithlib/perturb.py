@@ -157,8 +157,8 @@ class Perturber:
         if precision is not None and precision != next(model.parameters()).dtype:
             asked = model = copy.deepcopy(model).to(precision)
         self._backend: Any = backend_for(model, inputs, output)
-        self.inputs: Inputs = self._backend.inputs
         self.device: torch.device = self._backend.device
+        self._chosen = np.arange(len(self._backend.inputs))  # those of the backend's inputs that are asked about
         self._present = self.inputs.feature_mask
         self._content = np.array(self.inputs.keys(), dtype=np.uint64)
         # Inputs with the same content share their answers: each counts as the first of its kind.
@@ -166,7 +166,6 @@ class Perturber:
         same_as = np.array([first[key] for key in self._content.tolist()])
         pace = pace_of(whole, self.device, precision)
         self.scheduler = self._schedulers(self.device, same_as, pace, max_rows=max_rows)
-        self._chosen = np.arange(len(self._content))  # of the backend's inputs, those asked about
         self._erased = erasure_of(self._backend, self.erase)
         self.logits_full = self.logits(self._present[:, None, :])[:, 0]
         classes = self.logits_full.shape[1]
@@ -189,10 +188,17 @@ class Perturber:
         """
         made = copy.copy(self)
         there = torch.as_tensor(index, device=self.device)
-        made.inputs, made._chosen = self.inputs[index], self._chosen[list(index)]
+        made._chosen = self._chosen[list(index)]
         for name in ("_present", "logits_full", "predicted", "target"):
             setattr(made, name, getattr(self, name)[there])
         return made
+
+    @property
+    def inputs(self) -> Inputs:
+        """What is asked about."""
+        every: Inputs = self._backend.inputs
+        is_whole = np.array_equal(self._chosen, np.arange(len(every)))
+        return every if is_whole else every[self._chosen.tolist()]
 
     @property
     def stats(self) -> Stats:

@@ -402,7 +402,7 @@ class Dropout(Noise):
     def _disturbed(self, embedded: Tensor, rows: Rows) -> Tensor:
         _, length, size = embedded.shape
         keep_prob = self._on_positions(rows, length, protected=1.0)
-        return torch.where(counter_rng.uniform(rows.words, length, size) < keep_prob[..., None], embedded, 0)
+        return torch.where(counter_rng.below(rows.words, keep_prob, size), embedded, 0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -154,8 +154,8 @@ class Pace:
             self.launch = min(taken for _, taken in self.seconds[::2]) / a_token
 
 
-# By model and precision: what is measured serves all that ask the model.
-_PACES: WeakKeyDictionary[nn.Module, dict[torch.dtype | None, Pace]] = WeakKeyDictionary()
+# By model, device and precision: what is measured serves all that ask the model.
+_PACES: WeakKeyDictionary[nn.Module, dict[tuple[torch.device, torch.dtype | None], Pace]] = WeakKeyDictionary()
 
 
 def pace_of(model: object, device: torch.device, precision: torch.dtype | None = None) -> Pace:
@@ -168,9 +168,9 @@ def pace_of(model: object, device: torch.device, precision: torch.dtype | None =
     if not isinstance(model, nn.Module):
         return Pace.of(device)
     paces = _PACES.setdefault(model, {})
-    if precision not in paces:
-        paces[precision] = Pace.of(device)
-    return paces[precision]
+    if (device, precision) not in paces:
+        paces[device, precision] = Pace.of(device)
+    return paces[device, precision]
 
 
 def cut(lengths: NDArray[np.int64], *, launch: float, most_tokens: int, most_rows: int | None = None) -> list[int]:
@@ -215,6 +215,19 @@ class Scheduler:
     """Answers to rows of one model, each run once.
 
     `same_as` [B]: the first input with the same content, whose answers an input shares.
+
+    >>> from faithlib.backends import FunctionBackend
+    >>> from faithlib.inputs import WordInputs
+    >>> from faithlib.perturbations import erasure_of
+    >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
+    >>> erased = erasure_of(FunctionBackend(model, WordInputs.from_texts(["good film"])), "delete")
+    >>> device, first = torch.device("cpu"), np.array([0])
+    >>> scheduler = Scheduler(device, first, Pace.of(device))
+    >>> scheduler.answer(erased(torch.tensor([[True, False], [True, False]])), Rows.of_steps(first, 2)).exp()
+    tensor([[0.1000, 0.9000],
+            [0.1000, 0.9000]])
+    >>> scheduler.stats.rows_asked, scheduler.stats.rows_run
+    (2, 1)
     """
 
     def __init__(
@@ -225,6 +238,7 @@ class Scheduler:
         self._device = device
         self._same_as = same_as
         self._max_rows = max_rows
+        self._most_tokens = pace.most_tokens
         self._memo = Memo()
         self._waiting: list[_Waiting] | None = None
 
@@ -244,9 +258,6 @@ class Scheduler:
         self._waiting = []
         try:
             yield
-        except BaseException:
-            self._taken()
-            raise
         finally:
             waiting, self._waiting = self._taken(), None
         self._run_joined(waiting)
@@ -377,9 +388,9 @@ class Scheduler:
 
     def _token_budget(self) -> int:
         if self.pace.bytes_a_token is None:
-            return self.pace.most_tokens
+            return self._most_tokens
         fits = _SHARE_OF_FREE_MEMORY * free_bytes(self._device) / self.pace.bytes_a_token
-        return min(self.pace.most_tokens, int(fits))
+        return min(self._most_tokens, int(fits))
 
     def _measured(self, perturbation: Perturbation, rows: Rows, length: int, *, timed: bool) -> tuple[Tensor, bool]:
         """Logits [R, C] of a chunk, and whether it was measured: the first are, for the memory that a token takes, and
@@ -409,7 +420,7 @@ class Scheduler:
                 f"({free_bytes(self._device) >> 20} MiB free): shorten the input or use a smaller dtype; rows already "
                 "answered are kept"
             ) from error
-        self.pace.most_tokens = max(1, rows // 2) * length
+        self._most_tokens = max(1, rows // 2) * length
         _LOG.warning("memory ran out at %d rows of %d tokens: going on with half as many", rows, length)
         if self._device.type == "cuda":
             torch.cuda.empty_cache()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -11,7 +12,7 @@ from toy_models import FAMILIES, image_inputs, text_inputs, text_model, vision_m
 
 from faithlib.attribution import attribute, methods
 from faithlib.bounds import beam_bounds, exact_bounds
-from faithlib.evaluation import saco_scores
+from faithlib.evaluation import evaluate, saco_scores
 from faithlib.perturb import Perturber
 
 pytestmark = pytest.mark.gpu
@@ -61,6 +62,24 @@ def test_explanations_of_pictures_and_their_saco(method: str) -> None:
     values = saco_scores(Perturber(model, inputs), here, k=4)
     for name, value in saco_scores(Perturber(moved, there), here.to(DEVICE), k=4).items():
         torch.testing.assert_close(value.cpu(), values[name], equal_nan=True, **CLOSE)
+
+
+@pytest.mark.parametrize("dtype", [None, "auto"])
+def test_an_evaluation(dtype: str | None) -> None:
+    model = text_model()
+    inputs = text_inputs(model, (9, 6, 4, 14, 30) * 20)  # enough for forwards that are timed
+    moved = copy.deepcopy(model).to(DEVICE)
+    methods = ["input_x_gradient", "integrated_gradients", "occlusion"]
+    here, there = (
+        evaluate(one, inputs, methods=methods, target=1, dtype=d) for one, d in ((model, None), (moved, dtype))
+    )
+    assert (here["metric"] == there["metric"]).all()
+    stepped = here["metric"].isin(["auc", "n_auc", "autpc", "saco"])  # which jump where two answers are close
+    close = np.isclose(here["value"], there["value"], atol=1e-3, rtol=1e-3, equal_nan=True)
+    if dtype is None:
+        assert close[~stepped].mean() > 0.99
+    else:
+        assert np.nanmedian((here["value"] - there["value"]).abs()) < 0.05
 
 
 def test_bounds() -> None:

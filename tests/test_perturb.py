@@ -320,6 +320,8 @@ def test_low_precision_is_close_and_leaves_the_model_alone():
     assert low.dtype == torch.float32
     assert next(model.parameters()).dtype == torch.float32
     assert 0 < (low - exact).abs().max() < 0.05
+    own = Perturber(model, inputs, target=target, dtype="auto").keep(keep)  # on a processor as it is
+    torch.testing.assert_close(own, exact, atol=1e-6, rtol=0)
 
 
 @pytest.mark.parametrize("erase", perturb.IMAGE_ERASURES)
@@ -377,6 +379,8 @@ def test_refusals_say_what_came_and_what_was_expected():
         Perturber(model, inputs, target=torch.tensor([0, 1]))
     with pytest.raises(UnknownNameError):
         Perturber(model, inputs, output="logits")
+    with pytest.raises(UnknownNameError, match="dtype"):
+        Perturber(model, inputs, dtype="bfloat16")
     with pytest.raises(InputError, match="draws 0"):
         perturber.soft(torch.ones(3, 1, 7), draws=0)
     with pytest.raises(InputError, match="max_rows"):

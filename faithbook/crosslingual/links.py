@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -206,6 +207,11 @@ def copied_features(pair: Pair, feature_of_word: Sequence[int], n_features: int)
     return copied
 
 
+def has_fast_align() -> bool:
+    """Whether the package behind `fast_align` is installed: it has wheels for Python 3.11 on Linux (x86-64) alone."""
+    return find_spec("systran_align") is not None
+
+
 def fast_align(pairs: Sequence[Pair]) -> tuple[Links, ...]:
     """The links of each pair by fast_align (Dyer et al. 2013): word translation probabilities, learnt from these pairs.
 
@@ -220,8 +226,8 @@ def fast_align(pairs: Sequence[Pair]) -> tuple[Links, ...]:
         import systran_align
     except ImportError as error:
         raise FaithlibError(
-            "fast_align needs the package systran-align==3.5.0, which comes only for Linux on x86-64: there, install "
-            f"requirements.lock; elsewhere do without this check ({error})"
+            "fast_align needs the package systran-align==3.5.0, which comes only for Python 3.11 and Linux on "
+            f"x86-64: there, install requirements.lock; elsewhere do without this check ({error})"
         ) from error
     words = [tuple([word.casefold() for word in side] for side in pair.strings) for pair in pairs]
     if empty := [i for i, sides in enumerate(words) if not all(sides)]:

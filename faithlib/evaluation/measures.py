@@ -127,10 +127,11 @@ def _soft(asked: Asked, scores: Tensor) -> Values:
 @_measures("eraser")
 def _eraser(asked: Asked, scores: Tensor) -> Values:
     rationales = erasure_rationales(scores, asked.present)
-    full, ask = asked.perturber.full, asked.perturber.keep
+    full = asked.perturber.full
+    removed, kept = asked.perturber.keep(torch.cat([~rationales, rationales], dim=1)).chunk(2, dim=1)
     return {
-        "comprehensiveness_eraser": comprehensiveness_eraser(full, ask(asked.present[:, None] & ~rationales)),
-        "sufficiency_eraser": sufficiency_eraser(full, ask(rationales)),
+        "comprehensiveness_eraser": comprehensiveness_eraser(full, removed),
+        "sufficiency_eraser": sufficiency_eraser(full, kept),
     }
 
 

@@ -47,10 +47,13 @@ def hard_scores(
     {'ns': tensor([[1.]]), 'nc': tensor([[1.]])}
     """
     rationale = top_ratio(scores, ratios, perturber.feature_mask)
-    full, empty = perturber.full[:, None], perturber.empty[:, None]
+    nothing = torch.zeros_like(rationale[:, :1])
+    answers = perturber.keep(torch.cat([rationale, ~rationale, nothing], dim=1))
+    kept, removed, empty = answers.split([len(ratios), len(ratios), 1], dim=1)
+    full = perturber.full[:, None]
     return {
-        "ns": sufficiency_ns(full, perturber.keep(rationale), empty, clip=clip),
-        "nc": comprehensiveness_nc(full, perturber.keep(~rationale), empty, clip=clip),
+        "ns": sufficiency_ns(full, kept, empty, clip=clip),
+        "nc": comprehensiveness_nc(full, removed, empty, clip=clip),
     }
 
 
@@ -113,10 +116,10 @@ def aopc_scores(perturber: Perturber | SetFunction, scores: Tensor) -> dict[str,
     """
     mask = perturber.feature_mask
     last_first = position_in_rank(scores, mask).float()
-    return {
-        name: aopc(perturber.full, perturber.keep(removal_path(order, mask)), mask.sum(dim=1))
-        for name, order in (("aopc_morf", scores), ("aopc_lerf", last_first))
-    }
+    paths = torch.cat([removal_path(scores, mask), removal_path(last_first, mask)], dim=1)
+    morf, lerf = perturber.keep(paths).chunk(2, dim=1)
+    full, sizes = perturber.full, mask.sum(dim=1)
+    return {"aopc_morf": aopc(full, morf, sizes), "aopc_lerf": aopc(full, lerf, sizes)}
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ import torch
 from tqdm.auto import tqdm
 
 from faithbook.crosslingual.gold import link_counts, load_gold
-from faithbook.crosslingual.links import encoder_links, fast_align, mutual_argmax, softmax_links
+from faithbook.crosslingual.links import encoder_links, fast_align, has_fast_align, mutual_argmax, softmax_links
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
 from faithbook.models.encoders import load_encoder
@@ -56,11 +56,12 @@ for name in tqdm(here, desc="gold"):
         for aligner_name, link in LINKS.items()
         for layer, links in encoder_links(aligner, tokenizer, gold, link=link).items()
     }
-    # fast_align learns from the pairs it aligns: it gets more, and is measured on the same sentences.
-    everything = load_gold(name, n=max(settings["learnt_from"], len(gold)))
-    place = {pair.id: i for i, pair in enumerate(everything)}
-    statistical = fast_align(everything)
-    found["fast_align", ""] = tuple(statistical[place[pair.id]] for pair in gold)
+    if has_fast_align():
+        # fast_align learns from the pairs it aligns: it gets more, and is measured on the same sentences.
+        everything = load_gold(name, n=max(settings["learnt_from"], len(gold)))
+        place = {pair.id: i for i, pair in enumerate(everything)}
+        statistical = fast_align(everything)
+        found["fast_align", ""] = tuple(statistical[place[pair.id]] for pair in gold)
     for (aligner_name, layer), links in found.items():
         about = {"gold": name, "language": GOLD[name], "aligner": aligner_name, "layer": layer, "n": len(gold)}
         sure, possible = [pair.sure for pair in gold], [pair.possible for pair in gold]
@@ -77,11 +78,13 @@ run.save_units(as_units(named, seed=0, metrics=[*COUNTED, "possible"], keys=["go
 #
 # Nobody aligned these by hand. What can be measured is whether two aligners that have nothing in common agree: the
 # encoder's links, and those that fast_align learns from the messages of that language (as many as `learnt_from` says).
+# Where its package is not installed (it has wheels for Python 3.11 alone), this build measures no agreement.
 
 # %%
 layer = settings["align_layer"]
 agreement = []
-for language in tqdm([language for language in settings["languages"] if language != "en"], desc="agreement"):
+compared = [language for language in settings["languages"] if language != "en" and has_fast_align()]
+for language in tqdm(compared, desc="agreement"):
     pairs = []
     for split in settings["counted_splits"]:
         texts = load_parallel(settings["dataset"], ["en", language], split)
@@ -92,9 +95,10 @@ for language in tqdm([language for language in settings["languages"] if language
     theirs = fast_align(pairs)[-len(looked_at) :]
     counted = pd.DataFrame(link_counts(ours, theirs)).astype(int)
     agreement.append(counted.rename_axis("input").reset_index().assign(language=language, learnt_from=len(pairs)))
-agreement = pd.concat(agreement, ignore_index=True)
-run.save(agreement, "crosslingual_agreement_counts")
-run.save_units(as_units(agreement, seed=0, metrics=COUNTED, keys=["language"]), "agreement")
+if agreement:
+    agreement = pd.concat(agreement, ignore_index=True)
+    run.save(agreement, "crosslingual_agreement_counts")
+    run.save_units(as_units(agreement, seed=0, metrics=COUNTED, keys=["language"]), "agreement")
 
 # %% [markdown]
 # ## Are translations alike?

@@ -177,6 +177,7 @@ def measured(
         "rows": sum(rows.values()),
         "forwards": spent["forwards"],
         "rows a forward": round(sum(rows.values()) / max(1, spent["forwards"])),
+        "padding": round(1 - sum(n * length for length, n in rows.items()) / max(1, spent["tokens"]), 2),
         # Of a work with gradients, whose time is not told apart, it is not known.
         "outside the model": None if gradients else round(max(0.0, 1 - float(in_model) / wall), 2),
         "peak MB": round(peak / 1e6),
@@ -189,6 +190,7 @@ def costs_of(*perturbers: Perturber) -> dict[str, float]:
     stats = [one.stats for one in perturbers]
     return {
         "forwards": sum(one.forwards for one in stats),
+        "tokens": sum(one.tokens_run for one in stats),
         "seconds_model": sum(one.seconds_model for one in stats),
         "peak_bytes": max((one.peak_bytes for one in stats), default=0),
     }

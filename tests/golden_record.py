@@ -1,0 +1,101 @@
+"""The golden record of a build: its tables, its verdicts, its headings and figures, kept and compared.
+
+    python tests/golden_record.py keep FOLDER [--profile laptop]     # after `make book`
+    python tests/golden_record.py compare BEFORE AFTER [--tolerance 1e-6]
+
+A change of the house's structure changes no number: build before it and after it, keep both, compare. What a machine or
+a moment decides (times, versions, costs) is left out. Exit status 1 where anything differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import sys
+from html import unescape
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+ROOT = Path(__file__).resolve().parents[1]
+OF_THE_MOMENT = re.compile(r"^(status|cost|profile)s?_|_costs?\.csv$|calibration_seconds")
+
+
+def keep(folder: Path, profile: str) -> None:
+    """Copy the build's tables and write down its pages' headings and figures."""
+    results = ROOT / "data/results" / profile
+    folder.mkdir(parents=True)
+    for table in sorted((results / "tables").glob("*.csv")):
+        if not OF_THE_MOMENT.search(table.name):
+            shutil.copy(table, folder / table.name)
+    shutil.copy(results / "scoreboard.csv", folder / "scoreboard.csv")
+    pages = ROOT / "book/_build/html"
+    lines = [line for page in sorted(pages.rglob("*.html")) for line in _exhibits(page, str(page.relative_to(pages)))]
+    (folder / "exhibits.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _exhibits(page: Path, name: str) -> list[str]:
+    """Headings and captions of one page, a line each."""
+    text = page.read_text(encoding="utf-8")
+    found = re.findall(r"<(h[1-4]|figcaption|caption)\b[^>]*>(.*?)</\1>", text, flags=re.DOTALL)
+    return [f"{name}\t{tag}\t{' '.join(unescape(re.sub(r'<[^>]+>', '', words)).split())}" for tag, words in found]
+
+
+def compare(before: Path, after: Path, tolerance: float) -> list[str]:
+    """What differs between two records, a line each."""
+    names = sorted({path.name for folder in (before, after) for path in folder.iterdir()})
+    differences = []
+    for name in names:
+        one, two = before / name, after / name
+        if not (one.exists() and two.exists()):
+            differences.append(f"{name}: only {'before' if one.exists() else 'after'}")
+        elif name.endswith(".csv"):
+            differences += [f"{name}: {what}" for what in _table_differences(one, two, tolerance)]
+        else:
+            old, new = (set(path.read_text(encoding="utf-8").splitlines()) for path in (one, two))
+            differences += [f"- {line}" for line in sorted(old - new)] + [f"+ {line}" for line in sorted(new - old)]
+    return differences
+
+
+def _table_differences(one: Path, two: Path, tolerance: float) -> list[str]:
+    """Columns, rows and cells in which two tables differ; numbers that agree to `tolerance` (relative) are the same."""
+    old, new = (pd.read_csv(path, dtype=str, keep_default_na=False) for path in (one, two))
+    if list(old.columns) != list(new.columns):
+        return [f"columns {sorted(set(old.columns) ^ set(new.columns)) or 'in another order'}"]
+    if len(old) != len(new):
+        return [f"{len(old)} rows before, {len(new)} after"]
+    differences = []
+    for column in old.columns:
+        numbers = [pd.to_numeric(frame[column], errors="coerce").to_numpy(float) for frame in (old, new)]
+        close = np.isclose(*numbers, rtol=tolerance, atol=tolerance)
+        unlike = np.flatnonzero(~close & (old[column] != new[column]).to_numpy())
+        if len(unlike):
+            row = int(unlike[0])
+            change = f"{old[column][row]!r} -> {new[column][row]!r}"
+            differences.append(f"{column}: {len(unlike)} of {len(old)} cells, first row {row}: {change}")
+    return differences
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    kept = verbs.add_parser("keep")
+    kept.add_argument("folder", type=Path)
+    kept.add_argument("--profile", default="laptop")
+    compared = verbs.add_parser("compare")
+    compared.add_argument("before", type=Path)
+    compared.add_argument("after", type=Path)
+    compared.add_argument("--tolerance", type=float, default=1e-6)
+    given = parser.parse_args()
+    if given.verb == "keep":
+        keep(given.folder, given.profile)
+        return 0
+    differences = compare(given.before, given.after, given.tolerance)
+    print("\n".join(differences) or "no difference")
+    return 1 if differences else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
