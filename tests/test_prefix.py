@@ -180,11 +180,12 @@ def test_gradients_pass_through_the_whole_of_a_prompt(folder: Callable[..., Path
 
 def test_an_evaluation_has_the_values_of_one_whose_rows_run_whole(folder: Callable[..., Path]) -> None:
     prompt, _ = asked(folder, "llama")
+    several = [text for text in TEXTS if " " in text]  # nothing is measured of one word
     options = {
         "methods": ["occlusion", "input_x_gradient", "random"],
         "metrics": ["aopc_morf", "saco", "naopc_morf", "soft_nc"],
     }
-    table, whole = (evaluate(model, TEXTS, **options) for model in (prompt, run_whole(prompt)))
+    table, whole = (evaluate(model, several, **options) for model in (prompt, run_whole(prompt)))
     assert table[["method", "metric", "input"]].equals(whole[["method", "metric", "input"]])
     assert np.allclose(table.value, whole.value, atol=1e-4, equal_nan=True)
     assert np.isfinite(table.value[table.metric == "aopc_morf"]).all()

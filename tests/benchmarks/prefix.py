@@ -1,12 +1,14 @@
 """What rows of a decoder cost that share their beginning, beside the same rows run whole.
 
-    .venv/bin/python tests/benchmarks/prefix.py [--layers 30] [--rows 32] [--threads 2] [--repeats 3]
+    .venv/bin/python tests/benchmarks/prefix.py [--layers 30] [--rows 32] [--threads 2] [--clock wall]
 
 A model of SmolLM2-135M's shape with random weights is asked by prompt: four shots of 68 tokens, then a review of 27
 with the words after it. For each way to erase: milliseconds per row with the keys and values of the beginning kept and
 without, their ratio, the share of tokens that is not run again, and the largest difference of a logit. The rows are
 - `prompt`: random subsets of one review's words, which share the prompt and hardly more (goal: 3 times faster);
 - `occlusion`: one word erased at a time, of several reviews: these also share the words before it.
+
+On a machine with other work, `--clock cpu --threads 1`: seconds of the process, the least of `--repeats`.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from dataclasses import replace
 
 import pandas as pd
 import torch
+from timing import CLOCKS, Clock
 from torch import Tensor
 from transformers import LlamaConfig, LlamaForCausalLM
 
@@ -51,21 +54,27 @@ def reviews(n: int) -> TextInputs:
     return TextInputs(ids, every, feature_of, torch.full((n,), words), torch.zeros(n).bool(), pad_id=0, mask_id=1)
 
 
-def seconds_a_row(model: PromptClassifier, inputs: TextInputs, erase: str, keep: Tensor) -> tuple[float, Perturber]:
+def seconds_a_row(
+    model: PromptClassifier, inputs: TextInputs, erase: str, keep: Tensor, clock: Clock
+) -> tuple[float, Perturber]:
     """Of rows that are new, after two others."""
     perturber = Perturber(model, inputs, erase=erase)
     perturber.logits(~keep[:, :2])  # warm: the beginnings, the memory of a token
-    run, start = perturber.stats.rows_run, waited(perturber.device)
+    waited(perturber.device)
+    run, start = perturber.stats.rows_run, clock()
     perturber.logits(keep)
-    return (waited(perturber.device) - start) / (perturber.stats.rows_run - run), perturber
+    waited(perturber.device)
+    return (clock() - start) / (perturber.stats.rows_run - run), perturber
 
 
-def measure(model: PromptClassifier, rows: str, erase: str, keep: Tensor, repeats: int) -> dict[str, object]:
+def measure(
+    model: PromptClassifier, rows: str, erase: str, keep: Tensor, repeats: int, clock: Clock
+) -> dict[str, object]:
     inputs = reviews(len(keep))
     family, taken, logits = family_of(model), {}, {}
     for shares in (True, False) * repeats:
         model.family = replace(family, shares=shares)
-        seconds, perturber = seconds_a_row(model, inputs, erase, keep)
+        seconds, perturber = seconds_a_row(model, inputs, erase, keep, clock)
         taken[shares] = min(seconds, taken.get(shares, seconds))
         logits[shares] = perturber.logits(keep)
         if shares:
@@ -87,6 +96,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=32)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--clock", choices=CLOCKS, default="wall")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     model = asked_by_prompt(options.layers)
@@ -95,7 +105,7 @@ def main() -> None:
     one_off = ~torch.eye(words, dtype=torch.bool).expand(max(1, options.rows // words + 1), -1, -1)
     for rows, keep in (("prompt", subsets), ("occlusion", one_off)):
         for erase in TEXT_ERASURES:
-            line = pd.DataFrame([measure(model, rows, erase, keep, options.repeats)])
+            line = pd.DataFrame([measure(model, rows, erase, keep, options.repeats, CLOCKS[options.clock])])
             print(line.to_string(index=False, header=(rows, erase) == ("prompt", TEXT_ERASURES[0])), flush=True)
 
 
