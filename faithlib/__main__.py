@@ -46,9 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("python -m faithlib", description=__doc__.partition("\n")[0])
-    commands = parser.add_subparsers(required=True)
-    one = commands.add_parser("evaluate", help="measure explanations of a classifier of texts", epilog=__doc__)
-    one.formatter_class = argparse.RawDescriptionHelpFormatter
+    raw = argparse.RawDescriptionHelpFormatter
+    one = parser.add_subparsers(required=True).add_parser("evaluate", epilog=__doc__, formatter_class=raw)
     one.add_argument("model", help="a folder, or a name on the hub")
     one.add_argument("texts", type=Path, help="a CSV file with the column text")
     one.add_argument("--methods", type=_names, help="names with commas between (default: six of them)")
@@ -104,15 +103,7 @@ def _read(path: Path, first: int | None) -> pd.DataFrame:
     import pandas as pd
 
     try:
-        rows = pd.read_csv(
-            path,
-            dtype=str,
-            keep_default_na=False,
-            encoding="utf-8-sig",
-            sep="\t" if path.suffix == ".tsv" else ",",
-            index_col=False,
-            nrows=first,
-        )
+        rows = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig", index_col=False, nrows=first)
     except (OSError, UnicodeError, ValueError) as error:  # what pandas raises for a broken file is a ValueError
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error).strip()
         raise DataError(
@@ -187,19 +178,16 @@ def _tell_costs(whole: Opened, given: argparse.Namespace, *, has_gold: bool) -> 
     inputs, methods = whole.inputs, named_methods(given.methods, whole)
     counter = RowCounter(whole.model, inputs, erase=given.erase)
     explained({name: row for name, row in methods.items() if erases(row, inputs)}, whole.model, counter, None, {})
-    drawn = torch.Generator().manual_seed(0)
-    scores = {name: torch.rand(inputs.feature_mask.shape, generator=drawn) for name in methods}
+    scores = {name: torch.rand(inputs.feature_mask.shape) for name in methods}
     asked = {"metrics": given.metrics, "erase": given.erase, "gold": inputs.feature_mask if has_gold else None}
-    counted = count_rows(whole.model, inputs, methods=scores, **asked)
-    rows = counted.together + int(counter.rows.sum())
+    rows = int(counter.rows.sum()) + count_rows(whole.model, inputs, methods=scores, **asked).together
     few = Perturber(whole.model, inputs[list(range(min(8, len(inputs))))])
     began = time.perf_counter()
     _ = few.empty
     seconds = max(1, round((time.perf_counter() - began) / len(few.inputs) * rows))
     print(
-        f"{len(inputs)} texts with {int(inputs.feature_mask.sum())} features, {len(methods)} methods. To run: "
-        f"{'about' if counted.is_exact else 'at most'} {rows:,} erased copies, some {seconds:,} s on this machine, and "
-        "the gradients of methods that take them.",
+        f"{len(inputs)} texts with {int(inputs.feature_mask.sum())} features, {len(methods)} methods. To run: about "
+        f"{rows:,} erased copies, some {seconds:,} s on this machine, and the gradients of methods that take them.",
         flush=True,
     )
 

@@ -53,22 +53,6 @@ def listed(values: Any, noun: str = "text") -> list[Any]:
     return items
 
 
-def broken(texts: Sequence[Any], noun: str = "text") -> dict[int, str]:
-    """What is wrong with the texts, or pairs of texts, that cannot be read, by their row.
-
-    >>> broken(["good", None, " "])
-    {1: 'text 1 is None: expected a string', 2: "text 2 (' ') is blank"}
-    """
-    wrong = {}
-    for i, text in enumerate(texts):
-        for part in text if isinstance(text, tuple | list) and len(text) == 2 else (text,):
-            if not isinstance(part, str):
-                wrong[i] = f"{noun} {i} is {part!r}: expected a string"
-            elif not part.strip():
-                wrong[i] = f"{noun} {i} ({part!r}) is blank"
-    return wrong
-
-
 def readable(texts: Any, noun: str = "text") -> list[str]:
     """`listed`, where every item is a string with something in it; InputError names the rows where not.
 
@@ -77,9 +61,17 @@ def readable(texts: Any, noun: str = "text") -> list[str]:
     faithlib.errors.InputError: text 1 is None: expected a string; text 3 ('') is blank: leave such texts out of the ...
     """
     items = listed(texts, noun)
-    if wrong := broken(items, noun):
-        more = f"; and rows {some_rows(list(wrong)[3:])}" if len(wrong) > 3 else ""
-        raise InputError(f"{'; '.join(list(wrong.values())[:3])}{more}: leave such texts out of the batch")
+    wrong = [i for i, text in enumerate(items) if not isinstance(text, str) or not text.strip()]
+    told = [
+        f"{noun} {i} ({items[i]!r}) is blank"
+        if isinstance(items[i], str)
+        else f"{noun} {i} is {items[i]!r}: expected a string"
+        for i in wrong[:3]
+    ]
+    if len(wrong) > 3:
+        told.append(f"and rows {some_rows(wrong[3:])}")
+    if wrong:
+        raise InputError(f"{'; '.join(told)}: leave such texts out of the batch")
     return items
 
 

@@ -138,7 +138,10 @@ def test_it_stays_a_table_of_pandas(table, tmp_path) -> None:
     assert part.shown == table.shown and part.attrs == table.attrs
     assert pickle.loads(pickle.dumps(table)).shown == table.shown
     assert "saco" in table.pivot_table(index="metric", columns="method", values="value").to_string()
-    assert len(pd.concat([table, table])) == 2 * len(table)
+    twice = pd.concat([table, table])
+    assert len(twice) == 2 * len(table)
+    with pytest.raises(InputError, match="some values are there twice: number the inputs"):
+        twice.summary()
     assert table.groupby("method").value.mean().notna().all()
     merged = table.merge(pd.DataFrame({"input": [0, 1, 2, 3], "label": list("abab")}))
     assert list(merged.columns) == [*COLUMNS, "label"]

@@ -41,32 +41,28 @@ def check_pixels(inputs: ImageInputs, model: Any) -> None:
     >>> from types import SimpleNamespace
     >>> check_pixels(inputs_of_pixels(torch.zeros(1, 1, 32, 32), None, None), SimpleNamespace(in_chans=3))
     Traceback (most recent call last):
-    faithlib.errors.InputError: images have 1 channel, this SimpleNamespace takes 3: for grayscale images repeat it, ...
+    faithlib.errors.InputError: images have 1 channel(s), this SimpleNamespace takes 3: repeat the one of grayscale ...
     """
-    channels, own = inputs.pixels.shape[1], _channels(model)
+    channels, own, name = inputs.pixels.shape[1], _channels(model), type(model).__name__
     if own and channels != own:
-        repeat = (
-            "for grayscale images repeat it, pixels.expand(-1, 3, -1, -1)" if channels == 1 else "convert them first"
-        )
         raise InputError(
-            f"images have {channels} channel{'s' * (channels > 1)}, this {type(model).__name__} takes {own}: {repeat}; "
-            "or give PIL images"
+            f"images have {channels} channel(s), this {name} takes {own}: repeat the one of grayscale images, "
+            "pixels.expand(-1, 3, -1, -1), or give PIL images"
         )
     mean = (getattr(model, "pretrained_cfg", None) or {}).get("mean", (0,))
     if any(mean) and bool(((inputs.pixels >= 0) & (inputs.pixels <= 1)).all()):
-        warnings.warn(
-            f"all pixels are between 0 and 1, and this {type(model).__name__} was trained on normalised ones (mean "
-            f"{', '.join(f'{one:g}' for one in mean)}): give PIL images, or normalise as its data config says",
-            stacklevel=4,
-        )
+        told = f"all pixels are between 0 and 1, and this {name} was trained on normalised ones (mean {mean})"
+        warnings.warn(f"{told}: give PIL images, or normalise as its data config says", stacklevel=4)
 
 
 def _channels(model: Any) -> int | None:
     return getattr(model, "in_chans", None) or getattr(getattr(model, "config", None), "num_channels", None)
 
 
-def inputs_of_images(images: Sequence[Any], model: Any, processor: Any, patch: int | None) -> ImageInputs:
-    """The images with the model's own transform, cut into patches of `patch` pixels.
+def inputs_of_images(
+    images: Sequence[Any], model: Any, processor: Any, patch: Any, rows: Sequence[int] | None = None
+) -> ImageInputs:
+    """The images, or those in some rows, with the model's own transform, cut into patches of `patch` pixels.
 
     Each is turned as its camera says and brought to the channels that the model has (RGB, or grey for one). Then the
     `processor`: a Hugging Face image processor, or a function from a PIL image to pixels [C, H, W]; by default the
@@ -80,25 +76,23 @@ def inputs_of_images(images: Sequence[Any], model: Any, processor: Any, patch: i
     >>> inputs_of_images([np.zeros((32, 32), dtype="uint8")], torch.nn.Flatten(), grey, None).n_features
     tensor([4])
     """
-    opened = [_opened(image, i, "L" if _channels(model) == 1 else "RGB") for i, image in enumerate(images)]
+    chosen = images if rows is None else [images[row] for row in rows]
+    opened = [_opened(image, i, "L" if _channels(model) == 1 else "RGB") for i, image in enumerate(chosen)]
     return inputs_of_pixels(_transformed(opened, model, processor), model, patch)
 
 
-def inputs_of_pixels(pixels: Any, model: Any, patch: int | None) -> ImageInputs:
+def inputs_of_pixels(pixels: Any, model: Any, patch: Any) -> ImageInputs:
     """Pixels [B, C, H, W] in patches of `patch` pixels, by default the model's own, or 16.
 
     >>> inputs_of_pixels(torch.zeros(1, 3, 32, 32), torch.nn.Flatten(), None).n_features
     tensor([4])
     """
-    return ImageInputs.from_pixels(pixels, patch=patch or _own_patch(model) or _PATCH)
-
-
-def _own_patch(model: Any) -> int | None:
-    """The side of the square patches that a model cuts its images into; None where it does not."""
-    own = getattr(getattr(model, "patch_embed", None), "patch_size", None)
-    own = own or getattr(getattr(model, "config", None), "patch_size", None)
-    sides = {own} if isinstance(own, int) else set(own or ())
-    return int(sides.pop()) if len(sides) == 1 else None
+    if not isinstance(patch, int | None):
+        raise InputError(f"unit {patch!r}: of images expected the side of a square patch in pixels")
+    cut_by = getattr(model, "patch_embed", None) or getattr(model, "config", None)
+    own = getattr(cut_by, "patch_size", None) or _PATCH
+    side: int = own if isinstance(own, int) else max(own)
+    return ImageInputs.from_pixels(pixels, patch=patch or side)
 
 
 def _opened(image: Any, i: int, mode: str) -> Any:

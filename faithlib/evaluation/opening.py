@@ -5,10 +5,12 @@ Shape letters: B inputs, F features.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -21,18 +23,21 @@ from faithlib.backends.functions import Remembering
 from faithlib.backends.labels import class_index
 from faithlib.backends.vocabulary import note_tokenizer
 from faithlib.backends.wrappers import unwrapped
-from faithlib.errors import InputError
+from faithlib.errors import FaithlibError, InputError, ModelError, UnknownNameError
 from faithlib.evaluation.images import are_images, check_pixels, inputs_of_images, inputs_of_pixels
 from faithlib.inputs import ImageInputs, Inputs, Span, TextInputs, WordInputs
-from faithlib.units import broken, listed, some_rows
+from faithlib.units import listed, some_rows
 
 DEFAULT_METHODS = {
     "text": ("input_x_gradient", "integrated_gradients", "saliency", "lime", "occlusion", "random"),
     "image": ("integrated_gradients", "grad_cam", "transformer_attribution", "rollout", "random"),
     "words": ("lime", "occlusion", "random"),
 }
+RAISE, SKIP = "raise", "skip"
 _MOST_TOKENS = 512  # where the caller does not say
-RAISE, SKIP = ON_ERROR = ("raise", "skip")
+# Errors about the model or the call, which are the same for every input.
+_OF_THE_CALL = (ModelError, UnknownNameError, ImportError)
+_Made = TypeVar("_Made")
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,7 @@ class Opened:
     """What is measured: a model (a function of texts as one that remembers) and inputs on its device.
 
     `total`: inputs that the caller gave. `rows`: the caller's row of each that is used; `skipped`: why the others are
-    not. `limit`: tokens that a text was cut to, None where that is not known.
+    not, None where they may not be. `limit`: tokens that a text was cut to, None where that is not known.
 
     >>> opened(lambda texts: [[0.5, 0.5] for _ in texts], ["good film", None], on_error="skip").skipped
     {1: 'text 1 is None: expected a string'}
@@ -49,10 +54,9 @@ class Opened:
     model: Any
     inputs: Inputs
     total: int
-    rows: tuple[int, ...]
-    skipped: dict[int, str] = field(default_factory=dict)
+    rows: list[int]
+    skipped: dict[int, str] | None = None
     limit: int | None = None
-    on_error: str = RAISE
 
     @property
     def truncated(self) -> list[int]:
@@ -67,7 +71,7 @@ class Opened:
         tensor([1])
         """
         classes = target_classes(class_index(target, self.model), self.total)
-        return None if classes is None else classes[list(self.rows)]
+        return None if classes is None else classes[self.rows]
 
     def of_rows(self, values: Any, what: str, dtype: torch.dtype = torch.float32) -> Tensor:
         """Values [B, F] of the inputs used out of what a caller holds for all: a tensor, an array, or ragged lists with
@@ -79,24 +83,21 @@ class Opened:
                 [0.1000, 0.0000]])
         """
         mask = self.inputs.feature_mask
-        sizes, width = mask.sum(dim=1).tolist(), mask.shape[1]
-        if hasattr(values, "ndim") and values.ndim == 2:
+        if getattr(values, "ndim", 0) == 2:
             whole = torch.as_tensor(values)
-            if len(self.rows) < self.total == len(whole) and whole.shape[1] >= width:
-                return whole[list(self.rows), :width]
-            return whole
+            return whole[self.rows, : mask.shape[1]] if len(self.rows) < self.total == len(whole) else whole
         if not isinstance(values, Sequence) or len(values) != self.total:
-            shape = list(values.shape) if hasattr(values, "shape") else f"a {type(values).__name__}"
-            raise InputError(f"{what}: {shape}; expected [B, F] = {[self.total, width]}, or {self.total} lists")
-        table = torch.zeros(len(sizes), width, dtype=dtype)
-        for b, (row, size) in enumerate(zip(self.rows, sizes, strict=True)):
+            shape = list(getattr(values, "shape", ())) or f"a {type(values).__name__}"
+            raise InputError(f"{what}: {shape}; expected [B, F] = {[self.total, mask.shape[1]]}, or {self.total} lists")
+        table = torch.zeros(mask.shape, dtype=dtype)
+        for own, row, size in zip(table, self.rows, mask.sum(dim=1).tolist(), strict=True):
             try:
-                own = torch.as_tensor(values[row])
+                given = torch.as_tensor(values[row], dtype=dtype)
             except (TypeError, ValueError, RuntimeError) as error:
                 raise InputError(f"{what} of input {row}: expected numbers, got {values[row]!r}") from error
-            if own.ndim != 1 or len(own) not in (size, width):
-                raise InputError(f"{what} of input {row}: {list(own.shape)} values, expected {size}, one per feature")
-            table[b, : len(own)] = own.to(dtype)
+            if given.ndim != 1 or len(given) not in (size, len(own)):
+                raise InputError(f"{what} of input {row}: {list(given.shape)} values, expected {size}, one per feature")
+            own[: len(given)] = given
         return table
 
 
@@ -116,73 +117,102 @@ def opened(
     >>> opened(lambda texts: [[0.5, 0.5] for _ in texts], ["good film"]).inputs.texts
     ('good film',)
     """
-    if on_error not in ON_ERROR:
+    if on_error not in (RAISE, SKIP):
         raise InputError(f"on_error {on_error!r}: expected 'raise' or 'skip'")
-    model, tokenizer = _model_of(model, tokenizer if tokenizer is not None else processor)
+    model, tokenizer = _model_of(model, processor if tokenizer is None else tokenizer)
     inside = unwrapped(model)
-    device = next(inside.parameters()).device if isinstance(inside, nn.Module) else None
-    limit = None
-    skipped: dict[int, str] = {}
+    skipped: dict[int, str] | None = {} if on_error == SKIP else None
+    limit, rows = None, None
     if isinstance(inputs, Inputs):
         if any(given is not None for given in (unit, spans, max_length)):
             raise InputError(f"unit, spans, max_length: {type(inputs).__name__} are cut already; give plain texts")
-        total, rows = len(inputs), list(range(len(inputs)))
     elif getattr(inputs, "ndim", 0) == 4 and "float" in str(inputs.dtype):
-        inputs = inputs_of_pixels(inputs, inside, _patch(unit))
-        total, rows = len(inputs), list(range(len(inputs)))
+        inputs = inputs_of_pixels(inputs, inside, unit)
     else:
         items = listed(inputs)
-        total = len(items)
-        if are_images(items, inside):
-            make = _maker_of_images(items, inside, tokenizer, unit)
-        else:
-            skipped = broken(items) if on_error == SKIP else {}
+        make: Callable[[list[int]], Inputs] = partial(inputs_of_images, items, inside, tokenizer, unit)
+        if not are_images(items, inside):
             limit = _limit(inside, tokenizer, max_length)
-            make = _maker_of_texts(items, inside, tokenizer, unit or "word", spans, limit)
-        rows, inputs = _made(make, [row for row in range(total) if row not in skipped], skipped, on_error)
+            make = partial(_inputs_of_texts, items, inside, tokenizer, unit or "word", spans, limit)
+        inputs = those_that_work(make, list(range(len(items))), skipped)
+        rows = [row for row in range(len(items)) if row not in (skipped or ())]
     if isinstance(inputs, ImageInputs):
         check_pixels(inputs, inside)
     if isinstance(inputs, WordInputs) and not isinstance(model, nn.Module | Remembering):
         model = Remembering(model)
-    whole = Opened(model, inputs if device is None else inputs.to(device), total, tuple(rows), skipped, limit, on_error)
+    if isinstance(inside, nn.Module):
+        inputs = inputs.to(next(inside.parameters()).device)
+    total = len(inputs) + len(skipped or ())
+    whole = Opened(model, inputs, total, list(range(total)) if rows is None else rows, skipped, limit)
     if cut := whole.truncated:
-        to = "" if limit is None else f" to {limit} tokens; max_length= raises that up to the model's own limit"
-        told = f"{len(cut)} of {total} texts were cut off at their end{to} (rows {some_rows(cut)})"
+        to = "" if limit is None else f" to {limit} tokens"
+        if limit is not None and limit < (_limit(inside, tokenizer, 1 << 30) or 0):
+            to += " (max_length= raises that)"
+        told = f"{len(cut)} of {total} texts were cut off at their end{to}, rows {some_rows(cut)}"
         warnings.warn(f"{told}. What is cut off is not explained: table.attrs['truncated']", stacklevel=3)
     return whole
+
+
+def those_that_work(run: Callable[[list[int]], _Made], rows: list[int], skipped: dict[int, str] | None) -> _Made:
+    """What `run` makes of the rows; where it fails and some may be skipped, of the rows for which it works. The others
+    are noted: halves are tried, and their halves, until those that fail are known by themselves.
+
+    >>> why = {}
+    >>> those_that_work(lambda rows: [1 // row for row in rows], [0, 1, 2], why), why
+    ([1, 0], {0: 'ZeroDivisionError: integer division or modulo by zero'})
+    """
+
+    def failing(some: list[int]) -> dict[int, str]:
+        try:
+            run(some)
+        except Exception as error:  # of any kind: a function of the caller's may raise what it likes
+            half = len(some) // 2
+            return failing(some[:half]) | failing(some[half:]) if half else {some[0]: _reason(error, some[0])}
+        return {}
+
+    try:
+        return run(rows)
+    except Exception as error:
+        if skipped is None or isinstance(error, _OF_THE_CALL):
+            raise
+        failed = failing(rows)
+        left = [row for row in rows if row not in failed]
+        if not left:
+            raise
+        skipped |= failed
+        return run(left)
+
+
+def _reason(error: Exception, row: int) -> str:
+    """An error about one input alone, which it counts as 0."""
+    name = "" if isinstance(error, FaithlibError) else f"{type(error).__name__}: "
+    told = str(error).removesuffix(": leave such texts out of the batch")
+    return name + re.sub(r"\b(text|image|input) 0\b", rf"\1 {row}", told)
 
 
 def _model_of(model: Any, tokenizer: Any) -> tuple[Any, Any]:
     """A model that can be called, and what makes inputs for it; both of a pipeline where it is one."""
     if hasattr(model, "task") and isinstance(getattr(model, "model", None), nn.Module):  # a pipeline of transformers
         own = getattr(model, "tokenizer", None) or getattr(model, "image_processor", None)
-        return model.model, tokenizer if tokenizer is not None else own
-    if isinstance(model, str):
-        raise InputError(
-            f"model is the string {model!r}: load it first, "
-            "AutoModelForSequenceClassification.from_pretrained(...).eval(), or python -m faithlib evaluate"
-        )
-    if not callable(model) and callable(getattr(model, "predict_proba", None)):  # of scikit-learn
+        return model.model, own if tokenizer is None else tokenizer
+    if not callable(model) and hasattr(model, "predict_proba"):  # an estimator of scikit-learn
         return model.predict_proba, tokenizer
     if not callable(model):
         raise InputError(
-            f"model is a {type(model).__name__}: expected a torch module or a function; of an object that holds one "
-            "beside its tokenizer give both, evaluate(it.model, texts, tokenizer=it.tokenizer)"
+            f"model is a {type(model).__name__}: expected a torch module or a function. Load a model by its name, "
+            "AutoModelForSequenceClassification.from_pretrained(...).eval(); of an object that holds one beside its "
+            "tokenizer give both, evaluate(it.model, texts, tokenizer=it.tokenizer)"
         )
     return model, tokenizer
 
 
 def _limit(model: Any, tokenizer: Any, max_length: int | None) -> int | None:
     """Tokens that a text may have: those asked for, at most as many as model and tokenizer take."""
-    if not isinstance(model, nn.Module):
-        if max_length is not None:
-            raise InputError("max_length: a function of texts reads them whole; leave it away")
-        return None
-    if max_length is not None and max_length < 1:
-        raise InputError(f"max_length {max_length}: expected at least 1")
+    if max_length is not None and (max_length < 1 or not isinstance(model, nn.Module)):
+        raise InputError(f"max_length {max_length}: expected at least 1, of a model that reads tokens")
     tokenizer = getattr(model, "tokenizer", None) if tokenizer is None else tokenizer
     own = [most_tokens_of(model), getattr(tokenizer, "model_max_length", None)]
-    return min([_MOST_TOKENS if max_length is None else max_length, *(most for most in own if most)])
+    return min([max_length or _MOST_TOKENS, *(most for most in own if most)])
 
 
 def most_tokens_of(model: Any) -> int | None:
@@ -201,69 +231,26 @@ def most_tokens_of(model: Any) -> int | None:
     return places - (padding[0] + 1 if padding else 0)
 
 
-def _maker_of_texts(
-    items: Sequence[Any], model: Any, tokenizer: Any, unit: Any, spans: Any, limit: int | None
-) -> Callable[[list[int]], Inputs]:
-    """What makes inputs of some of the texts."""
+def _inputs_of_texts(
+    items: Sequence[Any], model: Any, tokenizer: Any, unit: Any, spans: Any, limit: int | None, rows: list[int]
+) -> Inputs:
     if spans is not None and len(spans) != len(items):
         raise InputError(f"{len(spans)} lists of spans for {len(items)} texts: expected one for each text")
-    if isinstance(model, nn.Module) and not isinstance(model, PromptClassifier) and tokenizer is None:
+    texts = [items[row] for row in rows]
+    given: dict[str, Any] = {"unit": unit, "words": None}
+    if spans is not None:
+        given = {"unit": "word" if not isinstance(model, nn.Module) else "wordpiece", "words": [spans[r] for r in rows]}
+    if not isinstance(model, nn.Module):
+        return WordInputs.from_texts(texts, **given)
+    if isinstance(model, PromptClassifier):
+        return model.inputs(texts, max_length=limit, **given)
+    if tokenizer is None:
         raise InputError(
             f"inputs are {type(items).__name__}: expected TextInputs or ImageInputs; for plain texts give the model's "
             "tokenizer as well, evaluate(model, texts, tokenizer=tokenizer)"
         )
-
-    if isinstance(model, nn.Module):
-        note_tokenizer(model, getattr(model, "tokenizer", None) if tokenizer is None else tokenizer)
-
-    def make(rows: list[int]) -> Inputs:
-        texts = [items[row] for row in rows]
-        words = None if spans is None else [[(start, end) for start, end in spans[row]] for row in rows]
-        given: dict[str, Any] = {"words": words, "unit": unit if spans is None else "wordpiece"}
-        if isinstance(model, PromptClassifier):
-            return model.inputs(texts, max_length=limit, **given)
-        if isinstance(model, nn.Module):
-            return TextInputs.from_texts(texts, tokenizer, max_length=limit, **given)
-        return WordInputs.from_texts(texts, words=words, unit=unit)
-
-    return make
-
-
-def _maker_of_images(items: Sequence[Any], model: Any, processor: Any, unit: Any) -> Callable[[list[int]], Inputs]:
-    def make(rows: list[int]) -> Inputs:
-        return inputs_of_images([items[row] for row in rows], model, processor, _patch(unit))
-
-    return make
-
-
-def _patch(unit: Any) -> int | None:
-    if unit is not None and not isinstance(unit, int):
-        raise InputError(f"unit {unit!r}: of images expected the side of a square patch in pixels")
-    return unit
-
-
-def _made(
-    make: Callable[[list[int]], Inputs], rows: list[int], skipped: dict[int, str], on_error: str
-) -> tuple[list[int], Inputs]:
-    """Inputs of the rows, or where some may be skipped of those that can be made, the reasons of the others noted."""
-    if not rows:
-        raise InputError(f"no input is left: {'; '.join(list(skipped.values())[:3])}")
-    try:
-        return rows, make(rows)
-    except InputError:
-        if on_error == RAISE:
-            raise
-        wrong = {}
-        for row in rows:
-            try:
-                make([row])
-            except InputError as error:
-                wrong[row] = str(error).replace(" 0 ", f" {row} ", 1)
-        if len(wrong) in (0, len(rows)):
-            raise
-        skipped |= wrong
-        left = [row for row in rows if row not in wrong]
-        return left, make(left)
+    note_tokenizer(model, tokenizer)
+    return TextInputs.from_texts(texts, tokenizer, max_length=limit, **given)
 
 
 def named_methods(methods: Iterable[str | Row] | Mapping[str, Any] | None, whole: Opened) -> dict[str, Row | Tensor]:
@@ -281,6 +268,6 @@ def named_methods(methods: Iterable[str | Row] | Mapping[str, Any] | None, whole
         methods = {what if isinstance(what, str) else what.name: what for what in methods}
     made: dict[str, Row | Tensor] = {}
     for name, what in methods.items():
-        what = Row(what) if isinstance(what, str) else what
-        made[str(name)] = what if isinstance(what, Row) else whole.of_rows(what, f"scores of {name!r}")
+        row = Row(what) if isinstance(what, str) else what
+        made[str(name)] = row if isinstance(row, Row) else whole.of_rows(row, f"scores of {name!r}")
     return made

@@ -57,7 +57,7 @@ def shown_of(
         target, size = int(perturber.target[b]), int(sizes[b])
         name = labels[target] if target < len(labels) else f"class {target}"
         own = {method: tuple(map(float, values[b, :size].cpu())) for method, values in scores.items()}
-        title = f"{name} ({perturber.output} {float(perturber.full[b]):.2g})"
+        title = f"{name} ({perturber.output} {float(perturber.full[b]):.3g})"
         made.append(Shown(row, title, own, **_content(inputs, b, size)))
     return tuple(made)
 

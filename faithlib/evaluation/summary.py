@@ -52,17 +52,16 @@ class Table(pd.DataFrame):
         """One row per metric and method: mean, low, high, n, undefined (NaN values), and `against_random` "better" or
         "worse" where the interval of the differences from random, on the same inputs, leaves out 0.
 
-        Raises InputError for a selection without the COLUMNS.
+        Raises InputError for a selection without the COLUMNS, and for several values of one input.
         """
         if missing := [name for name in COLUMNS if name not in self.columns]:
             raise InputError(f"no column {', '.join(missing)}: expected a table of evaluate, or some of its rows")
+        if self.duplicated(["input", "method", "metric"]).any():
+            raise InputError("some values are there twice: number the inputs of tables that are put together")
         rows = []
-        metrics = [name for name in METRICS if name in set(self["metric"])]
-        for metric in metrics:
+        for metric in (name for name in METRICS if name in set(self["metric"])):
             wide = pd.DataFrame(self)[self["metric"] == metric].pivot(index="input", columns="method", values="value")
-            for method in dict.fromkeys(self["method"]):
-                if method not in wide:
-                    continue
+            for method in (name for name in dict.fromkeys(self["method"]) if name in wide):
                 mean, half, n = _interval(wide[method])
                 row = {"metric": metric, "direction": METRICS[metric], "method": method, "mean": mean}
                 row |= {"low": mean - half, "high": mean + half, "n": n, "undefined": len(wide) - n}

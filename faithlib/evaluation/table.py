@@ -23,13 +23,13 @@ from faithlib.catalogue import FAMILIES, METRICS
 from faithlib.errors import InputError, ModelError, NotFiniteError
 from faithlib.evaluation.explaining import LEFT_OUT, explained
 from faithlib.evaluation.measures import MEASURES, Asked, Options, bounds_of, check_scores, families_of
-from faithlib.evaluation.opening import RAISE, named_methods, opened
-from faithlib.evaluation.outcome import Measured, each_that_works, finished
+from faithlib.evaluation.opening import RAISE, named_methods, opened, those_that_work
+from faithlib.evaluation.outcome import Measured, finished
 from faithlib.evaluation.summary import Table
-from faithlib.inputs import Inputs, Span
+from faithlib.inputs import Span
 from faithlib.notes import gathered
 from faithlib.outputs import NEEDS_PROBABILITY
-from faithlib.perturb import Perturber, asked_together, costs
+from faithlib.perturb import Perturber, asked_together
 
 _MOST_MASK_PLACES = 1 << 27
 
@@ -55,7 +55,7 @@ def evaluate(
     unit: str | int | None = None,
     spans: Sequence[Sequence[Span]] | None = None,
     max_length: int | None = None,
-    on_error: str = "raise",
+    on_error: str = RAISE,
     check: bool = True,
 ) -> Table:
     """Metrics of attributions of a class, one value per row: input, method, metric, value, direction. The answer is a
@@ -118,12 +118,10 @@ def evaluate(
     >>> [(row.metric, round(row.value, 4), row.direction) for row in table.itertuples()]
     [('aopc_morf', 0.4, 'higher'), ('aopc_lerf', 0.1333, 'lower')]
     """
+    given = {"processor": processor, "unit": unit, "spans": spans, "max_length": max_length, "on_error": on_error}
     with gathered() as notes:
-        whole = opened(
-            model, inputs, tokenizer,
-            processor=processor, unit=unit, spans=spans, max_length=max_length, on_error=on_error,
-        )  # fmt: skip
-    named = named_methods(methods, whole)
+        whole = opened(model, inputs, tokenizer, **given)
+    model, named = whole.model, named_methods(methods, whole)
     families = families_of(metrics, has_gold=gold is not None)
     mask = whole.inputs.feature_mask
     for name, what in named.items():
@@ -136,58 +134,33 @@ def evaluate(
     if gold_size is None:
         gold_size = 1 if gold is None else average_marked(gold)
     options = Options(draws=draws, seed=seed, groups=groups, beam=beam, gold_size=gold_size)
-    own = {"erase": erase, "output": output, "dtype": dtype, "check": check}
+    wanted, classes = list(METRICS) if metrics is None else metrics, whole.classes(target)
+
+    place_of = {row: place for place, row in enumerate(whole.rows)}
+
     passed = LEFT_OUT if on_error == RAISE else tuple(kind for kind in LEFT_OUT if kind is not NotFiniteError)
-    request = _Request(whole.inputs, named, whole.classes(target), gold, own, passed)
-    wanted = list(METRICS) if metrics is None else list(metrics)
+
+    def measure(rows: list[int]) -> Measured:
+        places = [place_of[row] for row in rows]
+        part = whole.inputs if len(places) == len(mask) else whole.inputs[places]
+        width, left_out, deltas = part.feature_mask.shape[1], dict[str, str](), dict[str, Tensor]()
+        own = {name: what[places, :width] if isinstance(what, Tensor) else what for name, what in named.items()}
+        explains = "predicted" if classes is None else classes[places]
+        perturber = Perturber(model, part, erase=erase, output=output, target=explains, dtype=dtype, check=check)
+        about = None if classes is None else perturber.target
+        scores = explained(own, model, perturber, about, left_out, deltas, passed)
+        asked = Asked(perturber, options, None if gold is None else gold[places, :width].to(perturber.device))
+        if any(FAMILIES[name].needs_bounds for name in families):
+            asked = replace(asked, bounds=bounds_of(perturber, beam=beam))
+        questions = _questions(scores, asked)
+        found = asked_together(lambda: _values(families, questions, left_out), perturber)
+        if not found:
+            raise ModelError(f"nothing can be evaluated here. {left_out}")
+        return Measured(_tidy(list(scores), found, wanted), scores, perturber, left_out, deltas)
+
     with gathered(notes):
-        parts = each_that_works(
-            lambda places: _measured(whole.model, request.of(places), families, wanted, options), whole
-        )
-    return finished(parts, whole, notes)
-
-
-@dataclass(frozen=True)
-class _Request:
-    """What is asked about inputs: methods and scores by name, target classes [B] (None: the predicted), marks; the
-    `options` of the perturber; errors that leave a method out."""
-
-    inputs: Inputs
-    named: Mapping[str, Row | Tensor]
-    classes: Tensor | None
-    gold: Tensor | None
-    options: Mapping[str, Any]
-    passed: tuple[type[Exception], ...]
-
-    def of(self, places: list[int]) -> _Request:
-        """The same about some of the inputs."""
-        if places == list(range(len(self.inputs))):
-            return self
-        part = self.inputs[places]
-        width = part.feature_mask.shape[1]
-        named = {n: what[places, :width] if isinstance(what, Tensor) else what for n, what in self.named.items()}
-        classes, gold = (None if one is None else one[places] for one in (self.classes, self.gold))
-        return replace(self, inputs=part, named=named, classes=classes, gold=None if gold is None else gold[:, :width])
-
-
-def _measured(
-    model: Any, request: _Request, families: Sequence[str], wanted: Sequence[str], options: Options
-) -> Measured:
-    left_out: dict[str, str] = {}
-    classes, gold = request.classes, request.gold
-    target = "predicted" if classes is None else classes
-    perturber = Perturber(model, request.inputs, target=target, **request.options)
-    deltas: dict[str, Tensor] = {}
-    explained_class = None if classes is None else perturber.target
-    scores = explained(request.named, model, perturber, explained_class, left_out, deltas, request.passed)
-    asked = Asked(perturber, options, gold=None if gold is None else gold.to(perturber.device))
-    if any(FAMILIES[name].needs_bounds for name in families):
-        asked = replace(asked, bounds=bounds_of(perturber, beam=options.beam))
-    questions = _questions(scores, asked)
-    found = asked_together(lambda: _values(families, questions, left_out), perturber)
-    if not found:
-        raise ModelError(f"nothing can be evaluated here. {left_out}")
-    return Measured(_tidy(list(scores), found, wanted), scores, perturber, costs(perturber), left_out, deltas)
+        measured = those_that_work(measure, whole.rows, whole.skipped)
+    return finished(measured, whole, notes)
 
 
 @dataclass(frozen=True)
