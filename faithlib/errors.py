@@ -16,6 +16,10 @@ class InputError(FaithlibError, ValueError):
     """A value that cannot be used: wrong shape, NaN, empty text, out of range."""
 
 
+class NotFiniteError(InputError):
+    """Numbers that are NaN or infinite where others were due."""
+
+
 class UnknownNameError(InputError):
     """A name (method, model, profile, parameter …) that is not registered."""
 

@@ -460,5 +460,5 @@ def _feature_of(backend: Any, index: Tensor, length: int) -> Tensor:
     if corners is None:
         raise ModelError("soft perturbation of a ViT needs features made of whole patches of the model")
     # Class and register tokens are protected.
-    prefix = corners.new_full((backend.model.num_prefix_tokens,), -1)
+    prefix = corners.new_full((backend.reached.prefix,), -1)
     return torch.cat([prefix, corners])[None].expand(len(index), -1)

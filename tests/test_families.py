@@ -303,7 +303,8 @@ def test_a_function_of_texts_is_asked_once_for_each_distinct_row() -> None:
         methods=["lime", "occlusion", "shapley_sampling", "random"],
         metrics=["nc", "ns", "saco", "naopc_morf"],
     )
-    assert len(asked.asked) == len(set(asked.asked)), "no text twice, though metrics, methods and masks share many"
+    twice = len(asked.asked) - len(set(asked.asked))
+    assert twice == 2, "no text twice, though metrics, methods and masks share many, but for the self-check's one"
     assert asked.calls < len(asked.asked) / 2
     assert "bad  film" in asked.asked
     assert set(table.metric) == {"nc", "ns", "saco", "naopc_morf"}

@@ -160,9 +160,12 @@ def test_erased_values_leak_nowhere():
     expected = Perturber(model, inputs, target=0).keep(keep)[0]
     token = inputs.input_ids[0, 3]
     assert (inputs.input_ids[0] == token).sum() == 1
+    perturber = Perturber(model, inputs, target=0)  # before: what is not erased must be a number
     with torch.no_grad():
         model.bert.embeddings.word_embeddings.weight[token] = torch.inf
-    torch.testing.assert_close(Perturber(model, inputs, target=0).keep(keep)[0], expected, atol=1e-6, rtol=0)
+    torch.testing.assert_close(perturber.keep(keep)[0], expected, atol=1e-6, rtol=0)
+    with pytest.raises(InputError, match="answered NaN for 1 rows"):
+        Perturber(model, inputs)
 
 
 def test_out_of_memory_halves_the_chunk_and_goes_on(monkeypatch, caplog):

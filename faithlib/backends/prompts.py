@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from faithlib.backends.answers import logits_in
 from faithlib.errors import InputError
 from faithlib.inputs import Span, TextInputs
 from faithlib.units import readable
@@ -111,7 +112,7 @@ class PromptClassifier(nn.Module):
         given = {"input_ids": input_ids, "attention_mask": attention_mask, "logits_to_keep": ends}
         if past_key_values is not None:
             given["past_key_values"] = past_key_values
-        words: Tensor = self.model(**given).logits
+        words: Tensor = logits_in(self.model(**given))
         return SimpleNamespace(logits=words[torch.arange(len(words)), place][:, self.get_buffer("label_ids")])
 
     def _id_of(self, label: str) -> int:
