@@ -18,7 +18,7 @@ from faithbook.engine import digests, loads
 from faithbook.engine.digests import Library, tree_digest
 from faithbook.engine.plan import Job, plan
 from faithbook.engine.profiles import table
-from faithbook.engine.run import has_reference, load, start_run
+from faithbook.engine.run import load, start_run
 from faithbook.models.encoders import encoder_folder, load_encoder
 from faithbook.models.load import cards, load_model
 from faithbook.models.vit_s14 import encoder_file
@@ -76,7 +76,6 @@ REACH_SACO = {
         (lambda: load_gold("xlwa"), "xlwa"),
         (lambda: published.table("saco_table1"), "data/published/saco_table1.csv"),
         (lambda: published.index("questions"), "data/questions.csv"),
-        (lambda: has_reference("saco_table1"), "data/reference/full/saco_table1.csv"),
         (lambda: load("saco_table1", reference=True), "data/reference/full/saco_table1.csv"),
     ],
 )

@@ -445,7 +445,7 @@ def test_each_job_of_a_plan_is_made_once(home: Path, monkeypatch: pytest.MonkeyP
 
 def test_a_report_depends_on_the_tables_it_names(home: Path) -> None:
     source = home / "notebooks" / "report" / "report.py"
-    edit(source, "# %%\nrun.provenance", '# %%\nhas_reference("mine"), f"page_{1}"\n\n# %%\nrun.provenance')
+    edit(source, "# %%\nrun.provenance", '# %%\nload("mine", reference=True), f"page_{1}"\n\n# %%\nrun.provenance')
     places = {
         name: home / "data" / folder / f"{name}.csv"
         for folder, names in {"published": ("page_1", "other_1"), "reference/full": ("mine", "theirs")}.items()

@@ -368,12 +368,6 @@ def _folders_of(notebook: str, profile: str) -> list[Path]:
     return list(_folders_by_hand(job for job in plan(profile) if job.notebook == notebook))
 
 
-def has_reference(name: str) -> bool:
-    """Whether `data/reference/full/` holds results of that name."""
-    ask(reference_table(name))
-    return _result(reference_dir(), name) is not None
-
-
 def _read_reference(name: str) -> pd.DataFrame:
     ask(reference_table(name))
     folder = reference_dir()
