@@ -18,10 +18,10 @@ from toy_models import image_inputs, text_inputs, text_model, tokenizer, vision_
 from faithlib.attribution import Row, attribute, attribute_rows, methods
 from faithlib.attribution.inside import looking_inside
 from faithlib.backends import PromptClassifier
-from faithlib.errors import InputError, ModelError
+from faithlib.errors import InputError, ModelError, OutOfMemoryError
 from faithlib.evaluation import evaluate, explain
 from faithlib.inputs import TextInputs
-from faithlib.perturb import OutOfMemoryError, Perturber
+from faithlib.perturb import Perturber
 
 FAST = {"lime": {"n_samples": 8}, "shapley_sampling": {"n_samples": 2}, "integrated_gradients": {"n_steps": 3}}
 ROWS = {name: Row(name, options=FAST.get(name, {})) for name in methods()}

@@ -41,9 +41,7 @@ FLOOR = "the released search for upper limits starts at 0, above what any order 
 NO_RANGE = "texts without a range (one word) were counted as 0, ours leaves them out"
 ROUNDED = "released scores are rounded (single precision), which lifts some at a limit over it"
 UNRELEASED = "some of its scores are not in the released file; with ours, which are not rounded, in their place"
-NOT_RELEASED = (
-    "not recomputable: searches of long texts by width (results/aopc_limits_approx_increasing_beams) are not packed"
-)
+NOT_RELEASED = "not recomputable: searches of long texts by width (results/aopc_limits_approx_…) are not packed"
 PIECES = "not recomputable: word pieces of each tokenizer were counted, and the texts are not packed"
 SAMPLE = "which 600 inputs were taken was not recorded: ours are all with seven words or more"
 NOT_ASKED = "this profile does not search at this width"
@@ -89,8 +87,7 @@ def numbers(table: pd.DataFrame, *names: str) -> dict[str, Printed]:
     left out."""
     known = table[table.ours.notna()]
     words = [", ".join(str(row[name]).replace("_", " ") for name in names) for row in known.to_dict("records")]
-    causes = known.cause.replace(UNKNOWN, "")
-    found = zip(words, known.ours, known.text, causes, strict=True)
+    found = zip(words, known.ours, known.text, known.cause.replace(UNKNOWN, ""), strict=True)
     return {word: Printed(ours, text, cause=cause) for word, ours, text, cause in found}
 
 
@@ -176,10 +173,7 @@ def limit_means(limits: pd.DataFrame) -> pd.DataFrame:
 
 
 def bounds_table(limits: pd.DataFrame, exact: pd.DataFrame) -> pd.DataFrame:
-    """The 156 published means of limits, words and seconds.
-
-    A search that starts at 0 makes exact upper limits too high, and nothing else: it explains no other difference.
-    """
+    """The 156 published means of limits, words and seconds. A search from 0 lifts exact upper limits, nothing else."""
     ours, files = limit_means(with_ours(limits, exact)), limit_means(limits)
     drop = ["spread", "n"]
     table = compared(printed("naopc_released_bounds"), ours=ours.drop(columns=drop), files=files.drop(columns=drop))
@@ -187,9 +181,8 @@ def bounds_table(limits: pd.DataFrame, exact: pd.DataFrame) -> pd.DataFrame:
     table = table.merge(high, on=["dataset", "model"], how="left")
     table["too_high"] = table.too_high.where(table.search == "exact", 0).fillna(0).astype(int)
     table = judged(table, {"files": [FLOOR]})
-    lifted = (
-        table.statistic.isin(["upper_bound_mean", "range_mean"]) & (table.too_high > 0) & (table.ours < table.value)
-    )
+    upper = table.statistic.isin(["upper_bound_mean", "range_mean"])
+    lifted = upper & (table.too_high > 0) & (table.ours < table.value)
     return table.assign(cause=table.cause.mask(~table.match & ~lifted, UNKNOWN))
 
 

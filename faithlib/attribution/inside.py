@@ -13,10 +13,9 @@ from torch import Tensor, nn
 
 from faithlib.backends.functions import ERASING_METHODS
 from faithlib.backends.wrappers import is_quantised
-from faithlib.errors import FaithlibError, ModelError
+from faithlib.errors import FaithlibError, ModelError, OutOfMemoryError
 from faithlib.memory import is_out_of_memory
 from faithlib.notes import note
-from faithlib.scheduler import OutOfMemoryError
 
 # What these raise about a model; an error of another make is the caller's own, of a hook for example.
 _OF_LIBRARIES = ("builtins", "torch", "captum", "timm", "transformers")
