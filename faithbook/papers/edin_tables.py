@@ -1,5 +1,4 @@
-"""Every number published about Edin et al.'s released results, computed again: published, ours, and the cause where the
-two differ.
+"""Every number published about Edin et al.'s released results, computed again, and the cause where the two differ.
 
 Two computations stand beside each published mean. *Files*: the mean of what was released, value by value. *Ours*: the
 library's own limits and scores, from the released answers to every set of words, wherever the answers are there (short
@@ -41,7 +40,9 @@ FLOOR = "the released search for upper limits starts at 0, above what any order 
 NO_RANGE = "texts without a range (one word) were counted as 0, ours leaves them out"
 ROUNDED = "released scores are rounded (single precision), which lifts some at a limit over it"
 UNRELEASED = "some of its scores are not in the released file; with ours, which are not rounded, in their place"
-NOT_RELEASED = "not recomputable: searches of long texts by width (results/aopc_limits_approx_…) are not packed"
+NOT_RELEASED = (
+    "not recomputable: searches of long texts by width (results/aopc_limits_approx_increasing_beams) are not packed"
+)
 PIECES = "not recomputable: word pieces of each tokenizer were counted, and the texts are not packed"
 SAMPLE = "which 600 inputs were taken was not recorded: ours are all with seven words or more"
 NOT_ASKED = "this profile does not search at this width"
@@ -50,8 +51,7 @@ UNKNOWN = "unknown"
 
 # ---------------------------------------------------------------------------------------------------------- published
 def printed(name: str) -> pd.DataFrame:
-    """A published table with `value` and `spread` as numbers, `value` as `text` too, and half of its last printed digit
-    as `tolerance`."""
+    """A published table: `value` and `spread` as numbers, `value` as `text`, half its last digit as `tolerance`."""
     ask(f"data/published/{name}.csv")
     table = pd.read_csv(root() / "data" / "published" / f"{name}.csv", dtype=str, keep_default_na=False)
     digits = table.value.str.partition(".")[2].str.len()
