@@ -129,7 +129,7 @@ def test_the_library_is_thin() -> None:
 
 
 # Lines of code; a change that removes some lowers its number, and one that needs more names them in its message.
-BUDGETS = {"faithbook": 15_350, "notebooks/report": 5_450}
+BUDGETS = {"faithbook": 15_160, "notebooks/report": 5_450}
 
 
 @pytest.mark.parametrize("folder", BUDGETS)

@@ -48,10 +48,10 @@ def a_home(folder: Path) -> Path:
     return home
 
 
-def start(home: Path, slurm: dict[str, str], **asked: str | int) -> subprocess.Popen[str]:
+def start(home: Path, slurm: dict[str, str], *more: str, **asked: str | int) -> subprocess.Popen[str]:
     """A build with our workflow profile, whose jobs are asked after often; `asked`: of computations, in place of it."""
     words = ["build", "--profile", "smoke", "--", "--workflow-profile", str(tiny.REPOSITORY / "notebooks" / "slurm")]
-    words += ["--slurm-init-seconds-before-status-checks", "2"]
+    words += ["--slurm-init-seconds-before-status-checks", "2", *more]
     asked = {"gpu": 1, "runtime": "240 * attempt", "mem_mb": "1000 * attempt", **asked}
     words += ["--set-resources", *(f"compute:{name}={value}" for name, value in asked.items())]
     line, environment = tiny.command(home, *words)
@@ -160,7 +160,7 @@ def test_a_job_that_fails_says_why(slurm: dict[str, str], tmp_path: Path) -> Non
     home = tiny.make_home(tmp_path / "home")
     source = home / "notebooks" / "compute" / "count.py"
     source.write_text(source.read_text().replace("run.note(n=2)", "raise ValueError('no such luck')"))
-    process = start(home, slurm)
+    process = start(home, slurm, "--retries", "0")
     _, wrong = process.communicate(timeout=240)
     assert process.returncode == 1
     assert "count movie 0 raised ValueError: no such luck" in wrong
