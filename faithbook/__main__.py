@@ -25,7 +25,7 @@ from faithbook import room
 from faithbook.engine.build import build, end_kernels, planned_job, run_job, train
 from faithbook.engine.pages import READER_PROFILE, book
 from faithbook.engine.plan import make_job, plan
-from faithbook.engine.profiles import find_profile, in_one_piece
+from faithbook.engine.profiles import find_profile
 from faithlib.errors import FaithlibError, InputError
 
 _ENDS = (signal.SIGTERM, signal.SIGINT)
@@ -69,8 +69,6 @@ def _build(options: argparse.Namespace) -> None:
     if options.list:
         for job in plan(options.profile, options.study):
             print(f"{'done' if job.done else 'to do'}  {job.run_id}  {job.label}")
-        for name, why in in_one_piece(options.study).items():
-            print(f"in one piece, {name}: {why}")
         return
     build(options.profile, study=options.study, cores=options.cores, extra=options.extra)
 

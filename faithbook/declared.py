@@ -12,7 +12,6 @@ from __future__ import annotations
 import functools
 import tempfile
 from collections.abc import Callable, Hashable, Iterable
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +19,15 @@ from faithbook.paths import root
 from faithlib.errors import InputError
 
 CARDS = "cards"
+_TABLES = ("data", "data/published")
 _declared: frozenset[str] | None = None
 _opened: set[str] = set()
 _listening: list[set[str]] = []  # what calls that are being remembered have asked so far
 
 
 def declare(names: Iterable[str] | None) -> None:
-    """Begin a run that may open these and nothing else (a name may hold `*`); None: end it, nothing is refused."""
+    """Begin a run that may open these, and of folders what lies in them, and nothing else; None: end it, nothing is
+    refused."""
     global _declared
     _declared = None if names is None else frozenset(names)
     _opened.clear()
@@ -39,7 +40,7 @@ def ask(*names: str) -> None:
     if _declared is None:
         return
     for name in names:
-        if name not in _declared and not any(fnmatch(name, known) for known in _declared if "*" in known):
+        if not {name, name.rpartition("/")[0]} & _declared:
             raise InputError(
                 f"this run opens {name!r}, which its notebook does not declare: name it, or what holds it, under "
                 f"`loads` of the notebook in notebooks/profiles.yaml; declared: {', '.join(_told()) or 'nothing'}"
@@ -89,5 +90,5 @@ def model_name(spec: str) -> str:
 
 
 def _told() -> list[str]:
-    """The declared names fit for a message: models and sources, not the many tables and values of the reference."""
-    return sorted(name for name in _declared or () if not name.endswith(".csv") and "/reference/" not in name)
+    """The declared names fit for a message: models and sources, not the tables that every report may open."""
+    return sorted(name for name in _declared or () if not name.startswith("data/reference/") and name not in _TABLES)

@@ -16,12 +16,20 @@ class InputError(FaithlibError, ValueError):
     """A value that cannot be used: wrong shape, NaN, empty text, out of range."""
 
 
+class NotFiniteError(InputError):
+    """Numbers that are NaN or infinite where others were due."""
+
+
 class UnknownNameError(InputError):
     """A name (method, model, profile, parameter …) that is not registered."""
 
 
 class ModelError(FaithlibError, TypeError):
     """A model of a kind that the operation cannot work on."""
+
+
+class OutOfMemoryError(FaithlibError, MemoryError):
+    """Not even a single row fits."""
 
 
 class DataError(FaithlibError, OSError):

@@ -23,22 +23,13 @@ from torch import Tensor, nn
 
 from faithlib.backends import TextBackend, backend_for
 from faithlib.backends.labels import class_index
-from faithlib.errors import InputError, unknown
+from faithlib.backends.wrappers import unwrapped
+from faithlib.errors import InputError, ModelError, unknown
 from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
+from faithlib.outputs import FOLLOWED, NEEDS_PROBABILITY, head_of, predicted, read, settled, stays
 from faithlib.perturbations import Dropout, GaussianNoise, Perturbation, Rows, WeightedAttention, erasure_of
-from faithlib.scheduler import Memo, OutOfMemoryError, Scheduler, Stats, pace_of
-
-__all__ = [
-    "IMAGE_ERASURES",
-    "TEXT_ERASURES",
-    "WORD_ERASURES",
-    "OutOfMemoryError",
-    "Perturber",
-    "SetFunction",
-    "Stats",
-    "asked_together",
-    "costs",
-]
+from faithlib.scheduler import Memo, Scheduler, Stats, pace_of
+from faithlib.selfcheck import self_check
 
 TEXT_ERASURES = ("zero", "pad", "mask", "delete")
 IMAGE_ERASURES = ("mean", "zero", "blur")
@@ -98,8 +89,12 @@ class Perturber:
     - `erase`: what takes the place of an erased feature in `keep`. Text: "zero" (embedding output set to 0), "pad" or
       "mask" (that token's id), "delete" (a shorter sequence). Images: "mean" (per image and channel), "zero", "blur".
       Words of a function of texts: "delete", "mask" (the inputs' mask string). Default: the first.
-    - `output`: "probability" (softmax of the logits) or "logit"; what `full`, `empty` and all verbs return.
+    - `output`: what `full`, `empty` and all verbs return, one of `faithlib.outputs`: "probability" (softmax of the
+      logits), "logit", "sigmoid" (one logit, or several independent labels) or "value" (regression). Default: what the
+      model's configuration says, else "probability"; of a model with one output it must be said.
     - `max_rows`: at most that many rows a forward (default: by memory). Results do not depend on it.
+    - `check`: whether one input also goes through the model's own call, twice, to be compared with what is computed
+      here (`faithlib.selfcheck`): two rows, on no account.
     - `dtype`: run the model in this precision (a copy of it is made; answers come back in float32). "auto": bfloat16 on
       a GPU that has it, several times faster and less exact; as it is elsewhere. Default: as it is.
 
@@ -122,18 +117,20 @@ class Perturber:
         *,
         target: str | int | Tensor = "predicted",
         erase: str | None = None,
-        output: str = "probability",
+        output: str | None = None,
         max_rows: int | None = None,
         dtype: torch.dtype | str | None = None,
+        check: bool = True,
     ) -> None:
+        asked, model = model, unwrapped(model)
         if getattr(model, "training", False):
             raise InputError("the model is in training mode: call model.eval() first, dropout makes answers random")
         choices = _ERASURES[type(inputs)]
         self.erase = choices[0] if erase is None else erase
         if self.erase not in choices:
             raise unknown("erase", erase, choices)
-        if output not in ("probability", "logit"):
-            raise unknown("output", output, ("probability", "logit"))
+        if output is not None and output not in FOLLOWED:
+            raise unknown("output", output, FOLLOWED)
         if max_rows is not None and max_rows < 1:
             raise InputError(f"max_rows {max_rows}: expected at least 1")
         if self.erase == "mask" and getattr(inputs, "mask_id", 0) is None:
@@ -146,10 +143,9 @@ class Perturber:
         precision = _precision(dtype, model)
         whole = model
         if precision is not None and precision != next(model.parameters()).dtype:
-            model = copy.deepcopy(model).to(precision)
-        self._backend: Any = backend_for(model, inputs)
+            asked = model = copy.deepcopy(model).to(precision)
+        self._backend: Any = backend_for(model, inputs, output)
         self.device: torch.device = self._backend.device
-        self.output = output
         self._chosen = np.arange(len(self._backend.inputs))  # those of the backend's inputs that are asked about
         self._present = self.inputs.feature_mask
         self._content = np.array(self.inputs.keys(), dtype=np.uint64)
@@ -160,7 +156,12 @@ class Perturber:
         self.scheduler = self._schedulers(self.device, same_as, pace, max_rows=max_rows)
         self._erased = erasure_of(self._backend, self.erase)
         self.logits_full = self.logits(self._present[:, None, :])[:, 0]
-        self.predicted = self.logits_full.argmax(dim=1)
+        classes = self.logits_full.shape[1]
+        if check:
+            self_check(asked, self._backend, self.logits_full)
+        self.output = settled(output, model, classes)
+        self.head = head_of(self.output, model, classes)
+        self.predicted = predicted(self.logits_full) * (self.head != "value")
         self.target = self._target(class_index(target, model))
 
     def of(self, index: Sequence[int]) -> Perturber:
@@ -196,7 +197,7 @@ class Perturber:
     @property
     def full(self) -> Tensor:
         """p(target | X), [B]."""
-        return self._of_target(self.logits_full)
+        return read(self.logits_full, self.target, self.output)
 
     @property
     def empty(self) -> Tensor:
@@ -215,7 +216,14 @@ class Perturber:
     def keep(self, keep: Tensor) -> Tensor:
         """p(target | features where `keep` is True), [B, S], for bool masks [B, S, F]. Places beyond an input's
         features are ignored."""
-        return self._of_target(self.logits(keep))
+        return read(self.logits(keep), self.target, self.output)
+
+    def stays(self, keep: Tensor) -> Tensor:
+        """Where copies with the features of `keep` [B, S, F] are predicted as the input is, bool [B, S]; ModelError for
+        a predicted value (`faithlib.outputs`)."""
+        if self.head == "value":
+            raise ModelError(NEEDS_PROBABILITY)
+        return stays(self.logits(keep), self.logits_full, self.target, self.head)
 
     @property
     def feature_mask(self) -> Tensor:
@@ -225,7 +233,7 @@ class Perturber:
     def keep_rows(self, index: Tensor, keep: Tensor) -> Tensor:
         """`keep` where inputs want different numbers of rows: p(target | input index[r], features where keep[r] is
         True), [R], for integers [R] and bool masks [R, F]."""
-        return self._of_target(self.logit_rows(index, keep), self.target[index.to(self.device)])
+        return read(self.logit_rows(index, keep), self.target[index.to(self.device)], self.output)
 
     def logit_rows(self, index: Tensor, keep: Tensor) -> Tensor:
         """All logits [R, C] of the rows of `keep_rows`."""
@@ -234,8 +242,7 @@ class Perturber:
             raise InputError(f"keep is {keep.dtype} {tuple(keep.shape)}: expected bool [R, F] = {expected}")
         index = index.to(self.device)
         masks = keep.to(self.device) | ~self._present[index]
-        rows = Rows.of(self._chosen[index.cpu().numpy()], np.arange(len(index)))
-        return self.scheduler.answer(self._erased(masks), rows)
+        return self.scheduler.answer(self._erased(masks), Rows.of_steps(self._chosen[index.cpu().numpy()], 1))
 
     def logits(self, keep: Tensor) -> Tensor:
         """All logits [B, S, C] for bool masks [B, S, F]; the rows are those of `keep`."""
@@ -302,7 +309,8 @@ class Perturber:
         """The target's output under masks [B S, F], each drawn so many times: [B, S, draws]."""
         if draws < 1:
             raise InputError(f"draws {draws}: expected at least 1")
-        return self._of_target(self._steps(perturbation, len(perturbation.masks) // len(self._chosen), draws))
+        logits = self._steps(perturbation, len(perturbation.masks) // len(self._chosen), draws)
+        return read(logits, self.target, self.output)
 
     def _steps(self, perturbation: Perturbation, steps: int, draws: int = 1) -> Tensor:
         """Logits [B, S, draws, C] under masks [B S, F]."""
@@ -321,10 +329,13 @@ class Perturber:
         return values
 
     def _target(self, target: str | int | Tensor) -> Tensor:
-        classes = self.logits_full.shape[1]
+        count = self.logits_full.shape[1]
+        classes = 2 if count == 1 and self.head == "sigmoid" else count
         if isinstance(target, str):
             if target != "predicted":
                 raise unknown("target", target, ("predicted", "a class index", "a LongTensor [B]"))
+            if self.head == "value" and count > 1:
+                raise InputError(f"target 'predicted': of {count} predicted values none is the one; give its index")
             return self.predicted
         wanted = torch.as_tensor(target, device=self.device)
         if wanted.ndim == 0:
@@ -334,13 +345,6 @@ class Perturber:
         if bool(((wanted < 0) | (wanted >= classes)).any()):
             raise InputError(f"target {wanted.tolist()}: expected classes 0 to {classes - 1}")
         return wanted
-
-    def _of_target(self, logits: Tensor, target: Tensor | None = None) -> Tensor:
-        """The target's output out of logits [B, ..., C], or out of rows [R, C] with a target each."""
-        values = logits.softmax(dim=-1) if self.output == "probability" else logits
-        target = self.target if target is None else target
-        index = target.view(-1, *([1] * (logits.ndim - 1))).expand(*logits.shape[:-1], 1)
-        return values.gather(-1, index)[..., 0]
 
 
 def _precision(dtype: torch.dtype | str | None, model: Any) -> torch.dtype | None:

@@ -54,11 +54,6 @@ class Rows:
     shared: int = 0
 
     @classmethod
-    def of(cls, index: NDArray[np.int64], mask: NDArray[np.int64]) -> Rows:
-        """Rows that nothing random numbers."""
-        return cls(index, mask, np.zeros_like(mask), np.zeros_like(mask))
-
-    @classmethod
     def of_steps(cls, inputs: NDArray[np.int64], steps: int, *, draws: int = 1) -> Rows:
         """`steps` copies of every one of the inputs, each with a mask of its own, drawn `draws` times."""
         mask = np.arange(len(inputs) * steps).repeat(draws)
@@ -460,5 +455,5 @@ def _feature_of(backend: Any, index: Tensor, length: int) -> Tensor:
     if corners is None:
         raise ModelError("soft perturbation of a ViT needs features made of whole patches of the model")
     # Class and register tokens are protected.
-    prefix = corners.new_full((backend.model.num_prefix_tokens,), -1)
+    prefix = corners.new_full((backend.reached.prefix,), -1)
     return torch.cat([prefix, corners])[None].expand(len(index), -1)

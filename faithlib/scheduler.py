@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from tqdm.auto import tqdm
 
-from faithlib.errors import FaithlibError, ModelError
+from faithlib.errors import InputError, ModelError, OutOfMemoryError
 from faithlib.memory import Clock, free_bytes, is_out_of_memory, waited, with_peak_memory
 from faithlib.perturbations import Perturbation, Rows
 
@@ -36,10 +36,6 @@ _FIRST_CHUNK_ROWS = 8
 _TIMED_TOKENS = 1 << 13  # of the forward that prices a token on a GPU, in work of at least four times as many
 _MOST_WAITING_BYTES = 1 << 28
 _LOG = logging.getLogger(__name__)
-
-
-class OutOfMemoryError(FaithlibError, MemoryError):
-    """Not even a single row fits."""
 
 
 @dataclass
@@ -333,6 +329,7 @@ class Scheduler:
         # All that a chunk needs lies on the device before the first runs: carrying it over would stop the queue.
         rows, places = perturbation.placed(rows[order]), torch.from_numpy(slots).to(self._device)
         clock, start = Clock(self._device), 0
+        broken = torch.zeros((), dtype=torch.bool, device=self._device)
         sizes: list[int] = []
         with torch.inference_mode(), tqdm(total=len(rows), unit="row", delay=3, leave=False, disable=None) as bar:
             while start < len(rows):
@@ -348,11 +345,23 @@ class Scheduler:
                     sizes = []
                     continue
                 self._memo.put(slots[chunk], logits.float(), places[chunk])
+                broken |= logits.softmax(dim=-1).isnan().any()
                 self._count(sizes[0], longest)
                 self.stats.tokens_shared += sizes[0] * rows.shared
                 bar.update(sizes[0])
                 start, sizes = chunk.stop, [] if measured else sizes[1:]
         self.stats.seconds_model += clock.seconds()
+        if bool(broken):
+            self._refuse_nan(rows, slots)
+
+    def _refuse_nan(self, rows: Rows, slots: NDArray[np.int64]) -> None:
+        bad = self._memo.get(slots).softmax(dim=-1).isnan().any(dim=1).cpu().numpy()
+        self._memo.done[slots[bad]] = False
+        inputs, row = sorted(set(rows.index[bad].tolist())), self._memo.get(slots[bad][:1])[0].tolist()
+        raise InputError(
+            f"the model answered NaN for {int(bad.sum())} rows, of inputs {inputs[:5]}, first {row[:4]}: check its "
+            "weights; numbers of float16 end at 65504, so try dtype=torch.float32 or torch.bfloat16"
+        )
 
     def _count(self, rows: int, length: int) -> None:
         self.stats.rows_run += rows

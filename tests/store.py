@@ -15,7 +15,7 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,8 @@ import pandas as pd
 import pytest
 from tiny import REPOSITORY
 
-from faithbook.engine.digests import Library
+from faithbook.engine.loads import UNITS_DIR
+from faithbook.engine.plan import Job, specification
 from faithbook.engine.profiles import place_of, table
 from faithbook.engine.units import write_units
 from faithbook.results import figures, measured
@@ -115,10 +116,12 @@ class Store:
         source = self.home / "notebooks" / "report" / f"{notebook}.py"
         folder = self.home / "data" / "results" / self.profile / "runs" / notebook / "all"
         folder.mkdir(parents=True)
-        words = sorted(Library().code(source.read_text(encoding="utf-8")).words)
-        told = {"source": str(source), "run_id": "test", "folder": str(folder), "words": words}
-        loads = {one: "" for name in place_of(notebook)[1].loads for one in table().data.get(name, [name])}
-        told |= {"upstream": [str(path) for path in self.upstream], "loads": loads}
+        study, entry = place_of(notebook)
+        names = [one for name in entry.loads for one in table().data.get(name, [name])]
+        names += ["data", "data/published", *(f"{UNITS_DIR}/{name}" for name in entry.reads)]
+        job = Job(notebook, "report", study, source, self.profile, {"profile": self.profile}, "test")
+        about = specification(replace(job, loads=dict.fromkeys(names, "")))
+        told = {"job": about, "folder": str(folder), "upstream": [str(path) for path in self.upstream]}
         self.monkeypatch.setenv("FAITHLIB_RUN", json.dumps(told))
         return folder
 

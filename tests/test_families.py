@@ -16,6 +16,7 @@ import pytest
 import timm
 import torch
 from families import FAMILIES, PAIRS, TEXTS, one_row, opened, saved
+from supported import HF_VISION, hf_seer
 from torch import Tensor, nn
 
 from faithlib.attribution import attribute, methods
@@ -303,7 +304,8 @@ def test_a_function_of_texts_is_asked_once_for_each_distinct_row() -> None:
         methods=["lime", "occlusion", "shapley_sampling", "random"],
         metrics=["nc", "ns", "saco", "naopc_morf"],
     )
-    assert len(asked.asked) == len(set(asked.asked)), "no text twice, though metrics, methods and masks share many"
+    twice = len(asked.asked) - len(set(asked.asked))
+    assert twice == 2, "no text twice, though metrics, methods and masks share many, but for the self-check's one"
     assert asked.calls < len(asked.asked) / 2
     assert "bad  film" in asked.asked
     assert set(table.metric) == {"nc", "ns", "saco", "naopc_morf"}
@@ -382,7 +384,7 @@ def test_inputs_and_model_that_do_not_go_together() -> None:
         Perturber(nn.Linear(2, 2).eval(), WordInputs.from_texts(["a"]))
     with pytest.raises(InputError, match="expected probabilities"):
         Perturber(lambda texts: [[0.5, 0.6]] * len(texts), WordInputs.from_texts(["a"]))
-    with pytest.raises(InputError, match="has no words"):
+    with pytest.raises(InputError, match="is blank"):
         WordInputs.from_texts(["  "])
     with pytest.raises(ModelError, match="saliency"):
         evaluate(Counted(), ["a fine film"], methods=["saliency"])
@@ -441,9 +443,12 @@ def test_the_table_of_what_is_supported_is_what_passed(folder: Callable[..., Pat
         found = works(prompt, prompt.inputs(TEXTS[:2]), "text")
         rows.append((f"{family}, asked by prompt", acts_on(prompt), *found, "text"))
     rows += [(f"timm {n}", acts_on(seer(n)), *works(seer(n), pictures(), "image"), "image") for n in VISION]
+    rows += [
+        (f"Hugging Face {n}", acts_on(hf_seer(n)), *works(hf_seer(n), pictures(), "image"), "image") for n in HF_VISION
+    ]
     counted = Counted()
     rows.append(
-        ("function of texts", acts_on(counted), *works(counted, WordInputs.from_texts(TEXTS), "words"), "words")
+        ("function of texts", acts_on(counted), *works(counted, WordInputs.from_texts(TEXTS[:2]), "words"), "words")
     )
     pixels = seer("ResNet")
     with torch.no_grad():

@@ -324,7 +324,7 @@ def test_families_directions_and_an_outsider_are_found(store: Store) -> None:
 def test_families_that_disagree_are_found_too(store: Store) -> None:
     found = matrix(store, crossed, n=2 * N)
     assert {found.verdict(f"together_q{k}") for k in (1, 10)} == {"fails"}, found.verdicts.note.tolist()
-    # Some metrics clearly agree less with the rest than SaCo does; whether any agrees more is open once corrected for all.
+    # Some metrics clearly agree less with the rest than SaCo does; corrected for all, whether any agrees more is open.
     assert found.verdict("together_q2") == "inconclusive"
     assert "3 of 12 parts" in found.verdicts.note["together_q2"]
 

@@ -1,4 +1,4 @@
-"""Computations whose inputs are shared out among several runs: the same bytes whatever the number of parts."""
+"""Computations whose inputs are shared out among several runs: the same values whatever the number of parts."""
 
 from __future__ import annotations
 
@@ -18,18 +18,17 @@ import yaml
 from replica_data import edin_texts
 from test_stamps import packed_stamps
 from test_toolkit_tasks import write_reviews
-from tiny import HEADER, call
+from tiny import HEADER
 
 from faithbook.declared import declare
 from faithbook.engine import build
 from faithbook.engine.build import run_job
-from faithbook.engine.parts import joined_manifest
-from faithbook.engine.plan import NOTEBOOK, PART, PARTS, Job, make_job, notebook_parameters, plan
-from faithbook.engine.profiles import in_one_piece, table
+from faithbook.engine.plan import NOTEBOOK, PARTS, Job, make_job, notebook_parameters, plan, specification
+from faithbook.engine.profiles import table
 from faithbook.engine.run import RUN_VARIABLE, load, load_manifests, load_units, start_run
 from faithbook.paths import raw_dir, root
 from faithbook.sources import files, stamps
-from faithlib.errors import DataError, InputError, UnknownNameError
+from faithlib.errors import InputError, UnknownNameError
 from faithlib.perturb import Perturber
 
 ROOT = root()
@@ -61,7 +60,6 @@ for rows in run.blocks(run.settings["inputs"], 2):
     keys = {"cluster": frame["id"], "seed": seed, "method": "lime", "metric": "nc"}
     run.add_units(frame.drop(columns="dataset").assign(**keys))
     run.add_units(frame.drop(columns="dataset").assign(**keys, k=rows.start % 3), "k")
-    run.add_total(pd.DataFrame({"what": ["rows", "calls"], "number": [len(ids), 1]}), "costs", by=["what"])
     run.count(n=len(ids), peak_bytes=rows.stop, seconds_model=0.1)
 if run.is_last:
     run.save(pd.DataFrame({"once": [1]}), "once")
@@ -76,8 +74,8 @@ def in_this_process(job: Job, folder: Path) -> None:
     head, tag, rest = job.source.read_text(encoding="utf-8").partition('tags=["parameters"]')
     cell, _, after = rest.partition("\n# %%")
     code = f"{head}{tag}{cell}\nglobals().update(PARAMETERS)\n# %%{after}"
-    told = {"source": str(job.source), "folder": str(folder), "run_id": job.run_id, "loads": job.loads}
-    told |= {"words": job.words, "upstream": [str(earlier.folder) for earlier in job.upstream]}
+    upstream = [str(earlier.folder) for earlier in job.upstream]
+    told = {"job": specification(job), "folder": str(folder), "upstream": upstream}
     os.environ[RUN_VARIABLE] = json.dumps(told)
     try:
         exec(compile(code, str(job.source), "exec"), {"PARAMETERS": dict(job.parameters)})
@@ -111,78 +109,56 @@ def cut(home: Path, profile: str, **parts: int) -> None:
 
 
 def computed(notebook: str = "count") -> list[Job]:
-    """The jobs of a computation at the smoke profile: of each point of its grid those of its parts, then the whole."""
+    """The jobs of a computation at the smoke profile."""
     return [job for job in plan("smoke") if job.notebook == notebook]
 
 
-def tables(folder: Path) -> dict[str, bytes | pd.DataFrame]:
-    """What a run has saved: bytes, but of tables with seconds, which are measured, the other columns."""
-    found: dict[str, bytes | pd.DataFrame] = {}
-    for path in sorted(folder.glob("*.parquet")):
-        frame = pd.read_parquet(path)
-        seconds = [name for name in frame.columns if name.startswith(("seconds", "bookkeeping"))]
-        found[path.name] = frame.drop(columns=seconds) if seconds else path.read_bytes()
-    return found
+def tables(jobs: list[Job]) -> dict[str, pd.DataFrame]:
+    """What runs have saved, one below the other, without seconds, which are measured; costs are added up."""
+    found: dict[str, list[pd.DataFrame]] = {}
+    for job in jobs:
+        for path in sorted(job.folder.glob("*.parquet")):
+            frame = pd.read_parquet(path)
+            measured = [name for name in frame.columns if name.startswith(("seconds", "bookkeeping", "peak"))]
+            found.setdefault(path.name, []).append(frame.drop(columns=measured))
+    whole = {name: pd.concat(frames, ignore_index=True) for name, frames in found.items()}
+    for name in [name for name in whole if name.endswith("_costs.parquet")]:
+        labels = list(whole[name].select_dtypes(exclude="number").columns)
+        whole[name] = whole[name].groupby(labels, sort=False).sum().reset_index()
+    return whole
 
 
-def assert_same(one: dict[str, bytes | pd.DataFrame], other: dict[str, bytes | pd.DataFrame]) -> None:
+def assert_same(one: dict[str, pd.DataFrame], other: dict[str, pd.DataFrame]) -> None:
     assert list(one) == list(other)
     for name, value in one.items():
-        if isinstance(value, bytes):
-            assert value == other[name], name
-        else:
-            pd.testing.assert_frame_equal(value, other[name], check_exact=True, obj=name)
+        pd.testing.assert_frame_equal(value, other[name], check_exact=True, obj=name)
 
 
-def done(jobs: list[Job]) -> Path:
-    """Run jobs in their order; the folder of the last."""
+def done(jobs: list[Job]) -> list[Job]:
+    """Run jobs in their order."""
     for job in jobs:
         run_job(job)
-    return jobs[-1].folder
+    return jobs
 
 
 # --- the plan --------------------------------------------------------------------------------------------------------
 
 
-def test_the_number_of_parts_changes_no_name(shared: Path) -> None:
+def test_parts_are_points_of_the_grid(shared: Path) -> None:
     before = {job.label: job.run_id for job in plan("smoke")}
     cut(shared, "smoke", count=3)
     jobs = plan("smoke")
-    assert [job.label for job in jobs] == [
-        *(f"count movie 0 {number} 3" for number in (1, 2, 3)),
-        "count movie 0",
-        *(f"count bbc 0 {number} 3" for number in (1, 2, 3)),
-        "count bbc 0",
-        "report",
-    ]
-    assert {job.label: job.run_id for job in jobs if not job.is_part} == before
+    parts = [f"count {name} 0 {number} 3" for name in ("movie", "bbc") for number in (1, 2, 3)]
+    assert [job.label for job in jobs] == [*parts, "report"]
     assert len({job.run_id for job in jobs}) == len(jobs)
-    assert not any(job.is_part for job in plan("laptop"))
-    assert [job.label for job in jobs[-1].upstream] == ["count movie 0", "count bbc 0"]
+    assert [job.label for job in jobs[-1].upstream] == parts
+    cut(shared, "smoke", count=1)
+    assert {job.label: job.run_id for job in plan("smoke")} == before
 
 
-def test_what_a_part_depends_on_changes_its_name(shared: Path) -> None:
-    cut(shared, "smoke", count=2)
-    before = {job.label: job.run_id for job in plan("smoke")}
-    source = shared / "notebooks" / "compute" / "count.py"
-    source.write_text(source.read_text() + "# more\n")
-    after = {job.label: job.run_id for job in plan("smoke")}
-    assert all(after[name] != before[name] for name in before)
-
-
-def test_what_cannot_be_cut_is_refused_with_its_reason(shared: Path) -> None:
-    path = shared / "notebooks" / "profiles.yaml"
+def test_what_cannot_be_cut_is_refused(shared: Path) -> None:
     cut(shared, "smoke", report=2)
-    with pytest.raises(UnknownNameError, match="computation with parts in the profile smoke 'report'"):
-        plan("smoke")
-    cut(shared, "smoke")
-    text = path.read_text()
-    path.write_text(
-        text.replace("      count:\n        over:", "      count:\n        whole: it is one\n        over:")
-    )
-    assert in_one_piece() == {"count": "it is one"}
-    cut(shared, "smoke", count=2)
-    with pytest.raises(InputError, match="the profile smoke cuts count into 2 parts, but it is one"):
+    with pytest.raises(UnknownNameError, match=r"unknown parameter of report\.py 'part'"):
         plan("smoke")
     cut(shared, "smoke", count=0)
     with pytest.raises(InputError, match="greater than 0"):
@@ -193,13 +169,6 @@ def test_what_cannot_be_cut_is_refused_with_its_reason(shared: Path) -> None:
 def test_a_part_that_there_is_not_is_refused(shared: Path, part: int, parts: int) -> None:
     with pytest.raises(InputError, match=f"part {part} of {parts}: parts are counted from 1"):
         make_job(shared / "notebooks" / "compute" / "count.py", "smoke", {"part": part, "parts": parts})
-
-
-def test_every_computation_can_be_cut_or_says_why_not() -> None:
-    for _, kind, name, entry in table().entries():
-        if kind == "compute":
-            parameters = notebook_parameters(ROOT / "notebooks" / "compute" / f"{name}.py")
-            assert ({PART, PARTS} <= set(parameters)) != bool(entry.whole), name
 
 
 @pytest.mark.parametrize("parts", [1, 2, 3, 7])
@@ -215,105 +184,45 @@ def test_every_input_is_in_one_part_and_blocks_do_not_depend_on_parts(shared: Pa
 # --- the runs --------------------------------------------------------------------------------------------------------
 
 
-def test_parts_put_together_are_the_bytes_of_one_run(shared: Path) -> None:
-    (whole, *_) = computed()
-    done([whole])
-    expected, facts = tables(whole.folder), json.loads(whole.manifest.read_text())
-    assert set(expected) == {"counts.parquet", "costs.parquet", "once.parquet", "units.parquet", "units_k.parquet"}
+def test_readers_see_the_inputs_of_all_parts_in_their_order(shared: Path) -> None:
+    whole = done(computed())
+    units, counts = load_units("count", "smoke"), load("counts", "smoke").drop(columns="run_id")
+    notes = [json.loads(job.manifest.read_text())["notes"] for job in whole]
+    assert notes[0] == {"n": 5, "peak_bytes": 5, "seconds_model": pytest.approx(0.3), "device": "cpu"}
     for number in (3, 7):  # of three blocks: seven parts have four that are empty
-        shutil.rmtree(whole.folder.parent)
         cut(shared, "smoke", count=number)
-        folder = done([job for job in computed() if job.parameters["dataset"] == "movie"])
-        assert folder == whole.folder
-        assert_same(tables(folder), expected)
-        found = json.loads((folder / "manifest.json").read_text())
-        for name in ("notes", "parameters", "run_id", "files", "totals", "settings"):
-            assert found[name] == facts[name], name
-        assert len(found["put_together_from"]) == number
-    assert facts["notes"] == {"n": 5, "peak_bytes": 5, "seconds_model": pytest.approx(0.3), "device": "cpu"}
-
-
-def test_times_of_parts_add_up_where_all_of_them_tell_one(shared: Path) -> None:
-    (whole, *_) = computed()
-    told = json.loads((done([whole]) / "manifest.json").read_text())
-    assert told["processor_seconds"] > 0
-    one, other = told | {"seconds": 3.0, "processor_seconds": 2.0}, told | {"seconds": 4.5, "processor_seconds": 4.25}
-    found = joined_manifest(whole, [one, other])
-    assert (found["seconds"], found["processor_seconds"]) == (7.5, 6.25)
-    del other["processor_seconds"]  # a part from before it was noted
-    found = joined_manifest(whole, [one, other])
-    assert found["seconds"] == 7.5 and "processor_seconds" not in found
-
-
-def test_readers_see_one_run(shared: Path) -> None:
-    cut(shared, "smoke", count=3)
-    jobs = computed()
-    done(jobs)
-    units, counts = load_units("count", "smoke"), load("counts", "smoke")
-    assert len(units) == len(counts) == 10
-    assert not {PART, PARTS} & set(units.columns)
-    assert list(counts["id"][:5]) == [f"text {number}" for number in range(5)]
-    assert list(load_manifests("smoke")["dataset"]) == ["movie", "bbc"]
+        parts = done(computed())
+        assert len(parts) == 2 * number
+        assert_same({"": load("counts", "smoke").drop(columns="run_id")}, {"": counts})
+        assert_same({"": load_units("count", "smoke")}, {"": units})
+        assert len(load("once", "smoke")) == 2
+        assert load_manifests("smoke").groupby("dataset", sort=False)["n"].sum().to_dict() == {"movie": 5, "bbc": 5}
 
 
 def test_a_lost_part_alone_is_done_again(shared: Path) -> None:
     cut(shared, "smoke", count=3)
-    movie = [job for job in computed() if job.parameters["dataset"] == "movie"]
-    folder = done(movie)
-    expected = tables(folder)
-    for lost in (movie[1].folder, folder):
-        shutil.rmtree(lost)
-    again = [job for job in computed() if job.parameters["dataset"] == "movie"]
-    assert [job.done for job in again] == [True, False, True, False]
-    with pytest.raises(DataError, match="count movie 0 is put together from count movie 0 2 3, which has not run"):
-        run_job(again[-1])
+    parts = done(computed())
+    expected = tables(parts)
+    shutil.rmtree(parts[1].folder)
     (shared / "calls").unlink()
-    assert_same(tables(done(again)), expected)
+    assert_same(tables(done(computed())), expected)
     assert (shared / "calls").read_text() == "movie 2/3\n"
-
-
-def test_parts_of_what_is_whole_may_go(shared: Path) -> None:
-    cut(shared, "smoke", count=3)
-    done(computed())
-    for job in computed():
-        assert not job.is_part  # nobody needs them any more
-    cut(shared, "smoke", count=2)
-    assert all(job.done for job in computed())
 
 
 def test_a_part_by_hand_computes_its_share(shared: Path) -> None:
     job = make_job(shared / "notebooks" / "compute" / "count.py", "smoke", {"part": 2, "parts": 3})
-    folder = done([job])
-    assert list(pd.read_parquet(folder / "counts.parquet")["id"]) == ["text 2", "text 3"]
+    (part,) = done([job])
+    assert list(pd.read_parquet(part.folder / "counts.parquet")["id"]) == ["text 2", "text 3"]
     assert job.slug == "movie_0_2_3"
-
-
-def test_what_is_no_table_cannot_be_put_together(shared: Path) -> None:
-    source = shared / "notebooks" / "compute" / "count.py"
-    source.write_text(source.read_text().replace('"once")', '"once", format="csv")'))
-    cut(shared, "smoke", count=2)
-    with pytest.raises(DataError, match=r"parts have saved once.csv, but only tables \(parquet\) can be put together"):
-        done(computed())
-
-
-@pytest.mark.long
-def test_a_build_computes_parts_and_puts_them_together(shared: Path) -> None:
-    """Through the scheduler and real kernels; one movie is enough."""
-    cut(shared, "smoke", count=2)
-    changed(shared, "smoke", lambda block: block["settings"]["count"].update(datasets=["movie"]))
-    first = call(shared, "build", "--profile", "smoke", "--cores", "2")
-    assert first.returncode == 0, first.stderr
-    assert "4 notebooks, 0 of them done before" in first.stdout
-    assert sorted((shared / "calls").read_text().splitlines()) == ["movie 1/2", "movie 2/2"]
-    assert len(load_units("count", "smoke")) == 5
-    assert (computed()[-1].folder / NOTEBOOK).is_file()
-    again = call(shared, "build", "--profile", "smoke")
-    assert "2 notebooks, 2 of them done before" in again.stdout
 
 
 # --- the real computations -------------------------------------------------------------------------------------------
 
-CUT = [name for _, kind, name, entry in table().entries() if kind == "compute" and not entry.whole]
+CUT = [
+    name
+    for _, kind, name, _ in table().entries()
+    if kind == "compute" and PARTS in notebook_parameters(ROOT / "notebooks" / "compute" / f"{name}.py")
+]
 # Settings that make eleven runs of each cheaper still than the smoke profile does.
 SMALLER: dict[str, dict[str, Any]] = {
     "soft_variants": {"ig_steps": 2},
@@ -382,21 +291,20 @@ def test_a_real_computation_is_the_same_in_any_number_of_parts(
     changed(clone, "smoke", lambda block: block["settings"].setdefault(notebook, {}).update(SMALLER.get(notebook, {})))
     whole = computed(notebook)[0]
     done([*whole.upstream, whole])
-    expected = tables(whole.folder)
-    notes = json.loads(whole.manifest.read_text())["notes"]
+    expected, notes = tables([whole]), json.loads(whole.manifest.read_text())["notes"]
     assert any(name.startswith("units") for name in expected)
+    counted = [name for name in notes if not name.startswith(("seconds", "peak", "features"))]
+    numbers = [name for name in counted if isinstance(notes[name], int) and not isinstance(notes[name], bool)]
     for number in (3, 7):
-        shutil.rmtree(whole.folder)
         cut(clone, "smoke", **{notebook: number})
-        jobs = [job for job in computed(notebook) if job is not whole]
-        of_this = [job for job in jobs if whole.parameters.items() <= job.parameters.items()]
-        assert [job.is_part for job in of_this] == [True] * number + [False]
-        assert sum(bool(json.loads(job.manifest.read_text())["files"]) for job in of_this[:-1] if run_job(job)) > 1
-        assert done(of_this) == whole.folder
-        assert_same(tables(whole.folder), expected)
-        found = json.loads(whole.manifest.read_text())["notes"]
-        counted = [name for name in notes if not name.startswith(("seconds", "peak"))]
-        assert {name: found[name] for name in counted} == {name: notes[name] for name in counted}
+        parts = [job for job in computed(notebook) if whole.parameters.items() <= job.parameters.items()]
+        assert len(parts) == number
+        assert sum(bool(json.loads(job.manifest.read_text())["files"]) for job in done(parts)) > 1
+        assert_same(tables(parts), expected)
+        found = [json.loads(job.manifest.read_text())["notes"] for job in parts]
+        assert {name: sum(one.get(name, 0) for one in found) for name in numbers} == {
+            name: notes[name] for name in numbers
+        }
 
 
 @pytest.mark.long

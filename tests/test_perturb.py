@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from toy_models import FAMILIES, LENGTHS, image_inputs, one_row, text_inputs, text_model, vision_model
 
 from faithlib import counter_rng, perturb, perturbations, scheduler
-from faithlib.errors import InputError, ModelError, UnknownNameError
-from faithlib.perturb import OutOfMemoryError, Perturber, SetFunction
+from faithlib.errors import InputError, ModelError, OutOfMemoryError, UnknownNameError
+from faithlib.perturb import Perturber, SetFunction
 
 MODELS = {family: text_model(family) for family in FAMILIES}
 
@@ -160,9 +160,12 @@ def test_erased_values_leak_nowhere():
     expected = Perturber(model, inputs, target=0).keep(keep)[0]
     token = inputs.input_ids[0, 3]
     assert (inputs.input_ids[0] == token).sum() == 1
+    perturber = Perturber(model, inputs, target=0)  # before: what is not erased must be a number
     with torch.no_grad():
         model.bert.embeddings.word_embeddings.weight[token] = torch.inf
-    torch.testing.assert_close(Perturber(model, inputs, target=0).keep(keep)[0], expected, atol=1e-6, rtol=0)
+    torch.testing.assert_close(perturber.keep(keep)[0], expected, atol=1e-6, rtol=0)
+    with pytest.raises(InputError, match="answered NaN for 1 rows"):
+        Perturber(model, inputs)
 
 
 def test_out_of_memory_halves_the_chunk_and_goes_on(monkeypatch, caplog):

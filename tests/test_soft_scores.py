@@ -31,7 +31,7 @@ def nothing_of_texts(inputs: TextInputs) -> Tensor:
 def nothing_of_pictures(inputs: ImageInputs) -> Tensor:
     """p(predicted) of each picture, the tokens of its patches set to 0 and the class token as it is, [B]."""
     backend = VisionBackend(SEER, inputs)
-    tokens = backend.embed(inputs.pixels)
+    tokens = backend.reached.embed(inputs.pixels)
     with torch.no_grad():
         full = backend.logits(tokens)
         empty = backend.logits(torch.cat([tokens[:, :1], 0 * tokens[:, 1:]], dim=1))

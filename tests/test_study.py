@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -440,26 +443,22 @@ def test_each_job_of_a_plan_is_made_once(home: Path, monkeypatch: pytest.MonkeyP
     assert len(plan("laptop")) == len(made) > 50
 
 
-# --- what a report names ---------------------------------------------------------------------------------------------
+# --- what a report may open -------------------------------------------------------------------------------------------
 
 
-def test_a_report_depends_on_the_tables_it_names(home: Path) -> None:
-    source = home / "notebooks" / "report" / "report.py"
-    edit(source, "# %%\nrun.provenance", '# %%\nhas_reference("mine"), f"page_{1}"\n\n# %%\nrun.provenance')
-    places = {
-        name: home / "data" / folder / f"{name}.csv"
-        for folder, names in {"published": ("page_1", "other_1"), "reference/full": ("mine", "theirs")}.items()
-        for name in names
-    }
+def test_a_report_depends_on_committed_tables_and_on_the_references_values_of_what_it_reads(home: Path) -> None:
     before = ids()
-    for name in ("theirs", "other_1"):
-        places[name].parent.mkdir(parents=True, exist_ok=True)
-        places[name].write_text("a\n1\n")
-        assert not changed(before)
-    for name in ("mine", "page_1"):
-        places[name].write_text("a\n1\n")
-        assert changed(before) == {"report"}
+    for name in ("published/numbers.csv", "materials.csv", "reference/full/units/count/movie-units.parquet"):
+        place = home / "data" / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text("a\n1\n")
+        assert changed(before) == {"report"}, name
         before = ids()
+    for name in ("reference/full/table.csv", "reference/full/units/other/movie-units.parquet"):
+        place = home / "data" / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text("a\n1\n")
+        assert not changed(before), name
 
 
 # --- code ------------------------------------------------------------------------------------------------------------
@@ -528,58 +527,39 @@ own = 3
     assert Library().code(code).modules == {f"faithlib.{name}" for name in reached}
 
 
-def test_what_was_read_of_code_is_kept_and_a_damaged_copy_is_read_again(home: Path) -> None:
-    code = "from faithlib.masks import rank\nfirst = 1\n"
-    digests._parse.cache_clear()
-    found = digests._parse(code)
-    (kept,) = (home / "data" / "results" / ".code").iterdir()
-    for content in (kept.read_text(), "[]", "", '["a", 1]'):
-        kept.write_text(content)
-        digests._parse.cache_clear()
-        assert digests._parse(code) == found
-    assert digests._parse(code.replace("1", "2")).tree != found.tree
-    digests._parse.cache_clear()
-
-
-def test_a_large_files_digest_is_kept_and_follows_its_content(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As a notebook on a cluster would read gigabytes of weights anew; small files are always read."""
-    monkeypatch.setattr(digests, "_LARGE", 2 << 20)
-    read = []
-    monkeypatch.setattr(
-        digests, "_read_digest", lambda path, real=digests._read_digest: read.append(path) or real(path)
+@pytest.mark.parametrize("version", ["3.12", "3.13", "3.14"])
+def test_code_has_the_same_digest_in_every_python(version: str) -> None:
+    """Of all our code, in whichever of the others is here."""
+    python = shutil.which(f"python{version}")
+    if python is None or subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode:
+        pytest.skip(f"no Python {version} here")
+    code = (
+        "import json, pathlib, sys\nsys.path.insert(0, '.')\nfrom faithbook.engine import digests\n"
+        "files = [path for name in ('faithlib', 'faithbook') for path in sorted(pathlib.Path(name).rglob('*.py'))]\n"
+        "print(json.dumps([digests._read(path.read_text(encoding='utf-8')) for path in files]))"
     )
-    weights = tmp_path / "model.safetensors"
-
-    def told(content: bytes) -> str:
-        weights.write_bytes(content)
-        return again()
-
-    def again() -> str:
-        digests._file_digest.cache_clear()  # as another process has it
-        return tree_digest(weights)
-
-    first = told(b"a" * (3 << 20))
-    assert again() == first and len(read) == 1
-    assert told(b"a" * (3 << 20 - 1) + b"b" * (3 << 20)) != first and len(read) == 2
-    kept = sorted((home / "data" / "results" / ".digests").iterdir())
-    assert len(kept) == 2
-    for path in kept:
-        path.write_text("none")
-    assert told(b"a" * (3 << 20)) == again() == first  # what is damaged is made anew
+    mine, theirs = (
+        subprocess.run([one, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
+        for one in (sys.executable, python)
+    )
+    assert len(json.loads(mine)) > 150
+    assert mine == theirs
 
 
-def test_words_of_code_are_the_tables_it_may_name() -> None:
-    code = """
-'''said_of_the_code'''
-load("soft_table2", reference=True)
-for n in (1, 2):
-    table(f"crosslingual_table{n}")
-f"{n}"
-"two words"
-"""
-    assert Library().code(code).words == {"soft_table2", "crosslingual_table", "crosslingual_table*"}
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("x = ['', 'a']", "x = ['a']"),
+        ("x = f'{a}'", "x = f'{a!r}'"),
+        ("x = 1", "x = 1.0"),
+        ("x = 1", "x = True"),
+        ("def f(a): b", "def f(*, a): b"),
+        ("async def f(): a", "def f(): a"),
+        ("x = a < b", "x = a <= b"),
+    ],
+)
+def test_other_code_has_another_digest(one: str, other: str) -> None:
+    assert digests._read(one)[0] != digests._read(other)[0]
 
 
 # --- inside a notebook -----------------------------------------------------------------------------------------------
@@ -669,8 +649,6 @@ def test_load_says_what_there_is(home: Path) -> None:
     finish(plan("smoke")[0], counts=pd.DataFrame({"value": [1]}))
     with pytest.raises(DataError, match=r"no whole run holds 'cuonts' .* they hold counts.* make book PROFILE=smoke"):
         load("cuonts", "smoke")
-    with pytest.raises(DataError, match=r"no reference results 'counts'.*there are none"):
-        load("counts", reference=True)
 
 
 # --- laying out the book ---------------------------------------------------------------------------------------------

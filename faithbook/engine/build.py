@@ -27,7 +27,6 @@ from rich.console import Console
 
 from faithbook.engine import devices, machine, warm
 from faithbook.engine.digests import digest
-from faithbook.engine.parts import put_together
 from faithbook.engine.plan import (
     MANIFEST,
     NOTEBOOK,
@@ -36,6 +35,7 @@ from faithbook.engine.plan import (
     from_specifications,
     make_job,
     plan,
+    specification,
     specifications,
     trainings,
 )
@@ -74,11 +74,10 @@ def run_job(job: Job) -> bool:
     """
     if job.done:
         return False
-    for earlier in job.before:
+    for earlier in job.upstream:
         if not earlier.done:
-            reads = "is put together from" if earlier in job.parts else "reads"
             raise DataError(
-                f"{job.label} {reads} {earlier.label}, which has not run; make book PROFILE={job.profile} does"
+                f"{job.label} reads {earlier.label}, which has not run; make book PROFILE={job.profile} does"
             )
     parent = job.folder.parent
     parent.mkdir(parents=True, exist_ok=True)
@@ -89,7 +88,7 @@ def run_job(job: Job) -> bool:
             shutil.rmtree(left, ignore_errors=True)
         folder = Path(tempfile.mkdtemp(prefix=f".{job.folder.name}.", suffix=".tmp", dir=parent))
         try:
-            put_together(job, folder) if job.parts else _execute(job, folder)
+            _execute(job, folder)
             folder.chmod(0o755)
             shutil.rmtree(job.folder, ignore_errors=True)  # without its manifest it is no run: somebody took that away
             folder.rename(job.folder)
@@ -155,16 +154,7 @@ def _execute(job: Job, folder: Path) -> None:
     notebook = jupytext.read(job.source)
     notebook["metadata"]["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
     upstream = [str(earlier.folder) for earlier in job.upstream]
-    told = json.dumps(
-        {
-            "source": str(job.source),
-            "folder": str(folder),
-            "run_id": job.run_id,
-            "upstream": upstream,
-            "loads": job.loads,
-            "words": job.words,
-        }
-    )
+    told = json.dumps({"job": specification(job), "folder": str(folder), "upstream": upstream})
     executed, began = folder / NOTEBOOK, time.time()
     with _device(job) as seen, _environment({RUN_VARIABLE: told, **kernel_environment(), **seen}):
         try:
@@ -224,7 +214,7 @@ def _to_its_end(notebook: Any, executed: Path, job: Job) -> None:
 
 def _device(job: Job) -> contextlib.AbstractContextManager[dict[str, str]]:
     """A place at a GPU of this machine for a notebook that uses one."""
-    return devices.held() if job.uses_device else contextlib.nullcontext({})
+    return devices.held() if job.kind != "report" else contextlib.nullcontext({})
 
 
 def _kernels() -> dict[str, Any]:
@@ -360,7 +350,7 @@ def _written_plan(todo: Sequence[Job]) -> Path:
     """Write down what is to be done, for Snakemake and for the processes that run it, on whichever machine; the file is
     named by its content, so that jobs of an earlier call that wait in the queue of a cluster find their own."""
     names = {job.name for job in todo}
-    before = {job.name: [one.name for one in (*job.before, *waits_for(job, todo))] for job in todo}
+    before = {job.name: [one.name for one in (*job.upstream, *waits_for(job, todo))] for job in todo}
     content = {
         "after": {name: [one for one in earlier if one in names] for name, earlier in before.items()},
         "rules": {rule: sorted({job.notebook for job in todo if job.rule == rule}) for rule in RULES},

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +20,7 @@ from faithbook.paths import checkpoints_dir, raw_dir, root
 from faithlib.errors import DataError, InputError, unknown
 
 _MODELS = ("local", "hf", "timm")
-_REFERENCE = "data/reference/full"
-_TABLES = ("data/published", _REFERENCE)
-UNITS_DIR = f"{_REFERENCE}/units"
+UNITS_DIR = "data/reference/full/units"
 
 
 def loaded(
@@ -185,30 +182,14 @@ def source_digest(name: str) -> str:
     return digest(parts)
 
 
-def reference_table(name: str) -> str:
-    """A table of the reference, as `table_names` calls it."""
-    return f"{_REFERENCE}/{name}.csv"
+def committed_tables() -> dict[str, str]:
+    """Digest by folder of the tables that every report may open: the papers' numbers, and those beside them that say
+    what is judged and how."""
+    tables = {name: sorted((root() / name).glob("*.csv")) for name in ("data/published", "data")}
+    return {name: digest({path.name: tree_digest(path) for path in paths}) for name, paths in tables.items()}
 
 
-def committed_tables() -> dict[str, Path]:
-    """Every committed table by the name that `table_names` has for it."""
-    here = root()
-    places = [path for folder in (*_TABLES, "data") for path in sorted((here / folder).glob("*.csv"))]
-    places += [path for path in sorted((here / UNITS_DIR).glob("*")) if path.is_dir()]
-    return {path.relative_to(here).as_posix(): path for path in places}
-
-
-def tables_named(words: Iterable[str], tables: Mapping[str, Path]) -> dict[str, str]:
-    """Digest by name of those of the tables whose names are among these words (`*` in one: any letters)."""
-    known = set(table_names(words))
-    loose = [name for name in known if "*" in name]
-    wanted = [name for name in tables if name in known or any(fnmatch(name, one) for one in loose)]
-    return {name: tree_digest(tables[name]) for name in wanted}
-
-
-def table_names(words: Iterable[str]) -> list[str]:
-    """Under which names a report that says these words may open committed tables, whether they are there or not: the
-    papers' tables and our questions, tables of the reference and its values of single inputs by notebook."""
-    said = sorted(words)
-    tables = [f"{folder}/{word}.csv" for word in said for folder in (*_TABLES, "data")]
-    return [*tables, *(f"{UNITS_DIR}/{word}" for word in said)]
+def reference_units(notebooks: Iterable[str]) -> dict[str, str]:
+    """Digest by folder of the values of single inputs that the reference has of these notebooks."""
+    folders = [f"{UNITS_DIR}/{name}" for name in notebooks]
+    return {name: tree_digest(root() / name) for name in folders if (root() / name).is_dir()}

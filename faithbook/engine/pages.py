@@ -61,7 +61,7 @@ def stage(profile: str, jobs: Sequence[Job]) -> Path:
             files[Path(f"{job.notebook}.ipynb")] = page(job)
             for path in public_files(job):
                 files[Path(job.notebook, path.name)] = path.read_bytes()
-        elif not job.is_part:  # the page is that of the whole
+        else:
             files[Path("compute", f"{job.notebook}-{job.slug}.ipynb")] = (job.folder / NOTEBOOK).read_bytes()
     mirror(files, source / "executed")
     tables = {

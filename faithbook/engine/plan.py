@@ -1,14 +1,13 @@
 """The jobs of a profile: every notebook with every set of its parameters, each after those it reads.
 
 **How a run is named.** `run_id` is a digest of everything the result depends on: the notebook, its parameters, the
-settings of its profile, the modules of both packages it imports, the pins, the sources and checkpoints it declares, the
-published and reference tables that a report names, and the ids of the runs it reads. A run lives in
-`data/results/<profile>/runs/<notebook>/<parameters>-<run_id>/`; it is made under another name and renamed when whole,
-so that a folder of that name is always a finished run, whatever was killed and when.
+settings of its profile, the modules of both packages it imports, the pins, the sources and checkpoints it declares, for
+a report the committed tables and the reference's values of what it reads, and the ids of the runs it reads. A run lives
+in `data/results/<profile>/runs/<notebook>/<parameters>-<run_id>/`; it is made under another name and renamed when
+whole, so that a folder of that name is always a finished run, whatever was killed and when.
 
-**Parts.** Where a profile has a computation share its inputs out (`faithbook.engine.parts`), the job of a point of the
-grid is put together from the jobs of its parts, which have `part` and `parts` among their parameters. Its name does not
-depend on their number: scheduling cannot change a number.
+**Parts.** Where a profile has a computation share its inputs out (`parts: {soft_metrics: 4}`), each point of its grid
+is that many jobs, with `part` and `parts` among their parameters. Who reads a notebook reads all its runs.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from faithbook.engine.digests import Code, Library, digest, tree_digest
-from faithbook.engine.loads import commit_of, committed_tables, digests_of, loaded, tables_named
+from faithbook.engine.digests import Library, digest, tree_digest
+from faithbook.engine.loads import commit_of, committed_tables, digests_of, loaded, reference_units
 from faithbook.engine.profiles import (
     NotebookEntry,
     Settings,
@@ -41,8 +40,7 @@ from faithlib.errors import DataError, InputError, unknown
 MANIFEST = "manifest.json"
 NOTEBOOK = "notebook.ipynb"
 RULES = ("train", "compute", "report")
-_OTHERS = ("upstream", "parts")  # the fields of a job that hold jobs
-PART, PARTS = "part", "parts"  # the parameters of a notebook that can share its inputs out
+PART, PARTS = "part", "parts"  # the parameters of a notebook that can share its inputs out among several runs
 
 
 @dataclass(frozen=True)
@@ -58,8 +56,7 @@ class Job:
     run_id: str
     upstream: tuple[Job, ...] = ()
     loads: Mapping[str, str] = field(default_factory=dict)  # the models, sources and files it may open, with digests
-    words: tuple[str, ...] = ()  # of a report: the names of committed tables it may open are among them
-    parts: tuple[Job, ...] = ()  # what it is put together from, in the order of inputs; none: the notebook is executed
+    code: str = ""  # the digest of what it imports of ours
 
     @property
     def slug(self) -> str:
@@ -94,24 +91,9 @@ class Job:
         return f"{self.notebook}/{self.folder.name}"
 
     @property
-    def is_part(self) -> bool:
-        """Whether it computes a share of the inputs only."""
-        return PARTS in self.parameters
-
-    @property
-    def uses_device(self) -> bool:
-        """Whether it computes, on a GPU where there is one: reports do not, nor what is only put together."""
-        return self.kind != "report" and not self.parts
-
-    @property
     def rule(self) -> str:
-        """The rule of notebooks/Snakefile that runs it."""
-        return "train" if self.kind == "train" else "compute" if self.uses_device else "report"
-
-    @property
-    def before(self) -> tuple[Job, ...]:
-        """The jobs that must be done first; what is whole needs its parts no longer."""
-        return self.upstream if self.done else (*self.upstream, *self.parts)
+        """The rule of notebooks/Snakefile that runs it: reports use no GPU."""
+        return self.kind if self.kind in ("train", "report") else "compute"
 
     @property
     def label(self) -> str:
@@ -200,8 +182,9 @@ class _Planner:
         self.profile = profile_name
         self._library = Library()
         self._tables = committed_tables()
+        self._pins = tree_digest(root() / "requirements.lock")
         self._jobs: dict[str, Job] = {}
-        self._code: dict[Path, Code] = {}
+        self._code: dict[Path, str] = {}
 
     def job(self, source: Path, given: Mapping[str, Any]) -> Job:
         """The job of a notebook with these parameters."""
@@ -211,10 +194,11 @@ class _Planner:
         return self._jobs[key]
 
     def grid(self, notebook: str) -> list[Job]:
-        """The jobs of a notebook at every point of its grid."""
+        """The jobs of a notebook at every point of its grid, in as many parts as the profile says."""
         entry, block = place_of(notebook)[1], settings_of(notebook, self.profile)
-        source = find_notebook(notebook)
-        return [self.job(source, point) for point in entry.points(block)]
+        source, parts = find_notebook(notebook), find_profile(self.profile).parts.get(notebook, 1)
+        shares = [{PART: part, PARTS: parts} for part in range(1, parts + 1)] if parts > 1 else [{}]
+        return [self.job(source, {**point, **share}) for point in entry.points(block) for share in shares]
 
     def _make(self, source: Path, given: Mapping[str, Any]) -> Job:
         if not source.is_file():
@@ -225,35 +209,29 @@ class _Planner:
         if "profile" in notebook_parameters(source):
             given = {"profile": self.profile, **given}
         parameters = checked_parameters(source, given)
-        share = part_of(parameters)
-        parameters = {key: value for key, value in parameters.items() if key not in (PART, PARTS)}
-        upstream = tuple(job for read in _reads(name, entry) for job in self.grid(read))
+        if part_of(parameters) == (1, 1):
+            parameters = {key: value for key, value in parameters.items() if key not in (PART, PARTS)}
+        reads = _reads(name, entry)
+        upstream = tuple(job for read in reads for job in self.grid(read))
         if source not in self._code:
-            self._code[source] = self._library.code(source.read_text(encoding="utf-8"))
-        code = self._code[source]
-        words = tuple(sorted(code.words)) if kind == "report" else ()
+            self._code[source] = self._library.code(source.read_text(encoding="utf-8")).digest
         loads = loaded(name, self.profile, entry.loads, block, parameters)
+        if kind == "report":
+            loads |= self._tables | reference_units(reads)
         parts: dict[str, Any] = {
             "notebook": tree_digest(source),
             "parameters": parameters,
             "settings": _own_settings(block, entry, parameters),
-            "code": code.digest,
-            "pins": tree_digest(root() / "requirements.lock"),
+            "code": self._code[source],
+            "pins": self._pins,
             "loads": loads,
-            "tables": tables_named(words, self._tables),
             "brought": _brought(parameters),
             "upstream": [job.run_id for job in upstream],
         }
         if kind == "train":
             parts["training"] = _training(name, self.profile, parameters)
-        run_id = digest(parts)
-        cut: tuple[Job, ...] = ()
-        if share != (1, 1):
-            parameters |= dict(zip((PART, PARTS), share, strict=True))
-            run_id = digest([run_id, *share])
-        elif (number := find_profile(self.profile).parts.get(name, 1)) > 1:
-            cut = tuple(self.job(source, {**given, PART: one, PARTS: number}) for one in range(1, number + 1))
-        return Job(name, kind, study, source, self.profile, parameters, run_id, upstream, loads, words, parts=cut)
+        about = (name, kind, study, source, self.profile, parameters, digest(parts))
+        return Job(*about, upstream, loads, self._code[source])
 
 
 def _own_settings(block: Settings, entry: NotebookEntry, parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -300,7 +278,7 @@ def plan(profile_name: str, study: str | None = None) -> tuple[Job, ...]:
     jobs: dict[Path, Job] = {}
 
     def add(job: Job) -> None:
-        for earlier in job.before:
+        for earlier in job.upstream:
             add(earlier)
         jobs.setdefault(job.folder, job)
 
@@ -341,23 +319,31 @@ def specifications(jobs: Iterable[Job]) -> dict[str, dict[str, Any]]:
     specified: dict[str, dict[str, Any]] = {}
 
     def add(job: Job) -> None:
-        for earlier in (*job.upstream, *job.parts):
+        for earlier in job.upstream:
             add(earlier)
-        others = {name: [one.name for one in getattr(job, name)] for name in _OTHERS}
-        values = {one.name: getattr(job, one.name) for one in fields(job)}
-        specified[job.name] = {**values, **others, "source": str(job.source), "parameters": dict(job.parameters)}
+        specified[job.name] = specification(job) | {"upstream": [earlier.name for earlier in job.upstream]}
 
     for job in jobs:
         add(job)
     return specified
 
 
+def specification(job: Job) -> dict[str, Any]:
+    """One job without those it reads, as JSON has it."""
+    values = {one.name: getattr(job, one.name) for one in fields(job) if one.name != "upstream"}
+    return values | {"source": str(job.source), "parameters": dict(job.parameters), "loads": dict(job.loads)}
+
+
+def from_specification(values: Mapping[str, Any], upstream: Iterable[Job] = ()) -> Job:
+    """A job from its specification."""
+    return Job(**{**values, "source": Path(values["source"]), "upstream": tuple(upstream)})
+
+
 def from_specifications(specified: Mapping[str, Mapping[str, Any]]) -> dict[str, Job]:
     """Jobs by name from their specifications, in which each comes after those it reads."""
     jobs: dict[str, Job] = {}
     for name, values in specified.items():
-        others = {key: tuple(jobs[one] for one in values[key]) for key in _OTHERS}
-        jobs[name] = Job(**{**values, **others, "words": tuple(values["words"]), "source": Path(values["source"])})
+        jobs[name] = from_specification(values, (jobs[earlier] for earlier in values["upstream"]))
     return jobs
 
 

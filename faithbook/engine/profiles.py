@@ -45,7 +45,7 @@ class _Strict(BaseModel):
 class Profile(_Strict):
     """How large a run is: blocks of settings, each for a study or one notebook; the same keys in every profile.
 
-    `parts`: in how many runs a computation shares its inputs out (`faithbook.engine.parts`), where more than one.
+    `parts`: in how many runs a computation shares its inputs out, where more than one.
     `trains`: by study and training notebook, the checkpoints to make, as parameters; of lists, every combination.
     """
 
@@ -60,7 +60,7 @@ class NotebookEntry(_Strict):
     of a parameter before it; with a number of inputs beside each value, where it has its own), the notebooks whose
     results it reads, and the models and data it loads (`faithbook.engine.loads`), without which it may open none.
     `inputs`: the settings that add up to the number of inputs of one run (`inputs.{dataset}`), for what is told
-    beforehand of rows and hours. `whole`: why a computation cannot share its inputs out among several runs.
+    beforehand of rows and hours.
 
     `shareable: false` keeps its tables out of the committed reference: they quote texts that are not ours, or are about
     what a reader brings. `public: false` keeps its page out of a published book: it quotes texts or images that are not
@@ -71,7 +71,6 @@ class NotebookEntry(_Strict):
     reads: tuple[str, ...] = ()
     loads: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()
-    whole: str = ""
     shareable: bool = True
     public: bool = True
 
@@ -163,7 +162,6 @@ def _table(path: Path, text: str) -> Table:
         raise InputError(f"{path} cannot be used:\n{error}") from error
     _check_same_settings(made, path)
     names = [name for _, _, name, _ in made.entries()]
-    _check_parts(made, path)
     for study, _, name, entry in made.entries():
         for read in entry.reads:
             if read != "*" and read not in names:
@@ -180,17 +178,6 @@ def _table(path: Path, text: str) -> Table:
                         f"value of a parameter before it, but the profile {profile_name} has {values!r}"
                     )
     return made
-
-
-def _check_parts(made: Table, path: Path) -> None:
-    """What is computed in one piece cannot be cut by a profile, and reports are not cut at all."""
-    computed = {name: entry for _, kind, name, entry in made.entries() if kind == "compute"}
-    for profile, block in made.profiles.items():
-        for name, number in block.parts.items():
-            if name not in computed:
-                raise unknown(f"computation with parts in the profile {profile}", name, computed)
-            if number > 1 and (why := computed[name].whole):
-                raise InputError(f"{path}: the profile {profile} cuts {name} into {number} parts, but {why}")
 
 
 def _check_same_settings(made: Table, path: Path) -> None:
@@ -295,8 +282,3 @@ def place_of(notebook: str) -> tuple[str | None, NotebookEntry]:
 def shareable(notebook: str) -> bool:
     """Whether the tables of a notebook may be committed."""
     return place_of(notebook)[1].shareable
-
-
-def in_one_piece(study: str | None = None) -> dict[str, str]:
-    """The computations, of one study or all, whose inputs cannot be shared out among several runs, each with why."""
-    return {name: entry.whole for of, _, name, entry in table().entries() if entry.whole and study in (None, of)}

@@ -45,31 +45,29 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from faithbook.declared import ask, declare, opened
-from faithbook.engine.digests import Library
-from faithbook.engine.loads import UNITS_DIR, reference_table, table_names
+from faithbook.engine.loads import UNITS_DIR
 from faithbook.engine.machine import commit, device, most_memory, processor, versions
-from faithbook.engine.parts import joined_notes, total
 from faithbook.engine.plan import (
     MANIFEST,
     NOTEBOOK,
-    PART,
-    PARTS,
     Job,
     find_notebook,
+    from_specification,
     make_job,
     notebook_parameters,
     part_of,
     plan,
 )
-from faithbook.engine.profiles import Settings, place_of, settings_of
+from faithbook.engine.profiles import Settings, settings_of
 from faithbook.engine.units import UNITS, UNITS_SCHEMA, read_units, write_units
-from faithbook.paths import reference_dir, results_dir, root
+from faithbook.paths import results_dir, root
 from faithlib.errors import DataError, InputError, unknown
 
 if TYPE_CHECKING:
     import pandas as pd  # a second to import, which the many short processes of a build do not need
 
 T = TypeVar("T")
+_LARGEST = ("peak_bytes", "features")
 RUN_VARIABLE = "FAITHLIB_RUN"  # how a build tells the kernel which run it is
 
 
@@ -85,7 +83,6 @@ class Run:
     share: tuple[int, int] = (1, 1)  # which part of how many
     notes: dict[str, Any] = field(default_factory=dict)
     files: dict[str, int | None] = field(default_factory=dict)
-    totals: dict[str, list[str]] = field(default_factory=dict)
     _blocks: dict[str, list[pd.DataFrame]] = field(default_factory=dict)
     _clock: float = field(default_factory=time.perf_counter)
     _processor_clock: float = field(default_factory=time.process_time)
@@ -155,23 +152,19 @@ class Run:
         """The values of one block's inputs, for `save_units`."""
         self.add(frame, _units_file(part).removesuffix(".parquet"))
 
-    def add_total(self, frame: pd.DataFrame, name: str, by: Sequence[str]) -> None:
-        """The costs of one block: numbers of rows that agree in the columns `by` add up, over blocks and parts."""
-        self.totals[name] = list(by)
-        self.add(frame, name)
-
     def count(self, **facts: float) -> None:
         """Facts of one block, for the manifest: numbers add up, of `peak_bytes` and `features` the largest stays."""
-        self.notes = joined_notes([self.notes, facts])
+        for name, value in facts.items():
+            before = self.notes.get(name, 0)
+            joined = max(before, value) if name in _LARGEST else before + value
+            self.notes[name] = joined if isinstance(joined, int) else round(joined, 6)
 
     def _save_blocks(self) -> None:
         import pandas as pd
 
         for name, frames in self._blocks.items():
             whole = pd.concat(frames, ignore_index=True)
-            if name in self.totals:
-                self.save(total(whole, self.totals[name]), name)
-            elif name.startswith(UNITS):
+            if name.startswith(UNITS):
                 self.save_units(whole, name.removeprefix(UNITS).removeprefix("_"))
             else:
                 self.save(whole, name)
@@ -195,7 +188,7 @@ class Run:
             "opened": opened(),
             "commits": {name: known.rpartition("@")[2] for name, known in self.job.loads.items() if "@" in known},
             "commit": commit(),
-            "code": Library().code(self.job.source.read_text(encoding="utf-8")).digest,
+            "code": self.job.code,
             "versions": versions(),
             "device": device(),
             "processor": processor(),
@@ -207,7 +200,6 @@ class Run:
             "memory_bytes": most_memory(),
             "files": dict(sorted(self.files.items())),
             "units_schema": UNITS_SCHEMA,
-            "totals": self.totals,
             "notes": self.notes,
         }
 
@@ -247,7 +239,7 @@ def start_run(notebook: str, *, profile: str, **parameters: Any) -> Run:
     """Begin the run of a notebook, from inside it: its name, then every one of its parameters by name."""
     told = json.loads(os.environ.get(RUN_VARIABLE, "{}"))
     given = {"profile": profile, **parameters}
-    source = Path(told["source"]) if told else find_notebook(notebook)
+    source = Path(told["job"]["source"]) if told else find_notebook(notebook)
     expected = notebook_parameters(source)
     if source.stem != notebook or set(given) != set(expected):
         raise InputError(
@@ -256,20 +248,21 @@ def start_run(notebook: str, *, profile: str, **parameters: Any) -> Run:
         )
     _refuse_injected_strangers(expected)
     block, share = settings_of(notebook, profile), part_of(given)
-    if told:  # the runner has worked out what this run depends on
-        study = place_of(notebook)[0]
-        own = given if share != (1, 1) else {key: given[key] for key in given if key not in (PART, PARTS)}
-        here = (notebook, source.resolve().parent.name, study, source, profile, own, told["run_id"])
-        job = Job(*here, loads=told["loads"], words=tuple(told["words"]))
-        declare([*job.loads, *table_names(job.words)])
-        upstream = tuple(Path(folder) for folder in told["upstream"])
-        return Run(job, Path(told["folder"]), block, True, upstream, share)
-    job = make_job(source, profile, given)
-    folder = results_dir(profile) / "by-hand" / notebook / f".{job.slug}.{os.getpid()}"
+    if told:  # the build has planned this run
+        job = from_specification(told["job"])
+        folder, upstream = Path(told["folder"]), tuple(map(Path, told["upstream"]))
+    else:
+        job = make_job(source, profile, given)
+        folder, upstream = _new_folder(job), tuple(_folders_by_hand(job.upstream))
+    declare(job.loads)
+    return Run(job, folder, block, bool(told), upstream, share)
+
+
+def _new_folder(job: Job) -> Path:
+    folder = results_dir(job.profile) / "by-hand" / job.notebook / f".{job.slug}.{os.getpid()}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    declare([*job.loads, *table_names(job.words)])
-    return Run(job, folder, block, False, tuple(_folders_by_hand(job.upstream)), share)
+    return folder
 
 
 def _refuse_injected_strangers(expected: Iterable[str]) -> None:
@@ -284,16 +277,14 @@ def _refuse_injected_strangers(expected: Iterable[str]) -> None:
                         raise unknown("parameter", name, expected)
 
 
-def load(name: str, profile: str = "laptop", *, reference: bool = False) -> pd.DataFrame:
+def load(name: str, profile: str = "laptop") -> pd.DataFrame:
     """The results saved under `name` by the whole runs of a profile, one below the other, with the column `run_id`.
 
     Inside the book's build these are the runs that the notebook declares to read; by hand they are the newest of each
-    set of parameters in the plan. `reference=True` reads the committed results of the full profile instead.
+    set of parameters in the plan.
     """
     import pandas as pd
 
-    if reference:
-        return _read_reference(name)
     told = json.loads(os.environ.get(RUN_VARIABLE, "{}"))
     # By hand a report may have made a table of the same name from what was computed.
     groups = (
@@ -368,31 +359,9 @@ def _folders_of(notebook: str, profile: str) -> list[Path]:
     return list(_folders_by_hand(job for job in plan(profile) if job.notebook == notebook))
 
 
-def has_reference(name: str) -> bool:
-    """Whether `data/reference/full/` holds results of that name."""
-    ask(reference_table(name))
-    return _result(reference_dir(), name) is not None
-
-
-def _read_reference(name: str) -> pd.DataFrame:
-    ask(reference_table(name))
-    folder = reference_dir()
-    file = _result(folder, name)
-    if file is None:
-        known = sorted(path.stem for path in folder.glob("*.*") if path.suffix in (".parquet", ".csv"))
-        raise DataError(
-            f"no reference results {name!r} in {folder}: there are {', '.join(known) or 'none'}; "
-            "`make reference` makes them"
-        )
-    return _read(file)
-
-
 def _folders_by_hand(jobs: Iterable[Job]) -> Iterator[Path]:
-    """The newest whole run of each job, made by hand or by the book; a job never run is left out, and so are parts,
-    which are read as what they were put together to."""
+    """The newest whole run of each job, made by hand or by the book; a job never run is left out."""
     for job in jobs:
-        if job.is_part:
-            continue
         by_hand = results_dir(job.profile) / "by-hand" / job.notebook / job.slug
         older = [
             path

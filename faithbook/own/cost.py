@@ -128,7 +128,7 @@ def _check_soft(families: Sequence[str], classifier: Classifier, inputs: Inputs)
         return
     backend = VisionBackend(classifier.model, inputs)
     if backend.patch_features() is None:
-        down, across = backend.patch_size
+        down, across = backend.reached.patch_size
         raise InputError(
             f"soft_ns and soft_nc need features made of whole patches of the model, {down} x {across} pixels: take a "
             "multiple of that for `patch`, or name the metrics without these two"

@@ -2,8 +2,8 @@
 
 All computations of a study take hours, and the data of some lie on few machines: so a run goes in alone as soon as it
 is whole, from whichever clone has made it, and pages of a smaller profile, on which the reference speaks, tell its
-tables and verdicts. So does a part of a run that shares its inputs out (`faithbook.engine.parts`): pages speak of the
-inputs that are there until all are, or until the run as a whole takes their place.
+tables and verdicts. So does a part of a computation that shares its inputs out among several runs: pages speak of the
+inputs that are there until all are, or until a run of all of them takes their place.
 
     python -m faithbook run notebooks/compute/soft_metrics.py --profile full -p dataset sst -p seed 0
     python -m faithbook reference --add data/results/full/runs/soft_metrics/sst_0-...

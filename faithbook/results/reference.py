@@ -38,7 +38,7 @@ def reference(profile: str, only: str | None = None) -> Path:
             f"the reference must come from a commit, but these differ from it: {some(changed)}; commit them and run "
             "python -m faithbook build again (what did not change stays done)"
         )
-    jobs = [job for job in plan(profile) if only in (None, job.study) and not job.is_part]
+    jobs = [job for job in plan(profile) if only in (None, job.study)]
     if missing := [job.label for job in jobs if not job.done]:
         raise DataError(
             f"the profile {profile} lacks {', '.join(missing)}: run python -m faithbook build --profile {profile}"

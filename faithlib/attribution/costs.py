@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from faithlib.attribution.perturbation import Perturbers
 from faithlib.attribution.target import Chunk
+from faithlib.backends.answers import logits_in
 from faithlib.memory import Clock, waited
 
 
@@ -113,9 +114,10 @@ def _counted(model: nn.Module) -> Iterator[Cost]:
     ran = Cost()
 
     def forward(module: nn.Module, arguments: Any, output: Any) -> None:
-        ran.rows_run += len(output.logits)
-        if output.logits.requires_grad:
-            output.logits.register_hook(backward)
+        logits = logits_in(output)
+        ran.rows_run += len(logits)
+        if logits.requires_grad:
+            logits.register_hook(backward)
 
     def backward(gradient: Tensor) -> None:
         ran.backward_run += len(gradient)

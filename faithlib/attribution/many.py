@@ -17,12 +17,15 @@ from typing import Any
 from torch import Tensor, nn
 
 from faithlib.attribution.costs import Cost, Costs
-from faithlib.attribution.registry import METHODS, checked, finite
+from faithlib.attribution.registry import METHODS, WITH_DELTA, checked, finite
 from faithlib.attribution.target import target_classes
 from faithlib.attribution.texts import Job, run_jobs
+from faithlib.backends import replica
+from faithlib.backends.wrappers import unwrapped
 from faithlib.errors import InputError, unknown
 from faithlib.inputs import Inputs, TextInputs
 from faithlib.perturb import Perturber
+from faithlib.selfcheck import met
 
 PREDICTED = "predicted"
 
@@ -60,6 +63,8 @@ def attribute_rows(
     targets: Mapping[str, int | Tensor | Sequence[int]] | None = None,
     perturber: Perturber | None = None,
     max_tokens: int | None = None,
+    check: bool = True,
+    deltas: dict[str, Tensor] | None = None,
 ) -> tuple[dict[str, Tensor], dict[str, Cost]]:
     """Scores [B, F] of every row by its name, equal to `attribute` one row at a time, and what each method cost.
 
@@ -67,6 +72,8 @@ def attribute_rows(
     - `perturber`: your own on the same inputs, for the rows that erase as it does, to share answers with metrics. A row
       that names no `erase` erases as it does, without one by zeros.
     - `max_tokens`: positions a forward, of methods that run the model themselves.
+    - `deltas`: where given, filled with the `return_delta` [B] of `attribute` for rows of integrated_gradients.
+    - `check`: as for `attribute`; not where a perturber is given, which has been checked.
 
     Cost: per method and input, whatever the number of aggregations, poolings and outputs, the forward rows that the
     method states (integrated_gradients: times the number of outputs), one forward row for all plain gradients and one
@@ -84,20 +91,30 @@ def attribute_rows(
         raise InputError(f"inputs are {type(inputs).__name__}: attribute_rows explains TextInputs; use attribute")
     if not rows:
         raise InputError("rows: expected at least one Row")
+    asked, model = model, unwrapped(model)
     classes = {PREDICTED: None} | {name: target_classes(given, len(inputs)) for name, given in (targets or {}).items()}
     for row in rows:
         _check(row, model, inputs, classes)
     if perturber is not None and perturber.inputs.keys() != inputs.keys():
         raise InputError("the perturber was made for other inputs: make both from the same batch")
 
-    numbers = list(dict.fromkeys((_output(row), row.target) for row in rows))
+    quiet, count = model, None
+    if model is not None and any(METHODS[row.method].answers != "floor" for row in rows):
+        quiet = replica(model)
+        if check and perturber is None:
+            count = met(asked, quiet, inputs)
+    output_of = {row: row.output or METHODS[row.method].default_output(model, count=count) for row in rows}
+    numbers = list(dict.fromkeys((output_of[row], row.target) for row in rows))
     jobs: dict[tuple[str, ...], Job] = {}
     of_row: dict[Row, Job] = {}
     for row in dict.fromkeys(rows):
-        of_row[row] = _job(row, jobs, numbers)
+        of_row[row] = _job(row, (output_of[row], row.target), jobs, numbers)
+        of_row[row].wants_delta = deltas is not None and row.method == WITH_DELTA
     costs = Costs(model)
     explained = [(output, classes[target]) for output, target in numbers]
-    run_jobs(list(jobs.values()), model, inputs, explained, perturber=perturber, max_tokens=max_tokens, costs=costs)
+    run_jobs(list(jobs.values()), quiet, inputs, explained, perturber=perturber, max_tokens=max_tokens, costs=costs)
+    if deltas is not None:
+        deltas |= {row.name: job.delta for row, job in of_row.items() if job.wants_delta}
     device = inputs.n_features.device if model is None else next(model.parameters()).device
     scores = {
         row.name: finite(row.name, job.scores(_aggregation(row), inputs, row.pool).to(device), inputs)
@@ -114,10 +131,10 @@ def _check(row: Row, model: nn.Module | None, inputs: Inputs, targets: Mapping[s
         raise InputError(f"{row.name}: give {shared.pop()} to attribute_rows, for all rows")
 
 
-def _job(row: Row, jobs: dict[tuple[str, ...], Job], numbers: list[tuple[str, str]]) -> Job:
+def _job(row: Row, explained: tuple[str, str], jobs: dict[tuple[str, ...], Job], numbers: list[tuple[str, str]]) -> Job:
     """The run of its method that the row reads: one that is there already, or a new one."""
     method = METHODS[row.method]
-    number = None if method.blind else numbers.index((_output(row), row.target))
+    number = None if method.blind else numbers.index(explained)
     key = (row.method, str(number), *_in_words(row.options))
     if key not in jobs:
         jobs[key] = Job(row.method, method.run, method.answers, number, dict(row.options), [], readers=0)
@@ -130,10 +147,6 @@ def _job(row: Row, jobs: dict[tuple[str, ...], Job], numbers: list[tuple[str, st
 
 def _in_words(options: Mapping[str, Any]) -> list[str]:
     return [f"{name}={options[name]}" for name in sorted(options)]
-
-
-def _output(row: Row) -> str:
-    return row.output or METHODS[row.method].outputs[0]
 
 
 def _aggregation(row: Row) -> str | None:

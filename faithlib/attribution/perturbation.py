@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from faithlib.attribution.floors import generator
-from faithlib.attribution.target import read
+from faithlib.attribution.target import read, settled_classes
 from faithlib.errors import InputError, unknown
 from faithlib.inputs import Inputs, TextInputs
 from faithlib.perturb import TEXT_ERASURES, Perturber
@@ -51,7 +51,8 @@ class Perturbers:
         erase = erase or (TEXT_ERASURES[0] if self._given is None else self._given.erase)
         key = erase, inputs.keys()
         if key not in self._made:
-            self._made[key] = Perturber(self._model, inputs, erase=erase)
+            # `Answers` reads logits by an output of its own.
+            self._made[key] = Perturber(self._model, inputs, erase=erase, output="logit", check=False)
         return self._made[key]
 
     def rows(self) -> tuple[int, int]:
@@ -90,7 +91,8 @@ class Answers:
         self.perturber = perturber
         self.present = perturber.inputs.feature_mask
         self.keys = perturber.inputs.keys()
-        self.target = perturber.predicted if target is None else target.to(perturber.device)
+        own = None if target is None else target.to(perturber.device)
+        self.target = settled_classes(perturber.logits_full, own, output)
         self.output = output
 
     def __call__(self, keep: Tensor, own: Tensor | None = None) -> Tensor:

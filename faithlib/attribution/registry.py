@@ -16,19 +16,26 @@ from torch import Tensor, nn
 
 from faithlib.attribution import attention, deeplift, floors, gradient, perturbation, vit
 from faithlib.attribution.costs import Costs
+from faithlib.attribution.inside import looking_inside, note_underflow
 from faithlib.attribution.perturbation import Answers, check_given
-from faithlib.attribution.target import OUTPUTS, target_classes, undisturbed
+from faithlib.attribution.target import target_classes, undisturbed
 from faithlib.attribution.texts import AGGREGATIONS, POOLS, Job, Number, most_tokens, pooled, run_jobs
 from faithlib.attribution.vision import UPSAMPLINGS, image_chunks, on_pixels
 from faithlib.backends import VisionBackend, replica
 from faithlib.backends.labels import class_index
-from faithlib.errors import InputError, ModelError, UnknownNameError, unknown
+from faithlib.backends.wrappers import unwrapped
+from faithlib.errors import InputError, ModelError, NotFiniteError, UnknownNameError, unknown
 from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
+from faithlib.outputs import FOLLOWED, OUTPUTS, check_stated, default_of
 from faithlib.perturb import Perturber
+from faithlib.selfcheck import met
 
 # What a method explains, its default first. Papers about ViTs start from the logit, and relevance has no other start.
-LOGIT_FIRST = ("logit", "probability", "loss")
-LOGIT_ONLY = ("logit",)
+LOGIT_FIRST = ("logit", "probability", "loss", "sigmoid", "value")
+LOGIT_ONLY = ("logit", "value")  # a value is where it starts: no softmax is over it
+
+WITH_DELTA = "integrated_gradients"
+_CLAMPED = ("grad_cam", "transformer_mm", "transformer_attribution")  # where 0 is what is left of a negative number
 
 # With maps of all blocks in the graph, a ViT-B takes 1.2 MB a token (measured): 1 and 10 GB.
 _MOST_IMAGE_TOKENS = {"cpu": 1024, "cuda": 1 << 13}
@@ -60,6 +67,10 @@ class Method:
         own = [p.name for p in inspect.signature(self.run).parameters.values() if p.kind is p.KEYWORD_ONLY]
         extra = {"features": ["erase", "perturber"], "floor": [], "patches": ["max_tokens", "upsample"]}
         return (*own, *extra.get(self.answers, ["max_tokens"]), *(["unit"] if self.in_pieces else []))
+
+    def default_output(self, model: Any, followed: str | None = None, count: int | None = None) -> str:
+        """What it explains where nobody says: `outputs.default_of`."""
+        return "logit" if self.blind else default_of(self.outputs, model, followed, count)
 
 
 METHODS: dict[str, Method] = {
@@ -93,8 +104,8 @@ IMAGE_METHODS: dict[str, Method] = {
     "partial_lrp": Method(vit.partial_lrp, "patches", outputs=LOGIT_ONLY),
     "transformer_attribution": Method(vit.transformer_attribution, "patches", outputs=LOGIT_ONLY),
     "conservative_lrp": Method(vit.conservative_lrp, "patches", outputs=LOGIT_ONLY),
-    "raw_attention": Method(vit.raw_attention, "patches"),
-    "rollout": Method(vit.rollout, "patches"),
+    "raw_attention": Method(vit.raw_attention, "patches", blind=True),
+    "rollout": Method(vit.rollout, "patches", blind=True),
     "transformer_mm": Method(vit.transformer_mm, "patches", outputs=LOGIT_FIRST),
     "attcat": Method(vit.attcat, "patches", outputs=LOGIT_FIRST),
     **WORD_METHODS,
@@ -125,15 +136,18 @@ def attribute(
     output: str | None = None,
     aggregation: str | None = None,
     pool: str = "sum",
+    check: bool = True,
+    return_delta: bool = False,
     **options: Any,
-) -> Tensor:
+) -> Any:
     """Scores of every feature, float32 [B, F], 0 at places beyond an input's features; higher = matters more.
 
     What is explained: `output` "probability" (softmax), "logit", or "loss" (log p, the cross entropy with its sign
     turned) of `target`: the "predicted" class, a class index, or one a input (gold labels). Larger always supports the
-    target. Default: the probability; for images, where the table says so, the logit, as in the methods' papers.
-    "top_logit" is the largest logit, whichever class has it: on an erased copy or on the way to a baseline it may be
-    another class than the predicted one.
+    target. Default: the probability; for images, where the table says so, the logit, as in the methods' papers. Of
+    models whose outputs are no softmax over classes, "sigmoid" or "value" (`faithlib.outputs`), by default as the
+    model's configuration says. "top_logit" is the largest logit, whichever class has it: on an erased copy or on the
+    way to a baseline it may be another class than the predicted one.
 
     **Texts** (a Hugging Face classifier). Gradients, attention and baselines act on the embedding output, of which
     `faithlib.backends.acts_on` says what it is.
@@ -191,6 +205,10 @@ def attribute(
     **All.** `max_tokens` (methods with a forward of their own): positions a forward; the scores do not depend on it,
     nor on the other inputs in the batch, their order, or padding. What runs is a `replica` of the model in evaluation
     mode: modes, `requires_grad`, attention implementation, hooks and gradients of the model itself are not touched.
+    `check`: one input also goes through the model's own call and is compared with what is computed here
+    (`faithlib.selfcheck`), two rows on no account; not where a `perturber` is given, which has been checked.
+    `return_delta`, of integrated_gradients: the scores, and by how much their sum misses F(x) - F(x'), [B], before
+    aggregation and pooling.
     random and uniform do not look at it and accept None. Scores are on the model's device.
 
     Raises UnknownNameError for an unknown method, option, target, output, aggregation, pool or upsample; InputError for
@@ -202,21 +220,32 @@ def attribute(
     >>> attribute("occlusion", model, WordInputs.from_texts(["a good film"]))
     tensor([[0.0000, 0.4000, 0.0000]])
     """
-    method = checked(name, model, inputs, output, aggregation, pool, options)
-    output = output or method.outputs[0]
-    classes = target_classes(class_index(target, model), len(inputs))
+    if return_delta and name != WITH_DELTA:
+        raise InputError(f"return_delta: of {name} nothing is known to add up; it is for {WITH_DELTA}")
+    own = unwrapped(model)
+    method = checked(name, own, inputs, output, aggregation, pool, options)
+    classes = target_classes(class_index(target, own), len(inputs))
+    quiet, count = own, None
+    if method.answers != "floor":
+        quiet = replica(own) if isinstance(own, nn.Module) else own
+        if check and options.get("perturber") is None:
+            count = met(model, quiet, inputs, output)
+    output = output or method.default_output(own, count=count)
+    delta = torch.full((len(inputs),), torch.nan) if return_delta else None
     if isinstance(inputs, TextInputs):
-        scores = _of_text(name, method, model, inputs, (output, classes), aggregation, pool, options)
+        scores = _of_text(name, method, quiet, inputs, (output, classes), aggregation, pool, options, delta)
     elif model is None or method.answers == "floor":
         scores = method.run(inputs, **options)
     elif method.answers == "features":
-        scores = _of_erased(method, model, inputs, classes, output, options)
+        scores = _of_erased(method, quiet, inputs, classes, output, options)
     else:
         assert isinstance(inputs, ImageInputs)
-        with undisturbed(model) as quiet:
-            scores = _from_image_chunks(method, quiet, inputs, classes, output, pool, options)
-    device = next(model.parameters()).device if isinstance(model, nn.Module) else inputs.n_features.device
-    return finite(name, scores.detach().to(device), inputs)
+        with undisturbed(quiet):
+            backend = VisionBackend(quiet, inputs, own)
+            scores = _from_image_chunks(name, method, backend, classes, output, pool, options, delta)
+    device = next(own.parameters()).device if isinstance(own, nn.Module) else inputs.n_features.device
+    scores = finite(name, scores.detach().to(device), inputs)
+    return scores if delta is None else (scores, delta.to(device))
 
 
 def checked(
@@ -247,8 +276,9 @@ def checked(
         raise unknown("output", output, OUTPUTS)
     if output is not None and output not in method.outputs:
         raise InputError(
-            f"output {output!r}: {name} starts from the target's {' or '.join(method.outputs)}; leave output away"
+            f"output {output!r}: {name} starts from the target's {' or '.join(method.outputs)}; omit output"
         )
+    check_stated(output, model)
     if pool not in POOLS:
         raise unknown("pool", pool, POOLS)
     if aggregation is not None and method.aggregation is None:
@@ -297,37 +327,41 @@ def _of_text(
     aggregation: str | None,
     pool: str,
     options: dict[str, Any],
+    delta: Tensor | None,
 ) -> Tensor:
     max_tokens, perturber = (options.pop(shared, None) for shared in ("max_tokens", "perturber"))
     aggregation = aggregation or method.aggregation
-    job = Job(name, method.run, method.answers, 0, options, [aggregation])
+    number_of = None if method.blind else 0
+    job = Job(name, method.run, method.answers, number_of, options, [aggregation], wants_delta=delta is not None)
     if perturber is not None:
         check_given(perturber, job.erased(inputs), options.get("erase"))
     run_jobs([job], model, inputs, [number], perturber=perturber, max_tokens=max_tokens, costs=Costs(model))
+    if delta is not None:
+        delta[:] = job.delta
     return job.scores(aggregation, inputs, pool)
 
 
 def _of_erased(
     method: Method, model: Any, inputs: Inputs, classes: Tensor | None, output: str, options: dict[str, Any]
 ) -> Tensor:
-    """Of images and words; a model in training mode is asked in evaluation mode."""
     erase, perturber = options.pop("erase", None), options.pop("perturber", None)
     if perturber is None:
-        perturber = Perturber(replica(model) if isinstance(model, nn.Module) else model, inputs, erase=erase)
+        followed = output if output in FOLLOWED else None
+        perturber = Perturber(model, inputs, erase=erase, output=followed, check=False)
     check_given(perturber, inputs, erase)
     return method.run(Answers(perturber, classes, output), **options)
 
 
 def _from_image_chunks(
+    name: str,
     method: Method,
-    model: nn.Module,
-    inputs: ImageInputs,
+    backend: VisionBackend,
     classes: Tensor | None,
     output: str,
     pool: str,
     options: dict[str, Any],
+    delta: Tensor | None,
 ) -> Tensor:
-    backend = VisionBackend(model, inputs)
     upsample = options.pop("upsample", "bilinear")
     if upsample not in UPSAMPLINGS:
         raise unknown("upsample", upsample, UPSAMPLINGS)
@@ -337,7 +371,14 @@ def _from_image_chunks(
     one_to_one = patches is not None and patches.sort().values.tolist() == list(range(feature_mask.shape[1]))
     scores = torch.zeros(feature_mask.shape, device=backend.device)
     for chunk in image_chunks(backend, classes, output, max_tokens):
-        found = method.run(chunk, **options).detach().float()
+        chunk.wants_delta = delta is not None
+        with looking_inside(name, backend.model, gradients=not method.blind):
+            found = method.run(chunk, **options).detach()
+        if not method.blind and name not in _CLAMPED:
+            note_underflow(name, found, torch.ones_like(found, dtype=torch.bool), backend.model)
+        found = found.float()
+        if delta is not None and chunk.delta is not None:
+            delta[chunk.rows.cpu()] = chunk.delta.float().cpu()
         if method.answers == "patches" and one_to_one:
             scores[chunk.rows[:, None], patches] = found
             continue
@@ -362,7 +403,7 @@ def finite(name: str, scores: Tensor, inputs: Inputs) -> Tensor:
         what = "an image"
         if isinstance(inputs, TextInputs):
             what = f"{' '.join(inputs.tokens[b][:8]) if inputs.tokens else 'no token strings'} ..."
-        raise InputError(
+        raise NotFiniteError(
             f"{name} gave NaN or infinite scores for {int(bad.sum())} of {len(bad)} inputs, first input {b} "
             f"({what}): check the model's weights and outputs on it, and leave it out or use another method"
         )

@@ -16,12 +16,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from faithlib import outputs
 from faithlib.backends import TextBackend, replica
-from faithlib.errors import InputError, unknown
+from faithlib.errors import InputError, ModelError, unknown
 from faithlib.inputs import TextInputs
 from faithlib.scheduler import cut
 
-OUTPUTS = ("probability", "logit", "loss", "top_logit")
 BASELINES = ("zero", "pad", "mask")
 
 # What stands around a forward pass to change how it is differentiated.
@@ -29,27 +29,26 @@ Rules = Callable[[], AbstractContextManager[Any]]
 
 
 def read(logits: Tensor, target: Tensor, output: str) -> Tensor:
-    """The explained number [R, ...] of logits [R, ..., C] for target classes [R].
-
-    "probability": softmax(z)_t. "logit": z_t. "loss": log softmax(z)_t, the cross entropy with its sign turned, so that
-    for all three a larger number, and a positive score, supports the target. "top_logit": max_c z_c, whichever class
-    that is for these logits; the target is not looked at.
+    """`faithlib.outputs.read`; InputError for a target that the model lacks.
 
     >>> read(torch.tensor([[0.0, 0.0]]), torch.tensor([1]), "probability")
     tensor([0.5000])
     """
-    if output not in OUTPUTS:
-        raise unknown("output", output, OUTPUTS)
-    if bool((target >= logits.shape[-1]).any()):
-        raise InputError(f"target {int(target.max())}: this model has classes 0 to {logits.shape[-1] - 1}")
-    if output == "top_logit":
-        return logits.amax(dim=-1)
-    if output == "probability":
-        logits = logits.softmax(dim=-1)
-    elif output == "loss":
-        logits = logits.log_softmax(dim=-1)
-    index = target.view(-1, *([1] * (logits.ndim - 1))).expand(*logits.shape[:-1], 1)
-    return logits.gather(-1, index)[..., 0]
+    classes = max(2, logits.shape[-1])  # one logit is that of class 1, beside class 0
+    if bool((target >= classes).any()):
+        raise InputError(f"target {int(target.max())}: this model has classes 0 to {classes - 1}")
+    return outputs.read(logits, target, output)
+
+
+def settled_classes(logits: Tensor, target: Tensor | None, output: str) -> Tensor:
+    """The target classes [R], given the logits of the inputs themselves: those asked for, or the predicted.
+
+    >>> settled_classes(torch.tensor([[0.0, 1.0]]), None, "logit")
+    tensor([1])
+    """
+    if target is None and output == "value" and logits.shape[-1] > 1:
+        raise InputError(f"target 'predicted': of {logits.shape[-1]} predicted values none is the one; give its index")
+    return outputs.predicted(logits.detach()) if target is None else target
 
 
 def target_classes(target: Any, n: int) -> Tensor | None:
@@ -82,6 +81,7 @@ class Chunk:
     """Inputs `rows` [R] of a backend, cut to `length` tokens, with what is explained about them.
 
     `together`: chunks of the same rows that explain other numbers, this one among them; they share forward passes.
+    `delta` [R], where it is wanted: by how much a method's scores miss the sum that it states.
 
     >>> from transformers import DistilBertConfig, DistilBertForSequenceClassification
     >>> config = DistilBertConfig(vocab_size=9, dim=4, n_layers=1, n_heads=1, hidden_dim=4)
@@ -100,6 +100,8 @@ class Chunk:
     max_tokens: int
     launch: float = 0.0
     target: Tensor | None = None
+    wants_delta: bool = False
+    delta: Tensor | None = field(default=None, init=False)
     together: list[Chunk] = field(init=False, repr=False)
     gradients_asked: int = field(default=0, init=False)
     _gradients: dict[Rules, Tensor] = field(default_factory=dict, init=False, repr=False)
@@ -154,9 +156,8 @@ class Chunk:
 
     def _settled(self, logits: Tensor) -> Tensor:
         """The target classes, given the logits of the inputs themselves."""
-        predicted = logits.detach().argmax(dim=-1)
         for chunk in self.together:
-            chunk.target = predicted if chunk.target is None else chunk.target
+            chunk.target = settled_classes(logits, chunk.target, chunk.output)
         assert self.target is not None
         return self.target
 
@@ -193,7 +194,7 @@ def chunks(
 
     >>> from types import SimpleNamespace
     >>> backend = SimpleNamespace(lengths=torch.tensor([3, 9, 4]))
-    >>> [each[0].rows.tolist() for each in chunks(backend, [("logit", None)], max_tokens=10)]
+    >>> [each[0].rows.tolist() for each in chunks(backend, [("logit", None)], max_tokens=10, launch=9)]
     [[1], [2, 0]]
     """
     order = backend.lengths.argsort(descending=True, stable=True)
@@ -244,6 +245,11 @@ def eager_attention(model: Any, *, returned: bool = False) -> Iterator[None]:
     try:
         if switch:
             model.set_attn_implementation("eager")
+            if config._attn_implementation != "eager":
+                raise ModelError(
+                    f"the attention of this {type(model).__name__} stays {config._attn_implementation!r} once it is "
+                    "made: load the model with attn_implementation='eager'"
+                )
         if returned and asked is not None:
             config.output_attentions = True
         yield

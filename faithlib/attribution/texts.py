@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from faithlib.attribution.costs import Costs
+from faithlib.attribution.inside import looking_inside, note_underflow
 from faithlib.attribution.perturbation import UNITS, Answers, Perturbers
 from faithlib.attribution.target import chunks, undisturbed
 from faithlib.backends import TextBackend
@@ -47,6 +48,7 @@ class Job:
 
     `readers`: how many aggregations and poolings are read off it, for the account of costs. `found`, when done: by
     aggregation (None where there is no D) the scores of positions [B, L], or of features [B, F] erased as wholes.
+    `delta` [B], where it is wanted: by how much a method's scores miss their sum (NaN of one that states none).
 
     >>> job = Job("mine", lambda inputs: torch.ones(inputs.input_ids.shape), "floor", None, {}, [None])
     >>> job.readers, job.found
@@ -60,6 +62,8 @@ class Job:
     options: dict[str, Any]
     aggregations: list[str | None]
     readers: int = 1
+    wants_delta: bool = False
+    delta: Tensor = field(init=False, repr=False)
     found: dict[str | None, Tensor] = field(default_factory=dict)
 
     def erased(self, inputs: TextInputs) -> TextInputs:
@@ -121,14 +125,22 @@ def _run_on_chunks(
 ) -> None:
     for job in jobs:
         job.found = {a: torch.zeros(backend.inputs.input_ids.shape, device=backend.device) for a in job.aggregations}
+        job.delta = torch.full((len(backend.inputs),), torch.nan, device=backend.device)
     # Only the numbers that somebody here asks for: a forward pass that chunks share has a backward pass for each.
     used = sorted({job.number for job in jobs if job.number is not None}) or [0]
     most = most_tokens(backend.device, max_tokens, _MOST_TOKENS)
     for together in chunks(backend, [numbers[n] for n in used], most, launch):
         for job in jobs:
             chunk = together[0 if job.number is None else used.index(job.number)]
-            with costs.of_chunk(job.name, job.readers, chunk):
-                answer = job.run(chunk, **job.options).detach().float()
+            chunk.wants_delta = job.wants_delta
+            looking = looking_inside(job.name, backend.model, gradients=job.number is not None)
+            with costs.of_chunk(job.name, job.readers, chunk), looking:
+                answer = job.run(chunk, **job.options).detach()
+                if job.number is not None:
+                    note_underflow(job.name, answer, chunk.feature_of() >= 0, backend.model)
+                answer = answer.float()
+                if job.wants_delta and chunk.delta is not None:
+                    job.delta[chunk.rows] = chunk.delta.float()
                 for aggregation, positions in job.found.items():
                     positions[chunk.rows, : chunk.length] = (
                         answer if aggregation is None else AGGREGATIONS[aggregation](answer)

@@ -10,7 +10,7 @@ N heads, C classes, H and W pixels.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -20,23 +20,17 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from faithlib.attribution.relevance import plain_attention
-from faithlib.attribution.target import read
+from faithlib.attribution.target import eager_attention, read, settled_classes
 from faithlib.backends import VisionBackend
-from faithlib.errors import ModelError, require
+from faithlib.errors import ModelError
 
 UPSAMPLINGS = ("bilinear", "nearest")
-
-# What can be said about a model whose prediction is not read from a class token.
-WITHOUT_CLASS_TOKEN = (
-    "integrated_gradients", "lrp", "conservative_lrp", "attcat", "lime", "occlusion", "shapley_sampling", "random",
-    "uniform",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Inside:
     """What a forward left: per block its attention map [R, N, L, L] and the tokens that entered it [R, L, D], and the
-    explained number `value` [R]; all in one graph.
+    explained number `value` [R]; all in one graph. ModelError where blocks have no maps of all tokens.
 
     >>> from faithlib.inputs import ImageInputs
     >>> from timm.models import VisionTransformer
@@ -48,9 +42,18 @@ class Inside:
     (torch.Size([1, 1, 5, 5]), tensor([[[1., 1., 1., 1., 1.]]], grad_fn=...))
     """
 
-    attention: list[Tensor]
+    maps: list[Tensor]
     tokens: list[Tensor]
     value: Tensor
+
+    @property
+    def attention(self) -> list[Tensor]:
+        if len(self.maps) != len(self.tokens):
+            raise ModelError(
+                f"of {len(self.tokens)} blocks {len(self.maps)} have an attention map of all tokens (others attend "
+                "within windows, or by other means): integrated_gradients explains any model"
+            )
+        return self.maps
 
 
 @dataclass
@@ -69,6 +72,8 @@ class ImageChunk:
     output: str
     max_tokens: int
     target: Tensor | None = None
+    wants_delta: bool = False
+    delta: Tensor | None = None
 
     @property
     def length(self) -> int:
@@ -81,10 +86,7 @@ class ImageChunk:
 
     def value_of(self, pixels: Tensor, target: Tensor | None = None) -> Tensor:
         """The explained number [N] of any pixels [N, C, H, W]; without `target`, of the chunk's own images."""
-        backend = self.backend
-        if not backend.has_tokens:
-            return self._value(backend.forward_pixels(pixels), target)
-        return self._value(backend.logits(backend.embed(pixels.to(backend.dtype))), target)
+        return self._value(self.backend.traced(pixels), target)
 
     def settled_target(self) -> Tensor:
         """The target classes [R], for methods whose first forward is not at the inputs themselves."""
@@ -96,10 +98,11 @@ class ImageChunk:
 
     def inside(self) -> Inside:
         """One forward, from tokens entering the first block that are a leaf. Settles what the predicted class is."""
-        entering = self.backend.embeddings(self.rows).clone().requires_grad_()
-        with _recorded(self.backend.model) as (attention, tokens):
-            value = self._value(self.backend.logits(entering))
-        return Inside(attention, tokens, value)
+        backend, maps, tokens = self.backend, [], []  # type: ignore[var-annotated]
+        entering = backend.embeddings(self.rows).clone().requires_grad_()
+        with written_out(backend.reached.model, returned=True), backend.reached.recorded(maps, tokens):
+            value = self._value(backend.logits(entering))
+        return Inside(maps, tokens, value)
 
     def last_map(self) -> tuple[Tensor, Tensor]:
         """Of a convolutional network the last features [R, K, h, w] that have a place, and the explained number [R], in
@@ -137,36 +140,26 @@ class ImageChunk:
 
     def patches(self, tokens: Tensor) -> Tensor:
         """Scores of patches [..., P] out of scores of tokens [..., L]."""
-        model: Any = self.backend.model
-        return tokens[..., model.num_prefix_tokens :]
+        return tokens[..., self.backend.reached.prefix :]
 
     def class_row(self, *maps: Tensor) -> Tensor:
         """The class token's row of maps[-1] @ ... @ maps[0], patches only: [..., P] for maps [..., L, L] of blocks in
         their order.
 
-        A distilled model averages two predictions, one read from its class token and one from its distillation token;
-        here it is the mean of these two rows.
+        Where a prediction is read from several tokens (a distilled model's two, DINOv2's class token and the mean of
+        its patches) it is the mean of their rows, patches together counting as one.
 
         Raises ModelError where the prediction is not read from a class token.
         """
-        model: Any = self.backend.model
-        if model.global_pool != "token":
-            raise ModelError(
-                f"this {type(model).__name__} pools its tokens with global_pool={model.global_pool!r}, so no class "
-                "token's attention row leads to its prediction: expected a model with global_pool='token'. Methods "
-                f"for such a model: {', '.join(WITHOUT_CLASS_TOKEN)}"
-            )
-        read_from = 2 if getattr(model, "dist_token", None) is not None else 1
-        row = maps[-1][..., :read_from, :].mean(dim=-2, keepdim=True)
+        read = self.backend.reached.reads().to(maps[-1])
+        row = torch.einsum("l,...lm->...m", read, maps[-1])[..., None, :]
         for earlier in reversed(maps[:-1]):
             row = row @ earlier
         return self.patches(row[..., 0, :])
 
     def _value(self, logits: Tensor, target: Tensor | None = None) -> Tensor:
-        if target is None and self.target is None:
-            self.target = logits.detach().argmax(dim=-1)
-        target = self.target if target is None else target
-        assert target is not None
+        if target is None:
+            target = self.target = settled_classes(logits, self.target, self.output)
         return read(logits, target, self.output)
 
 
@@ -191,7 +184,8 @@ def on_pixels(patches: Tensor, backend: VisionBackend, upsample: str) -> Tensor:
     the edge that the model does not see get 0. A map [R, h, w] of a convolutional network is stretched over the image.
 
     >>> from types import SimpleNamespace
-    >>> backend = SimpleNamespace(grid=(1, 2), patch_size=(1, 2), inputs=SimpleNamespace(feature_of=torch.zeros(1, 4)))
+    >>> tokens = SimpleNamespace(grid=(1, 2), patch_size=(1, 2))
+    >>> backend = SimpleNamespace(reached=tokens, inputs=SimpleNamespace(feature_of=torch.zeros(1, 4)))
     >>> on_pixels(torch.tensor([[1.0, 2.0]]), backend, "nearest")
     tensor([[[1., 1., 2., 2.]]])
     """
@@ -199,36 +193,18 @@ def on_pixels(patches: Tensor, backend: VisionBackend, upsample: str) -> Tensor:
     height, width = backend.inputs.feature_of.shape[-2:]
     if patches.ndim == 3:
         return functional.interpolate(patches[:, None], size=(height, width), mode=upsample, **aligned)[:, 0]
-    size = tuple(n * pixels for n, pixels in zip(backend.grid, backend.patch_size, strict=True))
-    images = functional.interpolate(patches.unflatten(1, (1, *backend.grid)), size=size, mode=upsample, **aligned)
+    tokens = backend.reached
+    size = tuple(n * pixels for n, pixels in zip(tokens.grid, tokens.patch_size, strict=True))
+    images = functional.interpolate(patches.unflatten(1, (1, *tokens.grid)), size=size, mode=upsample, **aligned)
     return functional.pad(images[:, 0], (0, width - size[1], 0, height - size[0]))
 
 
 @contextmanager
-def _recorded(model: nn.Module) -> Iterator[tuple[list[Tensor], list[Tensor]]]:
-    """Notes the attention map of each block, and the tokens that enter it, while a forward runs inside."""
-    maps: list[Tensor] = []
-    tokens: list[Tensor] = []
-    with ExitStack() as stack:
-        stack.enter_context(plain_attention(model))
-        for block, attention in _blocks(model):
-            for module, kept in ((block, tokens), (attention.attn_drop, maps)):
-                handle = module.register_forward_pre_hook(_keep(kept))
-                stack.callback(handle.remove)
-        yield maps, tokens
+def written_out(model: nn.Module, *, returned: bool = False) -> Iterator[None]:
+    """Attention in plain operations inside, timm's and Hugging Face's; `returned` as for `eager_attention`.
 
-
-def _keep(kept: list[Tensor]) -> Any:
-    return lambda module, arguments: kept.append(arguments[0])
-
-
-def _blocks(model: Any) -> Sequence[tuple[nn.Module, Any]]:
-    """The blocks with their attention; ModelError where the attention is not the one that the methods are about."""
-    layers = require("timm.layers", extra="vision")
-    for block in model.blocks:
-        if not isinstance(getattr(block, "attn", None), layers.Attention):
-            raise ModelError(
-                f"this {type(model).__name__} is made of {type(block).__name__}, whose attention maps cannot be read: "
-                "expected blocks with a timm.layers.Attention as `attn`; integrated_gradients explains any model"
-            )
-    return [(block, block.attn) for block in model.blocks]
+    >>> with written_out(nn.Identity()):
+    ...     pass
+    """
+    with plain_attention(model), eager_attention(model, returned=returned):
+        yield

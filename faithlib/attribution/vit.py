@@ -21,8 +21,8 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from faithlib.attribution.relevance import conservative_rules, lrp_rules, plain_attention
-from faithlib.attribution.vision import ImageChunk, Inside
+from faithlib.attribution.relevance import conservative_rules, lrp_rules
+from faithlib.attribution.vision import ImageChunk, Inside, written_out
 from faithlib.errors import InputError, require, unknown
 from faithlib.perturb import IMAGE_ERASURES
 from faithlib.perturbations import replacement_pixels
@@ -65,14 +65,20 @@ def integrated_gradients(
         raise InputError(f"internal_batch_size {internal_batch_size}: expected at least 1")
     captum = require("captum.attr", extra="vision")
     pixels = chunk.pixels()
+    start = replacement_pixels(pixels.detach(), baseline)
+    target = chunk.settled_target()
     by_element = captum.IntegratedGradients(chunk.value_of).attribute(
         pixels,
-        baselines=replacement_pixels(pixels.detach(), baseline),
-        additional_forward_args=(chunk.settled_target(),),
+        baselines=start,
+        additional_forward_args=(target,),
         n_steps=n_steps,
         # captum cannot run fewer rows at once than there are images.
         internal_batch_size=max(len(pixels), internal_batch_size or chunk.max_tokens // chunk.length),
     )
+    if chunk.wants_delta:
+        with torch.no_grad():
+            ends = [chunk.value_of(at, target) for at in (pixels, start)]
+        chunk.delta = by_element.sum(dim=(1, 2, 3)) - (ends[0] - ends[1])
     return by_element.sum(dim=1)
 
 
@@ -228,7 +234,7 @@ def lrp(chunk: ImageChunk) -> Tensor:
     torch.Size([1, 4])
     """
     pixels = chunk.pixels()
-    with plain_attention(chunk.backend.model), lrp_rules():
+    with written_out(chunk.backend.model), lrp_rules():
         value = chunk.value_of(pixels)
     (relevance,) = torch.autograd.grad(value.sum(), pixels)
     return relevance.sum(dim=1)

@@ -6,6 +6,9 @@
 | `families` | what families of them there are, and what is perturbed in each: `acts_on` |
 | `prefix` | keys and values of the beginnings that rows of a decoder share |
 | `pixels` | any classifier of pixels: `VisionBackend` |
+| `tokens` | what enters the blocks of vision transformers, timm's and Hugging Face's |
+| `wrappers` | what stands around a model, taken off or refused: `unwrapped` |
+| `answers` | logits in what a model answers |
 | `prompts` | a causal language model asked by prompt: `PromptClassifier` |
 | `functions` | any function of texts: `FunctionBackend` |
 | `replica` | the copy of a model's structure on which all this is done, so that the model itself is never changed |
@@ -13,22 +16,25 @@
 
 from typing import Any
 
+import torch
 from torch import nn
 
 from faithlib.backends.families import Family, family_of
 from faithlib.backends.functions import FunctionBackend
-from faithlib.backends.pixels import VisionBackend, is_vit
+from faithlib.backends.pixels import VisionBackend
 from faithlib.backends.prompts import PromptClassifier
 from faithlib.backends.replica import replica
 from faithlib.backends.texts import TextBackend
+from faithlib.backends.tokens import is_vit, tokens_of
 from faithlib.errors import ModelError
 from faithlib.inputs import ImageInputs, Inputs, TextInputs
 
 Backend = TextBackend | VisionBackend | FunctionBackend
 
 
-def backend_for(model: Any, inputs: Inputs) -> Backend:
-    """The backend that fits the kind of `inputs`; ModelError where model and inputs do not go together.
+def backend_for(model: Any, inputs: Inputs, output: str | None = None) -> Backend:
+    """The backend that fits the kind of `inputs`, and of a function of texts the `output`; ModelError where model and
+    inputs do not go together.
 
     >>> from faithlib.inputs import WordInputs
 
@@ -39,7 +45,7 @@ def backend_for(model: Any, inputs: Inputs) -> Backend:
     if isinstance(inputs, ImageInputs):
         return VisionBackend(model, inputs)
     if isinstance(inputs, TextInputs) == isinstance(model, nn.Module) and callable(model):
-        return TextBackend(model, inputs) if isinstance(inputs, TextInputs) else FunctionBackend(model, inputs)
+        return TextBackend(model, inputs) if isinstance(inputs, TextInputs) else FunctionBackend(model, inputs, output)
     expected = "a torch module" if isinstance(inputs, TextInputs) else "a function from texts to probabilities"
     raise ModelError(f"{type(inputs).__name__} and a {type(model).__name__}: these inputs are for {expected}")
 
@@ -51,8 +57,15 @@ def acts_on(model: Any) -> str:
     >>> acts_on(GPT2ForSequenceClassification(GPT2Config(n_embd=4, n_layer=1, n_head=1, vocab_size=9)))
     'token embeddings with positions added'
     """
-    if is_vit(model):
+    seen = is_vit(getattr(model, "timm_model", model))
+    if getattr(model, "main_input_name", "") == "pixel_values":
+        size = getattr(model.config, "image_size", 224)
+        sides = (size, size) if isinstance(size, int) else tuple(size)
+        seen = seen or tokens_of(model, torch.zeros(1, getattr(model.config, "num_channels", 3), *sides)) is not None
+    if seen:
         return "pixels; soft erasure on the tokens that enter the first block, with positions"
+    if getattr(model, "main_input_name", "") == "pixel_values":
+        return "pixels alone"
     if hasattr(model, "base_model_prefix"):
         return family_of(model).acts_on
     return "pixels alone" if isinstance(model, nn.Module) else "words or pixels alone"

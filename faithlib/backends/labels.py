@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from faithlib.backends.wrappers import inside
 from faithlib.errors import UnknownNameError, unknown
+from faithlib.outputs import stated
 
 _WORDS = ("predicted", "gold")  # what a target may be besides a label
 
 
 def label_names(model: Any) -> tuple[str, ...]:
-    """The names of a model's classes in their order: `config.id2label`, or the labels of a `PromptClassifier`.
+    """The names of a model's classes in their order: `config.id2label`, or the labels of a `PromptClassifier`. The one
+    label of a model of one logit is class 1 (`faithlib.outputs`).
 
     >>> from types import SimpleNamespace
     >>> label_names(SimpleNamespace(config=SimpleNamespace(id2label={0: "bad", 1: "good"})))
@@ -21,8 +24,9 @@ def label_names(model: Any) -> tuple[str, ...]:
     """
     if isinstance(labels := getattr(model, "labels", None), tuple):
         return tuple(label.strip() for label in labels)
-    names = getattr(getattr(model, "config", None), "id2label", None)
-    return tuple(names[i] for i in sorted(names, key=int)) if isinstance(names, Mapping) else ()
+    names = getattr(getattr(inside(model), "config", None), "id2label", None)
+    own = tuple(names[i] for i in sorted(names, key=int)) if isinstance(names, Mapping) else ()
+    return (f"not {own[0]}", *own) if len(own) == 1 and stated(inside(model)) != "value" else own
 
 
 def class_index(target: Any, model: Any) -> Any:

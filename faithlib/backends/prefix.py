@@ -32,6 +32,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from transformers.cache_utils import Cache, DynamicCache, DynamicLayer, DynamicSlidingWindowLayer
 
+from faithlib.backends.answers import logits_in
+
 if TYPE_CHECKING:
     from faithlib.backends.texts import TextBackend
 
@@ -147,7 +149,7 @@ class Beginnings:
         with torch.inference_mode():
             before = self._before(embeddings, rows, shared)
         model, rest = self.backend.model, embeddings[:, shared:]
-        logits: Tensor = self.backend.answer(model, rest, mask, past_key_values=before).logits
+        logits: Tensor = logits_in(self.backend.answer(model, rest, mask, past_key_values=before))
         return logits
 
     def _before(self, embeddings: Tensor, rows: Tensor, tokens: int) -> Cache:

@@ -13,6 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from faithlib.backends.answers import logits_in
+from faithlib.backends.wrappers import inside
 from faithlib.errors import InputError
 from faithlib.inputs import Span, TextInputs
 from faithlib.units import readable
@@ -68,16 +70,17 @@ class PromptClassifier(nn.Module):
     @property
     def base(self) -> Any:
         """The model below its head."""
-        return getattr(self.model, self.model.base_model_prefix)
+        model = inside(self.model)
+        return getattr(model, model.base_model_prefix)
 
     @property
     def config(self) -> Any:
         """The model's."""
-        return self.model.config
+        return inside(self.model).config
 
     def set_attn_implementation(self, name: str) -> None:
         """As the model's own."""
-        self.model.set_attn_implementation(name)
+        inside(self.model).set_attn_implementation(name)
 
     def inputs(
         self,
@@ -111,7 +114,7 @@ class PromptClassifier(nn.Module):
         given = {"input_ids": input_ids, "attention_mask": attention_mask, "logits_to_keep": ends}
         if past_key_values is not None:
             given["past_key_values"] = past_key_values
-        words: Tensor = self.model(**given).logits
+        words: Tensor = logits_in(self.model(**given))
         return SimpleNamespace(logits=words[torch.arange(len(words)), place][:, self.get_buffer("label_ids")])
 
     def _id_of(self, label: str) -> int:

@@ -44,10 +44,16 @@ def replica(model: nn.Module) -> Any:
             shared[id(parameter)] = nn.Parameter(parameter.detach(), requires_grad=False) if wants else parameter
         for module in model.modules():
             kept = [value for value in vars(module).values() if isinstance(value, Tensor)]
-            tables = [table for name, table in vars(module).items() if name.endswith("hooks") and table]
-            hooks = [hook for table in tables for hook in table.values()]
+            tables = [table for name, table in vars(module).items() if name.endswith("hooks")]
+            # PyTorch keeps hooks in dicts; transformers keeps the handles of its own in a list.
+            hooks = [hook for table in tables for hook in (table.values() if isinstance(table, dict) else table or ())]
             shared |= {id(value): value for value in (*module.buffers(recurse=False), *kept, *hooks)}
         made = copy.deepcopy(model, shared).eval()
+    for module in made.modules():
+        # A compiled forward of the module's own would run the model itself and not this copy.
+        own = getattr(vars(module).get("forward"), "_torchdynamo_orig_callable", None)
+        if getattr(own, "__func__", None) is type(module).forward:
+            del module.forward
     _REPLICAS.add(made)
     return made
 

@@ -19,8 +19,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from faithlib.backends.answers import check_task, logits_of
 from faithlib.backends.families import base_of, family_of, text_config
 from faithlib.backends.replica import Slot, replica, slot_at
+from faithlib.backends.vocabulary import check_tables
 from faithlib.errors import ModelError
 from faithlib.inputs import TextInputs
 
@@ -43,12 +45,14 @@ class TextBackend:
     """
 
     def __init__(self, model: nn.Module, inputs: TextInputs) -> None:
+        check_task(model)
         self.model = replica(model)
         self.base = base_of(self.model)
         self.family = family_of(self.model)
         self.device = next(model.parameters()).device
         self.inputs = inputs.to(self.device)
         self.lengths = self.inputs.lengths
+        check_tables(self.base, self.inputs)
         if self.family.prepare is not None:
             self.family.prepare(self.model, self.inputs)
         self._slots = [slot_at(self.base, point) for point in (self.family.point, self.family.also) if point]
@@ -114,8 +118,8 @@ class TextBackend:
             embeddings, mask = embeddings.take_along_dim(turned[..., None], 1), mask.take_along_dim(turned, 1)
             types = None if types is None else types.take_along_dim(turned, 1)
         with_types = {} if types is None else {"token_type_ids": types}
-        logits: Tensor = self.answer(self.model, embeddings, mask, **with_types).logits
-        return logits
+        answer = self.answer(self.model, embeddings, mask, **with_types)
+        return logits_of(answer, len(embeddings), self.model).to(self.device)
 
     def answer(self, model: Any, embeddings: Tensor, mask: Tensor, **given: Any) -> Any:
         """What the model, or a part of it that holds the base, answers to embeddings [R, L, D] at the last L places of

@@ -6,6 +6,7 @@ has nothing here that computes it. Shape letters: B inputs, F features, K steps.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -93,7 +94,7 @@ class Asked:
     def still_predicted(self, scores: Tensor, shares: Sequence[float]) -> Tensor:
         """1 where the predicted class stays the predicted one while these shares of the features go, [B, K]."""
         kept = ~top_ratio(scores, shares, self.present)
-        return (self.perturber.logits(kept).argmax(dim=-1) == self.perturber.predicted[:, None]).float()
+        return self.perturber.stays(kept).float()
 
 
 Values = dict[str, Tensor]
@@ -148,13 +149,14 @@ def _naopc(asked: Asked, scores: Tensor) -> Values:
 
 @_measures("groups")
 def _groups(asked: Asked, scores: Tensor) -> Values:
-    found: dict[str, list[Tensor]] = {"saco": [], "auc": [], "log_odds": []}
+    found: dict[str, list[Tensor]] = defaultdict(list)
     sizes = asked.present.sum(dim=1).clamp(max=asked.options.groups)
     groups = [(size, (sizes == size).nonzero()[:, 0]) for size in sizes.unique().tolist()]
     for size, index in groups:
         values = saco_scores(asked.perturber.of(index.tolist()), scores[index], k=size)
-        for name, parts in found.items():
-            parts.append(values[name])
+        for name in ("saco", "auc", "log_odds"):
+            if name in values:
+                found[name].append(values[name])
     order = torch.cat([index for _, index in groups]).argsort()
     return {name: torch.cat(parts)[order] for name, parts in found.items()}
 

@@ -21,6 +21,8 @@ from faithlib.attribution.target import target_classes
 from faithlib.backends import PromptClassifier
 from faithlib.backends.functions import Remembering
 from faithlib.backends.labels import class_index
+from faithlib.backends.vocabulary import note_tokenizer
+from faithlib.backends.wrappers import unwrapped
 from faithlib.errors import FaithlibError, InputError, ModelError, UnknownNameError
 from faithlib.evaluation.images import are_images, check_pixels, inputs_of_images, inputs_of_pixels
 from faithlib.inputs import ImageInputs, Inputs, Span, TextInputs, WordInputs
@@ -118,32 +120,33 @@ def opened(
     if on_error not in (RAISE, SKIP):
         raise InputError(f"on_error {on_error!r}: expected 'raise' or 'skip'")
     model, tokenizer = _model_of(model, processor if tokenizer is None else tokenizer)
+    inside = unwrapped(model)
     skipped: dict[int, str] | None = {} if on_error == SKIP else None
     limit, rows = None, None
     if isinstance(inputs, Inputs):
         if any(given is not None for given in (unit, spans, max_length)):
             raise InputError(f"unit, spans, max_length: {type(inputs).__name__} are cut already; give plain texts")
     elif getattr(inputs, "ndim", 0) == 4 and "float" in str(inputs.dtype):
-        inputs = inputs_of_pixels(inputs, model, unit)
+        inputs = inputs_of_pixels(inputs, inside, unit)
     else:
         items = listed(inputs)
-        make: Callable[[list[int]], Inputs] = partial(inputs_of_images, items, model, tokenizer, unit)
-        if not are_images(items, model):
-            limit = _limit(model, tokenizer, max_length)
-            make = partial(_inputs_of_texts, items, model, tokenizer, unit or "word", spans, limit)
+        make: Callable[[list[int]], Inputs] = partial(inputs_of_images, items, inside, tokenizer, unit)
+        if not are_images(items, inside):
+            limit = _limit(inside, tokenizer, max_length)
+            make = partial(_inputs_of_texts, items, inside, tokenizer, unit or "word", spans, limit)
         inputs = those_that_work(make, list(range(len(items))), skipped)
         rows = [row for row in range(len(items)) if row not in (skipped or ())]
     if isinstance(inputs, ImageInputs):
-        check_pixels(inputs, model)
+        check_pixels(inputs, inside)
     if isinstance(inputs, WordInputs) and not isinstance(model, nn.Module | Remembering):
         model = Remembering(model)
-    if isinstance(model, nn.Module):
-        inputs = inputs.to(next(model.parameters()).device)
+    if isinstance(inside, nn.Module):
+        inputs = inputs.to(next(inside.parameters()).device)
     total = len(inputs) + len(skipped or ())
     whole = Opened(model, inputs, total, list(range(total)) if rows is None else rows, skipped, limit)
     if cut := whole.truncated:
         to = "" if limit is None else f" to {limit} tokens"
-        if limit is not None and limit < (_limit(model, tokenizer, 1 << 30) or 0):
+        if limit is not None and limit < (_limit(inside, tokenizer, 1 << 30) or 0):
             to += " (max_length= raises that)"
         told = f"{len(cut)} of {total} texts were cut off at their end{to}, rows {some_rows(cut)}"
         warnings.warn(f"{told}. What is cut off is not explained: table.attrs['truncated']", stacklevel=3)
@@ -246,6 +249,7 @@ def _inputs_of_texts(
             f"inputs are {type(items).__name__}: expected TextInputs or ImageInputs; for plain texts give the model's "
             "tokenizer as well, evaluate(model, texts, tokenizer=tokenizer)"
         )
+    note_tokenizer(model, tokenizer)
     return TextInputs.from_texts(texts, tokenizer, max_length=limit, **given)
 
 

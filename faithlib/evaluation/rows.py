@@ -6,6 +6,7 @@ Shape letters: B inputs, F features.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from torch import Tensor, nn
 
 from faithlib.bounds import exact_bounds, most_rows
 from faithlib.catalogue import FAMILIES
+from faithlib.errors import ModelError
 from faithlib.evaluation.measures import EXACT_UP_TO, MEASURES, Asked, Options, check_scores, families_of
 from faithlib.inputs import Inputs
 from faithlib.perturb import Perturber
@@ -53,8 +55,15 @@ class RowCounter(Perturber):
     _schedulers = _Counting
     scheduler: _Counting
 
-    def __init__(self, model: nn.Module | Callable[..., object], inputs: Inputs, *, erase: str | None = None) -> None:
-        super().__init__(model, inputs, erase=erase)
+    def __init__(
+        self,
+        model: nn.Module | Callable[..., object],
+        inputs: Inputs,
+        *,
+        erase: str | None = None,
+        output: str | None = None,
+    ) -> None:
+        super().__init__(model, inputs, erase=erase, output=output, target=0, check=False)
 
     @property
     def rows(self) -> NDArray[np.int64]:
@@ -98,6 +107,7 @@ def count_rows(
     metrics: Sequence[str] | None = None,
     gold: Tensor | None = None,
     erase: str | None = None,
+    output: str | None = None,
     draws: int = 4,
     seed: int = 0,
     groups: int = 10,
@@ -123,7 +133,7 @@ def count_rows(
     options = Options(draws=draws, seed=seed, groups=groups, beam=beam, gold_size=1)
 
     def rows_of(chosen: Sequence[str]) -> tuple[int, ...]:
-        counter = RowCounter(model, inputs, erase=erase)
+        counter = RowCounter(model, inputs, erase=erase, output=output)
         if any(FAMILIES[name].needs_bounds for name in chosen):
             counter.count_bounds(beam=beam)
         nothing = counter.full
@@ -131,7 +141,8 @@ def count_rows(
         for scores in methods.values():
             for name in chosen:
                 if FAMILIES[name].asks_model:
-                    MEASURES[name](asked, scores.to(counter.device))
+                    with suppress(ModelError):  # of metrics that are left out nothing is asked
+                        MEASURES[name](asked, scores.to(counter.device))
         return tuple(counter.rows.tolist())
 
     longest = int(inputs.feature_mask.sum(dim=1).max())

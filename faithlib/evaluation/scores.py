@@ -24,6 +24,7 @@ from faithlib.masks import (
     top_ratio,
 )
 from faithlib.metrics import aopc, auc, comprehensiveness_nc, log_odds, saco, soft_nc, soft_ns, sufficiency_ns
+from faithlib.outputs import log_probability, predicted, read, stays
 from faithlib.perturb import Perturber, SetFunction
 
 PAPER_RATIOS = (0.01, 0.05, 0.10, 0.20, 0.50)
@@ -128,10 +129,11 @@ class SacoSteps:
     - `salience` [B, K]: what the attribution gives to each group, most salient group first.
     - `alone` [B, K]: what the output loses when this group alone is erased; negative where it gains.
     - `morf`, `lerf` [B, K+1]: the output after 0..K groups, most (least) relevant first.
-    - `log_p` [B, K+1]: the logarithm of the target's probability along `morf`, whatever the output.
-    - `correct` bool [B, K+1]: whether the predicted class along `morf` is the label.
+    - `log_p` [B, K+1]: the logarithm of the target's probability along `morf`, whatever the output; NaN where it is a
+      predicted value.
+    - `correct` bool [B, K+1]: whether the predicted class along `morf` is the label; False for a predicted value.
 
-    The output is the perturber's: the target's probability, or its logit.
+    The output is the perturber's: the target's probability, its logit or value (`faithlib.outputs`).
 
     >>> from faithlib.inputs import WordInputs
     >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
@@ -186,18 +188,15 @@ def saco_steps(
     each = group[:, None]
     kept = torch.cat([each != step, (each > step) | (each < 0), each < k - 1 - step], dim=1)
     logits = torch.cat([perturber.logits_full[:, None], perturber.logits(kept)], dim=1)
-    index = perturber.target[:, None, None].expand(-1, logits.shape[1], 1)
-    output = (logits.softmax(dim=-1) if perturber.output == "probability" else logits).gather(2, index)[..., 0]
-    full, alone, morf, lerf = output.split([1, k, k, k], dim=1)
-    along = [0, *range(k + 1, 2 * k + 1)]
-    label = perturber.predicted if labels is None else _checked_labels(labels, perturber.predicted)
+    full, alone, morf, lerf = read(logits, perturber.target, perturber.output).split([1, k, k, k], dim=1)
+    along = logits[:, [0, *range(k + 1, 2 * k + 1)]]
     return SacoSteps(
         salience=group_salience(scores, group, k, reduce=reduce),
         alone=full - alone,
         morf=torch.cat([full, morf], dim=1),
         lerf=torch.cat([full, lerf], dim=1),
-        log_p=logits[:, along].log_softmax(dim=-1).gather(2, index[:, along])[..., 0],
-        correct=logits[:, along].argmax(dim=-1) == label[:, None],
+        log_p=log_probability(along, perturber.target, perturber.head),
+        correct=_correct(perturber, along, labels),
     )
 
 
@@ -227,6 +226,8 @@ def saco_scores(
       paper's "Comprehensiveness" - the opposite of ERASER's, which removes what is most relevant and where higher is
       better.
 
+    "auc" and "log_odds" are missing where the output is a predicted value.
+
     The other options are those of `saco_steps`, which gives what stands behind these numbers, for the same rows. For
     tied drops counted by halves: `saco(steps.salience, steps.alone, ties="half")`.
 
@@ -243,13 +244,15 @@ def saco_scores(
     steps = saco_steps(perturber, scores, k=k, labels=labels, remainder=remainder, ties=ties, reduce=reduce, seed=seed)
     p_full, path = steps.log_p[:, 0].exp(), steps.log_p[:, 1:].exp()
     log_ratio = (steps.log_p[:, 1:] - steps.log_p[:, :1]).mean(dim=1)
-    return {
+    found = {
         "saco": _saco(perturber, scores, steps.salience, steps.alone),
         "auc": auc(steps.correct.float()),
         "aopc_morf": aopc(steps.morf[:, 0], steps.morf[:, 1:]),
         "log_odds": log_ratio if lodds == "ratio" else log_odds(p_full, path),
         "aopc_lerf": aopc(steps.lerf[:, 0], steps.lerf[:, 1:]),
     }
+    of_classes = () if perturber.head != "value" else ("auc", "log_odds")
+    return {name: value for name, value in found.items() if name not in of_classes}
 
 
 def saco_of_groups(
@@ -284,6 +287,15 @@ def _saco(perturber: Perturber, scores: Tensor, salience: Tensor, alone: Tensor)
     low = torch.where(present, scores, torch.inf).amin(dim=1)
     high = torch.where(present, scores, -torch.inf).amax(dim=1)
     return torch.where(low < high, saco(salience, alone), torch.nan)
+
+
+def _correct(perturber: Perturber, logits: Tensor, labels: Tensor | None) -> Tensor:
+    """Where logits [B, S, C] predict the labels, or what the input's own do: bool [B, S]; nowhere for a value."""
+    if perturber.head == "value":
+        return torch.zeros(logits.shape[:2], dtype=torch.bool, device=logits.device)
+    if labels is None:
+        return stays(logits, perturber.logits_full, perturber.target, perturber.head)
+    return predicted(logits) == _checked_labels(labels, perturber.predicted)[:, None]
 
 
 def _checked_labels(labels: Tensor, predicted: Tensor) -> Tensor:

@@ -20,13 +20,15 @@ from torch import Tensor
 
 from faithlib.attribution import Row
 from faithlib.catalogue import FAMILIES, METRICS
-from faithlib.errors import InputError, ModelError
-from faithlib.evaluation.explaining import explained
+from faithlib.errors import InputError, ModelError, NotFiniteError
+from faithlib.evaluation.explaining import LEFT_OUT, explained
 from faithlib.evaluation.measures import MEASURES, Asked, Options, bounds_of, check_scores, families_of
-from faithlib.evaluation.opening import named_methods, opened, those_that_work
-from faithlib.evaluation.outcome import finished
+from faithlib.evaluation.opening import RAISE, named_methods, opened, those_that_work
+from faithlib.evaluation.outcome import Measured, finished
 from faithlib.evaluation.summary import Table
 from faithlib.inputs import Span
+from faithlib.notes import gathered
+from faithlib.outputs import NEEDS_PROBABILITY
 from faithlib.perturb import Perturber, asked_together
 
 _MOST_MASK_PLACES = 1 << 27
@@ -43,6 +45,7 @@ def evaluate(
     metrics: Sequence[str] | None = None,
     gold: Any = None,
     erase: str | None = None,
+    output: str | None = None,
     draws: int = 4,
     seed: int = 0,
     groups: int = 10,
@@ -52,7 +55,8 @@ def evaluate(
     unit: str | int | None = None,
     spans: Sequence[Sequence[Span]] | None = None,
     max_length: int | None = None,
-    on_error: str = "raise",
+    on_error: str = RAISE,
+    check: bool = True,
 ) -> Table:
     """Metrics of attributions of a class, one value per row: input, method, metric, value, direction. The answer is a
     pandas DataFrame; its `summary()` is a small table to read, its `to_html()` a report with heat maps.
@@ -74,6 +78,12 @@ def evaluate(
       `gold_size` features; by default as many as are marked on average over the inputs where any is.
     - `erase`: what takes the place of an erased feature in every metric and in every method that erases and does not
       say otherwise (`Perturber`). Soft metrics always drop elements of embeddings; all, in their empty input.
+    - `output`: what metrics follow, and methods explain that do not say otherwise, by `faithlib.outputs`:
+      "probability", "logit", "sigmoid" (one logit, or several independent labels) or "value" (regression, without the
+      metrics that need a probability or a predicted class). Default: as the model's configuration says, else
+      "probability"; of a model with one output it must be said.
+    - `check`: whether one input also goes through the model's own call, to be compared with what is computed here
+      (`faithlib.selfcheck`): two rows, on no account.
     - `draws`, `seed`: of the soft metrics. `groups`: of SaCo, AUC and log-odds; an input with fewer features has as
       many groups as features.
     - `dtype`: the precision of all rows of erased inputs ("auto": `Perturber`); gradients are taken in the model's own.
@@ -91,6 +101,9 @@ def evaluate(
     - "undefined": values that are NaN, in groups of the same reason: reason, metrics, methods, rows. Metrics need an
       input with at least two features (those of plausibility, one).
     - "truncated": the rows of texts whose end was cut off; a warning names the limit.
+    - "convergence": of integrated gradients under each name, by how much the scores of each input miss the difference
+      of output that they divide up (`return_delta` of `attribute`).
+    - "notes": what else has to be said about a method or the tokenizer, such as gradients that underflow in float16.
     - "skipped": row and reason for each input that is left out with `on_error="skip"`.
 
     Values do not depend on which inputs, methods or metrics are evaluated beside them, except for `token_f1` and
@@ -105,9 +118,9 @@ def evaluate(
     >>> [(row.metric, round(row.value, 4), row.direction) for row in table.itertuples()]
     [('aopc_morf', 0.4, 'higher'), ('aopc_lerf', 0.1333, 'lower')]
     """
-    whole = opened(
-        model, inputs, tokenizer, processor=processor, unit=unit, spans=spans, max_length=max_length, on_error=on_error
-    )
+    given = {"processor": processor, "unit": unit, "spans": spans, "max_length": max_length, "on_error": on_error}
+    with gathered() as notes:
+        whole = opened(model, inputs, tokenizer, **given)
     model, named = whole.model, named_methods(methods, whole)
     families = families_of(metrics, has_gold=gold is not None)
     mask = whole.inputs.feature_mask
@@ -125,14 +138,17 @@ def evaluate(
 
     place_of = {row: place for place, row in enumerate(whole.rows)}
 
-    def measure(rows: list[int]) -> tuple[pd.DataFrame, dict[str, Tensor], Perturber, dict[str, str]]:
+    passed = LEFT_OUT if on_error == RAISE else tuple(kind for kind in LEFT_OUT if kind is not NotFiniteError)
+
+    def measure(rows: list[int]) -> Measured:
         places = [place_of[row] for row in rows]
         part = whole.inputs if len(places) == len(mask) else whole.inputs[places]
-        width, left_out = part.feature_mask.shape[1], dict[str, str]()
+        width, left_out, deltas = part.feature_mask.shape[1], dict[str, str](), dict[str, Tensor]()
         own = {name: what[places, :width] if isinstance(what, Tensor) else what for name, what in named.items()}
         explains = "predicted" if classes is None else classes[places]
-        perturber = Perturber(model, part, erase=erase, target=explains, dtype=dtype)
-        scores = explained(own, model, perturber, None if classes is None else perturber.target, left_out)
+        perturber = Perturber(model, part, erase=erase, output=output, target=explains, dtype=dtype, check=check)
+        about = None if classes is None else perturber.target
+        scores = explained(own, model, perturber, about, left_out, deltas, passed)
         asked = Asked(perturber, options, None if gold is None else gold[places, :width].to(perturber.device))
         if any(FAMILIES[name].needs_bounds for name in families):
             asked = replace(asked, bounds=bounds_of(perturber, beam=beam))
@@ -140,9 +156,11 @@ def evaluate(
         found = asked_together(lambda: _values(families, questions, left_out), perturber)
         if not found:
             raise ModelError(f"nothing can be evaluated here. {left_out}")
-        return _tidy(list(scores), found, wanted), scores, perturber, left_out
+        return Measured(_tidy(list(scores), found, wanted), scores, perturber, left_out, deltas)
 
-    return finished(*those_that_work(measure, whole.rows, whole.skipped), whole)
+    with gathered(notes):
+        measured = those_that_work(measure, whole.rows, whole.skipped)
+    return finished(measured, whole, notes)
 
 
 @dataclass(frozen=True)
@@ -182,8 +200,10 @@ def _values(families: Sequence[str], questions: Sequence[_Question], left_out: d
             answers = [(question, MEASURES[family](question.asked, question.scores)) for question in questions]
         except ModelError as error:
             left_out |= dict.fromkeys(FAMILIES[family].directions, str(error))
-        else:
-            found += [(question, metric, value) for question, values in answers for metric, value in values.items()]
+            continue
+        found += [(question, metric, value) for question, values in answers for metric, value in values.items()]
+        for _, values in answers[:1]:
+            left_out |= {name: NEEDS_PROBABILITY for name in FAMILIES[family].directions if name not in values}
     return found
 
 

@@ -103,7 +103,7 @@ def explained(data, eraser, *, counted=True):
     cost = pd.DataFrame([{"method": method, **vars(one), **named} for method, one in spent.items()])
     if counted:
         run.count(rows_asked=int(cost.rows_asked.sum()), rows_run=int(cost.rows_run.sum()))
-        run.add_total(cost, "crosslingual_costs", by=["method", *named])
+        run.add(cost, "crosslingual_costs")
     return [
         ({key: scores[row.name][b, :size].cpu() for key, row in ROWS.items()}, inputs[[b]].to("cpu"))
         for b, size in enumerate(inputs.n_features.tolist())

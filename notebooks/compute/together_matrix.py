@@ -166,13 +166,12 @@ shared = {"draws": settings["draws"], "groups": settings["groups"], "beam": sett
 # %%
 searched = settings["searched"][kind]
 unbounded = [name for name in METRICS if name not in FAMILIES["naopc"].directions]
-ABOUT = ["what", "methods", "dataset", "modality"]
 
 
 def save_costs(what, rows, methods, spent):
-    """Add what something cost to the table of costs."""
+    """What something cost, block by block."""
     about = {"what": what, "inputs": rows, "methods": methods, **spent, "dataset": named, "modality": kind}
-    run.add_total(pd.DataFrame([about]), "together_costs", by=ABOUT)
+    run.add(pd.DataFrame([about]), "together_costs")
     run.count(rows_asked=spent["rows_asked"], rows_run=spent["rows_run"])
 
 

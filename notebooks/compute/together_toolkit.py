@@ -108,7 +108,7 @@ for rows in run.blocks(len(inputs), settings["block"]):
         "rows_shap": perturber.stats.rows_run,
         "rows_rest": table.attrs["costs"]["rows_run"],
     }
-    run.add_total(pd.DataFrame([{"dataset": dataset, **spent}]), "toolkit_costs", by=["dataset"])
+    run.add(pd.DataFrame([{"dataset": dataset, **spent}]), "toolkit_costs")
     table["input"] = [ids[rows][i] for i in table["input"]]
     table.attrs.clear()
     run.add_units(as_units(table, seed=0, clusters=data.clusters))

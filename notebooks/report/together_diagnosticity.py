@@ -73,7 +73,8 @@ page.speaks()
 BOTH = ["modality", "metric"]
 EVERYWHERE = [*FAITHFULNESS, *FAMILIES["simplicity"].directions]
 found = {key: pair for key, pair in by_cell(measured, BOTH, against=CHANCE).items() if key[1] in EVERYWHERE}
-prices = load("together_costs", profile)
+of_what = ["what", "methods", "dataset", "modality"]
+prices = load("together_costs", profile).groupby(of_what, sort=False).sum(min_count=1, numeric_only=True).reset_index()
 rows_of = prices_of(measured, prices)
 table = listed(found, BOTH)
 table["family"] = table.metric.map(FAMILY_OF)

@@ -232,10 +232,10 @@ if there:
 
 # %%
 if ran:
-    spent = load("toolkit_costs", profile)[["dataset", "inputs", "rows_shap", "rows_rest"]]
+    spent = load("toolkit_costs", profile).groupby("dataset", sort=False)[["inputs", "rows_shap", "rows_rest"]].sum()
     display(
         page.listing(
-            spent,
+            spent.reset_index(),
             "together_tasks_costs",
             digits=0,
             caption="Rows of the model in this build: those of PartitionSHAP "

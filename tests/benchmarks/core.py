@@ -177,7 +177,9 @@ def measured(
         "rows": sum(rows.values()),
         "forwards": spent["forwards"],
         "rows a forward": round(sum(rows.values()) / max(1, spent["forwards"])),
-        "padding": round(1 - sum(n * length for length, n in rows.items()) / max(1, spent["tokens"]), 2),
+        "padding": round(1 - sum(n * length for length, n in rows.items()) / spent["tokens"], 2)
+        if spent["tokens"]
+        else None,
         # Of a work with gradients, whose time is not told apart, it is not known.
         "outside the model": None if gradients else round(max(0.0, 1 - float(in_model) / wall), 2),
         "peak MB": round(peak / 1e6),

@@ -1,0 +1,36 @@
+"""What has to be said about results that stand: collected by whoever gathers it, a warning where nobody does."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_GATHERED: ContextVar[dict[str, str] | None] = ContextVar("notes that are gathered", default=None)
+
+
+def note(about: str, what: str) -> None:
+    """Say something about a method or a model; the last word counts.
+
+    >>> with gathered() as notes:
+    ...     note("saliency", "many gradients are 0")
+    >>> notes
+    {'saliency': 'many gradients are 0'}
+    """
+    notes = _GATHERED.get()
+    if notes is None:
+        warnings.warn(f"{about}: {what}", stacklevel=2)
+    else:
+        notes[about] = what
+
+
+@contextmanager
+def gathered(notes: dict[str, str] | None = None) -> Iterator[dict[str, str]]:
+    """What is noted inside, by what it is about, added to the `notes` that there are."""
+    notes = {} if notes is None else notes
+    before = _GATHERED.set(notes)
+    try:
+        yield notes
+    finally:
+        _GATHERED.reset(before)

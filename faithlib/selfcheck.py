@@ -1,0 +1,185 @@
+"""One unperturbed input through the user's own call, beside what is computed here: no number of another model.
+
+What is disturbed, hooked and differentiated is a model's parts; what a user trusts is the model's own call. They differ
+where something is no part (virtual tokens, a patched forward) or where the model is in training mode in part, and the
+same call answers differently each time where something is random. All of that shows in one row.
+
+Shape letters: B inputs, C outputs of the model.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from faithlib.backends import Backend, FunctionBackend, TextBackend, VisionBackend, backend_for, replica
+from faithlib.backends.answers import check_head, logits_of, named
+from faithlib.backends.functions import numbers_of
+from faithlib.backends.wrappers import compiled_away, in_training, is_quantised, unwrapped
+from faithlib.errors import ModelError
+from faithlib.inputs import ImageInputs, Inputs
+from faithlib.memory import is_out_of_memory
+
+# Differences of two ways to compute the same, as a share of 1 + the largest number.
+_ROUNDING = {torch.float64: 1e-4, torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 1e-1}
+_TF32, _QUANTISED, _FUNCTION = 1e-2, 1e-1, 1e-3
+_ALL_THE_SAME = "check=False measures it all the same"
+
+
+def self_check(asked: Any, backend: Backend, first: Tensor | None = None) -> int:
+    """How many outputs C the model has, once one input has gone through its own call, `asked`, twice at most.
+
+    `first` [B, C]: what was computed for the inputs; without it, it is computed for that one. Two rows either way.
+
+    Raises ModelError where the answer changes from call to call, and where it is not what is computed here.
+
+    >>> from faithlib.inputs import WordInputs
+    >>> drawn = lambda texts: torch.rand(len(texts), 2).softmax(dim=1)
+    >>> backend = FunctionBackend(drawn, WordInputs.from_texts(["a b"]))
+    >>> self_check(backend.model, backend)
+    Traceback (most recent call last):
+    faithlib.errors.ModelError: the function answers input 0 differently from call to call: ...
+    """
+    asked = compiled_away(asked)
+    if isinstance(asked, nn.Module):
+        _check_parts(asked)
+    b = int(backend.lengths.argmax())
+    call = _own_call(asked, backend, b)
+    again: Tensor | None = None
+    here: Tensor | None = None if first is None else first[b]
+    with torch.no_grad():
+        if call is None:
+            return len(_here(backend, b) if here is None else here)
+        own = _first(call, asked, b)
+        if isinstance(backend, TextBackend):
+            again, here = (None, _here(backend, b)) if here is None else (call(), here)
+        elif isinstance(backend, FunctionBackend):
+            again, here = call(), None if here is None else backend.model([backend.inputs.texts[b]])[0]
+        elif backend.tokens is None:
+            again = _quiet(asked, backend, b) if in_training(asked) else call()
+        else:
+            again, here = here, None
+            if (apart := _apart(backend, own, b)) is not None:
+                again = apart if in_training(asked) else call()
+    if again is not None and _differ(own, again, asked):
+        raise ModelError(f"{named(asked)} answers input {b} differently from call to call: {_told(own, again, asked)}")
+    if here is not None and _differ(own, here, asked):
+        raise ModelError(
+            f"{named(asked)} by its own call, and as it is run here, answers input {b} {_told(own, here, asked)}"
+        )
+    return len(own)
+
+
+def _first(call: Callable[[], Tensor], asked: Any, b: int) -> Tensor:
+    try:
+        return call()
+    except (TypeError, ValueError, RuntimeError, AttributeError, IndexError) as error:
+        # Only what torch and transformers say themselves: errors of the user's own pass as they are.
+        if type(error).__module__ != "builtins" or is_out_of_memory(error) or not isinstance(asked, nn.Module):
+            raise
+        told = f"{type(error).__name__}: {error}"
+        raise ModelError(f"{named(asked)} fails on input {b} by its own call: {told}. {_ALL_THE_SAME}") from error
+
+
+def met(asked: Any, quiet: Any, inputs: Inputs, output: str | None = None) -> int:
+    """`self_check` of a model `asked` where nothing has been computed yet, with its replica `quiet` (of a function,
+    itself). A model in training mode is explained in evaluation mode: then the replica's own call is the user's.
+
+    >>> from faithlib.inputs import WordInputs
+    >>> model = lambda texts: [[0.1, 0.9]] * len(texts)
+    >>> met(model, model, WordInputs.from_texts(["a b"]))
+    2
+    """
+    own = unwrapped(asked)
+    backend = (
+        VisionBackend(quiet, inputs, own) if isinstance(inputs, ImageInputs) else backend_for(quiet, inputs, output)
+    )
+    return self_check(quiet if getattr(own, "training", False) else asked, backend)
+
+
+def _own_call(asked: Any, backend: Backend, b: int) -> Callable[[], Tensor] | None:
+    """The user's own call about input `b`: the numbers [C] that it answers; None of a model that takes no token ids."""
+    if isinstance(backend, FunctionBackend):
+        fn, texts = backend.model.fn, [backend.inputs.texts[b]]
+        return lambda: numbers_of(fn(texts), 1)[0]
+    if not isinstance(backend, TextBackend):
+        pixels = backend.inputs.pixels[b : b + 1]
+        return lambda: backend.asked(asked, pixels)[0].float()
+    taken = inspect.signature(backend.model.forward).parameters
+    if "input_ids" not in taken and not any(one.kind is one.VAR_KEYWORD for one in taken.values()):
+        return None
+    length, inputs = int(backend.lengths[b]), backend.inputs
+    ids = inputs.input_ids[b : b + 1, :length]
+    given = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+    if inputs.token_type_ids is not None and "token_type_ids" in taken:
+        given["token_type_ids"] = inputs.token_type_ids[b : b + 1, :length]
+    return lambda: logits_of(asked(**given), 1, asked)[0].to(backend.device).float()
+
+
+def _here(backend: Any, b: int) -> Tensor:
+    """What is computed for input `b` [C], from its embeddings on."""
+    row = torch.tensor([b], device=backend.device)
+    return backend.logits(backend.embeddings(row, length=int(backend.lengths[b])), row)[0].float()
+
+
+def _quiet(asked: Any, backend: VisionBackend, b: int) -> Tensor:
+    """What the model's replica answers to image `b` [C], all of it in evaluation mode."""
+    return backend.asked(replica(asked), backend.inputs.pixels[[b]])[0].float()
+
+
+def _apart(backend: VisionBackend, own: Tensor, b: int) -> Tensor | None:
+    """The answer [C] that a model's tokens lead to, where it is not its own: then nothing is done with them, and pixels
+    are left."""
+    backend.forget_tokens("")
+    here = _here(backend, b)
+    if not _differ(own, here, backend.model):
+        return None
+    backend.forget_tokens(f"its own call answers otherwise than its parts do, {_pair(own, here)}")
+    return here
+
+
+def _check_parts(asked: nn.Module) -> None:
+    check_head(asked)
+    for name, part in asked.named_modules():
+        # Calling it would change it: it takes notes of what it sees.
+        if part.training and not asked.training and getattr(part, "track_running_stats", False):
+            raise ModelError(f"a part of {named(asked)} is in training mode, {name!r}: call model.eval() first")
+
+
+def _differ(own: Tensor, other: Tensor, asked: Any) -> bool:
+    if own.shape != other.shape:
+        return True
+    bound = _tolerance(asked) * (1 + float(own.abs().max().nan_to_num(0)))
+    return not bool(torch.isclose(own, other.to(own.dtype), rtol=0, atol=bound, equal_nan=True).all())
+
+
+def _tolerance(asked: Any) -> float:
+    first = next(asked.parameters(), None) if isinstance(asked, nn.Module) else None
+    if first is None:
+        return _FUNCTION
+    if is_quantised(asked):
+        return _QUANTISED
+    tf32 = first.is_cuda and first.dtype == torch.float32 and torch.backends.cudnn.allow_tf32
+    return _TF32 if tf32 else _ROUNDING.get(first.dtype, _QUANTISED)
+
+
+def _pair(own: Tensor, other: Tensor) -> str:
+    one, two = ([round(x, 4) for x in values.tolist()[:4]] for values in (own, other))
+    return f"{one} and {two}"
+
+
+def _told(own: Tensor, other: Tensor, asked: Any) -> str:
+    parts = in_training(asked)
+    if not isinstance(asked, nn.Module):
+        why = "expected a function whose answer to an input depends on nothing else: no draws without a fixed seed, no "
+        why += "other inputs of the same call"
+    elif parts:
+        why = f"parts are in training mode, {', '.join(parts[:3])}{' ...' if len(parts) > 3 else ''}: call model.eval()"
+    else:
+        why = "expected a model that is what its parts are, in evaluation mode: no dropout that stays on, no virtual "
+        why += "tokens or adapters around it, no forward patched in"
+    return f"{_pair(own, other)}; {why}. {_ALL_THE_SAME}"
