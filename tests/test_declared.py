@@ -42,6 +42,7 @@ REACH_SACO = {
     "naopc_released",
     "saco_metrics",
     "saco_nudged",
+    "saco_imagenet",
     "saco_replayed",
     "together_matrix",
     "together_mirrored",
