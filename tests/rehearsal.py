@@ -32,6 +32,7 @@ import yaml
 
 from faithbook.engine.here import listed_source, source_lies
 from faithbook.engine.plan import MANIFEST
+from faithbook.engine.profiles import inherited
 from faithbook.paths import raw_dir
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -170,6 +171,7 @@ def prepared(folder: Path) -> Iterator[Rehearsal]:
     shutil.copytree(REPOSITORY, home, ignore=_made_here, symlinks=True)
     path = home / "notebooks" / "profiles.yaml"
     table = yaml.safe_load(path.read_text(encoding="utf-8"))
+    table["profiles"] = inherited(table["profiles"])
     table["profiles"][PROFILE] = small(table["profiles"][PROFILE])
     path.write_text(yaml.safe_dump(table, allow_unicode=True, sort_keys=False), encoding="utf-8")
     data.mkdir()

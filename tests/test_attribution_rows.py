@@ -199,8 +199,8 @@ def test_inputs_of_many_lengths_share_full_forwards(bert: nn.Module) -> None:
         with counted(bert) as seen:
             _, costs = attribute_rows([row(method, "l2" if rows_of == 8 else None)], bert, inputs)
         full = sum(rows_of * length for length in lengths) / 2048
-        # A forward that is not full for each length, one for the predicted class, the first, which tries memory, and the
-        # two of the self-check.
+        # A forward that is not full for each length, one for the predicted class, the first, which tries memory, and
+        # the two of the self-check.
         assert seen.forwards <= full + 4 + 1 + 2 + CHECKED, method
         assert costs[method].rows_run > 6 * seen.forwards
 

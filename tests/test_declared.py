@@ -45,7 +45,6 @@ REACH_SACO = {
     "saco_imagenet",
     "saco_replayed",
     "together_matrix",
-    "together_mirrored",
     "together_planted",
     "together_by_hand",
 }

@@ -156,9 +156,10 @@ def test_a_training_is_named_by_how_it_trains(tmp_path: Path, monkeypatch: pytes
         return {job.label: job.run_id for job in trainings("paper")}
 
     before, path = ids(), tmp_path / "notebooks" / "profiles.yaml"
-    first, _, whole = path.read_text().rpartition("sst: {model: bert-base-uncased, rank: 0, batch_size: 8,")
-    path.write_text(f"{first}sst: {{model: bert-base-uncased, rank: 0, batch_size: 16,{whole}")
-    assert changed(before) == {"sst"}
+    how = "model: allenai/scibert_scivocab_uncased, batch_size: "
+    assert f"{how}4" in path.read_text()
+    path.write_text(path.read_text().replace(f"{how}4", f"{how}8"))
+    assert changed(before) == {"evinf"}
     before = ids()
     path.write_text(
         path.read_text().replace("roberta-base: {revision: e2da8e2f", "roberta-base: {revision: f2da8e2f", 1)

@@ -14,7 +14,7 @@ import rehearsal
 import yaml
 from rehearsal import PROFILE, Rehearsal, Shown
 
-from faithbook.engine.profiles import table
+from faithbook.engine.profiles import inherited, table
 
 pytestmark = pytest.mark.xdist_group("rehearsal")  # one worker: each test goes on from what the one before has left
 RHO = "crosslingual_metrics"
@@ -75,7 +75,8 @@ def shape(value: Any) -> Any:
 
 def test_a_rehearsal_changes_sizes_alone() -> None:
     """Data sets, models, methods, seeds, lengths and widths stay: lists are as they were, and numbers are fewer."""
-    whole = yaml.safe_load((rehearsal.REPOSITORY / "notebooks" / "profiles.yaml").read_text())["profiles"][PROFILE]
+    read = yaml.safe_load((rehearsal.REPOSITORY / "notebooks" / "profiles.yaml").read_text())
+    whole = inherited(read["profiles"])[PROFILE]
     made = rehearsal.small(whole)
     assert shape(made["settings"]) == shape(whole["settings"])
     assert set(made["parts"]) == set(whole["parts"]) - set(rehearsal.WHOLE)

@@ -124,9 +124,9 @@ def test_a_run_of_the_larger_model_leaves_the_small_ones_where_they_are() -> Non
     assert not extended._replaced_by(older, large)
     assert not extended._replaced_by(large, small)
     part = run(dataset="sst", classifier="mpnet", seed=0, part=1, parts=4)
-    assert not extended._left_out(part, [older])
+    assert not extended._left_out(part, [older], [part])
     part["parameters"]["classifier"] = ""
-    assert "has these inputs whole" in extended._left_out(part, [older])
+    assert "has these inputs whole" in extended._left_out(part, [older], [part])
 
 
 def test_the_large_models_are_in_the_grid_only_where_their_encoder_lies(

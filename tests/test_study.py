@@ -69,7 +69,6 @@ def test_settings_of_a_notebook_lie_over_those_of_its_study(home: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("seeds: [0], inputs: 3", "seeds: [0]", "smoke lacks the settings count.inputs"),
         ("seeds: [0], inputs", "seeds: 0, inputs", "non-empty list"),
         ("reads: [count]", "reads: [cuont]", "did you mean 'count'"),
         ("      count: {datasets", "      cuont: {datasets", "unknown study or notebook"),
@@ -79,6 +78,30 @@ def test_settings_of_a_notebook_lie_over_those_of_its_study(home: Path) -> None:
 def test_a_table_that_cannot_work_is_refused(home: Path, old: str, new: str, message: str) -> None:
     edit(home / "notebooks" / "profiles.yaml", old, new)
     with pytest.raises(InputError, match=message):
+        table()
+
+
+EXTENDS = """\
+  laptop:
+    extends: smoke
+    about: Larger.
+    settings:
+      count: {seeds: [0, 1]}
+"""
+
+
+def test_a_profile_has_the_settings_of_the_one_that_it_extends_but_for_its_own(home: Path) -> None:
+    path = home / "notebooks" / "profiles.yaml"
+    first, _, rest = path.read_text().partition("  laptop:\n")
+    path.write_text(f"{first}{EXTENDS}{rest[rest.index('studies:') :]}")
+    assert settings_of("count", "laptop") == {"datasets": ["movie", "bbc"], "seeds": [0, 1], "inputs": 3}
+    assert settings_of("count", "smoke")["seeds"] == [0]
+    edit(path, "extends: smoke", "extends: smok")
+    with pytest.raises(UnknownNameError, match="profile above laptop that it extends, 'smok': did you mean 'smoke'"):
+        table()
+    edit(path, "extends: smok\n", "extends: smoke\n")
+    edit(path, "{seeds: [0, 1]}", "{seed: [0, 1]}")
+    with pytest.raises(UnknownNameError, match="setting of count in the profile laptop 'seed': did you mean 'seeds'"):
         table()
 
 

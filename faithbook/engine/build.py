@@ -11,7 +11,6 @@ import fcntl
 import json
 import os
 import re
-import resource
 import shutil
 import subprocess
 import sys
@@ -156,13 +155,16 @@ def _execute(job: Job, folder: Path) -> None:
     upstream = [str(earlier.folder) for earlier in job.upstream]
     told = json.dumps({"job": specification(job), "folder": str(folder), "upstream": upstream})
     executed, began = folder / NOTEBOOK, time.time()
-    with _device(job) as seen, _environment({RUN_VARIABLE: told, **kernel_environment(), **seen}):
+    with (
+        devices.held(wanted=job.kind != "report") as seen,
+        _environment({RUN_VARIABLE: told, **kernel_environment(), **seen}),
+    ):
         try:
             _to_its_end(notebook, executed, job)
         except papermill.PapermillExecutionError as error:
             executed.replace(job.failed)
             raise RunError(
-                f"{job.label} raised {error.ename}: {error.evalue}{_answered(error.traceback)}\n"
+                f"{job.label} raised {error.ename}: {error.evalue}\n"
                 f"{_cause(error.traceback)}\n"
                 f"its partial notebook is {job.failed}"
             ) from None
@@ -174,20 +176,14 @@ def _execute(job: Job, folder: Path) -> None:
                 f"its partial notebook is {job.failed}"
             ) from None
     if job.kind == "train":  # leaves checkpoints with cards of their own, not results
-        (folder / MANIFEST).write_text(json.dumps(_trained(job, time.time() - began), indent=1) + "\n")
+        about = {name: getattr(job, name) for name in ("notebook", "kind", "profile", "parameters", "run_id")}
+        about["seconds"] = round(time.time() - began, 2)
+        (folder / MANIFEST).write_text(json.dumps(about, indent=1) + "\n")
     if not (folder / MANIFEST).is_file():
         executed.replace(job.failed)
         raise RunError(
             f"{job.label} came to its end without `run.finish()`, which must be its last cell; see {job.failed}"
         )
-
-
-def _trained(job: Job, seconds: float) -> dict[str, Any]:
-    """The manifest of a training: what the next one of its kind can be told by. Memory is that of the largest process
-    below this one, which a kernel is where no warm process stands between."""
-    largest = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    told = {"notebook": job.notebook, "kind": job.kind, "profile": job.profile, "parameters": dict(job.parameters)}
-    return told | {"run_id": job.run_id, "seconds": round(seconds, 2), "memory_bytes": largest}
 
 
 def _to_its_end(notebook: Any, executed: Path, job: Job) -> None:
@@ -212,11 +208,6 @@ def _to_its_end(notebook: Any, executed: Path, job: Job) -> None:
                 raise
 
 
-def _device(job: Job) -> contextlib.AbstractContextManager[dict[str, str]]:
-    """A place at a GPU of this machine for a notebook that uses one."""
-    return devices.held() if job.kind != "report" else contextlib.nullcontext({})
-
-
 def _kernels() -> dict[str, Any]:
     """How papermill gets a kernel: during a build as a copy of the warm process, else as ever."""
     if warm.SOCKET not in os.environ:
@@ -233,17 +224,8 @@ def _kernels() -> dict[str, Any]:
 
 
 def _cause(traceback: Sequence[str]) -> str:
-    return "\n".join(f"  | {line}" for line in _plain(traceback).splitlines()[-12:])
-
-
-def _answered(traceback: Sequence[str]) -> str:
-    """The hub's own answer where one is behind an error: its client makes "no connection" of most of them."""
-    said = re.findall(r"^HfHubHTTPError: (\d{3} .+)$", _plain(traceback), flags=re.MULTILINE)
-    return f" (the hub's answer: {said[-1]})" if said else ""
-
-
-def _plain(traceback: Sequence[str]) -> str:
-    return re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(traceback))
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(traceback)).splitlines()
+    return "\n".join(f"  | {line}" for line in lines[-12:])
 
 
 def kernel_environment() -> dict[str, str]:

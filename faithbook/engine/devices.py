@@ -44,11 +44,11 @@ def shared() -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def held() -> Iterator[dict[str, str]]:
+def held(*, wanted: bool = True) -> Iterator[dict[str, str]]:
     """The environment of a kernel that has a place at one of the build's GPUs, waited for where all are taken; empty
-    outside a build, or without GPUs."""
+    where none is wanted, outside a build, or without GPUs."""
     names = [name for name in os.environ.get(DEVICES, "").split(",") if name]
-    if not names:
+    if not (wanted and names):
         yield {}
         return
     folder = Path(tempfile.gettempdir(), f"faithbook-devices-{os.getuid()}")

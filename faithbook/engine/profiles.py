@@ -43,7 +43,7 @@ class _Strict(BaseModel):
 
 
 class Profile(_Strict):
-    """How large a run is: blocks of settings, each for a study or one notebook; the same keys in every profile.
+    """How large a run is: blocks of settings, each for a study or one notebook, with those that it has inherited.
 
     `parts`: in how many runs a computation shares its inputs out, where more than one.
     `trains`: by study and training notebook, the checkpoints to make, as parameters; of lists, every combination.
@@ -157,10 +157,11 @@ def table() -> Table:
 @functools.lru_cache(maxsize=4)
 def _table(path: Path, text: str) -> Table:
     try:
-        made = Table.model_validate(yaml.load(text, Loader=_PLAIN))
+        read = yaml.load(text, Loader=_PLAIN)
+        made = Table.model_validate({**read, "profiles": inherited(read["profiles"])})
     except ValidationError as error:
         raise InputError(f"{path} cannot be used:\n{error}") from error
-    _check_same_settings(made, path)
+    _check_owners(made, path)
     names = [name for _, _, name, _ in made.entries()]
     for study, _, name, entry in made.entries():
         for read in entry.reads:
@@ -180,20 +181,39 @@ def _table(path: Path, text: str) -> Table:
     return made
 
 
-def _check_same_settings(made: Table, path: Path) -> None:
-    """A setting that one profile lacks would fail in the middle of a long run: refuse it at once."""
-    keys = {
-        name: {(of, key) for of, block in profile.settings.items() for key in block}
-        for name, profile in made.profiles.items()
-    }
+def inherited(profiles: Mapping[str, Any]) -> dict[str, Any]:
+    """Profiles as they stand in the table, each with the settings and trainings of the one that it `extends`: a setting
+    that it names itself is replaced as a whole, trainings study by study.
+
+    Raises UnknownNameError for a profile that is not above it, and for a setting that this does not have.
+    """
+    found: dict[str, Any] = {}
+    for name, own in profiles.items():
+        found[name] = own
+        if base := own.get("extends"):
+            if base not in found or base == name:
+                raise unknown(f"profile above {name} that it extends,", base, [one for one in found if one != name])
+            found[name] = _extended(name, own, found[base])
+    return found
+
+
+def _extended(name: str, own: Mapping[str, Any], base: Mapping[str, Any]) -> dict[str, Any]:
+    settings, changes = base["settings"], own.get("settings", {})
+    for of, block in changes.items():
+        for key in block:
+            if key not in settings.get(of, {}):
+                raise unknown(f"setting of {of} in the profile {name}", key, settings.get(of, {}))
+    whole = {key: value for key, value in own.items() if key != "extends"}
+    whole["settings"] = {of: {**block, **changes.get(of, {})} for of, block in settings.items()}
+    return whole | {"trains": {**base.get("trains", {}), **own.get("trains", {})}}
+
+
+def _check_owners(made: Table, path: Path) -> None:
+    """Settings of nobody would be read by nobody: refuse them at once."""
     training = {name for profile in made.profiles.values() for grids in profile.trains.values() for name in grids}
     owners = {*made.studies, *training, *(name for _, _, name, _ in made.entries())}
-    for of in sorted({of for have in keys.values() for of, _ in have} - owners):
+    for of in sorted({of for profile in made.profiles.values() for of in profile.settings} - owners):
         raise unknown(f"study or notebook with settings in {path.name},", of, owners)
-    every = set().union(*keys.values())
-    for name, have in keys.items():
-        if missing := sorted(".".join(pair) for pair in every - have):
-            raise InputError(f"{path}: the profile {name} lacks the settings {', '.join(missing)}, which others have")
 
 
 def find_profile(name: str) -> Profile:

@@ -56,17 +56,17 @@ def add(folders: Sequence[Path]) -> Path:
 
     Raises DataError for a folder that holds no whole run, a run of another profile than the reference's, of files that
     no commit holds or of values in another schema, a few inputs of a set that the reference has whole, a part of inputs
-    that it has whole or shared out among another number of parts, a notebook whose values may not be shared, and above
-    20 MB.
+    that it has whole or shared out among another number of parts, unless all parts are given at once, a notebook whose
+    values may not be shared, and above 20 MB.
     """
     place = reference_dir()
     told = json.loads((place / MANIFEST).read_text(encoding="utf-8"))
     files, runs = _all_of(place), list(told["runs"])
-    for folder in folders:
-        facts = _checked(folder, told["profile"])
-        if reason := _left_out(facts, runs):
+    given = {folder: _checked(folder, told["profile"]) for folder in folders}
+    for folder, facts in given.items():
+        if reason := _left_out(facts, runs, list(given.values())):
             raise DataError(f"{folder} is {reason}")
-        for old in [run for run in runs if _replaced_by(run, facts)]:
+        for old in [run for run in runs if _replaced_by(run, facts) or _is_shared_otherwise(facts, run)]:
             runs.remove(old)
             files = {name: content for name, content in files.items() if not _is_of(name, old)}
         units = sorted(folder.glob(f"{UNITS}*.parquet"))
@@ -141,13 +141,14 @@ def _checked(folder: Path, profile: str) -> dict[str, Any]:
     return facts
 
 
-def _left_out(new: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> str:
+def _left_out(new: Mapping[str, Any], runs: Sequence[Mapping[str, Any]], given: Sequence[Mapping[str, Any]]) -> str:
     """Why a run cannot stand beside those of the reference; empty where it can."""
     if any(_is_few_of(new, run) for run in runs):
         return "of a few inputs of a data set of which the reference has more: leave it out"
-    if parts := [_parts(run) for run in runs if _is_shared_otherwise(new, run)]:
+    parts = [_parts(run) for run in runs if _is_shared_otherwise(new, run)]
+    if parts and sum(_is_part_beside(new, run) for run in given) < _parts(new):
         known = "whole" if parts[0] == 1 else f"in {parts[0]} parts"
-        return f"one of {_parts(new)} parts, but the reference has these inputs {known}: add the whole run"
+        return f"one of {_parts(new)} parts, but the reference has these inputs {known}: add all parts at once"
     return ""
 
 
@@ -179,10 +180,19 @@ def _parts(run: Mapping[str, Any]) -> int:
 
 def _is_shared_otherwise(part: Mapping[str, Any], run: Mapping[str, Any]) -> bool:
     """Whether a run has inputs of a part, but not as one of the same number of parts."""
+    return _has_inputs_of(part, run) and _parts(part) not in (1, _parts(run))
+
+
+def _is_part_beside(part: Mapping[str, Any], run: Mapping[str, Any]) -> bool:
+    """Whether a run is a part, or one of the others, of the same inputs in the same number of parts."""
+    return _has_inputs_of(part, run) and _parts(part) == _parts(run)
+
+
+def _has_inputs_of(part: Mapping[str, Any], run: Mapping[str, Any]) -> bool:
     if part["notebook"] != run["notebook"]:
         return False
     own, other = ({**_parameters(one), PART: 1, PARTS: 1} for one in (part, run))
-    return own == other and _parts(part) not in (1, _parts(run))
+    return own == other
 
 
 def _place_of(facts: Mapping[str, Any]) -> Path:
