@@ -269,7 +269,11 @@ def test_grad_cam_needs_features_with_places_at_the_end() -> None:
     inputs = ImageInputs.from_pixels(torch.rand(1, 3, 8, 8), patch=4)
     flat = nn.Sequential(nn.Flatten(), nn.Linear(192, 2)).eval()
     channels_last = timm.create_model("swin_tiny_patch4_window7_224", img_size=32, window_size=4, num_classes=2).eval()
-    for model, given in ((flat, inputs), (channels_last, ImageInputs.from_pixels(torch.rand(1, 3, 32, 32), patch=8))):
+    # A model that cuts its images by a convolution and goes on with tokens: its last map is what it begins with.
+    sizes = {"img_size": 32, "depth": 1, "embed_dim": 12, "num_heads": 2, "num_classes": 2}
+    tokens = [timm.create_model(n, **sizes).eval() for n in ("beit_base_patch16_224", "xcit_nano_12_p16_224")]
+    images = ImageInputs.from_pixels(torch.rand(1, 3, 32, 32), patch=8)
+    for model, given in ((flat, inputs), (channels_last, images), *((one, images) for one in tokens)):
         with pytest.raises(ModelError, match="does not end in convolutions"):
             attribute("grad_cam", model, given)
 

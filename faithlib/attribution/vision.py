@@ -122,7 +122,10 @@ class ImageChunk:
         convolved: list[torch.Size] = []
 
         def keep(module: nn.Module, _: Any, output: Any) -> None:
-            if isinstance(output, Tensor) and output.ndim == 4 and output.shape[-2:].numel() > 1:
+            if not isinstance(output, Tensor) or output.ndim not in (3, 4):
+                return
+            # Tokens [R, L, D] have places too: who goes on with them does not end in convolutions.
+            if (output.shape[1] if output.ndim == 3 else output.shape[-2:].numel()) > 1:
                 maps.append(output)
                 if isinstance(module, nn.Conv2d):
                     convolved.append(output.shape)

@@ -59,9 +59,10 @@ def acts_on(model: Any) -> str:
     """
     seen = is_vit(getattr(model, "timm_model", model))
     if getattr(model, "main_input_name", "") == "pixel_values":
-        size = getattr(model.config, "image_size", 224)
+        config = getattr(model.config, "vision_config", model.config)
+        size = getattr(config, "image_size", 224)
         sides = (size, size) if isinstance(size, int) else tuple(size)
-        seen = seen or tokens_of(model, torch.zeros(1, getattr(model.config, "num_channels", 3), *sides)) is not None
+        seen = seen or tokens_of(model, torch.zeros(1, getattr(config, "num_channels", 3), *sides)) is not None
     if seen:
         return "pixels; soft erasure on the tokens that enter the first block, with positions"
     if getattr(model, "main_input_name", "") == "pixel_values":
