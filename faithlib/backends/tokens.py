@@ -246,9 +246,9 @@ def tokens_of(model: Any, images: Tensor) -> Tokens | None:
     >>> tokens_of(nn.Flatten(), torch.zeros(1, 3, 4, 4)) is None
     True
     """
-    inside = getattr(model, "timm_model", model)
-    if is_vit(inside):
-        return TimmTokens(replica(inside), tuple(images.shape[1:]))
+    if is_vit(getattr(model, "timm_model", model)):  # transformers wraps timm's models
+        quiet = replica(model)
+        return TimmTokens(getattr(quiet, "timm_model", quiet), tuple(images.shape[1:]))
     if not isinstance(model, nn.Module) or not hasattr(model, "base_model_prefix"):
         return None
     try:

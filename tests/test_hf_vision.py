@@ -1,0 +1,194 @@
+"""Image classifiers of Hugging Face: the same weights in timm's VisionTransformer give the same numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import timm
+import torch
+import transformers
+from supported import HF_VISION, hf_seer
+from test_replica import state
+from torch import Tensor, nn
+
+from faithlib.attribution import Row, attribute, methods
+from faithlib.backends import VisionBackend, acts_on, replica
+from faithlib.backends.tokens import HuggingFaceTokens
+from faithlib.errors import ModelError
+from faithlib.evaluation import evaluate
+from faithlib.inputs import ImageInputs
+from faithlib.perturb import Perturber
+
+FAST = {"lime": {"n_samples": 8}, "shapley_sampling": {"n_samples": 2}, "integrated_gradients": {"n_steps": 3}}
+
+
+def images(n: int = 3) -> ImageInputs:
+    return ImageInputs.from_pixels(torch.randn(n, 3, 32, 32, generator=torch.Generator().manual_seed(0)), patch=16)
+
+
+def of_timm(name: str, distilled: bool = False) -> tuple[Any, Any]:
+    """A random model of timm, and one of Hugging Face with its weights."""
+    torch.manual_seed(0)
+    sizes = {"img_size": 32, "patch_size": 16, "depth": 2, "embed_dim": 16, "num_heads": 2, "num_classes": 3}
+    theirs = timm.create_model(name, **sizes).eval()
+    with torch.no_grad():
+        for parameter in theirs.parameters():
+            parameter.normal_(0, 0.3)
+    config = {
+        "image_size": 32, "patch_size": 16, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2,
+        "intermediate_size": 64, "num_labels": 3, "layer_norm_eps": 1e-6,
+    }  # fmt: skip
+    if distilled:
+        model = transformers.DeiTForImageClassificationWithTeacher(transformers.DeiTConfig(**config)).eval()
+        heads = {"cls_classifier": theirs.head, "distillation_classifier": theirs.head_dist}
+    else:
+        model = transformers.ViTForImageClassification(transformers.ViTConfig(**config)).eval()
+        heads = {"classifier": theirs.head}
+    base = model.deit if distilled else model.vit
+    pairs = {"embeddings.patch_embeddings.projection": theirs.patch_embed.proj, "layernorm": theirs.norm}
+    for i, block in enumerate(theirs.blocks):
+        weights, biases = block.attn.qkv.weight.chunk(3), block.attn.qkv.bias.chunk(3)
+        own = base.layers[i]
+        for mine, weight, bias in zip(("q_proj", "k_proj", "v_proj"), weights, biases, strict=True):
+            _copy(own.attention.get_submodule(mine), weight, bias)
+        _copy(own.attention.o_proj, block.attn.proj.weight, block.attn.proj.bias)
+        for mine, its in (("layernorm_before", block.norm1), ("layernorm_after", block.norm2)):
+            _copy(own.get_submodule(mine), its.weight, its.bias)
+        _copy(own.mlp.fc1, block.mlp.fc1.weight, block.mlp.fc1.bias)
+        _copy(own.mlp.fc2, block.mlp.fc2.weight, block.mlp.fc2.bias)
+    for path, its in pairs.items():
+        _copy(base.get_submodule(path), its.weight, its.bias)
+    for path, its in heads.items():
+        _copy(model.get_submodule(path), its.weight, its.bias)
+    with torch.no_grad():
+        base.embeddings.cls_token.copy_(theirs.cls_token)
+        base.embeddings.position_embeddings.copy_(theirs.pos_embed)
+        if distilled:
+            base.embeddings.distillation_token.copy_(theirs.dist_token)
+    return theirs, model
+
+
+def _copy(into: Any, weight: Tensor, bias: Tensor) -> None:
+    with torch.no_grad():
+        into.weight.copy_(weight)
+        into.bias.copy_(bias)
+
+
+BOTH = [("vit_tiny_patch16_224", False), ("deit_tiny_distilled_patch16_224", True)]
+
+
+@pytest.mark.parametrize(("name", "distilled"), BOTH)
+def test_every_method_gives_what_it_gives_for_timm(name: str, distilled: bool) -> None:
+    theirs, model = of_timm(name, distilled)
+    inputs = images()
+    with torch.no_grad():
+        assert torch.allclose(model(inputs.pixels).logits, theirs(inputs.pixels), atol=1e-5)
+    for method in methods("image"):
+        given = FAST.get(method, {})
+        for target in (0, 2):
+            a, b = (attribute(method, one, inputs, target=target, **given) for one in (model, theirs))
+            scale = float(b.abs().max())
+            assert torch.allclose(a, b, atol=1e-4 * (1 + scale)), (method, a, b)
+
+
+@pytest.mark.parametrize(("name", "distilled"), BOTH)
+def test_every_perturbation_gives_what_it_gives_for_timm(name: str, distilled: bool) -> None:
+    theirs, model = of_timm(name, distilled)
+    inputs = images()
+    keep = torch.rand(3, 5, 4, generator=torch.Generator().manual_seed(1))
+    one, other = (Perturber(each, inputs, target=1) for each in (model, theirs))
+    assert torch.allclose(one.keep(keep < 0.5), other.keep(keep < 0.5), atol=1e-5)
+    assert torch.allclose(one.soft(keep, draws=2), other.soft(keep, draws=2), atol=1e-5)
+    noise = {"variance": 0.5, "equation": 7}
+    assert torch.allclose(one.gaussian(keep, **noise), other.gaussian(keep, **noise), atol=1e-5)
+
+
+@pytest.mark.parametrize("name", HF_VISION)
+def test_tokens_are_found_and_lead_to_the_models_own_answer(name: str) -> None:
+    model, inputs = hf_seer(name), images()
+    backend = VisionBackend(model, inputs)
+    with torch.no_grad():
+        own = model(inputs.pixels).logits
+        if backend.tokens is None:
+            assert name in ("ConvNeXt", "ResNet")
+            assert acts_on(model) == "pixels alone"
+            return
+        assert torch.allclose(backend.logits(backend.embeddings()), own, atol=1e-5)
+    assert acts_on(model).startswith("pixels; soft erasure on the tokens")
+    prefix = {"DeiT": 2, "DeiT, distilled": 2, "DINOv2 with registers": 3, "SigLIP": 0, "I-JEPA": 0, "Swin": 0,
+              "Swin v2": 0}.get(name, 1)  # fmt: skip
+    assert backend.tokens.prefix == prefix
+    # Where a patch of pixels changes, its own token does, and no other's.
+    with torch.no_grad():
+        for feature in range(4):
+            moved = torch.where(inputs.feature_of == feature, inputs.pixels + 1, inputs.pixels)
+            change = (backend.tokens.embed(moved) - backend.embeddings()).abs().amax(dim=(0, 2))
+            owners = backend.patch_features()
+            assert owners is not None
+            assert set(owners[change[prefix:] > 1e-6].tolist()) == {feature}
+
+
+def test_what_is_read_is_found_by_the_gradient() -> None:
+    inputs = images()
+    half = 1 / 2
+    expected = {
+        "ViT": [1, 0, 0, 0, 0], "ViT-MSN": [1, 0, 0, 0, 0], "DeiT": [1, 0, 0, 0, 0, 0],
+        "DeiT, distilled": [half, half, 0, 0, 0, 0], "BEiT, class token": [1, 0, 0, 0, 0],
+        "DINOv2": [half, *[half / 4] * 4], "DINOv2 with registers": [half, 0, 0, *[half / 4] * 4],
+    }  # fmt: skip
+    for name, shares in expected.items():
+        found = VisionBackend(hf_seer(name), inputs).reached.reads()
+        assert torch.allclose(found, torch.tensor(shares, dtype=found.dtype)), name
+    for name in ("BEiT", "CLIP", "SigLIP", "I-JEPA"):
+        with pytest.raises(ModelError, match="reads its prediction from patches alone, so no class token's attention"):
+            attribute("rollout", hf_seer(name), inputs)
+
+
+def test_rollout_of_a_model_that_reads_its_patches_too_is_the_mean_of_the_rows() -> None:
+    model, inputs = hf_seer("DINOv2"), images()
+    quiet = replica(model)
+    quiet.set_attn_implementation("eager")
+    with torch.no_grad():
+        maps = quiet(inputs.pixels, output_attentions=True).attentions
+    product = torch.eye(5).expand(3, 5, 5)
+    for attention in maps:
+        product = (attention.mean(dim=1) + torch.eye(5)) / 2 @ product
+    expected = (product[:, 0] + product[:, 1:].mean(dim=1))[:, 1:] / 2
+    assert torch.allclose(attribute("rollout", model, inputs), expected, atol=1e-5)
+
+
+def test_the_model_itself_is_not_touched() -> None:
+    model, inputs = hf_seer("ViT"), images()
+    before = state(model)
+    evaluate(model, inputs, methods=["rollout", "grad_cam", "occlusion"], metrics=["nc", "soft_nc"], draws=1)
+    assert state(model) == before
+
+
+def test_a_model_of_timm_in_a_wrapper_of_transformers_is_one_of_timm() -> None:
+    torch.manual_seed(0)
+    inside = timm.create_model("vit_tiny_patch16_224", img_size=32, depth=1, embed_dim=12, num_heads=2, num_classes=3)
+
+    class Wrapped(nn.Module):
+        """As TimmWrapperForImageClassification, whose timm model comes from a configuration of the hub."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.timm_model = inside
+
+        def forward(self, pixel_values: Tensor) -> Any:
+            return transformers.modeling_outputs.ImageClassifierOutput(logits=self.timm_model(pixel_values))
+
+    model, inputs = Wrapped().eval(), images()
+    table = evaluate(model, inputs, methods={n: Row(n, options=FAST.get(n, {})) for n in methods("image")}, draws=1)
+    assert table.attrs["left_out"] == {}
+    for method in ("rollout", "transformer_attribution"):
+        assert torch.allclose(attribute(method, model, inputs), attribute(method, inside.eval(), inputs), atol=1e-6)
+
+
+def test_images_of_another_size_are_refused_in_a_sentence() -> None:
+    wide = ImageInputs.from_pixels(torch.randn(1, 3, 48, 48), patch=16)
+    for call in (Perturber, lambda model, inputs: attribute("rollout", model, inputs)):
+        with pytest.raises(ModelError, match=r"does not take images \[1, 3, 48, 48\]: Input image size \(48\*48\)"):
+            call(hf_seer("ViT"), wide)
+    assert isinstance(VisionBackend(hf_seer("DINOv2"), wide).tokens, HuggingFaceTokens), "positions are interpolated"
