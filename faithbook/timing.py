@@ -116,7 +116,8 @@ def _most_like(
     point: Mapping[str, Any], runs: Sequence[Manifest], *, related: Mapping[str, set[str]], related_only: bool
 ) -> list[Manifest]:
     def grid(parameters: Mapping[str, Any]) -> dict[str, Any]:
-        return {name: value for name, value in parameters.items() if name not in _NOT_IN_GRID}
+        # An empty value means what was done before the notebook had the parameter.
+        return {name: value for name, value in parameters.items() if name not in _NOT_IN_GRID and value != ""}
 
     def originals(parameters: Mapping[str, Any]) -> set[str]:
         name = parameters.get("dataset", "")

@@ -28,6 +28,10 @@ class ModelError(FaithlibError, TypeError):
     """A model of a kind that the operation cannot work on."""
 
 
+class OutOfMemoryError(FaithlibError, MemoryError):
+    """Not even a single row fits."""
+
+
 class DataError(FaithlibError, OSError):
     """A file from outside that is missing, damaged or not the one expected."""
 

@@ -27,7 +27,13 @@ def note(about: str, what: str) -> None:
 
 @contextmanager
 def gathered(notes: dict[str, str] | None = None) -> Iterator[dict[str, str]]:
-    """What is noted inside, by what it is about, added to the `notes` that there are."""
+    """What is noted inside, by what it is about, added to the `notes` that there are.
+
+    >>> with gathered({"lime": "few samples"}) as notes:
+    ...     note("saliency", "many gradients are 0")
+    >>> sorted(notes)
+    ['lime', 'saliency']
+    """
     notes = {} if notes is None else notes
     before = _GATHERED.set(notes)
     try:

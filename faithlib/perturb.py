@@ -28,20 +28,8 @@ from faithlib.errors import InputError, ModelError, unknown
 from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
 from faithlib.outputs import FOLLOWED, NEEDS_PROBABILITY, head_of, predicted, read, settled, stays
 from faithlib.perturbations import Dropout, GaussianNoise, Perturbation, Rows, WeightedAttention, erasure_of
-from faithlib.scheduler import Memo, OutOfMemoryError, Scheduler, Stats, pace_of
+from faithlib.scheduler import Memo, Scheduler, Stats, pace_of
 from faithlib.selfcheck import self_check
-
-__all__ = [
-    "IMAGE_ERASURES",
-    "TEXT_ERASURES",
-    "WORD_ERASURES",
-    "OutOfMemoryError",
-    "Perturber",
-    "SetFunction",
-    "Stats",
-    "asked_together",
-    "costs",
-]
 
 TEXT_ERASURES = ("zero", "pad", "mask", "delete")
 IMAGE_ERASURES = ("mean", "zero", "blur")
@@ -254,8 +242,7 @@ class Perturber:
             raise InputError(f"keep is {keep.dtype} {tuple(keep.shape)}: expected bool [R, F] = {expected}")
         index = index.to(self.device)
         masks = keep.to(self.device) | ~self._present[index]
-        rows = Rows.of(self._chosen[index.cpu().numpy()], np.arange(len(index)))
-        return self.scheduler.answer(self._erased(masks), rows)
+        return self.scheduler.answer(self._erased(masks), Rows.of_steps(self._chosen[index.cpu().numpy()], 1))
 
     def logits(self, keep: Tensor) -> Tensor:
         """All logits [B, S, C] for bool masks [B, S, F]; the rows are those of `keep`."""

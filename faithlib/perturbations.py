@@ -54,11 +54,6 @@ class Rows:
     shared: int = 0
 
     @classmethod
-    def of(cls, index: NDArray[np.int64], mask: NDArray[np.int64]) -> Rows:
-        """Rows that nothing random numbers."""
-        return cls(index, mask, np.zeros_like(mask), np.zeros_like(mask))
-
-    @classmethod
     def of_steps(cls, inputs: NDArray[np.int64], steps: int, *, draws: int = 1) -> Rows:
         """`steps` copies of every one of the inputs, each with a mask of its own, drawn `draws` times."""
         mask = np.arange(len(inputs) * steps).repeat(draws)

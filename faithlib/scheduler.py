@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from tqdm.auto import tqdm
 
-from faithlib.errors import FaithlibError, InputError, ModelError
+from faithlib.errors import InputError, ModelError, OutOfMemoryError
 from faithlib.memory import Clock, free_bytes, is_out_of_memory, waited, with_peak_memory
 from faithlib.perturbations import Perturbation, Rows
 
@@ -36,10 +36,6 @@ _FIRST_CHUNK_ROWS = 8
 _TIMED_TOKENS = 1 << 13  # of the forward that prices a token on a GPU, in work of at least four times as many
 _MOST_WAITING_BYTES = 1 << 28
 _LOG = logging.getLogger(__name__)
-
-
-class OutOfMemoryError(FaithlibError, MemoryError):
-    """Not even a single row fits."""
 
 
 @dataclass

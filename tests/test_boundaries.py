@@ -123,13 +123,9 @@ def test_no_file_is_above_500_lines() -> None:
     assert {name: lines for name, lines in long.items() if lines > 500} == {}
 
 
-def test_the_library_is_thin() -> None:
-    lines = sum(code_lines(path.read_text()) for path in MODULES if path.is_relative_to(ROOT / "faithlib"))
-    assert 2_000 < lines <= 4_500
-
-
-# Lines of code; a change that removes some lowers its number, and one that needs more names them in its message.
-BUDGETS = {"faithbook": 15_350, "notebooks/report": 5_450}
+# Lines of code; a change that removes some lowers its number, and one that needs more names them in its message. The
+# aims are 5,800 for faithlib, 11,500 for faithbook and 5,000 for the report pages.
+BUDGETS = {"faithlib": 6_700, "faithbook": 15_500, "notebooks/report": 5_560}
 
 
 @pytest.mark.parametrize("folder", BUDGETS)

@@ -42,9 +42,9 @@ REACH_SACO = {
     "naopc_released",
     "saco_metrics",
     "saco_nudged",
+    "saco_imagenet",
     "saco_replayed",
     "together_matrix",
-    "together_mirrored",
     "together_planted",
     "together_by_hand",
 }

@@ -16,6 +16,7 @@ import pytest
 import timm
 import torch
 from families import FAMILIES, PAIRS, TEXTS, one_row, opened, saved
+from supported import HF_VISION, hf_seer
 from torch import Tensor, nn
 
 from faithlib.attribution import attribute, methods
@@ -442,6 +443,9 @@ def test_the_table_of_what_is_supported_is_what_passed(folder: Callable[..., Pat
         found = works(prompt, prompt.inputs(TEXTS[:2]), "text")
         rows.append((f"{family}, asked by prompt", acts_on(prompt), *found, "text"))
     rows += [(f"timm {n}", acts_on(seer(n)), *works(seer(n), pictures(), "image"), "image") for n in VISION]
+    rows += [
+        (f"Hugging Face {n}", acts_on(hf_seer(n)), *works(hf_seer(n), pictures(), "image"), "image") for n in HF_VISION
+    ]
     counted = Counted()
     rows.append(
         ("function of texts", acts_on(counted), *works(counted, WordInputs.from_texts(TEXTS[:2]), "words"), "words")

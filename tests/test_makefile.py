@@ -94,9 +94,11 @@ def test_the_papers_texts_are_learnt_where_they_lie(tmp_path: Path, monkeypatch:
     for split in ("train", "dev", "test"):
         (tmp_path / f"sst-{split}").mkdir()
         (tmp_path / f"sst-{split}" / f"{split}.tsv").write_text("a film\t1\n")
-    made = [(job.parameters["dataset"], job.parameters["seed"]) for job in trainings("full", "soft")]
-    assert [seed for name, seed in made if name == "sst"] == [0, 1, 2]
-    assert not {name for name, _ in made} & {"ag", "evinf", "multirc"}
+    made = [job.parameters for job in trainings("full", "soft")]
+    for classifier in ("", "mpnet"):
+        seeds = [one["seed"] for one in made if (one["dataset"], one["classifier"]) == ("sst", classifier)]
+        assert seeds == [0, 1, 2], classifier
+    assert not {one["dataset"] for one in made} & {"ag", "evinf", "multirc"}
     assert "sst" not in {job.parameters["dataset"] for job in trainings("laptop", "soft")}
 
 

@@ -27,7 +27,7 @@ from faithlib.errors import DataError, InputError, ModelError, UnknownNameError
 from faithlib.inputs import ImageInputs, TextInputs
 from faithlib.perturb import Perturber
 
-ENCODERS = ("minilm", "minilm-l3", "e5", "e5-six", "e5-whole", "e5-whole-six")
+ENCODERS = ("minilm", "minilm-l3", "mpnet", "e5", "e5-six", "e5-whole", "e5-whole-six")
 ADAPTERS = [name for name in models.local_checkpoints() if name.startswith("text/")]
 
 

@@ -344,7 +344,7 @@ def test_without_photographs_there_is_nothing_to_draw(store: Store) -> None:
     store.add("saco_metrics", tables=tables, dataset="fashion")
     found = store.report("saco_photographs")
     assert "No photograph was measured in this run" in found.text
-    assert "No picture of ImageNet was looked at in this run" in found.text
+    assert "No image of ImageNet was explained in this run" in found.text
     assert not list(found.folder.glob("*.svg"))
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from toy_models import FAMILIES, LENGTHS, image_inputs, one_row, text_inputs, text_model, vision_model
 
 from faithlib import counter_rng, perturb, perturbations, scheduler
-from faithlib.errors import InputError, ModelError, UnknownNameError
-from faithlib.perturb import OutOfMemoryError, Perturber, SetFunction
+from faithlib.errors import InputError, ModelError, OutOfMemoryError, UnknownNameError
+from faithlib.perturb import Perturber, SetFunction
 
 MODELS = {family: text_model(family) for family in FAMILIES}
 

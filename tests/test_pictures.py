@@ -176,7 +176,7 @@ def test_vision_checkpoints_are_shipped_under_their_own_names():
     expected = {(dataset, model) for dataset in ("fashion", "mnist", "animals") for model in ("base", "large", "deit")}
     expected |= {(dataset, "base") for dataset in ("planted", "planted-erased", "planted-misled")}
     photographs = {(dataset, model) for dataset in ("cifar10", "cifar100") for model in ("head", "lora", "lora-deit")}
-    photographs |= {("stamps", "lora")}
+    photographs |= {("stamps", "lora"), ("imagenet", "lite0")}
     assert {(row.dataset, row.classifier) for row in table.itertuples()} == expected | photographs
     names = [f"vision/{dataset}-{model}-seed0" for dataset, model in expected]
     names += [f"photo/{dataset}-{model}-seed0" for dataset, model in photographs]

@@ -224,8 +224,9 @@ def test_texts_work_without_timm_and_what_lacks_says_what_to_install() -> None:
         sys.modules["toy_models"] = toys
         """
     done = without("transformers", "timm", "captum", code=textwrap.dedent(toys) + textwrap.dedent(code))
-    assert done.stdout.split("\n")[0].startswith("saliency torch.Size([3, 7])"), done.stderr
-    assert "captum is not installed: pip install 'faithlib[text]'" in done.stderr
+    assert done.returncode == 0, done.stderr
+    explained = [line for line in done.stdout.splitlines() if line.endswith("torch.Size([3, 7])")]
+    assert [line.split()[0] for line in explained] == ["saliency", "lime", "deeplift", "integrated_gradients"]
 
 
 def test_pictures_work_without_transformers() -> None:

@@ -119,7 +119,8 @@ def test_an_evaluation_is_scheduled_near_its_floor(name: str, monkeypatch: pytes
         f"{name}: {rows_run} rows, {sum(card.forwards) / len(card.forwards):.0f} rows a forward in {len(card.forwards)}"
         f" forwards, {card.seconds / floor:.2f} times the floor"
     )
-    assert sum(card.forwards) == rows_run + steps * len(texts)
+    ends = 2  # of integrated gradients: the input and its baseline, from which the convergence delta is worked out
+    assert sum(card.forwards) == rows_run + (steps + ends) * len(texts)
     assert card.seconds <= most * floor
 
 
@@ -186,7 +187,8 @@ def test_metrics_asked_together_are_those_asked_one_by_one_in_fewer_forwards() -
     expected = values(apart)
     for one, other in zip(asked_together(lambda: values(joined), joined), expected, strict=True):
         for name, value in one.items():
-            torch.testing.assert_close(value, other[name], atol=1e-5, rtol=1e-4, equal_nan=True)
+            # Answers agree to 1e-5; a normalised score divides them by what is lost in all, which may be little.
+            torch.testing.assert_close(value, other[name], atol=1e-4, rtol=1e-4, equal_nan=True)
     assert joined.stats.rows_run == apart.stats.rows_run and joined.stats.rows_asked == apart.stats.rows_asked
     assert joined.stats.forwards < apart.stats.forwards / 2
 

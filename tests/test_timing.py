@@ -17,14 +17,14 @@ from tiny import REPOSITORY
 from faithbook import timing
 from faithbook.engine.build import earlier_seconds, time_left
 from faithbook.engine.plan import MANIFEST, plan
-from faithbook.engine.profiles import settings_of, table
+from faithbook.engine.profiles import own_of, settings_of, table
 
 
 def a_run(dataset: str, seed: int, seconds: float, *, profile: str = "full", device: str = "cpu") -> dict[str, Any]:
     """A run of the computation of study 1, of ten rows per input."""
     settings = dict(settings_of("soft_metrics", profile))
     about = {"notebook": "soft_metrics", "kind": "compute", "profile": profile, "device": device, "settings": settings}
-    inputs = settings["inputs"][dataset]
+    inputs = own_of(settings, dataset, "")["inputs"]
     parameters = {"profile": profile, "dataset": dataset, "seed": seed}
     measured = {"seconds": 2 * seconds, "processor_seconds": seconds, "threads": 1}
     return {**about, **measured, "parameters": parameters, "notes": {"rows_run": 10 * inputs, "n": inputs}}

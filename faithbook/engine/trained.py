@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -34,8 +35,11 @@ def waits_for(job: Job, others: Iterable[Job]) -> list[Job]:
 
 
 def has_weights(folder: Path) -> bool:
-    """Whether a folder holds weights."""
-    return folder.is_dir() and any(folder.glob("*.safetensors"))
+    """Whether a folder holds weights, or needs none: its card says that nothing was trained of what it stands on."""
+    if folder.is_dir() and any(folder.glob("*.safetensors")):
+        return True
+    card = folder / "card.json"
+    return card.is_file() and json.loads(card.read_text(encoding="utf-8")).get("trained_parameters") == 0
 
 
 def starts_from(job: Job) -> tuple[str, ...]:

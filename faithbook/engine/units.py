@@ -86,12 +86,6 @@ def read_units(path: Path) -> pd.DataFrame:
     return frame.assign(**keys, value=frame["value"].astype("float64"), **missing)
 
 
-def stored_units(path: Path) -> pd.DataFrame:
-    """The columns of a file that `write_units` wrote and no others, fit to be written again; errors as `read_units`."""
-    frame, _ = _read(path)
-    return frame.astype({name: "str" for name in frame.columns if frame[name].dtype == "category"})
-
-
 def _read(path: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
     """The table of a file and the parameters of its run."""
     import pyarrow.parquet

@@ -1,5 +1,4 @@
-"""Every number published about Edin et al.'s released results, computed again: published, ours, and the cause where the
-two differ.
+"""Every number published about Edin et al.'s released results, computed again, and the cause where the two differ.
 
 Two computations stand beside each published mean. *Files*: the mean of what was released, value by value. *Ours*: the
 library's own limits and scores, from the released answers to every set of words, wherever the answers are there (short
@@ -52,8 +51,7 @@ UNKNOWN = "unknown"
 
 # ---------------------------------------------------------------------------------------------------------- published
 def printed(name: str) -> pd.DataFrame:
-    """A published table with `value` and `spread` as numbers, `value` as `text` too, and half of its last printed digit
-    as `tolerance`."""
+    """A published table: `value` and `spread` as numbers, `value` as `text`, half its last digit as `tolerance`."""
     ask(f"data/published/{name}.csv")
     table = pd.read_csv(root() / "data" / "published" / f"{name}.csv", dtype=str, keep_default_na=False)
     digits = table.value.str.partition(".")[2].str.len()
@@ -89,8 +87,7 @@ def numbers(table: pd.DataFrame, *names: str) -> dict[str, Printed]:
     left out."""
     known = table[table.ours.notna()]
     words = [", ".join(str(row[name]).replace("_", " ") for name in names) for row in known.to_dict("records")]
-    causes = known.cause.replace(UNKNOWN, "")
-    found = zip(words, known.ours, known.text, causes, strict=True)
+    found = zip(words, known.ours, known.text, known.cause.replace(UNKNOWN, ""), strict=True)
     return {word: Printed(ours, text, cause=cause) for word, ours, text, cause in found}
 
 
@@ -176,10 +173,7 @@ def limit_means(limits: pd.DataFrame) -> pd.DataFrame:
 
 
 def bounds_table(limits: pd.DataFrame, exact: pd.DataFrame) -> pd.DataFrame:
-    """The 156 published means of limits, words and seconds.
-
-    A search that starts at 0 makes exact upper limits too high, and nothing else: it explains no other difference.
-    """
+    """The 156 published means of limits, words and seconds. A search from 0 lifts exact upper limits, nothing else."""
     ours, files = limit_means(with_ours(limits, exact)), limit_means(limits)
     drop = ["spread", "n"]
     table = compared(printed("naopc_released_bounds"), ours=ours.drop(columns=drop), files=files.drop(columns=drop))
@@ -187,9 +181,8 @@ def bounds_table(limits: pd.DataFrame, exact: pd.DataFrame) -> pd.DataFrame:
     table = table.merge(high, on=["dataset", "model"], how="left")
     table["too_high"] = table.too_high.where(table.search == "exact", 0).fillna(0).astype(int)
     table = judged(table, {"files": [FLOOR]})
-    lifted = (
-        table.statistic.isin(["upper_bound_mean", "range_mean"]) & (table.too_high > 0) & (table.ours < table.value)
-    )
+    upper = table.statistic.isin(["upper_bound_mean", "range_mean"])
+    lifted = upper & (table.too_high > 0) & (table.ours < table.value)
     return table.assign(cause=table.cause.mask(~table.match & ~lifted, UNKNOWN))
 
 

@@ -11,12 +11,11 @@ from contextlib import ExitStack, contextmanager
 import torch
 from torch import Tensor, nn
 
-from faithlib.backends.functions import ERASING
+from faithlib.backends.functions import ERASING_METHODS
 from faithlib.backends.wrappers import is_quantised
-from faithlib.errors import FaithlibError, ModelError
+from faithlib.errors import FaithlibError, ModelError, OutOfMemoryError
 from faithlib.memory import is_out_of_memory
 from faithlib.notes import note
-from faithlib.scheduler import OutOfMemoryError
 
 # What these raise about a model; an error of another make is the caller's own, of a hook for example.
 _OF_LIBRARIES = ("builtins", "torch", "captum", "timm", "transformers")
@@ -38,8 +37,8 @@ def looking_inside(name: str, model: nn.Module, *, gradients: bool) -> Iterator[
     """
     if gradients and is_quantised(model):
         raise ModelError(
-            f"{name} takes gradients, which quantised weights (int8, 4-bit) do not pass on: what works: {ERASING}; "
-            "methods that only read attention or embeddings"
+            f"{name} takes gradients, which quantised weights (int8, 4-bit) do not pass on: methods that work: "
+            f"{ERASING_METHODS}, and those that only read attention or embeddings"
         )
     with ExitStack() as stack:
         if gradients and any(isinstance(part, nn.RNNBase) for part in model.modules()):
@@ -54,7 +53,7 @@ def looking_inside(name: str, model: nn.Module, *, gradients: bool) -> Iterator[
                 raise
             told = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
             raise ModelError(
-                f"{name} does not work on this {type(model).__name__}: {told}. What works: {ERASING}"
+                f"{name} does not work on this {type(model).__name__}: {told}. Methods that work: {ERASING_METHODS}"
             ) from error
 
 

@@ -194,7 +194,7 @@ def chunks(
 
     >>> from types import SimpleNamespace
     >>> backend = SimpleNamespace(lengths=torch.tensor([3, 9, 4]))
-    >>> [each[0].rows.tolist() for each in chunks(backend, [("logit", None)], max_tokens=10)]
+    >>> [each[0].rows.tolist() for each in chunks(backend, [("logit", None)], max_tokens=10, launch=9)]
     [[1], [2, 0]]
     """
     order = backend.lengths.argsort(descending=True, stable=True)

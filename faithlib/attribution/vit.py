@@ -102,7 +102,7 @@ def grad_cam(chunk: ImageChunk) -> Tensor:
     >>> scores.shape, bool((scores >= 0).all())
     (torch.Size([1, 4]), True)
     """
-    if not chunk.backend.has_tokens:
+    if chunk.backend.tokens is None:
         features, value = chunk.last_map()
         (gradient,) = torch.autograd.grad(value.sum(), features)
         return (gradient.mean(dim=(2, 3), keepdim=True) * features).sum(dim=1).clamp(min=0)

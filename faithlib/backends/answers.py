@@ -66,7 +66,8 @@ def check_task(model: Any) -> None:
     faithlib.errors.ModelError: this BertForMaskedLM gives no class to a text: expected a classifier of whole ...
     """
     name = type(model).__name__
-    if any(name.endswith(ending) for ending in _INSTEAD) or (name.endswith("Model") and hasattr(model, "config")):
+    without_head = name.endswith("Model") and type(model).__module__.startswith("transformers")
+    if without_head or any(name.endswith(ending) for ending in _INSTEAD):
         raise ModelError(f"{named(model)} gives no class to a text: {instead(model)}")
 
 

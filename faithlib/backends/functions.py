@@ -22,7 +22,8 @@ _EXPECTED = (
     "expected probabilities [R, C], at least 0 and 1 in sum; with output='sigmoid' probabilities that need not add up, "
     "with output='value' any numbers"
 )
-ERASING = "lime, occlusion, shapley_sampling, random and uniform; all metrics but the soft ones; bounds"
+ERASING_METHODS = "lime, occlusion, shapley_sampling, random and uniform"
+ERASING = f"{ERASING_METHODS}; all metrics but the soft ones; bounds"
 
 
 class Remembering:

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from faithlib.backends.answers import logits_in
+from faithlib.backends.wrappers import inside
 from faithlib.errors import InputError
 from faithlib.inputs import Span, TextInputs
 from faithlib.units import readable
@@ -69,16 +70,17 @@ class PromptClassifier(nn.Module):
     @property
     def base(self) -> Any:
         """The model below its head."""
-        return getattr(self.model, self.model.base_model_prefix)
+        model = inside(self.model)
+        return getattr(model, model.base_model_prefix)
 
     @property
     def config(self) -> Any:
         """The model's."""
-        return self.model.config
+        return inside(self.model).config
 
     def set_attn_implementation(self, name: str) -> None:
         """As the model's own."""
-        self.model.set_attn_implementation(name)
+        inside(self.model).set_attn_implementation(name)
 
     def inputs(
         self,

@@ -54,16 +54,6 @@ def inside(model: Any) -> Any:
     return model
 
 
-def compiled_away(model: Any) -> Any:
-    """The model whose code `torch.compile` runs: the same answers, without compiling for a new shape.
-
-    >>> inside = nn.Linear(2, 1)
-    >>> compiled_away(torch.compile(inside)) is inside, compiled_away(len) is len
-    (True, True)
-    """
-    return getattr(model, "_orig_mod", model) if isinstance(model, nn.Module) else model
-
-
 def _held(model: Any) -> Any:
     """What the outermost wrapper holds; None where there is none."""
     if isinstance(model, nn.DataParallel | nn.parallel.DistributedDataParallel):

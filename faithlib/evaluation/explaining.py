@@ -14,10 +14,10 @@ from torch import Tensor, nn
 from faithlib.attribution import Row, attribute, attribute_rows
 from faithlib.attribution.many import PREDICTED
 from faithlib.attribution.registry import WITH_DELTA, method_of
-from faithlib.errors import ModelError, NotFiniteError
+from faithlib.errors import ModelError, NotFiniteError, OutOfMemoryError
 from faithlib.evaluation.opening import named_methods, opened
 from faithlib.inputs import Inputs, Span, TextInputs
-from faithlib.perturb import OutOfMemoryError, Perturber, asked_together
+from faithlib.perturb import Perturber, asked_together
 
 # What leaves a method out and the others as they are.
 LEFT_OUT: tuple[type[Exception], ...] = (ModelError, OutOfMemoryError, NotFiniteError)

@@ -26,7 +26,11 @@ _FAMILY_OF = {metric: family for family in FAMILIES.values() for metric in famil
 class Measured(NamedTuple):
     """What was measured on some inputs: `values` (columns input, counted from 0, method, metric, value), `scores`
     [B, F] by method, the `perturber`; `left_out`: methods and metrics that the model does not allow, and why; `deltas`
-    [B]: what integrated gradients miss, by name."""
+    [B]: what integrated gradients miss, by name.
+
+    >>> Measured(pd.DataFrame(), {}, None, {"attention": "a function has no maps"}, {}).left_out
+    {'attention': 'a function has no maps'}
+    """
 
     values: pd.DataFrame
     scores: Mapping[str, Tensor]

@@ -217,7 +217,12 @@ def turned(kind="morf", **cells):
     return {"AOPC, adversarially trained less standard": aopc * sign, "NAOPC, standard less": naopc * -sign}
 
 
-both, asides, on = None, {}, measured.comparable()
+def with_pair(sets):
+    """Those of the data sets on which a standard and an adversarially trained model were both measured."""
+    return [name for name in sets if any({*two} <= {*asked_on[name]} for two in edin_bounds.HARDENED)]
+
+
+both, asides, on = None, {}, with_pair(measured.comparable()) or with_pair(datasets) or datasets
 usual, hardened = next((two for two in edin_bounds.HARDENED if {*two} <= {*asked_on[on[0]]}), (None, None))
 if hardened:
     pair = edin_bounds.common(methods, [usual, hardened])

@@ -7,7 +7,7 @@ Models have drawn weights and texts are made up with SST-2's lengths (`drawn`), 
 or data. `floor` is the time of the distinct rows of the work: their tokens, without padding, at the price of a token in
 a large forward (on a processor in the best chunk), taken for several lengths; rows of gradient methods at that of a
 large forward and backward. It knows nothing of how the work was cut into forwards, so no schedule can flatter itself.
-`ratio`: wall time to the floor (aim: at most 1.1 on a processor; on an H100 1.5 for BERT-base, 2.5 for MiniLM-L6).
+`ratio`: seconds to the floor (aim: at most 1.1 on a processor; on an H100 1.5 for BERT-base, 2.5 for MiniLM-L6).
 
 On a processor that others share, seconds are those that it spent (of all threads), and prices are taken between the
 forwards of the work; on a GPU both are the clock's, and prices are taken before and after it. Without scikit-learn LIME
@@ -332,7 +332,7 @@ def saco_on_images() -> dict[str, Any]:
 
 def page(csvs: Sequence[str]) -> str:
     """The tables of several devices, one below the other."""
-    parts = ["# The core beside its floor\n", (__doc__ or "").split("\n\n")[2] + "\n"]
+    parts = ["# The core beside its floor\n", *(f"{said.strip()}\n" for said in (__doc__ or "").split("\n\n")[2:])]
     for path in csvs:
         table = pd.read_csv(path)
         for (where, kind), part in table.groupby(["where", "table"], sort=False):

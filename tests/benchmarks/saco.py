@@ -33,7 +33,8 @@ from torch import Tensor, nn
 from faithbook.models import vit_s14
 from faithlib.evaluation import saco_scores
 from faithlib.inputs import ImageInputs
-from faithlib.perturb import Perturber, Stats
+from faithlib.perturb import Perturber
+from faithlib.scheduler import Stats
 
 BATCH_SIZES = {"cpu": (8, 16, 32, 40, 64, 128), "cuda": (256, 1024, 2048, 4096)}
 METHODS, GROUPS = 11, 10
