@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from faithlib.catalogue import HIGHER, METRICS
 from faithlib.errors import InputError
@@ -160,6 +159,8 @@ def _interval(values: pd.Series[Any]) -> tuple[float, float, int]:
     n = len(values)
     if n < 2:
         return float(values.mean()), np.nan, n
+    from scipy import stats  # which takes long to import, and no table needs it before it is summed up
+
     return float(values.mean()), float(stats.t.ppf(0.975, n - 1) * values.std(ddof=1) / np.sqrt(n)), n
 
 

@@ -156,16 +156,16 @@ def measured(
     about: dict[str, Any], prices: Prices, work: Callable[[], dict[str, float]], gradients: Counter[int] | None = None
 ) -> dict[str, Any]:
     """One row of the table. `work` returns its costs; `gradients`: lengths of the rows of gradient methods."""
-    if ON_GPU:
-        torch.cuda.reset_peak_memory_stats()
     with rows_noted() as rows, prices.beside():
+        if ON_GPU:
+            torch.cuda.reset_peak_memory_stats()
         start = now()
         spent = work()
         taken = now() - start
+        peak = torch.cuda.max_memory_allocated() if ON_GPU else spent["peak_bytes"]
     if not ON_GPU:
         taken -= prices.left_out
     seconds, wall = taken.tolist()
-    peak = torch.cuda.max_memory_allocated() if ON_GPU else spent["peak_bytes"]
     of_gradients = prices.of(gradients, backward=True) if gradients else 0.0
     floor = prices.of(rows) + of_gradients
     in_model = spent["seconds_model"] - (0 if ON_GPU else prices.left_out[1])
@@ -282,7 +282,7 @@ class OfTexts:
         ]
 
     def precision(self, n: int) -> pd.DataFrame:
-        """Ten headline quantities by precision, and what a row costs in it."""
+        """Ten headline quantities of all inputs by precision, how far values are off, and how long all of it takes."""
         inputs = self.inputs(n)
         scores = explain(self.model, inputs, ["input_x_gradient", "occlusion", "random"])
         tables, seconds = {}, {}
@@ -295,19 +295,14 @@ class OfTexts:
                 seconds[name] = float((now() - start)[0])
             tables[name] = table
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
-        exact = tables["float32"]
         rows = []
         for metric in HEADLINES:
-            one = exact["metric"] == metric
-            row = {"model": self.shape, "quantity": metric, "float32": exact["value"][one].median()}
+            values = {name: table["value"][table["metric"] == metric] for name, table in tables.items()}
+            row = {"model": self.shape, "median": metric} | {name: value.median() for name, value in values.items()}
             for name in ("TF32", "bfloat16"):
-                off = (tables[name]["value"] - exact["value"])[one]
-                row |= {f"{name}: median off by": tables[name]["value"][one].median() - row["float32"],
-                        f"{name}: median |off|": off.abs().median()}  # fmt: skip
+                row[f"{name} off by"] = (values[name] - values["float32"]).abs().median()
             rows.append(row)
-        rows.append({"model": self.shape, "quantity": "seconds"} | {"float32": seconds["float32"]}
-                    | {f"{name}: median off by": seconds[name] for name in ("TF32", "bfloat16")})  # fmt: skip
-        return pd.DataFrame(rows)
+        return pd.DataFrame([*rows, {"model": self.shape, "median": "seconds"} | seconds])
 
 
 def saco_on_images() -> dict[str, Any]:

@@ -9,7 +9,7 @@ import transformers
 from torch import nn
 from transformers import BertConfig, BertForSequenceClassification
 
-SHAPES = {
+SHAPES: dict[str, dict[str, int]] = {
     "bert-base": {},
     "minilm-l6": {"hidden_size": 384, "num_hidden_layers": 6, "num_attention_heads": 12, "intermediate_size": 1536},
     "tiny": {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64},
@@ -21,12 +21,13 @@ WORDS = [first + second for first in SYLLABLES for second in SYLLABLES[:40]]
 
 
 def model(shape: str) -> nn.Module:
-    """A classifier of this shape; its rows take as long whatever the weights, and its answers differ from 1/2."""
+    """A classifier of this shape; its rows take as long whatever the weights, which are large enough that erasing a
+    word shows."""
+    size = SHAPES[shape].get("hidden_size", 768)
+    config = BertConfig(vocab_size=len((*SPECIAL, *WORDS, *PIECES)), initializer_range=2 / size**0.5, **SHAPES[shape])
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        made = BertForSequenceClassification(BertConfig(vocab_size=len((*SPECIAL, *WORDS, *PIECES)), **SHAPES[shape]))
-        nn.init.normal_(made.classifier.weight, std=1.0)
-    return made.eval()
+        return BertForSequenceClassification(config).eval()
 
 
 def tokenizer() -> transformers.PreTrainedTokenizerBase:
