@@ -285,23 +285,17 @@ def _to_come(needs: Collection[Need]) -> tuple[int, int]:
 
 
 def _room(needs: Collection[Need]) -> Iterator[Need]:
-    """What is missing of the disk: more is to be downloaded and trained than is free where it goes."""
+    """What is missing of the disk: more is to be downloaded or trained than is free where it goes."""
     downloads, checkpoints = _to_come(needs)
-    asked: dict[int, list[tuple[Path, int, str]]] = {}  # by disk
     for folder, size, what in (
         (hub.cache_folder(), downloads, "downloaded"),
         (checkpoints_dir(), checkpoints, "written by trainings"),
     ):
-        asked.setdefault(_existing(folder).stat().st_dev, []).append((folder, size, what))
-    for parts in asked.values():
-        free = shutil.disk_usage(_existing(parts[0][0])).free
-        if sum(size for _, size, _ in parts) > free:
-            told = " and ".join(
-                f"{size / _GIGABYTE:.1f} GB are to be {what} ({place})" for place, size, what in parts if size
-            )
-            advice = "make room" + (", or name another folder for the hub's models in HF_HOME" if downloads else "")
-            note = f"{free / _GIGABYTE:.1f} GB are free, but at least {told}: {advice}"
-            yield Need("disk", "machine", MISSING, note)
+        free = shutil.disk_usage(_existing(folder)).free
+        if size > free:
+            sizes = f"{free / _GIGABYTE:.1f} GB are free, but at least {size / _GIGABYTE:.1f} GB are to be {what}"
+            advice = "make room, or name another folder (HF_HOME for the hub's models)"
+            yield Need("disk", "machine", MISSING, f"{sizes} ({folder}): {advice}")
 
 
 def _existing(folder: Path) -> Path:
