@@ -46,7 +46,7 @@ OF_THE_RUN = (
     "together_matrix_costs.csv",
     "together_reasons.csv",
 )
-COLUMNS_OF_THE_RUN = ("rows an input", "density")  # as well, in tables that are drawn again for the rest
+COLUMNS_OF_THE_RUN = ("model calls per input", "density")  # as well, in tables that are drawn again for the rest
 FEW = "-few"  # ends the names of data sets that are a few inputs of another
 
 
