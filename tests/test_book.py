@@ -92,6 +92,11 @@ def test_no_sentence_of_the_first_page_and_of_the_answers_has_lost_its_decision(
         assert f"<strong>{title}</strong>" in landing
     for page in (landing, answers):
         assert "A sentence is left out" not in page
+    (first,) = re.findall(
+        r"^1\. \*\*Soft erasure.*?(?=^2\. )", (ROOT / "README.md").read_text(), re.DOTALL | re.MULTILINE
+    )
+    numbers = re.findall(r"\d+ %", " ".join(first.split()))
+    assert len(numbers) == 8 and all(number in landing.replace("\N{NO-BREAK SPACE}", " ") for number in numbers)
     assert "is no longer" not in advice
 
 
