@@ -358,6 +358,21 @@ def test_the_scoreboard_is_searched_without_a_kernel_and_set_as_cards_on_a_telep
     assert window.evaluate(FOUND)["cards"] > 0
 
 
+FOLDED = """(() => {
+  const parts = [...document.querySelectorAll(".bd-sidebar-primary details.part")];
+  return [parts.length, parts.filter(part => part.open).map(part => part.querySelector("summary").textContent.trim())];
+})()"""
+
+
+@pytest.mark.browser
+def test_parts_of_the_table_of_contents_fold_and_that_of_the_page_is_open(html: Path, window: Browser) -> None:
+    window.open((html / "executed" / "soft_tables.html").as_uri())
+    parts, opened = window.evaluate(FOLDED)
+    assert parts > 10 and opened == ["Study 1: soft erasure"]
+    window.open((html / "intro.html").as_uri())
+    assert window.evaluate(FOLDED) == [parts, []]
+
+
 OPENED = """(() => {
   const box = [...document.querySelectorAll(".dropdown.toggle-hidden")].find(one => one.querySelector("table"));
   const table = box.querySelector("table");
