@@ -281,7 +281,7 @@ def test_the_tables_of_a_world_in_which_soft_does_better(store: Store) -> None:
     assert "published ones by Table 6" not in found.text  # all four tasks have a stand-in: the printed averages
     data = pd.read_csv(found.folder / "soft_table1.csv").set_index("dataset")
     # The data is not on this machine: cards know classes and sizes, and nobody the words.
-    assert data.loc["bbc", ["words a text", "classes", "train"]].tolist() == ["–", "5 (4)", "1,487 (102,000)"]
+    assert data.loc["bbc", ["words per text", "classes", "train"]].tolist() == ["–", "5 (4)", "1,487 (102,000)"]
 
 
 @pytest.mark.usefixtures("splits")
@@ -356,7 +356,7 @@ def test_claims_about_named_data_sets_are_judged_on_those(store: Store, splits: 
     assert found.verdict("soft_table1") == "set up as published"
     assert found.verdicts.evidence["soft_c03"] == "paper's data, our models"
     data = pd.read_csv(found.folder / "soft_table1.csv").set_index("dataset")
-    of_each_model = data.loc[["ag"], ["words a text", "classes", "train"]].to_numpy().tolist()
+    of_each_model = data.loc[["ag"], ["words per text", "classes", "train"]].to_numpy().tolist()
     assert of_each_model == [["4 (36)", "2 (4)", "102,000 (102,000)"]] * len(of_each_model)
 
 

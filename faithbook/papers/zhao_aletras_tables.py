@@ -30,8 +30,8 @@ from faithlib.errors import DataError, InputError
 
 SPLITS = ("train", "dev", "test")
 COLUMNS = (
-    *("dataset", "model", "words a text", "classes", "cut at", *SPLITS),
-    *("learnt from", "F1 ± deviation", "majority F1", "models"),
+    *("dataset", "model", "words per text", "classes", "cut at", *SPLITS),
+    *("trained on", "F1 ± deviation", "majority F1", "models"),
 )
 UNKNOWN = "–"
 Sizes = dict[tuple[str, str], float]
@@ -112,7 +112,7 @@ def _of_texts(test: datasets.Dataset | None, own: pd.DataFrame, beside: Callable
         return {"classes": beside(len(own["label_names"].iloc[0]), "classes")} if len(own) else {}
     queries = test.queries or [""] * len(test.texts)
     words = [len(f"{query} {text}".split()) for query, text in zip(queries, test.texts, strict=True)]
-    found = {"words a text": beside(f"{np.mean(words):.0f}", "avg_length")}
+    found = {"words per text": beside(f"{np.mean(words):.0f}", "avg_length")}
     return found | {"classes": beside(len(test.label_names), "classes"), "cut at": f"{test.max_length} wordpieces"}
 
 
@@ -123,7 +123,7 @@ def _of_classifiers(own: pd.DataFrame, printed: str) -> dict[str, Any]:
     f1 = 100 * own["macro_f1"]
     return {
         "cut at": f"{own['max_length'].min():.0f} wordpieces",
-        "learnt from": f"{own['train_size'].min():,.0f}",
+        "trained on": f"{own['train_size'].min():,.0f}",
         "F1 ± deviation": f"{f1.mean():.1f} ± {f1.std(ddof=0):.1f} ({printed})",
         "majority F1": f"{100 * own['majority_macro_f1'].mean():.1f}",
         "models": len(own),
