@@ -60,10 +60,10 @@ def study(
         "": pd.concat([soft, once]),
         "lengths": pd.concat([hard.assign(ratio=ratio) for ratio in settings_of("soft_metrics", "laptop")["ratios"]]),
     }
-    store.add("soft_metrics", parts, dataset=dataset, classifier=classifier, **more)
-    variants = {"variants": found.assign(variant="paper")}
     sure = pd.DataFrame({"id": found.id.unique(), "method": "none", "metric": "p_full", "seed": 0})
     parts[""] = pd.concat([parts[""], sure.assign(cluster=sure.id, value=np.linspace(0.5, 1, len(sure)))])
+    store.add("soft_metrics", parts, dataset=dataset, classifier=classifier, **more)
+    variants = {"variants": found.assign(variant="paper")}
     store.add("soft_variants", variants, dataset=dataset, classifier=classifier, **more)
 
 

@@ -143,7 +143,7 @@ if both:
     wide = long.assign(text=[spoken(row, "+.2f") for row in long.itertuples()])
     wide = wide.pivot(index=["dataset", "metric"], columns="step", values="text").fillna("–")
     wide = wide.reindex([(name, metric) for name in both for metric in METRICS])
-    wide = wide[[step for step in dict.fromkeys(long.step)]].reset_index()
+    wide = wide[list(dict.fromkeys(long.step))].reset_index()
     for number, column in enumerate(("published", *SIZES.values())):
         model_of = (lambda n, m: printed(m, [n])) if not number else partial(lambda c, n, m: at[n, c, m], column)
         wide.insert(2 + number, column, [f"{model_of(r.dataset, r.metric):.2f}" for r in wide.itertuples()])
