@@ -400,7 +400,7 @@ def test_stand_ins_stand_after_the_papers_own_data(store: Store) -> None:
     assert others.estimate["movie", "soft_nc"] < others.estimate["movie", "nc"]
     assert others.n.eq(64).all()
     widest = ((others.high - others.low) / 2).max()
-    assert f"widest: stand-ins ± {widest:.3f} (" in found.text
+    assert f"mean over methods: stand-ins ± {widest:.3f} (" in found.text
     assert "; paper's data, our models ± " in found.text
     printed = published.table("soft_table3").set_index(["dataset", "metric"]).value
     assert others.published["pair", "nc"] == pytest.approx(printed["multirc", "nc"], abs=0.01)
@@ -416,7 +416,7 @@ def test_the_figures_of_a_world_in_which_scores_rise_and_soft_does_better(store:
     notes = found.verdicts.note
     assert "rises more than random scores in 0 of 8 panels" in notes["soft_c10"]
     slopes = pd.read_csv(found.folder / "soft_figure2_slopes.csv")
-    assert slopes["less that of random"].abs().max() < 1e-6  # all rise alike: the claim is hollow here
+    assert slopes["minus that of random"].abs().max() < 1e-6  # all rise alike: the claim is hollow here
     assert "carries under 10 of 10 specifications" in notes["soft_c11"]
     assert "values on the data compared here contradict 1 of 4 parts" in notes["soft_c11"]  # Soft-NC on MultiRC
     curves = pd.read_csv(found.folder / "soft_figure2.csv").set_index(["dataset", "metric", "method", "ratio"]).estimate
