@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 import pandas as pd
 
-SIZES = {"mpnet": "MPNet (12 layers, 109 M)", "": "MiniLM (6 layers, 23 M)"}
+SIZES = {"mpnet": "MPNet, 12 layers, 109 M", "": "MiniLM, 6 layers, 23 M"}
 """Our models by classifier with layers and parameters, the larger first."""
 TUNED, ALL_WEIGHTS = "mpnet-tuned", "MPNet, all weights trained"
 """The larger one with all of its weights trained instead of an adapter of rank 8, and its name."""
@@ -23,7 +23,7 @@ def shared(frame: pd.DataFrame, datasets: Sequence[str]) -> list[str]:
     """Which of `SIZES` explained all of these data sets, the largest first; on the first of them claims are judged.
 
     >>> shared(pd.DataFrame({"dataset": ["sst", "sst", "ag"], "model": [*SIZES.values(), SIZES[""]]}), ["sst", "ag"])
-    ['MiniLM (6 layers, 23 M)']
+    ['MiniLM, 6 layers, 23 M']
     """
     have = [set(frame.loc[frame["dataset"] == name, "model"]) for name in datasets]
     return [model for model in SIZES.values() if have and all(model in of for of in have)]

@@ -28,12 +28,15 @@
 profile = "laptop"
 
 # %%
+from dataclasses import replace
+
 import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.papers import zaman_belinkov_figures
 from faithbook.papers.zaman_belinkov import OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
 from faithbook.papers.zaman_belinkov_tables import BLIND, KEYS, LOOKING, Rows, defined, of_texts, shown, words
+from faithbook.results import overviews, published
 from faithbook.results.agreement import tau_of
 from faithbook.results.exhibits import every
 from faithbook.results.labels import row_label
@@ -216,6 +219,16 @@ quoted = {
 page.quote(
     "crosslingual_floors", {told: pair for told, row in quoted.items() if (pair := rho["main"].found(row, "loss"))}
 )
+printed = published.table("crosslingual_table1").set_index(["method", "aggregation", "output"]).value
+both = {
+    row_label(*row): replace(pair, published=printed[(*row, "loss")])
+    for row in LOOKING
+    if (pair := rho["main"].found(row, "loss"))
+}
+bands = {told: pair for told, row in list(quoted.items())[:2] if (pair := rho["main"].found(row, "loss"))}
+if both:
+    caption = "Agreement across languages (attributions of the loss), published and ours. Bands: two attributions that ignore the prediction."
+    page.overview(overviews.dots(both, xlabel="ρ", bands=bands), "crosslingual_overview", caption=caption)
 NOWHERE = "Rho is defined on no text of this run: scores, or what came over the links, are equal on every one."
 Markdown("\n".join(lines) if len(first) else NOWHERE)
 

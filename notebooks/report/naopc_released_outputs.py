@@ -32,6 +32,7 @@ from faithbook.engine.run import load, load_units
 from faithbook.papers import edin_bounds, edin_claims, edin_figures, edin_tables
 from faithbook.papers.edin_figures import NAMES, SETS
 from faithbook.papers.edin_released import LONG, MODELS, SHORT
+from faithbook.results import overviews
 from faithbook.results.judged import Printed
 from faithbook.results.report import start_page
 from faithbook.results.rulebook import rule
@@ -240,6 +241,15 @@ caption = (
     "Mean NAOPC over both data sets and all models. Comprehensiveness: higher is better; sufficiency: lower is better."
 )
 page.figure(fig, "naopc_released_methods", alt=alt, caption=caption)
+
+# %%
+possible = {NAMES[m]: [mean(end, dataset="yelp", model=m).ours.point for end in ("lower", "upper")] for m in models}
+reached = {
+    NAMES[m]: [mean("aopc_comprehensiveness", dataset="yelp", model=m, method=method).ours.point for method in methods]
+    for m in models
+}
+caption = "Comprehensiveness (AOPC) that is possible on the short Yelp texts, and what ten methods reach, by model."
+page.overview(overviews.ranges(possible, reached, ylabel="AOPC"), "naopc_overview", caption=caption)
 
 # %% [markdown]
 # **NAOPC lies between 0 and 1**, by its definition. Released values leave the interval where a beam has missed the best

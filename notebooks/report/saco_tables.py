@@ -33,7 +33,7 @@ from faithbook.engine.profiles import find_profile
 from faithbook.engine.run import load
 from faithbook.papers import wu, wu_figures
 from faithbook.papers.wu import ALL, FAMILIES, KS, LAST, METHODS, MID, RAW, ROLLOUT, STEADY, short
-from faithbook.results import published, rules
+from faithbook.results import overviews, published, rules
 from faithbook.results.judged import Ordered
 from faithbook.results.numbers import listed
 from faithbook.results.report import start_page
@@ -185,6 +185,14 @@ page.table(
     rows=["k"],
     columns=["method"],
     words={"k": "groups"} | {method: short(method) for method in METHODS},
+)
+
+# %%
+caption = (
+    "SaCo of ten methods with ten groups of pixels, in the paper (ImageNet) and on our models. Dotted: random scores."
+)
+page.overview(
+    overviews.dots({short(method): saco(method) for method in METHODS}, xlabel="SaCo"), "saco_overview", caption=caption
 )
 
 # %%
