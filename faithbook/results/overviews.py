@@ -18,34 +18,9 @@ Drawn = tuple[Any, str]
 """A figure and its alternative text."""
 
 
-def bars(groups: Mapping[str, Mapping[str, Paired]], *, xlabel: str, line: float) -> Drawn:
-    """The published value and ours of each group side by side; `groups`: by group our values by model, the published
-    value that of the first; `line`: what chance would give."""
-    fig, ax = plt.subplots(figsize=(7.5, 3.4))
-    models = list(dict.fromkeys(model for of in groups.values() for model in of))
-    width, said = 0.8 / (1 + len(models)), []
-    for place, (group, of) in enumerate(groups.items()):
-        theirs = next(iter(of.values())).published
-        ax.bar(place - 0.4 + width / 2, theirs, width, color=PUBLISHED, label=None if place else "published")
-        told = [f"published {theirs:.2f}"]
-        for number, model in enumerate(models, start=1):
-            ends = of[model].ours.interval()
-            error = [[ends.estimate - ends.low], [ends.high - ends.estimate]]
-            look = {"color": OURS, "alpha": 1.0 if number == 1 else 0.45, "label": None if place else model}
-            ax.bar(place - 0.4 + (number + 0.5) * width, ends.estimate, width, yerr=error, **look)
-            told.append(f"{model} {ends.estimate:.2f}")
-        said.append(f"{group}: {', '.join(told)}")
-    ax.axhline(line, color="#666666", ls=":", lw=1)
-    ax.set_xticks(range(len(groups)), list(groups))
-    ax.set(ylabel=xlabel, ylim=(0, 1))
-    ax.grid(axis="x", visible=False)
-    figures.legend(fig)
-    return fig, f"Bars of {xlabel} by metric, published and ours. {'; '.join(said)}. Chance is {line}."
-
-
 def dots(rows: Mapping[str, Paired], *, xlabel: str, bands: Mapping[str, Paired] | None = None) -> Drawn:
-    """Published against ours, one line per row, ours with its interval; `bands`: intervals of what needs no explanation,
-    as upright bands with their names."""
+    """Published against ours, one line per row, ours with its interval; `bands`: intervals of baselines, as
+    upright bands with their names."""
     fig, ax = plt.subplots(figsize=(7.5, 0.36 * len(rows) + 1.4))
     places = np.arange(len(rows))[::-1]
     frame = pd.DataFrame([{"published": one.published, **ends_of(one)} for one in rows.values()])

@@ -101,6 +101,7 @@ GAINS = {  # what is added, with what already there: (with, without)
 }
 
 
+page.quote("saco_methods", {short(method): saco(method) for method in METHODS})
 page.quote("saco_table1", {short(method): saco(method) for method in (RAW, LAST, ROLLOUT, ALL)})
 
 

@@ -17,17 +17,16 @@ profile = "laptop"
 
 # %%
 from functools import partial
+from itertools import product
 
-import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.profiles import settings_of
 from faithbook.papers.zhao_aletras_claims import claims, limited, rises
+from faithbook.papers.zhao_aletras_figures import from_theirs
 from faithbook.papers.zhao_aletras_pipeline import (
     METRICS,
-    NAMES,
     OWN,
     Replayed,
     explained,
@@ -36,11 +35,10 @@ from faithbook.papers.zhao_aletras_pipeline import (
     wins_and_ties,
 )
 from faithbook.papers.zhao_aletras_sizes import SIZES, of_each, shared
-from faithbook.results import diagnosticity, exhibits, figures, judged, published
+from faithbook.results import diagnosticity, exhibits, judged, published
 from faithbook.results.diagnosticity import METHODS, TIE, WIN
-from faithbook.results.figures import OURS, PALETTE, PUBLISHED
 from faithbook.results.labels import label
-from faithbook.results.numbers import listed, spoken
+from faithbook.results.numbers import listed
 from faithbook.results.report import start_page
 
 
@@ -89,43 +87,16 @@ level = {
 path = listed(
     {(name, *key): one for name, of in level.items() for key, one in of.items()}, ["dataset", "step", "metric"]
 )
-looks = dict(zip(METRICS, ((PUBLISHED, "s"), (PALETTE[2], "D"), (OURS, "o"), (PALETTE[3], "^")), strict=True))
+shown = ONE_SIZE = Markdown("*No data set of the paper was explained with models of two sizes.*")
 if both:
-    fig, axes = plt.subplots(1, len(both), figsize=(8.5, 5), sharey=True, squeeze=False)
-    order = [step for step in (*SIZES.values(), *dict.fromkeys(path.step), *NAMES) if step in set(path.step)]
-    order = list(dict.fromkeys([*list(SIZES.values())[::-1], *[one for one in order if one not in NAMES], *NAMES]))
-    for ax, name in zip(axes.flat, both, strict=True):
-        for metric, (colour, marker) in looks.items():
-            part = path[(path.dataset == name) & (path.metric == metric)]
-            places = len(order) - 1 - part.step.map(order.index).to_numpy()
-            theirs = printed(metric, [name])
-            sort = np.argsort(-places)
-            ax.plot(
-                [theirs, *part.estimate.to_numpy()[sort]], [len(order), *places[sort]], color=colour, lw=1, alpha=0.6
-            )
-            ax.plot(theirs, len(order), color=colour, marker=marker, mfc="white", ls="")
-            figures.dots(ax, part, places, colour=colour, marker=marker, label=label(metric))
-        ax.axvline(0.5, color="#666666", ls=":", lw=1)
-        ax.set(title=label(name), xlabel="diagnosticity", xlim=(0, 1.02))
-    axes.flat[0].set_yticks(np.arange(len(order) + 1)[::-1], ["published", *order])
-    figures.legend(fig)
-    at = path.set_index(["dataset", "step", "metric"]).estimate
-    told = "; ".join(
-        f"{label(name)}, {label(metric)}: published {printed(metric, [name]):.2f}, {SIZES['']} {at[name, SIZES[''], metric]:.2f}, "
-        f"{LARGE} {at[name, LARGE, metric]:.2f}, with all of the released choices {at[name, NAMES[-1], metric]:.2f}"
-        for name in both
-        for metric in METRICS
+    order = list(dict.fromkeys([SIZES[""], LARGE, *path.step]))
+    fig, alt = from_theirs(
+        path, {(name, metric): printed(metric, [name]) for name in both for metric in METRICS}, order
     )
-    shown = page.figure(
-        fig,
-        "soft_pipeline_path_plot",
-        alt=f"Line charts, one panel per data set, one row per step, one line per metric. {told}.",
-        caption="From the published numbers (hollow) to ours, step by step; mean over five methods, 95 % intervals over "
-        "inputs. Dotted: chance.",
-        data=path,
+    caption = (
+        "From the published numbers (hollow) to ours, step by step; mean over five methods, 95 % intervals over inputs"
     )
-else:
-    shown = Markdown("*No data set of the paper was explained with models of two sizes.*")
+    shown = page.figure(fig, "soft_pipeline_path_plot", alt=alt, caption=caption, data=path)
 shown
 
 # %% [markdown]
@@ -133,23 +104,26 @@ shown
 # larger model with all of the released choices minus the published value.
 
 # %%
-changes = {
-    (name, *key): one
-    for name in both
-    for key, one in explained(level[name], {m: printed(m, [name]) for m in METRICS}).items()
-}
+theirs = {metric: {name: printed(metric, [name]) for name in both} for metric in METRICS}
+changes = {}
+for name in both:
+    of = {(metric, one): level[name][one, metric] for metric in METRICS for one in SIZES.values()}
+    of |= explained(level[name], {metric: theirs[metric][name] for metric in METRICS})
+    changes |= {(name, *key): one for key, one in of.items()}
 long = listed(changes, ["dataset", "metric", "step"])
 if both:
-    wide = long.assign(text=[spoken(row, "+.2f") for row in long.itertuples()])
-    wide = wide.pivot(index=["dataset", "metric"], columns="step", values="text").fillna("–")
-    wide = wide.reindex([(name, metric) for name in both for metric in METRICS])
-    wide = wide[list(dict.fromkeys(long.step))].reset_index()
-    for number, column in enumerate(("published", *SIZES.values())):
-        model_of = (lambda n, m: printed(m, [n])) if not number else partial(lambda c, n, m: at[n, c, m], column)
-        wide.insert(2 + number, column, [f"{model_of(r.dataset, r.metric):.2f}" for r in wide.itertuples()])
-    wide["dataset"], wide["metric"] = wide["dataset"].map(label), wide["metric"].map(label)
+    wide = exhibits.in_words(long, ["dataset", "metric"], "step", "+.2f")
+    wide.insert(
+        2,
+        "published",
+        [f"{theirs[metric][name]:.2f}" for name, metric in dict.fromkeys(zip(long.dataset, long.metric, strict=True))],
+    )
     caption = "What each step changes of diagnosticity, and what remains"
     shown = exhibits.save_table(page.run, page.notebook, "soft_pipeline_explained", wide, long, caption)
+    page.quote(
+        "soft_explained",
+        {f"{label(name)}, {label(metric)}, {step}": one for (name, metric, step), one in changes.items()},
+    )
 shown
 
 # %% [markdown]
@@ -165,25 +139,24 @@ shown
 # except for a trial on SST with two training runs. Claims of study 4 are about the outputs that its authors released.
 
 # %%
-index = published.index("claims").set_index("id")
-ids = [name for name in index.index if name.startswith(("soft_", "naopc_"))]
-decided = {}
-for model in SIZES.values() if both else ():
-    power = partial(of_model, model=model, dataset=both)
-    parts = claims(power, both)
-    parts["soft_c10"] = rises(partial(of_model, model=model), both, settings_of("soft_metrics", profile)["ratios"])
-    parts["soft_c09"] = parts["soft_c01"]
-    decided[model] = {name: judged.judge(name, one, have=page.have).word for name, one in parts.items()}
 rows = []
-for name in ids if both else ():
-    words = {model: of.get(name, "") for model, of in decided.items()}
-    changed = "yes" if len(set(words.values())) > 1 else "no"
-    if not any(words.values()):
-        words = dict.fromkeys(words, "not tested on both: it names data sets or models that we lack")
-        changed = "–"
-    if index.at[name, "source"] and name.startswith("naopc") and name != "naopc_c06":
-        words = dict.fromkeys(words, "authors' outputs: no model of ours")
-    rows.append({"claim": f"{index.at[name, 'claim']} ({name})", **words, "changes with size": changed})
+ratios = settings_of("soft_metrics", profile)["ratios"]
+power_of = {model: partial(of_model, model=model) for model in (SIZES.values() if both else ())}
+parts_of = {
+    model: claims(partial(power, dataset=both), both) | {"soft_c10": rises(power, both, ratios)}
+    for model, power in power_of.items()
+}
+for row in published.index("claims").itertuples() if both else ():
+    words = {}
+    for model, parts in parts_of.items():
+        if row.id == "naopc_c06" or (row.id.startswith("soft_") and row.id not in (*parts, "soft_c09")):
+            words[model] = "not tested: it names data sets or models that we lack"
+        elif row.id.startswith("soft_"):
+            words[model] = judged.judge(row.id, parts[row.id.replace("c09", "c01")], have=page.have).word
+        else:
+            words[model] = "authors' outputs: no model of ours"
+    if row.id.startswith(("soft_", "naopc_")):
+        rows.append({"claim": f"{row.claim} ({row.id})", **words})
 caption = "The decision on every claim of studies 1 and 4 with each of our models, on the same data sets"
 page.listing(
     pd.DataFrame(rows), "soft_pipeline_by_size", caption=caption, empty="*There is one size of model in this build.*"
@@ -213,38 +186,32 @@ def by_confidence(units):
 
 halves = page.measure("soft_metrics", over=[*CELL, "confident"], prepare=by_confidence, **READ)
 cells = {}
-for name in both:
-    for method in ("attention", "input_x_gradient"):
-        for metric in ("soft_nc", "soft_ns"):
-            of = {"dataset": name, "method": method, "metric": metric, "model": LARGE, "shows": WIN}
-            ranks, plain = (tried.mean(**of, variant=variant) for variant in ("normaliser=rank", "paper"))
-            steps = {"min-max": plain, "ranks": ranks, "ranks − min-max": ranks - plain}
-            steps |= {f"min-max, {how} confident half": halves.mean(**of, confident=how) for how in ("less", "more")}
-            steps["ties"] = halves.mean(**{**of, "shows": TIE})
-            cells |= {(name, method, metric, step): one for step, one in steps.items()}
-amounts = listed(cells, ["dataset", "method", "metric", "what"])
-shown = Markdown("*There is no larger model in this build.*")
+for name, method, metric in product(both, ("attention", "input_x_gradient"), ("soft_nc", "soft_ns")):
+    of = {"dataset": name, "method": method, "metric": metric, "model": LARGE, "shows": WIN}
+    ranks, plain = (tried.mean(**of, variant=variant) for variant in ("normaliser=rank", "paper"))
+    steps = {"min-max": plain, "ranks": ranks, "ranks − min-max": ranks - plain}
+    steps |= {f"min-max, {how} confident half": halves.mean(**of, confident=how) for how in ("less", "more")}
+    steps["ties"] = halves.mean(**{**of, "shows": TIE})
+    cells |= {(name, method, metric, step): one for step, one in steps.items()}
+amounts, shown = listed(cells, ["dataset", "method", "metric", "what"]), ONE_SIZE
 if both:
-    wide = amounts.assign(text=[spoken(row, ".2f") for row in amounts.itertuples()])
-    keys = ["dataset", "method", "metric"]
-    wide = wide.pivot(index=keys, columns="what", values="text")[list(dict.fromkeys(amounts.what))].reset_index()
-    wide[keys] = wide[keys].map(label)
-    caption = f"Diagnosticity of attention and x∇x under soft metrics, {LARGE}, with min-max amounts and with equal amounts (ranks)"
+    wide = exhibits.in_words(amounts, ["dataset", "method", "metric"], "what", ".2f")
+    caption = f"Diagnosticity under soft metrics with min-max amounts and with equal amounts (ranks), {LARGE}"
     shown = exhibits.save_table(page.run, page.notebook, "soft_pipeline_amounts", wide, amounts, caption)
+    page.quote("soft_explained_amounts", {", ".join((label(name), *rest)): one for (name, *rest), one in cells.items()})
 shown
 
 # %%
 gains = amounts[amounts.what == "ranks − min-max"]
-found = amounts.set_index("what").estimate
+low, high = (amounts.groupby("what").estimate.agg(end) for end in ("min", "max"))
+least = {what: f"{low[what]:.2f} to {high[what]:.2f}" for what in low.index}
 conclusion = ""
-if both and (gains.low > 0).all() and found["min-max, less confident half"].max() < 0.5:
+if both and (gains.low > 0).all() and high["min-max, less confident half"] < 0.5:
     conclusion = (
-        f"**Amounts.** With equal amounts every one of these values rises, by {gains.estimate.min():.2f} to {gains.estimate.max():.2f} "
-        f"(each interval above zero), from {found['min-max'].min():.2f}–{found['min-max'].max():.2f} to "
-        f"{found['ranks'].min():.2f}–{found['ranks'].max():.2f}. The order is the same, first token included, so the order is not the "
-        f"cause. Ties are at most {found['ties'].max():.0%} of the comparisons. They are "
-        f"{found['min-max, more confident half'].min():.2f}–{found['min-max, more confident half'].max():.2f} in the more confident "
-        f"half of the inputs and {found['min-max, less confident half'].min():.2f}–{found['min-max, less confident half'].max():.2f} in the less confident one, so saturation is not the cause either."
+        f"**It is the amounts.** With equal amounts every value rises, from {least['min-max']} to {least['ranks']}; each "
+        "change has an interval above zero. The order is the same, first token included, so the order is not the cause. Ties "
+        f"are at most {high['ties']:.0%} of the comparisons. Saturation is not the cause either: in the less confident half of "
+        f"the inputs the values are {least['min-max, less confident half']}, in the other {least['min-max, more confident half']}."
     )
 Markdown(conclusion)
 
@@ -270,9 +237,8 @@ Markdown(conclusion)
 # higher probability than the empty one, so the step "empty text" also changes which inputs are counted.
 
 # %%
-path, every, GROUPS = replayed.path, replayed.every, replayed.groups
 caption = "Diagnosticity, mean over five methods, as the released code's choices are made one after the other"
-page.listing(path, "soft_pipeline_path", caption=caption)
+page.listing(replayed.path, "soft_pipeline_path", caption=caption)
 
 # %% [markdown]
 # ## Each choice alone, and all but one
@@ -295,36 +261,9 @@ page.listing(moving, "soft_pipeline_effects", caption=caption, empty=nothing)
 
 # %%
 page.listing(
-    every.sort_values(["texts", "estimate"], ascending=[True, False]),
+    replayed.every.sort_values(["texts", "estimate"], ascending=[True, False]),
     "soft_pipeline_every",
     caption="Soft − hard (the smaller difference) in 64 combinations of the released code's choices, with all four metrics",
-)
-
-# %%
-fig, axes = plt.subplots(1, len(GROUPS), figsize=(max(5.0, 3.4 * len(GROUPS)), 3.2), sharey=True, squeeze=False)
-for ax, group in zip(axes.flat, GROUPS, strict=True):
-    part = every[every.texts == group].sort_values("estimate", ignore_index=True)
-    inverted = part.released.str.contains("mask").to_numpy()
-    for chosen, colour, marker, words in (
-        (~inverted, OURS, "o", "mask as written"),
-        (inverted, PUBLISHED, "s", "inverted"),
-    ):
-        drawn, look = part[chosen], {"marker": marker, "ls": "", "ms": 3, "label": words}
-        at = drawn.released.tolist()
-        figures.curve(ax, drawn.index, drawn, "soft − hard", colour=colour, at=at, bars=True, **look)
-    ax.axhline(0, color="#666666", ls=":", lw=1)
-    ax.set(title=group, xlabel="combinations", xticks=[])
-axes.flat[0].set_ylabel("soft − hard")
-figures.legend(fig)
-ahead = {group: int((every[every.texts == group].low > 0).sum()) for group in GROUPS}
-page.figure(
-    fig,
-    "soft_pipeline_every_plot",
-    alt="Specification curves, one panel per group of texts: the smaller of Soft-NC − NC and Soft-NS − NS in 64 "
-    "combinations, with 95 % intervals. Wholly above zero: "
-    + "; ".join(f"{group} {count} of 64" for group, count in ahead.items()),
-    caption="Soft − hard in every combination, from the lowest to the highest.",
-    data=every,
 )
 
 # %%

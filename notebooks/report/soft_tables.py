@@ -33,7 +33,7 @@ from faithbook.engine.profiles import find_profile, settings_of
 from faithbook.papers.zhao_aletras_claims import METRICS, PAIRS, claims, eighteen, variance
 from faithbook.papers.zhao_aletras_sizes import of_each, shared
 from faithbook.papers.zhao_aletras_tables import SPLITS, data_and_classifiers, how_wide, precision_of, wrong_sizes
-from faithbook.results import diagnosticity, evidence, overviews, published, rank_tests
+from faithbook.results import diagnosticity, evidence, published, rank_tests
 from faithbook.results.diagnosticity import LIMIT, METHODS, TIE, WIN, Reading
 from faithbook.results.judged import Printed
 from faithbook.results.labels import label
@@ -147,8 +147,6 @@ compared("soft_table2", "Diagnosticity per attribution method", ["metric", "mode
 levels = {label(metric): {model: of_model(metric, model=model) for model in models} for metric in METRICS}
 page.quote("soft_average", {metric: of[models[0]] for metric, of in levels.items()})
 page.quote("soft_average_small", {metric: of[models[-1]] for metric, of in levels.items()})
-caption = f"Diagnosticity of the four metrics, mean over {listing} and five methods; 95 % intervals over inputs. Dotted: chance."
-page.overview(overviews.bars(levels, xlabel="diagnosticity", line=0.5), "soft_overview", caption=caption)
 
 # %% [markdown]
 # ## Table 3: diagnosticity per task
