@@ -1,5 +1,5 @@
 """What the tables of Zhao & Aletras (2023) are compared with beside diagnosticity: data and classifiers of Table 1 from
-the models' cards and the data that is here, the precision of the runs that speak, how wide intervals are.
+the models' cards and the data that is here, the precision of the runs.
 
     table, sizes = data_and_classifiers(["sst", "movie"], models)
     wrong_sizes(sizes, ["sst"])
@@ -8,7 +8,7 @@ the models' cards and the data that is here, the precision of the runs that spea
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from typing import Any
 
@@ -22,7 +22,6 @@ from faithbook.papers.zhao_aletras import STAND_INS
 from faithbook.papers.zhao_aletras_sizes import SIZES
 from faithbook.results.labels import label
 from faithbook.results.measured import REFERENCE, Measured
-from faithbook.results.paired import Paired
 from faithbook.results.published import table
 from faithbook.sources import datasets
 from faithbook.timing import of_reference
@@ -130,7 +129,6 @@ def _of_classifiers(own: pd.DataFrame, printed: str) -> dict[str, Any]:
     }
 
 
-# ----------------------------------------------------------------------------------------------------- runs, intervals
 def precision_of(run: Run, measured: Measured) -> str:
     """In which precision the runs that speak asked their models, as their manifests tell; several are joined.
 
@@ -141,18 +139,3 @@ def precision_of(run: Run, measured: Measured) -> str:
     own = [one for one in told if one["notebook"] == measured.notebook]
     of_these = [one for one in own if one["parameters"].get("dataset") in measured.material.datasets]
     return " and ".join(sorted({str(one.get("settings", {}).get("dtype", "not noted")) for one in of_these}))
-
-
-def how_wide(power: Callable[..., Paired], metrics: Sequence[str], groups: Mapping[str, Sequence[str]]) -> str:
-    """The widest 95 % interval of each group of data sets, in words: half its width, of what it is, on how many inputs.
-
-    `power`: the mean of a metric over the methods, of the data set with a label `dataset`.
-    """
-    told = []
-    for kind, names in groups.items():
-        cells = {(label(metric), label(name)): power(metric, dataset=name).ours for name in names for metric in metrics}
-        if cells:
-            half = {cell: (ends.high - ends.low) / 2 for cell, one in cells.items() for ends in [one.interval()]}
-            metric, name = max(half, key=lambda cell: half[cell])
-            told.append(f"{kind} ± {half[metric, name]:.3f} ({metric} on {name}, n = {cells[metric, name].n})")
-    return "; ".join(told)

@@ -111,10 +111,7 @@ page.listing(
 # %%
 fig, alt = zaman_belinkov_figures.changes(effects, list(POINTS))
 page.figure(
-    fig,
-    "crosslingual_deviations_plot",
-    alt=alt,
-    caption="What each choice changes in rho, 95 % intervals over texts.",
+    fig, "crosslingual_deviations_plot", alt=alt, caption="What each choice changes in rho, 95 % intervals over texts."
 )
 
 

@@ -66,11 +66,7 @@ NAMED = {name: label(name) for name in MARKED} | {"pair": "sentences of ACLSum"}
 precision = Rows(marked, table4, dataset=MARKS, metric="average_precision")
 carried = ["metric", "model", "language", "highlights"]
 projected = page.measure(
-    "crosslingual_projected",
-    over=carried,
-    prepare=partial(defined, over=carried),
-    bounds=(-1, 1),
-    firmest=True,
+    "crosslingual_projected", over=carried, prepare=partial(defined, over=carried), bounds=(-1, 1), firmest=True
 )
 read = ["setting", "model", "language", *KEYS]
 across = page.measure(

@@ -30,14 +30,7 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.papers import zaman_belinkov_figures
-from faithbook.papers.zaman_belinkov import (
-    AGGREGATED,
-    LANGUAGE_TABLES,
-    OUTPUT_NAMES,
-    PAPER_LANGUAGES,
-    THIRTEEN,
-    chance,
-)
+from faithbook.papers.zaman_belinkov import AGGREGATED, LANGUAGE_TABLES, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN, chance
 from faithbook.papers.zaman_belinkov_tables import FLOORS, KEYS, Rows, defined, for_ours, of_texts, shown, words
 from faithbook.results import figures, paired, published
 from faithbook.results.exhibits import every
@@ -100,12 +93,7 @@ Markdown(
 
 # %%
 page.table(
-    "crosslingual_table1",
-    rho.cell,
-    rows=["method", "aggregation"],
-    columns=["output"],
-    words=WORDS,
-    printed=shown(),
+    "crosslingual_table1", rho.cell, rows=["method", "aggregation"], columns=["output"], words=WORDS, printed=shown()
 )
 
 # %%
@@ -321,10 +309,7 @@ Markdown(
 there2 = printed2.unstack()
 fig, alt = zaman_belinkov_figures.read_and_explained(read, rhos, there2)
 page.figure(
-    fig,
-    "crosslingual_table2_plot",
-    alt=alt,
-    caption="Are languages that a model reads better explained more alike?",
+    fig, "crosslingual_table2_plot", alt=alt, caption="Are languages that a model reads better explained more alike?"
 )
 
 # %% [markdown]
@@ -346,12 +331,7 @@ if {*PAPER_LANGUAGES, *WORST} <= set(order):
 along = Along(read, rhos, name="accuracy and rho, correlation")
 theirs = f"the paper, over its {len(there2)} languages, {np.corrcoef(there2.accuracy, there2.rho)[0, 1]:.2f}"
 third = page.test(
-    {
-        "xl_c05": along,
-        "crosslingual_table2": along,
-        "xl_c06": better_read,
-        "crosslingual_table7": better_read,
-    },
+    {"xl_c05": along, "crosslingual_table2": along, "xl_c06": better_read, "crosslingual_table7": better_read},
     asides={"xl_c05": theirs},
 )
 page.verdicts(third)

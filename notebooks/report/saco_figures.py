@@ -134,11 +134,7 @@ page.figure(
 )
 
 # %%
-TURNED = {
-    "all": (),
-    "all but AOPC, LeRF": ("aopc_lerf",),
-    "none": tuple(metric for metric in SIGN if SIGN[metric] < 0),
-}
+TURNED = {"all": (), "all but AOPC, LeRF": ("aopc_lerf",), "none": tuple(metric for metric in SIGN if SIGN[metric] < 0)}
 curve = page.multiverse(
     "saco_c02",
     ["turned", "correlation"],

@@ -251,11 +251,7 @@ else:
 # pictures with the first model of each data set; the model is asked nothing anew for ranks.
 
 # %%
-SETTINGS = {
-    "zero": "erased: one fixed colour",
-    "blur": "erased: blurred copy",
-    "ranks": "scores replaced by ranks",
-}
+SETTINGS = {"zero": "erased: one fixed colour", "blur": "erased: blurred copy", "ranks": "scores replaced by ranks"}
 
 
 tried = page.measure(

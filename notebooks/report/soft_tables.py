@@ -32,7 +32,7 @@ from IPython.display import Markdown
 from faithbook.engine.profiles import find_profile, settings_of
 from faithbook.papers.zhao_aletras_claims import METRICS, PAIRS, claims, eighteen, variance
 from faithbook.papers.zhao_aletras_sizes import of_each, shared
-from faithbook.papers.zhao_aletras_tables import SPLITS, data_and_classifiers, how_wide, precision_of, wrong_sizes
+from faithbook.papers.zhao_aletras_tables import SPLITS, data_and_classifiers, precision_of, wrong_sizes
 from faithbook.results import diagnosticity, evidence, published, rank_tests
 from faithbook.results.diagnosticity import LIMIT, METHODS, TIE, WIN, Reading
 from faithbook.results.judged import Printed
@@ -184,10 +184,6 @@ page.stand_ins(
     "soft_tables_stand_ins",
     caption="Diagnosticity on substitute data, mean over methods, with the published value of what each replaces",
 )
-
-# %%
-widest = how_wide(of_rest, METRICS, {evidence.STAND_INS: rest, measured.evidence(tasks): tasks})
-Markdown(f"The widest 95 % interval of a mean over methods: {widest}.")
 
 # %% [markdown]
 # **What differs and why.** Other models, and other texts where the data is a substitute: a data set of the same kind of
