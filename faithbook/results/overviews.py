@@ -73,7 +73,7 @@ def slopes(
         for name, ends in metrics.items():
             colour, marker = kinds[colours[name]]
             ax.plot((0, 1), ends, color=colour, marker=marker, lw=1.3, ms=4, alpha=0.8)
-        ax.set_xticks((0, 1), ("trained as usual", "misled by erasure"))
+        ax.set_xticks((0, 1), ("trained\nas usual", "misled\nby erasure"))
         ax.set(title=panel, xlim=(-0.2, 1.2))
         said.append(f"{panel}: " + "; ".join(f"{name} {a:.2f} to {b:.2f}" for name, (a, b) in metrics.items()))
     axes.flat[0].set_ylabel(ylabel)
