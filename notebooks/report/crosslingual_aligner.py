@@ -67,7 +67,7 @@ page.speaks()
 # BERT): two words are linked where each is likely, by a softmax, to stand for the other. Its quality is taken from its
 # authors and not measured.
 #
-# **Our aligner.** But for the `paper` profile, which takes the paper's, a pretrained multilingual encoder
+# **Our aligner.** A pretrained multilingual encoder
 # {cite:p}`wang_2024` as it is, never trained to align words. A word's vector is the mean of its pieces in one layer, and
 # words are linked by the paper's rule (`softmax`): where each takes more than a thousandth of the other's softmax over
 # all words. A word may have several links. Beside it stand, on the same vectors, words that are each other's nearest
@@ -75,7 +75,7 @@ page.speaks()
 # which counts which words go together in many pairs and has never seen an encoder.
 #
 # **The gold.** Verses of the Greek New Testament with an English translation {cite:p}`clear_bible_2022`. The Greek is
-# ancient, in modern spelling: a relative of one of our languages, and the same as none. Two further sets would be
+# ancient, in modern spelling: related to one of our languages but identical to none. Two further sets would be
 # closer (Bulgarian {cite:p}`martelli_2023` and German {cite:p}`vilar_2006`), and have to be got by hand.
 #
 # **The scores.** Precision: the share of found links that are right. Recall: the share of people's links that are

@@ -124,7 +124,7 @@ outputs_figure("sufficiency", 4, "Lower is better.")
 # **What the paper shows.** The same for multilingual BERT and XLM-R alone, with the spread over three seeds, which is
 # about as large as the differences between rows.
 #
-# **Our run.** But for the `paper` profile, in their places stand two depths of one multilingual encoder: all twelve
+# **Our run.** We use two depths of one multilingual encoder instead: all twelve
 # layers (`e5`) and the first six of them (`six`).
 
 # %%
@@ -170,7 +170,7 @@ page.listing(
 # %% [markdown]
 # **What is tested.** Whether the rows rank as in the paper (Tables 3, 9, 10, Figure 4): where its two architectures do
 # not agree, there is no order to reproduce. Which rows lead, by metric and output (c07); whether L2 beats the mean under
-# comprehensiveness but for two (c08, which Figure 3 draws).
+# comprehensiveness except two (c08, which Figure 3 draws).
 
 # %%
 LEADERS = {
@@ -439,7 +439,7 @@ page.listing(
 # %% [markdown]
 # **What differs and why.** Without XNLI one message in place of a premise and a hypothesis, and five types of message in
 # place of three relations. In a text of twenty words or fewer the top 1 and 5 % are the same single word, so two of the
-# five lengths say the same. But for the `paper` profile one encoder at two depths stands in place of two architectures.
+# five lengths say the same. One encoder at two depths replaces two architectures.
 # Rationales here are rounded up and count words alone; the released code rounds to the nearest, halves to
 # even, and counts separators, too. It also explains another function with five of its methods, as they pass through the
 # embeddings twice; here every method explains the model that is scored.
@@ -448,7 +448,7 @@ page.listing(
 # distrust the two metrics, which nothing on this page removes. What the page tests is the other half of the argument,
 # that noise drowns the differences. Noise shrinks with more texts; being off distribution does not.
 #
-# The fault is in the released code; whether the printed tables were made with it cannot be told from outside. And the
+# The fault is in the released code; we do not know whether the printed tables were made with it. And the
 # noise that as few of our texts leave need not be that of the paper's first inputs: theirs may be other texts, six models
 # are averaged, and a faulty window mixes inputs. Intervals cover the choice of texts, not that of models, seeds or
 # languages.

@@ -233,7 +233,7 @@ NOWHERE = "Rho is defined on no text of this run: scores, or what came over the 
 Markdown("\n".join(lines) if len(first) else NOWHERE)
 
 # %% [markdown]
-# Two readings follow for whoever uses rho. A level of rho means nothing by itself: print uniform scores and the norm of
+# Two readings follow for anyone who uses rho. A level of rho means nothing by itself: print uniform scores and the norm of
 # the embedding beside it, on the same pairs. And a method that leads only as long as pieces are added up leads in
 # length. What survives means over pieces, words without a link left out and copied words left out is agreement that
 # length, links and copies cannot explain. It may still be agreement for other reasons: that some words are frequent, or

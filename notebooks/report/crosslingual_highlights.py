@@ -179,7 +179,7 @@ page.figure(
 
 # %% [markdown]
 # **What is tested.** Whether the thirteen rank as in the paper (Table 4, Figure 5). Whether saliency with either
-# aggregation and guided backprop with L2 lead (c11), and the loss is at least as good as the top prediction but for
+# aggregation and guided backprop with L2 lead (c11), and the loss is at least as good as the top prediction except for
 # integrated gradients, occlusion and LIME (c12).
 
 # %%
@@ -395,8 +395,8 @@ page.plot(second, "crosslingual_table5_plot", caption="MAP less that of random s
 #
 # **What the paper shows.** Thirty texts in each of four languages, ten of each relation: the authors and a colleague
 # corrected the marks that the program had made, leaving out texts that the model got wrong. Precision, recall and F1
-# compare the program's marks with the corrected ones. Who corrects marks sees them first, so the corrected ones lean
-# towards the program's; how much cannot be told from one round.
+# compare the program's marks with the corrected ones. Annotators who correct existing highlights see them
+# first, which biases the result towards the program's output; one round does not show by how much.
 #
 # **Our run.** None: it takes people. What can be run again is the arithmetic. F1 is the harmonic mean of precision and
 # recall, and the printed ones fit, or not, within rounding.

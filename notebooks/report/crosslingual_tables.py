@@ -88,7 +88,7 @@ Markdown(
 # entropy with its sign turned. A piece's score is made of the dimensions of its embedding, as their mean (μ) or their
 # length (L2); methods that erase have but one. Higher is better. Two rows are floors, which explain nothing: `uniform`
 # gives every piece of a word the same score, so that longer words score higher in both languages; `random` scores are
-# drawn anew. That activation with L2 ignores the prediction, too, the paper does not say. *As released* is what the
+# drawn anew. The paper does not mention that activation (L2) also ignores the prediction. *As released* is what the
 # released code makes of guided backprop on models without ReLU modules: plain saliency.
 
 # %%
@@ -111,8 +111,8 @@ page.figure(
 
 # %% [markdown]
 # **What is tested.** Whether the thirteen rank as in the paper, by Kendall's tau against chance. Whether input × gradient
-# with L2 leads (c01), L2 beats the mean but for saliency (c02, which Figure 2 draws), the loss is at least as good as the
-# top prediction but for two rows (c03), and most gradient rows lie above the mean of occlusion and Shapley sampling (c04).
+# with L2 leads (c01), L2 beats the mean except for saliency (c02, which Figure 2 draws), the loss is at least as good as the
+# top prediction except for two rows (c03), and most gradient rows lie above the mean of occlusion and Shapley sampling (c04).
 
 # %%
 LEADER = [("input_x_gradient", "l2")]
@@ -194,7 +194,7 @@ page.curve(curves["xl_c04"], "crosslingual_c04_curve", caption="Are gradients ah
 #
 # **What the paper shows.** The same for multilingual BERT and XLM-R alone, with the spread over three seeds.
 #
-# **Our run.** But for the `paper` profile, in their places stand two depths of one multilingual encoder: all twelve
+# **Our run.** We use two depths of one multilingual encoder instead: all twelve
 # layers (`e5`) and the first six of them (`six`). They are less different from one another than the paper's two models.
 
 # %%

@@ -5,13 +5,12 @@
 # ---
 
 # %% [markdown]
-# # The authors' own outputs, gone through again
+# # The authors' own outputs, recomputed
 #
-# {cite:t}`edin_2025` published something rare: not only scores, but what six models answer to *every* subset
-# of the words of short texts. Whoever has these answers needs no model to compute AOPC, its bounds and NAOPC
-# ({doc}`explained here <naopc_toy>`). They come with this repository, so this page is no imitation on stand-ins; it is
-# the same quantities from the same material, most of them to the last printed digit, and wherever one differs the page
-# says what has to be changed to get the published number.
+# {cite:t}`edin_2025` published something rare: not only scores, but the outputs of six models for *every* subset
+# of the words of short texts. With these outputs AOPC, its bounds and NAOPC can be computed without a model
+# ({doc}`explained here <naopc_toy>`). On this page the same quantities come from the same material: most agree to the last
+# printed digit, and for each that differs the page says what has to be changed to get the published number.
 #
 # One word of warning. "Sufficiency" here is the paper's: AOPC of the *ascending* order, least important word first,
 # where a low value is good. It is not ERASER's sufficiency {cite:p}`deyoung_2020`, which keeps the rationale and removes
@@ -102,7 +101,7 @@ material = answered.groupby(["dataset", "model"], sort=False).agg(
 page.listing(
     material.reset_index().rename(columns={"n": "n (texts)", "words": "words, mean", "positive": "p > .5"}),
     "naopc_released_material",
-    caption="Short texts: how many, words to remove, answers to subsets, texts that the model calls positive",
+    caption="Short texts: how many, words to remove, outputs for subsets, texts that the model calls positive",
 )
 
 # %%

@@ -213,7 +213,7 @@ Markdown(
 # score, each followed by the ends of its 95 % interval.
 #
 # Where the empty text costs hardly any probability, the scores divide by almost nothing. Mean scores are therefore over
-# scores limited to [0, 1] (but for the row on clipping); "outside" is the share of scores that lay outside before.
+# scores limited to [0, 1] (except in the row on clipping); "outside" is the share of scores that lay outside before.
 # Diagnosticity compares scores as they are.
 
 
