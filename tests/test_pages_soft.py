@@ -264,7 +264,7 @@ def test_the_tables_of_a_world_in_which_soft_does_better(store: Store) -> None:
     assert {name: found.verdict(name) for name in TABLES} == dict.fromkeys(TABLES, "carries over")
     assert {name: found.verdict(name) for name in NAMED} == dict.fromkeys(NAMED, "not testable here")
     assert found.verdict("soft_table5") == "set up as published"
-    assert set(found.verdicts.evidence) == {"stand-ins"}
+    assert set(found.verdicts.evidence) == {"substitute data, our models"}
     notes = found.verdicts.note
     assert "12 of 12 settings" in notes["soft_table5"]
     assert "the paper's own values on the data compared here contradict 2 of 2 parts" in notes["soft_c03"]

@@ -239,7 +239,7 @@ def test_where_this_run_has_no_photographs_the_reference_speaks(store: Store) ->
     ]
     store.add("together_objects", {"": units(rows)}, reference=True, dataset="stamps")
     found = with_texts(store)
-    assert "No numbers for pictures" not in found.text and "`together_objects`" in found.text
+    assert "No numbers for images" not in found.text and "`together_objects`" in found.text
     table = pd.read_csv(found.folder / "together_pointing.csv").set_index(["method", "metric"])
     assert table.loc[("rollout", "pointing_game"), "estimate"] == pytest.approx(0.9)
     assert "this run looked at" not in found.text and "Values of this build" not in found.text
@@ -247,7 +247,7 @@ def test_where_this_run_has_no_photographs_the_reference_speaks(store: Store) ->
 
 def test_without_photographs_the_page_has_texts_alone(store: Store) -> None:
     found = with_texts(store)
-    assert "**No numbers for pictures here.**" in found.text and not list(found.folder.glob("*.svg"))
+    assert "**No numbers for images in this copy.**" in found.text and not list(found.folder.glob("*.svg"))
     told = (found.folder / "together_marked_pair.csv").read_text()
     assert "better" in told and "SaCo" not in told
 
@@ -411,7 +411,7 @@ def test_metrics_that_tell_are_found_and_priced(store: Store) -> None:
     assert needed["text", "soft_ns"] < needed["text", "ns"] < 4 * N
     # What is not told from chance needs no number of inputs, but says what would have been found.
     assert np.isnan(needed["text", "complexity"]) and 0 < shown["gain it would find"]["text", "complexity"] < 0.3
-    assert shown["rows an input"]["vision", "ns"] == 50
+    assert shown["model calls per input"]["vision", "ns"] == 50
 
 
 def test_metrics_that_do_not_tell_are_found_and_the_lax_floor_is_named(store: Store) -> None:
@@ -511,7 +511,7 @@ def advised(store: Store, *, freed: str, n: int = N) -> Shown:
     metrics_ = ("nc", "soft_ns", "saco", "comprehensiveness_eraser")
     keys = pd.DataFrame([(kind, m) for kind in KEYS for m in metrics_], columns=["modality", "metric"])
     telling_ = keys.assign(estimate=0.8, low=0.7, high=0.9, n=n, **{"above chance": "yes", "inputs needed": 12.0})
-    telling_["rows an input"] = telling_.metric.map(
+    telling_["model calls per input"] = telling_.metric.map(
         {"nc": 30.0, "soft_ns": 20.0, "saco": 10.0, "comprehensiveness_eraser": 40.0}
     )
     soft = keys[keys.metric == "soft_ns"]
@@ -561,8 +561,8 @@ def test_a_metric_of_amounts_is_recommended_only_where_it_tells_without_them(sto
 def test_a_kind_that_was_not_asked_everything_counts_the_questions_it_was_asked() -> None:
     both = [(kind, name) for kind in ("text", "photographs") for name in ("nc", "ns")]
     keys = pd.DataFrame(both, columns=["modality", "metric"])
-    telling_ = keys.assign(n=20, **{"above chance": "yes", "inputs needed": 9.0, "rows an input": 7.0})
-    telling_.loc[telling_.modality == "photographs", "rows an input"] = np.nan  # priced on another machine
+    telling_ = keys.assign(n=20, **{"above chance": "yes", "inputs needed": 9.0, "model calls per input": 7.0})
+    telling_.loc[telling_.modality == "photographs", "model calls per input"] = np.nan  # priced on another machine
     asked = keys[keys.modality == "text"].assign(model="trained", estimate=0.5, answer="yes", n=20)
     none = keys.head(0).assign(against="", answer="", n=0)
     found = advice(telling_, none, asked, asked, asked)
@@ -579,7 +579,9 @@ LEVELS = {"n_auc": (0.96, 0.92, "no"), "auc": (0.95, 0.86, "no"), "saco": (0.53,
 def tracked(levels: dict[str, tuple[float, float, str]], prices: Sequence[float]) -> pd.DataFrame:
     """The table of advice on texts, from accuracy before and after misleading and the price of each metric."""
     keys = pd.DataFrame({"modality": "text", "metric": list(levels)})
-    telling_ = keys.assign(n=100, **{"above chance": "yes", "inputs needed": 9.0, "rows an input": list(prices)})
+    telling_ = keys.assign(
+        n=100, **{"above chance": "yes", "inputs needed": 9.0, "model calls per input": list(prices)}
+    )
     right = keys.assign(model="trained", answer="yes", n=100)
     lost = keys.assign(answer=[answer for _, _, answer in levels.values()], n=100)
     both = pd.concat(

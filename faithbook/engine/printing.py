@@ -86,8 +86,8 @@ def show(page: Page, address: str) -> None:
 def pdf(source: Path, html: Path, to: Path) -> int:
     """Write a built book as one PDF; returns its number of pages.
 
-    `source`: the folder with `_toc.yml` and the executed pages; `html`: the built pages. DataError without Chromium, or for a page that is
-    not there.
+    `source`: the folder with `_toc.yml` and the executed pages; `html`: the built pages. DataError without Chromium, or
+    for a page that is not there.
     """
     from pypdf import PdfWriter
 

@@ -22,7 +22,7 @@ DECIDING = QUESTIONS[:3]
 that tracks the truth best and loses a little, and for one that tracks it badly and gains: the level after misleading
 counts instead (`WORSE`)."""
 TRACKS, MISLED, WORSE = "tracks the truth", "after misleading", "worse of the two"
-PASSES = "rows an input"
+PASSES = "model calls per input"
 """The column of a metric's price: forward passes of the model for one explanation of one input."""
 RECOMMENDED, BEST, CHEAPEST, CAUTION = "recommended", "best", "cheapest", "caution"
 KINDS = {"text": "texts", "vision": "small images"}

@@ -54,7 +54,6 @@ NAMES: Mapping[str, str] = {
 _TITLES = {"table": "title", "figure": "shows", "claim": "claim", "question": "question"}
 
 
-_EVIDENCE = {evidence.STAND_INS: "substitute data, our models"}
 _REASONS = {
     evidence.EXPLAINED: "the numbers that differ do so for a known cause",
     evidence.PARTLY: "some comparisons support it, others contradict it",
@@ -149,7 +148,7 @@ def every(board: pd.DataFrame) -> pd.DataFrame:
         {
             "claim": [f"{_upper(said[name])} `{name}`{{#{anchor(name)}}}" for name in rows["id"]],
             "decision": [badge(decision(*row)) for row in zip(rows["verdict"], rows["evidence"], strict=True)],
-            "evidence": [evidence_of(one) for one in rows["ground"]],
+            "evidence": rows["ground"],
             "comparisons": [_counted(row) for row in rows.to_dict("records")],
             SMALLEST: rows["n"].astype(str).replace("<NA>", ""),
             "why": [_why(row) for row in rows.to_dict("records")],
@@ -158,15 +157,6 @@ def every(board: pd.DataFrame) -> pd.DataFrame:
             "page": [f"{{doc}}`see <{page.removeprefix('executed/')}>`" if page else "" for page in rows["page"]],
         }
     )
-
-
-def evidence_of(ground: str) -> str:
-    """The evidence of a verdict, in full.
-
-    >>> evidence_of("stand-ins"), evidence_of(evidence.AUTHORS)
-    ('substitute data, our models', "authors' outputs")
-    """
-    return _EVIDENCE.get(ground, ground)
 
 
 def _upper(text: str) -> str:

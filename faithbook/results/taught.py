@@ -23,10 +23,10 @@ from faithlib.errors import DataError
 
 MEASURED = (findings.REPRODUCED, findings.MIXED, findings.NOT_REPRODUCED, findings.UNDECIDED)
 ROWS = {
-    "nc": ("NC", "Comprehensiveness,\nplain erasure (NC)"),
-    "soft_nc": ("Soft-NC", "Comprehensiveness,\nsoft erasure (Soft-NC)"),
-    "ns": ("NS", "Sufficiency,\nplain erasure (NS)"),
-    "soft_ns": ("Soft-NS", "Sufficiency,\nsoft erasure (Soft-NS)"),
+    "nc": ("NC", "Comprehens.,\nplain (NC)"),
+    "soft_nc": ("Soft-NC", "Comprehens.,\nsoft (Soft-NC)"),
+    "ns": ("NS", "Sufficiency,\nplain (NS)"),
+    "soft_ns": ("Soft-NS", "Sufficiency,\nsoft (Soft-NS)"),
 }
 """The metrics of the landing page's figure: short and long name."""
 
@@ -137,7 +137,7 @@ def _claim(verdict: Mapping[str, Any]) -> str:
     measured = findings.SIDES[word] in MEASURED
     size = f"n = {int(verdict['n']):,} in the smallest cell" if measured and not pd.isna(verdict["n"]) else ""
     pieces = [
-        findings.evidence_of(str(verdict["evidence"])) if measured else "",
+        str(verdict["evidence"]) if measured else "",
         size,
         findings.reason(word),
         f"`{name}`",
@@ -172,19 +172,19 @@ def page(results: Results) -> str:
 
 def bars(pairs: Mapping[str, Paired], model: str) -> Any:
     """Published diagnosticity beside ours, two bars per metric (`ROWS`)."""
-    fig, ax = plt.subplots(figsize=(6.4, 4.6))
-    looks = {"published (Zhao & Aletras 2023)": figures.PUBLISHED, f"ours ({model})": figures.OURS}
+    fig, ax = plt.subplots(figsize=(5.2, 4.6))
+    looks = {"published (Zhao & Aletras 2023)": figures.PUBLISHED, f"ours ({model.partition(',')[0]})": figures.OURS}
     for place, metric in enumerate(ROWS):
         for shift, value, colour in zip((-0.2, 0.2), _both(pairs[metric]), looks.values(), strict=True):
             ax.barh(place + shift, value, height=0.38, color=colour)
-            ax.text(value + 1, place + shift, f"{value:.0f} %", va="center", fontsize=12)
+            ax.text(value - 1, place + shift, f"{value:.0f} %", va="center", ha="right", fontsize=13, color="white")
     ax.axvline(50, color="black", lw=1.2, ls="--")
-    ax.text(50, -0.55, "chance", ha="center", va="bottom", fontsize=11)
-    ax.set_yticks(range(len(ROWS)), [name for _, name in ROWS.values()], fontsize=12)
-    ax.set(ylim=(3.5, -0.5), xlim=(0, 100), xlabel="cases with the real explanation above a random one, %")
+    ax.text(50, -0.55, "chance", ha="center", va="bottom", fontsize=13)
+    ax.set_yticks(range(len(ROWS)), [name for _, name in ROWS.values()], fontsize=13)
+    ax.set(ylim=(3.5, -0.5), xlim=(0, 100), xlabel="real explanation scored higher, %")
     ax.grid(visible=False)
     handles = [plt.Rectangle((0, 0), 1, 1, color=colour) for colour in looks.values()]
-    fig.legend(handles, list(looks), loc="outside upper left", ncols=1, fontsize=12)
+    fig.legend(handles, list(looks), loc="outside upper left", ncols=1, fontsize=13)
     return fig
 
 

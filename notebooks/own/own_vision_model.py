@@ -7,18 +7,18 @@
 # %% [markdown]
 # # Your own vision model
 #
-# This page takes any Vision Transformer of timm and a folder of pictures, explains its predictions by several methods,
-# and measures how faithful the explanations are. As it stands here it shows a small model of this book on ten pictures
-# of clothes. With a model and pictures of yours it is the same page: change the parameters `model` and `data`.
+# This page takes any Vision Transformer of timm and a folder of images, explains its predictions by several methods,
+# and measures how faithful the explanations are. As published it shows a small model of this book on ten images
+# of clothes. With a model and images of yours it is the same page: change the parameters `model` and `data`.
 #
 # - `model`: a folder with timm's `config.json` and `model.safetensors`, `timm:` and the name of a model, or a `local:`
 #   name of this book. A `VisionTransformer`, because soft erasure and most explanations are about its patches and
 #   attention.
-# - `data`: a folder with one sub-folder of pictures a class, named as the model names it; or a folder of plain files,
+# - `data`: a folder with one sub-folder of images a class, named as the model names it; or a folder of plain files,
 #   with a `labels.csv` (columns file, label) or without labels at all.
 # - `patch`: how many pixels a feature is wide after the model's own resizing; 0 takes the model's patches.
 # - `methods`, `metrics`: `default`, or names with commas between. Random scores are always added, as a floor.
-# - `n`, `seed`: how many pictures, drawn by a hash. `erase`: what takes the place of an erased patch (`mean`, `zero`,
+# - `n`, `seed`: how many images, drawn by a hash. `erase`: what takes the place of an erased patch (`mean`, `zero`,
 #   `blur`). `draws`, `groups`: of soft metrics and of SaCo.
 
 # %% tags=["parameters"]
@@ -103,7 +103,7 @@ Markdown(told)
 # %% [markdown]
 # ## Before anything runs
 #
-# Every method is tried on one picture; one that cannot explain this kind of model is left out by name. Rows, seconds
+# Every method is tried on one image; one that cannot explain this kind of model is left out by name. Rows, seconds
 # and memory are estimated from the number of features and a few rows; what would not fit is refused here.
 
 # %%
@@ -121,7 +121,7 @@ Markdown(
 )
 
 # %% [markdown]
-# ## Three pictures, every method
+# ## Three images, every method
 
 # %%
 scores, spent = pages.explain(names, classifier, brought.inputs)
@@ -261,16 +261,16 @@ Markdown(pages.verdict(mean_ranks, chance, len(brought)))
 # %% [markdown]
 # - **Random scores first.** A method that does not beat them under a metric has not been shown to say anything,
 #   however good its number and its map look.
-# - **Intervals are over pictures.** They say how the means would move with other pictures of the same kind. They know
+# - **Intervals are over images.** They say how the means would move with other images of the same kind. They know
 #   nothing of another model, another way to erase, or other options of a method.
 # - **Metrics are not independent voters.** Most erase patches and look at the same drop of probability in different
-#   ways, so that ten of them can agree on one mistake: a picture with grey squares is one that the model was never
+#   ways, so that ten of them can agree on one mistake: an image with grey squares is one that the model was never
 #   trained on. Try another `erase` before you believe an order. Soft metrics drop elements of the patches' embeddings
 #   instead.
 # - **A map is read patch by patch.** Scores within a feature are added up before anything is erased. A coarser `patch`
 #   makes another question, not a rougher answer to the same one.
 # - **NS, NC and their soft versions divide** by what erasing everything costs. Where that is little, they leave [0, 1]
-#   by far, and a single picture can carry a mean.
+#   by far, and a single image can carry a mean.
 #
 # What each metric is has {doc}`its own page <../foundations/metrics>`; SaCo and its neighbours are {doc}`those of the
 # second study <../paper2/overview>`.

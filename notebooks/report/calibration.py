@@ -80,7 +80,7 @@ page.listing(shown, "calibration_promises", caption="What is promised of each ru
 # %% [markdown]
 # ## Claims of many parts
 #
-# The more parts a claim has, the more often one of them seems to lie on the wrong side by chance. The correction for
+# The more parts a claim has, the more often one of them seems to be on the wrong side by chance. The correction for
 # parts has to keep that in check without a look at how they hang together.
 
 # %%
@@ -166,7 +166,7 @@ Markdown(
 # It cannot help where a rare tail is missing from the sample altogether.
 #
 # Worlds with nothing to be found are the worst case for errors. They say nothing of how often a true effect is found: that
-# depends on its size, and stands beside every inconclusive verdict as the smallest effect that the run could have found.
+# depends on its size, and is printed with every undecided verdict as the smallest effect that the run could have found.
 
 # %%
 sizes = ", ".join(f"{name} ({len(values)})" for name, values in stored.items())

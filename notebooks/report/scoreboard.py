@@ -14,7 +14,7 @@
 # %% tags=["parameters"]
 profile = "laptop"
 
-# %%
+# %% tags=["remove-input"]
 import matplotlib.pyplot as plt
 
 from faithbook.engine.run import load
@@ -39,9 +39,7 @@ page.findable(findings.every(board), "scoreboard_verdicts", caption=caption, dat
 
 # %%
 counts = findings.counts(board)
-names = [
-    f"{findings.NAMES[paper].partition(' (')[0]}, {findings.evidence_of(ground)}" for ground, paper in counts.index
-]
+names = [f"{findings.NAMES[paper].partition(' (')[0]}, {ground}" for ground, paper in counts.index]
 fig, ax = plt.subplots(figsize=(8.5, 0.42 * len(counts) + 1.3))
 places, left = range(len(counts))[::-1], 0 * counts.sum(axis=1)
 for side, colour in findings.COLOURS.items():

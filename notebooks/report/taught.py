@@ -54,7 +54,7 @@ def soft_and_plain():
 # %% [markdown]
 # ## The first study in one figure
 
-# %%
+# %% tags=["remove-input"]
 soft = soft_and_plain() if page.has("soft_metrics") else {}
 shown, picture = Markdown("*This copy has no values of the first study.*"), ""
 if soft:
@@ -69,7 +69,7 @@ if soft:
     picture = f"![{alt}](executed/taught/soft_against_plain.svg)\n\n*{caption}.*"
 shown
 
-# %%
+# %% tags=["remove-input"]
 first = published.table("crosslingual_table1").set_index(["method", "aggregation", "output"]).value
 extra = [
     values("counts", findings.in_numbers(board)),

@@ -13,7 +13,7 @@
 # %% tags=["parameters"]
 profile = "laptop"
 
-# %%
+# %% tags=["remove-input"]
 from IPython.display import Markdown
 
 from faithbook.engine.run import load
@@ -34,15 +34,12 @@ page.listing(
 )
 
 # %% [markdown]
-# On *photographs* nothing was planted, so that accuracy is unknown there; all metrics except Soft-NC separate real
-# explanations from random scores. Two metrics are missing from the table although they are known: the **soft metrics**
-# (on small images they prefer random scores, see {doc}`together_diagnosticity`) and **SaCo** (the lowest accuracy on
-# texts, see {doc}`together_planted_truth`).
+# On *photographs* nothing was planted, so that accuracy is unknown there.
 #
 # ## A worked example
 #
 # You have a sentiment model and want to know whether two methods explain it. Here the model is a function of ten words,
-# so that the example runs everywhere; a Hugging Face model and its tokenizer take its place without another change.
+# so that the example runs everywhere; a Hugging Face model takes its place together with `tokenizer=...`.
 
 # %% tags=["show-input"]
 import math
@@ -95,7 +92,7 @@ Markdown(
 
 # %%
 NAMED = dict(zip(QUESTIONS[:3], ("separates", "without mean importance", "prefers the truth"), strict=True))
-NAMED |= {PASSES: "model calls per input", "inputs needed": "inputs to separate real from random"}
+NAMED |= {"inputs needed": "inputs to separate real from random"}
 page.listing(
     table.rename(columns=NAMED),
     "together_advice",
