@@ -16,8 +16,8 @@
 # The code released with the paper answers nearly all inputs with the predictions of the first few. So the printed
 # tables may rest on eleven inputs, and this page asks the question again with every input in its own place.
 #
-# Texts are XNLI's English test pairs where these lie on the machine that computes, else messages of a program, a
-# {term}`stand-in`; but for the `paper` profile models are small, and verdicts are on statements. Intervals come from
+# Texts are XNLI's English test pairs, or messages of a program ({term}`substitute data <stand-in>`) if XNLI is not
+# installed; models are small, and verdicts are on statements. Intervals come from
 # drawing texts again, each with all that was measured on it, rho and erasure alike.
 
 # %% tags=["parameters"]
@@ -100,7 +100,7 @@ page.table(
 
 # %%
 def outputs_figure(metric, number, told):
-    """Table 3 for one metric as a picture, a panel an output."""
+    """Table 3 for one metric as a figure, one panel per output."""
     frame = rows[metric].frame([*THIRTEEN, *FLOORS]).rename(columns={"published": "published × 6/5"})
     fig, spoken = figures.rows_by_output(
         frame, THIRTEEN, FLOORS, OUTPUT_NAMES, x_label=metric, ours="ours, 95 % interval", published="published × 6/5"
@@ -273,7 +273,7 @@ page.listing(
 #   between methods on one text is the same on every text. It depends neither on $n$ nor on the metric's scale.
 #
 # A text without a value in one of the rows is left out. *Needed* is the number of texts with which two methods as
-# far apart as is typical are told apart four times in five; *noise with* so many, what equal methods would show.
+# far apart as is typical are separated four times in five; *noise with* so many, what equal methods would show.
 
 # %%
 SERIES = {"rho": {"metric": "rho"}, f"rho, {languages[0]} alone": {"metric": "rho", "language": languages[0]}}
@@ -308,7 +308,7 @@ HARDLY = 0.05  # the smallest effect of interest
 
 
 def less_spread(take, which=PRINTED_ROWS, rho=None, **fixed):
-    """The parts of c09: the spread of rho less that of either metric, and how far the latter is below `HARDLY`."""
+    """The parts of c09: the spread of rho minus that of either metric, and how far the latter is below `HARDLY`."""
 
     def spread(metric, **more):
         return beside.spread_beside(
@@ -339,7 +339,7 @@ curve = page.multiverse("xl_c09", ["compared", "rows", "models", "rho in"], spec
 
 
 def rank_gain(metric, output):
-    """The mean rank under rho less that under a metric; the printed one from the printed means."""
+    """The mean rank under rho minus that under a metric; the printed one from the printed means."""
     there = beside.printed_rank(table1, output)
     there -= beside.printed_rank(table3[table3.metric == metric], output, better=METRICS[metric])
     both = [Rows(measured, metric=f"rank under {one}")(("erasing", "none"), output) for one in ("rho", metric)]
@@ -437,8 +437,8 @@ page.listing(
 )
 
 # %% [markdown]
-# **What differs and why.** Without XNLI one message in place of a premise and a hypothesis, and five types of message in
-# place of three relations. In a text of twenty words or fewer the top 1 and 5 % are the same single word, so two of the
+# **What differs and why.** Without XNLI one message instead of a premise and a hypothesis, and five types of message instead
+# of three relations. In a text of twenty words or fewer the top 1 and 5 % are the same single word, so two of the
 # five lengths say the same. One encoder at two depths replaces two architectures.
 # Rationales here are rounded up and count words alone; the released code rounds to the nearest, halves to
 # even, and counts separators, too. It also explains another function with five of its methods, as they pass through the

@@ -21,8 +21,8 @@
 # A *floor* is a row of scores that knows nothing of the prediction. What it reaches is what these three are worth. There
 # are three floors: `uniform`, the same score for every piece; `activation` with L2, the norm of the embedding, which is
 # one of the paper's thirteen; and `random` scores. **The paper has no counterpart to this page**, and nothing here is
-# compared with printed numbers. Texts are XNLI's pairs where these lie on the machine that computes, else messages of a
-# program, a {term}`stand-in`; models are small, but for the `paper` profile.
+# compared with printed numbers. Texts are XNLI's pairs, or messages of a program ({term}`substitute data <stand-in>`) if
+# XNLI is not installed; models are small.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -110,7 +110,7 @@ Markdown(
 # The first setting is the published one: pieces and links are added up, an English word without a link has 0 and stays
 # in. Means take the place of the sums over pieces, over links, or over both; words without a link, or copied ones, are
 # left out; *all of these* makes all of these changes at once. Then another rule links the words, and two settings draw the
-# links at random: anywhere, or so that every English word keeps its number of them. Of the ten the picture leaves out
+# links at random: anywhere, or so that every English word keeps its number of them. Of the ten the figure leaves out
 # means of both and links drawn anywhere, which add nothing to it.
 #
 # With means over pieces `uniform` scores are the same for all words, and a constant has no rank correlation: that this

@@ -12,7 +12,7 @@
 # be right for a reason that nobody marked. They answer it in English (Table 4, Figure 5), then make highlights for
 # fifteen languages by a program (Table 5) and have a sample of these looked at by people (Table 6).
 #
-# But for the `paper` profile marks that people made are {term}`stand-ins <stand-in>`; translations are XNLI's where
+# Except at the `paper` profile human highlights are {term}`substitutes <stand-in>`; translations are XNLI's where
 # its files lie. Intervals come from drawing texts again, each with everything that was measured on it.
 
 # %% tags=["parameters"]
@@ -98,7 +98,7 @@ page.speaks()
 #
 # **The floor.** Equal scores for all words get exactly the share of marked words, random ones about that; both are in
 # the table, with `uniform`, which gives every piece of a word the same score, so that long words lead. A MAP says
-# something only where it lies above them: do these marks tell an explanation from chance?
+# something only where it lies above them: do these highlights separate an explanation from chance?
 
 
 # %%
@@ -173,7 +173,7 @@ page.figure(
     "crosslingual_figure5",
     alt="Two dot plots, one an output, of MAP of thirteen explanations and two floors, with our share of marked words, "
     f"{share.estimate:.2f}. {shows}",
-    caption="Table 4 as a picture (the paper's Figure 5), with floors; right is better. The dotted line belongs to our texts: the "
+    caption="Table 4 as a figure (the paper's Figure 5), with floors; right is better. The dotted line belongs to our texts: the "
     "paper's share of marked words is another one, and is not printed.",
 )
 

@@ -12,8 +12,8 @@
 # English words; words are matched by an aligner. This page has everything they print about rho, and how well the models
 # read each language, beside our run.
 #
-# Where XNLI {cite:p}`conneau_2018` lies on the machine that computes, texts are its test pairs, and premise and hypothesis
-# both carry scores; elsewhere they are messages of a program, a {term}`stand-in`. But for the `paper` profile both models
+# If XNLI {cite:p}`conneau_2018` is installed, texts are its test pairs, and premise and hypothesis
+# both carry scores; otherwise they are messages of a program ({term}`substitute data <stand-in>`). Except at the `paper` profile both models
 # are small, so that a printed value is there to be looked at, no cell can match it, and verdicts are on statements.
 # Intervals come from drawing texts again, each in all languages, by all models, with all methods; the pairs of one
 # premise go together.
@@ -88,7 +88,7 @@ Markdown(
 # entropy with its sign turned. A piece's score is made of the dimensions of its embedding, as their mean (μ) or their
 # length (L2); methods that erase have but one. Higher is better. Two rows are floors, which explain nothing: `uniform`
 # gives every piece of a word the same score, so that longer words score higher in both languages; `random` scores are
-# drawn anew. The paper does not mention that activation (L2) also ignores the prediction. *As released* is what the
+# drawn again. The paper does not mention that activation (L2) also ignores the prediction. *As released* is what the
 # released code makes of guided backprop on models without ReLU modules: plain saliency.
 
 # %%
@@ -105,7 +105,7 @@ page.figure(
     fig,
     "crosslingual_figure2",
     alt=f"Two dot plots, one an output, of rho of thirteen explanations and two floors. {shows}",
-    caption="Table 1 as a picture (the paper's Figure 2), with two floors that know nothing of the prediction; "
+    caption="Table 1 as a figure (the paper's Figure 2), with two baselines that ignore the prediction; "
     "right is better.",
 )
 
@@ -379,7 +379,7 @@ page.verdicts(last)
 # %% [markdown]
 # ## Stand-ins, after the paper's own data
 #
-# Where XNLI was there, the tables above and the claims rest on it alone. What else was measured stands here.
+# The tables above and the claims rest on XNLI alone if it was measured. This table has what else was measured.
 
 # %%
 each, apart = ["dataset", "language", *KEYS], {}
@@ -399,15 +399,15 @@ page.stand_ins(
     apart,
     ["dataset", "row", "output"],
     "crosslingual_tables_stand_ins",
-    caption="Table 1 on stand-ins, with the values that the paper prints of XNLI",
+    caption="Table 1 on substitute data, with the values that the paper prints of XNLI",
 )
 
 # %% [markdown]
 # **What differs and why.** On XNLI: one encoder with twelve layers of 384 and with six of them, adapted in English from
-# 21,532 pairs of SNLI and of XNLI's development split, in place of two of twelve layers of 768 trained
+# 21,532 pairs of SNLI and of XNLI's development split, instead of two of twelve layers of 768 trained
 # on all of MultiNLI; both read most languages worse. Thai, written without spaces, has whole phrases for words here. On
-# messages, beside that: one text in place of a premise and a hypothesis; five types of message in place of three relations;
-# translations by a program's volunteers in place of a test set's translators. Words that are copied as they are
+# messages, beside that: one text instead of a premise and a hypothesis; five types of message instead of three relations;
+# translations by a program's volunteers instead of a test set's translators. Words that are copied as they are
 # (placeholders, marks) are frequent, and the floors profit from them as the methods do: what they and the length of words
 # explain of rho has {doc}`a page of its own <crosslingual_floors>`.
 #

@@ -155,7 +155,7 @@ Markdown(
 # %%
 both = exact.merge(limits[limits.search == "exact"], on=["dataset", "model", "id"], suffixes=("", "_released"))
 fig, alt = edin_figures.limits(both)
-caption = "Exact bounds of the same short texts, one line a model. Dotted: as released."
+caption = "Exact bounds of the same short texts, one line per model. Dotted: as released."
 page.figure(fig, "naopc_figure_limits", alt=alt, caption=caption)
 
 # %%

@@ -50,7 +50,7 @@ NAMES = {
 
 
 def varied(units):
-    """One model and the pictures that went through all settings; other numbers of groups of the same pictures."""
+    """One model and the images that went through all settings; other numbers of groups of the same images."""
     settings = units[units.setting.notna()]
     counts = units[units.k.notna() & units.model.isin(set(settings.model))]
     counts = counts.assign(setting=[f"{k:.0f} groups" for k in counts.k])
@@ -82,7 +82,7 @@ page.speaks()
 # - The **change** of a metric, averaged over the ten methods. The interval draws images again, each with both of its
 #   values.
 # - **Kendall's tau** between the ten methods' ranking in the main setting and in the other, by their means: 1 where
-#   no two methods change places. Resamples are ranked anew. Two methods that nearly tie change places easily, so look
+#   no two methods change places. Resamples are ranked again. Two methods that nearly tie change places easily, so look
 #   at the interval.
 #
 # The other four metrics are those that the paper compares SaCo with: AUC, AOPC, LOdds, and AOPC with the least relevant
@@ -129,7 +129,7 @@ Markdown(
     f"The ranking of the methods depends most on *{NAMES[swayed.setting]}* (tau {swayed.tau:.2f} "
     f"[{swayed['tau low']:.2f}, {swayed['tau high']:.2f}]), the level of SaCo most on *{NAMES[shifted.setting]}* "
     f"({spoken(shifted, '+.3f')}, from {shifted.main:.3f}; n = {shifted.n} in the "
-    f"smallest cell). No shift of the level can be told from zero for: "
+    f"smallest cell). The level does not clearly change for: "
     f"{', '.join(NAMES[name] for name in calm.setting) or 'none'}."
 )
 
@@ -145,7 +145,7 @@ page.listing(
 def shown(name, caption, *settings):
     """Some effects as a table, and in a sentence which methods' SaCo moves beyond doubt."""
     chosen = effects[effects.setting.isin(settings)].assign(setting=lambda frame: frame.setting.map(NAMES))
-    display(page.listing(chosen, name, caption=caption, empty="*Not measured among the values that speak here.*"))
+    display(page.listing(chosen, name, caption=caption, empty="*Not measured.*"))
     saco = by_method[by_method.metric == "saco"]
     clear = saco[(saco.low > 0) | (saco.high < 0)]
     lines = [
@@ -182,7 +182,7 @@ shown("saco_s1", "S1, group sizes: other choice less rounded bounds", "group sum
 #
 # - *Said:* scores of patches are interpolated over the pixels.
 # - *Open:* how. Bilinear interpolation makes a smooth map, in which a group is a blob with a soft edge through several
-#   patches; with nearest neighbours a patch has one score and a group is made of patches, but for the one that is cut.
+#   patches; with nearest neighbours a patch has one score and a group is made of patches, except the one that is cut.
 # - *Here:* bilinear, corners not aligned. Measured: nearest neighbours; and no pixels at all, patches as features.
 #   Integrated gradients and LRP score pixels, so only the last of the two concerns them.
 
@@ -215,12 +215,12 @@ Markdown(
 # - *Said:* the mean of the image.
 # - *Open:* of each channel or of all; before or after normalisation. Normalisation treats each channel by itself, so the
 #   mean of a channel is the same pixel either way; a mean over all channels is not.
-# - *Here:* per image and channel. The grey stand-ins have one channel, so the open part cannot matter there. Measured:
+# - *Here:* per image and channel. The grey substitute images have one channel, so the open part cannot matter there. Measured:
 #   zero in normalised pixels, which is one colour for all images (the mean of the data set; for photographs that of ImageNet,
 #   with which the encoder was made), and a blurred copy of the image.
 
 # %%
-shown("saco_s4", "S4, replacement: other choice less the picture's mean", "zero", "blur")
+shown("saco_s4", "S4, replacement: other choice minus the image's mean", "zero", "blur")
 
 # %% [markdown]
 # ## S5: the number of groups
@@ -276,13 +276,13 @@ maps = main.frame[(main.frame.metric == "saco") & (main.frame.method != "random"
 lost = wu.constant_maps(maps, ["dataset", "method"])
 worst = lost[lost.constant > 0].sort_values("constant", ascending=False)
 said = "; ".join(f"{label(r.method)} on {label(r.dataset)} {r.constant} of {r.maps}" for r in worst.itertuples())
-Markdown(f"Constant maps, all models and pictures: {said or 'none'}.")
+Markdown(f"Constant maps, all models and images: {said or 'none'}.")
 
 # %% [markdown]
 # ## S8: signed and non-negative maps in one table
 #
 # - *Said:* nothing.
-# - *Open:* some methods give negative scores to pixels that speak against the class, others clamp at zero or cannot be
+# - *Open:* some methods give negative scores to pixels that count against the class, others clamp at zero or cannot be
 #   negative. Both are put in one table. A signed map orders the unimportant end of the image by how much it argues
 #   *against* the class; a clamped one leaves that end to the tie rule.
 # - *Here:* each method as its own paper has it, nothing clamped and nothing scaled afterwards. SaCo does not change when
@@ -321,7 +321,7 @@ for method in [name for name in (*METHODS, LAST, "random") if name in signs.inde
     rows.append({"method": method, "maps": signs.maps[method], "below zero": signs.below[method]})
     rows[-1] |= {"negative mass": signs.mass[method], **ends_of(found, "clamped"), "n": found.ours.n}
 caption = "S8, signs: share of pixels below zero and share of absolute salience that is negative, of the maps stored by this " \
-    "run; the change of SaCo with 95 % interval when negative scores are set to zero, of n pictures"  # fmt: skip
+    "run; the change of SaCo with 95 % interval when negative scores are set to zero, of n images"  # fmt: skip
 page.listing(pd.DataFrame(rows), "saco_s8", caption=caption)
 
 # %% [markdown]
@@ -371,7 +371,7 @@ closest = closest.sort_values("correlation", ascending=False, ignore_index=True)
 trap = closest[(closest.one == "lrp") & (closest.other == "transformer_attribution")]
 picked = pd.concat([closest.head(5), trap]).drop_duplicates()
 caption = "S11: the five pairs of methods whose maps are most alike, and LRP with transformer attribution: Spearman's " \
-    "correlation over pixels, mean over the n stored pictures"  # fmt: skip
+    "correlation over pixels, mean over the n stored images"  # fmt: skip
 page.listing(picked.assign(one=picked.one.map(label), other=picked.other.map(label)), "saco_s11", caption=caption)
 
 # %% [markdown]
@@ -380,7 +380,7 @@ page.listing(picked.assign(one=picked.one.map(label), other=picked.other.map(lab
 # - *Said:* ViT-B, ViT-L, DeiT-B on ImageNet, CIFAR-10 and CIFAR-100; sizes are in a supplement.
 # - *Open:* which weights, and how they were fine-tuned for CIFAR; those weights are not published. How many images.
 # - *Here*, except at the profile `paper`: three trainings of one small pretrained transformer on CIFAR; small transformers of the
-#   paper's three kinds on stand-ins. The `paper` profile names public ImageNet weights
+#   paper's three kinds on substitute data. The `paper` profile names public ImageNet weights
 #   that fit the description and fine-tunes them for CIFAR; what it takes is on the {doc}`overview <../paper2/overview>`.
 #   Not measured: other models are other functions.
 
@@ -410,4 +410,4 @@ if len(in_bfloat16):
     display(Markdown(f"Moved by less than a twentieth of the interval: {within} of {len(judged)} methods."))
 
 # %%
-page.finish(note="effects: the first model of each data set; S7: all models and pictures")
+page.finish(note="effects: the first model of each data set; S7: all models and images")

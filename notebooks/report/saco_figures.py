@@ -13,7 +13,7 @@
 #
 # At every profile but `paper` the models are not the paper's. Where photographs of CIFAR-10 or CIFAR-100 were measured,
 # numbers and verdicts here are about these, with one smaller pretrained model in several trainings; else about
-# {term}`stand-ins <stand-in>`: images of 28 x 28 pixels and three small Vision Transformers of ours. The labels name what
+# {term}`substitute data <stand-in>`: images of 28 x 28 pixels and three small Vision Transformers of ours. The labels name what
 # stands for what, and {doc}`one page <saco_stand_ins>` has both side by side. The image that Figures 1 and 3 are drawn from
 # is one that may be shown to everybody; {doc}`photographs with their maps <saco_photographs>` are drawn in a reader's own
 # run alone.
@@ -106,7 +106,7 @@ page.verdicts(illustration)
 #
 # **Our run.** Within each combination of data set, model and method (a *cell*), all metrics turned so that higher is
 # better, then the mean over cells. "Rank correlation" is not specified; Spearman's is the main one here and Kendall's
-# tau-b, which corrects for ties, stands beside it. The ten methods of the paper count; random scores are shown apart. A
+# tau-b, which corrects for ties, is next to it. The ten methods of the paper count; random scores are shown apart. A
 # image is left out of a cell where its SaCo is undefined, and a cell is left out where a metric gives all its
 # images the same value. Intervals draw images within their data set, each with all its models and methods.
 #
@@ -213,7 +213,7 @@ asked = of_all.quantity("quantity", dataset=on)
 often = asked(share).ours.interval()
 third = page.test(
     {"saco_figure3": {name: asked(name) for name in parts}},
-    asides={"saco_figure3": f"SaCo has the paper's order on {often.estimate:.0%} of all pictures, by chance on 17 %"},
+    asides={"saco_figure3": f"SaCo has the paper's order on {often.estimate:.0%} of all images, by chance on 17 %"},
 )
 page.verdicts(third)
 
@@ -323,7 +323,7 @@ page.parts(
 )
 
 # %% [markdown]
-# **What differs and why.** Except at the profile `paper`: other models, and on {term}`stand-ins <stand-in>` other data. Grey images of 28 x 28 pixels have
+# **What differs and why.** Except at the profile `paper`: other models, and on {term}`substitute data <stand-in>` other images. Grey images of 28 x 28 pixels have
 # large even grounds: erasing ground to the mean of the image changes what the model sees more than in a photograph, and
 # random scores spread over the whole image erase ground and object alike. Integrated Gradients use fewer steps here than is usual
 # (the number is in `notebooks/profiles.yaml`). The means are over a few models (of photographs: trainings of one encoder);

@@ -50,27 +50,27 @@ Markdown(
 
 # %%
 def grey(rows):
-    """A picture [side, side] from its pixels, by how light each is."""
+    """An image [side, side] from its pixels, by how light each is."""
     side = int(rows.side.iloc[0])
     return (rows[channels].to_numpy() @ [0.299, 0.587, 0.114]).reshape(side, side)
 
 
 def draw(ax, key, method, title):
-    """A picture in grey with the groups of a map over it."""
+    """An image in grey with the groups of a map over it."""
     lay(ax, grey(by_picture[key]), by_map[*key, method].group.to_numpy(), title)
 
 
 def lay(ax, light, group, title):
-    """A picture in grey [side, side] with groups [side * side] over it."""
+    """An image in grey [side, side] with groups [side * side] over it."""
     ax.imshow(light, cmap="gray", vmin=0, vmax=1)
     ax.imshow(group.reshape(light.shape), cmap="viridis_r", alpha=0.5, vmin=0, vmax=9)
     figures.bare(ax, title)
 
 
 def told(key):
-    """What a picture shows and what the model takes it for."""
+    """What an image shows and what the model takes it for."""
     one = by_picture[key].iloc[0]
-    return f"a picture of {label(one.dataset)}, label {one.label}, taken for {one.predicted} with probability {one.p_full:.2f}"
+    return f"an image of {label(one.dataset)}, label {one.label}, taken for {one.predicted} with probability {one.p_full:.2f}"
 
 
 # %% [markdown]

@@ -5,14 +5,14 @@
 # ---
 
 # %% [markdown]
-# # Which metrics tell an explanation from random scores, and with how many images?
+# # Which metrics separate an explanation from random scores, and with how many images?
 #
 # {cite:t}`wu_2024` test metrics with random scores: a good metric should put them visibly below any
 # explanation worth the name. They look at means. But SaCo of random scores is zero only on average; on one image,
 # with ten groups, it scatters with a standard deviation of about a third. So the practical question is another one: how
 # many images does a metric need before the difference shows?
 #
-# The images are photographs of CIFAR where these were measured, else those of the {term}`stand-ins <stand-in>`; the line
+# The images are photographs of CIFAR if these were measured, else {term}`substitute data <stand-in>`; the line
 # below says which. Here the images of all data sets are taken together, so that a larger set counts more; on the pages of
 # tables and figures data sets count alike. **The paper has no counterpart to this page.** Nothing here is compared with
 # published numbers but the fact that SaCo of random scores has mean zero ({doc}`saco_figures`).
@@ -40,7 +40,7 @@ page = start_page("saco_random", profile, paper="wu_2024")
 
 
 def beside(units):
-    """Every explanation beside each drawing of random scores on the same picture: win, tie, gap and its square."""
+    """Every explanation beside each draw of random scores on the same image: win, tie, gap and its square."""
     both = wu.beside_random(units)
     # SaCo itself has a known mean over random scores, so that it can be tested against zero with no random map.
     zero = both.value.where((both.metric == "saco") & (both.draw == both.draw.min()))
@@ -64,7 +64,7 @@ page.speaks()
 #
 # On each image and model the explanation's score is set beside that of every drawing of random scores, all metrics
 # turned so that higher is better. *Wins*: the share of strict wins, which is {term}`diagnosticity`. *Gap*: the mean
-# difference. A tie is no win; AUC of one image has only 21 possible values, so it ties often. Intervals are over
+# difference. A tie does not count as a win; AUC of one image has only 21 possible values, so it ties often. Intervals are over
 # images, each with its models and drawings.
 
 # %%
@@ -75,7 +75,7 @@ for metric, method in product(SIGN, methods):
     rows[-1] |= ends_of(gap, "gap") | {"n": win.ours.n}
 wins = pd.DataFrame(rows)
 caption = "Every metric and method against random scores on the same image: share of strict wins (estimate), share of " \
-    "ties, mean gap (above zero: the method does better), with 95 % intervals over n pictures"  # fmt: skip
+    "ties, mean gap (above zero: the method does better), with 95 % intervals over n images"  # fmt: skip
 page.listing(wins, "saco_random_wins", caption=caption)
 
 # %%
@@ -98,7 +98,7 @@ spoken = "; ".join(f"{label(m)} {part.estimate.mean():.2f} and {part.ties.mean()
 page.figure(
     fig,
     "saco_random_wins_plot",
-    alt="Dots with intervals, one panel a metric, one row a method: share of strict wins over random scores, ties as "
+    alt="Dots with intervals, one panel per metric, one row per method: share of strict wins over random scores, ties as "
     f"grey bars beside them. Mean share of wins and of ties: {spoken}.",
     caption="How often an explanation beats random scores on the same image. Grey: ties. Dotted: one half.",
 )
@@ -137,7 +137,7 @@ for metric, mean, square in (*((name, "gap", "square") for name in SIGN), ("saco
         rows[-1] |= needed.needed_row(found) | {"sign test": np.ceil(sign_test) if mean == "gap" else np.nan}
         rows[-1] |= {"n": found.ours.n}
 pictures = pd.DataFrame(rows)
-caption = "Images needed to tell a method from random scores with power .8 (paired t-test), with 95 % interval over the " \
+caption = "Images needed to separate a method from random scores with power .8 (paired t-test), with 95 % interval over the " \
     "n images we have; inf: the method is not ahead, or may not be. Effect: mean difference over its standard " \
     "deviation. Sign test: the same for the sign test"  # fmt: skip
 page.listing(pictures, "saco_random_needed", caption=caption)
@@ -160,17 +160,17 @@ ax.set_xscale("log")
 ax.set_xlim(1.7, MOST * 1.3)
 ax.axvline(mapped.n.max(), color="#666666", ls=":", lw=1)
 ax.set_yticks(spots, [label(name) for name in methods], fontsize="small")
-ax.set_xlabel("pictures for power .8 (log scale)")
+ax.set_xlabel("images for power .8 (log scale)")
 ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=5, fontsize="small")
 finite = mapped.groupby("metric", sort=False).estimate.agg(lambda numbers: int(np.isfinite(numbers).sum()))
 page.figure(
     fig,
     "saco_random_needed_plot",
-    alt="Dots with intervals on a log scale: images needed for power .8, one row a method, one colour a metric; an "
+    alt="Dots with intervals on a log scale: images needed for power .8, one row per method, one colour per metric; an "
     "arrow at the right edge where no number is enough. Methods that some number of images separates: "
     + ", ".join(f"{label(metric)} {number} of {len(methods)}" for metric, number in finite.items())
     + ".",
-    caption="Images needed to tell a method from random scores. Arrows: never, because random scores are ahead (or "
+    caption="Images needed to separate a method from random scores. Arrows: never, because random scores are ahead (or "
     f"more than {MOST:,}). Dotted: the {mapped.n.max()} images we have; right of it, numbers are extrapolated.",
 )
 
@@ -207,7 +207,7 @@ for k in sorted(noise.levels("k")):
     rows[-1] |= {"pictures for .02": np.ceil((1.96 * spread.ours.point / 0.02) ** 2)}
 spreads = pd.DataFrame(rows)
 caption = "Standard deviation of SaCo of random scores over images, models and drawings, with 95 % interval over n " \
-    "pictures, beside the theory; pictures that bring the mean to within .02"  # fmt: skip
+    "images, beside the theory; images that bring the mean to within .02"  # fmt: skip
 page.listing(spreads, "saco_random_noise", caption=caption)
 
 # %%
@@ -238,7 +238,7 @@ for method in (name for name in METHODS if name in moved.levels("method")):
     rows[-1] |= ends_of(shift("moved", method), "moved") | {"n": shift("moved", method).ours.n}
 nudged = pd.DataFrame(rows).sort_values("moved", ascending=False, ignore_index=True)
 caption = "Maps of an image and of the same image with noise of a millionth: rank correlation, and by how much SaCo of the " \
-    "picture moves, with 95 % intervals over n pictures"  # fmt: skip
+    "image moves, with 95 % intervals over n images"  # fmt: skip
 page.listing(nudged, "saco_random_nudged", caption=caption, digits=4)
 
 # %%

@@ -60,7 +60,7 @@ page.speaks()
 
 # %%
 Markdown(
-    f"*There are no {' and no '.join(missing)} among the values that speak here, so there is one column only.*"
+    f"*There are no {' and no '.join(missing)} among the values used here, so there is one column only.*"
     if missing
     else f"Compared: {'; '.join(f'{name}: ' + ', '.join(datasets) for name, datasets in ON.items())}."
 )
@@ -109,7 +109,7 @@ fig, values = wu_figures.beside(both, {name: COLOURS[name] for name in ON}, colu
 page.figure(
     fig,
     "saco_stand_ins_plot",
-    alt=f"Dots with intervals, one row a method: SaCo as published and on {' and on '.join(ON)}. {values}.",
+    alt=f"Dots with intervals, one row per method: SaCo as published and on {' and on '.join(ON)}. {values}.",
     caption="SaCo of ten methods and of random scores, as printed and on both kinds of images; right is better.",
 )
 
@@ -163,7 +163,7 @@ Markdown(
     f"The decision is the same on both kinds for {len(decisions) - len(apart)} of {len(decisions)} claims. Apart: "
     f"{'; '.join(apart.index) or 'none'}."
     if not missing
-    else "With one kind of pictures there is nothing to compare."
+    else "With one kind of images there is nothing to compare."
 )
 
 # %% [markdown]
@@ -218,7 +218,7 @@ if of_network is not None:
 
 # %%
 if missing:
-    display(Markdown(f"*There is one kind of pictures, which {{doc}}`saco_figures` draws: {', '.join(ON)}.*"))
+    display(Markdown(f"*There is one kind of images, which {{doc}}`saco_figures` draws: {', '.join(ON)}.*"))
 else:
     bars = pd.concat([wu.bar_table(pairs[which]).assign(pictures=which) for which in ON], ignore_index=True)
     columns = ["bar", "pictures", "published", "estimate", "low", "high", "Kendall's tau", "n"]
@@ -248,7 +248,7 @@ else:
 # that points at little has scores that are far apart in a few groups and equal in the others, so that SaCo weighs few pairs.
 # Replaced by ranks, all maps have the same density; equal scores, which have no order of their own, rank in reading order.
 # What SaCo changes then is density's share, on the maps that have a SaCo without ranks. Both were measured on a part of the
-# images with the first model of each data set; the model is asked nothing anew for ranks.
+# images with the first model of each data set; ranks need no further model call.
 
 # %%
 SETTINGS = {"zero": "erased: one fixed colour", "blur": "erased: blurred copy", "ranks": "scores replaced by ranks"}
@@ -324,8 +324,8 @@ Markdown(
 )
 
 # %% [markdown]
-# **What cannot be told apart.** The two kinds differ in images (their colour, their size, the number of patches), in depth, in
-# width and in pretraining all at once, and there is no model here that differs in one of these alone. What the tables above
+# **What cannot be separated.** The two kinds differ in images (their colour, their size, the number of patches), in depth, in
+# width and in pretraining all at once, and none of our models differs in one of these alone. What the tables above
 # can show is whether the way to erase, the density of maps or the training on the data set would be enough; none of them says which of depth and pretraining it was. The
 # encoder's makers do not say what it has seen ({doc}`../data-and-models`); it may have seen images of CIFAR, though not,
 # as far as its ancestors' makers say, their labels.

@@ -15,7 +15,7 @@
 # Except at the profile `paper` the evidence is the paper's data with our models, and every printed value is of ImageNet while
 # ours are of CIFAR-10 and CIFAR-100. So published values are for orientation only: no cell can match, and we judge
 # statements. If no photographs of CIFAR were measured, tables and verdicts are of small models on
-# {term}`stand-ins <stand-in>`; {doc}`another page <saco_stand_ins>` has both side by side. Intervals resample images
+# {term}`substitute data <stand-in>`; {doc}`another page <saco_stand_ins>` has both side by side. Intervals resample images
 # within each data set, each image with everything that was measured on it.
 
 # %% tags=["parameters"]
@@ -217,7 +217,7 @@ page.figure(
 # %% [markdown]
 # **What is tested.** Whether the ten methods rank as in the paper, by Kendall's tau against chance (1 for the same order,
 # 0 for unrelated ones). Whether most methods fall (c08), the three named ones most (c09), and two hardly change (c10).
-# Whether the attention-based family leads and raw attention is its laggard (c11).
+# Whether the attention-based family leads and raw attention is its weakest member (c11).
 
 # %%
 second = page.test(
@@ -341,8 +341,8 @@ page.verdicts(last)
 
 # %% [markdown]
 # **What differs and why.** At the profile `paper` nothing but what text and code leave open. At the
-# others, *photographs*: 32 by 32 pixels, made larger to 112 by 112; 64 patches in place of 196; a transformer of 22 million parameters, pretrained, in place of 86 million and more; not ImageNet, whose values are printed.
-# *Small models on stand-ins*: 28 by 28 grey pixels, 49 patches, transformers trained from nothing, and an even, empty ground
+# others, *photographs*: 32 by 32 pixels, made larger to 112 by 112; 64 patches instead of 196; a transformer of 22 million parameters, pretrained, instead of 86 million and more; not ImageNet, whose values are printed.
+# *Small models on substitute data*: 28 by 28 grey pixels, 49 patches, transformers trained from nothing, and an even, empty ground
 # with nothing else to point at. One group of ten holds 78 pixels there, 1,254 on photographs and 5,018 in the paper. The
 # ranking of methods and its change with $K$ depends on all of that; {doc}`the page with both side by side <saco_stand_ins>` says how
 # far. Where integrated gradients lead here and not in the paper, two things may help them, neither of which we

@@ -269,7 +269,7 @@ page.curve(curve, "soft_c11_curve", caption="The lowest of the four differences,
 
 # %% [markdown]
 # **What differs and why.** Data, models and text lengths as for Figure 2. Our soft scores average several draws and the
-# paper uses one; that makes ours less noisy, which favours them ({doc}`soft_deviations` measures by how much).
+# paper uses one; this reduces the noise of ours, which favours them ({doc}`soft_deviations` measures by how much).
 
 # %%
 page.finish()

@@ -132,7 +132,7 @@ def cell(row):
 
 
 def ours_named(name):
-    """A published table with our data sets in place of those that they replace, without data sets that we lack, once for
+    """A published table with our data sets instead of those that they replace, without data sets that we lack, once for
     each of our models."""
     found = published.table(name)
     if "dataset" in found:
