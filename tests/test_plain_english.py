@@ -51,7 +51,6 @@ NOT_YET = frozenset(
         "notebooks/own/own_vision_model.py",
         "notebooks/report/crosslingual_erasure.py",
         "notebooks/report/naopc_bounds.py",
-        "notebooks/report/saco_deviations.py",
         "notebooks/report/saco_random.py",
         "notebooks/train/photo_classifiers.py",
         "notebooks/train/text_classifiers.py",

@@ -75,8 +75,8 @@ page.speaks()
 # ## How the effects are measured
 #
 # Our main setting: pixels as features, maps of patches brought to pixels by bilinear interpolation, ten groups with
-# rounded bounds, weighed by the mean score of their pixels, equal scores in reading order, and the image's own mean in
-# the place of erased pixels. One point at a time is then done otherwise, on the same images with the same model and the same maps. Two numbers are reported,
+# rounded bounds, weighed by the mean score of their pixels, equal scores in reading order, and the image's own mean
+# replaces erased pixels. One point at a time is then done otherwise, on the same images with the same model and the same maps. Two numbers are reported,
 # always *other choice less main setting*.
 #
 # - The **change** of a metric, averaged over the ten methods. The interval draws images again, each with both of its
@@ -210,7 +210,7 @@ Markdown(
 )
 
 # %% [markdown]
-# ## S4: what takes the place of erased pixels
+# ## S4: what replaces erased pixels
 #
 # - *Said:* the mean of the image.
 # - *Open:* of each channel or of all; before or after normalisation. Normalisation treats each channel by itself, so the
