@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 import torch
 from store import Shown, Store
+from tiny import REPOSITORY
 
 from faithbook.results import evalxnlp, published, side_by_side
 from faithbook.results.advice import NOT_WORSE, advice, asked_everything, decisions, holds_role, recommended
@@ -643,7 +644,15 @@ def test_a_metric_of_amounts_that_tells_without_them_is_recommended_and_the_page
     assert "200 × 4 × 40 = 32,000 passes" in found.text
     quoted = pd.read_parquet(found.folder / "quotable.parquet").set_index("part").ours
     assert quoted["NC, text: passes"] == 30 and quoted["SaCo, vision: worse of the two"] == 0.8
-    # What the page says of its example: both methods are better than random scores, and level.
-    summary = str(found.names["found"].summary())
-    first, second, chance = re.findall(r"(-?\d\.\d+) ± \d\.\d+(\*?)", summary)
+
+
+def test_the_worked_example_prints_what_the_page_says(capsys: pytest.CaptureFixture[str]) -> None:
+    source = (REPOSITORY / "notebooks" / "report" / "together_advice.py").read_text(encoding="utf-8")
+    page = re.sub(r"^# ?", "", source, flags=re.MULTILINE)
+    (code,), (said,) = (
+        re.findall(rf"^```{kind}\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL) for kind in ("python", "text")
+    )
+    exec(compile(code, "together_advice", "exec"), {})
+    assert capsys.readouterr().out.startswith(said)
+    first, second, chance = re.findall(r"(-?\d\.\d+) ± \d\.\d+(\*?)", said)
     assert first == second and first[1] == "*" and chance[1] == "" and abs(float(chance[0])) < 0.1

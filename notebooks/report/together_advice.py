@@ -20,7 +20,6 @@ from faithbook.engine.run import load
 from faithbook.results import published
 from faithbook.results.advice import PASSES, QUESTIONS, advice, answers, decisions, quotable
 from faithbook.results.report import start_page
-from faithlib import evaluate
 
 page = start_page("together_advice", profile, paper=published.OUR_OWN)
 NAMES = ("diagnosticity_of_metrics", "amounts_controlled", "truth_preferred", "truth_lost", "truth_tracked")
@@ -40,39 +39,49 @@ page.listing(
 #
 # You have a sentiment model and want to know whether two methods explain it. Here the model is a function of ten words,
 # so that the example runs everywhere; a Hugging Face model takes its place together with `tokenizer=...`.
+#
+# ```python
+# import math
+#
+# from faithlib import evaluate
+#
+# WEIGHTS = {"wonderful": 2.0, "great": 1.5, "funny": 1.0, "warm": 0.8, "cast": 0.1}
+# WEIGHTS |= {"not": -0.4, "long": -0.7, "slow": -1.0, "boring": -1.6, "dull": -2.0}
+# TEXTS = [
+#     "A warm, funny film with a wonderful cast.",
+#     "Two long, dull and slow hours.",
+#     "Great jokes, but a boring and long second half.",
+#     "I found it funny and warm from start to end.",
+#     "The story is dull, the cast is great.",
+#     "A slow start, then a wonderful hour.",
+# ]
+#
+#
+# def model(texts):
+#     """Probabilities of a negative and of a positive review."""
+#     words = [[word.strip(".,").lower() for word in text.split()] for text in texts]
+#     scores = [sum(WEIGHTS.get(word, 0) for word in of) for of in words]
+#     return [[1 / (1 + math.exp(score)), 1 / (1 + math.exp(-score))] for score in scores]
+#
+#
+# methods, metrics = ["occlusion", "lime", "random"], ["comprehensiveness_eraser"]
+# print(evaluate(model, TEXTS, methods=methods, metrics=metrics).summary())
+# ```
+#
+# ```text
+#                             n     occlusion          lime        random
+# comprehensiveness_eraser ↑  6  0.34 ± 0.12*  0.34 ± 0.12*  -0.02 ± 0.13
+# ```
+#
+# **How to read it.** Erasing what occlusion or LIME mark lowers the model's probability by about a third; erasing what random
+# scores mark changes nothing. The star says that the difference from random scores is clear on these six texts. The two
+# methods are level, so this metric gives no reason to prefer one.
 
-# %% tags=["show-input"]
-import math
-
-WEIGHTS = {"wonderful": 2.0, "great": 1.5, "funny": 1.0, "warm": 0.8, "cast": 0.1}
-WEIGHTS |= {"not": -0.4, "long": -0.7, "slow": -1.0, "boring": -1.6, "dull": -2.0}
-TEXTS = [
-    "A warm, funny film with a wonderful cast.",
-    "Two long, dull and slow hours.",
-    "Great jokes, but a boring and long second half.",
-    "I found it funny and warm from start to end.",
-    "The story is dull, the cast is great.",
-    "A slow start, then a wonderful hour.",
-]
-
-
-def model(texts):
-    """Probabilities of a negative and of a positive review."""
-    scores = [sum(WEIGHTS.get(word.strip(".,").lower(), 0) for word in text.split()) for text in texts]
-    return [[1 / (1 + math.exp(score)), 1 / (1 + math.exp(-score))] for score in scores]
-
-
-found = evaluate(model, TEXTS, methods=["occlusion", "lime", "random"], metrics=["comprehensiveness_eraser"])
-print(found.summary())
-
-# %%
+# %% tags=["remove-input"]
 calls = table.set_index(["modality", "metric"])[PASSES]["text", "comprehensiveness_eraser"]
 Markdown(
-    f"**How to read it.** Erasing what occlusion or LIME mark costs the model a good part of its probability; erasing what "
-    f"random scores mark costs nothing. The star says that the difference from random scores is clear on these "
-    f"{len(TEXTS)} texts. The two methods are level, so this metric gives no reason to prefer one. "
-    f"**What it costs.** {calls:.0f} forward passes per explanation: 200 texts with three methods and random scores "
-    f"take 200 × 4 × {calls:.0f} = {200 * 4 * calls:,.0f} passes, beside those of the methods themselves."
+    f"**What it costs.** {calls:.0f} forward passes per explanation: 200 texts with three methods and random scores take "
+    f"200 × 4 × {calls:.0f} = {200 * 4 * calls:,.0f} passes, in addition to those of the methods themselves."
 )
 
 # %% [markdown]
