@@ -324,11 +324,7 @@ def claims_of_any_network(at: At, pairs: Correlated) -> dict[str, Parts]:
 
     Settled on November 26, 2026, before values of a convolutional network were there; the rules are those of before.
     """
-    return {
-        "saco_c01": differently(pairs),
-        "saco_c02": more_among_four(pairs),
-        "saco_c05": random_is_zero(at),
-    }
+    return {"saco_c01": differently(pairs), "saco_c02": more_among_four(pairs), "saco_c05": random_is_zero(at)}
 
 
 def claims(at: At, *, mean: At, ahead: At, pairs: Correlated) -> dict[str, Parts | Provided]:

@@ -300,6 +300,15 @@ class Page:
         line = exhibits.slim_line(self.run, self.notebook, *files)
         return figures.save(fig, self.run, name, alt=alt, caption=caption, line=line)
 
+    def overview(self, drawn: tuple[Any, str], name: str, *, caption: str) -> None:
+        """The figure of a study's overview, drawn on this page: `NAME.md`, which the overview includes, shows it."""
+        fig, alt = drawn
+        line = f'<span class="exhibit-line">Made on {{doc}}`../executed/{self.notebook}`</span>'
+        told = figures.save(fig, self.run, name, alt=alt, caption=caption, line=line).data
+        shown = self.run.link(f"{name}.svg")
+        told = told.replace(shown, f"../executed/{shown}", 1)
+        self.run.path(f"{name}.md").write_text(f"{told}\n", encoding="utf-8")
+
     # ------------------------------------------------------------------------------------------------------ the end
     def provenance(self, *, note: str = "") -> Markdown:
         """What ran where, once a page: every exhibit's line leads here."""

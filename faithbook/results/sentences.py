@@ -5,6 +5,7 @@ claim). Further words, set apart by bars, say which number and how it is written
 
 - `published`: the printed value; `passed`, `parts`: the counts of an id, or of several ids joined by `+`;
 - `lowest`, `highest`: of all parts of a claim, or of those that match a part with asterisks; `named`: with its name;
+- `interval`: the 95 % interval of ours; `n`: of how many inputs it is, in the smallest cell;
 - `%`: in percent; `whole`: as a whole number; `size`: without its sign.
 
 `when` names the decisions that a sentence was written for: `soft_c01 not reproduced; together_q7 mixed/undecided`.
@@ -24,7 +25,7 @@ from faithbook.results.findings import SIDES
 from faithlib.errors import DataError, unknown
 
 _PLACE = re.compile(r"\{([^{}]+)\}(?!`)")
-_WORDS = ("published", "lowest", "highest", "passed", "parts", "%", "whole", "size", "named")
+_WORDS = ("published", "lowest", "highest", "passed", "parts", "%", "whole", "size", "named", "interval", "n")
 
 
 class Refused(Exception):
@@ -73,11 +74,16 @@ class Results:
         name, part = ([of, *rest] if of and len(rest) < 2 else [*rest, "", ""])[:2] if rest else (of, "")
         if counted := words & {"passed", "parts"}:
             return self._count(name, *counted)
-        value, found = self._value(name, part, words)
+        row = self._row(name, part, words)
+        if "n" in words:
+            return f"{int(row['n']):,}"
+        if "interval" in words:
+            return f"[{short(row['low'])}, {short(row['high'])}]".replace("-", "−")
+        value = float(row["published" if "published" in words else "ours"])
         value = abs(value) if "size" in words else value
         text = f"{100 * value:.0f}\N{NO-BREAK SPACE}%" if "%" in words else short(value, 0 if "whole" in words else 2)
         text = text.replace("-", "−")
-        return f"{text} ({found})" if "named" in words else text
+        return f"{text} ({str(row['part']).replace(' less ', ' minus ')})" if "named" in words else text
 
     def _count(self, names: str, column: str) -> str:
         rows = self.board.loc[names.split("+"), column]
@@ -85,17 +91,15 @@ class Results:
             raise Refused(f"`{names}` has no count of parts")
         return f"{int(rows.sum()):,}"
 
-    def _value(self, name: str, part: str, words: Set[str]) -> tuple[float, str]:
-        """A value, and the part that it belongs to."""
+    def _row(self, name: str, part: str, words: Set[str]) -> pd.Series:
+        """The row of a value."""
         column = "published" if "published" in words else "ours"
         rows = self.values[self.values["claim"] == name].dropna(subset=[column])
         if part:
             rows = rows[[fnmatchcase(str(one), part) for one in rows["part"]]]
         if rows.empty:
             raise Refused(f"`{name}` has no {column} value of {part or 'any part'}")
-        rows = rows.sort_values(column)
-        row = rows.iloc[0 if "lowest" in words else -1]
-        return float(row[column]), str(row["part"]).replace(" less ", " minus ")
+        return rows.sort_values(column).iloc[0 if "lowest" in words else -1]
 
 
 def conditions(when: str) -> Mapping[str, list[str]]:

@@ -96,6 +96,17 @@ def landing(results: Results, figure: str) -> str:
     return "\n\n".join(filter(None, pieces))
 
 
+def in_short(results: Results, figure: str = "") -> dict[str, str]:
+    """The box at the top of each overview, from `data/in_short.csv`, by overview; `figure`: the first study's."""
+    boxes = {}
+    for overview, rows in published.beside("in_short").groupby("overview", sort=False):
+        lines = rows[["says", "text", "when"]].to_numpy(dtype=str).tolist()
+        told = [f"**{says}.** {results.shown(text, when)}" for says, text, when in lines]
+        boxes[str(overview)] = ":::{admonition} In short\n:class: tip\n\n" + "\n\n".join(told) + "\n:::\n"
+    boxes["paper1"] += f"\n{figure.replace('(executed/', '(../executed/')}\n"
+    return boxes
+
+
 def paragraph(lesson: Lesson, results: Results) -> str:
     """An answer as MyST; below it for each id a sentence of what was measured, then the claim and its verdict."""
     lines = [results.shown(lesson.answer, lesson.when)]

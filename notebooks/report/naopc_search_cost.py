@@ -72,7 +72,7 @@ table = pd.DataFrame(rows).sort_values(["classifier", "words", "rows"])
 page.listing(
     table.drop(columns="kind"),
     "naopc_search_cost",
-    caption="Each search on each length: mean distinct rows a text, how many times fewer than the published search at "
+    caption="Each search on each length: mean distinct rows per text, how many times fewer than the published search at "
     "width 5, mean error of the two bounds with 95 % interval over n texts (none of a single one), mean width of the "
     "certificate beyond the bound",
     digits=4,

@@ -13,7 +13,7 @@
 # attributions as their code makes them, $p$ of the positive class, exact bounds for short texts and a beam of width 5 for
 # long ones. Texts and checkpoints come from the network, so that this page has numbers at the `paper` profile alone.
 #
-# Nine of the ten methods: DecompX needs a forward pass written anew for every architecture. A beam looks here at the eight
+# Nine of the ten methods: DecompX needs a forward pass written again for every architecture. A beam looks here at the eight
 # most promising words of an entry and counts equal sets once, since the published search would take hundreds of GPU-hours
 # for IMDB. Everything runs in single precision, where the authors searched in half.
 

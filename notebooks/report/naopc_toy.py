@@ -62,7 +62,7 @@ page.figure(
 )
 
 # %% [markdown]
-# The same explanation, perfect both times, and two scores. Whoever reads them as "this model is explained better" is
+# The same explanation, perfect both times, and two scores. Anyone who reads them as "this model is explained better" is
 # wrong. What is missing is the range: which scores are *possible* for each model.
 
 # %%

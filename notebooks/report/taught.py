@@ -82,6 +82,8 @@ for model, by_metric in soft.items():
 results = Results(board, pd.concat([load("quotable", profile), *extra], ignore_index=True))
 page.run.save(taught.table(results), "taught", format="csv")
 page.run.path("landing.md").write_text(f"{taught.landing(results, picture)}\n", encoding="utf-8")
+for overview, box in taught.in_short(results, picture).items():  # the overviews include these files
+    page.run.path(f"in_short_{overview}.md").write_text(box, encoding="utf-8")
 Markdown(taught.page(results))
 
 # %%

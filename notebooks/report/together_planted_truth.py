@@ -34,7 +34,7 @@ import seaborn as sns
 from IPython.display import Markdown
 
 from faithbook.engine.run import load
-from faithbook.results import pointed, published
+from faithbook.results import overviews, pointed, published
 from faithbook.results.labels import label
 from faithbook.results.numbers import listed
 from faithbook.results.report import start_page
@@ -168,6 +168,37 @@ track = listed(follows, FOLLOWING)
 page.run.save(track, "truth_tracked")
 caption = "Rank correlation of each metric with how true explanations are (AUPRC), mean over n inputs, 95 % intervals"
 page.listing(track, "together_tracking", digits=2, caption=caption)
+
+
+# %%
+def order(metric):
+    """Which features a metric erases first."""
+    least, most = ("lerf", "sufficiency", "ns"), ("morf", "comprehensiveness", "nc", "log_odds")
+    words = metric.replace("soft_", "").split("_")
+    return (
+        "erase least important first"
+        if {*least} & {*words}
+        else "erase most important first"
+        if {*most} & {*words}
+        else "other"
+    )
+
+
+before_after = {
+    modality: {
+        label(m): tuple(follows[modality, model, m].ours.point for model in ("trained", "misled by erasure"))
+        for m in metrics
+        if {(modality, "trained", m), (modality, "misled by erasure", m)} <= set(follows)
+    }
+    for modality in modalities
+}
+kinds = {label(m): order(m) for m in sorted(metrics, key=order)}
+caption = "Rank correlation of each metric with how true explanations are, before and after a model is misled by erased inputs."
+page.overview(
+    overviews.slopes(before_after, kinds, ylabel="rank correlation with the truth"),
+    "together_overview",
+    caption=caption,
+)
 
 # %% [markdown]
 # ## Answers
