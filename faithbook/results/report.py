@@ -175,7 +175,7 @@ class Page:
         for name, one in tested.claims.items():
             ground = f" ({one.evidence})" if one.rule.rule != "fixed" else ""
             beside = one.here_word not in ("", one.word, evidence.UNTESTABLE)
-            yours = f" This build: {one.here_word}." if beside else ""
+            yours = f" This build: {findings.decision(one.here_word, one.evidence)}." if beside else ""
             dated = f"rule of {one.rule.dated}" + (", after a first run was seen" if one.rule.post_hoc else "")
             said = self._said.get(name, "").rstrip(".")
             said += " (so says a review page of the paper)" if self._source.get(name) == published.REVIEW else ""
