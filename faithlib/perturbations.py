@@ -98,8 +98,7 @@ class Perturbation(ABC):
 
     def lengths(self, rows: Rows) -> NDArray[np.int64]:
         """Tokens of each copy, [R]."""
-        lengths: NDArray[np.int64] = self.backend.lengths.cpu().numpy()[rows.index]
-        return lengths
+        return self.backend.lengths.cpu().numpy()[rows.index]
 
     def shared_tokens(self, rows: Rows, *, launch: float) -> NDArray[np.int64]:
         """How many first tokens of each copy, [R], are its input's and need no forward of their own; never all. A
@@ -109,8 +108,7 @@ class Perturbation(ABC):
             return np.zeros(len(rows), dtype=np.int64)
         first = beginnings.first_changed(rows.index, self.masks != self.unchanged, rows.mask)
         agree = np.minimum(first, self.lengths(rows) - 1)
-        shared: NDArray[np.int64] = beginnings.shared(rows.index, agree, launch=launch)
-        return shared
+        return beginnings.shared(rows.index, agree, launch=launch)
 
     def only(self, rows: Rows) -> tuple[Perturbation, Rows]:
         """The same copies, of a perturbation that holds no other masks."""
@@ -137,11 +135,9 @@ class Perturbation(ABC):
         list of them."""
         device = rows.input_of.device
         if device.type == "cuda":
-            every: Tensor = self.backend.embeddings(rows.input_of, length=length)
-            return every
+            return self.backend.embeddings(rows.input_of, length=length)
         used, place = (torch.from_numpy(one).to(device) for one in np.unique(rows.index, return_inverse=True))
-        embedded: Tensor = self.backend.embeddings(used, length=length)[place]
-        return embedded
+        return self.backend.embeddings(used, length=length)[place]
 
 
 # --------------------------------------------------------------------------------------------------------- hard erasure
@@ -175,8 +171,7 @@ class ZeroedEmbeddings(Erasure):
         embedded = self._embeddings(rows, length)
         # Under the same name, so that the unperturbed ones are given back before the model runs.
         embedded = torch.where(self._kept_positions(rows, length)[..., None], embedded, 0)
-        logits: Tensor = self.backend.logits(embedded, rows.input_of, shared=rows.shared)
-        return logits
+        return self.backend.logits(embedded, rows.input_of, shared=rows.shared)
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,8 +196,7 @@ class ReplacedTokens(Erasure):
         ids = torch.where(self._kept_positions(rows, length), inputs.input_ids[index, :length], self.token_id)
         types = None if inputs.token_type_ids is None else inputs.token_type_ids[index, :length]
         mask = inputs.attention_mask[index, :length]
-        logits: Tensor = self.backend.forward_ids(ids, mask, types, index, shared=rows.shared)
-        return logits
+        return self.backend.forward_ids(ids, mask, types, index, shared=rows.shared)
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,8 +219,7 @@ class DeletedTokens(Erasure):
         size = max(1, _MOST_PLACES // int(whole.max()))
         parts = [there[start : start + size] for start in range(0, len(rows), size)]
         kept = [self._kept_positions(part, int(whole.max())).sum(dim=1) for part in parts]
-        lengths: NDArray[np.int64] = torch.cat(kept).cpu().numpy()
-        return lengths
+        return torch.cat(kept).cpu().numpy()
 
     def logits(self, rows: Rows, length: int) -> Tensor:
         inputs, index = self.backend.inputs, rows.input_of
@@ -236,8 +229,7 @@ class DeletedTokens(Erasure):
         mask = kept.gather(1, front)
         ids = torch.where(mask, inputs.input_ids[index].gather(1, front), inputs.pad_id)
         types = None if inputs.token_type_ids is None else inputs.token_type_ids[index].gather(1, front)
-        logits: Tensor = self.backend.forward_ids(ids, mask, types, index, shared=rows.shared)
-        return logits
+        return self.backend.forward_ids(ids, mask, types, index, shared=rows.shared)
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,8 +252,7 @@ class ReplacedPixels(Erasure):
         maps = inputs.maps(index)
         kept = self.masks[rows.mask_of].gather(1, maps.clamp(min=0).flatten(1)).view(maps.shape) | (maps < 0)
         pixels = torch.where(kept[:, None], inputs.pixels[index], self.replacement.pixels[index])
-        logits: Tensor = self.backend.forward_pixels(pixels)
-        return logits
+        return self.backend.forward_pixels(pixels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,8 +270,7 @@ class ErasedWords(Erasure):
     masked: bool
 
     def logits(self, rows: Rows, length: int) -> Tensor:
-        logits: Tensor = self.backend.forward_kept(rows.input_of, self.masks[rows.mask_of], masked=self.masked)
-        return logits
+        return self.backend.forward_kept(rows.input_of, self.masks[rows.mask_of], masked=self.masked)
 
 
 @dataclass(frozen=True, eq=False)
@@ -362,8 +352,7 @@ class Noise(Perturbation):
     def logits(self, rows: Rows, length: int) -> Tensor:
         embedded = self._disturbed(self._embeddings(rows, length), rows)
         shared = {"shared": rows.shared} if rows.shared else {}  # images share nothing
-        logits: Tensor = self.backend.logits(embedded, rows.input_of, **shared)
-        return logits
+        return self.backend.logits(embedded, rows.input_of, **shared)
 
     @abstractmethod
     def _disturbed(self, embedded: Tensor, rows: Rows) -> Tensor:
@@ -437,8 +426,7 @@ class WeightedAttention(Perturbation):
         embedded = self._embeddings(rows, length)
         there = self.backend.inputs.attention_mask[rows.input_of, :length]
         weights = torch.where(there, self._on_positions(rows, length, protected=1.0), 0.0)
-        logits: Tensor = self.backend.logits(embedded, rows.input_of, attention_mask=weights)
-        return logits
+        return self.backend.logits(embedded, rows.input_of, attention_mask=weights)
 
 
 # --------------------------------------------------------------------------------------------------- where features are

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from faithlib.attribution.target import Chunk, eager_attention
-from faithlib.errors import InputError, ModelError, unknown
+from faithlib.errors import InputError, ModelError, check_known
 
 VARIANTS = ("paper", "released")
 
@@ -64,8 +64,7 @@ def scaled_attention(chunk: Chunk, *, layer: int = -1, variant: str = "paper") -
     >>> attribute("scaled_attention", model, texts, variant="released")  # weights of 0: a quarter each, squared
     tensor([[0.0625, 0.0625]])
     """
-    if variant not in VARIANTS:
-        raise unknown("variant of scaled_attention", variant, VARIANTS)
+    check_known("variant of scaled_attention", variant, VARIANTS)
     if variant == "released":
         return attention(chunk, layer=layer).square()
     weights, value = _map(chunk, chunk.embeddings(), layer)

@@ -32,7 +32,7 @@ from torch.overrides import TorchFunctionMode
 
 from faithlib.attribution.gradient import ExplainedModule
 from faithlib.attribution.target import Chunk, eager_attention
-from faithlib.errors import ModelError, require, unknown
+from faithlib.errors import ModelError, check_known, require
 
 RULES = ("rescale", "captum")
 
@@ -68,8 +68,7 @@ def deeplift(chunk: Chunk, *, baseline: str = "zero", keep_protected: bool = Tru
     >>> bool((scores.sum(dim=1) - (asked.full - asked.empty)).abs() < 1e-4)  # they add up
     True
     """
-    if rules not in RULES:
-        raise unknown("rules of deeplift", rules, RULES)
+    check_known("rules of deeplift", rules, RULES)
     if rules == "captum":
         return _captum(chunk, chunk.baseline(baseline, keep_protected))
     embeddings = chunk.embeddings()

@@ -18,7 +18,7 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from faithlib.attribution.target import Chunk
-from faithlib.errors import InputError, ModelError, require, unknown
+from faithlib.errors import ModelError, check_counts, check_known, require
 from faithlib.scheduler import cut
 
 VARIANTS = ("paper", "released")
@@ -93,8 +93,7 @@ def guided_backprop(chunk: Chunk, *, variant: str = "paper") -> Tensor:
     >>> attribute("guided_backprop", model, texts, aggregation="sum").shape
     torch.Size([1, 2])
     """
-    if variant not in VARIANTS:
-        raise unknown("variant of guided_backprop", variant, VARIANTS)
+    check_known("variant of guided_backprop", variant, VARIANTS)
     if variant == "released":
         # captum's rule has nothing to act on without such modules, and the plain gradient may be there already.
         met = any(isinstance(module, nn.ReLU) for module in chunk.backend.model.modules())
@@ -132,10 +131,7 @@ def integrated_gradients(
     >>> bool((scores.sum(dim=1) - (asked.full - asked.empty)).abs() < 1e-2)  # they add up
     True
     """
-    if n_steps < 1:
-        raise InputError(f"n_steps {n_steps}: expected at least 1")
-    if internal_batch_size is not None and internal_batch_size < 1:
-        raise InputError(f"internal_batch_size {internal_batch_size}: expected at least 1")
+    check_counts(n_steps=n_steps, internal_batch_size=internal_batch_size)
     points, weights = (torch.from_numpy(one) for one in np.polynomial.legendre.leggauss(n_steps))
     end, start = chunk.embeddings().detach(), chunk.baseline(baseline, keep_protected)
     path, target = end - start, chunk.settled_target()

@@ -18,11 +18,11 @@ from torch import Tensor, nn
 
 from faithlib.attribution.costs import Cost, Costs
 from faithlib.attribution.registry import METHODS, WITH_DELTA, checked, finite
-from faithlib.attribution.target import target_classes
 from faithlib.attribution.texts import Job, run_jobs
 from faithlib.backends import replica
+from faithlib.backends.labels import target_classes
 from faithlib.backends.wrappers import unwrapped
-from faithlib.errors import InputError, unknown
+from faithlib.errors import InputError, check_known
 from faithlib.inputs import Inputs, TextInputs
 from faithlib.perturb import Perturber
 from faithlib.selfcheck import met
@@ -92,7 +92,9 @@ def attribute_rows(
     if not rows:
         raise InputError("rows: expected at least one Row")
     asked, model = model, unwrapped(model)
-    classes = {PREDICTED: None} | {name: target_classes(given, len(inputs)) for name, given in (targets or {}).items()}
+    classes = {PREDICTED: None} | {
+        name: target_classes(given, model, len(inputs)) for name, given in (targets or {}).items()
+    }
     for row in rows:
         _check(row, model, inputs, classes)
     if perturber is not None and perturber.inputs.keys() != inputs.keys():
@@ -125,8 +127,7 @@ def attribute_rows(
 
 def _check(row: Row, model: nn.Module | None, inputs: Inputs, targets: Mapping[str, Tensor | None]) -> None:
     checked(row.method, model, inputs, row.output, row.aggregation, row.pool, row.options)
-    if row.target not in targets:
-        raise unknown("target", row.target, targets)
+    check_known("target", row.target, targets)
     if shared := {"max_tokens", "perturber"} & set(row.options):
         raise InputError(f"{row.name}: give {shared.pop()} to attribute_rows, for all rows")
 

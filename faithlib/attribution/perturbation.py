@@ -16,9 +16,10 @@ import torch
 from torch import Tensor, nn
 
 from faithlib.attribution.floors import generator
-from faithlib.attribution.target import read, settled_classes
-from faithlib.errors import InputError, unknown
+from faithlib.attribution.target import read
+from faithlib.errors import InputError, check_counts, check_known
 from faithlib.inputs import Inputs, TextInputs
+from faithlib.outputs import settled_classes
 from faithlib.perturb import TEXT_ERASURES, Perturber
 
 UNITS = ("feature", "wordpiece")
@@ -153,8 +154,7 @@ def lime(
 
     if n_samples < 2:
         raise InputError(f"n_samples {n_samples}: expected at least 2")
-    if surrogate not in SURROGATES:
-        raise unknown("surrogate", surrogate, SURROGATES)
+    check_known("surrogate", surrogate, SURROGATES)
     if not kernel_width > 0:
         raise InputError(f"kernel_width {kernel_width}: expected more than 0")
     penalty = {"ridge": 1.0, "lasso": 0.01}[surrogate] if alpha is None else alpha
@@ -194,8 +194,7 @@ def shapley_sampling(answers: Answers, *, n_samples: int = 25, seed: int = 0) ->
     >>> shapley_sampling(Answers(perturber, None, "probability"))
     tensor([[0.4000, 0.0000]])
     """
-    if n_samples < 1:
-        raise InputError(f"n_samples {n_samples}: expected at least 1")
+    check_counts(n_samples=n_samples)
     n_inputs, n = answers.present.shape
     sizes = answers.present.sum(dim=1).cpu()
     # Nothing joins after an input's own features, and no answer is asked for the steps that are there for longer ones.

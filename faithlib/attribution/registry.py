@@ -18,13 +18,13 @@ from faithlib.attribution import attention, deeplift, floors, gradient, perturba
 from faithlib.attribution.costs import Costs
 from faithlib.attribution.inside import looking_inside, note_underflow
 from faithlib.attribution.perturbation import Answers, check_given
-from faithlib.attribution.target import target_classes, undisturbed
+from faithlib.attribution.target import undisturbed
 from faithlib.attribution.texts import AGGREGATIONS, POOLS, Job, Number, most_tokens, pooled, run_jobs
 from faithlib.attribution.vision import UPSAMPLINGS, image_chunks, on_pixels
 from faithlib.backends import VisionBackend, replica
-from faithlib.backends.labels import class_index
+from faithlib.backends.labels import target_classes
 from faithlib.backends.wrappers import unwrapped
-from faithlib.errors import InputError, ModelError, NotFiniteError, UnknownNameError, unknown
+from faithlib.errors import InputError, ModelError, NotFiniteError, UnknownNameError, check_known, unknown
 from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
 from faithlib.outputs import FOLLOWED, OUTPUTS, check_stated, default_of
 from faithlib.perturb import Perturber
@@ -122,8 +122,7 @@ def methods(kind: str = "text") -> tuple[str, ...]:
     >>> methods("image")[:3]
     ('integrated_gradients', 'grad_cam', 'lrp')
     """
-    if kind not in _BY_KIND:
-        raise unknown("kind of inputs", kind, _BY_KIND)
+    check_known("kind of inputs", kind, _BY_KIND)
     return tuple(_BY_KIND[kind])
 
 
@@ -224,7 +223,7 @@ def attribute(
         raise InputError(f"return_delta: of {name} nothing is known to add up; it is for {WITH_DELTA}")
     own = unwrapped(model)
     method = checked(name, own, inputs, output, aggregation, pool, options)
-    classes = target_classes(class_index(target, own), len(inputs))
+    classes = target_classes(target, own, len(inputs))
     quiet, count = own, None
     if method.answers != "floor":
         quiet = replica(own) if isinstance(own, nn.Module) else own
@@ -272,23 +271,22 @@ def checked(
             f"{name} looks into a torch module, and this model is a {type(model).__name__}: of a function only "
             f"{', '.join(WORD_METHODS)} know enough"
         )
-    if output is not None and output not in OUTPUTS:
-        raise unknown("output", output, OUTPUTS)
+    if output is not None:
+        check_known("output", output, OUTPUTS)
     if output is not None and output not in method.outputs:
         raise InputError(
             f"output {output!r}: {name} starts from the target's {' or '.join(method.outputs)}; omit output"
         )
     check_stated(output, model)
-    if pool not in POOLS:
-        raise unknown("pool", pool, POOLS)
+    check_known("pool", pool, POOLS)
     if aggregation is not None and method.aggregation is None:
         able = ", ".join(n for n, m in METHODS.items() if m.aggregation)
         raise InputError(
             f"aggregation {aggregation!r}: {name} has one score a position or feature, nothing to aggregate; "
             f"it applies to {able}{'' if isinstance(inputs, TextInputs) else ' on texts'}"
         )
-    if aggregation is not None and aggregation not in AGGREGATIONS:
-        raise unknown("aggregation", aggregation, AGGREGATIONS)
+    if aggregation is not None:
+        check_known("aggregation", aggregation, AGGREGATIONS)
     for option in options:
         if option not in method.options:
             raise unknown(f"option of {name}", option, (*method.options, "target", "output", "aggregation", "pool"))
@@ -363,8 +361,7 @@ def _from_image_chunks(
     delta: Tensor | None,
 ) -> Tensor:
     upsample = options.pop("upsample", "bilinear")
-    if upsample not in UPSAMPLINGS:
-        raise unknown("upsample", upsample, UPSAMPLINGS)
+    check_known("upsample", upsample, UPSAMPLINGS)
     max_tokens = most_tokens(backend.device, options.pop("max_tokens", None), _MOST_IMAGE_TOKENS)
     feature_mask = backend.inputs.feature_mask
     patches = backend.patch_features() if method.answers == "patches" and backend.has_tokens else None

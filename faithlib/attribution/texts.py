@@ -21,7 +21,7 @@ from faithlib.attribution.inside import looking_inside, note_underflow
 from faithlib.attribution.perturbation import UNITS, Answers, Perturbers
 from faithlib.attribution.target import chunks, undisturbed
 from faithlib.backends import TextBackend
-from faithlib.errors import InputError, unknown
+from faithlib.errors import check_counts, check_known
 from faithlib.inputs import TextInputs
 from faithlib.perturb import Perturber, asked_together
 from faithlib.scheduler import pace_of
@@ -69,8 +69,7 @@ class Job:
     def erased(self, inputs: TextInputs) -> TextInputs:
         """The inputs cut into what is erased at a time."""
         unit = self.options.get("unit", UNITS[0])
-        if unit not in UNITS:
-            raise unknown("unit", unit, UNITS)
+        check_known("unit", unit, UNITS)
         return inputs.by_piece() if unit == "wordpiece" else inputs
 
     def scores(self, aggregation: str | None, inputs: TextInputs, pool: str) -> Tensor:
@@ -183,10 +182,8 @@ def most_tokens(device: torch.device, given: int | None, most: dict[str, int]) -
     >>> most_tokens(torch.device("cpu"), None, {"cpu": 2048}), most_tokens(torch.device("cpu"), 64, {"cpu": 2048})
     (2048, 64)
     """
-    max_tokens: int = most.get(device.type, most["cpu"]) if given is None else given
-    if max_tokens < 1:
-        raise InputError(f"max_tokens {max_tokens}: expected at least 1")
-    return max_tokens
+    check_counts(max_tokens=given)
+    return most.get(device.type, most["cpu"]) if given is None else given
 
 
 def pooled(positions: Tensor, feature_of: Tensor, feature_mask: Tensor, pool: str) -> Tensor:

@@ -20,9 +20,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from faithlib.attribution.relevance import plain_attention
-from faithlib.attribution.target import eager_attention, read, settled_classes
+from faithlib.attribution.target import eager_attention, read
 from faithlib.backends import VisionBackend
 from faithlib.errors import ModelError
+from faithlib.outputs import settled_classes
 
 UPSAMPLINGS = ("bilinear", "nearest")
 

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from faithlib.bounds import beam_bounds, exact_bounds, naopc
 from faithlib.catalogue import FAMILIES, METRICS
-from faithlib.errors import InputError, unknown
+from faithlib.errors import InputError, check_counts, check_known
 from faithlib.evaluation.scores import aopc_scores, hard_scores, saco_scores, soft_scores
 from faithlib.masks import checked_mask, top_ratio
 from faithlib.metrics import (
@@ -55,10 +55,7 @@ class Options:
     gold_size: int
 
     def __post_init__(self) -> None:
-        if self.groups < 1:
-            raise InputError(f"groups {self.groups}: expected at least one")
-        if self.gold_size < 1:
-            raise InputError(f"gold_size {self.gold_size}: expected at least one feature")
+        check_counts(groups=self.groups, gold_size=self.gold_size)
 
 
 @dataclass(frozen=True)
@@ -203,8 +200,8 @@ def families_of(metrics: Sequence[str] | None, *, has_gold: bool) -> list[str]:
         return [name for name, one in FAMILIES.items() if one.is_default and (has_gold or not one.needs_gold)]
     if isinstance(metrics, str) or not metrics:
         raise InputError(f"metrics {metrics!r}: expected at least one, as in ['soft_nc', 'saco']")
-    if strange := [name for name in metrics if name not in METRICS]:
-        raise unknown("metric", strange[0], METRICS)
+    for name in metrics:
+        check_known("metric", name, METRICS)
     chosen = [name for name, one in FAMILIES.items() if one.directions.keys() & set(metrics)]
     if not has_gold and (needy := [FAMILIES[name] for name in chosen if FAMILIES[name].needs_gold]):
         raise InputError(f"{', '.join(needy[0].directions)} compare with what people marked: give gold, bool [B, F]")

@@ -17,10 +17,9 @@ from torch import Tensor, nn
 
 from faithlib.attribution import Row
 from faithlib.attribution.registry import KIND_OF
-from faithlib.attribution.target import target_classes
 from faithlib.backends import PromptClassifier
 from faithlib.backends.functions import Remembering
-from faithlib.backends.labels import class_index
+from faithlib.backends.labels import target_classes
 from faithlib.backends.vocabulary import note_tokenizer
 from faithlib.backends.wrappers import unwrapped
 from faithlib.errors import FaithlibError, InputError, ModelError, UnknownNameError
@@ -70,7 +69,7 @@ class Opened:
         >>> opened(lambda texts: [[0.5, 0.5] for _ in texts], ["good film"]).classes(1)
         tensor([1])
         """
-        classes = target_classes(class_index(target, self.model), self.total)
+        classes = target_classes(target, self.model, self.total)
         return None if classes is None else classes[self.rows]
 
     def of_rows(self, values: Any, what: str, dtype: torch.dtype = torch.float32) -> Tensor:
