@@ -33,7 +33,7 @@ from faithlib.selfcheck import self_check
 TEXT_ERASURES = ("zero", "pad", "mask", "delete")
 IMAGE_ERASURES = ("mean", "zero", "blur")
 WORD_ERASURES = ("delete", "mask")
-_ERASURES: dict[type, tuple[str, ...]] = {
+ERASURES: dict[type, tuple[str, ...]] = {
     TextInputs: TEXT_ERASURES, ImageInputs: IMAGE_ERASURES, WordInputs: WORD_ERASURES
 }  # fmt: skip
 
@@ -124,7 +124,7 @@ class Perturber:
         asked, model = model, unwrapped(model)
         if getattr(model, "training", False):
             raise InputError("the model is in training mode: call model.eval() first, dropout makes answers random")
-        choices = _ERASURES[type(inputs)]
+        choices = ERASURES[type(inputs)]
         self.erase = choices[0] if erase is None else erase
         check_known("erase", self.erase, choices)
         if output is not None:

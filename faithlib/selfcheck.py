@@ -85,7 +85,7 @@ def _first(call: Callable[[], Tensor], asked: Any, b: int) -> Tensor:
         raise ModelError(f"{named(asked)} fails on input {b} by its own call: {told}. {_ALL_THE_SAME}") from error
 
 
-def met(asked: Any, quiet: Any, inputs: Inputs, output: str | None = None) -> int:
+def met(asked: Any, quiet: Any, inputs: Inputs) -> int:
     """`self_check` of a model `asked` where nothing has been computed yet, with its replica `quiet` (of a function,
     itself). A model in training mode is explained in evaluation mode: then the replica's own call is the user's.
 
@@ -95,9 +95,7 @@ def met(asked: Any, quiet: Any, inputs: Inputs, output: str | None = None) -> in
     2
     """
     own = unwrapped(asked)
-    backend = (
-        VisionBackend(quiet, inputs, own) if isinstance(inputs, ImageInputs) else backend_for(quiet, inputs, output)
-    )
+    backend = VisionBackend(quiet, inputs, own) if isinstance(inputs, ImageInputs) else backend_for(quiet, inputs)
     return self_check(quiet if getattr(own, "training", False) else asked, backend)
 
 
