@@ -177,9 +177,8 @@ def _minmax(scores: Tensor, present: Tensor) -> Tensor:
 
 def _released_nc(scores: Tensor, present: Tensor) -> Tensor:
     # The released script sets protected positions to -1 and takes the row's minimum and maximum with them included.
-    low = torch.where(present, scores, torch.inf).amin(dim=1, keepdim=True).clamp(max=-1.0)
-    high = torch.where(present, scores, -torch.inf).amax(dim=1, keepdim=True).clamp(min=-1.0)
-    return torch.where(high > low, (scores - low) / (high - low), 0.5)
+    column, there = torch.full_like(scores[:, :1], -1.0), torch.ones_like(present[:, :1])
+    return _minmax(torch.cat([scores, column], dim=1), torch.cat([present, there], dim=1))[:, :-1]
 
 
 def _rank(scores: Tensor, present: Tensor) -> Tensor:

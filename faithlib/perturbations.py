@@ -15,7 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -92,9 +92,14 @@ class Perturbation(ABC):
         values = (getattr(self, one.name) for one in fields(self) if one.name != "masks")
         return (type(self), *(value if isinstance(value, int) else id(value) for value in values))
 
-    @abstractmethod
     def keys(self, rows: Rows) -> list[bytes]:
         """What tells these copies of one input apart: equal exactly where the perturbed inputs are equal."""
+        keys = self._mask_keys()
+        return [keys[m] for m in rows.mask.tolist()]
+
+    def _mask_keys(self) -> list[bytes]:
+        """What tells the masks apart."""
+        return [row.tobytes() for row in self.masks.cpu().numpy().astype(np.float32)]
 
     def lengths(self, rows: Rows) -> NDArray[np.int64]:
         """Tokens of each copy, [R]."""
@@ -103,7 +108,7 @@ class Perturbation(ABC):
     def shared_tokens(self, rows: Rows, *, launch: float) -> NDArray[np.int64]:
         """How many first tokens of each copy, [R], are its input's and need no forward of their own; never all. A
         forward costs `launch` tokens before its first."""
-        beginnings = self.backend.beginnings if isinstance(self.backend, TextBackend) else None
+        beginnings = getattr(self.backend, "beginnings", None)
         if beginnings is None:
             return np.zeros(len(rows), dtype=np.int64)
         first = beginnings.first_changed(rows.index, self.masks != self.unchanged, rows.mask)
@@ -147,9 +152,8 @@ class Erasure(Perturbation):
 
     unchanged = True
 
-    def keys(self, rows: Rows) -> list[bytes]:
-        sets = _set_keys(self.masks.cpu().numpy())
-        return [sets[m] for m in rows.mask.tolist()]
+    def _mask_keys(self) -> list[bytes]:
+        return _set_keys(self.masks.cpu().numpy())
 
     def _kept_positions(self, rows: Rows, length: int) -> Tensor:
         """Which positions [R, L] stay: those of kept features, and the protected ones; padding does not count as
@@ -240,18 +244,18 @@ class ReplacedPixels(Erasure):
     >>> images = ImageInputs.from_pixels(torch.ones(1, 2, 4, 4), patch=2)
     >>> backend = VisionBackend(lambda pixels: pixels.mean(dim=(2, 3)), images)  # a channel for each class
     >>> half = torch.tensor([[True, True, False, False]])
-    >>> erased = ReplacedPixels(backend, half, Replacement(images.pixels, "zero"))
+    >>> erased = ReplacedPixels(backend, half, torch.zeros_like(images.pixels))
     >>> erased.logits(erased.placed(Rows.of_steps(np.array([0]), 1)), 1)
     tensor([[0.5000, 0.5000]])
     """
 
-    replacement: Replacement
+    replacement: Tensor
 
     def logits(self, rows: Rows, length: int) -> Tensor:
         inputs, index = self.backend.inputs, rows.input_of
         maps = inputs.maps(index)
         kept = self.masks[rows.mask_of].gather(1, maps.clamp(min=0).flatten(1)).view(maps.shape) | (maps < 0)
-        pixels = torch.where(kept[:, None], inputs.pixels[index], self.replacement.pixels[index])
+        pixels = torch.where(kept[:, None], inputs.pixels[index], self.replacement[index])
         return self.backend.forward_pixels(pixels)
 
 
@@ -273,22 +277,6 @@ class ErasedWords(Erasure):
         return self.backend.forward_kept(rows.input_of, self.masks[rows.mask_of], masked=self.masked)
 
 
-@dataclass(frozen=True, eq=False)
-class Replacement:
-    """What erased pixels of a batch become; made when first asked for.
-
-    >>> Replacement(torch.tensor([[[[1.0, 3.0]]]]), "mean").pixels
-    tensor([[[[2., 2.]]]])
-    """
-
-    original: Tensor
-    erase: str
-
-    @cached_property
-    def pixels(self) -> Tensor:
-        return replacement_pixels(self.original, self.erase)
-
-
 def erasure_of(backend: Backend, erase: str) -> Callable[[Tensor], Erasure]:
     """The perturbation that the `erase` of a `Perturber` names, for masks [M, F].
 
@@ -301,7 +289,7 @@ def erasure_of(backend: Backend, erase: str) -> Callable[[Tensor], Erasure]:
     if isinstance(backend, FunctionBackend):
         return partial(ErasedWords, backend, masked=erase == "mask")
     if isinstance(backend, VisionBackend):
-        return partial(ReplacedPixels, backend, replacement=Replacement(backend.inputs.pixels, erase))
+        return partial(ReplacedPixels, backend, replacement=replacement_pixels(backend.inputs.pixels, erase))
     if erase in ("pad", "mask"):
         return partial(ReplacedTokens, backend, token_id=getattr(backend.inputs, f"{erase}_id"))
     return partial(DeletedTokens if erase == "delete" else ZeroedEmbeddings, backend)
@@ -337,11 +325,7 @@ class Noise(Perturbation):
     name: ClassVar[bytes]
 
     def keys(self, rows: Rows) -> list[bytes]:
-        shares = [row.tobytes() for row in self.masks.cpu().numpy().astype(np.float32)]
-        return self._numbered(shares, rows)
-
-    def _numbered(self, shares: list[bytes], rows: Rows) -> list[bytes]:
-        tag = b"%b%d" % (self.name, self.seed)
+        shares, tag = self._mask_keys(), b"%b%d" % (self.name, self.seed)
         numbers = zip(rows.mask.tolist(), rows.step.tolist(), rows.draw.tolist(), strict=True)
         return [b"%b%b|%d|%d" % (tag, shares[m], step, draw) for m, step, draw in numbers]
 
@@ -351,8 +335,7 @@ class Noise(Perturbation):
 
     def logits(self, rows: Rows, length: int) -> Tensor:
         embedded = self._disturbed(self._embeddings(rows, length), rows)
-        shared = {"shared": rows.shared} if rows.shared else {}  # images share nothing
-        return self.backend.logits(embedded, rows.input_of, **shared)
+        return self.backend.logits(embedded, rows.input_of, shared=rows.shared)
 
     @abstractmethod
     def _disturbed(self, embedded: Tensor, rows: Rows) -> Tensor:
@@ -418,9 +401,8 @@ class WeightedAttention(Perturbation):
     2
     """
 
-    def keys(self, rows: Rows) -> list[bytes]:
-        weights = [b"attention" + row.tobytes() for row in self.masks.cpu().numpy().astype(np.float32)]
-        return [weights[m] for m in rows.mask.tolist()]
+    def _mask_keys(self) -> list[bytes]:
+        return [b"attention" + key for key in super()._mask_keys()]
 
     def logits(self, rows: Rows, length: int) -> Tensor:
         embedded = self._embeddings(rows, length)

@@ -389,23 +389,20 @@ class Scheduler:
         return min(self._most_tokens, int(fits))
 
     def _measured(self, perturbation: Perturbation, rows: Rows, length: int, *, timed: bool) -> tuple[Tensor, bool]:
-        """Logits [R, C] of a chunk, and whether it was measured: the first are, for the memory that a token takes, and
-        again those much larger; some on a GPU for their time."""
+        """Logits [R, C] of a chunk, whose longest row has `length` tokens beyond those shared, and whether it was
+        measured: the first are, for the memory that a token takes, and again those much larger; some on a GPU for their
+        time."""
         tokens = len(rows) * length
         known = self.pace.bytes_a_token is not None
         if known and not timed and tokens < 4 * self.pace.tokens_measured:
-            return self._forward(perturbation, rows, length), False
+            return perturbation.logits(rows, length + rows.shared), False
         begun = waited(self._device) if known and timed else None
-        logits, peak = with_peak_memory(lambda: self._forward(perturbation, rows, length), self._device)
+        logits, peak = with_peak_memory(lambda: perturbation.logits(rows, length + rows.shared), self._device)
         if begun is not None:
             self.pace.timed(tokens, waited(self._device) - begun)
         if tokens > self.pace.tokens_measured:
             self.pace.measured(tokens, peak)
         return logits, True
-
-    def _forward(self, perturbation: Perturbation, rows: Rows, length: int) -> Tensor:
-        """Logits [R, C] of one chunk, whose longest row has `length` tokens beyond those shared."""
-        return perturbation.logits(rows, length + rows.shared)
 
     def _halve(self, error: BaseException, rows: int, length: int) -> None:
         if not is_out_of_memory(error):
