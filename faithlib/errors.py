@@ -78,9 +78,9 @@ def unknown(kind: str, name: object, known: Iterable[object]) -> UnknownNameErro
 def check_known(kind: str, name: object, known: Collection[Any]) -> None:
     """The error of `unknown` where a `name` is not among the `known`.
 
-    >>> check_known("ties", "have", ("satisfied", "half"))
+    >>> check_known("ties", "halve", ("satisfied", "half"))
     Traceback (most recent call last):
-    faithlib.errors.UnknownNameError: unknown ties 'have': did you mean 'half'? known: half, satisfied
+    faithlib.errors.UnknownNameError: unknown ties 'halve': did you mean 'half'? known: half, satisfied
     """
     if name not in known:
         raise unknown(kind, name, known)

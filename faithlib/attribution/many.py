@@ -148,6 +148,7 @@ def attribute(
     ModelError where the model lacks what the method needs, such as the class token whose attention row most image
     methods read.
 
+    >>> from faithlib.inputs import WordInputs
     >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
     >>> attribute("occlusion", model, WordInputs.from_texts(["a good film"]))
     tensor([[0.0000, 0.4000, 0.0000]])
@@ -228,6 +229,7 @@ def attributed(
     `targets` may say what PREDICTED means. `followed`: what metrics follow, which is explained where a row does not say
     otherwise. A row that fails with an error which is `passed` over is `left_out`, by its name, and why.
 
+    >>> from faithlib.errors import ModelError
     >>> from faithlib.inputs import WordInputs
     >>> model, why = (lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]), {}
     >>> words, rows = WordInputs.from_texts(["good film"]), [Row("occlusion"), Row("saliency")]

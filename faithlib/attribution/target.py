@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from faithlib import outputs
+from faithlib.attribution.relevance import plain_attention
 from faithlib.backends import TextBackend, replica
 from faithlib.errors import InputError, ModelError, check_known
 from faithlib.inputs import TextInputs
@@ -216,7 +217,8 @@ def eager_attention(model: Any, *, returned: bool = False) -> Iterator[None]:
                 )
         if returned and asked is not None:
             config.output_attentions = True
-        yield
+        with plain_attention(model):
+            yield
     finally:
         if asked is not None:
             config.output_attentions = asked

@@ -11,7 +11,7 @@ N heads, C classes, H and W pixels.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from faithlib.attribution.relevance import plain_attention
 from faithlib.attribution.target import eager_attention, read
 from faithlib.attribution.texts import Job, Number, answer_of, most_tokens, pooled
 from faithlib.backends import VisionBackend
@@ -104,7 +103,7 @@ class ImageChunk:
         """One forward, from tokens entering the first block that are a leaf. Settles what the predicted class is."""
         backend, maps, tokens = self.backend, [], []  # type: ignore[var-annotated]
         entering = backend.embeddings(self.rows).clone().requires_grad_()
-        with written_out(backend.reached.model, returned=True), backend.reached.recorded(maps, tokens):
+        with eager_attention(backend.reached.model, returned=True), backend.reached.recorded(maps, tokens):
             value = self._value(backend.logits(entering))
         return Inside(maps, tokens, value)
 
@@ -193,7 +192,7 @@ def run_on_images(
     >>> from faithlib.attribution.registry import IMAGE_METHODS
     >>> from faithlib.inputs import ImageInputs
     >>> images = ImageInputs.from_pixels(torch.rand(1, 2, 4, 4), patch=2)
-    >>> backend = VisionBackend(lambda pixels: pixels.mean(dim=(2, 3)), images)  # a channel for each class
+    >>> backend = VisionBackend(nn.Sequential(nn.AvgPool2d(4), nn.Flatten()), images)  # a channel for each class
     >>> job = Job("mine", IMAGE_METHODS["integrated_gradients"], 0, "sum", {"n_steps": 1})
     >>> run_on_images([job], backend, [("logit", None)], None)
     >>> job.found[None].shape
@@ -247,14 +246,3 @@ def on_pixels(patches: Tensor, backend: VisionBackend, upsample: str) -> Tensor:
     size = tuple(n * pixels for n, pixels in zip(tokens.grid, tokens.patch_size, strict=True))
     images = functional.interpolate(patches.unflatten(1, (1, *tokens.grid)), size=size, mode=upsample, **aligned)
     return functional.pad(images[:, 0], (0, width - size[1], 0, height - size[0]))
-
-
-@contextmanager
-def written_out(model: nn.Module, *, returned: bool = False) -> Iterator[None]:
-    """Attention in plain operations inside, timm's and Hugging Face's; `returned` as for `eager_attention`.
-
-    >>> with written_out(nn.Identity()):
-    ...     pass
-    """
-    with plain_attention(model), eager_attention(model, returned=returned):
-        yield

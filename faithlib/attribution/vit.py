@@ -22,7 +22,8 @@ import torch
 from torch import Tensor
 
 from faithlib.attribution.relevance import conservative_rules, lrp_rules
-from faithlib.attribution.vision import ImageChunk, Inside, written_out
+from faithlib.attribution.target import eager_attention
+from faithlib.attribution.vision import ImageChunk, Inside
 from faithlib.errors import InputError, check_counts, check_known, require
 from faithlib.perturb import IMAGE_ERASURES
 from faithlib.perturbations import replacement_pixels
@@ -227,7 +228,7 @@ def lrp(chunk: ImageChunk) -> Tensor:
     torch.Size([1, 4])
     """
     pixels = chunk.pixels()
-    with written_out(chunk.backend.model), lrp_rules():
+    with eager_attention(chunk.backend.model), lrp_rules():
         value = chunk.value_of(pixels)
     (relevance,) = torch.autograd.grad(value.sum(), pixels)
     return relevance.sum(dim=1)

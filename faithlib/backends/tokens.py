@@ -10,7 +10,7 @@ Shape letters: R rows of one forward, L tokens, P patches, D embedding size, N h
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -158,17 +158,12 @@ class HuggingFaceTokens:
     def recorded(self, maps: list[Tensor], tokens: list[Tensor]) -> Iterator[None]:
         """A context in which a forward leaves the attention maps that blocks return, and what enters each block."""
 
-        def collect(module: Any, given: Any, output: Any) -> None:
-            for item in output if isinstance(output, tuple) else ():
-                is_map = isinstance(item, Tensor) and item.ndim == 4 and item.shape[-2:] == (tokens[0].shape[1],) * 2
-                if is_map and not any(item is known for known in maps):
-                    maps.append(item)
-
+        keep = keeping_maps(maps, lambda: tokens[0].shape[:2])
         with ExitStack() as stack:
             for block in self._blocks:
                 stack.callback(block.register_forward_pre_hook(_keep(tokens), with_kwargs=True).remove)
                 for part in block.modules():
-                    stack.callback(part.register_forward_hook(collect).remove)
+                    stack.callback(part.register_forward_hook(keep).remove)
             yield
 
     def reads(self) -> Tensor:
@@ -188,6 +183,29 @@ class HuggingFaceTokens:
         first, patches = read[: self.prefix], read[self.prefix :]
         patches = patches / patches.sum().clamp(min=1)
         return torch.cat([first, patches]) / (first.sum() + patches.sum())
+
+
+def keeping_maps(maps: list[Tensor], size: Callable[[], tuple[int, ...]]) -> Callable[[Any, Any, Any], None]:
+    """A hook that keeps the attention maps [R, H, L, L], for `size` (R, L), which modules return beside their output.
+
+    By shape, not by class name, so that it holds for every family; a map that several nested modules hand on counts
+    once.
+
+    >>> maps = []
+    >>> keeping_maps(maps, lambda: (1, 2))(None, None, (torch.zeros(1, 2, 4), torch.zeros(1, 3, 2, 2)))
+    >>> [kept.shape for kept in maps]
+    [torch.Size([1, 3, 2, 2])]
+    """
+
+    def keep(module: Any, given: Any, output: Any) -> None:
+        for item in output if isinstance(output, tuple) else ():
+            is_map = (
+                isinstance(item, Tensor) and item.ndim == 4 and (len(item), *item.shape[2:]) == (*size(), size()[1])
+            )
+            if is_map and not any(item is known for known in maps):
+                maps.append(item)
+
+    return keep
 
 
 def _first(given: tuple[Any, ...], named: dict[str, Any]) -> Any:
