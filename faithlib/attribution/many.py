@@ -159,10 +159,10 @@ def attribute(
     max_tokens, perturber = (options.pop(shared, None) for shared in ("max_tokens", "perturber"))
     if perturber is not None:
         check_given(perturber, erased_inputs(inputs, options), options.get("erase"))
-    row, deltas = Row(name, aggregation, output, pool=pool, options=options), dict[str, Tensor]()
+    rows, deltas = {name: Row(name, aggregation, output, pool=pool, options=options)}, dict[str, Tensor]()
     shared: dict[str, Any] = {"perturber": perturber, "max_tokens": max_tokens, "targets": {PREDICTED: target}}
-    scores = attributed([row], model, inputs, check=check, deltas=deltas if return_delta else None, **shared)[0]
-    return (scores[row.name], deltas[row.name]) if return_delta else scores[row.name]
+    scores = attributed(rows, model, inputs, check=check, deltas=deltas if return_delta else None, **shared)[0][name]
+    return (scores, deltas[name]) if return_delta else scores
 
 
 def attribute_rows(
@@ -207,11 +207,11 @@ def attribute_rows(
     if perturber is not None and perturber.inputs.keys() != inputs.keys():
         raise InputError("the perturber was made for other inputs: make both from the same batch")
     given: dict[str, Any] = {"perturber": perturber, "max_tokens": max_tokens, "check": check, "deltas": deltas}
-    return attributed(rows, model, inputs, targets=targets, **given)
+    return attributed({row.name: row for row in rows}, model, inputs, targets=targets, **given)
 
 
 def attributed(
-    rows: Sequence[Row],
+    rows: Mapping[str, Row],
     model: Any,
     inputs: Inputs,
     *,
@@ -224,7 +224,7 @@ def attributed(
     left_out: dict[str, str] | None = None,
     passed: tuple[type[Exception], ...] = (),
 ) -> tuple[dict[str, Tensor], dict[str, Cost]]:
-    """`attribute_rows` for inputs of any kind (of images the costs are not counted).
+    """`attribute_rows` under names of the caller's, for inputs of any kind (of images the costs are not counted).
 
     `targets` may say what PREDICTED means. `followed`: what metrics follow, which is explained where a row does not say
     otherwise. A row that fails with an error which is `passed` over is `left_out`, by its name, and why.
@@ -232,21 +232,20 @@ def attributed(
     >>> from faithlib.errors import ModelError
     >>> from faithlib.inputs import WordInputs
     >>> model, why = (lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]), {}
-    >>> words, rows = WordInputs.from_texts(["good film"]), [Row("occlusion"), Row("saliency")]
+    >>> words, rows = WordInputs.from_texts(["good film"]), {"mine": Row("occlusion"), "other": Row("saliency")}
     >>> attributed(rows, model, words, left_out=why, passed=(ModelError,))[0]
-    {'occlusion predicted sum': tensor([[0.4000, 0.0000]])}
+    {'mine': tensor([[0.4000, 0.0000]])}
     >>> list(why)
-    ['saliency predicted sum']
+    ['other']
     """
     own, why = unwrapped(model), {} if left_out is None else left_out
     classes: dict[str, Tensor | None] = {PREDICTED: None}
     classes |= {name: target_classes(given, own, len(inputs)) for name, given in (targets or {}).items()}
     methods: dict[Row, Method] = {}
-    for row in dict.fromkeys(rows):
-        with _leaving_out(row, why, passed):
-            given = (row.output, row.aggregation, row.pool, row.options)
-            methods[row] = checked(row.method, own, inputs, *given)
+    for name, row in rows.items():
+        with _leaving_out(name, why, passed):
             check_known("target", row.target, classes)
+            methods[row] = checked(row.method, own, inputs, row.output, row.aggregation, row.pool, row.options)
     quiet, count = own, None
     if any(method.answers != "floor" for method in methods.values()):
         quiet = replica(own) if isinstance(own, nn.Module) else own
@@ -262,21 +261,23 @@ def attributed(
     _run(list(dict.fromkeys(job_of.values())), own, quiet, inputs, explained, max_tokens, perturbers, costs)
     device = next(own.parameters()).device if isinstance(own, nn.Module) else inputs.n_features.device
     scores = {}
-    for row, job in job_of.items():
-        with _leaving_out(row, why, passed):
+    for name, row in rows.items():
+        if (job := job_of.get(row)) is None:
+            continue
+        with _leaving_out(name, why, passed):
             found = job.scores(row.aggregation or job.method.aggregation, inputs, row.pool).detach().to(device)
-            scores[row.name] = finite(row.method, found, inputs)
+            scores[name] = finite(row.method, found, inputs)
             if deltas is not None and job.delta is not None:
-                deltas[row.name] = job.delta.to(device)
+                deltas[name] = job.delta.to(device)
     return scores, costs.by_method()
 
 
 @contextmanager
-def _leaving_out(row: Row, left_out: dict[str, str], passed: tuple[type[Exception], ...]) -> Iterator[None]:
+def _leaving_out(name: str, left_out: dict[str, str], passed: tuple[type[Exception], ...]) -> Iterator[None]:
     try:
         yield
     except passed as error:
-        left_out[row.name] = str(error)
+        left_out[name] = str(error)
 
 
 def _jobs(

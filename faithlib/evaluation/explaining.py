@@ -76,20 +76,13 @@ def explained(
     >>> list(left_out)
     ['other']
     """
-    inputs = perturber.inputs
     rows = {name: what for name, what in named.items() if isinstance(what, Row)}
-    found: dict[str, Tensor] = {}
-    if rows:
-        why, own, targets = dict[str, str](), dict[str, Tensor](), {} if classes is None else {PREDICTED: classes}
-        given: dict[str, Any] = {"followed": perturber.output, "perturber": perturber, "left_out": why}
-        given |= {"deltas": None if deltas is None else own, "passed": passed}
-        by_row, _ = attributed(list(rows.values()), model, inputs, targets=targets, **given)
-        found = {name: by_row[row.name] for name, row in rows.items() if row.name in by_row}
-        left_out |= {name: why[row.name] for name, row in rows.items() if row.name in why}
-        if deltas is not None:
-            deltas |= {name: own[row.name] for name, row in rows.items() if row.name in own}
-    given_scores = {name: what.to(perturber.device) for name, what in named.items() if isinstance(what, Tensor)}
-    return {name: (found | given_scores)[name] for name in named if name in found or name in given_scores}
+    targets = {} if classes is None else {PREDICTED: classes}
+    noted: dict[str, Any] = {"left_out": left_out, "deltas": deltas, "passed": passed}
+    asked: dict[str, Any] = {"perturber": perturber, "followed": perturber.output, "targets": targets}
+    found = attributed(rows, model, perturber.inputs, **asked, **noted)[0]
+    found |= {name: what.to(perturber.device) for name, what in named.items() if isinstance(what, Tensor)}
+    return {name: found[name] for name in named if name in found}
 
 
 def erases(row: Row | Tensor, inputs: Inputs) -> bool:

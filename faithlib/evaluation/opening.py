@@ -44,7 +44,7 @@ class Opened:
     """What is measured: a model (a function of texts as one that remembers) and inputs on its device.
 
     `total`: inputs that the caller gave. `rows`: the caller's row of each that is used; `skipped`: why the others are
-    not, None where they may not be. `limit`: tokens that a text was cut to, None where that is not known.
+    not, None where they may not be.
 
     >>> opened(lambda texts: [[0.5, 0.5] for _ in texts], ["good film", None], on_error="skip").skipped
     {1: 'text 1 is None: expected a string'}
@@ -55,7 +55,6 @@ class Opened:
     total: int
     rows: list[int]
     skipped: dict[int, str] | None = None
-    limit: int | None = None
 
     @property
     def truncated(self) -> list[int]:
@@ -142,7 +141,7 @@ def opened(
     if isinstance(inside, nn.Module):
         inputs = inputs.to(next(inside.parameters()).device)
     total = len(inputs) + len(skipped or ())
-    whole = Opened(model, inputs, total, list(range(total)) if rows is None else rows, skipped, limit)
+    whole = Opened(model, inputs, total, list(range(total)) if rows is None else rows, skipped)
     if cut := whole.truncated:
         to = "" if limit is None else f" to {limit} tokens"
         if limit is not None and limit < (_limit(inside, tokenizer, 1 << 30) or 0):
