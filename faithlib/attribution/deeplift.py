@@ -210,14 +210,10 @@ def _layer_norm(
         # y = c r with r = v^(-1/2) and v = mean c^2 + eps; d the root of v, dr / dv = -1 / (d d' (d + d')).
         m = m * scale
         m_v = -(m * (c1 + c0) / 2).sum(dims, keepdim=True) / (d1 * d0 * (d1 + d0))
-        m_c = m * (1 / d1 + 1 / d0) / 2 + m_v * (c1 + c0) / _size(normalized_shape)
+        m_c = m * (1 / d1 + 1 / d0) / 2 + m_v * (c1 + c0) / torch.Size(normalized_shape).numel()
         return (m_c - m_c.mean(dims, keepdim=True),)
 
     return _Ruled.apply(func(x.detach(), normalized_shape, weight, bias, eps), rule, x)
-
-
-def _size(shape: Any) -> int:
-    return int(torch.Size(shape).numel())
 
 
 _ELEMENTWISE = (

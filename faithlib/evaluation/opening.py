@@ -120,7 +120,7 @@ def opened(
     model, tokenizer = _model_of(model, processor if tokenizer is None else tokenizer)
     inside = unwrapped(model)
     skipped: dict[int, str] | None = {} if on_error == SKIP else None
-    limit, rows = None, None
+    limit = None
     if isinstance(inputs, Inputs):
         if any(given is not None for given in (unit, spans, max_length)):
             raise InputError(f"unit, spans, max_length: {type(inputs).__name__} are cut already; give plain texts")
@@ -133,7 +133,6 @@ def opened(
             limit = _limit(inside, tokenizer, max_length)
             make = partial(_inputs_of_texts, items, inside, tokenizer, unit or "word", spans, limit)
         inputs = those_that_work(make, list(range(len(items))), skipped)
-        rows = [row for row in range(len(items)) if row not in (skipped or ())]
     if isinstance(inputs, ImageInputs):
         check_pixels(inputs, inside)
     if isinstance(inputs, WordInputs) and not isinstance(model, nn.Module | Remembering):
@@ -141,7 +140,7 @@ def opened(
     if isinstance(inside, nn.Module):
         inputs = inputs.to(next(inside.parameters()).device)
     total = len(inputs) + len(skipped or ())
-    whole = Opened(model, inputs, total, list(range(total)) if rows is None else rows, skipped)
+    whole = Opened(model, inputs, total, [row for row in range(total) if row not in (skipped or ())], skipped)
     if cut := whole.truncated:
         to = "" if limit is None else f" to {limit} tokens"
         if limit is not None and limit < (_limit(inside, tokenizer, 1 << 30) or 0):
