@@ -216,8 +216,8 @@ class TextInputs(Batch):
         """The chosen rows as a batch of their own, with no more padding than they need."""
         made = super().__getitem__(rows)
         length = int(made.lengths.max())
-        whole = {name: value for name, value in vars(made).items() if isinstance(value, Tensor) and value.ndim == 2}
-        return replace(made, **{name: value[:, :length] for name, value in whole.items()})
+        cut: dict[str, Any] = {name: v[:, :length] for name, v in vars(made).items() if getattr(v, "ndim", 0) == 2}
+        return replace(made, **cut)
 
     def by_piece(self) -> TextInputs:
         """The same rows with every erasable position a feature of its own (`spans` and words are left behind)."""

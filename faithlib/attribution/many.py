@@ -12,14 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 from torch import Tensor, nn
 
 from faithlib.attribution.costs import Cost, Costs
 from faithlib.attribution.perturbation import Answers, Perturbers, check_given, erased_inputs
-from faithlib.attribution.registry import WITH_DELTA, Method, checked, finite
+from faithlib.attribution.registry import PREDICTED, WITH_DELTA, Method, Row, checked, finite, in_words
 from faithlib.attribution.target import undisturbed
 from faithlib.attribution.texts import Job, Number, run_on_texts
 from faithlib.attribution.vision import run_on_images
@@ -30,33 +29,6 @@ from faithlib.errors import InputError, check_known
 from faithlib.inputs import ImageInputs, Inputs, TextInputs
 from faithlib.perturb import Perturber, asked_together
 from faithlib.selfcheck import met
-
-PREDICTED = "predicted"
-
-
-@dataclass(frozen=True)
-class Row:
-    """One row of a table of attributions; the fields mean what they mean in `attribute`.
-
-    `target` is "predicted" or a name out of the `targets` that `attribute_rows` is given. `options` are the method's
-    own; `max_tokens` and `perturber` belong to the whole table.
-
-    >>> Row("lime", output="loss", target="gold", options={"n_samples": 50}).name
-    'lime loss gold sum n_samples=50'
-    """
-
-    method: str
-    aggregation: str | None = None
-    output: str | None = None
-    target: str = PREDICTED
-    pool: str = "sum"
-    options: Mapping[str, Any] = field(default_factory=dict, hash=False)
-
-    @property
-    def name(self) -> str:
-        """The row in words, different for different rows."""
-        said = (self.method, self.aggregation, self.output, self.target, self.pool)
-        return " ".join([*filter(None, said), *_in_words(self.options)])
 
 
 def attribute(
@@ -155,7 +127,7 @@ def attribute(
     """
     if return_delta and name != WITH_DELTA:
         raise InputError(f"return_delta: of {name} nothing is known to add up; it is for {WITH_DELTA}")
-    checked(name, unwrapped(model), inputs, output, aggregation, pool, options)
+    checked(Row(name, aggregation, output, pool=pool, options=options), unwrapped(model), inputs)
     max_tokens, perturber = (options.pop(shared, None) for shared in ("max_tokens", "perturber"))
     if perturber is not None:
         check_given(perturber, erased_inputs(inputs, options), options.get("erase"))
@@ -245,7 +217,7 @@ def attributed(
     for name, row in rows.items():
         with _leaving_out(name, why, passed):
             check_known("target", row.target, classes)
-            methods[row] = checked(row.method, own, inputs, row.output, row.aggregation, row.pool, row.options)
+            methods[row] = checked(row, own, inputs)
     quiet, count = own, None
     if any(method.answers != "floor" for method in methods.values()):
         quiet = replica(own) if isinstance(own, nn.Module) else own
@@ -261,9 +233,8 @@ def attributed(
     _run(list(dict.fromkeys(job_of.values())), own, quiet, inputs, explained, max_tokens, perturbers, costs)
     device = next(own.parameters()).device if isinstance(own, nn.Module) else inputs.n_features.device
     scores = {}
-    for name, row in rows.items():
-        if (job := job_of.get(row)) is None:
-            continue
+    for name, row in ((name, row) for name, row in rows.items() if row in job_of):
+        job = job_of[row]
         with _leaving_out(name, why, passed):
             found = job.scores(row.aggregation or job.method.aggregation, inputs, row.pool).detach().to(device)
             scores[name] = finite(row.method, found, inputs)
@@ -289,7 +260,7 @@ def _jobs(
     for row, method in methods.items():
         # Maps of images are pooled chunk by chunk, what texts answer when it is read.
         pool = row.pool if isinstance(inputs, ImageInputs) else ""
-        key = (row.method, None if method.blind else number_of[row], pool, *_in_words(row.options))
+        key = (row.method, None if method.blind else number_of[row], pool, *in_words(row.options))
         job = jobs.setdefault(key, Job(row.method, method, number_of[row], pool, dict(row.options), passed=passed))
         job.readers += 1
         job.aggregations.add(row.aggregation or method.aggregation)
@@ -316,7 +287,7 @@ def _run(
         with undisturbed(quiet):
             if isinstance(inputs, TextInputs):
                 run_on_texts(inside, TextBackend(quiet, inputs), numbers, max_tokens, costs)
-            else:
+            elif isinstance(inputs, ImageInputs):
                 run_on_images(inside, VisionBackend(quiet, inputs, model), numbers, max_tokens)
     asked: dict[Job, Perturber] = {}
     for job in jobs:
@@ -344,7 +315,3 @@ def _scores_of_erased(job: Job, inputs: Inputs, number: Number, perturber: Pertu
     positions = scores.new_zeros(erased.input_ids.shape)
     positions[erased.feature_of.to(scores.device) >= 0] = scores[answers.present]
     return positions
-
-
-def _in_words(options: Mapping[str, Any]) -> list[str]:
-    return [f"{name}={options[name]}" for name in sorted(options)]

@@ -7,8 +7,8 @@ embedding size, F features, H and W pixels.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -112,22 +112,51 @@ def methods(kind: str = "text") -> tuple[str, ...]:
     return tuple(_BY_KIND[kind])
 
 
-def checked(
-    name: str,
-    model: Any,
-    inputs: Inputs,
-    output: str | None,
-    aggregation: str | None,
-    pool: str,
-    options: Collection[str],
-) -> Method:
-    """The method of that name for such inputs, once all that is said about it is known to be possible.
+PREDICTED = "predicted"
 
-    >>> words = WordInputs.from_texts(["a good film"])
-    >>> checked("random", None, words, None, None, "sum", ["sed"])
+
+@dataclass(frozen=True)
+class Row:
+    """One row of a table of attributions; the fields mean what they mean in `attribute`.
+
+    `target` is "predicted" or a name out of the `targets` that `attribute_rows` is given. `options` are the method's
+    own; `max_tokens` and `perturber` belong to the whole table.
+
+    >>> Row("lime", output="loss", target="gold", options={"n_samples": 50}).name
+    'lime loss gold sum n_samples=50'
+    """
+
+    method: str
+    aggregation: str | None = None
+    output: str | None = None
+    target: str = PREDICTED
+    pool: str = "sum"
+    options: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    @property
+    def name(self) -> str:
+        """The row in words, different for different rows."""
+        said = (self.method, self.aggregation, self.output, self.target, self.pool)
+        return " ".join([*filter(None, said), *in_words(self.options)])
+
+
+def in_words(options: Mapping[str, Any]) -> list[str]:
+    """Options, different for different ones.
+
+    >>> in_words({"seed": 3, "alpha": None})
+    ['alpha=None', 'seed=3']
+    """
+    return [f"{name}={options[name]}" for name in sorted(options)]
+
+
+def checked(row: Row, model: Any, inputs: Inputs) -> Method:
+    """The method of a row for such inputs, once all that the row says is known to be possible.
+
+    >>> checked(Row("random", options={"sed": 0}), None, WordInputs.from_texts(["a good film"]))
     Traceback (most recent call last):
     faithlib.errors.UnknownNameError: unknown option of random 'sed': did you mean 'seed'? ...
     """
+    name, output, aggregation = row.method, row.output, row.aggregation
     method = method_of(name, inputs)
     if model is None and method.answers != "floor":
         raise InputError(f"{name} asks the model, and got None: only random and uniform go without")
@@ -143,7 +172,7 @@ def checked(
             f"output {output!r}: {name} starts from the target's {' or '.join(method.outputs)}; omit output"
         )
     check_stated(output, model)
-    check_known("pool", pool, POOLS)
+    check_known("pool", row.pool, POOLS)
     if aggregation is not None and method.aggregation is None:
         able = ", ".join(n for n, m in METHODS.items() if m.aggregation)
         raise InputError(
@@ -152,7 +181,7 @@ def checked(
         )
     if aggregation is not None:
         check_known("aggregation", aggregation, AGGREGATIONS)
-    for option in options:
+    for option in row.options:
         if option not in method.options:
             raise unknown(f"option of {name}", option, (*method.options, "target", "output", "aggregation", "pool"))
     return method

@@ -100,8 +100,10 @@ class HuggingFaceTokens:
     ((2, 2), 1, tensor([1., 0., 0., 0., 0.]))
     """
 
-    def __init__(self, model: Any, blocks: nn.ModuleList, images: Tensor) -> None:
-        self.model, self._blocks, self._images = model, blocks, images[:1]
+    def __init__(self, model: Any, blocks: nn.ModuleList, images: Tensor, patch_size: Pair) -> None:
+        self.model, self._blocks, self._images, self.patch_size = model, blocks, images[:1], patch_size
+        self.grid = images.shape[-2] // patch_size[0], images.shape[-1] // patch_size[1]
+        self.prefix = -1  # until a forward shows it
         blocks[0].register_forward_pre_hook(self._enter, with_kwargs=True)
 
     @classmethod
@@ -112,13 +114,12 @@ class HuggingFaceTokens:
         if patch is None:
             return None
         high, wide = (patch, patch) if isinstance(patch, int) else tuple(patch)[-2:]
-        down, across = images.shape[-2] // high, images.shape[-1] // wide
         # Two images that differ in the patch at the lower left: one token differs most, that of this patch.
         both = images[:1].repeat(2, 1, 1, 1)
         both[1, :, -high:, :wide] += 1
         for blocks in [part for part in model.modules() if isinstance(part, nn.ModuleList) and len(part)]:
-            made = cls(model, blocks, images)
-            made.grid, made.patch_size = (down, across), (high, wide)
+            made = cls(model, blocks, images, (high, wide))
+            down, across = made.grid
             with torch.no_grad():
                 tokens = made.embed(both)
             if not len(tokens):
