@@ -160,8 +160,6 @@ def settled(output: str | None, model: Any, count: int) -> str:
     Traceback (most recent call last):
     faithlib.errors.InputError: this model has one output: ...
     """
-    if output is not None:
-        check_known("output", output, FOLLOWED)
     check_stated(output, model)
     chosen = output or stated(model) or "probability"
     if count == 1 and chosen == "probability":

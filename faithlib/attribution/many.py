@@ -239,7 +239,7 @@ def attributed(
             found = job.scores(row.aggregation or job.method.aggregation, inputs, row.pool).detach().to(device)
             scores[name] = finite(row.method, found, inputs)
             if deltas is not None and job.delta is not None:
-                deltas[name] = job.delta.to(device)
+                deltas[name] = job.delta.detach().to(device)
     return scores, costs.by_method()
 
 
