@@ -96,32 +96,17 @@ class Asked:
 
 Values = dict[str, Tensor]
 Measure = Callable[[Asked, Tensor], Values]
-MEASURES: dict[str, Measure] = {}
-"""How each family of the catalogue is computed from inputs that can be asked about and scores [B, F]: [B] a metric."""
 
 
-def _measures(family: str) -> Callable[[Measure], Measure]:
-    """Enter what follows as the way to compute a family."""
-
-    def entered(measure: Measure) -> Measure:
-        MEASURES[family] = measure
-        return measure
-
-    return entered
-
-
-@_measures("hard")
 def _hard(asked: Asked, scores: Tensor) -> Values:
     return {name: values.mean(dim=1) for name, values in hard_scores(asked.perturber, scores).items()}
 
 
-@_measures("soft")
 def _soft(asked: Asked, scores: Tensor) -> Values:
     drawn = soft_scores(asked.perturber, scores, draws=asked.options.draws, seed=asked.options.seed)
     return {name: values.mean(dim=1) for name, values in drawn.items()}
 
 
-@_measures("eraser")
 def _eraser(asked: Asked, scores: Tensor) -> Values:
     rationales = erasure_rationales(scores, asked.present)
     full = asked.perturber.full
@@ -132,19 +117,12 @@ def _eraser(asked: Asked, scores: Tensor) -> Values:
     }
 
 
-@_measures("aopc")
-def _aopc(asked: Asked, scores: Tensor) -> Values:
-    return aopc_scores(asked.perturber, scores)
-
-
-@_measures("naopc")
 def _naopc(asked: Asked, scores: Tensor) -> Values:
     assert asked.bounds is not None
     found = aopc_scores(asked.perturber, scores)
     return {f"n{name}": naopc(value, *asked.bounds) for name, value in found.items()}
 
 
-@_measures("groups")
 def _groups(asked: Asked, scores: Tensor) -> Values:
     found: dict[str, list[Tensor]] = defaultdict(list)
     sizes = asked.present.sum(dim=1).clamp(max=asked.options.groups)
@@ -158,7 +136,6 @@ def _groups(asked: Asked, scores: Tensor) -> Values:
     return {name: torch.cat(parts)[order] for name, parts in found.items()}
 
 
-@_measures("curves")
 def _curves(asked: Asked, scores: Tensor) -> Values:
     return {
         "n_auc": n_auc(asked.still_predicted(scores, FAD_SHARES)),
@@ -166,12 +143,6 @@ def _curves(asked: Asked, scores: Tensor) -> Values:
     }
 
 
-@_measures("simplicity")
-def _simplicity(asked: Asked, scores: Tensor) -> Values:
-    return {"complexity": complexity(scores, asked.present), "sparseness": sparseness(scores, asked.present)}
-
-
-@_measures("plausibility")
 def _plausibility(asked: Asked, scores: Tensor) -> Values:
     assert asked.gold is not None
     given = (scores, asked.gold, asked.present)
@@ -185,6 +156,21 @@ def _plausibility(asked: Asked, scores: Tensor) -> Values:
     }
 
 
+MEASURES: dict[str, Measure] = {
+    "hard": _hard,
+    "soft": _soft,
+    "eraser": _eraser,
+    "aopc": lambda asked, scores: aopc_scores(asked.perturber, scores),
+    "naopc": _naopc,
+    "groups": _groups,
+    "curves": _curves,
+    "simplicity": lambda asked, scores: {
+        "complexity": complexity(scores, asked.present),
+        "sparseness": sparseness(scores, asked.present),
+    },
+    "plausibility": _plausibility,
+}
+"""How each family of the catalogue is computed from inputs that can be asked about and scores [B, F]: [B] a metric."""
 if MEASURES.keys() != FAMILIES.keys():
     raise ImportError(f"in the catalogue or computed, but not both: {', '.join(MEASURES.keys() ^ FAMILIES.keys())}")
 
