@@ -71,11 +71,8 @@ class Rows:
         return len(self.index)
 
     def __getitem__(self, chosen: NDArray[np.int64] | slice) -> Rows:
-        made = Rows(self.index[chosen], self.mask[chosen], self.step[chosen], self.draw[chosen], shared=self.shared)
-        if not isinstance(chosen, slice) or self.input_of is None:
-            return made
-        words = None if self.words is None else self.words[chosen]
-        return replace(made, input_of=self.input_of[chosen], mask_of=self.mask_of[chosen], words=words)
+        every = {name: value for name, value in vars(self).items() if name != "shared" and value is not None}
+        return replace(self, **{name: value[chosen] for name, value in every.items()})
 
 
 @dataclass(frozen=True, eq=False)
