@@ -34,8 +34,8 @@ def target_classes(target: Any, model: Any, n: int) -> Tensor | None:
     """Target classes [B] of n inputs out of what a caller may give: a class index, the name of a label (whatever its
     case), or one of these for each input; None for "predicted" (known only after a forward).
 
-    Raises UnknownNameError for a name that the model does not have, or where it has none at all, and
-    InputError for what is no class.
+    Raises UnknownNameError for a name that the model does not have, or where it has none at all, and InputError
+    for what is no class.
 
     >>> from types import SimpleNamespace
     >>> model = SimpleNamespace(config=SimpleNamespace(id2label={0: "bad", 1: "good"}))
@@ -58,9 +58,7 @@ def target_classes(target: Any, model: Any, n: int) -> Tensor | None:
     if classes.ndim == 0:
         classes = classes.expand(n)
     if tuple(classes.shape) != (n,) or classes.is_floating_point():
-        raise InputError(
-            f"target has shape {tuple(classes.shape)} and dtype {classes.dtype}: expected integers [B] = [{n}]"
-        )
+        raise InputError(f"target has shape {tuple(classes.shape)} and dtype {classes.dtype}: expected integers [{n}]")
     if bool((classes < 0).any()):
         raise InputError(f"target {classes.tolist()}: classes are counted from 0")
     return classes.long()
