@@ -92,6 +92,11 @@ def test_no_sentence_of_the_first_page_and_of_the_answers_has_lost_its_decision(
         assert f"<strong>{title}</strong>" in landing
     for page in (landing, answers):
         assert "A sentence is left out" not in page
+    (first,) = re.findall(
+        r"^1\. \*\*Soft erasure.*?(?=^2\. )", (ROOT / "README.md").read_text(), re.DOTALL | re.MULTILINE
+    )
+    numbers = re.findall(r"\d+ %", " ".join(first.split()))
+    assert len(numbers) == 8 and all(number in landing.replace("\N{NO-BREAK SPACE}", " ") for number in numbers)
     assert "is no longer" not in advice
 
 
@@ -351,6 +356,21 @@ def test_the_scoreboard_is_searched_without_a_kernel_and_set_as_cards_on_a_telep
     assert (desk["menus"] > 1, desk["cards"]) == (True, 0)
     window.open((html / "executed" / "scoreboard.html").as_uri(), width=390)
     assert window.evaluate(FOUND)["cards"] > 0
+
+
+FOLDED = """(() => {
+  const parts = [...document.querySelectorAll(".bd-sidebar-primary details.part")];
+  return [parts.length, parts.filter(part => part.open).map(part => part.querySelector("summary").textContent.trim())];
+})()"""
+
+
+@pytest.mark.browser
+def test_parts_of_the_table_of_contents_fold_and_that_of_the_page_is_open(html: Path, window: Browser) -> None:
+    window.open((html / "executed" / "soft_tables.html").as_uri())
+    parts, opened = window.evaluate(FOLDED)
+    assert parts > 10 and opened == ["Study 1: soft erasure"]
+    window.open((html / "intro.html").as_uri())
+    assert window.evaluate(FOLDED) == [parts, []]
 
 
 OPENED = """(() => {

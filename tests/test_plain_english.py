@@ -48,7 +48,6 @@ NOT_YET = frozenset(
         "notebooks/compute/together_mirrored.py",
         "notebooks/compute/together_objects.py",
         "notebooks/compute/together_planted.py",
-        "notebooks/own/own_vision_model.py",
         "notebooks/report/crosslingual_erasure.py",
         "notebooks/report/naopc_bounds.py",
         "notebooks/report/saco_random.py",

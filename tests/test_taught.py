@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from store import Store
+from tiny import REPOSITORY
 
 from faithbook.results import evidence, findings, published, rulebook, scoreboard, sentences, taught
 from faithbook.results.scoreboard import Entry
@@ -88,6 +89,13 @@ def test_a_sentence_is_refused_when_a_decision_that_it_rests_on_has_changed(name
             with pytest.raises(Refused, match=f"`{one}` is {other}"):
                 turned.say(text, when)
             assert turned.shown(text, when).startswith("*A sentence is left out here: ")
+
+
+@pytest.mark.parametrize(("name", "text", "when"), GUARDED, ids=[name for name, _, _ in GUARDED])
+def test_the_committed_verdicts_are_those_that_a_sentence_was_written_for(name: str, text: str, when: str) -> None:
+    kept = pd.read_csv(REPOSITORY / "data" / "reference" / "full" / "scoreboard.csv").set_index("id")["verdict"]
+    for one, written in sentences.conditions(when).items():
+        assert findings.SIDES[kept[one]] in written, f"{name}: {one} is {kept[one]}"
 
 
 def test_an_answer_about_a_claim_rests_on_a_decision() -> None:

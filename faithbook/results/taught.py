@@ -177,7 +177,7 @@ def bars(pairs: Mapping[str, Paired], model: str) -> Any:
     for place, metric in enumerate(ROWS):
         for shift, value, colour in zip((-0.2, 0.2), _both(pairs[metric]), looks.values(), strict=True):
             ax.barh(place + shift, value, height=0.38, color=colour)
-            ax.text(value - 1, place + shift, f"{value:.0f} %", va="center", ha="right", fontsize=13, color="white")
+            ax.text(2, place + shift, f"{value:.0f} %", va="center", fontsize=13, color="white", weight="bold")
     ax.axvline(50, color="black", lw=1.2, ls="--")
     ax.text(50, -0.55, "chance", ha="center", va="bottom", fontsize=13)
     ax.set_yticks(range(len(ROWS)), [name for _, name in ROWS.values()], fontsize=13)

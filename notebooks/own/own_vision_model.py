@@ -92,9 +92,7 @@ tables.table(
 # %%
 features = int(brought.inputs.n_features[0])
 side = "x".join(map(str, brought.inputs.pixels.shape[2:]))
-told = (
-    f"{len(brought)} of {brought.total} pictures, {side} pixels as the model sees them, cut into {features} features; "
-)
+told = f"{len(brought)} of {brought.total} images, {side} pixels as the model sees them, cut into {features} features; "
 told += f"{len(classifier.label_names)} classes."
 if brought.labels is not None:
     told += f" Accuracy {resampling.mean_interval(said.correct)} (95 % interval)."
@@ -142,7 +140,7 @@ def bare(ax, title):
 
 
 def overlay(ax, b, name):
-    """A map over its picture in grey, the stronger the further a score is from 0 (or, where none is below, from the
+    """A heat map over its image in grey, the stronger the further a score is from 0 (or, where none is below, from the
     lowest): red above, blue below."""
     own = maps[name][b] - max(maps[name][b].min(), 0)
     end = max(np.quantile(np.abs(own), 0.99), 1e-12)
@@ -169,15 +167,15 @@ figures.save(
     fig,
     run,
     "own_vision_maps",
-    alt="Small pictures, a row each, and beside each the maps of the methods laid over it. Where a map is highest: "
+    alt="Small images, one per row, and next to each the heat maps of the methods. Where a heat map is highest: "
     + "; ".join(
         f"{brought.ids[b]}, taken for {said.predicted[b]}: "
         + ", ".join(f"{label(name)} {highest(name, b)}" for name in names)
         for b in shown
     )
     + ".",
-    caption="The first pictures as the model sees them, with what it takes them for, and the explanations of that "
-    "answer. Red speaks for it, blue against it; what has no colour scores 0, or lowest in a map without negative "
+    caption="The first images as the model sees them, with its prediction, and the explanations of that "
+    "prediction. Red supports it, blue contradicts it; no colour means 0, or the lowest score in a map without negative "
     "scores. Each map is on its own scale, which ends where 99 % of its pixels do.",
 )
 
@@ -187,14 +185,14 @@ figures.save(
 # %%
 table = evaluate(classifier.model, brought.inputs, methods=scores, metrics=wanted, erase=erased, **options)
 means = pages.summary(table)
-tables.table(means, run, "own_vision_means", caption="Means over pictures", shown=False)
+tables.table(means, run, "own_vision_means", caption="Means over images", shown=False)
 
 # %%
 tables.table(
     pages.side_by_side(means),
     run,
     "own_vision_metrics",
-    caption=f"Means over {len(brought)} pictures with 95 % bootstrap intervals; “better” says which way it points",
+    caption=f"Means over {len(brought)} images with 95 % bootstrap intervals; “better” says which way it points",
 )
 
 # %%
@@ -219,7 +217,7 @@ tables.table(
     run,
     "own_vision_against_random",
     caption="Under how many metrics of faithfulness a method is better or worse than random scores, by the 95 % "
-    "interval of the paired difference; with fewer than ten pictures nothing is decided. Would decide: with as many half "
+    "interval of the paired difference; with fewer than ten images nothing is decided. Would decide: with as many half "
     "of what is undecided would be told four times in five, if the differences are as large as they look",
 )
 
@@ -227,7 +225,7 @@ tables.table(
 # ## What it cost
 
 # %%
-tables.table(spent, run, "own_vision_costs", digits=2, caption="Explaining: seconds for all pictures")
+tables.table(spent, run, "own_vision_costs", digits=2, caption="Explaining: seconds for all images")
 
 # %%
 counted = count_rows(classifier.model, brought.inputs, methods=scores, metrics=wanted, erase=erased, **options)
@@ -240,7 +238,7 @@ tables.table(
     ),
     run,
     "own_vision_rows",
-    caption="Measuring: rows that each line's metrics would run alone, all methods and pictures, unerased ones too"
+    caption="Measuring: rows that each line's metrics would run alone, all methods and images, unerased ones too"
     + ("" if counted.is_exact else "; of NAOPC, whose search goes where the answers lead, at most"),
 )
 
@@ -288,13 +286,13 @@ with TemporaryDirectory() as folder:
     for path in (strange / "unheard of", damaged):
         path.mkdir(parents=True)
         picture.save(path / "one.png")
-    (damaged / "two.png").write_text("no picture at all")
+    (damaged / "two.png").write_text("not an image")
     hidden = f"{folder}/"
     attempts = {
-        "A file that is no picture": pages.refusal(lambda: load_folder(damaged, classifier), hidden),
+        "A file that is not an image": pages.refusal(lambda: load_folder(damaged, classifier), hidden),
         "A folder named as no class of the model": pages.refusal(lambda: load_folder(strange, classifier), hidden),
     }
-attempts["Patches that cut the picture unevenly"] = pages.refusal(
+attempts["Patches that cut the image unevenly"] = pages.refusal(
     lambda: load_folder(data, classifier, n=1, patch=min(brought.inputs.pixels.shape[2:]) - 1)
 )
 attempts["The same evaluation with just the memory it needs, half of which is for the model's passes"] = pages.refusal(

@@ -5,7 +5,7 @@
 # ---
 
 # %% [markdown]
-# # Can words be matched, and are translations alike? Figure 6
+# # Can words be aligned? (Figure 6)
 #
 # Rho {cite:p}`zaman_belinkov_2022` rests on two assumptions. Scores are carried over along links between words, so
 # these links must be right. And a faithful explanation is asked to be alike for a text and its translation, so the two

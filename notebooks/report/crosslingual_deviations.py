@@ -5,7 +5,7 @@
 # ---
 
 # %% [markdown]
-# # Open points: where text and code part, and what it changes
+# # Where text and code differ, and what it changes
 #
 # {cite:t}`zaman_belinkov_2022` released the code of their study. It answers most questions that the
 # text leaves open. In some places it does something else than the text says, and in one it does not do what it means

@@ -5,7 +5,7 @@
 # ---
 
 # %% [markdown]
-# # Can erasure tell explanations apart? Tables 3, 9 and 10, Figures 3 and 4
+# # Can erasure separate explanations? (Tables 3, 9, 10, Figures 3, 4)
 #
 # {cite:t}`zaman_belinkov_2022` set their cross-lingual rho beside two metrics that erase words
 # {cite:p}`deyoung_2020`. Comprehensiveness is what the probability of the predicted class loses when the words with the

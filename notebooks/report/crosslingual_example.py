@@ -5,7 +5,7 @@
 # ---
 
 # %% [markdown]
-# # One message and its translation: Figure 1
+# # One sentence and its translation (Figure 1)
 #
 # {cite:t}`zaman_belinkov_2022` introduce their measure with a drawing: a sentence, its translation,
 # an explanation of each, and how the two are compared. This page goes through the same steps with a real message, a real

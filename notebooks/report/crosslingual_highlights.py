@@ -5,7 +5,7 @@
 # ---
 
 # %% [markdown]
-# # Do explanations mark what people mark? Tables 4 to 6
+# # Do explanations mark what people mark? (Tables 4–6)
 #
 # {cite:t}`zaman_belinkov_2022` ask a second question of the same thirteen explanations: do their high
 # scores fall on the words that people marked as the reason? That is {term}`plausibility`, not faithfulness: a model may

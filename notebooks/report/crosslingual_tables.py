@@ -5,7 +5,7 @@
 # ---
 
 # %% [markdown]
-# # Do explanations survive translation? Tables 1, 2, 7, 8 and 11 to 17
+# # Do explanations survive translation? (Tables 1, 2, 7, 8, 11–17)
 #
 # {cite:t}`zaman_belinkov_2022` call an explanation faithful where a model that reads a text and its
 # translation explains both alike. {ref}`rho <crosslingual-rho>` is the rank correlation of the two explanations on the

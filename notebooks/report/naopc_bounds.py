@@ -5,7 +5,7 @@
 # ---
 
 # %% [markdown]
-# # Classifiers, their bounds, and what normalising changes
+# # What does normalising change?
 #
 # {cite:t}`edin_2025` say that AOPC scores of two models cannot be compared, because the best and the worst
 # order of removals give different scores to different models. Here are four classifiers that differ as much as the

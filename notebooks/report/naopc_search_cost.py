@@ -5,7 +5,7 @@
 # ---
 
 # %% [markdown]
-# # Rows against error: how to search for the bounds
+# # How to search for the bounds, and at what price
 #
 # Exact bounds need an answer to every one of $2^N$ sets, so a text of 30 words is out of reach. The paper
 # {cite:p}`edin_2025` searches with a beam; its authors report about 210 GPU-hours for one of their data sets. A beam of

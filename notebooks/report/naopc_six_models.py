@@ -5,7 +5,7 @@
 # ---
 
 # %% [markdown]
-# # The paper's six models again
+# # The paper's six models, run again
 #
 # {doc}`naopc_released_outputs` goes through what Edin et al. {cite:p}`edin_2025` released without a model. Here their
 # experiment is run again from the models on: the six checkpoints that they name, on the very texts of their files (SST-2

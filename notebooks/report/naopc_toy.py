@@ -5,7 +5,7 @@
 # ---
 
 # %% [markdown]
-# # The problem in a minute
+# # Why scores of two models cannot be compared, in a minute
 #
 # Two models read the same four words. Both are sure of their answer, and equally so. For both the same explanation is
 # perfect: it puts the words in exactly the order in which the model uses them. Yet the usual score of that explanation

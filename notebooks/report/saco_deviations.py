@@ -5,7 +5,7 @@
 # ---
 
 # %% [markdown]
-# # Open points: what the paper does not say, and what it changes
+# # What the paper leaves open, and what it changes
 #
 # To compute SaCo one has to cut pixels into groups, erase a group, and compare pairs of groups. The paper
 # {cite:p}`wu_2024` gives Algorithm 1 for the third step. The code released with it has 45 lines: the loop over pairs is

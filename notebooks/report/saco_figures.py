@@ -5,7 +5,7 @@
 # ---
 
 # %% [markdown]
-# # Metrics side by side: Figures 1 to 4
+# # Do other metrics agree with SaCo? (Figures 1–4)
 #
 # {cite:t}`wu_2024` say that metrics which erase pixels cumulatively cannot tell a good explanation of a
 # Vision Transformer from random scores, and that theirs, SaCo, can. Their figures carry the argument: how SaCo relates

@@ -5,7 +5,7 @@
 # ---
 
 # %% [markdown]
-# # Photographs with their maps over them
+# # Photographs with their heat maps
 #
 # What the numbers of study 2 {cite:p}`wu_2024` are about: images of CIFAR {cite:p}`krizhevsky_2009` as the model sees them,
 # with every explanation laid over them. The model is the first that the data set has in the profile. SaCo goes from -1 to 1, higher is better. The images are for research use: this page is drawn in a

@@ -5,7 +5,7 @@
 # ---
 
 # %% [markdown]
-# # Photographs and small images, side by side
+# # Photographs against small images
 #
 # The choice of substitute data can change the result. This book tries the claims of {cite:t}`wu_2024` on two
 # kinds of material. Here both stand side by side, beside the paper's printed values.

@@ -5,7 +5,7 @@
 # ---
 
 # %% [markdown]
-# # SaCo of ten methods: Tables 1 and 2
+# # What do gradients and layers add to SaCo? (Tables 1 and 2)
 #
 # {cite:t}`wu_2024` print two tables of SaCo on ImageNet, averaged over three vision transformers. Table 1
 # takes attention apart: what do gradients add, what does it add to look at all layers? Table 2 has ten methods, with

@@ -5,7 +5,7 @@
 # ---
 
 # %% [markdown]
-# # Other soft perturbations: Appendix C
+# # Other ways to erase softly (Appendix C)
 #
 # Dropping embedding elements at random is one way to disturb a token in proportion to a score. The paper tried two more
 # and set them aside. Here all of them are scored on the same inputs, and the choice is put to the test.

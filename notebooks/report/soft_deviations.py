@@ -5,7 +5,7 @@
 # ---
 
 # %% [markdown]
-# # Deviations: text, released code, and what the difference does
+# # What the released code changes
 #
 # The paper {cite:p}`zhao_aletras_2023` and the code released with it (repository SoftFaith, looked at in commit
 # cec6883) do not say the same in ten places, D1 to D10. This page states each one neutrally: what the code does, what

@@ -5,7 +5,7 @@
 # ---
 
 # %% [markdown]
-# # Examples: Figure 1 and Table 4
+# # Two explanations, word by word (Figure 1, Table 4)
 #
 # What hard erasure cannot see and soft erasure can, first on one sentence with two constructed attributions, then on
 # real attributions. Single examples persuade and prove nothing, so the second section ends with the same question asked

@@ -5,7 +5,7 @@
 # ---
 
 # %% [markdown]
-# # Do the metrics agree?
+# # Do metrics agree?
 #
 # Each paper proposes a metric and shows what it says of some attributions. Here all of them score the same attributions
 # of the same inputs, texts and images alike: {doc}`what was run <../together/overview>`. Two metrics agree where they

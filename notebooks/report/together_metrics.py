@@ -5,7 +5,7 @@
 # ---
 
 # %% [markdown]
-# # The EvalxNLP family, each metric by hand
+# # The EvalxNLP metrics, each by hand
 #
 # Beside the four papers this book has a fifth source: the page of metrics in the documentation of EvalxNLP
 # {cite:p}`dhaini_2025`, a toolkit for explanations of text classifiers. It offers nine metrics in three families, all

@@ -5,7 +5,7 @@
 # ---
 
 # %% [markdown]
-# # Do metrics know the truth?
+# # Do metrics find the truth?
 #
 # Papers on faithfulness say that nobody knows the true explanation, and so compare metrics with one another. Here it is
 # known. **Planted texts**: trigger words (metals, fruits) stand at random places of film reviews; the class is that of

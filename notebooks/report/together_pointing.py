@@ -5,7 +5,7 @@
 # ---
 
 # %% [markdown]
-# # Do maps lie on what people see?
+# # Do heat maps point at what people see?
 #
 # Plausibility asks whether an explanation names what people would name. For texts, people marked words; for images, they cut
 # objects out of photographs: the stamps of Tux Paint {cite:p}`tuxpaint_2022` are photographs of birds, fruit, vehicles and other
