@@ -75,7 +75,7 @@ def compared(table, name, *names, caption, digits=4):
     every = table[[*names, "value", "ours", "n", "match", "cause"]].rename(columns={"value": "published"})
     off = every[every.match == False].drop(columns="match").fillna("–")  # noqa: E712 (some are neither: not computed)
     wide = off.map(lambda x: f"{x:.{digits}f}" if isinstance(x, float) else x)
-    told = f"{caption}: the {len(off)} of {len(every):,} that differ; the file has all"
+    told = f"{caption}: the {len(off)} of {len(every):,} without a match; the file has all"
     file = every.assign(match=every.match.map({True: "yes", False: "no"}))
     return exhibits.save_table(page.run, page.notebook, name, wide, file, told)
 
