@@ -212,7 +212,8 @@ def test_a_silent_id_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_page_its_data_and_what_the_landing_page_includes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(tmp_path, monkeypatch)
-    made = board(saco_c05=Entry("saco_c05", "carries over", "executed/saco_random", n=32))
+    entry = Entry("saco_c05", "carries over", "executed/saco_random", n=32, evidence=evidence.DATA)
+    made = board(saco_c05=entry)
     quoted = pd.DataFrame([("saco_c05", "mean SaCo of random scores", 0.0, 0.02)], columns=VALUES.columns)
     store.add("saco_random", tables={"verdicts": made.drop(columns=["paper", "kind"]), "quotable": quoted})
     found = store.report("taught")
@@ -222,4 +223,5 @@ def test_the_page_its_data_and_what_the_landing_page_includes(tmp_path: Path, mo
     assert data.loc["saco_c05", "verdict"] == "carries over" and len(data) == len(RESTS_ON)
     # Without values of the studies no finding is printed, and each says why.
     landing = (found.folder / "landing.md").read_text(encoding="utf-8")
-    assert landing.count("*A sentence is left out here: `") == 6 and "0 findings" not in landing
+    assert landing.count("*A sentence is left out here: `") == 6
+    assert "Of 1 findings on the papers' own data or outputs 1 replicate, 0 do not, 0 are mixed" in landing
