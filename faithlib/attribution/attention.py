@@ -10,15 +10,14 @@ Shape letters: R rows of one chunk, L tokens, H heads.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from contextlib import ExitStack
 
 import torch
 from torch import Tensor
 
 from faithlib.attribution.target import Chunk, eager_attention
-from faithlib.errors import InputError, ModelError, unknown
+from faithlib.backends.tokens import keeping_maps
+from faithlib.errors import InputError, ModelError, check_known
 
 VARIANTS = ("paper", "released")
 
@@ -64,8 +63,7 @@ def scaled_attention(chunk: Chunk, *, layer: int = -1, variant: str = "paper") -
     >>> attribute("scaled_attention", model, texts, variant="released")  # weights of 0: a quarter each, squared
     tensor([[0.0625, 0.0625]])
     """
-    if variant not in VARIANTS:
-        raise unknown("variant of scaled_attention", variant, VARIANTS)
+    check_known("variant of scaled_attention", variant, VARIANTS)
     if variant == "released":
         return attention(chunk, layer=layer).square()
     weights, value = _map(chunk, chunk.embeddings(), layer)
@@ -81,7 +79,11 @@ def _row(chunk: Chunk, maps: Tensor) -> Tensor:
 def _map(chunk: Chunk, embeddings: Tensor, layer: int) -> tuple[Tensor, Tensor]:
     """The attention map [R, H, L, L] of a layer and the explained number [R], in one forward."""
     chunk.backend.read_from(chunk.rows)  # said before anything runs: there may be no such position
-    with eager_attention(chunk.backend.model, returned=True), _attention_maps(chunk) as maps:
+    maps: list[Tensor] = []
+    keep = keeping_maps(maps, lambda: (len(chunk.rows), chunk.length))
+    with eager_attention(chunk.backend.model, returned=True), ExitStack() as stack:
+        for module in chunk.backend.base.modules():
+            stack.callback(module.register_forward_hook(keep).remove)
         value = chunk.value(embeddings)
     if not maps:
         raise ModelError(
@@ -91,28 +93,3 @@ def _map(chunk: Chunk, embeddings: Tensor, layer: int) -> tuple[Tensor, Tensor]:
     if not -len(maps) <= layer < len(maps):
         raise InputError(f"layer {layer}: this model has attention layers 0 to {len(maps) - 1} (or -{len(maps)} to -1)")
     return maps[layer], value
-
-
-@contextmanager
-def _attention_maps(chunk: Chunk) -> Iterator[list[Tensor]]:
-    """Collects the maps that the encoder's modules return beside their output, in the order of the layers.
-
-    By shape, not by class name, so that it holds for every family; a map that several nested modules hand on counts
-    once.
-    """
-    shape = (len(chunk.rows), chunk.length, chunk.length)
-    maps: list[Tensor] = []
-
-    def collect(module: Any, arguments: Any, output: Any) -> None:
-        for item in output if isinstance(output, tuple) else ():
-            if not isinstance(item, Tensor) or item.ndim != 4 or (len(item), *item.shape[2:]) != shape:
-                continue
-            if not any(item is known for known in maps):
-                maps.append(item)
-
-    handles = [module.register_forward_hook(collect) for module in chunk.backend.base.modules()]
-    try:
-        yield maps
-    finally:
-        for handle in handles:
-            handle.remove()
