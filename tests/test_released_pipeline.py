@@ -121,9 +121,13 @@ def test_each_choice_and_every_combination(tmp_path: Path, monkeypatch: pytest.M
         tmp_path, monkeypatch, ("sst", "multirc", "movie"), hard=0.85, padded=0.3, soft=0.6, inverted=0.2
     )
     path = pd.read_csv(folder / "soft_pipeline_path.csv").set_index(["texts", "step", "metric"]).estimate
-    assert path["stand-ins, short texts", "as written", "nc"] == pytest.approx(0.85, abs=0.02)
-    assert path["stand-ins, short texts", "+ empty text: padding", "nc"] == pytest.approx(0.3, abs=0.02)
-    assert path["stand-ins, short texts", "+ mask: inverted", "soft_nc"] == pytest.approx(0.2, abs=0.02)
+    assert path["substitute data, our models, short texts", "as written", "nc"] == pytest.approx(0.85, abs=0.02)
+    assert path["substitute data, our models, short texts", "+ empty text: padding", "nc"] == pytest.approx(
+        0.3, abs=0.02
+    )
+    assert path["substitute data, our models, short texts", "+ mask: inverted", "soft_nc"] == pytest.approx(
+        0.2, abs=0.02
+    )
     effects = pd.read_csv(folder / "soft_pipeline_effects.csv")
     assert set(effects.choice) == {"empty text", "mask"}
     # Soft is ahead where the text is padded and the mask as written: 16 of the 64 combinations.

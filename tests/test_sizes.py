@@ -126,12 +126,16 @@ def test_from_the_published_numbers_to_ours(store: Store) -> None:
         assert steps[metric, "what remains"] == pytest.approx(LARGE[metric] - theirs, abs=0.011)
     verdicts = pd.read_csv(found.folder / "soft_pipeline_by_size.csv")
     assert len(verdicts) == 17  # eleven claims of study 1, six of study 4
-    tested = verdicts[verdicts["changes with size"] != "–"]
-    assert (tested["changes with size"] == "yes").equals(tested[SIZES[""]] != tested[SIZES["mpnet"]])
+    by_id = verdicts.set_index(verdicts.claim.str.extract(r"\((\w+)\)$")[0])
+    assert set(by_id.loc["soft_c01", [*SIZES.values()]]) == {"does not carry over"}  # plain is ahead with either
+    assert by_id.loc["soft_c11"].str.startswith("not tested").sum() == 2
+    assert by_id.loc["naopc_c01"].str.startswith("authors' outputs").sum() == 2
     amounts = pd.read_csv(found.folder / "soft_pipeline_amounts.csv").set_index(["method", "metric", "what"]).estimate
     assert amounts["attention", "soft_nc", "ranks"] == pytest.approx(0.9)
     assert amounts["attention", "soft_nc", "min-max, less confident half"] > LARGE["soft_nc"]  # the first of 100 win
-    assert "**Amounts.**" in found.text
+    assert (
+        "It is the amounts" not in found.text
+    )  # here the less confident inputs are above chance: saturation is not ruled out
 
 
 def test_a_run_of_the_larger_model_leaves_the_small_ones_where_they_are() -> None:

@@ -52,7 +52,7 @@ def ranges(limits: Mapping[str, tuple[float, float]], within: Mapping[str, Seque
         ax.plot(spread, within[name], ls="", marker="o", ms=4, color=OURS, label=None if place else "ten methods")
     ax.axhline(0, color="#666666", ls=":", lw=1)
     ax.set_xticks(range(len(limits)), [name.replace(" ", "\n", 1) for name in limits])
-    ax.set(ylabel=ylabel)
+    ax.set(ylabel=ylabel, ylim=(min(low for low, _ in limits.values()) - 0.03, None))
     ax.grid(axis="x", visible=False)
     figures.legend(fig)
     said = "; ".join(

@@ -75,7 +75,7 @@ def compared(table, name, *names, caption, digits=4):
     every = table[[*names, "value", "ours", "n", "match", "cause"]].rename(columns={"value": "published"})
     off = every[every.match == False].drop(columns="match").fillna("–")  # noqa: E712 (some are neither: not computed)
     wide = off.map(lambda x: f"{x:.{digits}f}" if isinstance(x, float) else x)
-    told = f"{caption}: the {len(off)} of {len(every):,} that differ; the file has all"
+    told = f"{caption}: the {len(off)} of {len(every):,} without a match; the file has all"
     file = every.assign(match=every.match.map({True: "yes", False: "no"}))
     return exhibits.save_table(page.run, page.notebook, name, wide, file, told)
 
@@ -331,27 +331,6 @@ page.figure(fig, "naopc_released_beam_plot", alt=alt, caption=caption, data=cost
 
 # %%
 Markdown(edin_bounds.outdone_in_words(cost))
-
-# %%
-slack = edin_tables.SINGLE
-ends = errors[errors.certified_lower.notna()]
-inside = (ends.certified_lower <= ends.lower_exact + slack) & (ends.certified_upper >= ends.upper_exact - slack)
-closed = (ends.certified_upper - ends.upper < 1e-4) & (ends.lower - ends.certified_lower < 1e-4)
-proved = ends.assign(inside=inside.astype(float), closed=closed.astype(float))
-proved = proved.groupby(["search", "width"])[["inside", "closed"]].mean().reset_index().assign(n=n)
-page.listing(
-    proved,
-    "naopc_released_certificate",
-    caption="Share of certificates with the true bounds inside, and share that prove both bounds; width 0: its own",
-)
-
-# %%
-fig, alt = edin_figures.beams(edin_tables.beam_errors(limits))
-caption = (
-    "Bounds of short texts as the beam grows, from the released searches: upper (blue) and lower (orange). The paper draws "
-    "the same of long texts, whose searches by width are not packed."
-)
-page.figure(fig, "naopc_figure_beams", alt=alt, caption=caption)
 
 # %%
 off = {f"{bound} bound off by more than .02": mean(f"off_{bound}") for bound in ("upper", "lower")}

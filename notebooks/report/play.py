@@ -78,12 +78,7 @@ def called(model, item):
 keys = list(items[["model", "item"]].itertuples(index=False, name=None))
 named = {key: called(*key) for key in keys}
 erased = games.erasing(answers, items, orders, named=named, methods=METHODS)
-games.game(
-    "erase",
-    erased,
-    label="Game: erase the words of a sentence in an order of yours",
-    picture="play-erase",
-)
+games.game("erase", erased, label="Game: erase the words of a sentence in an order of yours", picture="play-erase")
 
 
 # %%
@@ -153,12 +148,7 @@ Markdown(
 
 # %%
 pictured = games.erased_pictures(METHODS)
-games.game(
-    "patches",
-    pictured,
-    label="Game: erase the cells of an image in an order of yours",
-    picture="play-patches",
-)
+games.game("patches", pictured, label="Game: erase the cells of an image in an order of yours", picture="play-patches")
 
 # %%
 shown = pictured["items"][0]

@@ -288,39 +288,16 @@ page.listing(
 # images; what they differ in is owed to the training on the data set, how much was learnt included (accuracies are above).
 
 # %%
-rows, of_models = [], {name: {} for name in ON}
+rows = []
 for name, datasets in ON.items():
     frame = measured.frame[measured.frame.dataset.isin(datasets)]
     for model in dict.fromkeys(frame.model):
         where = sorted(set(frame[frame.model == model].dataset))
         values = {m: saco[name](m, dataset=where, model=model) for m in METHODS}
-        of_models[name][model] = values
         rows.append({"pictures": name, "model": model, "n": min(one.ours.n for one in values.values())})
         rows[-1] |= {short(method): value.ours.point for method, value in values.items()}
 page.listing(
     pd.DataFrame(rows), "saco_stand_ins_by_model", caption="SaCo at K = 10 by model, mean over its data sets", digits=2
-)
-
-# %%
-told = []
-for name, values in of_models.items():
-    if len(values) > 1:
-        method, highest, lowest = wu.furthest_apart(values)
-        gap = values[highest][method] - values[lowest][method]
-        told.append(f"on {name} for {short(method)}, `{highest}` less `{lowest}`: {spoken(gap, '.2f', n=True)}")
-Markdown(
-    f"Models of one kind are furthest apart {'; '.join(told)}. These were picked for being the widest gaps."
-    if told
-    else "*There is one model of each kind: nothing to compare.*"
-)
-
-# %%
-maps = measured.frame[(measured.frame.k == 10) & measured.frame.method.isin(METHODS)]
-lost = {name: float(maps[maps.dataset.isin(datasets)].value.isna().mean()) for name, datasets in ON.items()}
-Markdown(
-    "A map that gives every pixel the same score has no SaCo. Such maps: "
-    + ", ".join(f"{share:.1%} on {name}" for name, share in lost.items())
-    + "."
 )
 
 # %% [markdown]

@@ -31,7 +31,7 @@ from faithbook.results import diagnosticity, evidence, figures, paired, publishe
 from faithbook.results.diagnosticity import AS_OURS, LIMIT, METHODS, TIE, WIN, at_length
 from faithbook.results.figures import PALETTE
 from faithbook.results.labels import label
-from faithbook.results.numbers import ends_of, listed, spoken
+from faithbook.results.numbers import ends_of, listed
 from faithbook.results.report import start_page
 
 page = start_page("soft_figures", profile, paper="zhao_aletras_2023")
@@ -164,14 +164,7 @@ page.plot(second, "soft_figure2_slopes_plot", only=["soft_c10"], caption="Change
 # %% [markdown]
 # **What differs and why.** Other models; texts are cut at the window of their classifier, so the longest can be shorter
 # than the paper's. NS and NC divide by $1 - S(x, y, 0)$: inputs for which that is not positive have no score. They are left
-# out, and counted here.
-
-# %%
-scored = measured.frame[measured.frame.shows == SCORE]
-inputs, undefined = (of.groupby("dataset").id.nunique() for of in (scored, scored[scored.value.isna()]))
-lost = pd.DataFrame({"inputs": inputs, "undefined": undefined}).reindex(tasks).fillna(0).astype(int)
-caption = "Inputs, and those without a score in at least one training run of one model"
-page.listing(lost.reset_index(names="dataset"), "soft_figures_inputs", caption=caption)
+# out.
 
 # %% [markdown]
 # ## Figure 3: diagnosticity by rationale length
@@ -214,12 +207,9 @@ LONG = ("evinf", "multirc")
 long = [name for name in tasks if stands.get(name, name) in LONG] or [
     name for name in measured.levels("dataset") if stands.get(name) in LONG
 ]
-told = "; ".join(f"{label(metric)} {spoken(slope(power, metric, RATIOS), '+.3f')}" for metric in PAIRS)
 Markdown(
     f"The figure has {', '.join(map(label, tasks))}. Its verdict and that of c11 rest on {', '.join(map(label, long))}, "
-    "because the claim is about long texts.\n\nChange of diagnosticity per doubling of the rationale, mean over the data "
-    f"sets of the figure and methods (n = {power('ns').ours.n} inputs in the smallest data set): {told}. The paper reads a "
-    "fall off its figure and prints no number."
+    "because the claim is about long texts. The paper reads a fall off its figure and prints no number."
 )
 
 # %% [markdown]

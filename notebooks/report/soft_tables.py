@@ -37,7 +37,7 @@ from faithbook.results import diagnosticity, evidence, published, rank_tests
 from faithbook.results.diagnosticity import LIMIT, METHODS, TIE, WIN, Reading
 from faithbook.results.judged import Printed
 from faithbook.results.labels import label
-from faithbook.results.numbers import ends_of, listed
+from faithbook.results.numbers import ends_of
 from faithbook.results.report import start_page
 
 page = start_page("soft_tables", profile, paper="zhao_aletras_2023")
@@ -201,24 +201,7 @@ page.stand_ins(
 # %% [markdown]
 # **What differs and why.** Other models, and other texts where the data is a substitute: a data set of the same kind of
 # task, not a sample of the paper's, so we judge statements and not cells. The paper draws one mask for a soft score; we
-# average several, and {doc}`soft_deviations` measures what that changes. If several training runs are available, an input's
-# wins are averaged over them; the next table has each run of the larger model.
-
-# %%
-by_seed = page.measure(
-    "soft_metrics",
-    over=[*CELL, "seed"],
-    rows=lambda wins: wins[wins["metric"].isin(METRICS) & (wins["model"] == models[0])],
-    **READ,
-)
-of_seed = by_seed.quantity("metric", "seed", shows=WIN, dataset=tasks)
-have_seeds = [set(by_seed.frame.seed[by_seed.frame.dataset == name]) for name in tasks]
-cells = product(METRICS, sorted(map(int, set.intersection(*have_seeds))))
-page.listing(
-    listed({cell: of_seed(*cell) for cell in cells}, ["metric", "model seed"]),
-    "soft_table2_seeds",
-    caption=f"Average diagnosticity by training run of {models[0]}, with 95 % intervals over inputs",
-)
+# average several, and {doc}`soft_deviations` measures what that changes. An input's wins are averaged over the training runs.
 
 # %% [markdown]
 # ### Ties
@@ -402,10 +385,6 @@ third = page.test(
     }
 )
 page.verdicts(third)
-
-# %%
-told = "Published and ours for each part of four claims; a claim needs its parts right of the dotted line."
-page.plot(third, "soft_tables_claims_plot", only=[f"soft_c0{i}" for i in (4, 5, 6, 7)], caption=told)
 
 # %%
 page.parts(third, "soft_tables_parts", caption="The parts of these claims")
