@@ -241,7 +241,7 @@ def test_one_kind_of_pictures_has_one_column(store: Store) -> None:
         parts = beside_others(saco_units(as_printed(), n=40, seed=seed), n=40, seed=seed, compete=0.19, leads=2.0)
         store.add("saco_metrics", parts, dataset=dataset)
     found = store.report("saco_stand_ins")
-    assert "There are no photographs among the values that speak here" in found.text
+    assert "There are no photographs among the values used here" in found.text
     assert "which {doc}`saco_figures` draws: small pictures" in found.text
     assert "difference" not in pd.read_csv(found.folder / "saco_stand_ins_table2.csv").columns
 
