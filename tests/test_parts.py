@@ -119,9 +119,17 @@ def tables(jobs: list[Job]) -> dict[str, pd.DataFrame]:
     for job in jobs:
         for path in sorted(job.folder.glob("*.parquet")):
             frame = pd.read_parquet(path)
+            texts = frame.select_dtypes("category").columns
+            frame = frame.astype(dict.fromkeys(texts, str))  # which values a part has is no difference
             measured = [name for name in frame.columns if name.startswith(("seconds", "bookkeeping", "peak"))]
             found.setdefault(path.name, []).append(frame.drop(columns=measured))
     whole = {name: pd.concat(frames, ignore_index=True) for name, frames in found.items()}
+    for (
+        name,
+        frame,
+    ) in whole.items():  # a run's rows are in the order of their keys, those of parts one part after another
+        keys = list(frame.select_dtypes(exclude="float").columns)
+        whole[name] = frame.sort_values(keys, kind="stable", ignore_index=True) if keys else frame
     for name in [name for name in whole if name.endswith("_costs.parquet")]:
         labels = list(whole[name].select_dtypes(exclude="number").columns)
         whole[name] = whole[name].groupby(labels, sort=False).sum().reset_index()
