@@ -74,8 +74,16 @@ def scaled_attention(chunk: Chunk, *, layer: int = -1, variant: str = "paper") -
 
 
 def _row(chunk: Chunk, maps: Tensor) -> Tensor:
-    """What the position that the prediction is read from has in maps [R, H, L, L]: [R, H, L]."""
-    return maps[torch.arange(len(maps)), :, chunk.backend.read_from(chunk.rows)]
+    """What the position that the prediction is read from has in maps [R, H, L, L]: [R, H, L]; of a continuation of
+    several tokens the mean over theirs."""
+    backend, first = chunk.backend, chunk.backend.read_from(chunk.rows)
+    follows = backend.inputs.follows
+    if follows is None or not backend.read_ahead:
+        return maps[torch.arange(len(maps)), :, first]
+    asked = backend.model.asked(follows[chunk.rows])[:, 0]
+    places = first[:, None] + torch.arange(asked.shape[1], device=first.device)
+    rows = maps[torch.arange(len(maps))[:, None], :, places.clamp(max=maps.shape[2] - 1)]
+    return rows.mul(asked[..., None, None]).sum(dim=1)[..., : chunk.length] / asked.sum(dim=1)[:, None, None]
 
 
 def _map(chunk: Chunk, embeddings: Tensor, layer: int) -> tuple[Tensor, Tensor]:
@@ -100,7 +108,8 @@ def _attention_maps(chunk: Chunk) -> Iterator[list[Tensor]]:
     By shape, not by class name, so that it holds for every family; a map that several nested modules hand on counts
     once.
     """
-    shape = (len(chunk.rows), chunk.length, chunk.length)
+    length = chunk.length + chunk.backend.read_ahead
+    shape = (len(chunk.rows), length, length)
     maps: list[Tensor] = []
 
     def collect(module: Any, arguments: Any, output: Any) -> None:
