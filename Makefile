@@ -87,10 +87,11 @@ paper: ## the papers' own models and data, trained first: needs a GPU and the ne
 	@$(MAKE) train PROFILE=paper MISSING=yes
 	@$(MAKE) book PROFILE=paper
 
-reference: $(ENVIRONMENT) fetch ## the full profile into data/reference/full, and the book of it (STUDY=soft: one study)
+reference: $(ENVIRONMENT) fetch ## the full profile's values into data/reference/full, the book of them, its verdicts (STUDY=soft: one study)
 	@$(FAITHBOOK) build --profile full $(if $(STUDY),--study $(STUDY)) $(if $(CORES),--cores $(CORES)) $(if $(SNAKEMAKE),-- $(SNAKEMAKE))
 	@$(FAITHBOOK) reference --profile full $(if $(STUDY),--study $(STUDY))
 	@$(MAKE) book STUDY=
+	@$(FAITHBOOK) reference --verdicts --profile $(PROFILE) $(if $(STUDY),--study $(STUDY))
 
 serve: book ## the book at a local address, as a phone or another machine would see it
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory book/_build/html $(PORT)

@@ -113,14 +113,13 @@ def _preflight(options: argparse.Namespace) -> None:
 
 
 def _reference(options: argparse.Namespace) -> None:
-    from faithbook.results.extended import add, redraw
-    from faithbook.results.reference import reference
+    from faithbook.results.reference import add, add_all, keep_verdicts
 
     if options.add:
         folder = add(options.add)
     else:
-        folder = (redraw if options.redraw else reference)(options.profile, options.study)
-    print(f"reference results are in {folder}")
+        folder = (keep_verdicts if options.verdicts else add_all)(options.profile, options.study)
+    print(f"the reference is in {folder}")
 
 
 def _calibrate(options: argparse.Namespace) -> None:
@@ -190,11 +189,11 @@ def _parser() -> argparse.ArgumentParser:
     verb.add_argument("--study", help="only what the notebooks of this study need, and those they read")
     verb.add_argument("--fetch", action="store_true", help="then bring what comes by itself, models and files")
 
-    verb = add(_reference, "copy a profile's tables to data/reference/full, or put single runs into it")
+    verb = add(_reference, "copy the values of single inputs to data/reference/full")
     verb.add_argument("--study", help="only this study; what the folder holds of others stays")
     ways = verb.add_mutually_exclusive_group()
     ways.add_argument("--add", nargs="+", type=Path, metavar="FOLDER", help="only these runs, in place of earlier ones")
-    ways.add_argument("--redraw", action="store_true", help="only tables and verdicts, by the pages of this profile")
+    ways.add_argument("--verdicts", action="store_true", help="no values: what the pages of this profile judge by them")
 
     verb = add(_calibrate, "measure how often the rules of the verdicts err, into data/reference")
     verb.add_argument("--worlds", type=int, default=1000, help="worlds for each rate (default 1000)")

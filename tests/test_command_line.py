@@ -32,7 +32,7 @@ def test_help_lists_every_verb(capsys: pytest.CaptureFixture[str]) -> None:
         ("build --profile full --study soft -- --rerun-incomplete", {"study": "soft", "extra": ["--rerun-incomplete"]}),
         ("book --cores 2", {"cores": 2, "profile": "laptop", "site": None}),
         ("train --study soft --missing", {"missing": True}),
-        ("reference --add a/b c/d", {"redraw": False}),
+        ("reference --add a/b c/d", {"verdicts": False}),
         ("bench examples/lone_words.py --method --only text", {"method": True, "only": "text"}),
     ],
 )

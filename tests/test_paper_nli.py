@@ -15,7 +15,7 @@ from toy_models import text_model
 from faithbook.crosslingual.links import encoder_links
 from faithbook.engine.plan import trainings
 from faithbook.engine.profiles import find_profile, settings_of
-from faithbook.engine.run import load
+from faithbook.engine.run import load, load_units
 from faithbook.engine.trained import checkpoint_of
 from faithbook.models import load as models
 from faithbook.models.encoders import load_encoder
@@ -411,10 +411,9 @@ def test_a_language_that_is_only_read_is_not_explained(html: Path) -> None:
     settings = settings_of("crosslingual_metrics", "smoke")
     explained, read = {*settings["languages"]}, {*settings["only_read"]}
     assert read
-    languages = {
-        name: set(load(f"crosslingual_{name}", "smoke").language.astype(str))
-        for name in ("predictions", "word_links", "rho", "released", "examples")
-    }
+    parts = {name: load_units("crosslingual_metrics", "smoke", part=name) for name in ("predictions", "choices")}
+    tables = {name: load(f"crosslingual_{name}", "smoke") for name in ("word_links", "rho", "examples")}
+    languages = {name: set(frame.language.astype(str)) for name, frame in (parts | tables).items()}
     assert languages["predictions"] == explained | read
-    assert languages["rho"] == languages["released"] == languages["word_links"] == explained - {"en"}
+    assert languages["rho"] == languages["choices"] == languages["word_links"] == explained - {"en"}
     assert languages["examples"] == explained

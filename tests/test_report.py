@@ -482,7 +482,7 @@ def test_a_page_ends_only_with_all_its_verdicts_and_no_other(store: Store) -> No
 
 @pytest.mark.parametrize(("of_its_run", "speaks"), [(False, REFERENCE), (True, RUN)])
 def test_a_page_whose_tables_hang_on_its_run_says_so(store: Store, of_its_run: bool, speaks: str) -> None:
-    """The reference takes no tables from it then (`extended.redraw`)."""
+    """The reference takes no verdicts from it then (`reference.keep_verdicts`)."""
     for reference in (False, True):
         store.add("saco_metrics", saco({"rollout": 0.3}), dataset="fashion", reference=reference)
     page = begin(store, "saco_stand_ins")

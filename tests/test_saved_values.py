@@ -11,14 +11,13 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet
 import pytest
-from tiny import REPOSITORY, commit, finish
+from tiny import commit, finish
 
 from faithbook.engine.plan import part_of, plan
 from faithbook.engine.run import load_units, start_run
 from faithbook.engine.units import COLUMNS, UNITS_SCHEMA, as_units, checked_units, read_units, write_units
 from faithbook.results import reference as committed
-from faithbook.results.extended import COLUMNS_OF_THE_RUN, OF_THE_RUN, add, redraw
-from faithbook.results.reference import judged_again, reference
+from faithbook.results.reference import add, add_all, judged_again, keep_verdicts
 from faithlib.errors import DataError, InputError, UnknownNameError
 
 
@@ -129,17 +128,18 @@ def whole(home: Path, save: Callable[[int], pd.DataFrame] = lambda seed: units(s
     *computed, page = plan("smoke")
     for number, job in enumerate(computed):
         finish(job)
+        facts = {"profile": "smoke", "commit": "0123456789ab", "units_schema": UNITS_SCHEMA, "files": {}}
+        job.manifest.write_text(json.dumps(json.loads(job.manifest.read_text()) | facts))
         write_units(save(number), job.folder / "units.parquet", notebook="count", parameters=job.parameters)
     finish(page)
     (page.folder / "table.csv").write_text("a\n1\n")
 
 
-def test_the_reference_holds_tables_units_and_manifests(home: Path) -> None:
+def test_the_reference_holds_values_and_manifests_and_no_tables(home: Path) -> None:
     whole(home)
-    folder = reference("smoke")
+    folder = add_all("smoke")
     assert {str(path.relative_to(folder)) for path in folder.rglob("*.*")} == {
         "manifest.json",
-        "table.csv",
         "units/count/movie_0-units.parquet",
         "units/count/bbc_0-units.parquet",
     }
@@ -148,79 +148,48 @@ def test_the_reference_holds_tables_units_and_manifests(home: Path) -> None:
     assert len(found) == 8
 
 
-def test_a_changed_file_is_refused_and_named(home: Path) -> None:
-    whole(home)
-    (home / "data" / "published").mkdir()
-    (home / "data" / "published" / "new.csv").write_text("a\n")
-    with pytest.raises(DataError, match="differ from it: data/published/"):
-        reference("smoke")
-    (home / "data" / "published" / "new.csv").unlink()
-    source = home / "notebooks" / "compute" / "count.py"
-    source.write_text(source.read_text() + "\n")
-    with pytest.raises(DataError, match=r"differ from it: notebooks/compute/count\.py"):
-        reference("smoke")
-    assert not (home / "data" / "reference").exists()
-
-
-def test_outside_git_there_is_no_reference(home: Path) -> None:
-    with pytest.raises(DataError, match="is no git repository"):
-        reference("smoke")
-
-
 def test_a_reference_that_is_too_large_is_refused_with_the_sizes(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole(home)
     monkeypatch.setattr(committed, "LARGEST", 3000)
     with pytest.raises(DataError, match=r"more than 0 MB: (units/count/\w+-units.parquet 0.0 MB|manifest.json)"):
-        reference("smoke")
+        add_all("smoke")
     assert not (home / "data" / "reference").exists()
 
 
 def test_reference_needs_a_whole_profile(home: Path) -> None:
     commit(home)
-    with pytest.raises(DataError, match="lacks count movie 0, count bbc 0, report"):
-        reference("smoke")
-
-
-def test_the_reference_of_one_study_keeps_what_others_have(home: Path) -> None:
-    folder = home / "data" / "reference" / "full"
-    folder.mkdir(parents=True)
-    (folder / "other.csv").write_text("b\n2\n")
-    (folder / "of_a_page_that_was_renamed.csv").write_text("b\n2\n")
-    other = [
-        {"study": "other", "notebook": "elsewhere", "files": {"a-units.parquet": 3}},
-        {"study": "other", "notebook": "page", "files": {"other.csv": 1, "other.svg": None}},
-    ]
-    (folder / "manifest.json").write_text(json.dumps({"profile": "full", "runs": other}))
-    (folder / "units" / "elsewhere").mkdir(parents=True)
-    (folder / "units" / "elsewhere" / "a-units.parquet").write_bytes(b"values")
-    (folder / "units" / "count").mkdir()
-    (folder / "units" / "count" / "old-units.parquet").write_bytes(b"values")
-    whole(home)
-    jobs = plan("smoke")
-    reference("smoke", str(jobs[-1].study))
-    assert (folder / "other.csv").read_text() == "b\n2\n"
-    assert (folder / "units" / "elsewhere" / "a-units.parquet").read_bytes() == b"values"
-    assert not (folder / "units" / "count" / "old-units.parquet").exists()
-    assert not (folder / "of_a_page_that_was_renamed.csv").exists()
-    assert (folder / "table.csv").read_text() == "a\n1\n"
-    runs = json.loads((folder / "manifest.json").read_text())["runs"]
-    assert runs[:2] == other
-    assert len(runs) == 2 + len(jobs)
+    with pytest.raises(DataError, match="lacks count movie 0, count bbc 0: run python"):
+        add_all("smoke")
     with pytest.raises(UnknownNameError, match="study 'none'"):
-        reference("smoke", "none")
+        add_all("smoke", "none")
+
+
+def test_files_of_no_run_leave_the_reference(home: Path) -> None:
+    folder = home / "data" / "reference" / "full"
+    (folder / "units" / "elsewhere").mkdir(parents=True)
+    (folder / "units" / "count").mkdir()
+    other = {"study": "other", "notebook": "elsewhere", "parameters": {"dataset": "a"}}
+    (folder / "manifest.json").write_text(json.dumps({"profile": "smoke", "runs": [other]}))
+    (folder / "units" / "elsewhere" / "a-units.parquet").write_bytes(b"values")
+    gone = [folder / "units" / "count" / "old-units.parquet", folder / "of_an_earlier_page.csv"]
+    for path in gone:
+        path.write_bytes(b"values")
+    whole(home)
+    add_all("smoke", str(plan("smoke")[-1].study))
+    assert (folder / "units" / "elsewhere" / "a-units.parquet").read_bytes() == b"values"
+    assert not any(path.exists() for path in gone)
+    runs = json.loads((folder / "manifest.json").read_text())["runs"]
+    assert runs[0] == other and [run["notebook"] for run in runs[1:]] == ["count", "count"]
 
 
 @pytest.fixture
 def committed_reference(home: Path) -> Path:
-    """A reference of two runs of `count` and a page, made from a commit; the two runs' folders are gone."""
+    """A reference of two runs of `count`, with two verdicts; the two runs' folders are gone."""
     whole(home)
-    folder = reference("smoke")
+    folder = add_all("smoke")
     (folder / "scoreboard.csv").write_text(
         "id,paper,kind,verdict,n,page,note\na,p,claim,holds,7,q,old\nb,p,claim,holds,7,q,\n"
     )
-    manifest = json.loads((folder / "manifest.json").read_text())
-    told = {**manifest, "runs": [run | {"files": {}} for run in manifest["runs"]]}
-    (folder / "manifest.json").write_text(json.dumps(told))
     shutil.rmtree(home / "data" / "results")
     return folder
 
@@ -253,7 +222,7 @@ def test_single_runs_take_the_places_of_earlier_ones_or_new_ones(home: Path, com
     runs = json.loads((committed_reference / "manifest.json").read_text())["runs"]
     named = [run["parameters"].get("dataset") for run in runs if run["notebook"] == "count"]
     assert sorted(named) == ["bbc", "film-few", "movie"]
-    assert (committed_reference / "table.csv").read_text() == "a\n1\n"  # until it is drawn again
+    assert "holds" in (committed_reference / "scoreboard.csv").read_text()  # until it is judged again
     add([run_of(home, "film_0-0123456789ab", parameters={"profile": "smoke", "dataset": "film", "seed": 0})])
     assert set(kept(committed_reference)) == {"bbc", "movie", "film"}  # all inputs in the place of a few
     with pytest.raises(DataError, match="a few inputs of a data set of which the reference has more"):
@@ -318,48 +287,34 @@ def test_a_run_that_cannot_be_told_again_is_refused(
     assert {path: path.read_bytes() for path in committed_reference.rglob("*.*")} == before
 
 
-def test_tables_are_drawn_again_from_the_pages_of_another_profile(
+def test_the_pages_of_another_profile_judge_the_reference_again(
     home: Path, committed_reference: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    places = pd.DataFrame([{"id": name, "paper": "p", "kind": "claim"} for name in "ab"])
-    monkeypatch.setattr("faithbook.results.extended.to_judge", lambda: places)
-    with pytest.raises(InputError, match="the profile smoke tell their own numbers"):
-        redraw("smoke")
+    places = pd.DataFrame([{"id": name, "paper": "p", "kind": "claim"} for name in "abc"])
+    monkeypatch.setattr(committed, "to_judge", lambda: places)
+    with pytest.raises(InputError, match="the profile smoke show their own numbers"):
+        keep_verdicts("smoke")
     with pytest.raises(DataError, match="there is no report: run python -m faithbook build --profile laptop"):
-        redraw("laptop")
+        keep_verdicts("laptop")
     (page,) = (job for job in plan("laptop") if job.kind == "report")
     finish(page)
-    told = {"profile": "laptop", "commit": "0123456789ab", "started": "now", "files": {"table.csv": 2}}
-
-    def says(speaks: str) -> None:
-        page.manifest.write_text(
-            json.dumps(json.loads(page.manifest.read_text()) | told | {"notes": {"speaks": speaks}})
-        )
-
-    (page.folder / "table.csv").write_text("a,n,here,here_n\n0.250,3,7,1\n0.5,3,,\n")
-    verdicts = pd.DataFrame(
-        [{"id": name, "verdict": "fails", "n": 3, "here": here} for name, here in (("a", "x"), ("b", ""))]
-    )
+    verdicts = pd.DataFrame([{"id": name, "verdict": "fails", "n": 3, "here": "x"} for name in "ac"])
     verdicts.to_parquet(page.folder / "verdicts.parquet")
-    (page.folder / OF_THE_RUN[0]).write_text("a,n\n1,1\n")
-    (page.folder / "priced.csv").write_text(f"a,{','.join(COLUMNS_OF_THE_RUN)}\n1,2,3\n")
-    says("this run")
-    redraw("laptop")
-    assert (committed_reference / "table.csv").read_text() == "a\n1\n"
-    says("the reference")
-    redraw("laptop")
-    assert (committed_reference / "table.csv").read_text() == "a,n\n0.250,3\n0.5,3\n"
-    assert not (committed_reference / OF_THE_RUN[0]).exists()
-    assert (committed_reference / "priced.csv").read_text() == "a\n1\n"
-    assert all((REPOSITORY / "data" / "reference" / "full" / name).is_file() for name in OF_THE_RUN)
-    board = pd.read_csv(committed_reference / "scoreboard.csv", index_col="id").loc[["a", "b"]]
-    assert board["verdict"].to_dict() == {"a": "fails", "b": "fails"} and board["here"].isna().all()
-    (drawn,) = (
-        run
-        for run in json.loads((committed_reference / "manifest.json").read_text())["runs"]
-        if run["notebook"] == "report"
-    )
-    assert drawn["redrawn"]["profile"] == "laptop" and "table.csv" in drawn["files"]
+
+    def judged(source: str) -> dict[str, str]:
+        facts = json.loads(page.manifest.read_text())
+        page.manifest.write_text(json.dumps(facts | {"notes": {"speaks": source}}))
+        keep_verdicts("laptop")
+        board = pd.read_csv(committed_reference / "scoreboard.csv", index_col="id", keep_default_na=False)
+        assert "here" not in board or (board["here"] == "").all()
+        return board["verdict"].to_dict()
+
+    assert judged("this run") == {"a": "holds", "b": "holds"}
+    assert judged("the reference") == {"a": "fails", "b": "holds", "c": "fails"}
+    source = home / "notebooks" / "compute" / "count.py"
+    source.write_text(source.read_text() + "\n")
+    with pytest.raises(DataError, match=r"differ from it: notebooks/compute/count\.py"):
+        keep_verdicts("laptop")
 
 
 def test_new_verdicts_take_the_places_of_old_ones_on_the_scoreboard_or_new_ones() -> None:

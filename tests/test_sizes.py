@@ -13,7 +13,7 @@ from store import Store
 from faithbook.engine.profiles import settings_of
 from faithbook.papers.zhao_aletras import choices_of, replay_name, subsets
 from faithbook.papers.zhao_aletras_sizes import SIZES
-from faithbook.results import extended
+from faithbook.results import reference
 from faithbook.sources import datasets
 from faithlib.errors import DataError
 
@@ -120,13 +120,13 @@ def test_a_run_of_the_larger_model_leaves_the_small_ones_where_they_are() -> Non
 
     older = run(dataset="sst", seed=0)  # from before the notebook had classifiers
     small, large = (run(dataset="sst", classifier=name, seed=0) for name in ("", "mpnet"))
-    assert extended._replaced_by(older, small)
-    assert not extended._replaced_by(older, large)
-    assert not extended._replaced_by(large, small)
+    assert reference._replaced_by(older, small)
+    assert not reference._replaced_by(older, large)
+    assert not reference._replaced_by(large, small)
     part = run(dataset="sst", classifier="mpnet", seed=0, part=1, parts=4)
-    assert not extended._left_out(part, [older], [part])
+    assert not reference._left_out(part, [older], [part])
     part["parameters"]["classifier"] = ""
-    assert "has these inputs whole" in extended._left_out(part, [older], [part])
+    assert "has these inputs whole" in reference._left_out(part, [older], [part])
 
 
 def test_the_large_models_are_in_the_grid_only_where_their_encoder_lies(
