@@ -27,7 +27,7 @@ from faithlib.backends.replica import Slot, replica, slot_at
 from faithlib.backends.vocabulary import check_tables
 from faithlib.errors import ModelError
 from faithlib.inputs import TextInputs
-from faithlib.metrics.distributions import hellinger
+from faithlib.metrics.language import hellinger
 
 if TYPE_CHECKING:
     from faithlib.backends.prefix import Beginnings
