@@ -18,7 +18,7 @@ from faithlib.attribution import attribute
 from faithlib.backends import Continuation, PromptClassifier, prefix
 from faithlib.backends.families import family_of
 from faithlib.bounds import beam_bounds, exact_bounds
-from faithlib.errors import FaithlibError, InputError, ModelError
+from faithlib.errors import FaithlibError, InputError, ModelError, UnknownNameError
 from faithlib.evaluation import evaluate, explain
 from faithlib.perturb import TEXT_ERASURES, Perturber
 from faithlib.scheduler import _LAUNCH
@@ -356,6 +356,35 @@ def test_attention_is_read_from_every_token_that_is_asked_for(folder: Callable[[
             owners = inputs.feature_of[b, :length]
             expected = torch.stack([tokens[owners == f].sum() for f in range(int(inputs.n_features[b]))])
             assert torch.allclose(scores[b, : len(expected)], expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("family", ["llama", "gpt2"])
+def test_rollout_of_a_decoder_with_and_without_its_first_token(family: str, folder: Callable[[str], Path]) -> None:
+    model, reader = loaded(folder, family)
+    model.set_attn_implementation("eager")
+    lm = Continuation(model, reader, "{text} . it is", AFTER)
+    inputs, after = lm.inputs(TEXTS, unit="wordpiece"), ids_of(reader, AFTER)
+    for sink in ("keep", "drop"):
+        found = attribute("rollout", lm, inputs, sink=sink)
+        for b, length in enumerate(inputs.lengths.tolist()):
+            row = torch.cat([inputs.input_ids[b, :length], torch.tensor(after[:-1])])[None]
+            with torch.no_grad():
+                maps = model(input_ids=row, output_attentions=True).attentions
+            # What each token holds of each token, layer by layer, in loops.
+            holds = torch.eye(row.shape[1], dtype=torch.double)
+            for own in (one[0].mean(dim=0).double() for one in maps):
+                new = torch.zeros_like(holds)
+                for i in range(row.shape[1]):
+                    weights = own[i].clone()
+                    if sink == "drop" and i:
+                        weights[0] = 0
+                    new[i] = holds[i] / 2 + (weights / weights.sum()) @ holds / 2
+                holds = new
+            expected = holds[length - 1 : length + 3].mean(dim=0)[:length]
+            owned = inputs.feature_of[b, :length] >= 0
+            assert torch.allclose(found[b, : int(owned.sum())].double(), expected[owned], atol=1e-5)
+    with pytest.raises(UnknownNameError, match="sink of rollout"):
+        attribute("rollout", lm, inputs, sink="away")
 
 
 # ------------------------------------------------------------------------------------------------- templates and units

@@ -76,6 +76,7 @@ class Method:
 METHODS: dict[str, Method] = {
     "attention": Method(attention.attention, "positions", blind=True),
     "scaled_attention": Method(attention.scaled_attention, "positions"),
+    "rollout": Method(attention.rollout, "positions", blind=True),
     "input_x_gradient": Method(gradient.input_x_gradient, "elements", "abs_sum"),
     "integrated_gradients": Method(gradient.integrated_gradients, "elements", "sum"),
     "deeplift": Method(deeplift.deeplift, "elements", "sum"),
@@ -156,6 +157,7 @@ def attribute(
     | --- | --- | --- |
     | attention | - | layer |
     | scaled_attention | - | layer, variant "paper" / "released" |
+    | rollout | - | sink "keep" / "drop" (of decoders: their first token) |
     | input_x_gradient | abs_sum | - |
     | integrated_gradients | sum | baseline, keep_protected, n_steps, internal_batch_size |
     | deeplift | sum | baseline, keep_protected, rules "rescale" / "captum" |
