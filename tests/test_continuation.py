@@ -14,6 +14,8 @@ import transformers
 from families import TEXTS, opened, saved, tokenizer
 from torch import Tensor
 
+from faithbook.models.smollm2 import smollm2
+from faithbook.sources import files
 from faithlib.attribution import attribute
 from faithlib.backends import Continuation, PromptClassifier, prefix
 from faithlib.backends.families import family_of
@@ -481,3 +483,30 @@ def test_errors_say_what_came_and_what_to_do(folder: Callable[[str], Path]) -> N
         silent.config.eos_token_id = 0
     with pytest.raises(InputError, match="the model answers nothing to"):
         made(silent, reader, SHOTS)()
+
+
+# ---------------------------------------------------------------------------------------------- a model that can speak
+@pytest.mark.long
+@pytest.mark.skipif(not files.is_here("smollm2"), reason="optional: python -m faithbook.sources.files fetch smollm2")
+def test_smollm2_is_asked_as_any_other() -> None:
+    model, reader = smollm2()
+    question = [{"role": "user", "content": "{text} Where is Anna? Answer in one word."}]
+    lm = Continuation(model, reader, question)
+    inputs = lm.inputs(["Anna took the train to Paris. Bob stayed at home. It rained all day."], unit="sentence")
+    assert "Paris" in lm.continuations(inputs)[0]
+    assert inputs.n_features.tolist() == [3]
+    after = [i for i in inputs.follows[0, 0].tolist() if i >= 0]
+    for erase in ("zero", "delete"):
+        keep = torch.cat([torch.ones(1, 3, dtype=torch.bool), ~torch.eye(3, dtype=torch.bool)])
+        found = Perturber(lm, inputs, erase=erase).keep(keep[None])[0]
+        loop = [sum(log_p_of_tokens(lm, inputs, 0, one, erase, after)) for one in keep]
+        assert torch.allclose(found, torch.tensor(loop), atol=1e-4)
+        assert found[1:].argmin() == 0, "without its sentence the answer is least probable"
+    shots = "Review: a warm film\nSentiment: positive\n\nReview: dull\nSentiment: negative\n\n" * 2
+    prompt = PromptClassifier(model, reader, shots + "Review: {text}\nSentiment:", [" negative", " positive"])
+    texts = ["a charming and affecting journey .", "a tedious film about nothing"]
+    perturber = Perturber(prompt, prompt.inputs(texts))
+    positive = perturber.logits_full[:, 1] - perturber.logits_full[:, 0]
+    assert positive[0] > positive[1], "the warmer review"
+    perturber.keep(masks(perturber.inputs, 12))
+    assert perturber.stats.tokens_shared > 4 * perturber.stats.tokens_run
