@@ -21,7 +21,7 @@ from faithlib.backends import Continuation, PromptClassifier, prefix
 from faithlib.backends.families import family_of
 from faithlib.bounds import beam_bounds, exact_bounds
 from faithlib.errors import FaithlibError, InputError, ModelError, UnknownNameError
-from faithlib.evaluation import evaluate, explain
+from faithlib.evaluation import count_rows, evaluate, explain
 from faithlib.perturb import TEXT_ERASURES, Perturber
 from faithlib.scheduler import _LAUNCH
 
@@ -340,6 +340,22 @@ def test_everything_that_evaluates_a_classifier_evaluates_a_continuation(
     perturber = Perturber(lm, lm.inputs(TEXTS[:1]))
     each = perturber.keep(~torch.eye(occlusion.shape[1], dtype=torch.bool)[None])
     assert torch.allclose(occlusion, perturber.full[:, None] - each, atol=1e-4)
+
+
+@pytest.mark.parametrize("given", [{"continuation": AFTER}, {"reading": "distribution"}, {"reading": "similarity"}])
+def test_rows_are_counted_beforehand_and_precision_and_wrappers_are_taken(
+    given: dict[str, str], folder: Callable[[str], Path]
+) -> None:
+    model, reader = loaded(folder)
+    lm = Continuation(model, reader, SHOTS, **given)
+    inputs, metrics = lm.inputs(TEXTS[:2]), ["aopc_morf", "soft_nc", "saco", "naopc_morf"]
+    scores = explain(lm, inputs, ["occlusion"])
+    table = evaluate(lm, inputs, methods=scores, metrics=metrics)
+    assert count_rows(lm, inputs, methods=scores, metrics=metrics).together == table.attrs["costs"]["rows_run"]
+    wrapped = evaluate(torch.nn.DataParallel(lm), TEXTS[:2], methods=scores, metrics=metrics)
+    assert wrapped.equals(table)
+    full = Perturber(lm, inputs).full
+    assert torch.allclose(Perturber(lm, inputs, dtype=torch.bfloat16).full, full, rtol=0.05)
 
 
 def test_attention_is_read_from_every_token_that_is_asked_for(folder: Callable[[str], Path]) -> None:
