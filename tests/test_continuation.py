@@ -451,6 +451,18 @@ def test_slots_carry_the_features(folder: Callable[[str], Path]) -> None:
         lm.inputs(["a film"])
 
 
+def test_the_lines_of_the_page_run(
+    folder: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (Path(__file__).parents[1] / "book" / "foundations" / "models.md").read_text(encoding="utf-8")
+    code = page.partition("(language-models)=")[2].partition("```{code-block} python\n")[2].partition("```")[0]
+    model, _ = loaded(folder)
+    monkeypatch.setattr(transformers.AutoModelForCausalLM, "from_pretrained", lambda name: model)
+    monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", lambda name: chat())
+    exec(compile(code, "models.md", "exec"), {})
+    assert "naopc_morf" in capsys.readouterr().out
+
+
 # ------------------------------------------------------------------------------------------------------------- errors
 def made(model: Any, reader: Any, *given: Any, **options: Any) -> Callable[[], object]:
     return lambda: Continuation(model, reader, *given, **options).inputs(TEXTS)
