@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 
@@ -63,13 +63,36 @@ def require(module: str, *, extra: str) -> Any:
         raise MissingPackageError(told, name=package) from None
 
 
-def unknown(kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
+def unknown(kind: str, name: object, known: Iterable[object]) -> UnknownNameError:
     """The error for an unregistered `name`, naming the closest registered ones.
 
     >>> str(unknown("method", "attentoin", ["attention", "random"]))
     "unknown method 'attentoin': did you mean 'attention'? known: attention, random"
     """
-    names = sorted(known)
+    names = sorted(map(str, known))
     close = difflib.get_close_matches(str(name), names, n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""
     return UnknownNameError(f"unknown {kind} {name!r}: {hint}known: {', '.join(names)}")
+
+
+def check_known(kind: str, name: object, known: Collection[Any]) -> None:
+    """The error of `unknown` where a `name` is not among the `known`.
+
+    >>> check_known("ties", "halve", ("satisfied", "half"))
+    Traceback (most recent call last):
+    faithlib.errors.UnknownNameError: unknown ties 'halve': did you mean 'half'? known: half, satisfied
+    """
+    if name not in known:
+        raise unknown(kind, name, known)
+
+
+def check_counts(**numbers: int | None) -> None:
+    """InputError where one of the numbers, by its name, is given and below 1.
+
+    >>> check_counts(n_steps=50, internal_batch_size=None, draws=0)
+    Traceback (most recent call last):
+    faithlib.errors.InputError: draws 0: expected at least 1
+    """
+    for name, number in numbers.items():
+        if number is not None and number < 1:
+            raise InputError(f"{name} {number}: expected at least 1")

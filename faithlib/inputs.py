@@ -9,10 +9,11 @@ Shape letters: B inputs, L tokens, F features (the largest count in the batch), 
 
 from __future__ import annotations
 
+import copy
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import torch
 from torch import Tensor
@@ -22,8 +23,46 @@ from faithlib.errors import InputError
 from faithlib.units import UNITS, Span
 
 
+class Batch:
+    """What batches of inputs have in common, whatever these are.
+
+    >>> batch = WordInputs.from_texts(["good film", "good"])
+    >>> len(batch), batch.feature_mask.tolist(), batch[[1]].texts
+    (2, [[True, True], [True, False]], ('good',))
+    """
+
+    n_features: Tensor
+
+    def __len__(self) -> int:
+        return len(self.n_features)
+
+    @property
+    def feature_mask(self) -> Tensor:
+        """True where an input has a feature: bool [B, F]."""
+        return torch.arange(int(self.n_features.max()), device=self.n_features.device) < self.n_features[:, None]
+
+    def __getitem__(self, rows: slice | Sequence[int] | Tensor) -> Self:
+        """The chosen inputs as a batch of their own."""
+        index = torch.arange(len(self))[rows if isinstance(rows, slice | Tensor) else list(rows)].reshape(-1)
+        if not len(index):
+            raise InputError(f"none of {len(self)} inputs is chosen: a batch needs at least one")
+        made = copy.copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, Tensor) and len(value) == len(self):
+                vars(made)[name] = value[index]
+            elif isinstance(value, tuple) and value:
+                vars(made)[name] = tuple(value[i] for i in index.tolist())
+        return made
+
+    def to(self, device: torch.device | str) -> Self:
+        """The same batch with its tensors on `device`."""
+        made = copy.copy(self)
+        vars(made).update({k: value.to(device) for k, value in vars(self).items() if isinstance(value, Tensor)})
+        return made
+
+
 @dataclass(frozen=True)
-class TextInputs:
+class TextInputs(Batch):
     """A right-padded batch of tokenised texts; rows padded on the left are turned.
 
     Fields: `input_ids`, `attention_mask` (bool), `feature_of`: [B, L]; `token_type_ids`: [B, L] or None; `n_features`:
@@ -164,9 +203,6 @@ class TextInputs:
             feature_of_word=() if words is None else tuple(row.feature_of_word for row in rows),
         )
 
-    def __len__(self) -> int:
-        return len(self.input_ids)
-
     @property
     def lengths(self) -> Tensor:
         """Tokens a row, padding not counted: [B]."""
@@ -177,23 +213,12 @@ class TextInputs:
         """Whether every row has a token that is never erased."""
         return bool(((self.feature_of < 0) & self.attention_mask).any(dim=1).all())
 
-    @property
-    def feature_mask(self) -> Tensor:
-        """True where a row has a feature: bool [B, F]."""
-        return _feature_mask(self.n_features)
-
     def __getitem__(self, rows: slice | Sequence[int] | Tensor) -> TextInputs:
         """The chosen rows as a batch of their own, with no more padding than they need."""
-        index = _row_index(rows, len(self))
-        length = int(self.lengths[index].max())
-        chosen: dict[str, Any] = {}
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, Tensor):
-                chosen[field.name] = value[index, :length] if value.ndim == 2 else value[index]
-            elif isinstance(value, tuple) and value:
-                chosen[field.name] = tuple(value[i] for i in index.tolist())
-        return replace(self, **chosen)
+        made = super().__getitem__(rows)
+        length = int(made.lengths.max())
+        cut: dict[str, Any] = {name: v[:, :length] for name, v in vars(made).items() if getattr(v, "ndim", 0) == 2}
+        return replace(made, **cut)
 
     def by_piece(self) -> TextInputs:
         """The same rows with every erasable position a feature of its own (`spans` and words are left behind)."""
@@ -206,10 +231,6 @@ class TextInputs:
         return replace(
             self, feature_of=feature_of, n_features=owned.sum(dim=1), features=names, spans=(), feature_of_word=()
         )
-
-    def to(self, device: torch.device | str) -> TextInputs:
-        """The same batch with its tensors on `device`."""
-        return _to(self, device)
 
     def keys(self) -> tuple[int, ...]:
         """A 64-bit digest of each row's content: the same text has the same key in every batch and at every padding."""
@@ -225,7 +246,7 @@ class TextInputs:
 
 
 @dataclass(frozen=True)
-class ImageInputs:
+class ImageInputs(Batch):
     """A batch of images of one size, cut into features by one map or by one map for each.
 
     Fields: `pixels` [B, C, H, W], normalised as the model expects; `feature_of` [H, W], or [B, H, W] for segments of
@@ -292,23 +313,10 @@ class ImageInputs:
             return self.feature_of.expand(len(rows), -1, -1)
         return self.feature_of[rows]
 
-    def __len__(self) -> int:
-        return len(self.pixels)
-
-    @property
-    def feature_mask(self) -> Tensor:
-        """True where a row has a feature: bool [B, F]."""
-        return _feature_mask(self.n_features)
-
     def __getitem__(self, rows: slice | Sequence[int] | Tensor) -> ImageInputs:
         """The chosen images as a batch of their own."""
-        index = _row_index(rows, len(self))
-        own = self.feature_of if self.feature_of.ndim == 2 else self.feature_of[index]
-        return replace(self, pixels=self.pixels[index], feature_of=own, n_features=self.n_features[index])
-
-    def to(self, device: torch.device | str) -> ImageInputs:
-        """The same batch with its tensors on `device`."""
-        return _to(self, device)
+        made = super().__getitem__(rows)  # a map of all may be as high as there are images
+        return made if self.feature_of.ndim == 3 else replace(made, feature_of=self.feature_of)
 
     def keys(self) -> tuple[int, ...]:
         """A 64-bit digest of each image's content."""
@@ -320,7 +328,7 @@ class ImageInputs:
 
 
 @dataclass(frozen=True)
-class WordInputs:
+class WordInputs(Batch):
     """Texts as they are, for a function of strings; features are their words, sentences or characters (`units`).
 
     Fields: `texts`; `spans`: the characters of each word; `n_features` [B]; `mask`: the string that takes a word's
@@ -365,29 +373,6 @@ class WordInputs:
             if not row:
                 raise InputError(f"text {i} ({text!r}) has no words: leave such texts out of the batch")
         return cls(tuple(texts), tuple(spans), torch.tensor([len(row) for row in spans]), mask)
-
-    def __len__(self) -> int:
-        return len(self.texts)
-
-    @property
-    def feature_mask(self) -> Tensor:
-        """True where a text has a word: bool [B, F]."""
-        return _feature_mask(self.n_features)
-
-    def __getitem__(self, rows: slice | Sequence[int] | Tensor) -> WordInputs:
-        """The chosen texts as a batch of their own."""
-        index = _row_index(rows, len(self))
-        chosen = index.tolist()
-        return replace(
-            self,
-            texts=tuple(self.texts[i] for i in chosen),
-            spans=tuple(self.spans[i] for i in chosen),
-            n_features=self.n_features[index],
-        )
-
-    def to(self, device: torch.device | str) -> WordInputs:
-        """The same batch with its tensors on `device`."""
-        return _to(self, device)
 
     def keys(self) -> tuple[int, ...]:
         """A 64-bit digest of each text."""
@@ -475,21 +460,6 @@ def _check_features(n_features: Tensor, found: Tensor) -> None:
         )
     if (n_features < 1).any():
         raise InputError(f"input {int((n_features < 1).nonzero()[0])} has no features: every input needs at least one")
-
-
-def _feature_mask(n_features: Tensor) -> Tensor:
-    return torch.arange(int(n_features.max()), device=n_features.device) < n_features[:, None]
-
-
-def _row_index(rows: slice | Sequence[int] | Tensor, n: int) -> Tensor:
-    if not len(index := torch.arange(n)[rows if isinstance(rows, slice | Tensor) else list(rows)].reshape(-1)):
-        raise InputError(f"none of {n} inputs is chosen: a batch needs at least one")
-    return index
-
-
-def _to(inputs: Any, device: torch.device | str) -> Any:
-    moved = {f.name: value.to(device) for f in fields(inputs) if isinstance(value := getattr(inputs, f.name), Tensor)}
-    return replace(inputs, **moved)
 
 
 def _digest(data: bytes) -> int:

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor
 
 from faithlib import counter_rng
-from faithlib.errors import InputError, unknown
+from faithlib.errors import InputError, check_known
 
 
 def rank(scores: Tensor, feature_mask: Tensor | None = None, *, descending: bool = True) -> Tensor:
@@ -101,10 +101,8 @@ def salience_groups(
     >>> salience_groups(torch.tensor([[0.1, 0.9, 0.5, 0.2, 0.3]]), 2, remainder="drop").tolist()
     [[-1, 0, 0, 1, 1]]
     """
-    if remainder not in ("spread", "last", "drop"):
-        raise unknown("remainder", remainder, ("spread", "last", "drop"))
-    if ties not in ("position", "random"):
-        raise unknown("ties", ties, ("position", "random"))
+    check_known("remainder", remainder, ("spread", "last", "drop"))
+    check_known("ties", ties, ("position", "random"))
     present = checked_mask(scores, feature_mask)
     n = present.sum(dim=1, keepdim=True)
     if k < 1:
@@ -141,8 +139,7 @@ def group_salience(scores: Tensor, groups: Tensor, k: int, *, reduce: str = "sum
     >>> group_salience(scores, salience_groups(scores, 2), 2).tolist()
     [[1.399999976158142, 0.30000001192092896]]
     """
-    if reduce not in ("sum", "mean"):
-        raise unknown("reduce", reduce, ("sum", "mean"))
+    check_known("reduce", reduce, ("sum", "mean"))
     present = checked_mask(scores, groups >= 0)
     if (groups < -1).any() or (groups >= k).any():
         raise InputError(f"groups run from {int(groups.min())} to {int(groups.max())}: expected -1 to {k - 1}")
@@ -180,9 +177,8 @@ def _minmax(scores: Tensor, present: Tensor) -> Tensor:
 
 def _released_nc(scores: Tensor, present: Tensor) -> Tensor:
     # The released script sets protected positions to -1 and takes the row's minimum and maximum with them included.
-    low = torch.where(present, scores, torch.inf).amin(dim=1, keepdim=True).clamp(max=-1.0)
-    high = torch.where(present, scores, -torch.inf).amax(dim=1, keepdim=True).clamp(min=-1.0)
-    return torch.where(high > low, (scores - low) / (high - low), 0.5)
+    column, there = torch.full_like(scores[:, :1], -1.0), torch.ones_like(present[:, :1])
+    return _minmax(torch.cat([scores, column], dim=1), torch.cat([present, there], dim=1))[:, :-1]
 
 
 def _rank(scores: Tensor, present: Tensor) -> Tensor:
@@ -229,8 +225,7 @@ def normalise(scores: Tensor, how: str, feature_mask: Tensor | None = None) -> T
     >>> normalise(torch.tensor([[0.05, 0.40, 0.10, 0.45]]), "released_nc").mul(1000).round().int().tolist()
     [[724, 966, 759, 1000]]
     """
-    if how not in _NORMALISERS:
-        raise unknown("normaliser", how, NORMALISERS)
+    check_known("normaliser", how, NORMALISERS)
     present = checked_mask(scores, feature_mask)
     return torch.where(present, _NORMALISERS[how](scores, present), 0.0)
 
@@ -253,10 +248,8 @@ def soft_keep(
     >>> soft_keep(torch.tensor([[1.0, 3.0, 2.0]]), verb="comprehensiveness")
     tensor([[1.0000, 0.0000, 0.5000]])
     """
-    if verb not in ("sufficiency", "comprehensiveness"):
-        raise unknown("verb", verb, ("sufficiency", "comprehensiveness"))
-    if variant not in ("paper", "released"):
-        raise unknown("variant", variant, ("paper", "released"))
+    check_known("verb", verb, ("sufficiency", "comprehensiveness"))
+    check_known("variant", variant, ("paper", "released"))
     importance = normalise(scores, normaliser, feature_mask)
     retain = (verb == "sufficiency") == (variant == "paper")
     return importance if retain else 1 - importance

@@ -25,7 +25,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from faithlib.errors import InputError, unknown
+from faithlib.errors import InputError, check_known
 
 OUTPUTS = ("probability", "logit", "loss", "top_logit", "sigmoid", "value")
 FOLLOWED = ("probability", "logit", "sigmoid", "value")
@@ -54,8 +54,7 @@ def read(logits: Tensor, target: Tensor, output: str) -> Tensor:
     >>> read(torch.tensor([[2.0], [2.0]]), torch.tensor([1, 0]), "sigmoid")  # yes, and no
     tensor([0.8808, 0.1192])
     """
-    if output not in OUTPUTS:
-        raise unknown("output", output, OUTPUTS)
+    check_known("output", output, OUTPUTS)
     count = logits.shape[-1]
     if count == 1 and output in ("probability", "loss"):
         raise InputError(_asking(output))
@@ -84,13 +83,25 @@ def log_probability(logits: Tensor, target: Tensor, head: str) -> Tensor:
     return _of_target(logits.log_softmax(dim=-1), target)
 
 
-def predicted(logits: Tensor) -> Tensor:
-    """The predicted class [R, ...] of logits [R, ..., C].
+def predicted(logits: Tensor, head: str = "probability") -> Tensor:
+    """The predicted class [R, ...] of logits [R, ..., C]; 0 where these are predicted values.
 
     >>> predicted(torch.tensor([[0.1, 0.9]])), predicted(torch.tensor([[-0.1], [0.0]]))
     (tensor([1]), tensor([0, 1]))
     """
-    return (logits[..., 0] >= 0).long() if logits.shape[-1] == 1 else logits.argmax(dim=-1)
+    classes = (logits[..., 0] >= 0).long() if logits.shape[-1] == 1 else logits.argmax(dim=-1)
+    return classes * (head != "value")
+
+
+def settled_classes(logits: Tensor, target: Tensor | None, head: str) -> Tensor:
+    """The target classes [R], given the logits of the inputs themselves: those asked for, or the predicted.
+
+    >>> settled_classes(torch.tensor([[0.0, 1.0]]), None, "logit")
+    tensor([1])
+    """
+    if target is None and head == "value" and logits.shape[-1] > 1:
+        raise InputError(f"target 'predicted': of {logits.shape[-1]} predicted values none is the one; give its index")
+    return predicted(logits.detach(), head) if target is None else target
 
 
 def stays(logits: Tensor, first: Tensor, target: Tensor, head: str) -> Tensor:
@@ -150,8 +161,6 @@ def settled(output: str | None, model: Any, count: int) -> str:
     Traceback (most recent call last):
     faithlib.errors.InputError: this model has one output: ...
     """
-    if output is not None and output not in FOLLOWED:
-        raise unknown("output", output, FOLLOWED)
     check_stated(output, model)
     chosen = output or stated(model) or "probability"
     if count == 1 and chosen == "probability":

@@ -18,15 +18,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from faithlib.backends import TextBackend, backend_for
-from faithlib.backends.labels import class_index
+from faithlib.backends.labels import target_classes
 from faithlib.backends.wrappers import unwrapped
-from faithlib.errors import InputError, ModelError, unknown
+from faithlib.errors import InputError, ModelError, check_counts, check_known, unknown
 from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
-from faithlib.outputs import FOLLOWED, NEEDS_PROBABILITY, head_of, predicted, read, settled, stays
+from faithlib.outputs import FOLLOWED, NEEDS_PROBABILITY, head_of, predicted, read, settled, settled_classes, stays
 from faithlib.perturbations import Dropout, GaussianNoise, Perturbation, Rows, WeightedAttention, erasure_of
 from faithlib.scheduler import Memo, Scheduler, Stats, pace_of
 from faithlib.selfcheck import self_check
@@ -34,7 +33,7 @@ from faithlib.selfcheck import self_check
 TEXT_ERASURES = ("zero", "pad", "mask", "delete")
 IMAGE_ERASURES = ("mean", "zero", "blur")
 WORD_ERASURES = ("delete", "mask")
-_ERASURES: dict[type, tuple[str, ...]] = {
+ERASURES: dict[type, tuple[str, ...]] = {
     TextInputs: TEXT_ERASURES, ImageInputs: IMAGE_ERASURES, WordInputs: WORD_ERASURES
 }  # fmt: skip
 
@@ -125,14 +124,12 @@ class Perturber:
         asked, model = model, unwrapped(model)
         if getattr(model, "training", False):
             raise InputError("the model is in training mode: call model.eval() first, dropout makes answers random")
-        choices = _ERASURES[type(inputs)]
+        choices = ERASURES[type(inputs)]
         self.erase = choices[0] if erase is None else erase
-        if self.erase not in choices:
-            raise unknown("erase", erase, choices)
-        if output is not None and output not in FOLLOWED:
-            raise unknown("output", output, FOLLOWED)
-        if max_rows is not None and max_rows < 1:
-            raise InputError(f"max_rows {max_rows}: expected at least 1")
+        check_known("erase", self.erase, choices)
+        if output is not None:
+            check_known("output", output, FOLLOWED)
+        check_counts(max_rows=max_rows)
         if self.erase == "mask" and getattr(inputs, "mask_id", 0) is None:
             raise InputError("erase 'mask': this tokenizer has no mask token; choose 'pad', 'zero' or 'delete'")
         if self.erase == "delete" and isinstance(inputs, TextInputs) and not inputs.has_protected:
@@ -161,8 +158,8 @@ class Perturber:
             self_check(asked, self._backend, self.logits_full)
         self.output = settled(output, model, classes)
         self.head = head_of(self.output, model, classes)
-        self.predicted = predicted(self.logits_full) * (self.head != "value")
-        self.target = self._target(class_index(target, model))
+        self.predicted = predicted(self.logits_full, self.head)
+        self.target = self._target(target, model)
 
     def of(self, index: Sequence[int]) -> Perturber:
         """A perturber of some of these inputs, of one also several times, that shares all answers. Masks and scores of
@@ -260,12 +257,7 @@ class Perturber:
         so that a comparison of two attributions is not blurred by different draws. Rows whose probabilities are all 0
         or 1 are the rows of `keep` with erase="zero".
         """
-        prob = self._checked(keep_prob, "keep_prob").float()
-        if bool((self._present[:, None, :] & ((prob < 0) | (prob > 1))).any()):
-            raise InputError(
-                "keep_prob has values outside [0, 1]: normalise the scores first (faithlib.masks.normalise)"
-            )
-        masks = torch.where(self._present[:, None, :], prob, 1.0).flatten(0, 1)
+        masks = self._shares(keep_prob, "keep_prob", 1.0)
         shared = self.erase == "zero" and isinstance(self._backend, TextBackend)
         return self._drawn(Dropout(self._backend, masks, self._content, seed, shared), draws)
 
@@ -276,15 +268,11 @@ class Perturber:
         Eq. 7: x'_i = x_i + lambda_i * g * x_i with g ~ N(0, variance) for every element. Eq. 8: x'_i = x_i + g * x_i
         with g ~ N(0, lambda_i * variance), our reading of "a deviation associated with the importance score".
         """
-        if equation not in (7, 8):
-            raise unknown("equation", equation, ("7", "8"))
+        check_known("equation", equation, (7, 8))
         if not variance >= 0:
             raise InputError(f"variance {variance}: expected a number >= 0")
-        scale = self._checked(noise_scale, "noise_scale").float()
-        if bool((self._present[:, None, :] & (scale < 0)).any()):
-            raise InputError("noise_scale has negative values: normalise the scores first (faithlib.masks.normalise)")
-        deviation = (scale if equation == 7 else scale.sqrt()) * variance**0.5
-        masks = torch.where(self._present[:, None, :], deviation, 0.0).flatten(0, 1)
+        scale = self._shares(noise_scale, "noise_scale", 0.0, most=torch.inf)
+        masks = (scale if equation == 7 else scale.sqrt()) * variance**0.5
         return self._drawn(GaussianNoise(self._backend, masks, self._content, seed), draws)
 
     def attention_mask(self, weights: Tensor) -> Tensor:
@@ -294,21 +282,17 @@ class Perturber:
         The continuous attention mask of Appendix C: log(weight) is added to the attention scores, so that 1 leaves a
         token alone and 0 hides it as padding is hidden. Text only.
         """
-        weights = self._checked(weights, "weights").float()
         if not isinstance(self._backend, TextBackend):
             raise InputError(
                 "attention_mask works on text models only: a timm VisionTransformer takes no attention mask"
             )
-        if bool((self._present[:, None, :] & ((weights < 0) | (weights > 1))).any()):
-            raise InputError("weights has values outside [0, 1]: normalise the scores first (faithlib.masks.normalise)")
-        masks = torch.where(self._present[:, None, :], weights, 1.0).flatten(0, 1)
+        masks = self._shares(weights, "weights", 1.0)
         return self._drawn(WeightedAttention(self._backend, masks), 1)[..., 0]
 
     # -------------------------------------------------------------------------------------------------- asking, as rows
     def _drawn(self, perturbation: Perturbation, draws: int) -> Tensor:
         """The target's output under masks [B S, F], each drawn so many times: [B, S, draws]."""
-        if draws < 1:
-            raise InputError(f"draws {draws}: expected at least 1")
+        check_counts(draws=draws)
         logits = self._steps(perturbation, len(perturbation.masks) // len(self._chosen), draws)
         return read(logits, self.target, self.output)
 
@@ -328,23 +312,20 @@ class Perturber:
             raise InputError(f"{name} holds NaN or infinite values at features of the inputs: expected finite numbers")
         return values
 
-    def _target(self, target: str | int | Tensor) -> Tensor:
-        count = self.logits_full.shape[1]
+    def _shares(self, values: Tensor, name: str, neutral: float, *, most: float = 1.0) -> Tensor:
+        """What is given for each feature as masks [B S, F], `neutral` where an input has none."""
+        present, values = self._present[:, None, :], self._checked(values, name).float()
+        if bool((present & ((values < 0) | (values > most))).any()):
+            wrong = "values outside [0, 1]" if most == 1 else "negative values"
+            raise InputError(f"{name} has {wrong}: normalise the scores first (faithlib.masks.normalise)")
+        return torch.where(present, values, neutral).flatten(0, 1)
+
+    def _target(self, target: Any, model: Any) -> Tensor:
+        wanted, count = target_classes(target, model, len(self._chosen)), self.logits_full.shape[1]
         classes = 2 if count == 1 and self.head == "sigmoid" else count
-        if isinstance(target, str):
-            if target != "predicted":
-                raise unknown("target", target, ("predicted", "a class index", "a LongTensor [B]"))
-            if self.head == "value" and count > 1:
-                raise InputError(f"target 'predicted': of {count} predicted values none is the one; give its index")
-            return self.predicted
-        wanted = torch.as_tensor(target, device=self.device)
-        if wanted.ndim == 0:
-            wanted = wanted.expand(len(self.inputs))
-        if tuple(wanted.shape) != (len(self.inputs),) or wanted.is_floating_point():
-            raise InputError(f"target has shape {tuple(wanted.shape)} and dtype {wanted.dtype}: expected integers [B]")
-        if bool(((wanted < 0) | (wanted >= classes)).any()):
+        if wanted is not None and int(wanted.max()) >= classes:
             raise InputError(f"target {wanted.tolist()}: expected classes 0 to {classes - 1}")
-        return wanted
+        return settled_classes(self.logits_full, wanted, self.head).to(self.device)
 
 
 def _precision(dtype: torch.dtype | str | None, model: Any) -> torch.dtype | None:
@@ -371,8 +352,7 @@ class SetFunction:
     """
 
     def __init__(self, fn: Callable[[Tensor], Tensor], n_features: int) -> None:
-        if n_features < 1:
-            raise InputError(f"n_features {n_features}: expected at least 1")
+        check_counts(n_features=n_features)
         self.fn = fn
         self.n_features = n_features
         self.stats = Stats()
@@ -408,17 +388,15 @@ class SetFunction:
         rows = rows[~self._memo.done[missing]]
         self.stats.rows_asked += len(slots)
         if len(rows):
-            self._evaluate(keep[0, torch.from_numpy(rows)], slots[rows])
+            sets, began = keep[0, torch.from_numpy(rows)], time.perf_counter()
+            values = self.fn(sets)
+            self.stats.seconds_model += time.perf_counter() - began
+            if tuple(values.shape) != (len(sets),):
+                told = f"fn returned shape {tuple(values.shape)} for {len(sets)} sets"
+                raise InputError(f"{told}: expected [{len(sets)}]")
+            self._memo.put(slots[rows], values[:, None])
+            self.stats.rows_run += len(sets)
+            self.stats.forwards += 1
         answers = self._memo.get(slots)[None, :, 0]
         self.stats.seconds_all += time.perf_counter() - start
         return answers
-
-    def _evaluate(self, sets: Tensor, slots: NDArray[np.int64]) -> None:
-        start = time.perf_counter()
-        values = self.fn(sets)
-        self.stats.seconds_model += time.perf_counter() - start
-        if tuple(values.shape) != (len(sets),):
-            raise InputError(f"fn returned shape {tuple(values.shape)} for {len(sets)} sets: expected [{len(sets)}]")
-        self._memo.put(slots, values[:, None])
-        self.stats.rows_run += len(sets)
-        self.stats.forwards += 1

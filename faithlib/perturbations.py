@@ -15,7 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -71,11 +71,8 @@ class Rows:
         return len(self.index)
 
     def __getitem__(self, chosen: NDArray[np.int64] | slice) -> Rows:
-        made = Rows(self.index[chosen], self.mask[chosen], self.step[chosen], self.draw[chosen], shared=self.shared)
-        if not isinstance(chosen, slice) or self.input_of is None:
-            return made
-        words = None if self.words is None else self.words[chosen]
-        return replace(made, input_of=self.input_of[chosen], mask_of=self.mask_of[chosen], words=words)
+        every = {name: value for name, value in vars(self).items() if name != "shared" and value is not None}
+        return replace(self, **{name: value[chosen] for name, value in every.items()})
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,25 +89,28 @@ class Perturbation(ABC):
         values = (getattr(self, one.name) for one in fields(self) if one.name != "masks")
         return (type(self), *(value if isinstance(value, int) else id(value) for value in values))
 
-    @abstractmethod
     def keys(self, rows: Rows) -> list[bytes]:
         """What tells these copies of one input apart: equal exactly where the perturbed inputs are equal."""
+        keys = self._mask_keys()
+        return [keys[m] for m in rows.mask.tolist()]
+
+    def _mask_keys(self) -> list[bytes]:
+        """What tells the masks apart."""
+        return [row.tobytes() for row in self.masks.cpu().numpy().astype(np.float32)]
 
     def lengths(self, rows: Rows) -> NDArray[np.int64]:
         """Tokens of each copy, [R]."""
-        lengths: NDArray[np.int64] = self.backend.lengths.cpu().numpy()[rows.index]
-        return lengths
+        return self.backend.lengths.cpu().numpy()[rows.index]
 
     def shared_tokens(self, rows: Rows, *, launch: float) -> NDArray[np.int64]:
         """How many first tokens of each copy, [R], are its input's and need no forward of their own; never all. A
         forward costs `launch` tokens before its first."""
-        beginnings = self.backend.beginnings if isinstance(self.backend, TextBackend) else None
+        beginnings = getattr(self.backend, "beginnings", None)
         if beginnings is None:
             return np.zeros(len(rows), dtype=np.int64)
         first = beginnings.first_changed(rows.index, self.masks != self.unchanged, rows.mask)
         agree = np.minimum(first, self.lengths(rows) - 1)
-        shared: NDArray[np.int64] = beginnings.shared(rows.index, agree, launch=launch)
-        return shared
+        return beginnings.shared(rows.index, agree, launch=launch)
 
     def only(self, rows: Rows) -> tuple[Perturbation, Rows]:
         """The same copies, of a perturbation that holds no other masks."""
@@ -137,11 +137,9 @@ class Perturbation(ABC):
         list of them."""
         device = rows.input_of.device
         if device.type == "cuda":
-            every: Tensor = self.backend.embeddings(rows.input_of, length=length)
-            return every
+            return self.backend.embeddings(rows.input_of, length=length)
         used, place = (torch.from_numpy(one).to(device) for one in np.unique(rows.index, return_inverse=True))
-        embedded: Tensor = self.backend.embeddings(used, length=length)[place]
-        return embedded
+        return self.backend.embeddings(used, length=length)[place]
 
 
 # --------------------------------------------------------------------------------------------------------- hard erasure
@@ -151,9 +149,8 @@ class Erasure(Perturbation):
 
     unchanged = True
 
-    def keys(self, rows: Rows) -> list[bytes]:
-        sets = _set_keys(self.masks.cpu().numpy())
-        return [sets[m] for m in rows.mask.tolist()]
+    def _mask_keys(self) -> list[bytes]:
+        return _set_keys(self.masks.cpu().numpy())
 
     def _kept_positions(self, rows: Rows, length: int) -> Tensor:
         """Which positions [R, L] stay: those of kept features, and the protected ones; padding does not count as
@@ -175,8 +172,7 @@ class ZeroedEmbeddings(Erasure):
         embedded = self._embeddings(rows, length)
         # Under the same name, so that the unperturbed ones are given back before the model runs.
         embedded = torch.where(self._kept_positions(rows, length)[..., None], embedded, 0)
-        logits: Tensor = self.backend.logits(embedded, rows.input_of, shared=rows.shared)
-        return logits
+        return self.backend.logits(embedded, rows.input_of, shared=rows.shared)
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,8 +197,7 @@ class ReplacedTokens(Erasure):
         ids = torch.where(self._kept_positions(rows, length), inputs.input_ids[index, :length], self.token_id)
         types = None if inputs.token_type_ids is None else inputs.token_type_ids[index, :length]
         mask = inputs.attention_mask[index, :length]
-        logits: Tensor = self.backend.forward_ids(ids, mask, types, index, shared=rows.shared)
-        return logits
+        return self.backend.forward_ids(ids, mask, types, index, shared=rows.shared)
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,8 +220,7 @@ class DeletedTokens(Erasure):
         size = max(1, _MOST_PLACES // int(whole.max()))
         parts = [there[start : start + size] for start in range(0, len(rows), size)]
         kept = [self._kept_positions(part, int(whole.max())).sum(dim=1) for part in parts]
-        lengths: NDArray[np.int64] = torch.cat(kept).cpu().numpy()
-        return lengths
+        return torch.cat(kept).cpu().numpy()
 
     def logits(self, rows: Rows, length: int) -> Tensor:
         inputs, index = self.backend.inputs, rows.input_of
@@ -236,8 +230,7 @@ class DeletedTokens(Erasure):
         mask = kept.gather(1, front)
         ids = torch.where(mask, inputs.input_ids[index].gather(1, front), inputs.pad_id)
         types = None if inputs.token_type_ids is None else inputs.token_type_ids[index].gather(1, front)
-        logits: Tensor = self.backend.forward_ids(ids, mask, types, index, shared=rows.shared)
-        return logits
+        return self.backend.forward_ids(ids, mask, types, index, shared=rows.shared)
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,20 +241,19 @@ class ReplacedPixels(Erasure):
     >>> images = ImageInputs.from_pixels(torch.ones(1, 2, 4, 4), patch=2)
     >>> backend = VisionBackend(lambda pixels: pixels.mean(dim=(2, 3)), images)  # a channel for each class
     >>> half = torch.tensor([[True, True, False, False]])
-    >>> erased = ReplacedPixels(backend, half, Replacement(images.pixels, "zero"))
+    >>> erased = ReplacedPixels(backend, half, torch.zeros_like(images.pixels))
     >>> erased.logits(erased.placed(Rows.of_steps(np.array([0]), 1)), 1)
     tensor([[0.5000, 0.5000]])
     """
 
-    replacement: Replacement
+    replacement: Tensor
 
     def logits(self, rows: Rows, length: int) -> Tensor:
         inputs, index = self.backend.inputs, rows.input_of
         maps = inputs.maps(index)
         kept = self.masks[rows.mask_of].gather(1, maps.clamp(min=0).flatten(1)).view(maps.shape) | (maps < 0)
-        pixels = torch.where(kept[:, None], inputs.pixels[index], self.replacement.pixels[index])
-        logits: Tensor = self.backend.forward_pixels(pixels)
-        return logits
+        pixels = torch.where(kept[:, None], inputs.pixels[index], self.replacement[index])
+        return self.backend.forward_pixels(pixels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,24 +271,7 @@ class ErasedWords(Erasure):
     masked: bool
 
     def logits(self, rows: Rows, length: int) -> Tensor:
-        logits: Tensor = self.backend.forward_kept(rows.input_of, self.masks[rows.mask_of], masked=self.masked)
-        return logits
-
-
-@dataclass(frozen=True, eq=False)
-class Replacement:
-    """What erased pixels of a batch become; made when first asked for.
-
-    >>> Replacement(torch.tensor([[[[1.0, 3.0]]]]), "mean").pixels
-    tensor([[[[2., 2.]]]])
-    """
-
-    original: Tensor
-    erase: str
-
-    @cached_property
-    def pixels(self) -> Tensor:
-        return replacement_pixels(self.original, self.erase)
+        return self.backend.forward_kept(rows.input_of, self.masks[rows.mask_of], masked=self.masked)
 
 
 def erasure_of(backend: Backend, erase: str) -> Callable[[Tensor], Erasure]:
@@ -311,7 +286,7 @@ def erasure_of(backend: Backend, erase: str) -> Callable[[Tensor], Erasure]:
     if isinstance(backend, FunctionBackend):
         return partial(ErasedWords, backend, masked=erase == "mask")
     if isinstance(backend, VisionBackend):
-        return partial(ReplacedPixels, backend, replacement=Replacement(backend.inputs.pixels, erase))
+        return partial(ReplacedPixels, backend, replacement=replacement_pixels(backend.inputs.pixels, erase))
     if erase in ("pad", "mask"):
         return partial(ReplacedTokens, backend, token_id=getattr(backend.inputs, f"{erase}_id"))
     return partial(DeletedTokens if erase == "delete" else ZeroedEmbeddings, backend)
@@ -347,11 +322,7 @@ class Noise(Perturbation):
     name: ClassVar[bytes]
 
     def keys(self, rows: Rows) -> list[bytes]:
-        shares = [row.tobytes() for row in self.masks.cpu().numpy().astype(np.float32)]
-        return self._numbered(shares, rows)
-
-    def _numbered(self, shares: list[bytes], rows: Rows) -> list[bytes]:
-        tag = b"%b%d" % (self.name, self.seed)
+        shares, tag = self._mask_keys(), b"%b%d" % (self.name, self.seed)
         numbers = zip(rows.mask.tolist(), rows.step.tolist(), rows.draw.tolist(), strict=True)
         return [b"%b%b|%d|%d" % (tag, shares[m], step, draw) for m, step, draw in numbers]
 
@@ -361,9 +332,7 @@ class Noise(Perturbation):
 
     def logits(self, rows: Rows, length: int) -> Tensor:
         embedded = self._disturbed(self._embeddings(rows, length), rows)
-        shared = {"shared": rows.shared} if rows.shared else {}  # images share nothing
-        logits: Tensor = self.backend.logits(embedded, rows.input_of, **shared)
-        return logits
+        return self.backend.logits(embedded, rows.input_of, shared=rows.shared)
 
     @abstractmethod
     def _disturbed(self, embedded: Tensor, rows: Rows) -> Tensor:
@@ -429,16 +398,14 @@ class WeightedAttention(Perturbation):
     2
     """
 
-    def keys(self, rows: Rows) -> list[bytes]:
-        weights = [b"attention" + row.tobytes() for row in self.masks.cpu().numpy().astype(np.float32)]
-        return [weights[m] for m in rows.mask.tolist()]
+    def _mask_keys(self) -> list[bytes]:
+        return [b"attention" + key for key in super()._mask_keys()]
 
     def logits(self, rows: Rows, length: int) -> Tensor:
         embedded = self._embeddings(rows, length)
         there = self.backend.inputs.attention_mask[rows.input_of, :length]
         weights = torch.where(there, self._on_positions(rows, length, protected=1.0), 0.0)
-        logits: Tensor = self.backend.logits(embedded, rows.input_of, attention_mask=weights)
-        return logits
+        return self.backend.logits(embedded, rows.input_of, attention_mask=weights)
 
 
 # --------------------------------------------------------------------------------------------------- where features are

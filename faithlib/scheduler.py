@@ -389,8 +389,9 @@ class Scheduler:
         return min(self._most_tokens, int(fits))
 
     def _measured(self, perturbation: Perturbation, rows: Rows, length: int, *, timed: bool) -> tuple[Tensor, bool]:
-        """Logits [R, C] of a chunk, and whether it was measured: the first are, for the memory that a token takes, and
-        again those much larger; some on a GPU for their time."""
+        """Logits [R, C] of a chunk, whose longest row has `length` tokens beyond those shared, and whether it was
+        measured: the first are, for the memory that a token takes, and again those much larger; some on a GPU for their
+        time."""
         tokens = len(rows) * length
         known = self.pace.bytes_a_token is not None
         if known and not timed and tokens < 4 * self.pace.tokens_measured:
@@ -404,7 +405,7 @@ class Scheduler:
         return logits, True
 
     def _forward(self, perturbation: Perturbation, rows: Rows, length: int) -> Tensor:
-        """Logits [R, C] of one chunk, whose longest row has `length` tokens beyond those shared."""
+        """Logits [R, C] of one chunk."""
         return perturbation.logits(rows, length + rows.shared)
 
     def _halve(self, error: BaseException, rows: int, length: int) -> None:

@@ -61,7 +61,8 @@ def self_check(asked: Any, backend: Backend, first: Tensor | None = None) -> int
         elif isinstance(backend, FunctionBackend):
             again, here = call(), None if here is None else backend.model([backend.inputs.texts[b]])[0]
         elif backend.tokens is None:
-            again = _quiet(asked, backend, b) if in_training(asked) else call()
+            own_model = replica(asked) if in_training(asked) else asked
+            again = backend.asked(own_model, backend.inputs.pixels[[b]])[0].float()
         else:
             again, here = here, None
             if (apart := _apart(backend, own, b)) is not None:
@@ -86,7 +87,7 @@ def _first(call: Callable[[], Tensor], asked: Any, b: int) -> Tensor:
         raise ModelError(f"{named(asked)} fails on input {b} by its own call: {told}. {_ALL_THE_SAME}") from error
 
 
-def met(asked: Any, quiet: Any, inputs: Inputs, output: str | None = None) -> int:
+def met(asked: Any, quiet: Any, inputs: Inputs) -> int:
     """`self_check` of a model `asked` where nothing has been computed yet, with its replica `quiet` (of a function,
     itself). A model in training mode is explained in evaluation mode: then the replica's own call is the user's.
 
@@ -96,9 +97,7 @@ def met(asked: Any, quiet: Any, inputs: Inputs, output: str | None = None) -> in
     2
     """
     own = unwrapped(asked)
-    backend = (
-        VisionBackend(quiet, inputs, own) if isinstance(inputs, ImageInputs) else backend_for(quiet, inputs, output)
-    )
+    backend = VisionBackend(quiet, inputs, own) if isinstance(inputs, ImageInputs) else backend_for(quiet, inputs)
     return self_check(quiet if getattr(own, "training", False) else asked, backend)
 
 
@@ -136,11 +135,6 @@ def _here(backend: Any, b: int) -> Tensor:
     """What is computed for input `b` [C], from its embeddings on."""
     row = torch.tensor([b], device=backend.device)
     return backend.logits(backend.embeddings(row, length=int(backend.lengths[b])), row)[0].float()
-
-
-def _quiet(asked: Any, backend: VisionBackend, b: int) -> Tensor:
-    """What the model's replica answers to image `b` [C], all of it in evaluation mode."""
-    return backend.asked(replica(asked), backend.inputs.pixels[[b]])[0].float()
 
 
 def _apart(backend: VisionBackend, own: Tensor, b: int) -> Tensor | None:

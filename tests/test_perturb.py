@@ -375,7 +375,7 @@ def test_refusals_say_what_came_and_what_was_expected():
         Perturber(model, inputs, target="gold")
     with pytest.raises(InputError, match="classes 0 to 2"):
         Perturber(model, inputs, target=3)
-    with pytest.raises(InputError, match=r"integers \[B\]"):
+    with pytest.raises(InputError, match=r"integers \[3\]"):
         Perturber(model, inputs, target=torch.tensor([0, 1]))
     with pytest.raises(UnknownNameError):
         Perturber(model, inputs, output="logits")

@@ -23,7 +23,7 @@ its accounts.
 """
 
 from faithlib.attribution.costs import Cost
-from faithlib.attribution.many import Row, attribute_rows
-from faithlib.attribution.registry import attribute, methods
+from faithlib.attribution.many import Row, attribute, attribute_rows
+from faithlib.attribution.registry import methods
 
 __all__ = ["Cost", "Row", "attribute", "attribute_rows", "methods"]

@@ -10,15 +10,14 @@ Shape letters: R rows of one chunk, L tokens, H heads.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from contextlib import ExitStack
 
 import torch
 from torch import Tensor
 
 from faithlib.attribution.target import Chunk, eager_attention
-from faithlib.errors import InputError, ModelError, unknown
+from faithlib.backends.tokens import keeping_maps
+from faithlib.errors import InputError, ModelError, check_known
 
 VARIANTS = ("paper", "released")
 SINKS = ("keep", "drop")
@@ -65,8 +64,7 @@ def scaled_attention(chunk: Chunk, *, layer: int = -1, variant: str = "paper") -
     >>> attribute("scaled_attention", model, texts, variant="released")  # weights of 0: a quarter each, squared
     tensor([[0.0625, 0.0625]])
     """
-    if variant not in VARIANTS:
-        raise unknown("variant of scaled_attention", variant, VARIANTS)
+    check_known("variant of scaled_attention", variant, VARIANTS)
     if variant == "released":
         return attention(chunk, layer=layer).square()
     weights, value = _map(chunk, chunk.embeddings(), layer)
@@ -95,8 +93,7 @@ def rollout(chunk: Chunk, *, sink: str = "keep") -> Tensor:
     >>> attribute("rollout", model, texts)  # weights of 0: half of a quarter each
     tensor([[0.1250, 0.1250]])
     """
-    if sink not in SINKS:
-        raise unknown("sink of rollout", sink, SINKS)
+    check_known("sink of rollout", sink, SINKS)
     if sink == "drop" and chunk.backend.family.reads != "last":
         raise ModelError(f"this {type(chunk.backend.model).__name__} reads its first token: use sink='keep'")
     with torch.no_grad():
@@ -137,7 +134,11 @@ def _map(chunk: Chunk, embeddings: Tensor, layer: int) -> tuple[Tensor, Tensor]:
 def _maps(chunk: Chunk, embeddings: Tensor) -> tuple[list[Tensor], Tensor]:
     """The attention maps [R, H, L, L] of all layers and the explained number [R], in one forward."""
     chunk.backend.read_from(chunk.rows)  # said before anything runs: there may be no such position
-    with eager_attention(chunk.backend.model, returned=True), _attention_maps(chunk) as maps:
+    maps: list[Tensor] = []
+    keep = keeping_maps(maps, lambda: (len(chunk.rows), chunk.length + chunk.backend.read_ahead))
+    with eager_attention(chunk.backend.model, returned=True), ExitStack() as stack:
+        for module in chunk.backend.base.modules():
+            stack.callback(module.register_forward_hook(keep).remove)
         value = chunk.value(embeddings)
     if not maps:
         raise ModelError(
@@ -145,29 +146,3 @@ def _maps(chunk: Chunk, embeddings: Tensor) -> tuple[list[Tensor], Tensor]:
             "modules return them with attn_implementation='eager'"
         )
     return maps, value
-
-
-@contextmanager
-def _attention_maps(chunk: Chunk) -> Iterator[list[Tensor]]:
-    """Collects the maps that the encoder's modules return beside their output, in the order of the layers.
-
-    By shape, not by class name, so that it holds for every family; a map that several nested modules hand on counts
-    once.
-    """
-    length = chunk.length + chunk.backend.read_ahead
-    shape = (len(chunk.rows), length, length)
-    maps: list[Tensor] = []
-
-    def collect(module: Any, arguments: Any, output: Any) -> None:
-        for item in output if isinstance(output, tuple) else ():
-            if not isinstance(item, Tensor) or item.ndim != 4 or (len(item), *item.shape[2:]) != shape:
-                continue
-            if not any(item is known for known in maps):
-                maps.append(item)
-
-    handles = [module.register_forward_hook(collect) for module in chunk.backend.base.modules()]
-    try:
-        yield maps
-    finally:
-        for handle in handles:
-            handle.remove()

@@ -56,8 +56,8 @@ class Costs:
     2
     """
 
-    def __init__(self, model: nn.Module | None) -> None:
-        self._device = torch.device("cpu") if model is None else next(model.parameters()).device
+    def __init__(self, model: Any) -> None:
+        self._device = next(model.parameters()).device if isinstance(model, nn.Module) else torch.device("cpu")
         self._rows: dict[str, Cost] = {}
         self._clocks: dict[str, Clock] = {}
 

@@ -21,7 +21,6 @@ after them.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -30,9 +29,9 @@ from torch import Tensor
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-from faithlib.attribution.gradient import ExplainedModule
+from faithlib.attribution.gradient import by_captum
 from faithlib.attribution.target import Chunk, eager_attention
-from faithlib.errors import ModelError, require, unknown
+from faithlib.errors import ModelError, check_known
 
 RULES = ("rescale", "captum")
 
@@ -68,28 +67,16 @@ def deeplift(chunk: Chunk, *, baseline: str = "zero", keep_protected: bool = Tru
     >>> bool((scores.sum(dim=1) - (asked.full - asked.empty)).abs() < 1e-4)  # they add up
     True
     """
-    if rules not in RULES:
-        raise unknown("rules of deeplift", rules, RULES)
+    check_known("rules of deeplift", rules, RULES)
+    embeddings, reference = chunk.embeddings(), chunk.baseline(baseline, keep_protected)
     if rules == "captum":
-        return _captum(chunk, chunk.baseline(baseline, keep_protected))
-    embeddings = chunk.embeddings()
-    reference = chunk.baseline(baseline, keep_protected)
+        return by_captum("DeepLift", chunk, baselines=reference)
     target = chunk.settled_target()
     rows = len(chunk.rows)
     with eager_attention(chunk.backend.model), _Rules(rows):
         both = chunk.value_of(torch.cat([embeddings, reference]), chunk.rows.repeat(2), target.repeat(2))
     (multiplier,) = torch.autograd.grad(both[:rows].sum(), embeddings)
     return (embeddings.detach() - reference) * multiplier
-
-
-def _captum(chunk: Chunk, reference: Tensor) -> Tensor:
-    captum = require("captum.attr", extra="text")
-    target = chunk.settled_target()
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Setting forward, backward hooks")
-        return captum.DeepLift(ExplainedModule(chunk)).attribute(
-            chunk.embeddings(), baselines=reference, additional_forward_args=(chunk.rows, target)
-        )
 
 
 Rule = Callable[[Tensor], tuple[Tensor, ...]]
@@ -194,19 +181,15 @@ def _shares(x: Tensor, dim: int) -> tuple[Tensor, Tensor]:
 def _softmax(func: Callable[..., Tensor], x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     dim = kwargs.get("dim", args[0] if args else -1)
     slope, share = _shares(x, dim)
+    if func in _LOG_SOFTMAX:
+        slope = torch.ones_like(slope)
 
     def rule(m: Tensor) -> tuple[Tensor, ...]:
-        # The Jacobian diag(y) - y y' of softmax with the slopes in the place of y.
+        # The Jacobian diag(y) - y y' of softmax with the slopes in the place of y; 1 - 1 y' of its logarithm.
         m_u = m * slope
         return (m_u - share * m_u.sum(dim, keepdim=True),)
 
     return _Ruled.apply(func(x.detach(), *args, **kwargs), rule, x)
-
-
-def _log_softmax(func: Callable[..., Tensor], x: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    dim = kwargs.get("dim", args[0] if args else -1)
-    _, share = _shares(x, dim)
-    return _Ruled.apply(func(x.detach(), *args, **kwargs), lambda m: (m - share * m.sum(dim, keepdim=True),), x)
 
 
 def _layer_norm(
@@ -227,14 +210,10 @@ def _layer_norm(
         # y = c r with r = v^(-1/2) and v = mean c^2 + eps; d the root of v, dr / dv = -1 / (d d' (d + d')).
         m = m * scale
         m_v = -(m * (c1 + c0) / 2).sum(dims, keepdim=True) / (d1 * d0 * (d1 + d0))
-        m_c = m * (1 / d1 + 1 / d0) / 2 + m_v * (c1 + c0) / _size(normalized_shape)
+        m_c = m * (1 / d1 + 1 / d0) / 2 + m_v * (c1 + c0) / torch.Size(normalized_shape).numel()
         return (m_c - m_c.mean(dims, keepdim=True),)
 
     return _Ruled.apply(func(x.detach(), normalized_shape, weight, bias, eps), rule, x)
-
-
-def _size(shape: Any) -> int:
-    return int(torch.Size(shape).numel())
 
 
 _ELEMENTWISE = (
@@ -242,10 +221,10 @@ _ELEMENTWISE = (
     functional.tanh, functional.sigmoid, functional.softplus, torch.relu, torch.tanh, torch.sigmoid, torch.exp,
     torch.Tensor.relu, torch.Tensor.tanh, torch.Tensor.sigmoid, torch.Tensor.exp,
 )  # fmt: skip
+_LOG_SOFTMAX = (functional.log_softmax, torch.log_softmax, torch.Tensor.log_softmax)
 _RULES: dict[Any, Callable[..., Tensor]] = {
     **dict.fromkeys(_ELEMENTWISE, _elementwise),
-    **dict.fromkeys((functional.softmax, torch.softmax, torch.Tensor.softmax), _softmax),
-    **dict.fromkeys((functional.log_softmax, torch.log_softmax, torch.Tensor.log_softmax), _log_softmax),
+    **dict.fromkeys((functional.softmax, torch.softmax, torch.Tensor.softmax, *_LOG_SOFTMAX), _softmax),
     functional.layer_norm: _layer_norm,
 }
 _PRODUCTS: dict[Any, Callable[[Tensor, Tensor], Tensor]] = {

@@ -12,7 +12,7 @@ import hashlib
 import torch
 from torch import Tensor
 
-from faithlib.errors import unknown
+from faithlib.errors import check_known
 from faithlib.inputs import Inputs, TextInputs
 
 DISTRIBUTIONS = ("gaussian", "uniform")
@@ -28,8 +28,7 @@ def random(inputs: TextInputs, *, seed: int = 0, distribution: str = "gaussian")
     >>> torch.equal(random(texts), random(texts)), random(texts).shape
     (True, torch.Size([1, 4]))
     """
-    if distribution not in DISTRIBUTIONS:
-        raise unknown("distribution", distribution, DISTRIBUTIONS)
+    check_known("distribution", distribution, DISTRIBUTIONS)
     scores = torch.zeros(inputs.input_ids.shape)
     draw = torch.randn if distribution == "gaussian" else torch.rand
     for b, (key, length) in enumerate(zip(inputs.keys(), inputs.lengths.tolist(), strict=True)):
@@ -62,8 +61,7 @@ def random_features(inputs: Inputs, *, seed: int = 0, distribution: str = "unifo
     >>> scores.shape, torch.equal(scores[0], scores[2])
     (torch.Size([3, 2]), True)
     """
-    if distribution not in DISTRIBUTIONS:
-        raise unknown("distribution", distribution, DISTRIBUTIONS)
+    check_known("distribution", distribution, DISTRIBUTIONS)
     draw = torch.randn if distribution == "gaussian" else torch.rand
     n, keys = inputs.feature_mask.shape[1], inputs.keys()
     return torch.stack([draw(n, generator=generator(seed, key)) for key in keys])

@@ -18,7 +18,7 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from faithlib.attribution.target import Chunk
-from faithlib.errors import InputError, ModelError, require, unknown
+from faithlib.errors import ModelError, check_counts, check_known, require
 from faithlib.scheduler import cut
 
 VARIANTS = ("paper", "released")
@@ -93,12 +93,11 @@ def guided_backprop(chunk: Chunk, *, variant: str = "paper") -> Tensor:
     >>> attribute("guided_backprop", model, texts, aggregation="sum").shape
     torch.Size([1, 2])
     """
-    if variant not in VARIANTS:
-        raise unknown("variant of guided_backprop", variant, VARIANTS)
+    check_known("variant of guided_backprop", variant, VARIANTS)
     if variant == "released":
         # captum's rule has nothing to act on without such modules, and the plain gradient may be there already.
         met = any(isinstance(module, nn.ReLU) for module in chunk.backend.model.modules())
-        return _captum_guided(chunk) if met else chunk.gradient()
+        return by_captum("GuidedBackprop", chunk) if met else chunk.gradient()
     return chunk.gradient(_Guide)
 
 
@@ -132,10 +131,7 @@ def integrated_gradients(
     >>> bool((scores.sum(dim=1) - (asked.full - asked.empty)).abs() < 1e-2)  # they add up
     True
     """
-    if n_steps < 1:
-        raise InputError(f"n_steps {n_steps}: expected at least 1")
-    if internal_batch_size is not None and internal_batch_size < 1:
-        raise InputError(f"internal_batch_size {internal_batch_size}: expected at least 1")
+    check_counts(n_steps=n_steps, internal_batch_size=internal_batch_size)
     points, weights = (torch.from_numpy(one) for one in np.polynomial.legendre.leggauss(n_steps))
     end, start = chunk.embeddings().detach(), chunk.baseline(baseline, keep_protected)
     path, target = end - start, chunk.settled_target()
@@ -179,14 +175,26 @@ class ExplainedModule(nn.Module):
         return self._value_of(embeddings, rows, target)
 
 
-def _captum_guided(chunk: Chunk) -> Tensor:
-    captum = require("captum.attr", extra="text")
-    target = chunk.settled_target()
+def by_captum(name: str, chunk: Chunk, **given: Any) -> Tensor:
+    """What a method of captum says of a chunk's embeddings.
+
+    >>> from faithlib.attribution.target import Chunk
+    >>> from faithlib.backends import TextBackend
+    >>> from faithlib.inputs import TextInputs
+    >>> from transformers import DistilBertConfig, DistilBertForSequenceClassification
+    >>> config = DistilBertConfig(vocab_size=9, dim=4, n_layers=1, n_heads=1, hidden_dim=4)
+    >>> model = DistilBertForSequenceClassification(config).eval()
+    >>> ids, words = torch.tensor([[1, 5, 7, 2]]), torch.tensor([[-1, 0, 1, -1]])  # [CLS], two words, [SEP]
+    >>> texts = TextInputs(ids, ids > 0, words, torch.tensor([2]), torch.tensor([False]), pad_id=0)
+    >>> chunk = Chunk(TextBackend(model, texts), torch.tensor([0]), 4, "logit", 1024)
+    >>> torch.allclose(by_captum("Saliency", chunk), chunk.gradient().abs())
+    True
+    """
+    captum, target = require("captum.attr", extra="text"), chunk.settled_target()
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Setting backward hooks")
-        return captum.GuidedBackprop(ExplainedModule(chunk)).attribute(
-            chunk.embeddings(), additional_forward_args=(chunk.rows, target)
-        )
+        warnings.filterwarnings("ignore", message="Setting (forward, )?backward hooks")
+        method = getattr(captum, name)(ExplainedModule(chunk))
+        return method.attribute(chunk.embeddings(), additional_forward_args=(chunk.rows, target), **given)
 
 
 class _Guide(TorchFunctionMode):

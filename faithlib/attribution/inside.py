@@ -57,7 +57,7 @@ def looking_inside(name: str, model: nn.Module, *, gradients: bool) -> Iterator[
             ) from error
 
 
-def note_underflow(name: str, answer: Tensor, where: Tensor, model: nn.Module) -> None:
+def note_underflow(name: str, answer: Tensor, where: Tensor | slice, model: nn.Module) -> None:
     """A note where numbers made of gradients in float16, at the places `where` (bool, as many axes as it has), are 0
     more often than numbers are: they are below the smallest that it holds.
 

@@ -1,4 +1,4 @@
-"""Many attributions of the same texts at once: the rows of a paper's table, each forward pass paid for once.
+"""One attribution, or many of the same inputs at once: the rows of a paper's table, each forward pass paid for once.
 
 Thirteen rows and two outputs are twenty-six calls of `attribute`, and most of what those run is the same. Here rows
 that differ only in aggregation or pooling read one run of their method; gradients of all outputs come from one forward
@@ -10,49 +10,132 @@ Shape letters: B inputs, F features.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from torch import Tensor, nn
 
 from faithlib.attribution.costs import Cost, Costs
-from faithlib.attribution.registry import METHODS, WITH_DELTA, checked, finite
-from faithlib.attribution.target import target_classes
-from faithlib.attribution.texts import Job, run_jobs
-from faithlib.backends import replica
+from faithlib.attribution.perturbation import Answers, Perturbers, check_given, erased_inputs
+from faithlib.attribution.registry import PREDICTED, WITH_DELTA, Method, Row, checked, finite, in_words
+from faithlib.attribution.target import undisturbed
+from faithlib.attribution.texts import Job, Number, run_on_texts
+from faithlib.attribution.vision import run_on_images
+from faithlib.backends import TextBackend, VisionBackend, replica
+from faithlib.backends.labels import target_classes
 from faithlib.backends.wrappers import unwrapped
-from faithlib.errors import InputError, unknown
-from faithlib.inputs import Inputs, TextInputs
-from faithlib.perturb import Perturber
+from faithlib.errors import InputError, check_known
+from faithlib.inputs import ImageInputs, Inputs, TextInputs
+from faithlib.perturb import Perturber, asked_together
 from faithlib.selfcheck import met
 
-PREDICTED = "predicted"
 
+def attribute(
+    name: str,
+    model: Any,
+    inputs: Inputs,
+    *,
+    target: str | int | Tensor | list[int] | tuple[int, ...] = "predicted",
+    output: str | None = None,
+    aggregation: str | None = None,
+    pool: str = "sum",
+    check: bool = True,
+    return_delta: bool = False,
+    **options: Any,
+) -> Any:
+    """Scores of every feature, float32 [B, F], 0 at places beyond an input's features; higher = matters more.
 
-@dataclass(frozen=True)
-class Row:
-    """One row of a table of attributions; the fields mean what they mean in `attribute`.
+    What is explained: `output` "probability" (softmax), "logit", or "loss" (log p, the cross entropy with its sign
+    turned) of `target`: the "predicted" class, a class index, or one a input (gold labels). Larger always supports the
+    target. Default: the probability; for images, where the table says so, the logit, as in the methods' papers. Of
+    models whose outputs are no softmax over classes, "sigmoid" or "value" (`faithlib.outputs`), by default as the
+    model's configuration says. "top_logit" is the largest logit, whichever class has it: on an erased copy or on the
+    way to a baseline it may be another class than the predicted one.
 
-    `target` is "predicted" or a name out of the `targets` that `attribute_rows` is given. `options` are the method's
-    own; `max_tokens` and `perturber` belong to the whole table.
+    **Texts** (a Hugging Face classifier). Gradients, attention and baselines act on the embedding output, of which
+    `faithlib.backends.acts_on` says what it is.
 
-    >>> Row("lime", output="loss", target="gold", options={"n_samples": 50}).name
-    'lime loss gold sum n_samples=50'
+    | method | default aggregation | own options |
+    | --- | --- | --- |
+    | attention | - | layer |
+    | scaled_attention | - | layer, variant "paper" / "released" |
+    | rollout | - | sink "keep" / "drop" (of decoders: their first token) |
+    | input_x_gradient | abs_sum | - |
+    | integrated_gradients | sum | baseline, keep_protected, n_steps, internal_batch_size |
+    | deeplift | sum | baseline, keep_protected, rules "rescale" / "captum" |
+    | saliency | l2 | - |
+    | guided_backprop | l2 | variant "paper" / "released" |
+    | activation | l2 | - |
+    | lime | - | n_samples, surrogate, alpha, kernel_width, seed, erase, unit, perturber |
+    | occlusion | - | erase, unit, perturber |
+    | shapley_sampling | - | n_samples, seed, erase, unit, perturber |
+    | random | - | seed, distribution |
+    | uniform | - | - |
+
+    `aggregation` over D, for methods with one score an embedding element: "l2", "mean", "sum", "abs_sum" (|sum|).
+    `pool` from positions to features, after it: "sum" or "mean" over a feature's positions. Methods that erase score
+    features as wholes (`unit="feature"`) and pool nothing; with `unit="wordpiece"` they erase pieces one by one, whose
+    scores are pooled.
+
+    **Images.** integrated_gradients and what erases explain any classifier of pixels, lrp those whose operations have
+    rules, the others a timm VisionTransformer.
+
+    | method | map | output | own options |
+    | --- | --- | --- | --- |
+    | integrated_gradients | pixels | probability | baseline, n_steps, internal_batch_size |
+    | grad_cam | patches | logit | - |
+    | lrp | pixels | logit, no other | - |
+    | partial_lrp | patches | logit, no other | variant "paper" / "released" |
+    | transformer_attribution | patches | logit, no other | start_layer |
+    | conservative_lrp | patches | logit, no other | - |
+    | raw_attention | patches | no effect | layer |
+    | rollout | patches | no effect | fusion, start_layer |
+    | transformer_mm | patches | logit | layers "all" / "last" |
+    | attcat | patches | logit | queries "all" / "class" |
+    | lime | features | probability | n_samples, surrogate, alpha, kernel_width, seed, erase, perturber |
+    | occlusion | features | probability | erase, perturber |
+    | shapley_sampling | features | probability | n_samples, seed, erase, perturber |
+    | random | features | no effect | seed, distribution |
+    | uniform | features | no effect | - |
+
+    From map to features: where features and the model's patches are the same, a map of patches is the answer as it is.
+    Everywhere else it is first brought to pixels, by `upsample` "bilinear" (default; corners not aligned) or "nearest".
+    Maps of pixels are pooled within each feature by `pool`, "sum" (default) or "mean"; features of one pixel get the
+    map itself.
+
+    **Words** of a function from texts to probabilities: lime, occlusion, shapley_sampling, random, uniform, with the
+    options that they have for images.
+
+    **All.** `max_tokens` (methods with a forward of their own): positions a forward; the scores do not depend on it,
+    nor on the other inputs in the batch, their order, or padding. What runs is a `replica` of the model in evaluation
+    mode: modes, `requires_grad`, attention implementation, hooks and gradients of the model itself are not touched.
+    `check`: one input also goes through the model's own call and is compared with what is computed here
+    (`faithlib.selfcheck`), two rows on no account; not where a `perturber` is given, which has been checked.
+    `return_delta`, of integrated_gradients: the scores, and by how much their sum misses F(x) - F(x'), [B], before
+    aggregation and pooling.
+    random and uniform do not look at it and accept None. Scores are on the model's device.
+
+    Raises UnknownNameError for an unknown method, option, target, output, aggregation, pool or upsample; InputError for
+    values that cannot be used, images of another size than the model's, and where a method answers NaN or infinity;
+    ModelError where the model lacks what the method needs, such as the class token whose attention row most image
+    methods read.
+
+    >>> from faithlib.inputs import WordInputs
+    >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
+    >>> attribute("occlusion", model, WordInputs.from_texts(["a good film"]))
+    tensor([[0.0000, 0.4000, 0.0000]])
     """
-
-    method: str
-    aggregation: str | None = None
-    output: str | None = None
-    target: str = PREDICTED
-    pool: str = "sum"
-    options: Mapping[str, Any] = field(default_factory=dict, hash=False)
-
-    @property
-    def name(self) -> str:
-        """The row in words, different for different rows."""
-        said = (self.method, self.aggregation, self.output, self.target, self.pool)
-        return " ".join([*filter(None, said), *_in_words(self.options)])
+    if return_delta and name != WITH_DELTA:
+        raise InputError(f"return_delta: of {name} nothing is known to add up; it is for {WITH_DELTA}")
+    checked(Row(name, aggregation, output, pool=pool, options=options), unwrapped(model), inputs)
+    max_tokens, perturber = (options.pop(shared, None) for shared in ("max_tokens", "perturber"))
+    if perturber is not None:
+        check_given(perturber, erased_inputs(inputs, options), options.get("erase"))
+    rows, deltas = {name: Row(name, aggregation, output, pool=pool, options=options)}, dict[str, Tensor]()
+    shared: dict[str, Any] = {"perturber": perturber, "max_tokens": max_tokens, "targets": {PREDICTED: target}}
+    scores = attributed(rows, model, inputs, check=check, deltas=deltas if return_delta else None, **shared)[0][name]
+    return (scores, deltas[name]) if return_delta else scores
 
 
 def attribute_rows(
@@ -91,63 +174,145 @@ def attribute_rows(
         raise InputError(f"inputs are {type(inputs).__name__}: attribute_rows explains TextInputs; use attribute")
     if not rows:
         raise InputError("rows: expected at least one Row")
-    asked, model = model, unwrapped(model)
-    classes = {PREDICTED: None} | {name: target_classes(given, len(inputs)) for name, given in (targets or {}).items()}
     for row in rows:
-        _check(row, model, inputs, classes)
+        if shared := {"max_tokens", "perturber"} & set(row.options):
+            raise InputError(f"{row.name}: give {shared.pop()} to attribute_rows, for all rows")
     if perturber is not None and perturber.inputs.keys() != inputs.keys():
         raise InputError("the perturber was made for other inputs: make both from the same batch")
+    given: dict[str, Any] = {"perturber": perturber, "max_tokens": max_tokens, "check": check, "deltas": deltas}
+    return attributed({row.name: row for row in rows}, model, inputs, targets=targets, **given)
 
-    quiet, count = model, None
-    if model is not None and any(METHODS[row.method].answers != "floor" for row in rows):
-        quiet = replica(model)
+
+def attributed(
+    rows: Mapping[str, Row],
+    model: Any,
+    inputs: Inputs,
+    *,
+    targets: Mapping[str, Any] | None = None,
+    followed: str | None = None,
+    perturber: Perturber | None = None,
+    max_tokens: int | None = None,
+    check: bool = True,
+    deltas: dict[str, Tensor] | None = None,
+    left_out: dict[str, str] | None = None,
+    passed: tuple[type[Exception], ...] = (),
+) -> tuple[dict[str, Tensor], dict[str, Cost]]:
+    """`attribute_rows` under names of the caller's, for inputs of any kind (of images the costs are not counted).
+
+    `targets` may say what PREDICTED means. `followed`: what metrics follow, which is explained where a row does not say
+    otherwise. A row that fails with an error which is `passed` over is `left_out`, by its name, and why.
+
+    >>> from faithlib.errors import ModelError
+    >>> from faithlib.inputs import WordInputs
+    >>> model, why = (lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]), {}
+    >>> words, rows = WordInputs.from_texts(["good film"]), {"mine": Row("occlusion"), "other": Row("saliency")}
+    >>> attributed(rows, model, words, left_out=why, passed=(ModelError,))[0]
+    {'mine': tensor([[0.4000, 0.0000]])}
+    >>> list(why)
+    ['other']
+    """
+    own, why = unwrapped(model), {} if left_out is None else left_out
+    classes: dict[str, Tensor | None] = {PREDICTED: None}
+    classes |= {name: target_classes(given, own, len(inputs)) for name, given in (targets or {}).items()}
+    methods: dict[Row, Method] = {}
+    for name, row in rows.items():
+        with _leaving_out(name, why, passed):
+            check_known("target", row.target, classes)
+            methods[row] = checked(row, own, inputs)
+    quiet, count = own, None
+    if any(method.answers != "floor" for method in methods.values()):
+        quiet = replica(own) if isinstance(own, nn.Module) else own
         if check and perturber is None:
-            count = met(asked, quiet, inputs)
-    output_of = {row: row.output or METHODS[row.method].default_output(model, count=count) for row in rows}
-    numbers = list(dict.fromkeys((output_of[row], row.target) for row in rows))
-    jobs: dict[tuple[str, ...], Job] = {}
-    of_row: dict[Row, Job] = {}
-    for row in dict.fromkeys(rows):
-        of_row[row] = _job(row, (output_of[row], row.target), jobs, numbers)
-        of_row[row].wants_delta = deltas is not None and row.method == WITH_DELTA
-    costs = Costs(model)
+            count = met(model, quiet, inputs)
+    said = {row: row.output or method.default_output(own, followed, count) for row, method in methods.items()}
+    numbers = list(dict.fromkeys((output, row.target) for row, output in said.items()))
+    job_of = _jobs(methods, {row: numbers.index((said[row], row.target)) for row in methods}, inputs, passed)
+    for row, job in job_of.items():
+        job.wants_delta = deltas is not None and row.method == WITH_DELTA
     explained = [(output, classes[target]) for output, target in numbers]
-    run_jobs(list(jobs.values()), quiet, inputs, explained, perturber=perturber, max_tokens=max_tokens, costs=costs)
-    if deltas is not None:
-        deltas |= {row.name: job.delta for row, job in of_row.items() if job.wants_delta}
-    device = inputs.n_features.device if model is None else next(model.parameters()).device
-    scores = {
-        row.name: finite(row.name, job.scores(_aggregation(row), inputs, row.pool).to(device), inputs)
-        for row, job in of_row.items()
-    }
+    costs, perturbers = Costs(own), Perturbers(quiet, perturber)
+    _run(list(dict.fromkeys(job_of.values())), own, quiet, inputs, explained, max_tokens, perturbers, costs)
+    device = next(own.parameters()).device if isinstance(own, nn.Module) else inputs.n_features.device
+    scores = {}
+    for name, row in ((name, row) for name, row in rows.items() if row in job_of):
+        job = job_of[row]
+        with _leaving_out(name, why, passed):
+            found = job.scores(row.aggregation or job.method.aggregation, inputs, row.pool).detach().to(device)
+            scores[name] = finite(row.method, found, inputs)
+            if deltas is not None and job.delta is not None:
+                deltas[name] = job.delta.detach().to(device)
     return scores, costs.by_method()
 
 
-def _check(row: Row, model: nn.Module | None, inputs: Inputs, targets: Mapping[str, Tensor | None]) -> None:
-    checked(row.method, model, inputs, row.output, row.aggregation, row.pool, row.options)
-    if row.target not in targets:
-        raise unknown("target", row.target, targets)
-    if shared := {"max_tokens", "perturber"} & set(row.options):
-        raise InputError(f"{row.name}: give {shared.pop()} to attribute_rows, for all rows")
+@contextmanager
+def _leaving_out(name: str, left_out: dict[str, str], passed: tuple[type[Exception], ...]) -> Iterator[None]:
+    try:
+        yield
+    except passed as error:
+        left_out[name] = str(error)
 
 
-def _job(row: Row, explained: tuple[str, str], jobs: dict[tuple[str, ...], Job], numbers: list[tuple[str, str]]) -> Job:
-    """The run of its method that the row reads: one that is there already, or a new one."""
-    method = METHODS[row.method]
-    number = None if method.blind else numbers.index(explained)
-    key = (row.method, str(number), *_in_words(row.options))
-    if key not in jobs:
-        jobs[key] = Job(row.method, method.run, method.answers, number, dict(row.options), [], readers=0)
-    job = jobs[key]
-    job.readers += 1
-    if _aggregation(row) not in job.aggregations:
-        job.aggregations.append(_aggregation(row))
-    return job
+def _jobs(
+    methods: Mapping[Row, Method], number_of: Mapping[Row, int], inputs: Inputs, passed: tuple[type[Exception], ...]
+) -> dict[Row, Job]:
+    """The run of its method that each row reads; rows that ask the same share one."""
+    jobs: dict[tuple[object, ...], Job] = {}
+    job_of = {}
+    for row, method in methods.items():
+        # Maps of images are pooled chunk by chunk, what texts answer when it is read.
+        pool = row.pool if isinstance(inputs, ImageInputs) else ""
+        key = (row.method, None if method.blind else number_of[row], pool, *in_words(row.options))
+        job = jobs.setdefault(key, Job(row.method, method, number_of[row], pool, dict(row.options), passed=passed))
+        job.readers += 1
+        job.aggregations.add(row.aggregation or method.aggregation)
+        job_of[row] = job
+    return job_of
 
 
-def _in_words(options: Mapping[str, Any]) -> list[str]:
-    return [f"{name}={options[name]}" for name in sorted(options)]
+def _run(
+    jobs: Sequence[Job],
+    model: Any,
+    quiet: Any,
+    inputs: Inputs,
+    numbers: Sequence[Number],
+    max_tokens: int | None,
+    perturbers: Perturbers,
+    costs: Costs,
+) -> None:
+    """Does all jobs, on a replica of the model: floors, those that look inside, those that erase."""
+    for job in jobs:
+        if job.method.answers == "floor":
+            job.found = {None: job.method.run(inputs, **job.options)}
+    inside = [job for job in jobs if job.method.answers not in ("floor", "features")]
+    if inside:
+        with undisturbed(quiet):
+            if isinstance(inputs, TextInputs):
+                run_on_texts(inside, TextBackend(quiet, inputs), numbers, max_tokens, costs)
+            elif isinstance(inputs, ImageInputs):
+                run_on_images(inside, VisionBackend(quiet, inputs, model), numbers, max_tokens)
+    asked: dict[Job, Perturber] = {}
+    for job in jobs:
+        if job.method.answers == "features":
+            with job.trying(), costs.of_erased(job.name, job.readers, perturbers):
+                output, erase = numbers[job.number][0], job.options.get("erase")
+                asked[job] = perturbers.of(erased_inputs(inputs, job.options), erase, output)
+
+    def ask() -> None:
+        for job, perturber in asked.items():
+            with job.trying(), costs.of_erased(job.name, job.readers, perturbers):
+                job.found = {None: _scores_of_erased(job, inputs, numbers[job.number], perturber)}
+
+    with costs.of_joined():
+        asked_together(ask, *asked.values())
 
 
-def _aggregation(row: Row) -> str | None:
-    return row.aggregation or METHODS[row.method].aggregation
+def _scores_of_erased(job: Job, inputs: Inputs, number: Number, perturber: Perturber) -> Tensor:
+    """Scores of features [B, F], or where pieces of them were erased one by one, of positions [B, L]."""
+    answers = Answers(perturber, number[1], number[0])
+    options = {name: value for name, value in job.options.items() if name not in ("erase", "unit")}
+    scores, erased = job.method.run(answers, **options), erased_inputs(inputs, job.options)
+    if erased is inputs:
+        return scores
+    positions = scores.new_zeros(erased.input_ids.shape)
+    positions[erased.feature_of.to(scores.device) >= 0] = scores[answers.present]
+    return positions

@@ -11,15 +11,19 @@ Shape letters: B inputs, S erased copies of one input, F features, C classes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from faithlib.attribution.floors import generator
-from faithlib.attribution.target import read, settled_classes
-from faithlib.errors import InputError, unknown
-from faithlib.inputs import Inputs, TextInputs
-from faithlib.perturb import TEXT_ERASURES, Perturber
+from faithlib.attribution.target import read
+from faithlib.errors import InputError, check_counts, check_known
+from faithlib.inputs import Inputs, WordInputs
+from faithlib.outputs import FOLLOWED, settled_classes
+from faithlib.perturb import ERASURES, Perturber
 
 UNITS = ("feature", "wordpiece")
 SURROGATES = ("ridge", "lasso")
@@ -35,30 +39,45 @@ class Perturbers:
     >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
     >>> perturber = Perturber(model, WordInputs.from_texts(["good film"]))
     >>> perturbers = Perturbers(None, perturber)
-    >>> perturbers.of(perturber.inputs, "delete") is perturber, perturbers.rows()
+    >>> perturbers.of(perturber.inputs, "delete", "logit") is perturber, perturbers.rows()
     (True, (1, 1))
     """
 
-    def __init__(self, model: nn.Module, given: Perturber | None = None) -> None:
+    def __init__(self, model: Any, given: Perturber | None = None) -> None:
         self._model = model
         self._given = given
-        self._made: dict[tuple[str, tuple[int, ...]], Perturber] = {}
-        if given is not None:
-            self._made[given.erase, given.inputs.keys()] = given
+        self._made: dict[tuple[object, ...], Perturber] = {}
 
-    def of(self, inputs: TextInputs, erase: str | None) -> Perturber:
-        """The one for these inputs; without `erase`, it erases as the given one does, or by zeros."""
-        erase = erase or (TEXT_ERASURES[0] if self._given is None else self._given.erase)
-        key = erase, inputs.keys()
+    def of(self, inputs: Inputs, erase: str | None, output: str) -> Perturber:
+        """The one for these inputs; without `erase`, it erases as the given one does, or as inputs of this kind are."""
+        given = self._given
+        erase = erase or (ERASURES[type(inputs)][0] if given is None else given.erase)
+        if given is not None and (given.erase, given.inputs.keys()) == (erase, inputs.keys()):
+            return given
+        # `Answers` reads logits by an output of its own; what a function answers is checked by what it is said to be.
+        followed = "logit" if not isinstance(inputs, WordInputs) else output if output in FOLLOWED else None
+        key = erase, followed, inputs.keys()
         if key not in self._made:
-            # `Answers` reads logits by an output of its own.
-            self._made[key] = Perturber(self._model, inputs, erase=erase, output="logit", check=False)
+            self._made[key] = Perturber(self._model, inputs, erase=erase, output=followed, check=False)
         return self._made[key]
 
     def rows(self) -> tuple[int, int]:
         """Rows that all of them were asked, and those that have run or wait to."""
-        asked = [perturber.scheduler for perturber in self._made.values()]
+        asked = [one.scheduler for one in (self._given, *self._made.values()) if one is not None]
         return sum(one.stats.rows_asked for one in asked), sum(one.rows_new for one in asked)
+
+
+def erased_inputs(inputs: Any, options: Mapping[str, Any]) -> Any:
+    """The inputs cut into what is erased at a time, by the option `unit`.
+
+    >>> from faithlib.inputs import WordInputs
+    >>> words = WordInputs.from_texts(["good film"])
+    >>> erased_inputs(words, {"unit": "feature"}) is words
+    True
+    """
+    unit = options.get("unit", UNITS[0])
+    check_known("unit", unit, UNITS)
+    return inputs.by_piece() if unit == "wordpiece" else inputs
 
 
 def check_given(perturber: Perturber, inputs: Inputs, erase: str | None) -> None:
@@ -153,8 +172,7 @@ def lime(
 
     if n_samples < 2:
         raise InputError(f"n_samples {n_samples}: expected at least 2")
-    if surrogate not in SURROGATES:
-        raise unknown("surrogate", surrogate, SURROGATES)
+    check_known("surrogate", surrogate, SURROGATES)
     if not kernel_width > 0:
         raise InputError(f"kernel_width {kernel_width}: expected more than 0")
     penalty = {"ridge": 1.0, "lasso": 0.01}[surrogate] if alpha is None else alpha
@@ -194,8 +212,7 @@ def shapley_sampling(answers: Answers, *, n_samples: int = 25, seed: int = 0) ->
     >>> shapley_sampling(Answers(perturber, None, "probability"))
     tensor([[0.4000, 0.0000]])
     """
-    if n_samples < 1:
-        raise InputError(f"n_samples {n_samples}: expected at least 1")
+    check_counts(n_samples=n_samples)
     n_inputs, n = answers.present.shape
     sizes = answers.present.sum(dim=1).cpu()
     # Nothing joins after an input's own features, and no answer is asked for the steps that are there for longer ones.

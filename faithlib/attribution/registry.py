@@ -1,44 +1,30 @@
-"""One door to all attribution methods: names, options, aggregation, pooling, checks.
+"""The attribution methods by name: what each answers, which options it takes, what can be asked of it.
 
-What a method does is said at its function; `attribute` does what they share. Shape letters: B inputs, R rows of one
-chunk, L tokens, P patches, D embedding size, F features, H and W pixels.
+What a method does is said at its function. Shape letters: B inputs, R rows of one chunk, L tokens, P patches, D
+embedding size, F features, H and W pixels.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from faithlib.attribution import attention, deeplift, floors, gradient, perturbation, vit
-from faithlib.attribution.costs import Costs
-from faithlib.attribution.inside import looking_inside, note_underflow
-from faithlib.attribution.perturbation import Answers, check_given
-from faithlib.attribution.target import target_classes, undisturbed
-from faithlib.attribution.texts import AGGREGATIONS, POOLS, Job, Number, most_tokens, pooled, run_jobs
-from faithlib.attribution.vision import UPSAMPLINGS, image_chunks, on_pixels
-from faithlib.backends import VisionBackend, replica
-from faithlib.backends.labels import class_index
-from faithlib.backends.wrappers import unwrapped
-from faithlib.errors import InputError, ModelError, NotFiniteError, UnknownNameError, unknown
+from faithlib.attribution.texts import AGGREGATIONS, POOLS
+from faithlib.errors import InputError, ModelError, NotFiniteError, UnknownNameError, check_known, unknown
 from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
-from faithlib.outputs import FOLLOWED, OUTPUTS, check_stated, default_of
-from faithlib.perturb import Perturber
-from faithlib.selfcheck import met
+from faithlib.outputs import OUTPUTS, check_stated, default_of
 
 # What a method explains, its default first. Papers about ViTs start from the logit, and relevance has no other start.
 LOGIT_FIRST = ("logit", "probability", "loss", "sigmoid", "value")
 LOGIT_ONLY = ("logit", "value")  # a value is where it starts: no softmax is over it
 
 WITH_DELTA = "integrated_gradients"
-_CLAMPED = ("grad_cam", "transformer_mm", "transformer_attribution")  # where 0 is what is left of a negative number
-
-# With maps of all blocks in the graph, a ViT-B takes 1.2 MB a token (measured): 1 and 10 GB.
-_MOST_IMAGE_TOKENS = {"cpu": 1024, "cuda": 1 << 13}
 
 
 @dataclass(frozen=True)
@@ -123,149 +109,55 @@ def methods(kind: str = "text") -> tuple[str, ...]:
     >>> methods("image")[:3]
     ('integrated_gradients', 'grad_cam', 'lrp')
     """
-    if kind not in _BY_KIND:
-        raise unknown("kind of inputs", kind, _BY_KIND)
+    check_known("kind of inputs", kind, _BY_KIND)
     return tuple(_BY_KIND[kind])
 
 
-def attribute(
-    name: str,
-    model: Any,
-    inputs: Inputs,
-    *,
-    target: str | int | Tensor | list[int] | tuple[int, ...] = "predicted",
-    output: str | None = None,
-    aggregation: str | None = None,
-    pool: str = "sum",
-    check: bool = True,
-    return_delta: bool = False,
-    **options: Any,
-) -> Any:
-    """Scores of every feature, float32 [B, F], 0 at places beyond an input's features; higher = matters more.
+PREDICTED = "predicted"
 
-    What is explained: `output` "probability" (softmax), "logit", or "loss" (log p, the cross entropy with its sign
-    turned) of `target`: the "predicted" class, a class index, or one a input (gold labels). Larger always supports the
-    target. Default: the probability; for images, where the table says so, the logit, as in the methods' papers. Of
-    models whose outputs are no softmax over classes, "sigmoid" or "value" (`faithlib.outputs`), by default as the
-    model's configuration says. "top_logit" is the largest logit, whichever class has it: on an erased copy or on the
-    way to a baseline it may be another class than the predicted one.
 
-    **Texts** (a Hugging Face classifier). Gradients, attention and baselines act on the embedding output, of which
-    `faithlib.backends.acts_on` says what it is.
+@dataclass(frozen=True)
+class Row:
+    """One row of a table of attributions; the fields mean what they mean in `attribute`.
 
-    | method | default aggregation | own options |
-    | --- | --- | --- |
-    | attention | - | layer |
-    | scaled_attention | - | layer, variant "paper" / "released" |
-    | rollout | - | sink "keep" / "drop" (of decoders: their first token) |
-    | input_x_gradient | abs_sum | - |
-    | integrated_gradients | sum | baseline, keep_protected, n_steps, internal_batch_size |
-    | deeplift | sum | baseline, keep_protected, rules "rescale" / "captum" |
-    | saliency | l2 | - |
-    | guided_backprop | l2 | variant "paper" / "released" |
-    | activation | l2 | - |
-    | lime | - | n_samples, surrogate, alpha, kernel_width, seed, erase, unit, perturber |
-    | occlusion | - | erase, unit, perturber |
-    | shapley_sampling | - | n_samples, seed, erase, unit, perturber |
-    | random | - | seed, distribution |
-    | uniform | - | - |
+    `target` is "predicted" or a name out of the `targets` that `attribute_rows` is given. `options` are the method's
+    own; `max_tokens` and `perturber` belong to the whole table.
 
-    `aggregation` over D, for methods with one score an embedding element: "l2", "mean", "sum", "abs_sum" (|sum|).
-    `pool` from positions to features, after it: "sum" or "mean" over a feature's positions. Methods that erase score
-    features as wholes (`unit="feature"`) and pool nothing; with `unit="wordpiece"` they erase pieces one by one, whose
-    scores are pooled.
-
-    **Images.** integrated_gradients and what erases explain any classifier of pixels, lrp those whose operations have
-    rules, the others a timm VisionTransformer.
-
-    | method | map | output | own options |
-    | --- | --- | --- | --- |
-    | integrated_gradients | pixels | probability | baseline, n_steps, internal_batch_size |
-    | grad_cam | patches | logit | - |
-    | lrp | pixels | logit, no other | - |
-    | partial_lrp | patches | logit, no other | variant "paper" / "released" |
-    | transformer_attribution | patches | logit, no other | start_layer |
-    | conservative_lrp | patches | logit, no other | - |
-    | raw_attention | patches | no effect | layer |
-    | rollout | patches | no effect | fusion, start_layer |
-    | transformer_mm | patches | logit | layers "all" / "last" |
-    | attcat | patches | logit | queries "all" / "class" |
-    | lime | features | probability | n_samples, surrogate, alpha, kernel_width, seed, erase, perturber |
-    | occlusion | features | probability | erase, perturber |
-    | shapley_sampling | features | probability | n_samples, seed, erase, perturber |
-    | random | features | no effect | seed, distribution |
-    | uniform | features | no effect | - |
-
-    From map to features: where features and the model's patches are the same, a map of patches is the answer as it is.
-    Everywhere else it is first brought to pixels, by `upsample` "bilinear" (default; corners not aligned) or "nearest".
-    Maps of pixels are pooled within each feature by `pool`, "sum" (default) or "mean"; features of one pixel get the
-    map itself.
-
-    **Words** of a function from texts to probabilities: lime, occlusion, shapley_sampling, random, uniform, with the
-    options that they have for images.
-
-    **All.** `max_tokens` (methods with a forward of their own): positions a forward; the scores do not depend on it,
-    nor on the other inputs in the batch, their order, or padding. What runs is a `replica` of the model in evaluation
-    mode: modes, `requires_grad`, attention implementation, hooks and gradients of the model itself are not touched.
-    `check`: one input also goes through the model's own call and is compared with what is computed here
-    (`faithlib.selfcheck`), two rows on no account; not where a `perturber` is given, which has been checked.
-    `return_delta`, of integrated_gradients: the scores, and by how much their sum misses F(x) - F(x'), [B], before
-    aggregation and pooling.
-    random and uniform do not look at it and accept None. Scores are on the model's device.
-
-    Raises UnknownNameError for an unknown method, option, target, output, aggregation, pool or upsample; InputError for
-    values that cannot be used, images of another size than the model's, and where a method answers NaN or infinity;
-    ModelError where the model lacks what the method needs, such as the class token whose attention row most image
-    methods read.
-
-    >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
-    >>> attribute("occlusion", model, WordInputs.from_texts(["a good film"]))
-    tensor([[0.0000, 0.4000, 0.0000]])
+    >>> Row("lime", output="loss", target="gold", options={"n_samples": 50}).name
+    'lime loss gold sum n_samples=50'
     """
-    if return_delta and name != WITH_DELTA:
-        raise InputError(f"return_delta: of {name} nothing is known to add up; it is for {WITH_DELTA}")
-    own = unwrapped(model)
-    method = checked(name, own, inputs, output, aggregation, pool, options)
-    classes = target_classes(class_index(target, own), len(inputs))
-    quiet, count = own, None
-    if method.answers != "floor":
-        quiet = replica(own) if isinstance(own, nn.Module) else own
-        if check and options.get("perturber") is None:
-            count = met(model, quiet, inputs, output)
-    output = output or method.default_output(own, count=count)
-    delta = torch.full((len(inputs),), torch.nan) if return_delta else None
-    if isinstance(inputs, TextInputs):
-        scores = _of_text(name, method, quiet, inputs, (output, classes), aggregation, pool, options, delta)
-    elif model is None or method.answers == "floor":
-        scores = method.run(inputs, **options)
-    elif method.answers == "features":
-        scores = _of_erased(method, quiet, inputs, classes, output, options)
-    else:
-        assert isinstance(inputs, ImageInputs)
-        with undisturbed(quiet):
-            backend = VisionBackend(quiet, inputs, own)
-            scores = _from_image_chunks(name, method, backend, classes, output, pool, options, delta)
-    device = next(own.parameters()).device if isinstance(own, nn.Module) else inputs.n_features.device
-    scores = finite(name, scores.detach().to(device), inputs)
-    return scores if delta is None else (scores, delta.to(device))
+
+    method: str
+    aggregation: str | None = None
+    output: str | None = None
+    target: str = PREDICTED
+    pool: str = "sum"
+    options: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    @property
+    def name(self) -> str:
+        """The row in words, different for different rows."""
+        said = (self.method, self.aggregation, self.output, self.target, self.pool)
+        return " ".join([*filter(None, said), *in_words(self.options)])
 
 
-def checked(
-    name: str,
-    model: Any,
-    inputs: Inputs,
-    output: str | None,
-    aggregation: str | None,
-    pool: str,
-    options: Collection[str],
-) -> Method:
-    """The method of that name for such inputs, once all that is said about it is known to be possible.
+def in_words(options: Mapping[str, Any]) -> list[str]:
+    """Options, different for different ones.
 
-    >>> words = WordInputs.from_texts(["a good film"])
-    >>> checked("random", None, words, None, None, "sum", ["sed"])
+    >>> in_words({"seed": 3, "alpha": None})
+    ['alpha=None', 'seed=3']
+    """
+    return [f"{name}={options[name]}" for name in sorted(options)]
+
+
+def checked(row: Row, model: Any, inputs: Inputs) -> Method:
+    """The method of a row for such inputs, once all that the row says is known to be possible.
+
+    >>> checked(Row("random", options={"sed": 0}), None, WordInputs.from_texts(["a good film"]))
     Traceback (most recent call last):
     faithlib.errors.UnknownNameError: unknown option of random 'sed': did you mean 'seed'? ...
     """
+    name, output, aggregation = row.method, row.output, row.aggregation
     method = method_of(name, inputs)
     if model is None and method.answers != "floor":
         raise InputError(f"{name} asks the model, and got None: only random and uniform go without")
@@ -274,24 +166,23 @@ def checked(
             f"{name} looks into a torch module, and this model is a {type(model).__name__}: of a function only "
             f"{', '.join(WORD_METHODS)} know enough"
         )
-    if output is not None and output not in OUTPUTS:
-        raise unknown("output", output, OUTPUTS)
+    if output is not None:
+        check_known("output", output, OUTPUTS)
     if output is not None and output not in method.outputs:
         raise InputError(
             f"output {output!r}: {name} starts from the target's {' or '.join(method.outputs)}; omit output"
         )
     check_stated(output, model)
-    if pool not in POOLS:
-        raise unknown("pool", pool, POOLS)
+    check_known("pool", row.pool, POOLS)
     if aggregation is not None and method.aggregation is None:
         able = ", ".join(n for n, m in METHODS.items() if m.aggregation)
         raise InputError(
             f"aggregation {aggregation!r}: {name} has one score a position or feature, nothing to aggregate; "
             f"it applies to {able}{'' if isinstance(inputs, TextInputs) else ' on texts'}"
         )
-    if aggregation is not None and aggregation not in AGGREGATIONS:
-        raise unknown("aggregation", aggregation, AGGREGATIONS)
-    for option in options:
+    if aggregation is not None:
+        check_known("aggregation", aggregation, AGGREGATIONS)
+    for option in row.options:
         if option not in method.options:
             raise unknown(f"option of {name}", option, (*method.options, "target", "output", "aggregation", "pool"))
     return method
@@ -318,76 +209,6 @@ def method_of(name: str, inputs: Inputs) -> Method:
             f"{', '.join(sorted(own))}"
         )
     raise unknown("method", name, own)
-
-
-def _of_text(
-    name: str,
-    method: Method,
-    model: nn.Module | None,
-    inputs: TextInputs,
-    number: Number,
-    aggregation: str | None,
-    pool: str,
-    options: dict[str, Any],
-    delta: Tensor | None,
-) -> Tensor:
-    max_tokens, perturber = (options.pop(shared, None) for shared in ("max_tokens", "perturber"))
-    aggregation = aggregation or method.aggregation
-    number_of = None if method.blind else 0
-    job = Job(name, method.run, method.answers, number_of, options, [aggregation], wants_delta=delta is not None)
-    if perturber is not None:
-        check_given(perturber, job.erased(inputs), options.get("erase"))
-    run_jobs([job], model, inputs, [number], perturber=perturber, max_tokens=max_tokens, costs=Costs(model))
-    if delta is not None:
-        delta[:] = job.delta
-    return job.scores(aggregation, inputs, pool)
-
-
-def _of_erased(
-    method: Method, model: Any, inputs: Inputs, classes: Tensor | None, output: str, options: dict[str, Any]
-) -> Tensor:
-    erase, perturber = options.pop("erase", None), options.pop("perturber", None)
-    if perturber is None:
-        followed = output if output in FOLLOWED else None
-        perturber = Perturber(model, inputs, erase=erase, output=followed, check=False)
-    check_given(perturber, inputs, erase)
-    return method.run(Answers(perturber, classes, output), **options)
-
-
-def _from_image_chunks(
-    name: str,
-    method: Method,
-    backend: VisionBackend,
-    classes: Tensor | None,
-    output: str,
-    pool: str,
-    options: dict[str, Any],
-    delta: Tensor | None,
-) -> Tensor:
-    upsample = options.pop("upsample", "bilinear")
-    if upsample not in UPSAMPLINGS:
-        raise unknown("upsample", upsample, UPSAMPLINGS)
-    max_tokens = most_tokens(backend.device, options.pop("max_tokens", None), _MOST_IMAGE_TOKENS)
-    feature_mask = backend.inputs.feature_mask
-    patches = backend.patch_features() if method.answers == "patches" and backend.has_tokens else None
-    one_to_one = patches is not None and patches.sort().values.tolist() == list(range(feature_mask.shape[1]))
-    scores = torch.zeros(feature_mask.shape, device=backend.device)
-    for chunk in image_chunks(backend, classes, output, max_tokens):
-        chunk.wants_delta = delta is not None
-        with looking_inside(name, backend.model, gradients=not method.blind):
-            found = method.run(chunk, **options).detach()
-        if not method.blind and name not in _CLAMPED:
-            note_underflow(name, found, torch.ones_like(found, dtype=torch.bool), backend.model)
-        found = found.float()
-        if delta is not None and chunk.delta is not None:
-            delta[chunk.rows.cpu()] = chunk.delta.float().cpu()
-        if method.answers == "patches" and one_to_one:
-            scores[chunk.rows[:, None], patches] = found
-            continue
-        pixels = on_pixels(found, backend, upsample) if method.answers == "patches" else found
-        feature_of = backend.inputs.maps(chunk.rows).flatten(1)
-        scores[chunk.rows] = pooled(pixels.flatten(1), feature_of, feature_mask[chunk.rows], pool)
-    return scores
 
 
 def finite(name: str, scores: Tensor, inputs: Inputs) -> Tensor:

@@ -17,9 +17,11 @@ import torch
 from torch import Tensor, nn
 
 from faithlib import outputs
+from faithlib.attribution.relevance import plain_attention
 from faithlib.backends import TextBackend, replica
-from faithlib.errors import InputError, ModelError, unknown
+from faithlib.errors import InputError, ModelError, check_known
 from faithlib.inputs import TextInputs
+from faithlib.outputs import settled_classes
 from faithlib.scheduler import cut
 
 BASELINES = ("zero", "pad", "mask")
@@ -38,42 +40,6 @@ def read(logits: Tensor, target: Tensor, output: str) -> Tensor:
     if bool((target >= classes).any()):
         raise InputError(f"target {int(target.max())}: this model has classes 0 to {classes - 1}")
     return outputs.read(logits, target, output)
-
-
-def settled_classes(logits: Tensor, target: Tensor | None, output: str) -> Tensor:
-    """The target classes [R], given the logits of the inputs themselves: those asked for, or the predicted.
-
-    >>> settled_classes(torch.tensor([[0.0, 1.0]]), None, "logit")
-    tensor([1])
-    """
-    if target is None and output == "value" and logits.shape[-1] > 1:
-        raise InputError(f"target 'predicted': of {logits.shape[-1]} predicted values none is the one; give its index")
-    return outputs.predicted(logits.detach()) if target is None else target
-
-
-def target_classes(target: Any, n: int) -> Tensor | None:
-    """Target classes [B] out of what a caller may give; None for "predicted" (known only after a forward).
-
-    >>> target_classes(1, 2), target_classes("predicted", 2)
-    (tensor([1, 1]), None)
-    """
-    if isinstance(target, str):
-        if target == "gold":
-            raise InputError("target 'gold': inputs carry no labels, give the labels themselves as integers [B]")
-        if target != "predicted":
-            raise unknown("target", target, ("predicted", "a class index", "a LongTensor [B]"))
-        return None
-    try:
-        classes = torch.as_tensor(target)
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise InputError(f"target {target!r}: expected 'predicted', a class index or integers [B]") from error
-    if classes.ndim == 0:
-        classes = classes.expand(n)
-    if tuple(classes.shape) != (n,) or classes.dtype in (torch.float16, torch.bfloat16, torch.float32, torch.float64):
-        raise InputError(f"target has shape {tuple(classes.shape)} and dtype {classes.dtype}: expected integers [{n}]")
-    if bool((classes < 0).any()):
-        raise InputError(f"target {classes.tolist()}: classes are counted from 0")
-    return classes.long()
 
 
 @dataclass(eq=False)
@@ -167,8 +133,7 @@ class Chunk:
         "zero": zero embeddings. "pad", "mask": that token's embedding at the same position. Protected positions ([CLS],
         [SEP], a query) stay as they are in the input unless `keep_protected` is False.
         """
-        if kind not in BASELINES:
-            raise unknown("baseline", kind, BASELINES)
+        check_known("baseline", kind, BASELINES)
         inputs = self.backend.inputs
         with torch.no_grad():
             embedded = self.backend.embeddings(self.rows, length=self.length)
@@ -252,7 +217,8 @@ def eager_attention(model: Any, *, returned: bool = False) -> Iterator[None]:
                 )
         if returned and asked is not None:
             config.output_attentions = True
-        yield
+        with plain_attention(model):
+            yield
     finally:
         if asked is not None:
             config.output_attentions = asked

@@ -1,30 +1,32 @@
-"""How methods run on texts: several at once, so that forward passes, gradients and erased copies are shared.
+"""How methods run on texts: several at once, so that forward passes and gradients are shared.
 
 A `Job` is one run of a method for one explained number; aggregations over D and poolings to features are read off its
-answer afterwards. Gradients of one chunk come from one forward for all numbers; erased copies from one `Perturber` for
-each way to erase, whose memo answers every number from the same logits.
+answer afterwards. Gradients of one chunk come from one forward for all numbers.
 
 Shape letters: B inputs, R rows of one chunk, L tokens, D embedding size, F features.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from faithlib.attribution.costs import Costs
 from faithlib.attribution.inside import looking_inside, note_underflow
-from faithlib.attribution.perturbation import UNITS, Answers, Perturbers
-from faithlib.attribution.target import chunks, undisturbed
+from faithlib.attribution.perturbation import erased_inputs
+from faithlib.attribution.target import chunks
 from faithlib.backends import TextBackend
-from faithlib.errors import InputError, unknown
-from faithlib.inputs import TextInputs
-from faithlib.perturb import Perturber, asked_together
+from faithlib.errors import check_counts
+from faithlib.inputs import Inputs, TextInputs
 from faithlib.scheduler import pace_of
+
+if TYPE_CHECKING:
+    from faithlib.attribution.registry import Method
 
 AGGREGATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "l2": lambda x: x.norm(dim=-1),
@@ -39,107 +41,86 @@ Number = tuple[str, Tensor | None]
 
 # A backward pass keeps every layer's activations: small chunks on a processor are also the fastest.
 _MOST_TOKENS = {"cpu": 2048, "cuda": 1 << 15}
+_CLAMPED = ("grad_cam", "transformer_mm", "transformer_attribution")  # where 0 is what is left of a negative number
 
 
 @dataclass(eq=False)
 class Job:
-    """One run of the method `name`, which computes `run` and `answers` what the registry says, about one of the numbers
-    to explain (None: it looks at none).
+    """One run of a method about one of the numbers to explain.
 
-    `readers`: how many aggregations and poolings are read off it, for the account of costs. `found`, when done: by
-    aggregation (None where there is no D) the scores of positions [B, L], or of features [B, F] erased as wholes.
-    `delta` [B], where it is wanted: by how much a method's scores miss their sum (NaN of one that states none).
+    `pool`: of images, whose maps are pooled as they come. `readers`: how many aggregations and poolings are read off
+    it, for the account of costs. `found`, when done: by aggregation (None where there is no D) the scores of positions
+    [B, L], or of features [B, F]. `delta` [B], where it is wanted: by how much a method's scores miss their sum (NaN of
+    one that states none). `passed`: errors that fail this job and no other.
 
-    >>> job = Job("mine", lambda inputs: torch.ones(inputs.input_ids.shape), "floor", None, {}, [None])
-    >>> job.readers, job.found
-    (1, {})
+    >>> from faithlib.attribution.registry import METHODS
+    >>> job = Job("mine", METHODS["uniform"], 0, "", {}, passed=(ZeroDivisionError,))
+    >>> with job.trying():
+    ...     1 / 0
+    >>> job.failed
+    ZeroDivisionError('division by zero')
     """
 
     name: str
-    run: Callable[..., Tensor]
-    answers: str
-    number: int | None
+    method: Method
+    number: int
+    pool: str
     options: dict[str, Any]
-    aggregations: list[str | None]
-    readers: int = 1
+    passed: tuple[type[Exception], ...] = ()
+    aggregations: set[str | None] = field(default_factory=set)
+    readers: int = 0
     wants_delta: bool = False
-    delta: Tensor = field(init=False, repr=False)
+    delta: Tensor | None = None
     found: dict[str | None, Tensor] = field(default_factory=dict)
+    failed: Exception | None = None
 
-    def erased(self, inputs: TextInputs) -> TextInputs:
-        """The inputs cut into what is erased at a time."""
-        unit = self.options.get("unit", UNITS[0])
-        if unit not in UNITS:
-            raise unknown("unit", unit, UNITS)
-        return inputs.by_piece() if unit == "wordpiece" else inputs
+    @contextmanager
+    def trying(self) -> Iterator[None]:
+        """Inside, errors that are passed over are kept."""
+        try:
+            yield
+        except self.passed as error:
+            self.failed = error
 
-    def scores(self, aggregation: str | None, inputs: TextInputs, pool: str) -> Tensor:
-        """What one row of a table reads: [B, F]."""
+    def scores(self, aggregation: str | None, inputs: Inputs, pool: str) -> Tensor:
+        """What one row of a table reads: [B, F]; raises what has failed."""
+        if self.failed is not None:
+            raise self.failed
         found = self.found[aggregation]
-        if self.answers == "features" and self.erased(inputs) is inputs:
+        erases = self.method.answers == "features"
+        if not isinstance(inputs, TextInputs) or (erases and erased_inputs(inputs, self.options) is inputs):
             return found
         return pooled(found, inputs.feature_of.to(found.device), inputs.feature_mask.to(found.device), pool)
 
 
-def run_jobs(
-    jobs: Sequence[Job],
-    model: nn.Module | None,
-    inputs: TextInputs,
-    numbers: Sequence[Number],
-    *,
-    perturber: Perturber | None = None,
-    max_tokens: int | None = None,
-    costs: Costs,
+def run_on_texts(
+    jobs: Sequence[Job], backend: TextBackend, numbers: Sequence[Number], max_tokens: int | None, costs: Costs
 ) -> None:
-    """Does all jobs, on a replica of the model. None where all jobs are floors.
+    """Does jobs that look inside a model, chunk by chunk, whose forward passes they share.
 
-    `perturber`: the caller's, for the jobs that erase as it does.
-
+    >>> from faithlib.attribution.registry import METHODS
+    >>> from transformers import DistilBertConfig, DistilBertForSequenceClassification
+    >>> config = DistilBertConfig(vocab_size=9, dim=4, n_layers=1, n_heads=1, hidden_dim=4)
+    >>> model = DistilBertForSequenceClassification(config).eval()
     >>> ids, words = torch.tensor([[1, 5, 7, 2]]), torch.tensor([[-1, 0, 1, -1]])  # [CLS], two words, [SEP]
     >>> texts = TextInputs(ids, ids > 0, words, torch.tensor([2]), torch.tensor([False]), pad_id=0)
-    >>> job = Job("mine", lambda inputs: torch.ones(inputs.input_ids.shape), "floor", None, {}, [None])
-    >>> run_jobs([job], None, texts, [], costs=Costs(None))
-    >>> job.scores(None, texts, "sum")
-    tensor([[1., 1.]])
+    >>> job = Job("mine", METHODS["saliency"], 0, "", {}, aggregations={"sum"})
+    >>> run_on_texts([job], TextBackend(model, texts), [("logit", None)], None, Costs(model))
+    >>> job.scores("sum", texts, "sum").shape
+    torch.Size([1, 2])
     """
     for job in jobs:
-        if job.answers == "floor":
-            job.found = {None: job.run(inputs, **job.options)}
-    if model is None:
-        return
-    with undisturbed(model) as quiet:
-        perturbers = Perturbers(quiet, perturber)
-        if inside := [job for job in jobs if job.answers in ("elements", "positions")]:
-            launch = pace_of(model, next(model.parameters()).device).launch
-            _run_on_chunks(inside, TextBackend(quiet, inputs), numbers, max_tokens, launch, costs)
-        _run_erasing([job for job in jobs if job.answers == "features"], inputs, numbers, perturbers, costs)
-
-
-def _run_on_chunks(
-    jobs: Sequence[Job],
-    backend: TextBackend,
-    numbers: Sequence[Number],
-    max_tokens: int | None,
-    launch: float,
-    costs: Costs,
-) -> None:
-    for job in jobs:
         job.found = {a: torch.zeros(backend.inputs.input_ids.shape, device=backend.device) for a in job.aggregations}
-        job.delta = torch.full((len(backend.inputs),), torch.nan, device=backend.device)
+        job.delta = torch.full((len(backend.inputs),), torch.nan, device=backend.device) if job.wants_delta else None
     # Only the numbers that somebody here asks for: a forward pass that chunks share has a backward pass for each.
-    used = sorted({job.number for job in jobs if job.number is not None}) or [0]
-    most = most_tokens(backend.device, max_tokens, _MOST_TOKENS)
+    used = sorted({job.number for job in jobs if not job.method.blind}) or [0]
+    most, launch = most_tokens(backend.device, max_tokens, _MOST_TOKENS), pace_of(backend.model, backend.device).launch
     for together in chunks(backend, [numbers[n] for n in used], most, launch):
-        for job in jobs:
-            chunk = together[0 if job.number is None else used.index(job.number)]
-            chunk.wants_delta = job.wants_delta
-            looking = looking_inside(job.name, backend.model, gradients=job.number is not None)
-            with costs.of_chunk(job.name, job.readers, chunk), looking:
-                answer = job.run(chunk, **job.options).detach()
-                if job.number is not None:
-                    note_underflow(job.name, answer, chunk.feature_of() >= 0, backend.model)
-                answer = answer.float()
-                if job.wants_delta and chunk.delta is not None:
+        for job in (job for job in jobs if job.failed is None):
+            chunk = together[0 if job.method.blind else used.index(job.number)]
+            with job.trying(), costs.of_chunk(job.name, job.readers, chunk):
+                answer = answer_of(job, chunk, chunk.feature_of() >= 0)
+                if job.delta is not None and chunk.delta is not None:
                     job.delta[chunk.rows] = chunk.delta.float()
                 for aggregation, positions in job.found.items():
                     positions[chunk.rows, : chunk.length] = (
@@ -147,34 +128,21 @@ def _run_on_chunks(
                     )
 
 
-def _run_erasing(
-    jobs: Sequence[Job], inputs: TextInputs, numbers: Sequence[Number], perturbers: Perturbers, costs: Costs
-) -> None:
-    """Jobs that erase, the rows of all asked together."""
-    asked = []
-    for job in jobs:
-        with costs.of_erased(job.name, job.readers, perturbers):
-            asked.append(perturbers.of(job.erased(inputs), job.options.get("erase")))
+def answer_of(job: Job, chunk: Any, where: Tensor | slice = slice(None)) -> Tensor:
+    """What a method that looks inside answers about a chunk, float32; `where`: places at which 0 is no answer.
 
-    def ask() -> None:
-        for job, perturber in zip(jobs, asked, strict=True):
-            with costs.of_erased(job.name, job.readers, perturbers):
-                job.found = {None: _scores_of_erased(job, inputs, numbers, perturber)}
-
-    with costs.of_joined():
-        asked_together(ask, *asked)
-
-
-def _scores_of_erased(job: Job, inputs: TextInputs, numbers: Sequence[Number], perturber: Perturber) -> Tensor:
-    output, target = numbers[job.number or 0]
-    answers = Answers(perturber, target, output)
-    scores = job.run(answers, **{name: value for name, value in job.options.items() if name not in ("erase", "unit")})
-    erased = job.erased(inputs)
-    if erased is inputs:
-        return scores
-    positions = scores.new_zeros(inputs.input_ids.shape)
-    positions[erased.feature_of.to(scores.device) >= 0] = scores[answers.present]
-    return positions
+    >>> from types import SimpleNamespace
+    >>> from faithlib.attribution.registry import Method
+    >>> chunk = SimpleNamespace(backend=SimpleNamespace(model=torch.nn.Flatten()), rows=torch.arange(2))
+    >>> answer_of(Job("mine", Method(lambda chunk: chunk.rows, "positions"), 0, "", {}), chunk)
+    tensor([0., 1.])
+    """
+    chunk.wants_delta = job.wants_delta
+    with looking_inside(job.name, chunk.backend.model, gradients=not job.method.blind):
+        answer = job.method.run(chunk, **job.options).detach()
+        if not job.method.blind and job.name not in _CLAMPED:
+            note_underflow(job.name, answer, where, chunk.backend.model)
+        return answer.float()
 
 
 def most_tokens(device: torch.device, given: int | None, most: dict[str, int]) -> int:
@@ -183,10 +151,8 @@ def most_tokens(device: torch.device, given: int | None, most: dict[str, int]) -
     >>> most_tokens(torch.device("cpu"), None, {"cpu": 2048}), most_tokens(torch.device("cpu"), 64, {"cpu": 2048})
     (2048, 64)
     """
-    max_tokens: int = most.get(device.type, most["cpu"]) if given is None else given
-    if max_tokens < 1:
-        raise InputError(f"max_tokens {max_tokens}: expected at least 1")
-    return max_tokens
+    check_counts(max_tokens=given)
+    return most.get(device.type, most["cpu"]) if given is None else given
 
 
 def pooled(positions: Tensor, feature_of: Tensor, feature_mask: Tensor, pool: str) -> Tensor:

@@ -22,8 +22,9 @@ import torch
 from torch import Tensor
 
 from faithlib.attribution.relevance import conservative_rules, lrp_rules
-from faithlib.attribution.vision import ImageChunk, Inside, written_out
-from faithlib.errors import InputError, require, unknown
+from faithlib.attribution.target import eager_attention
+from faithlib.attribution.vision import ImageChunk, Inside
+from faithlib.errors import InputError, check_counts, check_known, require
 from faithlib.perturb import IMAGE_ERASURES
 from faithlib.perturbations import replacement_pixels
 
@@ -57,12 +58,8 @@ def integrated_gradients(
     >>> bool((scores.sum(dim=1) - (asked.full - asked.empty)).abs() < 1e-2)  # they add up
     True
     """
-    if baseline not in IMAGE_ERASURES:
-        raise unknown("baseline", baseline, IMAGE_ERASURES)
-    if n_steps < 1:
-        raise InputError(f"n_steps {n_steps}: expected at least 1")
-    if internal_batch_size is not None and internal_batch_size < 1:
-        raise InputError(f"internal_batch_size {internal_batch_size}: expected at least 1")
+    check_known("baseline", baseline, IMAGE_ERASURES)
+    check_counts(n_steps=n_steps, internal_batch_size=internal_batch_size)
     captum = require("captum.attr", extra="vision")
     pixels = chunk.pixels()
     start = replacement_pixels(pixels.detach(), baseline)
@@ -153,8 +150,7 @@ def rollout(chunk: ImageChunk, *, fusion: str = "mean", start_layer: int = 0) ->
     >>> attribute("rollout", model, images)  # weights of 0: half of a fifth each
     tensor([[0.1000, 0.1000, 0.1000, 0.1000]])
     """
-    if fusion not in FUSIONS:
-        raise unknown("fusion", fusion, FUSIONS)
+    check_known("fusion", fusion, FUSIONS)
     with torch.no_grad():
         attention = _from_layer(chunk.inside().attention, start_layer)
     maps = [_with_residual(FUSIONS[fusion](a, dim=1)) for a in attention]
@@ -178,8 +174,7 @@ def transformer_mm(chunk: ImageChunk, *, layers: str = "all") -> Tensor:
     >>> scores.shape, bool((scores >= 0).all())
     (torch.Size([1, 4]), True)
     """
-    if layers not in LAYERS:
-        raise unknown("layers", layers, LAYERS)
+    check_known("layers", layers, LAYERS)
     inside = chunk.inside()
     attention = inside.attention if layers == "all" else inside.attention[-1:]
     gradients = torch.autograd.grad(inside.value.sum(), attention)
@@ -204,8 +199,7 @@ def attcat(chunk: ImageChunk, *, queries: str = "all") -> Tensor:
     >>> bool(attribute("attcat", model, images).abs().max() < 1e-3)  # the last block, here the only one, adds nothing
     True
     """
-    if queries not in QUERIES:
-        raise unknown("queries", queries, QUERIES)
+    check_known("queries", queries, QUERIES)
     inside = chunk.inside()
     gradients = torch.autograd.grad(inside.value.sum(), inside.tokens)
     total = torch.zeros_like(chunk.patches(gradients[0][..., 0]))
@@ -234,7 +228,7 @@ def lrp(chunk: ImageChunk) -> Tensor:
     torch.Size([1, 4])
     """
     pixels = chunk.pixels()
-    with written_out(chunk.backend.model), lrp_rules():
+    with eager_attention(chunk.backend.model), lrp_rules():
         value = chunk.value_of(pixels)
     (relevance,) = torch.autograd.grad(value.sum(), pixels)
     return relevance.sum(dim=1)
@@ -256,8 +250,7 @@ def partial_lrp(chunk: ImageChunk, *, variant: str = "paper") -> Tensor:
     >>> attribute("partial_lrp", model, images).shape
     torch.Size([1, 4])
     """
-    if variant not in VARIANTS:
-        raise unknown("variant of partial_lrp", variant, VARIANTS)
+    check_known("variant of partial_lrp", variant, VARIANTS)
     with lrp_rules():
         inside = chunk.inside()
     (relevance,) = torch.autograd.grad(inside.value.sum(), inside.attention[-1])

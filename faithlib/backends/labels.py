@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from faithlib.backends.wrappers import inside
-from faithlib.errors import UnknownNameError, unknown
-from faithlib.outputs import stated
+import torch
+from torch import Tensor
 
-_WORDS = ("predicted", "gold")  # what a target may be besides a label
+from faithlib.backends.wrappers import inside
+from faithlib.errors import InputError, UnknownNameError, unknown
+from faithlib.outputs import stated
 
 
 def label_names(model: Any) -> tuple[str, ...]:
@@ -29,22 +30,38 @@ def label_names(model: Any) -> tuple[str, ...]:
     return (f"not {own[0]}", *own) if len(own) == 1 and stated(inside(model)) != "value" else own
 
 
-def class_index(target: Any, model: Any) -> Any:
-    """A target with the class index in place of each label's name (whatever its case); any other as it is.
+def target_classes(target: Any, model: Any, n: int) -> Tensor | None:
+    """Target classes [B] of n inputs out of what a caller may give: a class index, the name of a label (whatever its
+    case), or one of these for each input; None for "predicted" (known only after a forward).
 
-    Raises UnknownNameError for a name that the model does not have, or where it has none at all.
+    Raises UnknownNameError for a name that the model does not have, or where it has none at all, and InputError
+    for what is no class.
 
     >>> from types import SimpleNamespace
     >>> model = SimpleNamespace(config=SimpleNamespace(id2label={0: "bad", 1: "good"}))
-    >>> class_index("Good", model), class_index(["bad", "good"], model), class_index("predicted", model)
-    (1, [0, 1], 'predicted')
+    >>> target_classes("Good", model, 2), target_classes(["bad", 1], model, 2), target_classes("predicted", model, 2)
+    (tensor([1, 1]), tensor([0, 1]), None)
     """
-    if isinstance(target, str):
-        return target if target in _WORDS else _index(target, model)
     items = target.tolist() if getattr(getattr(target, "dtype", None), "kind", "") in ("O", "U") else target
-    if isinstance(items, list | tuple) and any(isinstance(one, str) for one in items):
-        return [_index(one, model) if isinstance(one, str) else one for one in items]
-    return target
+    if isinstance(items, str):
+        if items == "predicted":
+            return None
+        if items == "gold":
+            raise UnknownNameError("target 'gold': inputs carry no labels, give the labels themselves as integers [B]")
+        items = _index(items, model)
+    elif isinstance(items, list | tuple):
+        items = [_index(one, model) if isinstance(one, str) else one for one in items]
+    try:
+        classes = torch.as_tensor(items)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise InputError(f"target {target!r}: expected 'predicted', a class index or integers [B]") from error
+    if classes.ndim == 0:
+        classes = classes.expand(n)
+    if tuple(classes.shape) != (n,) or classes.is_floating_point():
+        raise InputError(f"target has shape {tuple(classes.shape)} and dtype {classes.dtype}: expected integers [{n}]")
+    if bool((classes < 0).any()):
+        raise InputError(f"target {classes.tolist()}: classes are counted from 0")
+    return classes.long()
 
 
 def _index(name: str, model: Any) -> int:

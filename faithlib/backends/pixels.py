@@ -78,10 +78,8 @@ class VisionBackend:
         with torch.no_grad():
             return self.reached.embed(pixels.to(self.dtype))
 
-    def logits(self, embeddings: Tensor, rows: Tensor | None = None, *, attention_mask: Tensor | None = None) -> Tensor:
-        """Logits [R, C] from tokens [R, L, D]; gradients flow. A ViT has no padding: `attention_mask` must be None."""
-        if attention_mask is not None:
-            raise ModelError("a vision transformer takes no attention mask")
+    def logits(self, embeddings: Tensor, rows: Tensor | None = None, *, shared: int = 0) -> Tensor:
+        """Logits [R, C] from tokens [R, L, D]; gradients flow. Nothing is shared."""
         return self.reached.logits(embeddings)
 
     def traced(self, pixels: Tensor) -> Tensor:

@@ -58,8 +58,23 @@ def replica(model: nn.Module) -> Any:
     return made
 
 
-# A tensor to answer with, and whether it has been asked for; of each thread its own. Replaced, never changed.
-_ANSWERS: ContextVar[Mapping[nn.Module, list[Any]]] = ContextVar("answers of slots", default={})  # noqa: B039
+HANDED: ContextVar[Mapping[object, Any]] = ContextVar("what is handed to parts of replicas", default={})  # noqa: B039
+"""Of each thread its own. Replaced, never changed."""
+
+
+@contextmanager
+def handing(part: object, what: Any) -> Iterator[None]:
+    """Inside, a part of a replica finds what it is handed by the thread that asks.
+
+    >>> with handing("slot", 1):
+    ...     HANDED.get()
+    {'slot': 1}
+    """
+    before = HANDED.set({**HANDED.get(), part: what})
+    try:
+        yield
+    finally:
+        HANDED.reset(before)
 
 
 class Slot(nn.Module):
@@ -81,7 +96,7 @@ class Slot(nn.Module):
 
     def forward(self, *arguments: Any, **named: Any) -> Any:
         """The tensor given by the thread that asks, or what the module itself answers."""
-        answer = _ANSWERS.get().get(self)
+        answer = HANDED.get().get(self)
         if answer is None:
             return self.own(*arguments, **named)
         answer[1] = True
@@ -91,12 +106,9 @@ class Slot(nn.Module):
     def answering(self, tensor: Tensor) -> Iterator[None]:
         """Inside, this thread gets `tensor`; ModelError where a forward never came by, whose answer would be that to
         another input."""
-        answer = [tensor, False]
-        before = _ANSWERS.set({**_ANSWERS.get(), self: answer})
-        try:
+        answer = [tensor, False]  # whether it has been asked for
+        with handing(self, answer):
             yield
-        finally:
-            _ANSWERS.reset(before)
         if not answer[1]:
             raise ModelError(
                 f"the forward pass went around the model's own {type(self.own).__name__}: expected a model whose "

@@ -10,51 +10,25 @@ Shape letters: R rows of one forward, L tokens, P patches, D embedding size, N h
 from __future__ import annotations
 
 import sys
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from contextvars import ContextVar
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from faithlib.backends.answers import logits_of
-from faithlib.backends.replica import replica
+from faithlib.backends.replica import HANDED, handing, replica
 from faithlib.errors import InputError, ModelError, require
 
 Pair = tuple[int, int]
 _MOST_PREFIX = 8  # class, distillation and register tokens
 
 
-class Tokens(ABC):
-    """Of a `model` that is a replica. `grid`: patches down and across; `patch_size`: their pixels; `prefix`: tokens
-    before the patches."""
+class TimmTokens:
+    """Those of a timm VisionTransformer, of a `model` that is a replica; InputError where it takes no such images.
 
-    model: Any
-    grid: Pair
-    patch_size: Pair
-    prefix: int
-
-    @abstractmethod
-    def embed(self, pixels: Tensor) -> Tensor:
-        """Tokens [R, L, D] that enter the first block."""
-
-    @abstractmethod
-    def logits(self, tokens: Tensor) -> Tensor:
-        """Logits [R, C] of tokens [R, L, D] that enter the first block; gradients flow."""
-
-    @abstractmethod
-    def recorded(self, maps: list[Tensor], tokens: list[Tensor]) -> Any:
-        """A context in which a forward leaves the attention map [R, N, L, L] of each block, and what enters it."""
-
-    @abstractmethod
-    def reads(self) -> Tensor:
-        """How much of the prediction is read from each token [L], 1 in sum; ModelError where no class token is read."""
-
-
-class TimmTokens(Tokens):
-    """Those of a timm VisionTransformer; InputError where it takes no such images.
+    `grid`: patches down and across; `patch_size`: their pixels; `prefix`: tokens before the patches.
 
     >>> from timm.models import VisionTransformer
     >>> sizes = {"img_size": 4, "patch_size": 2, "embed_dim": 4, "depth": 1, "num_heads": 1, "num_classes": 2}
@@ -70,15 +44,18 @@ class TimmTokens(Tokens):
         self.patch_size, self.prefix = (high, wide), model.num_prefix_tokens
 
     def embed(self, pixels: Tensor) -> Tensor:
+        """Tokens [R, L, D] that enter the first block."""
         model = self.model
         return model.norm_pre(model.patch_drop(model._pos_embed(model.patch_embed(pixels))))
 
     def logits(self, tokens: Tensor) -> Tensor:
+        """Logits [R, C] of tokens [R, L, D] that enter the first block; gradients flow."""
         model = self.model
         return model.forward_head(model.norm(model.blocks(tokens)))
 
     @contextmanager
     def recorded(self, maps: list[Tensor], tokens: list[Tensor]) -> Iterator[None]:
+        """A context in which a forward leaves the attention map [R, N, L, L] of each block, and what enters it."""
         layers = require("timm.layers", extra="vision")
         with ExitStack() as stack:
             for block in self.model.blocks:
@@ -93,6 +70,7 @@ class TimmTokens(Tokens):
             yield
 
     def reads(self) -> Tensor:
+        """How much of the prediction is read from each token [L], 1 in sum; ModelError where no class token is read."""
         model = self.model
         if model.global_pool != "token":
             raise ModelError(_no_class_token(model, f"pools its tokens with global_pool={model.global_pool!r}"))
@@ -103,10 +81,6 @@ class TimmTokens(Tokens):
         return shares
 
 
-# What enters the first block in the place of the model's own tokens, of each thread its own; None: take note and stop.
-_ENTERING: ContextVar[Mapping[object, Tensor | None]] = ContextVar("tokens that enter", default={})  # noqa: B039
-
-
 class _Reached(Exception):
     """The first block was reached, with these tokens."""
 
@@ -115,7 +89,7 @@ class _Reached(Exception):
         self.tokens = tokens
 
 
-class HuggingFaceTokens(Tokens):
+class HuggingFaceTokens:
     """Those of a Hugging Face image classifier whose blocks take tokens [R, L, D]: a replica of it, a few of its images
     [R, C, H, W].
 
@@ -126,8 +100,10 @@ class HuggingFaceTokens(Tokens):
     ((2, 2), 1, tensor([1., 0., 0., 0., 0.]))
     """
 
-    def __init__(self, model: Any, blocks: nn.ModuleList, images: Tensor) -> None:
-        self.model, self._blocks, self._images = model, blocks, images[:1]
+    def __init__(self, model: Any, blocks: nn.ModuleList, images: Tensor, patch_size: Pair) -> None:
+        self.model, self._blocks, self._images, self.patch_size = model, blocks, images[:1], patch_size
+        self.grid = images.shape[-2] // patch_size[0], images.shape[-1] // patch_size[1]
+        self.prefix = -1  # until a forward shows it
         blocks[0].register_forward_pre_hook(self._enter, with_kwargs=True)
 
     @classmethod
@@ -138,13 +114,12 @@ class HuggingFaceTokens(Tokens):
         if patch is None:
             return None
         high, wide = (patch, patch) if isinstance(patch, int) else tuple(patch)[-2:]
-        down, across = images.shape[-2] // high, images.shape[-1] // wide
         # Two images that differ in the patch at the lower left: one token differs most, that of this patch.
         both = images[:1].repeat(2, 1, 1, 1)
         both[1, :, -high:, :wide] += 1
         for blocks in [part for part in model.modules() if isinstance(part, nn.ModuleList) and len(part)]:
-            made = cls(model, blocks, images)
-            made.grid, made.patch_size = (down, across), (high, wide)
+            made = cls(model, blocks, images, (high, wide))
+            down, across = made.grid
             with torch.no_grad():
                 tokens = made.embed(both)
             if not len(tokens):
@@ -156,29 +131,25 @@ class HuggingFaceTokens(Tokens):
         return None
 
     def embed(self, pixels: Tensor) -> Tensor:
-        before = _ENTERING.set({**_ENTERING.get(), self: None})
+        """Tokens [R, L, D] that enter the first block; none where no block is reached."""
         try:
-            self.model(pixels)
+            with handing(self, None):
+                self.model(pixels)
         except _Reached as reached:
             return reached.tokens
-        finally:
-            _ENTERING.reset(before)
         return pixels.new_zeros(0)
 
     def logits(self, tokens: Tensor) -> Tensor:
-        before = _ENTERING.set({**_ENTERING.get(), self: tokens})
-        try:
+        """Logits [R, C] of tokens [R, L, D] that enter the first block; gradients flow."""
+        with handing(self, tokens):
             answer = self.model(self._images.expand(len(tokens), -1, -1, -1))
-        finally:
-            _ENTERING.reset(before)
         return logits_of(answer, len(tokens), self.model)
 
     def _enter(self, module: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> Any:
-        entering = _ENTERING.get()
-        if self not in entering:
+        """In the place of the model's own tokens those handed over, for which None is to take note and stop."""
+        if self not in (entering := HANDED.get()):
             return None
-        tokens = entering[self]
-        if tokens is None:
+        if (tokens := entering[self]) is None:
             raise _Reached(_first(given, named))
         if given:
             return (tokens, *given[1:]), named
@@ -186,17 +157,14 @@ class HuggingFaceTokens(Tokens):
 
     @contextmanager
     def recorded(self, maps: list[Tensor], tokens: list[Tensor]) -> Iterator[None]:
-        def collect(module: Any, given: Any, output: Any) -> None:
-            for item in output if isinstance(output, tuple) else ():
-                is_map = isinstance(item, Tensor) and item.ndim == 4 and item.shape[-2:] == (tokens[0].shape[1],) * 2
-                if is_map and not any(item is known for known in maps):
-                    maps.append(item)
+        """A context in which a forward leaves the attention maps that blocks return, and what enters each block."""
 
+        keep = keeping_maps(maps, lambda: tokens[0].shape[:2])
         with ExitStack() as stack:
             for block in self._blocks:
                 stack.callback(block.register_forward_pre_hook(_keep(tokens), with_kwargs=True).remove)
                 for part in block.modules():
-                    stack.callback(part.register_forward_hook(collect).remove)
+                    stack.callback(part.register_forward_hook(keep).remove)
             yield
 
     def reads(self) -> Tensor:
@@ -216,6 +184,29 @@ class HuggingFaceTokens(Tokens):
         first, patches = read[: self.prefix], read[self.prefix :]
         patches = patches / patches.sum().clamp(min=1)
         return torch.cat([first, patches]) / (first.sum() + patches.sum())
+
+
+def keeping_maps(maps: list[Tensor], size: Callable[[], tuple[int, ...]]) -> Callable[[Any, Any, Any], None]:
+    """A hook that keeps the attention maps [R, H, L, L], for `size` (R, L), which modules return beside their output.
+
+    By shape, not by class name, so that it holds for every family; a map that several nested modules hand on counts
+    once.
+
+    >>> maps = []
+    >>> keeping_maps(maps, lambda: (1, 2))(None, None, (torch.zeros(1, 2, 4), torch.zeros(1, 3, 2, 2)))
+    >>> [kept.shape for kept in maps]
+    [torch.Size([1, 3, 2, 2])]
+    """
+
+    def keep(module: Any, given: Any, output: Any) -> None:
+        for item in output if isinstance(output, tuple) else ():
+            is_map = (
+                isinstance(item, Tensor) and item.ndim == 4 and (len(item), *item.shape[2:]) == (*size(), size()[1])
+            )
+            if is_map and not any(item is known for known in maps):
+                maps.append(item)
+
+    return keep
 
 
 def _first(given: tuple[Any, ...], named: dict[str, Any]) -> Any:
@@ -238,6 +229,9 @@ WITHOUT_CLASS_TOKEN = (
     "integrated_gradients", "lrp", "conservative_lrp", "attcat", "lime", "occlusion", "shapley_sampling", "random",
     "uniform",
 )  # fmt: skip
+
+
+Tokens = TimmTokens | HuggingFaceTokens
 
 
 def tokens_of(model: Any, images: Tensor) -> Tokens | None:

@@ -14,7 +14,7 @@ from tqdm.auto import tqdm
 
 from faithlib.bounds._parts import Array, as_orders, as_tensor, present_features
 from faithlib.bounds.ends import Bounds
-from faithlib.errors import InputError, unknown
+from faithlib.errors import InputError, check_known
 from faithlib.perturb import Perturber, SetFunction
 
 
@@ -50,8 +50,7 @@ def beam_bounds(
     >>> bounds.lower.item(), bounds.upper.item()  # drops of 1 and 4, of 3 and 4
     (2.5, 3.5)
     """
-    if variant not in ("merged", "released"):
-        raise unknown("variant", variant, ("merged", "released"))
+    check_known("variant", variant, ("merged", "released"))
     return _Search(score, width, candidates, tolerance, limits, merge=variant == "merged").run()
 
 

@@ -6,22 +6,20 @@ Shape letters: B inputs, F features.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
-from torch import Tensor, nn
+from torch import Tensor
 
-from faithlib.attribution import Row, attribute, attribute_rows
-from faithlib.attribution.many import PREDICTED
-from faithlib.attribution.registry import WITH_DELTA, method_of
+from faithlib.attribution import Row
+from faithlib.attribution.many import PREDICTED, attributed
+from faithlib.attribution.registry import method_of
 from faithlib.errors import ModelError, NotFiniteError, OutOfMemoryError
 from faithlib.evaluation.opening import named_methods, opened
-from faithlib.inputs import Inputs, Span, TextInputs
-from faithlib.perturb import Perturber, asked_together
+from faithlib.inputs import Inputs, Span
+from faithlib.perturb import Perturber
 
 # What leaves a method out and the others as they are.
 LEFT_OUT: tuple[type[Exception], ...] = (ModelError, OutOfMemoryError, NotFiniteError)
-_TARGET = "the one asked for"
 
 
 def explain(
@@ -78,64 +76,13 @@ def explained(
     >>> list(left_out)
     ['other']
     """
-    inputs = perturber.inputs
     rows = {name: what for name, what in named.items() if isinstance(what, Row)}
-    if not rows:
-        found = {}
-    elif isinstance(inputs, TextInputs):
-        found = _together(rows, model, inputs, perturber, classes, left_out, deltas, passed)
-    else:
-        found = _one_by_one(rows, model, inputs, perturber, classes, left_out, deltas, passed)
-    given = {name: what.to(perturber.device) for name, what in named.items() if isinstance(what, Tensor)}
-    return {name: (found | given)[name] for name in named if name in found or name in given}
-
-
-def _one_by_one(
-    rows: Mapping[str, Row],
-    model: Any,
-    inputs: Inputs,
-    perturber: Perturber,
-    target: Tensor | None,
-    left_out: dict[str, str],
-    deltas: dict[str, Tensor] | None,
-    passed: tuple[type[Exception], ...],
-) -> dict[str, Tensor]:
-    """Scores of methods that share nothing but the perturber, which is asked by all that erase together."""
-
-    def scores_of(names: Sequence[str]) -> dict[str, Tensor]:
-        found = {}
-        for name in names:
-            misses = deltas is not None and rows[name].method == WITH_DELTA
-            try:
-                answer = attribute(rows[name].method, model, inputs, return_delta=misses, **options[name])
-            except passed as error:
-                left_out[name] = str(error)
-                continue
-            found[name], delta = answer if misses else (answer, None)
-            if deltas is not None and delta is not None:
-                deltas[name] = delta
-        return found
-
-    options: dict[str, dict[str, Any]] = {}
-    erasing, others = [], []
-    for name, row in rows.items():
-        given: dict[str, Any] = {"aggregation": row.aggregation, "pool": row.pool, "check": False}
-        given |= {"output": _output(row, model, perturber), "target": PREDICTED if target is None else target}
-        options[name] = {**given, **row.options}
-        if erases(row, inputs) and not {"erase", "perturber"} & set(row.options):
-            options[name]["perturber"] = perturber
-            erasing.append(name)
-        else:
-            others.append(name)
-    return scores_of(others) | asked_together(lambda: scores_of(erasing), perturber)
-
-
-def _output(row: Row, model: Any, perturber: Perturber) -> str | None:
-    """What a method explains: what its row says, else what the metrics follow."""
-    try:
-        return row.output or method_of(row.method, perturber.inputs).default_output(model, perturber.output)
-    except ModelError:
-        return None
+    targets = {} if classes is None else {PREDICTED: classes}
+    noted: dict[str, Any] = {"left_out": left_out, "deltas": deltas, "passed": passed}
+    asked: dict[str, Any] = {"perturber": perturber, "followed": perturber.output, "targets": targets}
+    found = attributed(rows, model, perturber.inputs, **asked, **noted)[0]
+    found |= {name: what.to(perturber.device) for name, what in named.items() if isinstance(what, Tensor)}
+    return {name: found[name] for name in named if name in found}
 
 
 def erases(row: Row | Tensor, inputs: Inputs) -> bool:
@@ -150,33 +97,3 @@ def erases(row: Row | Tensor, inputs: Inputs) -> bool:
         return isinstance(row, Row) and method_of(row.method, inputs).answers == "features"
     except ModelError:
         return False
-
-
-def _together(
-    asked: Mapping[str, Row],
-    model: nn.Module,
-    inputs: TextInputs,
-    perturber: Perturber,
-    target: Tensor | None,
-    left_out: dict[str, str],
-    deltas: dict[str, Tensor] | None,
-    passed: tuple[type[Exception], ...],
-) -> dict[str, Tensor]:
-    """Scores of many rows about the same texts; where the model does not allow one of them, of the others."""
-    targets = None if target is None else {_TARGET: target}
-    rows = {name: replace(row, output=_output(row, model, perturber)) for name, row in asked.items()}
-    if target is not None:
-        rows = {name: replace(row, target=_TARGET) for name, row in rows.items()}
-    own: dict[str, Tensor] = {}
-    try:
-        found = attribute_rows(list(rows.values()), model, inputs, targets=targets, perturber=perturber, deltas=own)[0]
-    except passed as error:
-        if len(asked) == 1:
-            left_out[next(iter(asked))] = str(error)
-            return {}
-        given = (model, inputs, perturber, target, left_out, deltas, passed)
-        alone = [_together({name: asked[name]}, *given) for name in asked]
-        return {name: scores for one in alone for name, scores in one.items()}
-    if deltas is not None:
-        deltas |= {name: own[row.name] for name, row in rows.items() if row.name in own}
-    return {name: found[row.name] for name, row in rows.items()}

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from faithlib.bounds import beam_bounds, exact_bounds, naopc
 from faithlib.catalogue import FAMILIES, METRICS
-from faithlib.errors import InputError, unknown
+from faithlib.errors import InputError, check_counts, check_known
 from faithlib.evaluation.scores import aopc_scores, hard_scores, saco_scores, soft_scores
 from faithlib.masks import checked_mask, top_ratio
 from faithlib.metrics import (
@@ -55,10 +55,7 @@ class Options:
     gold_size: int
 
     def __post_init__(self) -> None:
-        if self.groups < 1:
-            raise InputError(f"groups {self.groups}: expected at least one")
-        if self.gold_size < 1:
-            raise InputError(f"gold_size {self.gold_size}: expected at least one feature")
+        check_counts(groups=self.groups, gold_size=self.gold_size)
 
 
 @dataclass(frozen=True)
@@ -99,32 +96,17 @@ class Asked:
 
 Values = dict[str, Tensor]
 Measure = Callable[[Asked, Tensor], Values]
-MEASURES: dict[str, Measure] = {}
-"""How each family of the catalogue is computed from inputs that can be asked about and scores [B, F]: [B] a metric."""
 
 
-def _measures(family: str) -> Callable[[Measure], Measure]:
-    """Enter what follows as the way to compute a family."""
-
-    def entered(measure: Measure) -> Measure:
-        MEASURES[family] = measure
-        return measure
-
-    return entered
-
-
-@_measures("hard")
 def _hard(asked: Asked, scores: Tensor) -> Values:
     return {name: values.mean(dim=1) for name, values in hard_scores(asked.perturber, scores).items()}
 
 
-@_measures("soft")
 def _soft(asked: Asked, scores: Tensor) -> Values:
     drawn = soft_scores(asked.perturber, scores, draws=asked.options.draws, seed=asked.options.seed)
     return {name: values.mean(dim=1) for name, values in drawn.items()}
 
 
-@_measures("eraser")
 def _eraser(asked: Asked, scores: Tensor) -> Values:
     rationales = erasure_rationales(scores, asked.present)
     full = asked.perturber.full
@@ -135,19 +117,12 @@ def _eraser(asked: Asked, scores: Tensor) -> Values:
     }
 
 
-@_measures("aopc")
-def _aopc(asked: Asked, scores: Tensor) -> Values:
-    return aopc_scores(asked.perturber, scores)
-
-
-@_measures("naopc")
 def _naopc(asked: Asked, scores: Tensor) -> Values:
     assert asked.bounds is not None
     found = aopc_scores(asked.perturber, scores)
     return {f"n{name}": naopc(value, *asked.bounds) for name, value in found.items()}
 
 
-@_measures("groups")
 def _groups(asked: Asked, scores: Tensor) -> Values:
     found: dict[str, list[Tensor]] = defaultdict(list)
     sizes = asked.present.sum(dim=1).clamp(max=asked.options.groups)
@@ -161,7 +136,6 @@ def _groups(asked: Asked, scores: Tensor) -> Values:
     return {name: torch.cat(parts)[order] for name, parts in found.items()}
 
 
-@_measures("curves")
 def _curves(asked: Asked, scores: Tensor) -> Values:
     return {
         "n_auc": n_auc(asked.still_predicted(scores, FAD_SHARES)),
@@ -169,12 +143,6 @@ def _curves(asked: Asked, scores: Tensor) -> Values:
     }
 
 
-@_measures("simplicity")
-def _simplicity(asked: Asked, scores: Tensor) -> Values:
-    return {"complexity": complexity(scores, asked.present), "sparseness": sparseness(scores, asked.present)}
-
-
-@_measures("plausibility")
 def _plausibility(asked: Asked, scores: Tensor) -> Values:
     assert asked.gold is not None
     given = (scores, asked.gold, asked.present)
@@ -188,6 +156,21 @@ def _plausibility(asked: Asked, scores: Tensor) -> Values:
     }
 
 
+MEASURES: dict[str, Measure] = {
+    "hard": _hard,
+    "soft": _soft,
+    "eraser": _eraser,
+    "aopc": lambda asked, scores: aopc_scores(asked.perturber, scores),
+    "naopc": _naopc,
+    "groups": _groups,
+    "curves": _curves,
+    "simplicity": lambda asked, scores: {
+        "complexity": complexity(scores, asked.present),
+        "sparseness": sparseness(scores, asked.present),
+    },
+    "plausibility": _plausibility,
+}
+"""How each family of the catalogue is computed from inputs that can be asked about and scores [B, F]: [B] a metric."""
 if MEASURES.keys() != FAMILIES.keys():
     raise ImportError(f"in the catalogue or computed, but not both: {', '.join(MEASURES.keys() ^ FAMILIES.keys())}")
 
@@ -203,8 +186,8 @@ def families_of(metrics: Sequence[str] | None, *, has_gold: bool) -> list[str]:
         return [name for name, one in FAMILIES.items() if one.is_default and (has_gold or not one.needs_gold)]
     if isinstance(metrics, str) or not metrics:
         raise InputError(f"metrics {metrics!r}: expected at least one, as in ['soft_nc', 'saco']")
-    if strange := [name for name in metrics if name not in METRICS]:
-        raise unknown("metric", strange[0], METRICS)
+    for name in metrics:
+        check_known("metric", name, METRICS)
     chosen = [name for name, one in FAMILIES.items() if one.directions.keys() & set(metrics)]
     if not has_gold and (needy := [FAMILIES[name] for name in chosen if FAMILIES[name].needs_gold]):
         raise InputError(f"{', '.join(needy[0].directions)} compare with what people marked: give gold, bool [B, F]")

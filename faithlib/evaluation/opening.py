@@ -17,10 +17,9 @@ from torch import Tensor, nn
 
 from faithlib.attribution import Row
 from faithlib.attribution.registry import KIND_OF
-from faithlib.attribution.target import target_classes
 from faithlib.backends import Prompt
 from faithlib.backends.functions import Remembering
-from faithlib.backends.labels import class_index
+from faithlib.backends.labels import target_classes
 from faithlib.backends.vocabulary import note_tokenizer
 from faithlib.backends.wrappers import unwrapped
 from faithlib.errors import FaithlibError, InputError, ModelError, UnknownNameError
@@ -45,7 +44,7 @@ class Opened:
     """What is measured: a model (a function of texts as one that remembers) and inputs on its device.
 
     `total`: inputs that the caller gave. `rows`: the caller's row of each that is used; `skipped`: why the others are
-    not, None where they may not be. `limit`: tokens that a text was cut to, None where that is not known.
+    not, None where they may not be.
 
     >>> opened(lambda texts: [[0.5, 0.5] for _ in texts], ["good film", None], on_error="skip").skipped
     {1: 'text 1 is None: expected a string'}
@@ -56,7 +55,6 @@ class Opened:
     total: int
     rows: list[int]
     skipped: dict[int, str] | None = None
-    limit: int | None = None
 
     @property
     def truncated(self) -> list[int]:
@@ -70,7 +68,7 @@ class Opened:
         >>> opened(lambda texts: [[0.5, 0.5] for _ in texts], ["good film"]).classes(1)
         tensor([1])
         """
-        classes = target_classes(class_index(target, self.model), self.total)
+        classes = target_classes(target, self.model, self.total)
         return None if classes is None else classes[self.rows]
 
     def of_rows(self, values: Any, what: str, dtype: torch.dtype = torch.float32) -> Tensor:
@@ -122,7 +120,7 @@ def opened(
     model, tokenizer = _model_of(model, processor if tokenizer is None else tokenizer)
     inside = unwrapped(model)
     skipped: dict[int, str] | None = {} if on_error == SKIP else None
-    limit, rows = None, None
+    limit = None
     if isinstance(inputs, Inputs):
         if any(given is not None for given in (unit, spans, max_length)):
             raise InputError(f"unit, spans, max_length: {type(inputs).__name__} are cut already; give plain texts")
@@ -135,7 +133,6 @@ def opened(
             limit = _limit(inside, tokenizer, max_length)
             make = partial(_inputs_of_texts, items, inside, tokenizer, unit or "word", spans, limit)
         inputs = those_that_work(make, list(range(len(items))), skipped)
-        rows = [row for row in range(len(items)) if row not in (skipped or ())]
     if isinstance(inputs, ImageInputs):
         check_pixels(inputs, inside)
     if isinstance(inputs, WordInputs) and not isinstance(model, nn.Module | Remembering):
@@ -143,7 +140,7 @@ def opened(
     if isinstance(inside, nn.Module):
         inputs = inputs.to(next(inside.parameters()).device)
     total = len(inputs) + len(skipped or ())
-    whole = Opened(model, inputs, total, list(range(total)) if rows is None else rows, skipped, limit)
+    whole = Opened(model, inputs, total, [row for row in range(total) if row not in (skipped or ())], skipped)
     if cut := whole.truncated:
         to = "" if limit is None else f" to {limit} tokens"
         if limit is not None and limit < (_limit(inside, tokenizer, 1 << 30) or 0):

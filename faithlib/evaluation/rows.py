@@ -55,14 +55,7 @@ class RowCounter(Perturber):
     _schedulers = _Counting
     scheduler: _Counting
 
-    def __init__(
-        self,
-        model: nn.Module | Callable[..., object],
-        inputs: Inputs,
-        *,
-        erase: str | None = None,
-        output: str | None = None,
-    ) -> None:
+    def __init__(self, model: Any, inputs: Inputs, *, erase: str | None = None, output: str | None = None) -> None:
         super().__init__(model, inputs, erase=erase, output=output, target=0, check=False)
 
     @property

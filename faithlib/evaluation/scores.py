@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from faithlib.errors import InputError, unknown
+from faithlib.errors import InputError, check_known
 from faithlib.masks import (
     group_salience,
     position_in_rank,
@@ -239,8 +239,7 @@ def saco_scores(
     >>> {name: round(value.item(), 4) for name, value in found.items()}
     {'saco': 1.0, 'auc': 0.25, 'aopc_morf': 0.4, 'log_odds': -0.5878, 'aopc_lerf': 0.2}
     """
-    if lodds not in ("ratio", "odds"):
-        raise unknown("lodds", lodds, ("ratio", "odds"))
+    check_known("lodds", lodds, ("ratio", "odds"))
     steps = saco_steps(perturber, scores, k=k, labels=labels, remainder=remainder, ties=ties, reduce=reduce, seed=seed)
     p_full, path = steps.log_p[:, 0].exp(), steps.log_p[:, 1:].exp()
     log_ratio = (steps.log_p[:, 1:] - steps.log_p[:, :1]).mean(dim=1)

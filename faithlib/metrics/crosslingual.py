@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from faithlib.errors import InputError, unknown
+from faithlib.errors import InputError, check_known
 from faithlib.masks import normalise
 
 Links = Iterable[tuple[int, int]]
@@ -58,10 +58,8 @@ def aligned_scores(
     >>> aligned_scores(torch.tensor([0.1, 0.2, 0.7]), [(0, 2), (2, 0), (2, 1)], 3).tolist()
     [0.699999988079071, 0.0, 0.30000001192092896]
     """
-    if links_by not in ("sum", "mean"):
-        raise unknown("links_by", links_by, ("sum", "mean"))
-    if unaligned not in ("zero", "nan"):
-        raise unknown("unaligned", unaligned, ("zero", "nan"))
+    check_known("links_by", links_by, ("sum", "mean"))
+    check_known("unaligned", unaligned, ("zero", "nan"))
     if not torch.isfinite(scores).all():
         raise InputError("scores of the translation hold NaN or infinity: expected finite numbers; leave the pair out")
     linked = link_matrix(links, n_source, scores.shape[-1]).to(scores)
@@ -126,8 +124,7 @@ def random_links(
     >>> len(random_links([(0, 1), (1, 0), (1, 2)], 4, 3, seed=(0, 17)))
     3
     """
-    if keep not in ("number", "degrees"):
-        raise unknown("keep", keep, ("number", "degrees"))
+    check_known("keep", keep, ("number", "degrees"))
     generator = np.random.default_rng(seed)
     matrix = link_matrix(links, n_source, n_target).numpy()
     if keep == "degrees":

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from faithlib.errors import unknown
+from faithlib.errors import check_known
 from faithlib.masks import checked_mask, position_in_rank, top_ratio
 from faithlib.metrics.curves import aopc
 
@@ -109,8 +109,7 @@ def erasure_rationales(
     >>> erasure_rationales(torch.rand(1, 25), rounding="nearest").sum(dim=2).tolist()
     [[1, 1, 2, 5, 12]]
     """
-    if rounding not in ("up", "nearest"):
-        raise unknown("rounding", rounding, ("up", "nearest"))
+    check_known("rounding", rounding, ("up", "nearest"))
     up = top_ratio(scores, bins, feature_mask)
     if rounding == "up":
         return up

@@ -10,7 +10,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from faithlib.errors import InputError, unknown
+from faithlib.errors import InputError, check_known
 
 
 def saco(salience: Tensor, drop: Tensor, *, ties: str = "satisfied") -> Tensor:
@@ -39,8 +39,7 @@ def saco(salience: Tensor, drop: Tensor, *, ties: str = "satisfied") -> Tensor:
     >>> saco(torch.tensor([[3.0, 2.0, 0.0]]), torch.tensor([[0.5, 0.1, 0.2]])).item()
     0.3333333432674408
     """
-    if ties not in ("satisfied", "half"):
-        raise unknown("ties", ties, ("satisfied", "half"))
+    check_known("ties", ties, ("satisfied", "half"))
     if salience.ndim != 2 or salience.shape != drop.shape:
         raise InputError(
             f"salience {tuple(salience.shape)} and drop {tuple(drop.shape)}: expected the same shape [B, K] for both"
