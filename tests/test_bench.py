@@ -283,7 +283,7 @@ def test_tables_have_n_intervals_and_prices() -> None:
         if name != "answers":
             assert (table.low <= table.estimate).all() and (table.estimate <= table.high).all(), name
     told = found["diagnosticity"].set_index("metric")
-    assert told.loc["mine", "rows an input"] == 7 and told.loc["nc", "rows an input"] == 7
+    assert told.loc["mine", "model calls per input"] == 7 and told.loc["nc", "model calls per input"] == 7
     assert set(found["density"].metric) == {"soft_nc", "mine"}
     assert set(found["planted_truth"].model) > {"linear", "detector", "trained", "misled by erasure"}
 
@@ -360,7 +360,7 @@ def test_a_metric_gets_its_page(tmp_path: Path, capsys: pytest.CaptureFixture[st
     table = pd.read_csv(tmp_path / "page" / "diagnosticity.csv")
     unbounded = {name for name in METRICS if name in measure.METRICS}
     assert set(table.metric) >= unbounded | {"lone_loss"}
-    own = table[table.metric == "lone_loss"].set_index("modality")["rows an input"]
+    own = table[table.metric == "lone_loss"].set_index("modality")["model calls per input"]
     assert own["vision"] == 50  # a row a cell, and the picture itself
     assert not set(table.metric) & set(FAMILIES["naopc"].directions)
     right = pd.read_csv(tmp_path / "page" / "planted_truth.csv")
@@ -374,7 +374,7 @@ def test_a_bad_metric_is_told_so_and_fails(tmp_path: Path, capsys: pytest.Captur
     assert __main__.main(line) == 1
     assert "wrong: bold changes with the other inputs of the batch" in capsys.readouterr().out
     assert "Found wrong" in (tmp_path / "index.html").read_text()
-    prices = pd.read_csv(tmp_path / "diagnosticity.csv").set_index("metric")["rows an input"]
+    prices = pd.read_csv(tmp_path / "diagnosticity.csv").set_index("metric")["model calls per input"]
     assert prices["bold"] == 1  # it asks about nothing but the input as it is
 
 

@@ -389,7 +389,7 @@ def test_the_scoreboard_lists_everything_with_its_paper() -> None:
     assert sorted(board[board.paper == STUDY].id) == sorted(known(STUDY))
     assert (board.verdict == claims.HOLDS).all()
     assert list(board.columns) == ["id", "paper", "kind", *scoreboard.FIELDS]
-    assert set(board.evidence) == {"stand-ins"}
+    assert set(board.evidence) == {evidence.STAND_INS}
     assert set(board.kind) == {"table", "figure", "claim", "question"}
 
 

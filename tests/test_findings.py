@@ -1,9 +1,8 @@
-"""What a reader in a hurry is told: counts of distinct findings by what they rest on, a sentence a paper, tables."""
+"""The scoreboard for people: decisions, counts of distinct findings by evidence, the table of all verdicts."""
 
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import pandas as pd
@@ -27,7 +26,6 @@ def entry(name: str, verdict: str, ground: str = evidence.STAND_INS, **more: obj
     return Entry(name, verdict, "executed/page", n=30, evidence=ground, same_as=REPEATS[name], **more)  # type: ignore[arg-type]
 
 
-WORDS = {"saco_c03": "gradients double SaCo", "saco_c05": "random scores have none", "naopc_c05": "zero is random"}
 BOARD = board(
     saco_c03=entry(
         "saco_c03", "does not carry over", hangs="so under 3 of 8 options of *normaliser*", passed=1, parts=4
@@ -54,38 +52,33 @@ def test_every_word_is_on_a_side_and_every_headline_has_plain_words() -> None:
 def test_a_fact_counts_once_and_what_cannot_be_found_not_at_all() -> None:
     found = findings.sided(BOARD).set_index("id")
     assert "saco_table1" not in found.index and "saco_text" not in found.index
-    assert found.loc["saco_c11", ["side", "ground"]].tolist() == [findings.UNTESTED, findings.UNTESTED]
+    assert found.loc["saco_c11", ["side", "ground"]].tolist() == [findings.NOT_TESTED, findings.NOT_TESTED]
     counts = findings.counts(BOARD)
     assert counts.loc[(evidence.STAND_INS, "wu_2024")].tolist() == [2, 0, 1, 0, 0]
     assert counts.loc[(evidence.AUTHORS, "edin_2025")].tolist() == [1, 0, 0, 0, 0]
     assert counts.loc[(evidence.AUTHORS, published.REVIEW)].tolist() == [0, 0, 1, 0, 0]
     grounds = list(dict.fromkeys(counts.index.get_level_values("ground")))
-    assert grounds == [evidence.AUTHORS, evidence.STAND_INS, evidence.OUR_QUESTION, findings.UNTESTED]
+    assert grounds == [evidence.AUTHORS, evidence.STAND_INS, evidence.OUR_QUESTION, findings.NOT_TESTED]
     assert counts.to_numpy().sum() == len(found)
 
 
-def test_the_sentence_of_a_paper_names_headlines_and_what_they_hang_on_and_counts_the_rest() -> None:
-    told = findings.sentence(BOARD, "wu_2024", WORDS)
-    assert told.startswith(
-        "*Stands* (stand-ins): random scores have none; 1 more. *Does not stand* (stand-ins): gradients double SaCo "
-        "(so under 3 of 8 options of *normaliser*). *Not tested here*: "
-    )
-    untold = findings.sided(BOARD).query("paper == 'wu_2024' and side == 'not tested here'")
-    assert told.endswith(f": {len(untold)} findings.")
-    assert findings.sentence(BOARD, published.OUR_OWN, {}).startswith("*Stands*: 1 finding. *Not tested")
-    # The other way round, the sentence says the other thing.
-    turned = BOARD.assign(verdict=BOARD.verdict.replace({"carries over": "does not carry over"}))
-    assert "*Stands*" not in findings.sentence(turned, "wu_2024", WORDS)
-
-
-def test_firmer_ground_comes_first() -> None:
-    sentences = findings.sentences(BOARD, WORDS)
-    assert sentences[0].startswith("**Edin et al. 2025 (NAOPC).** *Stands* (authors' outputs): 1 finding.")
-    assert len(sentences) == 6 and sentences[-1].startswith("**Our own questions.**")
-    own, other = findings.headlines(BOARD, WORDS).values()
-    assert list(own["evidence"]) == [evidence.AUTHORS]
-    assert list(other["hangs on"]) == ["so under 3 of 8 options of *normaliser*", ""]
-    assert findings.every(BOARD)["evidence"].iloc[0] == evidence.AUTHORS
+@pytest.mark.parametrize(
+    ("verdict", "ground", "decision"),
+    [
+        ("match", evidence.AUTHORS, "reproduced"),
+        ("holds", evidence.PAPER, "reproduced"),
+        ("carries over", evidence.DATA, "replicates on our models"),
+        ("does not carry over", evidence.STAND_INS, "does not replicate on our models"),
+        ("level", evidence.DATA, "does not replicate on our models"),
+        ("partly", evidence.OUR_QUESTION, "mixed"),
+        ("fails", evidence.OUR_QUESTION, "does not hold"),
+        ("inconclusive", evidence.DATA, "undecided"),
+        ("not run", "", "not tested"),
+        ("no order to reproduce", evidence.DATA, "nothing to test"),
+    ],
+)
+def test_a_decision_is_one_of_six_and_names_our_models(verdict: str, ground: str, decision: str) -> None:
+    assert findings.decision(verdict, ground) == decision
 
 
 def test_what_a_review_page_says_is_never_the_papers() -> None:
@@ -95,47 +88,39 @@ def test_what_a_review_page_says_is_never_the_papers() -> None:
     assert set(claims["source"]) == {"paper", "review"}
     for name in ("naopc_c01", "naopc_c02"):  # summarised from the paper's abstract, which prints no number
         assert "abstract (arXiv 2408.08137v2)" in claims["note"][name] and not claims["published_value"][name]
-    told = findings.sentences(BOARD, WORDS)
-    review = "**A review page of Edin et al. 2025.** *Does not stand* (authors' outputs): zero is random."
-    assert told[-2].startswith(review) and "zero is random" not in told[0]
-    own, _ = findings.headlines(BOARD, WORDS).values()
-    assert own["source"].tolist() == ["a review page of Edin et al. 2025"]
-    assert "what the paper says" not in own.columns
     every = findings.every(BOARD)
-    assert every["source"][every["what"].str.contains("`naopc_c05`")].item() == "a review page of Edin et al. 2025"
-    assert every["source"][every["what"].str.contains("`naopc_c01`")].item() == "Edin et al. 2025"
+    assert every["source"][every["claim"].str.contains("`naopc_c05`")].item() == "a review page of Edin et al. 2025"
+    assert every["source"][every["claim"].str.contains("`naopc_c01`")].item() == "Edin et al. 2025"
 
 
-def test_numbers_in_words_add_up() -> None:
+def test_counts_for_sentences_add_up() -> None:
     told = findings.in_numbers(BOARD)
-    repeats = len(BOARD) - len(scoreboard.distinct(BOARD))
-    assert f"Of {len(BOARD)} tables" in told and f"{repeats} repeat another, 1 are of the set-up or" in told
-    assert "and 1 are rankings on which the paper's own repeats disagree." in told
-    assert "- on what the authors released, or on the papers' own data with our models: 1 (1 stands)\n" in told
-    assert "- of what only a review page of a paper says: 1 (1 does not stand)\n" in told
-    assert "- on stand-ins: 3 (2 stand, 1 does not stand)\n" in told
-    assert "- of our own questions: 1 (1 stands)\n" in told
-    assert sum(map(int, re.findall(r"^- .*?: (\d+)", told, flags=re.MULTILINE))) == len(findings.sided(BOARD))
+    assert told["all"] == len(findings.sided(BOARD)) and told["own"] == 1 == told["own reproduced"]
+    assert sum(told[f"own {side}"] for side in findings.DECIDED) == told["own"]
+    turned = findings.in_numbers(BOARD.assign(verdict=BOARD.verdict.replace({"holds": "fails"})))
+    assert (turned["own reproduced"], turned["own not reproduced"]) == (0, 1)
 
 
-def test_what_cannot_be_tested_has_no_count_of_parts() -> None:
-    found = findings.every(BOARD).assign(id=lambda rows: rows["what"].str.extract("`(.*?)`")).set_index("id")
-    assert (found.loc["saco_c03", "parts"], found.loc["saco_c11", "parts"]) == ("1 of 4", "")
-    assert found.loc["saco_c11", "evidence"] == findings.UNTESTED
-    assert "holds" in found.loc["naopc_c05", "this build"] and found.loc["saco_c05", "this build"] == ""
-    # What this build could not test is not printed beside a verdict of the full run.
-    assert found.loc["naopc_c01", "this build"] == "" and found.loc["saco_table2", "evidence"] == findings.NO_FINDING
+def test_what_cannot_be_tested_has_no_count_of_comparisons() -> None:
+    found = findings.every(BOARD).assign(id=lambda rows: rows["claim"].str.extract("`(.*?)`")).set_index("id")
+    assert (found.loc["saco_c03", "comparisons"], found.loc["saco_c11", "comparisons"]) == ("1 of 4", "")
+    assert found.loc["saco_c11", "evidence"] == findings.NOT_TESTED
+    assert found.loc["saco_table2", "evidence"] == findings.NOTHING
     # Two standards side by side: the printed numbers as they are, and our rule.
     assert found.loc["naopc_c05", "printed numbers"] == "fails" and found.loc["soft_c09", "printed numbers"] == ""
-    assert found.loc["saco_table1", "found"] == "repeats `saco_c03`"
+    assert found.loc["saco_table1", "why"] == "same finding as `saco_c03`"
+    assert found.loc["saco_table2", "why"].startswith("the paper's own repeats disagree")
 
 
-def test_every_verdict_has_a_place_of_its_own() -> None:
-    what = findings.every(BOARD)["what"]
-    places = what.str.extract(r"^`(?P<id>\w+)`\{#(?P<place>[a-z0-9-]+)\} \S")
+def test_a_claim_comes_first_in_plain_words_and_its_id_after_it_as_a_place_of_its_own() -> None:
+    found = findings.every(BOARD)
+    assert found.columns[0] == "claim"
+    places = found["claim"].str.extract(r"^\S.* `(?P<id>\w+)`\{#(?P<place>[a-z0-9-]+)\}$")
     assert not places.isna().any(axis=None) and places["place"].is_unique
     assert set(places["id"]) == set(BOARD["id"])
     assert places.set_index("id")["place"]["saco_c03"] == "verdict-saco-c03"
+    assert found["claim"].str.startswith("Gradients about double SaCo `saco_c03`").sum() == 1
+    assert found["evidence"].iloc[0] == evidence.AUTHORS
 
 
 # --------------------------------------------------------------------------------------------------------------- pages
@@ -144,14 +129,10 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
     return Store(tmp_path, monkeypatch)
 
 
-def test_the_scoreboard_and_what_the_landing_page_includes(store: Store) -> None:
+def test_the_scoreboard_begins_with_its_table(store: Store) -> None:
     store.add("soft_tables", tables={"verdicts": BOARD.drop(columns=["paper", "kind"])})
     found = store.report("scoreboard")
-    told = (found.folder / "summary.md").read_text(encoding="utf-8")
-    assert told.index("tested on the authors' outputs, or") < told.index("tested on stand-ins")
-    assert "Profile `" not in told  # the numbers are those of the full run
-    assert "random scores have a SaCo of about zero" in told  # data/plain.csv
-    assert ":class: findable" in found.text and found.text.count("{doc}`see <page>`") == len(BOARD)
+    assert ":class: findable" in found.shown[0] and found.text.count("{doc}`see <page>`") == len(BOARD)
     assert pd.read_csv(found.folder / "scoreboard.csv").set_index("id").hangs["saco_c03"].startswith("so under 3 of 8")
 
 

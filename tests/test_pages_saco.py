@@ -121,7 +121,7 @@ def test_what_the_paper_prints_carries_over_to_a_world_that_is_as_printed(store:
     found = page(store, as_printed())
     assert {name: found.verdict(name) for name in CLAIMS} == dict.fromkeys(CLAIMS, "carries over")
     assert found.verdict("saco_text") == "set up as published"
-    assert set(found.verdicts.evidence) == {"stand-ins"}
+    assert set(found.verdicts.evidence) == {"substitute data, our models"}
     assert "13 of the 13 numbers" in found.verdicts.loc["saco_text", "note"]
     # The last layer with gradients is printed for ten groups alone, and at 20 all layers lie below that.
     hangs = "carries under 4 of 5 specifications, does not under 1; what changes the answer alone: setting (20 groups)"
@@ -151,7 +151,7 @@ def test_the_reference_speaks_and_a_run_that_says_otherwise_is_told(store: Store
     told = found.verdicts.loc["saco_c04"]
     assert (told["here"], told["n"]) == ("does not carry over", 40)
     assert "this build disagrees on 3 of 3 parts" in told["note"]
-    assert "from the reference, evidence: stand-ins" in found.text
+    assert "from the reference, evidence: substitute data, our models" in found.text
     assert "; this build " in found.text  # on hover, in the cells of the paper's tables
     assert json.loads((found.folder / "manifest.json").read_text())["notes"]["speaks"] == "the reference"
 

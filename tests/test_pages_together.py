@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,9 +12,10 @@ import pandas as pd
 import pytest
 import torch
 from store import Shown, Store
+from tiny import REPOSITORY
 
-from faithbook.results import evalxnlp, side_by_side
-from faithbook.results.advice import NOT_WORSE, advice, in_short
+from faithbook.results import evalxnlp, published, side_by_side
+from faithbook.results.advice import NOT_WORSE, advice, asked_everything, decisions, holds_role, recommended
 from faithbook.results.measured import REFERENCE, RUN
 from faithlib import metrics
 from faithlib.catalogue import FAITHFULNESS, METRICS
@@ -238,7 +240,7 @@ def test_where_this_run_has_no_photographs_the_reference_speaks(store: Store) ->
     ]
     store.add("together_objects", {"": units(rows)}, reference=True, dataset="stamps")
     found = with_texts(store)
-    assert "No numbers for pictures" not in found.text and "`together_objects`" in found.text
+    assert "No numbers for images" not in found.text and "`together_objects`" in found.text
     table = pd.read_csv(found.folder / "together_pointing.csv").set_index(["method", "metric"])
     assert table.loc[("rollout", "pointing_game"), "estimate"] == pytest.approx(0.9)
     assert "this run looked at" not in found.text and "Values of this build" not in found.text
@@ -246,7 +248,7 @@ def test_where_this_run_has_no_photographs_the_reference_speaks(store: Store) ->
 
 def test_without_photographs_the_page_has_texts_alone(store: Store) -> None:
     found = with_texts(store)
-    assert "**No numbers for pictures here.**" in found.text and not list(found.folder.glob("*.svg"))
+    assert "**No numbers for images in this copy.**" in found.text and not list(found.folder.glob("*.svg"))
     told = (found.folder / "together_marked_pair.csv").read_text()
     assert "better" in told and "SaCo" not in told
 
@@ -410,7 +412,7 @@ def test_metrics_that_tell_are_found_and_priced(store: Store) -> None:
     assert needed["text", "soft_ns"] < needed["text", "ns"] < 4 * N
     # What is not told from chance needs no number of inputs, but says what would have been found.
     assert np.isnan(needed["text", "complexity"]) and 0 < shown["gain it would find"]["text", "complexity"] < 0.3
-    assert shown["rows an input"]["vision", "ns"] == 50
+    assert shown["model calls per input"]["vision", "ns"] == 50
 
 
 def test_metrics_that_do_not_tell_are_found_and_the_lax_floor_is_named(store: Store) -> None:
@@ -503,11 +505,16 @@ def test_a_trifle_is_a_tie_against_methods_and_not_against_rungs() -> None:
 
 
 # -------------------------------------------------------------------------------------------------------------- advice
+KEYS = ("text", "vision")
+
+
 def advised(store: Store, *, freed: str, n: int = N) -> Shown:
-    metrics_ = ("nc", "soft_ns", "saco")
-    keys = pd.DataFrame([(kind, m) for kind in ("text", "vision") for m in metrics_], columns=["modality", "metric"])
+    metrics_ = ("nc", "soft_ns", "saco", "comprehensiveness_eraser")
+    keys = pd.DataFrame([(kind, m) for kind in KEYS for m in metrics_], columns=["modality", "metric"])
     telling_ = keys.assign(estimate=0.8, low=0.7, high=0.9, n=n, **{"above chance": "yes", "inputs needed": 12.0})
-    telling_["rows an input"] = telling_.metric.map({"nc": 30.0, "soft_ns": 20.0, "saco": 10.0})
+    telling_["model calls per input"] = telling_.metric.map(
+        {"nc": 30.0, "soft_ns": 20.0, "saco": 10.0, "comprehensiveness_eraser": 40.0}
+    )
     soft = keys[keys.metric == "soft_ns"]
     amounts = pd.concat(
         [soft.assign(against=a, answer=freed, n=n - 5) for a in (side_by_side.ITSELF, side_by_side.RANKS)]
@@ -546,50 +553,77 @@ def test_metrics_follow_the_truth_by_spearmans_correlation_over_what_both_have()
 
 def test_a_metric_of_amounts_is_recommended_only_where_it_tells_without_them(store: Store) -> None:
     found = advised(store, freed="no")
-    assert "*yes* to 3 of the 3 questions that decide: NC (0.80 at worst, n = 30). Cheapest of these: NC" in found.text
-    assert "A clear *no*: Soft-NS (freed of amounts)" in found.text
     shown = pd.read_csv(found.folder / "together_advice.csv").set_index(["modality", "metric"])
-    assert set(shown.n) == {30} and shown["freed of amounts"]["text", "saco"] == "unsure"
+    assert set(shown.n) == {30} and shown["without mean importance"]["text", "saco"] == "unsure"
+    assert recommended(found.names["table"]) == {key: ["nc", "comprehensiveness_eraser"] for key in KEYS}
+    assert holds_role(found.names["table"], "soft_ns", "caution")
 
 
 def test_a_kind_that_was_not_asked_everything_counts_the_questions_it_was_asked() -> None:
     both = [(kind, name) for kind in ("text", "photographs") for name in ("nc", "ns")]
     keys = pd.DataFrame(both, columns=["modality", "metric"])
-    telling_ = keys.assign(n=20, **{"above chance": "yes", "inputs needed": 9.0, "rows an input": 7.0})
-    telling_.loc[telling_.modality == "photographs", "rows an input"] = np.nan  # priced on another machine
+    telling_ = keys.assign(n=20, **{"above chance": "yes", "inputs needed": 9.0, "model calls per input": 7.0})
+    telling_.loc[telling_.modality == "photographs", "model calls per input"] = np.nan  # priced on another machine
     asked = keys[keys.modality == "text"].assign(model="trained", estimate=0.5, answer="yes", n=20)
     none = keys.head(0).assign(against="", answer="", n=0)
     found = advice(telling_, none, asked, asked, asked)
     told = found.set_index(["modality", "metric"])
     assert told.loc[("photographs", "nc"), ["is right", NOT_WORSE]].tolist() == ["not asked", "not asked"]
-    text, photographs, everywhere = in_short(found.sort_values("modality", ascending=False))
-    assert "*yes* to 3 of the 3 questions that decide" in text and "Cheapest of these" in text
-    assert (
-        "*yes* to 2 of the 2 questions that decide" in photographs
-        and "nan" not in photographs
-        and "Cheapest" not in photographs
+    assert recommended(found) == {"photographs": ["nc", "ns"], "text": ["nc", "ns"]}
+    assert asked_everything(found) == ["text"]
+    assert not holds_role(found[found.modality == "photographs"], "nc", "recommended")
+
+
+LEVELS = {"n_auc": (0.96, 0.92, "no"), "auc": (0.95, 0.86, "no"), "saco": (0.53, 0.79, "yes")}
+
+
+def tracked(levels: dict[str, tuple[float, float, str]], prices: Sequence[float]) -> pd.DataFrame:
+    """The table of advice on texts, from accuracy before and after misleading and the price of each metric."""
+    keys = pd.DataFrame({"modality": "text", "metric": list(levels)})
+    telling_ = keys.assign(
+        n=100, **{"above chance": "yes", "inputs needed": 9.0, "model calls per input": list(prices)}
     )
-    assert everywhere == "- **all of these** asked everything (text): NC; NS."
+    right = keys.assign(model="trained", answer="yes", n=100)
+    lost = keys.assign(answer=[answer for _, _, answer in levels.values()], n=100)
+    both = pd.concat(
+        keys.assign(model=name, estimate=[pair[place] for pair in levels.values()])
+        for place, name in enumerate(("trained", "misled by erasure"))
+    )
+    return advice(telling_, keys.head(0).assign(against="", answer="", n=0), right, lost, both)
 
 
 def test_the_best_tracker_is_recommended_although_it_loses_a_little() -> None:
     """The table preferred SaCo (.53, after misleading .79) to N-AUC (.96, after misleading .92)."""
-    level = {"n_auc": (0.96, 0.92, "no"), "auc": (0.95, 0.86, "no"), "saco": (0.53, 0.79, "yes")}
-    keys = pd.DataFrame({"modality": "text", "metric": list(level)})
-    telling_ = keys.assign(n=100, **{"above chance": "yes", "inputs needed": 9.0, "rows an input": 7.0})
-    right = keys.assign(model="trained", answer="yes", n=100)
-    lost = keys.assign(answer=[answer for _, _, answer in level.values()], n=100)
-    both = pd.concat(
-        keys.assign(model=name, estimate=[pair[place] for pair in level.values()])
-        for place, name in enumerate(("trained", "misled by erasure"))
-    )
-    found = advice(telling_, keys.head(0).assign(against="", answer="", n=0), right, lost, both)
+    found = tracked(LEVELS, [7.0, 5.0, 3.0])
     assert found.metric.tolist() == ["n_auc", "auc", "saco"]
     assert found["worse of the two"].tolist() == [0.92, 0.86, 0.53]
     assert found[NOT_WORSE].tolist() == ["no", "no", "yes"]
-    (line, _) = in_short(found)
-    assert "N-AUC (0.92 at worst, n = 100), AUC (0.86 at worst, n = 100). Cheapest" in line
-    assert "SaCo" not in line and "A clear *no*: none." in line
+    assert recommended(found) == {"text": ["n_auc", "auc"]}
+
+
+def test_a_need_whose_metric_has_lost_its_role_names_no_metric() -> None:
+    roles = [("best", "n_auc"), ("cheapest", "auc"), ("recommended", "auc"), ("caution", "saco")]
+    needs = pd.DataFrame([(f"the {role}", name, role, "so it is") for role, name in roles])
+    needs.columns = pd.Index(["need", "metric", "role", "why"])
+    shown = decisions(tracked(LEVELS, [7.0, 5.0, 3.0]), needs)
+    assert shown["use"].tolist() == ["N-AUC", "AUC", "AUC", "SaCo"]
+    assert shown["accuracy, texts"].tolist() == ["0.92", "0.86", "0.86", "0.53"]
+    assert shown["model calls"].tolist() == ["7", "5", "5", "3"]
+    turned = LEVELS | {"n_auc": (0.85, 0.84, "no")}
+    shown = decisions(tracked(turned, [4.0, 5.0, 3.0]), needs)
+    assert shown["use"].tolist() == ["–", "–", "AUC", "SaCo"]
+    assert shown["why"][0] == "N-AUC is no longer best in this build"
+
+
+def test_every_need_of_the_page_names_a_known_metric_and_role() -> None:
+    needs = published.beside("recommendations")
+    assert set(needs["metric"]) <= set(FAITHFULNESS) and set(needs["role"]) <= {
+        "best",
+        "cheapest",
+        "recommended",
+        "caution",
+    }
+    assert needs["need"].is_unique and needs["role"][0] == "cheapest"
 
 
 def test_prices_are_of_the_run_whose_answers_are_shown() -> None:
@@ -604,7 +638,21 @@ def test_prices_are_of_the_run_whose_answers_are_shown() -> None:
     assert (theirs["text", "aopc"], theirs["vision", "aopc"]) == (2 * 12, 2 * 49)
 
 
-def test_a_metric_of_amounts_that_tells_without_them_is_recommended(store: Store) -> None:
-    text = advised(store, freed="yes").text
-    assert "NC (0.80 at worst, n = 30), Soft-NS (0.80 at worst, n = 30)" in text and "A clear *no*: none" in text
-    assert "Cheapest of these: Soft-NS, 20 rows" in text and "- **all of these**: NC; Soft-NS." in text
+def test_a_metric_of_amounts_that_tells_without_them_is_recommended_and_the_page_has_its_example(store: Store) -> None:
+    found = advised(store, freed="yes")
+    assert recommended(found.names["table"]) == {key: ["nc", "soft_ns", "comprehensiveness_eraser"] for key in KEYS}
+    assert "200 × 4 × 40 = 32,000 passes" in found.text
+    quoted = pd.read_parquet(found.folder / "quotable.parquet").set_index("part").ours
+    assert quoted["NC, text: passes"] == 30 and quoted["SaCo, vision: worse of the two"] == 0.8
+
+
+def test_the_worked_example_prints_what_the_page_says(capsys: pytest.CaptureFixture[str]) -> None:
+    source = (REPOSITORY / "notebooks" / "report" / "together_advice.py").read_text(encoding="utf-8")
+    page = re.sub(r"^# ?", "", source, flags=re.MULTILINE)
+    (code,), (said,) = (
+        re.findall(rf"^```{kind}\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL) for kind in ("python", "text")
+    )
+    exec(compile(code, "together_advice", "exec"), {})
+    assert capsys.readouterr().out.startswith(said)
+    first, second, chance = re.findall(r"(-?\d\.\d+) ± \d\.\d+(\*?)", said)
+    assert first == second and first[1] == "*" and chance[1] == "" and abs(float(chance[0])) < 0.1

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from faithbook.results import evidence
+from faithbook.results import evidence, findings
 
 ROOT = Path(__file__).resolve().parents[1]
 BOOK = ROOT / "book"
@@ -49,22 +49,26 @@ def test_blocks_with_a_model_run_in_order(page: str) -> None:
 
 
 def test_what_the_full_run_costs_is_the_same_on_every_page_that_says_it() -> None:
-    """The README and *How to read this book* gave different hours."""
+    """The README and the book gave different hours."""
     hours = {}
-    for path in (ROOT / "README.md", BOOK / "how-to-read.md"):
+    for path in (ROOT / "README.md", BOOK / "methods.md"):
         (row,) = re.findall(r"^\| `full` \|.*$", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
         hours[path.name] = re.findall(r"two to four hours|twelve|five minutes|\d+", row)
-    assert hours["README.md"] == hours["how-to-read.md"] != []
+    assert hours["README.md"] == hours["methods.md"] != []
 
 
-def test_n_is_defined_and_the_evidence_has_the_kinds_that_verdicts_name() -> None:
+def test_n_is_defined_and_every_word_of_a_decision_is_explained() -> None:
     text = (BOOK / "how-to-read.md").read_text(encoding="utf-8")
     assert re.search(r"\$n\$ is the number of independent inputs \([^)]*\) in the smallest cell", text)
-    listed = text.partition("one of five kinds:")[2].partition("Three things")[0]
-    kinds = re.findall(r"^- (?:\*|\{term\}`)(.*?)(?:\*| <)", listed, flags=re.MULTILINE)
-    assert kinds == list(evidence.GROUNDS)
-    for word in evidence.DECISIONS:  # and every word of a verdict is in the table
-        assert f">{word}</span>" in text, word
+    listed = text.partition("Five kinds of evidence")[2].partition("What n is")[0]
+    assert re.findall(r"^- (?:\*|\{term\}`)(.*?)(?:\*| <)", listed, flags=re.MULTILINE) == list(evidence.GROUNDS)
+    decisions = {findings.decision(word, ground) for word in evidence.DECISIONS for ground in evidence.GROUNDS}
+    for word in decisions:
+        assert f">{word}</span>" in " ".join(text.split()), word
+    methods = (BOOK / "methods.md").read_text(encoding="utf-8")
+    for word in evidence.DECISIONS:  # and the word of every rule, with the decision that it is
+        (row,) = re.findall(rf"^\| <span[^>]*>{re.escape(word)}</span> \| (.*?) \|", methods, flags=re.MULTILINE)
+        assert row in {findings.decision(word, ground) for ground in evidence.GROUNDS}, word
 
 
 def test_no_page_asks_who_speaks_or_whose_run_it_is() -> None:

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.xdist_group("rehearsal")  # one worker: each test goes 
 RHO = "crosslingual_metrics"
 SHOWN: dict[str, dict[str, Shown]] = {
     "soft": {
-        "soft_table1": Shown("soft_table1.csv", filled=("words a text", "train", "dev", "test", "F1 ± deviation")),
+        "soft_table1": Shown("soft_table1.csv", filled=("words per text", "train", "dev", "test", "F1 ± deviation")),
         "soft_table2": Shown("soft_table2.csv"),
         "soft_table3": Shown("soft_table3.csv"),
         "soft_table6": Shown("soft_table6.csv"),

@@ -18,6 +18,7 @@ from faithbook.results.cells import Cells
 from faithbook.results.judged import Along, Ordered, Printed, Provided, without_disagreement
 from faithbook.results.measured import REFERENCE, RUN
 from faithbook.results.multiverse import multiverse
+from faithbook.results.page import badge
 from faithbook.results.paired import Paired
 from faithbook.results.report import Page, _alone, start_page
 from faithbook.sources.edin_texts import LENGTHS
@@ -497,7 +498,7 @@ def test_verdicts_are_saved_with_what_they_rest_on(store: Store) -> None:
     page.measure("saco_metrics", over=["dataset", "method"])
     tested = page.test({"saco_c05": {"mean SaCo of random scores": page.quantity("method")("random")}})
     shown = page.verdicts(tested).data
-    assert '<span class="verdict verdict-carries-over">carries over</span> (stand-ins)' in shown
+    assert f"{badge('replicates on our models')} (substitute data, our models)" in shown
     assert "after a first run was seen" in shown
     with pytest.raises(DataError, match=r"saco_c05 belong to another page: change data/pages\.csv"):
         page.finish()
@@ -598,7 +599,12 @@ def test_the_board_counts_a_fact_once() -> None:
 def test_verdicts_of_old_pages_rest_on_stand_ins() -> None:
     old = pd.DataFrame([{"id": "soft_c01", "verdict": "holds", "page": "p", "n": 4, "note": "x"}])
     found = scoreboard.filled(old).iloc[0]
-    assert (found.evidence, found.same_as, bool(found.post_hoc), found.here) == ("stand-ins", "", False, "")
+    assert (found.evidence, found.same_as, bool(found.post_hoc), found.here) == (
+        "substitute data, our models",
+        "",
+        False,
+        "",
+    )
 
 
 def test_cells_of_tables_do_not_take_the_style_of_cells_of_notebooks() -> None:

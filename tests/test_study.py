@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from tiny import REPOSITORY, finish
 
 from faithbook.engine import digests, machine
 from faithbook.engine.digests import Library, tree_digest
-from faithbook.engine.pages import page, stage
+from faithbook.engine.pages import contents, page, stage
 from faithbook.engine.plan import Job, _brought, _Planner, make_job, notebook_parameters, plan
 from faithbook.engine.profiles import find_profile, settings_of, table
 from faithbook.engine.run import load, load_manifests, start_run
@@ -697,6 +698,21 @@ def test_book_of_another_profile_is_laid_out_beside_its_results(home: Path) -> N
     stage("smoke", jobs)
     assert not (source / "executed" / "gone.ipynb").exists()
     assert (source / "executed" / "report.ipynb").stat().st_mtime_ns == kept
+
+
+def test_a_page_without_numbers_is_not_published(home: Path) -> None:
+    job = plan("smoke")[-1]
+    finish(job)
+    empty = {"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (job.folder / "notebook.ipynb").write_text(json.dumps(empty))
+    source = stage("smoke", [replace(job, upstream=())])  # it reads `count`, which this profile does not run
+    listed = (source / "_toc.yml").read_text()
+    assert not (source / "executed" / "report.ipynb").exists()
+    assert "file: executed/report" in listed and "executed/report" not in contents(source)
+    (home / "data" / "reference" / "full" / "units" / "count").mkdir(parents=True)  # but the full run did
+    assert contents(stage("smoke", [replace(job, upstream=())])) == listed
+    shutil.rmtree(home / "data" / "reference")
+    assert contents(stage("smoke", [job])) == listed
 
 
 def test_a_page_that_computes_what_it_shows_is_a_page_of_the_book(home):

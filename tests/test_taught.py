@@ -1,4 +1,4 @@
-"""What the book taught: sentences of what was measured, filled by code; verdicts after the claims that they judge."""
+"""What the book found, in sentences that people wrote: filled by code, refused where a decision has changed."""
 
 from __future__ import annotations
 
@@ -8,20 +8,45 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from store import Store
+from tiny import REPOSITORY
 
-from faithbook.results import evidence, findings, published, rulebook, scoreboard, taught
+from faithbook.results import evidence, findings, published, rulebook, scoreboard, sentences, taught
 from faithbook.results.scoreboard import Entry
-from faithlib.errors import DataError
+from faithbook.results.sentences import Refused, Results
+from faithlib.errors import DataError, UnknownNameError
 
 LESSONS = taught.lessons()
 RESTS_ON = [one for lesson in LESSONS for one in lesson.rests_on]
+PARAGRAPHS = taught.landing_page()
+GUARDED = [
+    *((one.title, one.text, one.when) for one in PARAGRAPHS),
+    *((one.asks, one.answer, one.when) for one in LESSONS),
+]
+WRITING = {"published", "lowest", "highest", "passed", "parts", "%", "whole", "size", "named"}
+WORDS = {side: word for word, side in reversed(findings.SIDES.items())}
+"""A word of the rules for each of the six decisions."""
 
 
 def board(**told: Entry) -> pd.DataFrame:
-    """Everything that is judged, not run but for what is told (by id)."""
+    """Everything that is judged, not run except what is told (by id)."""
     known = scoreboard.to_judge()["id"]
     untold = {name: Entry(name, evidence.NOT_RUN, "executed/page") for name in known}
     return scoreboard.board(scoreboard.entries({**untold, **told}.values()))
+
+
+def decided(sides: dict[str, str]) -> pd.DataFrame:
+    """A board on which these ids have these decisions, with counts of comparisons everywhere."""
+    told = {name: Entry(name, WORDS[side], "executed/page") for name, side in sides.items()}
+    return board(**told).assign(passed=1, parts=2)
+
+
+def everything(text: str) -> pd.DataFrame:
+    """A value for every place of a text, so that only decisions can refuse it."""
+    rows = []
+    for place in re.findall(r"\{([^}]*)\}(?!`)", text):
+        claim, part = ([one for one in place.split("|") if one not in WRITING] + ["any"])[:2]
+        rows.append((claim, part.replace("*", "a"), 0.25, 0.25))
+    return pd.DataFrame(rows, columns=["claim", "part", "published", "ours"])
 
 
 UNTOLD = board()
@@ -36,17 +61,87 @@ VALUES = pd.DataFrame(
 
 
 def soft(verdict: str, **more: object) -> str:
-    """The first paragraph where the first verdict is this one."""
-    told = {"evidence": evidence.DATA, "hangs": "", "here": "", "passed": 0, "parts": 2, **more, "verdict": verdict}
+    """The evidence below the first answer where the first verdict is this one."""
+    told = {"evidence": evidence.DATA, "passed": 0, "parts": 2, **more, "verdict": verdict}
     made = UNTOLD.copy()
-    columns = ["page", "n", *told]
-    made.loc[made["id"] == "soft_c01", columns] = ["executed/soft_tables", 32, *told.values()]
-    return taught.paragraph(LESSONS[0], made, VALUES)
+    made.loc[made["id"] == "soft_c01", ["page", "n", *told]] = ["executed/soft_tables", 32, *told.values()]
+    return taught.paragraph(LESSONS[0], Results(made, VALUES)).split("\n\n")[1]
 
 
+# ----------------------------------------------------------------------------------------------------- what is refused
+def test_the_landing_page_has_five_findings_of_three_sentences_at_most() -> None:
+    kinds = [one.kind for one in PARAGRAPHS]
+    assert kinds == ["finding"] * 5 + ["recommendation", "trust"]
+    for one in PARAGRAPHS:
+        said = re.sub(r"\[[^]]*\]\([^)]*\)|et al\.|\{[^}]*\}", "", one.text)
+        assert one.kind != "finding" or 2 <= len(re.findall(r"\.(?:\s|$)", said)) <= 3, one.title
+        assert one.kind == "trust" or one.when, f"{one.title} rests on no decision"
+
+
+@pytest.mark.parametrize(("name", "text", "when"), GUARDED, ids=[name for name, _, _ in GUARDED])
+def test_a_sentence_is_refused_when_a_decision_that_it_rests_on_has_changed(name: str, text: str, when: str) -> None:
+    sides = {one: written[0] for one, written in sentences.conditions(when).items()}
+    said = Results(decided(sides), everything(text)).say(text, when)
+    assert "{" not in re.sub(r"\{\w+\}`", "", said) and "nan" not in said
+    for one, written in sentences.conditions(when).items():
+        for other in set(findings.SIDES.values()) - set(written):
+            turned = Results(decided(sides | {one: other}), everything(text))
+            with pytest.raises(Refused, match=f"`{one}` is {other}"):
+                turned.say(text, when)
+            assert turned.shown(text, when).startswith("*A sentence is left out here: ")
+
+
+@pytest.mark.parametrize(("name", "text", "when"), GUARDED, ids=[name for name, _, _ in GUARDED])
+def test_the_committed_verdicts_are_those_that_a_sentence_was_written_for(name: str, text: str, when: str) -> None:
+    kept = pd.read_csv(REPOSITORY / "data" / "reference" / "full" / "scoreboard.csv").set_index("id")["verdict"]
+    for one, written in sentences.conditions(when).items():
+        assert findings.SIDES[kept[one]] in written, f"{name}: {one} is {kept[one]}"
+
+
+def test_an_answer_about_a_claim_rests_on_a_decision() -> None:
+    assert all(lesson.when for lesson in LESSONS)
+    for lesson in LESSONS:
+        assert set(sentences.conditions(lesson.when)) <= {one.id for one in RESTS_ON} | {"soft_c10", "together_q8"}
+    with pytest.raises(UnknownNameError, match="reproduce"):
+        sentences.conditions("soft_c01 reproduce")
+
+
+def test_no_measured_number_is_typed() -> None:
+    for text in (*(text for _, text, _ in GUARDED), *(one.found for one in RESTS_ON)):
+        bare = re.sub(r"\{[^}]*\}", "", text)
+        assert "{" in text and not re.search(r"(?<!\d)\.\d|\d\.\d", bare), bare
+        assert {*re.findall(r"(\d+)\u00a0%", bare)} <= {"50"}, bare  # chance
+
+
+def test_places_are_filled_or_the_sentence_is_refused() -> None:
+    made = board(
+        soft_c01=Entry("soft_c01", "does not carry over", "p", passed=1, parts=1200),
+        soft_c02=Entry("soft_c02", "partly", "p", passed=2, parts=34),
+    )
+    results = Results(made, VALUES)
+    assert results.say("{Soft-NS less NS}, {published|Soft-NC less NC}", of="soft_c01") == "−.27, .13"
+    assert results.say("{lowest|named} to {highest|named}", of="soft_c01") == (
+        "−.27 (Soft-NS minus NS) to −.21 (Soft-NC minus NC)"
+    )
+    assert results.say("{lowest|soft_c01|*NC*}, {soft_c01|Soft-NS less NS|size}") == "−.21, .27"
+    assert results.say("{together_mirrored|middle|%} or {together_mirrored|middle|whole}") == "100\u00a0% or 1"
+    assert results.say("{soft_c01+soft_c02|passed} of {soft_c01+soft_c02|parts}") == "3 of 1,234"
+    assert results.say("{passed} in {doc}`page`", of="soft_c02") == "2 in {doc}`page`"
+    for lacking in (
+        "{soft_c02|part}",
+        "{published|together_mirrored|middle}",
+        "{soft_c03|passed}",
+        "{lowest|soft_c09}",
+    ):
+        with pytest.raises(Refused, match="has no"):
+            results.say(lacking)
+
+
+# --------------------------------------------------------------------------------------------------------- ten answers
 def test_there_are_ten_questions_and_every_headline_is_among_what_answers_them() -> None:
     assert [lesson.number for lesson in LESSONS] == list(range(1, 11))
     assert all(lesson.asks.endswith("?") for lesson in LESSONS)
+    assert all(re.match(r"\*\*[^*]+\.\*\* ", lesson.answer) for lesson in LESSONS)  # the answer comes first
     names = [one.id for one in RESTS_ON]
     assert len(names) == len(set(names))
     headlines = {name for name, rule in rulebook.log().items() if rule.headline}
@@ -57,90 +152,76 @@ def test_there_are_ten_questions_and_every_headline_is_among_what_answers_them()
 def test_a_sentence_says_estimates_and_not_that_one_exception_is_there(support: taught.Support) -> None:
     """It said "at least one metric prefers random scores" of 28 in 30 that do not."""
     bare = re.sub(r"\{[^}]*\}", "", support.found)
-    assert "{" in support.found and not bare.endswith(".")
+    assert not bare.endswith(".")
     assert not re.search(r"at least one|some|every|cannot be told", bare), bare
-    # No measured number is typed: what remains are names, and the ends of a range.
-    assert not re.search(r"\.\d", bare), bare
-    for place in re.findall(r"\{([^}]*)\}", support.found):
-        assert place.count("|") <= 2 and place.strip() == place
 
 
-def test_the_verdict_stands_after_the_claim_that_it_judges() -> None:
+def test_the_decision_comes_after_the_claim_that_it_judges() -> None:
     """A badge after a finding that contradicts the claim read as if the finding failed."""
-    told = soft("does not carry over")
-    claim = findings.in_words()["soft_c01"]
-    first, note = told.split("\n\n")[0].split("\n")
+    first, note = soft("does not carry over").split("\n")
     assert first == (
-        "From NC to Soft-NC mean diagnosticity changes by −.21 (published for these data: .13), from NS to Soft-NS by "
+        "Mean diagnosticity changes from NC to Soft-NC by −.21 (published for these data: .13), from NS to Soft-NS by "
         "−.27 (.00)."
     )
-    badge = '<span class="verdict verdict-does-not-carry-over">does not carry over</span>'
-    assert note.startswith(f'<span class="verdict-note">Claim of Zhao & Aletras 2023: *{claim}*. {badge} ')
-    assert "paper's data, our models; n = 32 in the smallest cell; `soft_c01`; {doc}`soft_tables`" in note
+    badge = taught.badge("does not replicate on our models")
+    badge += " paper's data, our models; n = 32 in the smallest cell; `soft_c01`; {doc}`soft_tables`"
+    claim = findings.in_words()["soft_c01"]
+    assert note == f'<span class="verdict-note">Claim of Zhao & Aletras 2023: *{claim}*. {badge}</span>'
 
 
 @pytest.mark.parametrize("word", evidence.DECISIONS)
-def test_a_sentence_is_the_same_under_every_verdict_that_measured_something(word: str) -> None:
+def test_evidence_is_the_same_under_every_verdict_that_measured_something(word: str) -> None:
     told = soft(word)
-    assert f"{findings.in_words()['soft_c01']}*. {taught.badge(word)}" in told
+    assert f"{findings.in_words()['soft_c01']}*. {taught.badge(findings.decision(word, evidence.DATA))}" in told
     measured = findings.SIDES[word] in taught.MEASURED
-    assert ("changes by −.21" in told) == measured
-    first = told.split("\n\n")[0]
-    assert first.startswith("From NC" if measured else "Not tested on the data of this copy.")
-    assert ("n = 32" in first) == measured
-
-
-def test_places_are_filled_or_a_dash() -> None:
-    verdict = {"passed": 1, "parts": 1234}
-    one = taught.Support("soft_c01", "{passed} of {parts}, {lowest} to {highest}, {together_mirrored|middle}")
-    told = taught.filled(one, verdict, VALUES)
-    assert told == "1 of 1,234, −.27 (Soft-NS less NS) to −.21 (Soft-NC less NC), 1.00"
-    lacking = taught.Support("soft_c02", "{passed}: {part}, {lowest}, {published|soft_c01|Soft-NC less NC}")
-    assert taught.filled(lacking, {"passed": pd.NA}, VALUES) == "–: –, –, .13"
+    assert ("by −.21" in told) == measured == ("n = 32" in told)
+    assert measured or told.startswith("Not tested on the data of this copy.")
 
 
 def test_what_a_review_page_says_is_named_so() -> None:
-    made = board(naopc_c05=Entry("naopc_c05", "fails", "executed/p", evidence=evidence.AUTHORS))
-    told = taught.paragraph(LESSONS[7], made, VALUES)
+    made = Results(board(naopc_c05=Entry("naopc_c05", "fails", "executed/p", evidence=evidence.AUTHORS)), VALUES)
+    told = taught.paragraph(LESSONS[7], made)
     assert "Claim of a review page of Edin et al. 2025: *A value of 0 means as bad as a random order*." in told
-    assert "Claim of Edin et al. 2025: *AOPC depends on the model" in taught.paragraph(LESSONS[6], made, VALUES)
-    assert "Our question: *" in taught.paragraph(LESSONS[8], made, VALUES)
-    assert set(taught.table(made, VALUES)["source"]) == {*published.PAPERS, published.REVIEW, published.OUR_OWN}
+    assert "Claim of Edin et al. 2025: *AOPC depends on the model" in taught.paragraph(LESSONS[6], made)
+    assert "Our question: *" in taught.paragraph(LESSONS[8], made)
+    assert set(taught.table(made)["source"]) == {*published.PAPERS, published.REVIEW, published.OUR_OWN}
 
 
 def test_agreement_across_languages_is_read_next_to_what_ignores_the_prediction() -> None:
     """The lesson suggested that a high rho means something."""
     (told,) = [one.found for one in RESTS_ON if one.id == "xl_c01"]
-    assert "{crosslingual_floors|uniform}" in told and "{crosslingual_floors|norm of the embedding}" in told
+    for text in (told, LESSONS[5].answer, PARAGRAPHS[2].text):
+        assert "{crosslingual_floors|uniform}" in text and "{crosslingual_floors|norm of the embedding}" in text
     assert told.endswith("A level of agreement means nothing by itself")
     (told,) = [one.found for one in RESTS_ON if one.id == "together_q9"]
     assert "{together_mirrored|middle}" in told
 
 
-def test_what_the_build_of_these_pages_says_is_named_where_it_tested_it() -> None:
-    assert "this build: carries over" in soft("does not carry over", here="carries over")
-    assert "this build" not in soft("does not carry over", here="not testable here")
-    assert "so under 0 of 18" in soft("does not carry over", hangs="so under 0 of 18 specifications")
-
-
 def test_a_silent_id_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = pd.DataFrame({"lesson": ["1"], "asks": ["Is it?"], "id": ["soft_c04"], "found": [""]})
+    rows = pd.DataFrame({"lesson": ["1"], "asks": ["Is it?"], "answer": ["It is."], "when": "", "id": "soft_c04"})
+    rows["found"] = ""
     monkeypatch.setattr(taught.published, "beside", lambda name: rows)
     with pytest.raises(DataError, match="soft_c04"):
         taught.lessons()
-    rows["asks"], rows["found"] = [""], ["{part}"]
-    with pytest.raises(DataError, match="asks nothing"):
+    rows["answer"], rows["found"] = [""], ["{part}"]
+    with pytest.raises(DataError, match="lacks `asks` or `answer`"):
         taught.lessons()
     with pytest.raises(DataError, match="no verdict on soft_c01"):
-        taught.paragraph(LESSONS[0], board().query("id != 'soft_c01'"), VALUES)
+        taught.paragraph(LESSONS[0], Results(board().query("id != 'soft_c01'"), VALUES))
 
 
-def test_the_page_and_its_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_its_data_and_what_the_landing_page_includes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(tmp_path, monkeypatch)
-    made = board(soft_c01=Entry("soft_c01", "does not carry over", "executed/soft_tables", n=32))
-    store.add("soft_tables", tables={"verdicts": made.drop(columns=["paper", "kind"]), "quotable": VALUES})
+    entry = Entry("saco_c05", "carries over", "executed/saco_random", n=32, evidence=evidence.DATA)
+    made = board(saco_c05=entry)
+    quoted = pd.DataFrame([("saco_c05", "mean SaCo of random scores", 0.0, 0.02)], columns=VALUES.columns)
+    store.add("saco_random", tables={"verdicts": made.drop(columns=["paper", "kind"]), "quotable": quoted})
     found = store.report("taught")
     assert len(re.findall(r"^## \d+\. ", found.text, flags=re.MULTILINE)) == 10
-    assert re.search(rf"^{len(RESTS_ON)} verdicts \(.*3 of a review page\): 1 does not stand, ", found.text)
+    assert "Random scores have a mean SaCo of .02." in found.text
     data = pd.read_csv(found.folder / "taught.csv").set_index("id")
-    assert data.loc["soft_c01", "verdict"] == "does not carry over" and len(data) == len(RESTS_ON)
+    assert data.loc["saco_c05", "verdict"] == "carries over" and len(data) == len(RESTS_ON)
+    # Without values of the studies no finding is printed, and each says why.
+    landing = (found.folder / "landing.md").read_text(encoding="utf-8")
+    assert landing.count("*A sentence is left out here: `") == 6
+    assert "Of 1 findings on the papers' own data or outputs 1 replicate, 0 do not, 0 are mixed" in landing

@@ -31,6 +31,8 @@
       told.textContent = `${rows.filter(row => !row.hidden).length} of ${rows.length} rows`;
     };
     bar.append(field);
+    const names = heads.map(words);
+    rows.forEach(row => [...row.cells].forEach((cell, column) => { cell.dataset.head = names[column]; }));
     heads.forEach((head, column) => {
       const name = words(head), values = [...new Set(rows.map(row => words(row.cells[column])))].filter(Boolean);
       const button = element("button", {type: "button", textContent: name, title: `sort by ${name}`});

@@ -142,7 +142,7 @@ def _cell(column: str, value: Any) -> str:
         return html.escape(label(value) if column in ("metric", "method", "name") else value)
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "–"
-    whole = column in ("n", "inputs needed", "rows an input") or (abs(value) >= 2 and float(value).is_integer())
+    whole = column in ("n", "inputs needed", "model calls per input") or (abs(value) >= 2 and float(value).is_integer())
     return f"{value:.0f}" if whole else f"{value:.2f}"
 
 

@@ -102,7 +102,7 @@ def _tells(values: pd.DataFrame, prices: pd.DataFrame, known: Known) -> tuple[pd
     table["above chance"] = [answer(one, 0.5) for one in by_chance.values()]
     table["inputs needed"] = [inputs_needed(one, 0.5) for one in by_chance.values()]
     table["gain it would find"] = [rules.smallest_detectable(one) for one in by_chance.values()]
-    table["rows an input"] = [rows_of.get((kind, known.family_of[metric])) for kind, metric in by_chance]
+    table["model calls per input"] = [rows_of.get((kind, known.family_of[metric])) for kind, metric in by_chance]
     table = table.sort_values(["modality", "estimate"], ascending=[True, False], ignore_index=True)
     freed = {key: one for key, one in shares.items() if key[1] in known.amounts and key[2] in (ITSELF, RANKS)}
     amounts = listed(freed, over).assign(answer=[answer(one, 0.5) for one in freed.values()])

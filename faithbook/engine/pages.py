@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from faithbook.engine.build import RunError, build, locked, minutes
+from faithbook.engine.loads import UNITS_DIR
 from faithbook.engine.plan import MANIFEST, NOTEBOOK, Job
 from faithbook.engine.profiles import place_of
 from faithbook.engine.publish import configuration, repository
@@ -21,6 +22,7 @@ READER_PROFILE = "laptop"  # its book is built in place, in book/; the books of 
 PAGE_KINDS = ("report", "own")  # a page of `own` computes what it shows: a reader runs it on a model of theirs
 _TABLES = "tables"
 BOARD = Path("scoreboard.csv")
+TOC = Path("_toc.yml")
 _JUPYTER_BOOK = "from jupyter_book.cli.main import main; main()"  # its command need not be on the PATH
 
 
@@ -45,7 +47,8 @@ def book(profile: str, *, cores: int | None = None, extra: Sequence[str] = ()) -
 def stage(profile: str, jobs: Sequence[Job]) -> Path:
     """Lay executed reports, their files and the downloads beside the prose; returns what the book is built from.
 
-    For a published book a page that is not `public` comes without its contents and files.
+    For a published book a page that is not `public` comes without its contents and files. A page without numbers in
+    this build is left out, of the table of contents too.
     """
     prose = root() / "book"
     source = prose if profile == READER_PROFILE else results_dir(profile) / "book"
@@ -54,6 +57,7 @@ def stage(profile: str, jobs: Sequence[Job]) -> Path:
             {path.relative_to(prose): path.read_bytes() for path in _prose(prose)}, source, keep=("_build", "executed")
         )
     files: dict[Path, bytes] = {}
+    jobs = [job for job in jobs if not is_numberless(job)]
     for job in jobs:
         if job.kind in PAGE_KINDS and repository() and not place_of(job.notebook)[1].public:
             files[Path(f"{job.notebook}.ipynb")] = _not_public(job)
@@ -75,6 +79,21 @@ def stage(profile: str, jobs: Sequence[Job]) -> Path:
     if (board := tables.get(BOARD)) is not None:
         _write(results_dir(profile) / BOARD, board)
     return source
+
+
+def is_numberless(job: Job) -> bool:
+    """Whether a page reads computations of which this profile runs none and the reference has no values."""
+    reads = place_of(job.notebook)[1].reads
+    known = any((root() / UNITS_DIR / name).is_dir() for name in reads)
+    return job.kind in PAGE_KINDS and bool(reads) and not job.upstream and not known
+
+
+def contents(source: Path) -> str:
+    """The table of contents of the staged book: without executed pages that are not there."""
+    lines = (source / TOC).read_text(encoding="utf-8").splitlines(keepends=True)
+    named = [re.search(r"file: (executed/\S+)", line) for line in lines]
+    kept = [not found or (source / f"{found[1]}.ipynb").is_file() for found in named]
+    return "".join(line for line, there in zip(lines, kept, strict=True) if there)
 
 
 def _prose(folder: Path) -> list[Path]:
@@ -174,8 +193,10 @@ def _pages(source: Path) -> None:
     log = built / "sphinx.log"
     config = built / "_config.yml"
     config.write_text(configuration(), encoding="utf-8")
+    toc = built / TOC
+    toc.write_text(contents(source), encoding="utf-8")
     command = [
-        *(sys.executable, "-c", _JUPYTER_BOOK, "build", str(source), "--config", str(config)),
+        *(sys.executable, "-c", _JUPYTER_BOOK, "build", str(source), "--config", str(config), "--toc", str(toc)),
         *("--path-output", str(new), "--all", "-n", "-W", "--keep-going"),
     ]
     with log.open("wb") as stream:

@@ -17,6 +17,7 @@ from urllib.parse import urldefrag
 import yaml
 from tqdm.auto import tqdm
 
+from faithbook.engine.pages import contents
 from faithlib.errors import DataError
 
 if TYPE_CHECKING:
@@ -85,8 +86,8 @@ def show(page: Page, address: str) -> None:
 def pdf(source: Path, html: Path, to: Path) -> int:
     """Write a built book as one PDF; returns its number of pages.
 
-    `source`: the folder with `_toc.yml`; `html`: the built pages. DataError without Chromium, or for a page that is
-    not there.
+    `source`: the folder with `_toc.yml` and the executed pages; `html`: the built pages. DataError without Chromium, or
+    for a page that is not there.
     """
     from pypdf import PdfWriter
 
@@ -125,7 +126,7 @@ def pdf(source: Path, html: Path, to: Path) -> int:
 
 def chapters(source: Path) -> list[tuple[str, str]]:
     """The documents that are printed, in the order of the table of contents, each with the caption of its part."""
-    toc = yaml.safe_load((source / "_toc.yml").read_text(encoding="utf-8"))
+    toc = yaml.safe_load(contents(source))
     listed = [("", toc["root"])]
     for part in toc["parts"]:
         for chapter in part["chapters"]:

@@ -9,7 +9,6 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.cbook import boxplot_stats
 from matplotlib.ticker import FuncFormatter, LogLocator
 
 from faithbook.papers.edin_released import LONG, MODELS, SHORT
@@ -147,36 +146,6 @@ def trade_off(cost: pd.DataFrame) -> Drawn:
         "Error of the bounds against the number of rows on a log scale, one panel a classifier and length, one line a "
         f"kind of search. Fewest rows with a mean error of .005 or less: {'; '.join(told)}."
     )
-
-
-def beams(found: pd.DataFrame) -> Drawn:
-    """Box plots of limits by width of the beam (dataset, model, width, bound, found), one panel each."""
-    widths = sorted(found.width.unique())
-    fig, axes = plt.subplots(len(MODELS), len(SHORT), figsize=(8.5, 11), sharex=True, sharey=True)
-    for line, model in zip(axes, MODELS, strict=True):
-        for ax, dataset in zip(line, SHORT, strict=True):
-            part = found[(found.model == model) & (found.dataset == dataset)]
-            _boxes(ax, part, widths)
-            ax.set_xticks(range(len(widths)), widths)
-            ax.set_title(f"{NAMES[model]} on {SETS[dataset]}", fontsize="small")
-    for ax in axes[-1]:
-        ax.set_xlabel("beam width")
-    mean = found.groupby(["bound", "width"]).found.mean()
-    told = "; ".join(
-        f"{bound} {mean[bound, widths[0]]:.3f} at width {widths[0]}, {mean[bound, widths[-1]]:.3f} at {widths[-1]}"
-        for bound in ("upper", "lower")
-    )
-    return fig, f"Box plots of both bounds by beam width, one panel a model and data set of short texts. Means: {told}."
-
-
-def _boxes(ax: Any, part: pd.DataFrame, widths: Sequence[int]) -> None:
-    for bound, colour, shift in (("upper", PALETTE[0], -0.18), ("lower", PALETTE[1], 0.18)):
-        values = [part[(part.width == width) & (part.bound == bound)].found for width in widths]
-        box = pd.DataFrame(boxplot_stats(values))
-        places = np.arange(len(widths)) + shift
-        ax.vlines(places, box.whislo, box.whishi, color="#666666", lw=1)
-        ax.bar(places, box.q3 - box.q1, 0.3, bottom=box.q1, color=colour, alpha=0.5, edgecolor="black")
-        ax.hlines(box.med, places - 0.15, places + 0.15, color="black", lw=1.2)
 
 
 def rankings(panels: Mapping[str, pd.DataFrame]) -> Drawn:

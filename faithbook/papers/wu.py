@@ -162,15 +162,6 @@ def agreement(*methods: str, datasets: Collection[str] | None = None) -> Callabl
     return of
 
 
-def furthest_apart(values: Mapping[str, Mapping[str, Paired]]) -> tuple[str, str, str]:
-    """The method whose value differs most between models, of `values` by model and method, with the model where it is
-    highest and the one where it is lowest; a method without a value under some model is left out."""
-    points = pd.DataFrame({model: {m: value[m].ours.point for m in METHODS} for model, value in values.items()})
-    points = points.dropna()
-    method = str((points.max(axis=1) - points.min(axis=1)).idxmax())
-    return method, str(points.loc[method].idxmax()), str(points.loc[method].idxmin())
-
-
 def constant_maps(units: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """How many `maps` there are, and how many are `constant`: without a SaCo, as all pixels have the same score."""
     saco = units.groupby(list(by), observed=True)["value"]
@@ -324,11 +315,7 @@ def claims_of_any_network(at: At, pairs: Correlated) -> dict[str, Parts]:
 
     Settled on November 26, 2026, before values of a convolutional network were there; the rules are those of before.
     """
-    return {
-        "saco_c01": differently(pairs),
-        "saco_c02": more_among_four(pairs),
-        "saco_c05": random_is_zero(at),
-    }
+    return {"saco_c01": differently(pairs), "saco_c02": more_among_four(pairs), "saco_c05": random_is_zero(at)}
 
 
 def claims(at: At, *, mean: At, ahead: At, pairs: Correlated) -> dict[str, Parts | Provided]:

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+import pandas as pd
+
 from faithbook.results import paired, rulebook
-from faithbook.results.diagnosticity import AS_OURS, METHODS, Reading
+from faithbook.results.diagnosticity import AS_OURS, METHODS, Reading, at_length
 from faithbook.results.judged import Parts
 from faithbook.results.labels import label, short
 from faithbook.results.paired import Paired
 
 PAIRS = {"nc": "soft_nc", "ns": "soft_ns"}
 METRICS = ("nc", "soft_nc", "ns", "soft_ns")
+SCORE = "score"
 Power = Callable[..., Paired]
 
 
@@ -55,4 +59,30 @@ def claims(power: Power, tasks: Sequence[str]) -> dict[str, Parts]:
             - variance(power, soft, "method", METHODS)
             for hard, soft in PAIRS.items()
         },
+    }
+
+
+def limited(scores: pd.DataFrame) -> pd.DataFrame:
+    """Hard scores at each length, limited to [0, 1] as in the released code (`SCORE`).
+
+    An input whose probability hardly falls when everything is erased divides by almost nothing; a few such scores would
+    be all that a mean shows.
+    """
+    hard = scores[scores["metric"].str.contains(" at ")]
+    return hard.assign(shows=SCORE, value=hard["value"].clip(0, 1))
+
+
+def slope(power: Power, metric: str, ratios: Sequence[float], **cells: object) -> Paired:
+    """Least-squares change of a hard metric per doubling of the rationale."""
+    centred = np.log2(ratios) - np.log2(ratios).mean()
+    weights = centred / (centred**2).sum()
+    return paired.combined(lambda values: values @ weights, [power(at_length(metric, r), **cells) for r in ratios])
+
+
+def rises(power: Power, tasks: Sequence[str], ratios: Sequence[float]) -> Parts:
+    """soft_c10: the slope of the mean score of each hard metric on each task."""
+    return {
+        f"{label(metric)}, {label(dataset)}": slope(power, metric, ratios, dataset=dataset, shows=SCORE)
+        for dataset in tasks
+        for metric in ("ns", "nc")
     }

@@ -43,6 +43,32 @@ def with_and_without_amounts(orders: pd.DataFrame, metrics: Sequence[str], metho
     )
 
 
+def from_theirs(path: pd.DataFrame, theirs: Mapping[tuple[str, str], float], order: Sequence[str]) -> Drawn:
+    """From the published value of each metric (`theirs`, by data set and metric) to ours, one panel per data set, one
+    row per step in this order (dataset, step, metric, and the estimate with its ends)."""
+    datasets, metrics = list(dict.fromkeys(path["dataset"])), list(dict.fromkeys(path["metric"]))
+    fig, axes = plt.subplots(1, len(datasets), figsize=(8.5, 5), sharey=True, squeeze=False)
+    looks = dict(zip(metrics, zip((PUBLISHED, PALETTE[2], OURS, PALETTE[3]), "sDo^", strict=True), strict=False))
+    said = []
+    for ax, name in zip(axes.flat, datasets, strict=True):
+        for metric, (colour, marker) in looks.items():
+            part = (
+                path[(path["dataset"] == name) & (path["metric"] == metric)].set_index("step").reindex(order).dropna()
+            )
+            places = np.array([len(order) - 1 - order.index(step) for step in part.index])
+            first, rows = theirs[name, metric], part.reset_index()
+            ax.plot([first, *rows["estimate"]], [len(order), *places], color=colour, lw=1, alpha=0.6)
+            ax.plot(first, len(order), color=colour, marker=marker, mfc="white", ls="")
+            figures.dots(ax, rows, places, colour=colour, marker=marker, label=label(metric))
+            steps = ", ".join(f"{step} {value:.2f}" for step, value in part["estimate"].items())
+            said.append(f"{label(name)}, {label(metric)}: published {first:.2f}, {steps}")
+        ax.axvline(0.5, color="#666666", ls=":", lw=1)
+        ax.set(title=label(name), xlabel="diagnosticity", xlim=(0, 1.02))
+    axes.flat[0].set_yticks(np.arange(len(order) + 1)[::-1], ["published", *order])
+    figures.legend(fig)
+    return fig, f"Line charts, one panel per data set, one row per step, one line per metric. {'; '.join(said)}."
+
+
 def effects(found: pd.DataFrame, metrics: Sequence[str], names: Mapping[str, str]) -> Drawn:
     """What each variant (of `names`, with its words) changes of the mean score and of diagnosticity, up to four metrics
     a row (variant, choice, metric, score, change, and their ends)."""

@@ -12,14 +12,21 @@ from collections.abc import Callable, Sequence
 
 import pandas as pd
 
-from faithbook.results.numbers import ends_of
-from faithbook.results.paired import Paired
-
-SIZES = {"mpnet": "MPNet, 12 × 768", "": "MiniLM, 6 × 384"}
-"""Our models by classifier, the larger first."""
-TUNED = "mpnet-tuned"
-"""The larger one with all of its weights trained, in place of an adapter of rank 8."""
+SIZES = {"mpnet": "MPNet, 12 layers, 109 M", "": "MiniLM, 6 layers, 23 M"}
+"""Our models by classifier with layers and parameters, the larger first."""
+TUNED, ALL_WEIGHTS = "mpnet-tuned", "MPNet, all weights trained"
+"""The larger one with all of its weights trained instead of an adapter of rank 8, and its name."""
 _CLASSIFIER = "classifier"
+
+
+def shared(frame: pd.DataFrame, datasets: Sequence[str]) -> list[str]:
+    """Which of `SIZES` explained all of these data sets, the largest first; on the first of them claims are judged.
+
+    >>> shared(pd.DataFrame({"dataset": ["sst", "sst", "ag"], "model": [*SIZES.values(), SIZES[""]]}), ["sst", "ag"])
+    ['MiniLM, 6 layers, 23 M']
+    """
+    have = [set(frame.loc[frame["dataset"] == name, "model"]) for name in datasets]
+    return [model for model in SIZES.values() if have and all(model in of for of in have)]
 
 
 def of_largest(units: pd.DataFrame) -> pd.DataFrame:
@@ -44,7 +51,7 @@ def of_each(prepare: Callable[[pd.DataFrame], pd.DataFrame]) -> Callable[[pd.Dat
 
     def prepared(units: pd.DataFrame) -> pd.DataFrame:
         named = units if _CLASSIFIER in units.columns else units.assign(classifier="")
-        names = SIZES | {TUNED: f"{SIZES['mpnet']}, all weights trained"}
+        names = SIZES | {TUNED: ALL_WEIGHTS}
         frames = [
             prepare(named[named[_CLASSIFIER] == classifier]).assign(model=name)
             for classifier, name in names.items()
@@ -53,26 +60,3 @@ def of_each(prepare: Callable[[pd.DataFrame], pd.DataFrame]) -> Callable[[pd.Dat
         return pd.concat(frames, ignore_index=True)
 
     return prepared
-
-
-def both_sizes(
-    power: Callable[..., Paired], have: pd.DataFrame, metrics: Sequence[str], datasets: Sequence[str]
-) -> pd.DataFrame:
-    """One row per data set, metric and model: the published value, ours with its interval, and how much nearer to the
-    published value ours is than that of the smallest model of the same data set, on all inputs of either.
-
-    `power`: the mean of a metric over methods, by `dataset` and `model`; `have`: which data sets have which models.
-    """
-    rows = []
-    for name in datasets:
-        models = [one for one in dict.fromkeys(have["model"]) if one in set(have[have["dataset"] == name]["model"])]
-        for metric in metrics if len(models) > 1 else []:
-            of = {model: power(metric, dataset=name, model=model) for model in models}
-            small = of.get(SIZES[""], of[models[-1]])
-            for model, one in of.items():
-                row = {"dataset": name, "metric": metric, "model": model, "published": one.published, "n": one.ours.n}
-                rows.append(row | ends_of(one))
-                if one is not small:
-                    nearer = abs(small - small.published) - abs(one - one.published)
-                    rows[-1] |= ends_of(nearer, "nearer by", "its low", "its high")
-    return pd.DataFrame(rows)

@@ -1,5 +1,5 @@
 """What the tables of Zhao & Aletras (2023) are compared with beside diagnosticity: data and classifiers of Table 1 from
-the models' cards and the data that is here, the precision of the runs that speak, how wide intervals are.
+the models' cards and the data that is here, the precision of the runs.
 
     table, sizes = data_and_classifiers(["sst", "movie"], models)
     wrong_sizes(sizes, ["sst"])
@@ -8,7 +8,7 @@ the models' cards and the data that is here, the precision of the runs that spea
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from typing import Any
 
@@ -22,7 +22,6 @@ from faithbook.papers.zhao_aletras import STAND_INS
 from faithbook.papers.zhao_aletras_sizes import SIZES
 from faithbook.results.labels import label
 from faithbook.results.measured import REFERENCE, Measured
-from faithbook.results.paired import Paired
 from faithbook.results.published import table
 from faithbook.sources import datasets
 from faithbook.timing import of_reference
@@ -30,8 +29,8 @@ from faithlib.errors import DataError, InputError
 
 SPLITS = ("train", "dev", "test")
 COLUMNS = (
-    *("dataset", "model", "words a text", "classes", "cut at", *SPLITS),
-    *("learnt from", "F1 ± deviation", "majority F1", "models"),
+    *("dataset", "model", "words per text", "classes", "cut at", *SPLITS),
+    *("trained on", "F1 ± deviation", "majority F1", "models"),
 )
 UNKNOWN = "–"
 Sizes = dict[tuple[str, str], float]
@@ -112,7 +111,7 @@ def _of_texts(test: datasets.Dataset | None, own: pd.DataFrame, beside: Callable
         return {"classes": beside(len(own["label_names"].iloc[0]), "classes")} if len(own) else {}
     queries = test.queries or [""] * len(test.texts)
     words = [len(f"{query} {text}".split()) for query, text in zip(queries, test.texts, strict=True)]
-    found = {"words a text": beside(f"{np.mean(words):.0f}", "avg_length")}
+    found = {"words per text": beside(f"{np.mean(words):.0f}", "avg_length")}
     return found | {"classes": beside(len(test.label_names), "classes"), "cut at": f"{test.max_length} wordpieces"}
 
 
@@ -123,14 +122,13 @@ def _of_classifiers(own: pd.DataFrame, printed: str) -> dict[str, Any]:
     f1 = 100 * own["macro_f1"]
     return {
         "cut at": f"{own['max_length'].min():.0f} wordpieces",
-        "learnt from": f"{own['train_size'].min():,.0f}",
+        "trained on": f"{own['train_size'].min():,.0f}",
         "F1 ± deviation": f"{f1.mean():.1f} ± {f1.std(ddof=0):.1f} ({printed})",
         "majority F1": f"{100 * own['majority_macro_f1'].mean():.1f}",
         "models": len(own),
     }
 
 
-# ----------------------------------------------------------------------------------------------------- runs, intervals
 def precision_of(run: Run, measured: Measured) -> str:
     """In which precision the runs that speak asked their models, as their manifests tell; several are joined.
 
@@ -141,18 +139,3 @@ def precision_of(run: Run, measured: Measured) -> str:
     own = [one for one in told if one["notebook"] == measured.notebook]
     of_these = [one for one in own if one["parameters"].get("dataset") in measured.material.datasets]
     return " and ".join(sorted({str(one.get("settings", {}).get("dtype", "not noted")) for one in of_these}))
-
-
-def how_wide(power: Callable[..., Paired], metrics: Sequence[str], groups: Mapping[str, Sequence[str]]) -> str:
-    """The widest 95 % interval of each group of data sets, in words: half its width, of what it is, on how many inputs.
-
-    `power`: the mean of a metric over the methods, of the data set with a label `dataset`.
-    """
-    told = []
-    for kind, names in groups.items():
-        cells = {(label(metric), label(name)): power(metric, dataset=name).ours for name in names for metric in metrics}
-        if cells:
-            half = {cell: (ends.high - ends.low) / 2 for cell, one in cells.items() for ends in [one.interval()]}
-            metric, name = max(half, key=lambda cell: half[cell])
-            told.append(f"{kind} ± {half[metric, name]:.3f} ({metric} on {name}, n = {cells[metric, name].n})")
-    return "; ".join(told)

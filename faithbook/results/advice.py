@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -11,6 +12,7 @@ import seaborn as sns
 
 from faithbook.results import pointed
 from faithbook.results.labels import label
+from faithbook.results.sentences import values
 from faithbook.results.side_by_side import BOOK, ITSELF, LITTLE, RANKS, Known
 
 NOT_WORSE = "not worse after misleading"
@@ -20,6 +22,10 @@ DECIDING = QUESTIONS[:3]
 that tracks the truth best and loses a little, and for one that tracks it badly and gains: the level after misleading
 counts instead (`WORSE`)."""
 TRACKS, MISLED, WORSE = "tracks the truth", "after misleading", "worse of the two"
+PASSES = "model calls per input"
+"""The column of a metric's price: forward passes of the model for one explanation of one input."""
+RECOMMENDED, BEST, CHEAPEST, CAUTION = "recommended", "best", "cheapest", "caution"
+KINDS = {"text": "texts", "vision": "small images"}
 YES, NO, UNSURE, NOT_ASKED = "yes", "no", "unsure", "not asked"
 UNCONTROLLED = ("saco",)
 """Metrics that use how high scores are and have no control for it."""
@@ -57,7 +63,7 @@ def advice(
             {"modality": key[0], "metric": key[1], **dict(zip(QUESTIONS, answers, strict=True))}
             | {"n": min(size for size in sizes if size is not None)}
             | {TRACKS: tracked.get(("trained", *key)), MISLED: tracked.get(("misled by erasure", *key)), WORSE: None}
-            | {"inputs needed": row["inputs needed"], "rows an input": row["rows an input"]}
+            | {"inputs needed": row["inputs needed"], PASSES: row[PASSES]}
         )
     found = pd.DataFrame(rows).astype({TRACKS: float, MISLED: float})
     found[WORSE] = found[[TRACKS, MISLED]].min(axis=1, skipna=False)
@@ -88,66 +94,88 @@ def _freed(amounts: pd.DataFrame, modality: str, metric: str, known: Known) -> t
     return (YES if answers == {YES} else NO if NO in answers else UNSURE), int(own.n.min())
 
 
-def in_short(table: pd.DataFrame) -> list[str]:
-    """Of each modality, as lines of a list: which metrics are recommended, which are known to fail where, on how many
-    inputs that rests.
-
-    Recommended is what no deciding question says *no* to, most say *yes* to, and whose worse rank correlation with the
-    truth is at most `LITTLE` below the best one; everywhere, what is of all modalities of which every question was
-    asked.
-    """
-    lines, kept = [], dict[str, set[str]]()
+def recommended(table: pd.DataFrame) -> dict[str, list[str]]:
+    """By modality the metrics to use, the best first: no deciding question says *no*, most say *yes*, and the worse of
+    the two rank correlations with the truth is at most `LITTLE` below the best one."""
+    found = {}
     for modality, part in table.groupby("modality", sort=False):
-        asked = [question for question in QUESTIONS if (part[question] != NOT_ASKED).any()]
-        deciding = [question for question in asked if question in DECIDING]
+        deciding = [question for question in DECIDING if (part[question] != NOT_ASKED).any()]
         sound = part[~(part[deciding] == NO).any(axis=1)]
         many = (sound[deciding] == YES).sum(axis=1)
         best = sound[many == many.max()] if len(sound) else sound
-        best = best[~(best[WORSE] < best[WORSE].max() - LITTLE)]
-        if asked == QUESTIONS:
-            kept[str(modality)] = set(best.metric)
-        failing = "; ".join(
-            f"{label(row['metric'])} ({', '.join(q for q in DECIDING if row[q] == NO)})"
-            for row in part.to_dict("records")
-            if NO in [row[q] for q in DECIDING]
-        )
-        lines.append(f"- **{modality}**: {_recommended(best, many, len(deciding))} A clear *no*: {failing or 'none'}.")
-    if not kept:
-        return lines
-    everywhere = [label(name) for name in dict.fromkeys(table.metric) if all(name in own for own in kept.values())]
-    of = "" if len(kept) == len(lines) else f" asked everything ({' and '.join(kept)})"
-    return [*lines, f"- **all of these**{of}: {'; '.join(everywhere) or 'no metric leads everywhere'}."]
+        found[str(modality)] = list(best[~(best[WORSE] < best[WORSE].max() - LITTLE)].metric)
+    return found
 
 
-def _recommended(best: pd.DataFrame, many: pd.Series, asked: int) -> str:
-    if best.empty:
-        return "every metric has a *no* somewhere."
-    names = ", ".join(f"{label(row['metric'])} ({_level(row)}n = {row['n']})" for row in best.to_dict("records"))
-    told = f"no *no*, and *yes* to {many.max()} of the {asked} questions that decide: {names}."
-    priced = best.dropna(subset=["rows an input"]).sort_values("rows an input")
-    if priced.empty:  # where another run speaks, this one may have priced nothing of the kind
-        return told
-    cheapest = priced.iloc[0]
-    return f"{told} Cheapest of these: {label(cheapest.metric)}, {cheapest['rows an input']:.0f} rows an input."
+def asked_everything(table: pd.DataFrame) -> list[str]:
+    """The modalities of which every question was asked."""
+    asked = (table[QUESTIONS] != NOT_ASKED).groupby(table.modality, sort=False).any()
+    return [str(modality) for modality in asked.index[asked.all(axis=1)]]
 
 
-def _level(row: dict[Any, Any]) -> str:
-    """The worse of the two rank correlations, where both were measured."""
-    return "" if pd.isna(row[WORSE]) else f"{row[WORSE]:.2f} at worst, "
+def holds_role(table: pd.DataFrame, metric: str, role: str) -> bool:
+    """Whether a metric has a role in every modality of which everything was asked: recommended, the best or the
+    cheapest of the recommended, or not recommended (`CAUTION`)."""
+    lists, prices = recommended(table), table.set_index(["modality", "metric"])[PASSES]
+    for modality in (every := asked_everything(table)):
+        names = lists[modality]
+        of_them = prices[modality][names]
+        having = {
+            RECOMMENDED: names,
+            BEST: names[:1],
+            CHEAPEST: list(of_them.index[of_them == of_them.min()]),
+            CAUTION: [name for name in prices[modality].index if name not in names],
+        }
+        if metric not in having[role]:
+            return False
+    return bool(every)
 
 
-def answers(table: pd.DataFrame) -> tuple[Any, str]:
-    """The answers as a figure, a row a metric, a column what was asked of a modality; and in words."""
+def decisions(table: pd.DataFrame, needs: pd.DataFrame) -> pd.DataFrame:
+    """What to use for which need, with accuracy and price; a need whose metric has lost its role says so.
+
+    `needs`: need, metric, role, why (`data/recommendations.csv`).
+    """
+    rows = []
+    for need in needs.to_dict("records"):
+        metric = str(need["metric"])
+        if not holds_role(table, metric, str(need["role"])):
+            why = f"{label(metric)} is no longer {need['role']} in this build"
+            rows.append({"you want": need["need"], "use": "–", "why": why})
+            continue
+        row: dict[str, object] = {"you want": need["need"], "use": label(metric)}
+        own = table[table.metric == metric].set_index("modality")
+        for modality in asked_everything(table):
+            row[f"accuracy, {KINDS[modality]}"] = f"{own[WORSE][modality]:.2f}"
+        calls = [f"{own[PASSES][modality]:,.0f}" for modality in asked_everything(table)]
+        rows.append(row | {"model calls": " / ".join(calls), "why": need["why"]})
+    return pd.DataFrame(rows).fillna("")
+
+
+def quotable(table: pd.DataFrame) -> pd.DataFrame:
+    """Accuracy and price of every metric, for sentences of other pages (`sentences.values`)."""
+    named = {WORSE: "worse of the two", PASSES: "passes"}
+    found = {
+        f"{label(row['metric'])}, {row['modality']}: {name}": row[column]
+        for row in table.to_dict("records")
+        for column, name in named.items()
+        if not pd.isna(row[column])
+    }
+    return values("advice", found)
+
+
+def answers(table: pd.DataFrame, questions: Sequence[str]) -> tuple[Any, str]:
+    """The answers as a figure, one row per metric, one column per question and modality; and in words."""
     codes = {NO: 0, UNSURE: 1, YES: 2}
     modalities = list(dict.fromkeys(table.modality))
     every = {
         (modality, question): table[table.modality == modality].set_index("metric")[question]
         for modality in modalities
-        for question in QUESTIONS
+        for question in questions
     }
     asked = {key: told for key, told in every.items() if (told != NOT_ASKED).any()}
     wide = pd.DataFrame(asked, index=pd.Index(dict.fromkeys(table.metric), name="metric"))
-    columns = [f"{textwrap.fill(question, 9)}\n({modality})" for modality, question in asked]
+    columns = [f"{textwrap.fill(question, 11)}\n({modality})" for modality, question in asked]
     names = [label(name) for name in wide.index]
     look = {"cmap": ["#D55E00", "#EEEEEE", "#56B4E9"], "vmin": 0, "vmax": 2, "cbar": False, "linewidths": 1}
     fig, ax = plt.subplots(figsize=(9.5, 6))

@@ -1,6 +1,6 @@
 """What a verdict rests on, and the word that a decision has on that ground.
 
-Four grounds: what the authors released; the paper's data and models; the paper's data with our models; stand-ins.
+Four grounds: what the authors released; the paper's data and models; the paper's data with our models; substitute data.
 Which data sets, models and files are a paper's own stands in `data/materials.csv`, so that the ground follows from what
 a run has read and is never typed beside a claim.
 
@@ -18,7 +18,7 @@ from faithbook.declared import remembered
 from faithbook.results import published, rules
 from faithlib.errors import unknown
 
-AUTHORS, PAPER, STAND_INS = "authors' outputs", "the paper's data and models", "stand-ins"
+AUTHORS, PAPER, STAND_INS = "authors' outputs", "the paper's data and models", "substitute data, our models"
 DATA = "paper's data, our models"
 OUR_QUESTION = "no paper (our own question)"
 GROUNDS = (AUTHORS, PAPER, DATA, STAND_INS, OUR_QUESTION)
@@ -74,7 +74,7 @@ def weakest(grounds: Iterable[str]) -> str:
     """The weakest ground that a claim rests on.
 
     >>> weakest([PAPER, STAND_INS, DATA])
-    'stand-ins'
+    'substitute data, our models'
     """
     return max(grounds, key=GROUNDS.index)
 

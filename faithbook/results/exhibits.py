@@ -22,6 +22,7 @@ from faithbook.results import figures, pointed
 from faithbook.results.figures import PUBLISHED, REFERENCE
 from faithbook.results.labels import label
 from faithbook.results.numbers import ends_of, row_of
+from faithbook.results.numbers import spoken as with_interval
 from faithbook.results.page import Folder, write
 from faithbook.results.paired import Paired
 from faithlib.errors import InputError
@@ -136,6 +137,15 @@ def grid(
     )
     order = [*heads, *dict.fromkeys(down for cells in shown.values() for down in cells), "n"]
     return wide[order].fillna("–"), long_form(long)
+
+
+def in_words(long: pd.DataFrame, rows: Sequence[str], column: str, form: str) -> pd.DataFrame:
+    """A long table of quantities as a wide one, each with its interval in a cell, in the order of the long one."""
+    cells = [with_interval(row, form) for row in long.itertuples()]
+    wide = long.assign(cell=cells).pivot(index=[*rows], columns=column, values="cell").fillna("–")
+    order = long[[*rows]].drop_duplicates().itertuples(index=False, name=None)
+    found = wide.reindex([*order])[list(dict.fromkeys(long[column]))].reset_index()
+    return found.assign(**{name: found[name].map(label) for name in rows}).rename_axis(columns=None)
 
 
 def every(**labels: Iterable[object]) -> pd.DataFrame:

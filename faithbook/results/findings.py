@@ -1,8 +1,5 @@
-"""What was found, for a reader in a hurry: counts of distinct findings by the evidence they rest on, and one sentence
-per paper: what stands, what does not, what is undecided, and what was not tested.
-
-Both are made from the scoreboard (`faithbook.results.scoreboard.board`), so that no sentence says more than the
-verdicts. `data/plain.csv` has headline claims in plain words; a paper's sentence names these and counts the others.
+"""The scoreboard for people: the decision on every finding, counts of distinct findings by evidence, and the table of
+all of them. `data/plain.csv` has headline claims in plain words.
 """
 
 from __future__ import annotations
@@ -13,28 +10,35 @@ from typing import Any
 import pandas as pd
 
 from faithbook.results import evidence, published
-from faithbook.results.exhibits import pipe_table
 from faithbook.results.page import badge
 from faithbook.results.scoreboard import distinct
 
-STANDS, IN_PART, DOES_NOT, OPEN = "stands", "stands in part", "does not stand", "undecided"
-UNTESTED, NO_FINDING = "not tested here", "nothing to test"
+REPRODUCED, MIXED, NOT_REPRODUCED, UNDECIDED = "reproduced", "mixed", "not reproduced", "undecided"
+NOT_TESTED, NOTHING = "not tested", "nothing to test"
 SIDES: Mapping[str, str] = {
-    **dict.fromkeys((evidence.MATCH, evidence.EXPLAINED, evidence.HOLDS, evidence.CARRIES_OVER), STANDS),
-    **dict.fromkeys((evidence.PARTLY, evidence.DEPENDS), IN_PART),
-    **dict.fromkeys((evidence.DIFFERS, evidence.FAILS, evidence.DOES_NOT, evidence.LEVEL), DOES_NOT),
-    evidence.INCONCLUSIVE: OPEN,
-    **dict.fromkeys((evidence.UNTESTABLE, evidence.NOT_RUN), UNTESTED),
-    **dict.fromkeys((evidence.SET_UP, evidence.NOT_RECOMPUTABLE, evidence.NO_ORDER), NO_FINDING),
+    **dict.fromkeys((evidence.MATCH, evidence.EXPLAINED, evidence.HOLDS, evidence.CARRIES_OVER), REPRODUCED),
+    **dict.fromkeys((evidence.PARTLY, evidence.DEPENDS), MIXED),
+    **dict.fromkeys((evidence.DIFFERS, evidence.FAILS, evidence.DOES_NOT, evidence.LEVEL), NOT_REPRODUCED),
+    evidence.INCONCLUSIVE: UNDECIDED,
+    **dict.fromkeys((evidence.UNTESTABLE, evidence.NOT_RUN), NOT_TESTED),
+    **dict.fromkeys((evidence.SET_UP, evidence.NOT_RECOMPUTABLE, evidence.NO_ORDER), NOTHING),
 }
-"""The side that a word is on. An effect that is there but smaller than the smallest of interest (*level*) does not
-stand. Tables of the set-up, illustrations, people's marks, and rankings on which the paper's own repeats disagree leave
-nothing to test, so that they are not findings."""
-COLOURS = {STANDS: "#56B4E9", IN_PART: "#CC79A7", DOES_NOT: "#E8905A", OPEN: "#DDDDDD", UNTESTED: "#FFFFFF"}
-"""The sides that findings are on, in their order, with the colour of each."""
-TOLD = tuple(COLOURS)
+"""The decision that a verdict is, one of six. An effect smaller than the smallest of interest (*level*) is not
+reproduced. Tables of the set-up, illustrations, people's marks, and rankings on which the paper's own repeats disagree
+leave nothing to test, so that they are not findings."""
+COLOURS = {
+    REPRODUCED: "#56B4E9",
+    MIXED: "#CC79A7",
+    NOT_REPRODUCED: "#E8905A",
+    UNDECIDED: "#DDDDDD",
+    NOT_TESTED: "#FFFFFF",
+}
+"""The decisions that findings have, in their order, with the colour of each."""
+DECIDED = tuple(COLOURS)
+_OWN_MODELS = {REPRODUCED: "replicates on our models", NOT_REPRODUCED: "does not replicate on our models"}
+_OWN_QUESTION = {REPRODUCED: "holds", NOT_REPRODUCED: "does not hold"}
 
-GROUNDS = (*evidence.GROUNDS, UNTESTED)
+GROUNDS = (*evidence.GROUNDS, NOT_TESTED)
 OWN_MATERIAL = (evidence.AUTHORS, evidence.PAPER, evidence.DATA)
 """Grounds that are the papers' own, at least in part: they come first."""
 
@@ -49,6 +53,19 @@ NAMES: Mapping[str, str] = {
 """Whose findings are counted together: each paper's, a review page's apart from its paper's, and ours."""
 _TITLES = {"table": "title", "figure": "shows", "claim": "claim", "question": "question"}
 
+
+_REASONS = {
+    evidence.EXPLAINED: "the numbers that differ do so for a known cause",
+    evidence.PARTLY: "some comparisons support it, others contradict it",
+    evidence.DEPENDS: "depends on a choice that the paper does not report",
+    evidence.LEVEL: "the difference is smaller than the smallest effect of interest",
+    evidence.INCONCLUSIVE: "more inputs would be needed",
+    evidence.UNTESTABLE: "about data, a model or a language that we do not have, or with too few inputs",
+    evidence.NOT_RUN: "not computed at this profile",
+    evidence.NO_ORDER: "the paper's own repeats disagree on the ranking",
+    evidence.SET_UP: "a table of the set-up",
+    evidence.NOT_RECOMPUTABLE: "an illustration, or people's annotations",
+}
 
 SMALLEST = "n (smallest cell)"
 """The head of a column of n: independent inputs in the smallest cell that a verdict averages."""
@@ -78,8 +95,8 @@ def sided(board: pd.DataFrame) -> pd.DataFrame:
     """
     facts = distinct(board)
     side = facts["verdict"].map(SIDES)
-    found = facts.assign(side=side, ground=facts["evidence"].where(side != UNTESTED, UNTESTED), paper=_whose(facts))
-    found = found[found["side"] != NO_FINDING]
+    found = facts.assign(side=side, ground=facts["evidence"].where(side != NOT_TESTED, NOT_TESTED), paper=_whose(facts))
+    found = found[found["side"] != NOTHING]
     return found.sort_values("ground", key=lambda column: column.map(GROUNDS.index), kind="stable", ignore_index=True)
 
 
@@ -93,137 +110,63 @@ def counts(board: pd.DataFrame) -> pd.DataFrame:
     found = sided(board)
     table = found.groupby(["ground", "paper", "side"]).size().unstack(fill_value=0)
     known = [(ground, paper) for ground in GROUNDS for paper in NAMES if (ground, paper) in table.index]
-    return table.reindex(index=pd.MultiIndex.from_tuples(known, names=["ground", "paper"]), columns=TOLD, fill_value=0)
-
-
-def sentence(board: pd.DataFrame, paper: str, words: Mapping[str, str]) -> str:
-    """What of a paper stands, what does not, what is undecided or untested; headlines in `words`, the others counted.
-
-    A headline names what its answer hangs on, where its page has tried other choices.
-    """
-    found = sided(board)
-    found = found[found["paper"] == paper]
-    told = []
-    for side in TOLD:
-        rows = found[found["side"] == side]
-        # What decides nothing needs no ground, and our own questions have one.
-        grounds = [rows] if side in (OPEN, UNTESTED) else [part for _, part in rows.groupby("ground", sort=False)]
-        for part in grounds:
-            if part.empty:
-                continue
-            named = part[part["id"].isin(words)]
-            items = [_named(row, words) for row in named.to_dict("records")]
-            if more := len(part) - len(named):
-                items.append(f"{more} more" if items else f"{more} finding{'s' if more > 1 else ''}")
-            ground = part["ground"].iloc[0]
-            where = f" ({ground})" if side not in (OPEN, UNTESTED) and ground != evidence.OUR_QUESTION else ""
-            told.append(f"*{side[0].upper()}{side[1:]}*{where}: {'; '.join(items)}.")
-    return " ".join(told) or "Nothing was judged."
-
-
-def _named(row: Mapping[Any, Any], words: Mapping[str, str]) -> str:
-    """A headline in plain words, with what its answer hangs on."""
-    return words[str(row["id"])] + (f" ({row['hangs']})" if row["hangs"] else "")
-
-
-def sentences(board: pd.DataFrame, words: Mapping[str, str]) -> list[str]:
-    """The sentence of every paper, those with findings on firmer ground first, then a review page's and our own."""
-    found = sided(board)
-    firmest = found.groupby("paper")["ground"].agg(lambda grounds: min(map(GROUNDS.index, grounds)))
-    papers = sorted(published.PAPERS, key=lambda name: firmest.get(name, len(GROUNDS)))
-    others = (published.REVIEW, published.OUR_OWN)
-    return [f"**{NAMES[paper]}.** {sentence(board, paper, words)}" for paper in (*papers, *others)]
-
-
-def in_numbers(board: pd.DataFrame) -> str:
-    """How many rows, repeats and findings there are, and how they fared by the ground they rest on, in words."""
-    found, facts = sided(board), distinct(board)
-    reviewed = found["paper"] == published.REVIEW
-    own = found["ground"].isin(OWN_MATERIAL) & ~reviewed
-    asked = found["ground"] == evidence.OUR_QUESTION
-    disagree = int((facts["verdict"] == evidence.NO_ORDER).sum())
-    told = [
-        f"Of {len(board)} tables, figures and claims of the four papers and questions of our own, "
-        f"{len(board) - len(facts)} repeat another, {len(facts) - len(found) - disagree} are of the set-up or "
-        f"illustrations, and {disagree} are rankings on which the paper's own repeats disagree. The other {len(found)}:"
-    ]
-    parts = {
-        "on what the authors released, or on the papers' own data with our models": found[own],
-        "on stand-ins": found[(found["ground"] == evidence.STAND_INS) & ~reviewed],
-        "of what only a review page of a paper says": found[reviewed & (found["ground"] != UNTESTED)],
-        "of our own questions": found[asked],
-        UNTESTED: found[found["ground"] == UNTESTED],
-    }
-    for name, rows in parts.items():
-        sides = rows["side"].value_counts()
-        split = ", ".join(f"{sides[side]} {_ending(side, int(sides[side]))}" for side in TOLD if side in sides)
-        told.append(f"- {name}: {len(rows)}" + (f" ({split})" if name != UNTESTED and len(rows) else ""))
-    return "\n".join([told[0], "", *told[1:]])
-
-
-def _ending(side: str, number: int) -> str:
-    """A side as a verb of so many findings."""
-    many = {STANDS: "stand", IN_PART: "stand in part", DOES_NOT: "do not stand"}
-    return side if number == 1 else many.get(side, side)
-
-
-def headlines(board: pd.DataFrame, words: Mapping[str, str]) -> dict[str, pd.DataFrame]:
-    """The headline claims, those on the papers' own material apart from those on stand-ins: the claim, whose it is, the
-    verdict, what it rests on, n, what it hangs on."""
-    found = sided(board[board["kind"] == "claim"])
-    found = found[found["id"].isin(words)]
-    said = found["id"].map(in_words())
-    table = pd.DataFrame(
-        {
-            "claim": said,
-            "source": [cited(paper) for paper in found["paper"]],
-            "verdict": [badge(word) for word in found["verdict"]],
-            "evidence": found["ground"],
-            SMALLEST: found["n"].astype(str).replace("<NA>", ""),
-            "hangs on": found["hangs"],
-        }
+    return table.reindex(
+        index=pd.MultiIndex.from_tuples(known, names=["ground", "paper"]), columns=DECIDED, fill_value=0
     )
-    own = found["ground"].isin(OWN_MATERIAL)
-    return {
-        "the authors' outputs, or the paper's data with our models": table[own],
-        "stand-ins, or not at all": table[~own],
-    }
+
+
+def in_numbers(board: pd.DataFrame) -> dict[str, int]:
+    """Counts of distinct findings for sentences: `all`; `own`, on authors' outputs or the papers' own data, without
+    what only a review page says; and of these how many have each decision (`own reproduced`)."""
+    found = sided(board)
+    own = found[found["ground"].isin(OWN_MATERIAL) & (found["paper"] != published.REVIEW)]
+    sides = own["side"].value_counts()
+    return {"all": len(found), "own": len(own)} | {f"own {side}": int(sides.get(side, 0)) for side in DECIDED}
+
+
+def decision(verdict: str, ground: str) -> str:
+    """A decision as it reads on its evidence.
+
+    >>> decision("carries over", evidence.DATA), decision("fails", evidence.AUTHORS), decision("partly", evidence.DATA)
+    ('replicates on our models', 'not reproduced', 'mixed')
+    """
+    side = SIDES[verdict]
+    own = {evidence.OUR_QUESTION: _OWN_QUESTION, evidence.DATA: _OWN_MODELS, evidence.STAND_INS: _OWN_MODELS}
+    return own.get(ground, {}).get(side, side)
 
 
 def every(board: pd.DataFrame) -> pd.DataFrame:
-    """All verdicts for people, the firmest ground first, with what each repeats and a link to its page; each row has a
-    place of its own (`anchor`)."""
+    """All verdicts for people, the firmest evidence first: the claim in plain words with its id, which is a place to
+    link to (`anchor`), the decision, evidence, comparisons that support it, n, why, source, printed numbers, page."""
     side = board["verdict"].map(SIDES)
-    unfounded = side.isin([UNTESTED, NO_FINDING])
-    rows = board.assign(ground=board["evidence"].where(~unfounded, side), paper=_whose(board))
-    rows = rows.sort_values(
-        "ground", key=lambda column: column.map([*GROUNDS, NO_FINDING].index), kind="stable", ignore_index=True
-    )
-    # That none of the parts says yes would read as a no where nothing was decided.
-    decided = ~rows["ground"].isin([UNTESTED, NO_FINDING])
-    parts = [
-        f"{passed} of {of}" if judged and not pd.isna(of) and of > 1 else ""
-        for passed, of, judged in zip(rows["passed"], rows["parts"], decided, strict=True)
-    ]
-    here = [
-        badge(own) if own not in ("", word, evidence.UNTESTABLE) else ""
-        for own, word in zip(rows["here"], rows["verdict"], strict=True)
-    ]
-    said, taken = in_words(), taken_at_its_word()
+    ground = board["evidence"].where(~side.isin([NOT_TESTED, NOTHING]), side)
+    rows = board.assign(ground=ground, paper=_whose(board))
+    order = [*GROUNDS, NOTHING].index
+    rows = rows.sort_values("ground", key=lambda column: column.map(order), kind="stable", ignore_index=True)
+    said, taken = in_words() | plain_words(), taken_at_its_word()
     return pd.DataFrame(
         {
-            "what": [f"`{name}`{{#{anchor(name)}}} {said[name]}" for name in rows["id"]],
-            "verdict": [badge(word) for word in rows["verdict"]],
-            "found": [_why(row) for row in rows.to_dict("records")],
+            "claim": [f"{_upper(said[name])} `{name}`{{#{anchor(name)}}}" for name in rows["id"]],
+            "decision": [badge(decision(*row)) for row in zip(rows["verdict"], rows["evidence"], strict=True)],
             "evidence": rows["ground"],
-            "parts": parts,
+            "comparisons": [_counted(row) for row in rows.to_dict("records")],
             SMALLEST: rows["n"].astype(str).replace("<NA>", ""),
+            "why": [_why(row) for row in rows.to_dict("records")],
             "source": [cited(paper) for paper in rows["paper"]],
             "printed numbers": [taken.get(name, "") for name in rows["id"]],
-            "this build": here,
             "page": [f"{{doc}}`see <{page.removeprefix('executed/')}>`" if page else "" for page in rows["page"]],
         }
     )
+
+
+def _upper(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}"
+
+
+def _counted(row: Mapping[Any, Any]) -> str:
+    """How many comparisons of several support a claim; nothing where nothing was decided, which zero would deny."""
+    undecided = row["ground"] in (NOT_TESTED, NOTHING) or pd.isna(row["parts"]) or row["parts"] < 2
+    return "" if undecided else f"{row['passed']} of {row['parts']}"
 
 
 def anchor(name: str) -> str:
@@ -236,9 +179,14 @@ def anchor(name: str) -> str:
 
 
 def _why(row: Mapping[Any, Any]) -> str:
-    """The note of a verdict, and which finding it repeats."""
-    repeats = f"repeats `{row['same_as']}`" if row["same_as"] else ""
-    return "; ".join(str(part) for part in (row["note"], repeats) if part)
+    """The reason for a decision where the word of the rule says more, and which finding it repeats."""
+    repeats = f"same finding as `{row['same_as']}`" if row["same_as"] else ""
+    return "; ".join(filter(None, (reason(row["verdict"]), repeats)))
+
+
+def reason(verdict: str) -> str:
+    """Why a decision is what it is, where the verdict of the rule says more; else nothing."""
+    return _REASONS.get(verdict, "")
 
 
 def in_words() -> dict[str, str]:
@@ -255,12 +203,3 @@ def taken_at_its_word() -> dict[str, str]:
     another standard than the verdict's, so that the two may differ."""
     status = published.index("claims").set_index("id")["status_in_published_tables"]
     return {str(name): text.replace("_", " ") for name, text in status.items() if not text.startswith("not_testable")}
-
-
-def summary(board: pd.DataFrame, words: Mapping[str, str]) -> str:
-    """What the landing page includes: the numbers, a sentence per paper, the headline claims by what they rest on."""
-    told = [in_numbers(board), *sentences(board, words)]
-    for ground, rows in headlines(board, words).items():
-        head = f"**Headline claims, tested on {ground}**"
-        told.append(f"{head}\n\n{pipe_table(rows)}" if len(rows) else f"{head}: none in this copy of the book.")
-    return "\n\n".join(told)

@@ -118,8 +118,9 @@ class Measured:
         if firmest:
             kept = next(iter(_by_ground(paper, notebook, ours, frame["dataset"].unique()).values()), [])
             ours, frame = replace(ours, datasets=tuple(kept)), frame[frame["dataset"].isin(kept)]
-            if here_frame is not None and (here_frame := here_frame[here_frame["dataset"].isin(kept)]).empty:
-                here_frame = None
+            here_frame = None if here_frame is None else here_frame[here_frame["dataset"].isin(kept)]
+        if here_frame is not None and here_frame.empty:
+            here_frame = None
 
         def cells(frame: pd.DataFrame) -> Cells:
             defined = frame[frame.groupby(list(over), observed=True, dropna=False)[value].transform("count") > 0]

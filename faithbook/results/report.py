@@ -22,7 +22,7 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.run import Run, start_run
-from faithbook.results import evidence, exhibits, figures, judged, published, rulebook, scoreboard, tables
+from faithbook.results import evidence, exhibits, figures, findings, judged, published, rulebook, scoreboard, tables
 from faithbook.results.judged import Claim, Judged
 from faithbook.results.measured import REFERENCE, RUN, Measured, Prepare, has_values
 from faithbook.results.multiverse import Curve, multiverse
@@ -175,13 +175,14 @@ class Page:
         for name, one in tested.claims.items():
             ground = f" ({one.evidence})" if one.rule.rule != "fixed" else ""
             beside = one.here_word not in ("", one.word, evidence.UNTESTABLE)
-            yours = f" This build: {one.here_word}." if beside else ""
+            yours = f" This build: {findings.decision(one.here_word, one.evidence)}." if beside else ""
             dated = f"rule of {one.rule.dated}" + (", after a first run was seen" if one.rule.post_hoc else "")
             said = self._said.get(name, "").rstrip(".")
             said += " (so says a review page of the paper)" if self._source.get(name) == published.REVIEW else ""
             size = f" n = {one.n:,} in the smallest cell." if one.n else ""
-            told = f"{_sentence(one.note)}{size}{yours} *({dated})*"
-            lines.append(f'- `{name}` {badge(one.word)}{ground} {said}. <span class="verdict-note">{told}</span>')
+            told = f"{_sentence(findings.reason(one.word))} {_sentence(one.note)}{size}{yours} *({dated})*".lstrip()
+            decided = badge(findings.decision(one.word, one.evidence))
+            lines.append(f'- `{name}` {decided}{ground} {said}. <span class="verdict-note">{told}</span>')
         return Markdown("\n".join(lines))
 
     # ------------------------------------------------------------------------------------------------------- exhibits
@@ -273,7 +274,8 @@ class Page:
         if rows.empty:
             return Markdown("*Too few inputs for an interval of any part: nothing to draw.*")
         chosen = [tested[one] for one in dict.fromkeys(rows["claim"])]
-        titles = {one.id: f"{one.id.rpartition('_')[2]}: {one.word}" for one in chosen}
+        decided = {one.id: findings.decision(one.word, one.evidence) for one in chosen}
+        titles = {one.id: f"{one.id.rpartition('_')[2]}: {decided[one.id]}" for one in chosen}
         fig = exhibits.claims_plot(rows, titles, lines={one.id: judged.lines(one.rule) for one in chosen})
         return self.figure(fig, name, alt=exhibits.spoken(rows, titles), caption=caption)
 
@@ -297,6 +299,15 @@ class Page:
             files.append(f"{name}.csv")
         line = exhibits.slim_line(self.run, self.notebook, *files)
         return figures.save(fig, self.run, name, alt=alt, caption=caption, line=line)
+
+    def overview(self, drawn: tuple[Any, str], name: str, *, caption: str) -> None:
+        """The figure of a study's overview, drawn on this page: `NAME.md`, which the overview includes, shows it."""
+        fig, alt = drawn
+        line = f'<span class="exhibit-line">Made on {{doc}}`../executed/{self.notebook}`</span>'
+        told = figures.save(fig, self.run, name, alt=alt, caption=caption, line=line).data
+        shown = self.run.link(f"{name}.svg")
+        told = told.replace(shown, f"../executed/{shown}", 1)
+        self.run.path(f"{name}.md").write_text(f"{told}\n", encoding="utf-8")
 
     # ------------------------------------------------------------------------------------------------------ the end
     def provenance(self, *, note: str = "") -> Markdown:

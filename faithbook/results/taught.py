@@ -1,36 +1,39 @@
-"""What the book taught: ten questions, and to each the measured numbers, followed by the claims that they judge.
+"""What the book found, in sentences that people wrote (`sentences`): the landing page's findings, and ten answers with
+their evidence.
 
-`data/lessons.csv` has, by lesson, the ids that it rests on and a sentence of what was measured (`found`), written by a
-person, with places that code fills. A verdict stands after the claim as its source words it, never after the finding: a
-finding that contradicts a claim would read as if it failed itself. Sentences say which way nothing went, only how far,
-so that none of them is wrong under another verdict.
-
-A place is `{part}`, ours of a part of the same claim; `{id|part}`, of another one (`Page.quote` keeps values that
-belong to no claim); `{published|part}`, what the paper prints for it; `{lowest}` and `{highest}`, with the name of the
-part; `{passed}` of `{parts}` parts. What this copy has not measured is a dash.
+`data/findings.csv` has the landing page, one row per paragraph; `data/lessons.csv` ten questions, each with an answer,
+and for each claim that answers it a sentence of what was measured. A verdict comes after the claim as its source words
+it, never after the finding: a finding that contradicts a claim would read as if it failed itself.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import matplotlib.pyplot as plt
 import pandas as pd
 
-from faithbook.results import evidence, findings, published
-from faithbook.results.exhibits import short
+from faithbook.results import figures, findings, published
 from faithbook.results.page import badge
+from faithbook.results.paired import Paired
+from faithbook.results.sentences import Results, conditions
 from faithlib.errors import DataError
 
-MEASURED = (findings.STANDS, findings.IN_PART, findings.DOES_NOT, findings.OPEN)
-_PLACE = re.compile(r"\{([^{}]+)\}")
+MEASURED = (findings.REPRODUCED, findings.MIXED, findings.NOT_REPRODUCED, findings.UNDECIDED)
+ROWS = {
+    "nc": ("NC", "Comprehens.,\nplain (NC)"),
+    "soft_nc": ("Soft-NC", "Comprehens.,\nsoft (Soft-NC)"),
+    "ns": ("NS", "Sufficiency,\nplain (NS)"),
+    "soft_ns": ("Soft-NS", "Sufficiency,\nsoft (Soft-NS)"),
+}
+"""The metrics of the landing page's figure: short and long name."""
 
 
 @dataclass(frozen=True)
 class Support:
-    """An id that a lesson rests on, and the sentence of what was measured for it."""
+    """An id that an answer rests on, and the sentence of what was measured for it."""
 
     id: str
     found: str
@@ -38,123 +41,160 @@ class Support:
 
 @dataclass(frozen=True)
 class Lesson:
-    """A question that the book answers, and what answers it, the weightiest first."""
+    """A question that the book answers: the answer, the decisions that it was written for, and its evidence, the
+    weightiest first."""
 
     number: int
     asks: str
+    answer: str
+    when: str
     rests_on: tuple[Support, ...]
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """A paragraph of the landing page: a numbered finding, or what follows the findings; `when`: the decisions that it
+    was written for."""
+
+    kind: str
+    title: str
+    text: str
+    when: str
 
 
 def lessons() -> tuple[Lesson, ...]:
     """The ten lessons of `data/lessons.csv`, in order.
 
-    Raises DataError for an id without a sentence, or a lesson without a question.
+    Raises DataError for an id without a sentence, or a lesson without a question or an answer.
     """
     found = []
     for number, rows in published.beside("lessons").groupby("lesson", sort=False):
-        asks = rows["asks"].iloc[0]
+        asks, answer, when = rows[["asks", "answer", "when"]].iloc[0]
         support = tuple(Support(name, text) for name, text in zip(rows["id"], rows["found"], strict=True))
         if silent := [one.id for one in support if not one.found]:
             raise DataError(f"data/lessons.csv says nothing of {', '.join(silent)}: fill `found`")
-        if not asks:
-            raise DataError(f"lesson {number} of data/lessons.csv asks nothing: fill `asks` of its first row")
-        found.append(Lesson(int(str(number)), asks, support))
+        if not asks or not answer:
+            raise DataError(f"lesson {number} of data/lessons.csv lacks `asks` or `answer`: fill both in its first row")
+        conditions(when)
+        found.append(Lesson(int(str(number)), asks, answer, when, support))
     return tuple(found)
 
 
-def filled(support: Support, verdict: Mapping[str, Any], values: pd.DataFrame) -> str:
-    """A sentence with its numbers. `verdict`: a row of the scoreboard's board; `values`: what the pages keep to be
-    quoted, one row per part (claim, part, published, ours)."""
-    own = values[values["claim"] == support.id].dropna(subset=["ours"])
-
-    def value(place: re.Match[str]) -> str:
-        *where, part = place[1].split("|")
-        if part in ("passed", "parts"):
-            return "–" if pd.isna(verdict[part]) else f"{int(verdict[part]):,}"
-        if part in ("lowest", "highest"):
-            row = own.sort_values("ours").iloc[[0 if part == "lowest" else -1]] if len(own) else own
-            return "–" if row.empty else f"{_number(row['ours'].item())} ({row['part'].item()})"
-        column = "published" if "published" in where else "ours"
-        name = next((one for one in where if one != "published"), support.id)
-        row = values[(values["claim"] == name) & (values["part"] == part)]
-        return "–" if row.empty else _number(row[column].iloc[0])
-
-    return _PLACE.sub(value, support.found)
+def landing_page() -> tuple[Paragraph, ...]:
+    """The paragraphs of `data/findings.csv`, in order."""
+    rows = published.beside("findings")[["kind", "title", "text", "when"]]
+    return tuple(Paragraph(*map(str, row)) for row in rows.itertuples(index=False))
 
 
-def _number(value: float) -> str:
-    return short(float(value)).replace("-", "−")
+def landing(results: Results, figure: str) -> str:
+    """What the landing page includes: a figure, numbered findings, and the paragraphs that follow them."""
+    pieces, number = [figure], 0
+    for one in landing_page():
+        number += one.kind == "finding"
+        head = f"{number}. " if one.kind == "finding" else ""
+        pieces.append(f"{head}**{one.title}** {results.shown(one.text, one.when)}")
+    return "\n\n".join(filter(None, pieces))
 
 
-def paragraph(lesson: Lesson, board: pd.DataFrame, values: pd.DataFrame) -> str:
-    """A lesson as MyST: for each id a sentence of what was measured, below it in small print the claim and its verdict.
+def in_short(results: Results, figure: str = "") -> dict[str, str]:
+    """The box at the top of each overview, from `data/in_short.csv`, by overview; `figure`: the first study's."""
+    boxes = {}
+    for overview, rows in published.beside("in_short").groupby("overview", sort=False):
+        lines = rows[["says", "text", "when"]].to_numpy(dtype=str).tolist()
+        told = [f"**{says}.** {results.shown(text, when)}" for says, text, when in lines]
+        boxes[str(overview)] = ":::{admonition} In short\n:class: tip\n\n" + "\n\n".join(told) + "\n:::\n"
+    boxes["paper1"] += f"\n{figure.replace('(executed/', '(../executed/')}\n"
+    return boxes
 
-    Raises DataError where the board has no verdict on an id of it.
-    """
-    rows = board.set_index("id", drop=False)
-    if missing := [one.id for one in lesson.rests_on if one.id not in rows.index]:
-        raise DataError(f"no verdict on {', '.join(missing)}, on which lesson {lesson.number} rests")
-    told = []
+
+def paragraph(lesson: Lesson, results: Results) -> str:
+    """An answer as MyST; below it for each id a sentence of what was measured, then the claim and its verdict."""
+    lines = [results.shown(lesson.answer, lesson.when)]
     for one in lesson.rests_on:
-        verdict = {str(name): value for name, value in rows.loc[one.id].items()}
-        told.append(f'{sentence(one, verdict, values)}\n<span class="verdict-note">{_claim(verdict)}</span>')
-    return "\n\n".join(told)
+        verdict = _verdict(results, one.id)
+        lines.append(f'{sentence(one, results)}\n<span class="verdict-note">{_claim(verdict)}</span>')
+    return "\n\n".join(lines)
 
 
-def sentence(support: Support, verdict: Mapping[str, Any], values: pd.DataFrame) -> str:
+def _verdict(results: Results, name: str) -> Mapping[str, Any]:
+    results.side(name)  # raises where there is none
+    return {str(key): value for key, value in results.board.loc[name].items()}
+
+
+def sentence(support: Support, results: Results) -> str:
     """What was measured for a claim, or that it was not tested here."""
-    if findings.SIDES[str(verdict["verdict"])] not in MEASURED:
+    if results.side(support.id) not in MEASURED:
         return "Not tested on the data of this copy."
-    return f"{filled(support, verdict, values)}."
+    return f"{results.shown(support.found, of=support.id)}."
 
 
 def _claim(verdict: Mapping[str, Any]) -> str:
-    """The claim as its source words it, and after it the verdict, with what it rests on."""
-    name, word, page, here = (str(verdict[one]) for one in ("id", "verdict", "page", "here"))
+    """The claim as its source words it, and after it the decision with its evidence."""
+    name, word, page = (str(verdict[one]) for one in ("id", "verdict", "page"))
     source = published.sources()[name]
     kind = "Claim of" if verdict["kind"] == "claim" else "Published by"
     whose = "Our question" if source == published.OUR_OWN else f"{kind} {findings.cited(source)}"
     measured = findings.SIDES[word] in MEASURED
     size = f"n = {int(verdict['n']):,} in the smallest cell" if measured and not pd.isna(verdict["n"]) else ""
-    parts = [
+    pieces = [
         str(verdict["evidence"]) if measured else "",
         size,
-        str(verdict["hangs"]) if measured else "",
-        f"this build: {here}" if here not in ("", word, evidence.UNTESTABLE) else "",
+        findings.reason(word),
         f"`{name}`",
         f"{{doc}}`{page.removeprefix('executed/')}`" if page else "",
     ]
     said = findings.in_words()[name].rstrip(".")
-    return f"{whose}: *{said}*. {badge(word)} {'; '.join(part for part in parts if part)}"
+    decided = badge(findings.decision(word, str(verdict["evidence"])))
+    return f"{whose}: *{said}*. {decided} {'; '.join(filter(None, pieces))}"
 
 
-def table(board: pd.DataFrame, values: pd.DataFrame) -> pd.DataFrame:
+def table(results: Results) -> pd.DataFrame:
     """Every sentence with its verdict as data: lesson, question, id, source, verdict, evidence, n, sentence."""
-    rows, source = board.set_index("id", drop=False), published.sources()
-    made = [
+    source = published.sources()
+    rows = [
         {
             "lesson": lesson.number,
             "asks": lesson.asks,
             "source": source[one.id],
-            **{name: rows.loc[one.id, name] for name in ("id", "verdict", "evidence", "n")},
-            "sentence": sentence(one, {str(name): value for name, value in rows.loc[one.id].items()}, values),
+            **{name: results.board.loc[one.id, name] for name in ("id", "verdict", "evidence", "n")},
+            "sentence": sentence(one, results),
         }
         for lesson in lessons()
         for one in lesson.rests_on
     ]
-    return pd.DataFrame(made)
+    return pd.DataFrame(rows)
 
 
-def in_short(board: pd.DataFrame, values: pd.DataFrame) -> str:
-    """How many claims stand behind the answers, whose they are, and how they fared."""
-    found = table(board, values)
-    whose = found["source"].map({published.OUR_OWN: "questions of our own", published.REVIEW: "of a review page"})
-    counted = whose.fillna("claims of the papers").value_counts()
-    sides = found["verdict"].map(findings.SIDES).value_counts()
-    split = ", ".join(f"{sides[side]} {side}" for side in (*findings.TOLD, findings.NO_FINDING) if side in sides)
-    return f"{len(found)} verdicts ({', '.join(f'{n} {name}' for name, n in counted.items())}): {split}."
-
-
-def page(board: pd.DataFrame, values: pd.DataFrame) -> str:
+def page(results: Results) -> str:
     """All lessons, a heading and a paragraph each."""
-    return "\n\n".join(f"## {one.number}. {one.asks}\n\n{paragraph(one, board, values)}" for one in lessons())
+    return "\n\n".join(f"## {one.number}. {one.asks}\n\n{paragraph(one, results)}" for one in lessons())
+
+
+def bars(pairs: Mapping[str, Paired], model: str) -> Any:
+    """Published diagnosticity beside ours, two bars per metric (`ROWS`)."""
+    fig, ax = plt.subplots(figsize=(5.2, 4.6))
+    looks = {"published (Zhao & Aletras 2023)": figures.PUBLISHED, f"ours ({model.partition(',')[0]})": figures.OURS}
+    for place, metric in enumerate(ROWS):
+        for shift, value, colour in zip((-0.2, 0.2), _both(pairs[metric]), looks.values(), strict=True):
+            ax.barh(place + shift, value, height=0.38, color=colour)
+            ax.text(2, place + shift, f"{value:.0f} %", va="center", fontsize=13, color="white", weight="bold")
+    ax.axvline(50, color="black", lw=1.2, ls="--")
+    ax.text(50, -0.55, "chance", ha="center", va="bottom", fontsize=13)
+    ax.set_yticks(range(len(ROWS)), [name for _, name in ROWS.values()], fontsize=13)
+    ax.set(ylim=(3.5, -0.5), xlim=(0, 100), xlabel="real explanation scored higher, %")
+    ax.grid(visible=False)
+    handles = [plt.Rectangle((0, 0), 1, 1, color=colour) for colour in looks.values()]
+    fig.legend(handles, list(looks), loc="outside upper left", ncols=1, fontsize=13)
+    return fig
+
+
+def bars_in_words(pairs: Mapping[str, Paired]) -> str:
+    """The figure's values, for its alt text."""
+    each = ("{}: published {:.0f} %, ours {:.0f} %".format(ROWS[name][0], *_both(pairs[name])) for name in ROWS)
+    return (
+        f"Bars of how often a metric scores a real explanation above a random one. {'; '.join(each)}. Chance is 50 %."
+    )
+
+
+def _both(pair: Paired) -> tuple[float, float]:
+    return 100 * pair.published, 100 * pair.ours.point

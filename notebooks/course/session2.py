@@ -49,7 +49,7 @@ assert len(top(list(range(10)), 0.1)) == 1
 # In soft erasure every element of a word's embedding stays with a probability. Scores are stretched to $[0, 1]$ first, the
 # lowest to 0 and the highest to 1; equal scores become one half each. *Sufficiency* keeps in proportion to importance,
 # *comprehensiveness* keeps what is left of 1. `erase` then draws once for each element, with the generator that it is given,
-# and puts zeros in the place of what goes.
+# and puts zeros instead of what goes.
 
 
 # %% nbgrader={"grade": false, "grade_id": "solution-keep", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -64,7 +64,7 @@ def keep_probability(scores, verb):
 
 # %% nbgrader={"grade": false, "grade_id": "solution-erase", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def erase(embeddings, keep, generator):
-    """Embeddings [F, D] with zeros in the place of elements that go; `keep` [F]: the probability that one stays."""
+    """Embeddings [F, D] with zeros instead of elements that go; `keep` [F]: the probability that one stays."""
     ### BEGIN SOLUTION
     drawn = torch.rand(embeddings.shape, generator=generator)
     return torch.where(drawn < keep[:, None], embeddings, torch.zeros(()))

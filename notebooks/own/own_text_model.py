@@ -8,7 +8,7 @@
 # # Your own text model
 #
 # This page takes any text classifier and a file of texts, explains its predictions by several methods, and measures
-# how faithful the explanations are. As it stands here it shows a small model of this book on ten of twelve sentences
+# how faithful the explanations are. As published it shows a small model of this book on ten of twelve sentences
 # written for the purpose. With a model and texts of yours it is the same page: change the parameters `model` and
 # `data`.
 #

@@ -7,18 +7,18 @@
 # %% [markdown]
 # # Your own vision model
 #
-# This page takes any Vision Transformer of timm and a folder of pictures, explains its predictions by several methods,
-# and measures how faithful the explanations are. As it stands here it shows a small model of this book on ten pictures
-# of clothes. With a model and pictures of yours it is the same page: change the parameters `model` and `data`.
+# This page takes any Vision Transformer of timm and a folder of images, explains its predictions by several methods,
+# and measures how faithful the explanations are. As published it shows a small model of this book on ten images
+# of clothes. With a model and images of yours it is the same page: change the parameters `model` and `data`.
 #
 # - `model`: a folder with timm's `config.json` and `model.safetensors`, `timm:` and the name of a model, or a `local:`
 #   name of this book. A `VisionTransformer`, because soft erasure and most explanations are about its patches and
 #   attention.
-# - `data`: a folder with one sub-folder of pictures a class, named as the model names it; or a folder of plain files,
+# - `data`: a folder with one sub-folder of images a class, named as the model names it; or a folder of plain files,
 #   with a `labels.csv` (columns file, label) or without labels at all.
 # - `patch`: how many pixels a feature is wide after the model's own resizing; 0 takes the model's patches.
 # - `methods`, `metrics`: `default`, or names with commas between. Random scores are always added, as a floor.
-# - `n`, `seed`: how many pictures, drawn by a hash. `erase`: what takes the place of an erased patch (`mean`, `zero`,
+# - `n`, `seed`: how many images, drawn by a hash. `erase`: what takes the place of an erased patch (`mean`, `zero`,
 #   `blur`). `draws`, `groups`: of soft metrics and of SaCo.
 
 # %% tags=["parameters"]
@@ -92,9 +92,7 @@ tables.table(
 # %%
 features = int(brought.inputs.n_features[0])
 side = "x".join(map(str, brought.inputs.pixels.shape[2:]))
-told = (
-    f"{len(brought)} of {brought.total} pictures, {side} pixels as the model sees them, cut into {features} features; "
-)
+told = f"{len(brought)} of {brought.total} images, {side} pixels as the model sees them, cut into {features} features; "
 told += f"{len(classifier.label_names)} classes."
 if brought.labels is not None:
     told += f" Accuracy {resampling.mean_interval(said.correct)} (95 % interval)."
@@ -103,7 +101,7 @@ Markdown(told)
 # %% [markdown]
 # ## Before anything runs
 #
-# Every method is tried on one picture; one that cannot explain this kind of model is left out by name. Rows, seconds
+# Every method is tried on one image; one that cannot explain this kind of model is left out by name. Rows, seconds
 # and memory are estimated from the number of features and a few rows; what would not fit is refused here.
 
 # %%
@@ -121,7 +119,7 @@ Markdown(
 )
 
 # %% [markdown]
-# ## Three pictures, every method
+# ## Three images, every method
 
 # %%
 scores, spent = pages.explain(names, classifier, brought.inputs)
@@ -142,7 +140,7 @@ def bare(ax, title):
 
 
 def overlay(ax, b, name):
-    """A map over its picture in grey, the stronger the further a score is from 0 (or, where none is below, from the
+    """A heat map over its image in grey, the stronger the further a score is from 0 (or, where none is below, from the
     lowest): red above, blue below."""
     own = maps[name][b] - max(maps[name][b].min(), 0)
     end = max(np.quantile(np.abs(own), 0.99), 1e-12)
@@ -169,15 +167,15 @@ figures.save(
     fig,
     run,
     "own_vision_maps",
-    alt="Small pictures, a row each, and beside each the maps of the methods laid over it. Where a map is highest: "
+    alt="Small images, one per row, and next to each the heat maps of the methods. Where a heat map is highest: "
     + "; ".join(
         f"{brought.ids[b]}, taken for {said.predicted[b]}: "
         + ", ".join(f"{label(name)} {highest(name, b)}" for name in names)
         for b in shown
     )
     + ".",
-    caption="The first pictures as the model sees them, with what it takes them for, and the explanations of that "
-    "answer. Red speaks for it, blue against it; what has no colour scores 0, or lowest in a map without negative "
+    caption="The first images as the model sees them, with its prediction, and the explanations of that "
+    "prediction. Red supports it, blue contradicts it; no colour means 0, or the lowest score in a map without negative "
     "scores. Each map is on its own scale, which ends where 99 % of its pixels do.",
 )
 
@@ -187,14 +185,14 @@ figures.save(
 # %%
 table = evaluate(classifier.model, brought.inputs, methods=scores, metrics=wanted, erase=erased, **options)
 means = pages.summary(table)
-tables.table(means, run, "own_vision_means", caption="Means over pictures", shown=False)
+tables.table(means, run, "own_vision_means", caption="Means over images", shown=False)
 
 # %%
 tables.table(
     pages.side_by_side(means),
     run,
     "own_vision_metrics",
-    caption=f"Means over {len(brought)} pictures with 95 % bootstrap intervals; “better” says which way it points",
+    caption=f"Means over {len(brought)} images with 95 % bootstrap intervals; “better” says which way it points",
 )
 
 # %%
@@ -219,7 +217,7 @@ tables.table(
     run,
     "own_vision_against_random",
     caption="Under how many metrics of faithfulness a method is better or worse than random scores, by the 95 % "
-    "interval of the paired difference; with fewer than ten pictures nothing is decided. Would decide: with as many half "
+    "interval of the paired difference; with fewer than ten images nothing is decided. Would decide: with as many half "
     "of what is undecided would be told four times in five, if the differences are as large as they look",
 )
 
@@ -227,7 +225,7 @@ tables.table(
 # ## What it cost
 
 # %%
-tables.table(spent, run, "own_vision_costs", digits=2, caption="Explaining: seconds for all pictures")
+tables.table(spent, run, "own_vision_costs", digits=2, caption="Explaining: seconds for all images")
 
 # %%
 counted = count_rows(classifier.model, brought.inputs, methods=scores, metrics=wanted, erase=erased, **options)
@@ -240,7 +238,7 @@ tables.table(
     ),
     run,
     "own_vision_rows",
-    caption="Measuring: rows that each line's metrics would run alone, all methods and pictures, unerased ones too"
+    caption="Measuring: rows that each line's metrics would run alone, all methods and images, unerased ones too"
     + ("" if counted.is_exact else "; of NAOPC, whose search goes where the answers lead, at most"),
 )
 
@@ -261,16 +259,16 @@ Markdown(pages.verdict(mean_ranks, chance, len(brought)))
 # %% [markdown]
 # - **Random scores first.** A method that does not beat them under a metric has not been shown to say anything,
 #   however good its number and its map look.
-# - **Intervals are over pictures.** They say how the means would move with other pictures of the same kind. They know
+# - **Intervals are over images.** They say how the means would move with other images of the same kind. They know
 #   nothing of another model, another way to erase, or other options of a method.
 # - **Metrics are not independent voters.** Most erase patches and look at the same drop of probability in different
-#   ways, so that ten of them can agree on one mistake: a picture with grey squares is one that the model was never
+#   ways, so that ten of them can agree on one mistake: an image with grey squares is one that the model was never
 #   trained on. Try another `erase` before you believe an order. Soft metrics drop elements of the patches' embeddings
 #   instead.
 # - **A map is read patch by patch.** Scores within a feature are added up before anything is erased. A coarser `patch`
 #   makes another question, not a rougher answer to the same one.
 # - **NS, NC and their soft versions divide** by what erasing everything costs. Where that is little, they leave [0, 1]
-#   by far, and a single picture can carry a mean.
+#   by far, and a single image can carry a mean.
 #
 # What each metric is has {doc}`its own page <../foundations/metrics>`; SaCo and its neighbours are {doc}`those of the
 # second study <../paper2/overview>`.
@@ -288,13 +286,13 @@ with TemporaryDirectory() as folder:
     for path in (strange / "unheard of", damaged):
         path.mkdir(parents=True)
         picture.save(path / "one.png")
-    (damaged / "two.png").write_text("no picture at all")
+    (damaged / "two.png").write_text("not an image")
     hidden = f"{folder}/"
     attempts = {
-        "A file that is no picture": pages.refusal(lambda: load_folder(damaged, classifier), hidden),
+        "A file that is not an image": pages.refusal(lambda: load_folder(damaged, classifier), hidden),
         "A folder named as no class of the model": pages.refusal(lambda: load_folder(strange, classifier), hidden),
     }
-attempts["Patches that cut the picture unevenly"] = pages.refusal(
+attempts["Patches that cut the image unevenly"] = pages.refusal(
     lambda: load_folder(data, classifier, n=1, patch=min(brought.inputs.pixels.shape[2:]) - 1)
 )
 attempts["The same evaluation with just the memory it needs, half of which is for the model's passes"] = pages.refusal(

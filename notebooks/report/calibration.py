@@ -5,17 +5,17 @@
 # ---
 
 # %% [markdown]
-# # How often the verdicts err
+# # How often verdicts err
 #
-# A verdict is drawn by a rule, and a rule errs. How often it may is promised, and here it is measured: in worlds of which
-# the truth is known, because they were made so. In most of them there is nothing to be found: every mean is exactly zero,
-# or stands exactly at the margin. A rule that says *yes* or *no* of such a world errs.
+# Verdict rules make mistakes. We state how often they may, and check it here by simulation on data with a known answer. In
+# most of the simulated worlds there is nothing to find: every mean is exactly zero, or exactly at the margin. A rule that
+# says *yes* or *no* there errs.
 #
-# The worlds have the shapes of our values: normal; the difference of two shares; shares of .8 and .95; values of single
-# inputs that runs of this book have stored, drawn again (*listed* below). Values with strong skew (exponential ones, and what our
-# adversarially trained classifier gains in AOPC) stand apart, because nothing that looks at ten or thirty of them can
-# know their tail. Clusters are the independent inputs of a cell; a claim of several parts has several such means, which
-# may go up and down together.
+# The simulated values have the shapes of ours: normal; the difference of two shares; shares of .8 and .95; values of single
+# inputs that runs of this book have stored, resampled (*listed* below). Values with strong skew (exponential ones, and what
+# our adversarially trained classifier gains in AOPC) are reported separately, because nothing that looks at ten or thirty
+# of them can know their tail. Clusters are the independent inputs of a cell. A claim of several comparisons has several
+# such means, which may be correlated.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -80,7 +80,7 @@ page.listing(shown, "calibration_promises", caption="What is promised of each ru
 # %% [markdown]
 # ## Claims of many parts
 #
-# The more parts a claim has, the more often one of them seems to lie on the wrong side by chance. The correction for
+# The more parts a claim has, the more often one of them seems to be on the wrong side by chance. The correction for
 # parts has to keep that in check without a look at how they hang together.
 
 # %%
@@ -166,7 +166,7 @@ Markdown(
 # It cannot help where a rare tail is missing from the sample altogether.
 #
 # Worlds with nothing to be found are the worst case for errors. They say nothing of how often a true effect is found: that
-# depends on its size, and stands beside every inconclusive verdict as the smallest effect that the run could have found.
+# depends on its size, and is printed with every undecided verdict as the smallest effect that the run could have found.
 
 # %%
 sizes = ", ".join(f"{name} ({len(values)})" for name, values in stored.items())

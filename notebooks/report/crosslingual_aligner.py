@@ -5,7 +5,7 @@
 # ---
 
 # %% [markdown]
-# # Can words be matched, and are translations alike? Figure 6
+# # Can words be aligned? (Figure 6)
 #
 # Rho {cite:p}`zaman_belinkov_2022` rests on two assumptions. Scores are carried over along links between words, so
 # these links must be right. And a faithful explanation is asked to be alike for a text and its translation, so the two
@@ -67,7 +67,7 @@ page.speaks()
 # BERT): two words are linked where each is likely, by a softmax, to stand for the other. Its quality is taken from its
 # authors and not measured.
 #
-# **Our aligner.** But for the `paper` profile, which takes the paper's, a pretrained multilingual encoder
+# **Our aligner.** A pretrained multilingual encoder
 # {cite:p}`wang_2024` as it is, never trained to align words. A word's vector is the mean of its pieces in one layer, and
 # words are linked by the paper's rule (`softmax`): where each takes more than a thousandth of the other's softmax over
 # all words. A word may have several links. Beside it stand, on the same vectors, words that are each other's nearest
@@ -75,8 +75,8 @@ page.speaks()
 # which counts which words go together in many pairs and has never seen an encoder.
 #
 # **The gold.** Verses of the Greek New Testament with an English translation {cite:p}`clear_bible_2022`. The Greek is
-# ancient, in modern spelling: a relative of one of our languages, and the same as none. Two further sets would be
-# closer (Bulgarian {cite:p}`martelli_2023` and German {cite:p}`vilar_2006`), and have to be got by hand.
+# ancient, in modern spelling: related to one of our languages but identical to none. Two further sets would be
+# closer (Bulgarian {cite:p}`martelli_2023` and German {cite:p}`vilar_2006`), and must be downloaded by hand.
 #
 # **The scores.** Precision: the share of found links that are right. Recall: the share of people's links that are
 # found. F1 is their harmonic mean. {term}`AER` is the alignment error rate: lower is better, and where all links are
@@ -185,7 +185,7 @@ Markdown(" ".join(lines))
 # %% [markdown]
 # *Lower* is said of the layer's AER beside the one in use; *clearly* where a one-sided test, corrected for the number of
 # layers, says so. The gold is Greek; the links in use are between English and the languages of the messages.
-# That the same layer is best there is an assumption, which the two sets to be got by hand can test. One thing to know
+# That the same layer is best there is an assumption, which the two sets that must be downloaded by hand can test. One thing to know
 # before: our copy of the encoder keeps only the pieces of its vocabulary that the texts of this book need, verses and
 # messages among them. The sentences of those two sets are not, so some of their words are cut into other pieces or
 # become unknown, and their AER will look somewhat worse than that of the whole encoder.
@@ -224,7 +224,7 @@ Markdown(
 # translations. Is the right batch the one whose representations are most similar to those of the English texts, by
 # centred kernel alignment (CKA {cite:p}`kornblith_2019`)? Multilingual models find it more often than BERT models of
 # one language, fine-tuned or not. Fine-tuned multilingual BERT is below the frozen one. Turkish BERT finds it more
-# often than English BERT, which the authors leave open. There is only a picture, without numbers, so that nothing
+# often than English BERT, which the authors leave open. There is only a figure, without numbers, so that nothing
 # printed stands in our table.
 #
 # **Our run.** The same test on messages of the test split, batches of eight in random order, one order or more. Frozen
@@ -283,7 +283,7 @@ tested = page.test(
 page.verdicts(tested)
 
 # %% [markdown]
-# **What differs and why.** Messages of a few words in place of pairs of sentences; the state of the first position, as
+# **What differs and why.** Messages of a few words instead of pairs of sentences; the state of the first position, as
 # the classifiers read it; one seed of each fine-tuned model; below the papers' size another English model than BERT, and no
 # Turkish one. The paper does not say how batches are made: in the order of XNLI a batch would hold three hypotheses for each of a few
 # premises, which random batches do not, and that alone would tell them apart. Ours are shuffled. High similarity is

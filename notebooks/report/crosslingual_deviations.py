@@ -5,13 +5,13 @@
 # ---
 
 # %% [markdown]
-# # Open points: where text and code part, and what it changes
+# # Where text and code differ, and what it changes
 #
 # {cite:t}`zaman_belinkov_2022` released the code of their study. It answers most questions that the
 # text leaves open. In some places it does something else than the text says, and in one it does not do what it means
 # to. This page lists these points, E1 to E14. For each: what the text says, what the code does, what we do, and how far
 # the numbers move where our runs can tell. Models, and texts where XNLI is not there, are
-# {term}`stand-ins <stand-in>` at every profile but `paper`, so an effect here shows that a choice can matter and in
+# {term}`substitute data <stand-in>` at every profile except `paper`, so an effect here shows that a choice can matter and in
 # which direction, not by how much it did there.
 
 # %% tags=["parameters"]
@@ -111,10 +111,7 @@ page.listing(
 # %%
 fig, alt = zaman_belinkov_figures.changes(effects, list(POINTS))
 page.figure(
-    fig,
-    "crosslingual_deviations_plot",
-    alt=alt,
-    caption="What each choice changes in rho, 95 % intervals over texts.",
+    fig, "crosslingual_deviations_plot", alt=alt, caption="What each choice changes in rho, 95 % intervals over texts."
 )
 
 
@@ -140,7 +137,7 @@ def told(point):
 # %%
 seen = windows_told(BATCH * 3)  # more inputs than any batch holds
 Markdown(
-    f"Batches of {BATCH} and {WINDOW} rows an input leave {seen['different windows']} different windows, however many "
+    f"Batches of {BATCH} and {WINDOW} rows per input leave {seen['different windows']} different windows, however many "
     f"inputs there are. {seen['begin on an original']} of them start on an input, and "
     f"{seen['one input from end to end']} belong to one input from end to end. What that does to the spread of the "
     "methods' scores, which is what the paper compares with rho, {doc}`the page on erasure <crosslingual_erasure>` has."
@@ -199,8 +196,8 @@ told("E4")
 #   nor what happens to a word without a link.
 # - *Code:* the scores of a word's pieces are added up; an English word without a link has 0 and stays in; word vectors
 #   are scaled to length one, which no rank sees.
-# - *Here:* as the code. Measured: means in place of sums, words without a link left out, and more.
-#   {doc}`A page of its own <crosslingual_floors>` sets floors beside them. Links too: in place of the paper's
+# - *Here:* as the code. Measured: means instead of sums, words without a link left out, and more.
+#   {doc}`A page of its own <crosslingual_floors>` compares them with baselines. Links too: instead of the paper's
 #   rule, both softmaxes above a threshold, another keeps words that are each other's nearest. In short, over the paper's
 #   thirteen:
 
@@ -303,15 +300,15 @@ told("E10")
 #
 # - *Text:* the aligner's search on a random matrix of similarities (Figure 7). How many links that gives is not said.
 # - *Here:* two ways to draw, of as many links as the aligner found: anywhere, or so that every English word keeps its
-#   number of them. {doc}`crosslingual_tables` has the picture.
+#   number of them. {doc}`crosslingual_tables` has the figure.
 
 # %% [markdown]
 # ## E13: batches of translations
 #
 # - *Text:* batches of 8 texts are compared with their translations by {ref}`CKA <cka>`, and with 10 random batches
 #   (Figure 6). How texts are put into batches is not said. In the order of XNLI a batch holds hypotheses of the same few
-#   premises, which alone tells it from a random one.
-# - *Here:* in random order. {doc}`crosslingual_aligner` has the picture.
+#   premises, which alone separates it from a random one.
+# - *Here:* in random order. {doc}`crosslingual_aligner` has the figure.
 
 # %% [markdown]
 # ## E14: LIME's surrogate

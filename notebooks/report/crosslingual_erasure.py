@@ -5,7 +5,7 @@
 # ---
 
 # %% [markdown]
-# # Can erasure tell explanations apart? Tables 3, 9 and 10, Figures 3 and 4
+# # Can erasure separate explanations? (Tables 3, 9, 10, Figures 3, 4)
 #
 # {cite:t}`zaman_belinkov_2022` set their cross-lingual rho beside two metrics that erase words
 # {cite:p}`deyoung_2020`. Comprehensiveness is what the probability of the predicted class loses when the words with the
@@ -16,8 +16,8 @@
 # The code released with the paper answers nearly all inputs with the predictions of the first few. So the printed
 # tables may rest on eleven inputs, and this page asks the question again with every input in its own place.
 #
-# Texts are XNLI's English test pairs where these lie on the machine that computes, else messages of a program, a
-# {term}`stand-in`; but for the `paper` profile models are small, and verdicts are on statements. Intervals come from
+# Texts are XNLI's English test pairs, or messages of a program ({term}`substitute data <stand-in>`) if XNLI is not
+# installed; models are small, and verdicts are on statements. Intervals come from
 # drawing texts again, each with all that was measured on it, rho and erasure alike.
 
 # %% tags=["parameters"]
@@ -100,7 +100,7 @@ page.table(
 
 # %%
 def outputs_figure(metric, number, told):
-    """Table 3 for one metric as a picture, a panel an output."""
+    """Table 3 for one metric as a figure, one panel per output."""
     frame = rows[metric].frame([*THIRTEEN, *FLOORS]).rename(columns={"published": "published × 6/5"})
     fig, spoken = figures.rows_by_output(
         frame, THIRTEEN, FLOORS, OUTPUT_NAMES, x_label=metric, ours="ours, 95 % interval", published="published × 6/5"
@@ -124,7 +124,7 @@ outputs_figure("sufficiency", 4, "Lower is better.")
 # **What the paper shows.** The same for multilingual BERT and XLM-R alone, with the spread over three seeds, which is
 # about as large as the differences between rows.
 #
-# **Our run.** But for the `paper` profile, in their places stand two depths of one multilingual encoder: all twelve
+# **Our run.** We use two depths of one multilingual encoder instead: all twelve
 # layers (`e5`) and the first six of them (`six`).
 
 # %%
@@ -170,7 +170,7 @@ page.listing(
 # %% [markdown]
 # **What is tested.** Whether the rows rank as in the paper (Tables 3, 9, 10, Figure 4): where its two architectures do
 # not agree, there is no order to reproduce. Which rows lead, by metric and output (c07); whether L2 beats the mean under
-# comprehensiveness but for two (c08, which Figure 3 draws).
+# comprehensiveness except two (c08, which Figure 3 draws).
 
 # %%
 LEADERS = {
@@ -273,7 +273,7 @@ page.listing(
 #   between methods on one text is the same on every text. It depends neither on $n$ nor on the metric's scale.
 #
 # A text without a value in one of the rows is left out. *Needed* is the number of texts with which two methods as
-# far apart as is typical are told apart four times in five; *noise with* so many, what equal methods would show.
+# far apart as is typical are separated four times in five; *noise with* so many, what equal methods would show.
 
 # %%
 SERIES = {"rho": {"metric": "rho"}, f"rho, {languages[0]} alone": {"metric": "rho", "language": languages[0]}}
@@ -308,7 +308,7 @@ HARDLY = 0.05  # the smallest effect of interest
 
 
 def less_spread(take, which=PRINTED_ROWS, rho=None, **fixed):
-    """The parts of c09: the spread of rho less that of either metric, and how far the latter is below `HARDLY`."""
+    """The parts of c09: the spread of rho minus that of either metric, and how far the latter is below `HARDLY`."""
 
     def spread(metric, **more):
         return beside.spread_beside(
@@ -339,7 +339,7 @@ curve = page.multiverse("xl_c09", ["compared", "rows", "models", "rho in"], spec
 
 
 def rank_gain(metric, output):
-    """The mean rank under rho less that under a metric; the printed one from the printed means."""
+    """The mean rank under rho minus that under a metric; the printed one from the printed means."""
     there = beside.printed_rank(table1, output)
     there -= beside.printed_rank(table3[table3.metric == metric], output, better=METRICS[metric])
     both = [Rows(measured, metric=f"rank under {one}")(("erasing", "none"), output) for one in ("rho", metric)]
@@ -437,9 +437,9 @@ page.listing(
 )
 
 # %% [markdown]
-# **What differs and why.** Without XNLI one message in place of a premise and a hypothesis, and five types of message in
-# place of three relations. In a text of twenty words or fewer the top 1 and 5 % are the same single word, so two of the
-# five lengths say the same. But for the `paper` profile one encoder at two depths stands in place of two architectures.
+# **What differs and why.** Without XNLI one message instead of a premise and a hypothesis, and five types of message instead
+# of three relations. In a text of twenty words or fewer the top 1 and 5 % are the same single word, so two of the
+# five lengths say the same. One encoder at two depths replaces two architectures.
 # Rationales here are rounded up and count words alone; the released code rounds to the nearest, halves to
 # even, and counts separators, too. It also explains another function with five of its methods, as they pass through the
 # embeddings twice; here every method explains the model that is scored.
@@ -448,7 +448,7 @@ page.listing(
 # distrust the two metrics, which nothing on this page removes. What the page tests is the other half of the argument,
 # that noise drowns the differences. Noise shrinks with more texts; being off distribution does not.
 #
-# The fault is in the released code; whether the printed tables were made with it cannot be told from outside. And the
+# The fault is in the released code; we do not know whether the printed tables were made with it. And the
 # noise that as few of our texts leave need not be that of the paper's first inputs: theirs may be other texts, six models
 # are averaged, and a faulty window mixes inputs. Intervals cover the choice of texts, not that of models, seeds or
 # languages.

@@ -5,7 +5,7 @@
 # ---
 
 # %% [markdown]
-# # One message and its translation: Figure 1
+# # One sentence and its translation (Figure 1)
 #
 # {cite:t}`zaman_belinkov_2022` introduce their measure with a drawing: a sentence, its translation,
 # an explanation of each, and how the two are compared. This page goes through the same steps with a real message, a real
@@ -74,7 +74,7 @@ steps = ranked(english, other, pairs)
 value = rho(steps)
 
 # %% [markdown]
-# ### Steps a to c in one picture
+# ### Steps a to c in one figure
 #
 # Left and middle: the words, tinted by their scores (each text on its own scale: ranks are all that counts later), and
 # the links between them. Right: for each English word its own score, and the score that came over the links.
@@ -202,7 +202,7 @@ Markdown(
 
 # %% [markdown]
 # **What differs and why.** The paper's pair is a premise and a hypothesis written for the purpose of drawing. Except at the
-# `paper` profile, ours is a message of a program and the model a small stand-in. Links are made by the rule of the
+# `paper` profile, ours is a message of a program and the model a small substitute. Links are made by the rule of the
 # paper's aligner: a word may have several, whose scores step (c) adds up.
 
 # %%

@@ -21,19 +21,22 @@
 # A *floor* is a row of scores that knows nothing of the prediction. What it reaches is what these three are worth. There
 # are three floors: `uniform`, the same score for every piece; `activation` with L2, the norm of the embedding, which is
 # one of the paper's thirteen; and `random` scores. **The paper has no counterpart to this page**, and nothing here is
-# compared with printed numbers. Texts are XNLI's pairs where these lie on the machine that computes, else messages of a
-# program, a {term}`stand-in`; models are small, but for the `paper` profile.
+# compared with printed numbers. Texts are XNLI's pairs, or messages of a program ({term}`substitute data <stand-in>`) if
+# XNLI is not installed; models are small.
 
 # %% tags=["parameters"]
 profile = "laptop"
 
 # %%
+from dataclasses import replace
+
 import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.papers import zaman_belinkov_figures
 from faithbook.papers.zaman_belinkov import OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
 from faithbook.papers.zaman_belinkov_tables import BLIND, KEYS, LOOKING, Rows, defined, of_texts, shown, words
+from faithbook.results import overviews, published
 from faithbook.results.agreement import tau_of
 from faithbook.results.exhibits import every
 from faithbook.results.labels import row_label
@@ -107,7 +110,7 @@ Markdown(
 # The first setting is the published one: pieces and links are added up, an English word without a link has 0 and stays
 # in. Means take the place of the sums over pieces, over links, or over both; words without a link, or copied ones, are
 # left out; *all of these* makes all of these changes at once. Then another rule links the words, and two settings draw the
-# links at random: anywhere, or so that every English word keeps its number of them. Of the ten the picture leaves out
+# links at random: anywhere, or so that every English word keeps its number of them. Of the ten the figure leaves out
 # means of both and links drawn anywhere, which add nothing to it.
 #
 # With means over pieces `uniform` scores are the same for all words, and a constant has no rank correlation: that this
@@ -216,11 +219,21 @@ quoted = {
 page.quote(
     "crosslingual_floors", {told: pair for told, row in quoted.items() if (pair := rho["main"].found(row, "loss"))}
 )
+printed = published.table("crosslingual_table1").set_index(["method", "aggregation", "output"]).value
+both = {
+    row_label(*row): replace(pair, published=printed[(*row, "loss")])
+    for row in LOOKING
+    if (pair := rho["main"].found(row, "loss"))
+}
+bands = {told: pair for told, row in list(quoted.items())[:2] if (pair := rho["main"].found(row, "loss"))}
+if both:
+    caption = "Agreement across languages (attributions of the loss), published and ours. Bands: two attributions that ignore the prediction."
+    page.overview(overviews.dots(both, xlabel="ρ", bands=bands), "crosslingual_overview", caption=caption)
 NOWHERE = "Rho is defined on no text of this run: scores, or what came over the links, are equal on every one."
 Markdown("\n".join(lines) if len(first) else NOWHERE)
 
 # %% [markdown]
-# Two readings follow for whoever uses rho. A level of rho means nothing by itself: print uniform scores and the norm of
+# Two readings follow for anyone who uses rho. A level of rho means nothing by itself: print uniform scores and the norm of
 # the embedding beside it, on the same pairs. And a method that leads only as long as pieces are added up leads in
 # length. What survives means over pieces, words without a link left out and copied words left out is agreement that
 # length, links and copies cannot explain. It may still be agreement for other reasons: that some words are frequent, or

@@ -5,14 +5,14 @@
 # ---
 
 # %% [markdown]
-# # Do explanations mark what people mark? Tables 4 to 6
+# # Do explanations mark what people mark? (Tables 4–6)
 #
 # {cite:t}`zaman_belinkov_2022` ask a second question of the same thirteen explanations: do their high
 # scores fall on the words that people marked as the reason? That is {term}`plausibility`, not faithfulness: a model may
 # be right for a reason that nobody marked. They answer it in English (Table 4, Figure 5), then make highlights for
 # fifteen languages by a program (Table 5) and have a sample of these looked at by people (Table 6).
 #
-# But for the `paper` profile marks that people made are {term}`stand-ins <stand-in>`; translations are XNLI's where
+# Except at the `paper` profile human highlights are {term}`substitutes <stand-in>`; translations are XNLI's where
 # its files lie. Intervals come from drawing texts again, each with everything that was measured on it.
 
 # %% tags=["parameters"]
@@ -66,11 +66,7 @@ NAMED = {name: label(name) for name in MARKED} | {"pair": "sentences of ACLSum"}
 precision = Rows(marked, table4, dataset=MARKS, metric="average_precision")
 carried = ["metric", "model", "language", "highlights"]
 projected = page.measure(
-    "crosslingual_projected",
-    over=carried,
-    prepare=partial(defined, over=carried),
-    bounds=(-1, 1),
-    firmest=True,
+    "crosslingual_projected", over=carried, prepare=partial(defined, over=carried), bounds=(-1, 1), firmest=True
 )
 read = ["setting", "model", "language", *KEYS]
 across = page.measure(
@@ -102,7 +98,7 @@ page.speaks()
 #
 # **The floor.** Equal scores for all words get exactly the share of marked words, random ones about that; both are in
 # the table, with `uniform`, which gives every piece of a word the same score, so that long words lead. A MAP says
-# something only where it lies above them: do these marks tell an explanation from chance?
+# something only where it lies above them: do these highlights separate an explanation from chance?
 
 
 # %%
@@ -177,13 +173,13 @@ page.figure(
     "crosslingual_figure5",
     alt="Two dot plots, one an output, of MAP of thirteen explanations and two floors, with our share of marked words, "
     f"{share.estimate:.2f}. {shows}",
-    caption="Table 4 as a picture (the paper's Figure 5), with floors; right is better. The dotted line belongs to our texts: the "
+    caption="Table 4 as a figure (the paper's Figure 5), with floors; right is better. The dotted line belongs to our texts: the "
     "paper's share of marked words is another one, and is not printed.",
 )
 
 # %% [markdown]
 # **What is tested.** Whether the thirteen rank as in the paper (Table 4, Figure 5). Whether saliency with either
-# aggregation and guided backprop with L2 lead (c11), and the loss is at least as good as the top prediction but for
+# aggregation and guided backprop with L2 lead (c11), and the loss is at least as good as the top prediction except for
 # integrated gradients, occlusion and LIME (c12).
 
 # %%
@@ -399,8 +395,8 @@ page.plot(second, "crosslingual_table5_plot", caption="MAP less that of random s
 #
 # **What the paper shows.** Thirty texts in each of four languages, ten of each relation: the authors and a colleague
 # corrected the marks that the program had made, leaving out texts that the model got wrong. Precision, recall and F1
-# compare the program's marks with the corrected ones. Who corrects marks sees them first, so the corrected ones lean
-# towards the program's; how much cannot be told from one round.
+# compare the program's marks with the corrected ones. Annotators who correct existing highlights see them
+# first, which biases the result towards the program's output; one round does not show by how much.
 #
 # **Our run.** None: it takes people. What can be run again is the arithmetic. F1 is the harmonic mean of precision and
 # recall, and the printed ones fit, or not, within rounding.

@@ -5,15 +5,15 @@
 # ---
 
 # %% [markdown]
-# # Do explanations survive translation? Tables 1, 2, 7, 8 and 11 to 17
+# # Do explanations survive translation? (Tables 1, 2, 7, 8, 11–17)
 #
 # {cite:t}`zaman_belinkov_2022` call an explanation faithful where a model that reads a text and its
 # translation explains both alike. {ref}`rho <crosslingual-rho>` is the rank correlation of the two explanations on the
 # English words; words are matched by an aligner. This page has everything they print about rho, and how well the models
 # read each language, beside our run.
 #
-# Where XNLI {cite:p}`conneau_2018` lies on the machine that computes, texts are its test pairs, and premise and hypothesis
-# both carry scores; elsewhere they are messages of a program, a {term}`stand-in`. But for the `paper` profile both models
+# If XNLI {cite:p}`conneau_2018` is installed, texts are its test pairs, and premise and hypothesis
+# both carry scores; otherwise they are messages of a program ({term}`substitute data <stand-in>`). Except at the `paper` profile both models
 # are small, so that a printed value is there to be looked at, no cell can match it, and verdicts are on statements.
 # Intervals come from drawing texts again, each in all languages, by all models, with all methods; the pairs of one
 # premise go together.
@@ -30,14 +30,7 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.papers import zaman_belinkov_figures
-from faithbook.papers.zaman_belinkov import (
-    AGGREGATED,
-    LANGUAGE_TABLES,
-    OUTPUT_NAMES,
-    PAPER_LANGUAGES,
-    THIRTEEN,
-    chance,
-)
+from faithbook.papers.zaman_belinkov import AGGREGATED, LANGUAGE_TABLES, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN, chance
 from faithbook.papers.zaman_belinkov_tables import FLOORS, KEYS, Rows, defined, for_ours, of_texts, shown, words
 from faithbook.results import figures, paired, published
 from faithbook.results.exhibits import every
@@ -95,17 +88,12 @@ Markdown(
 # entropy with its sign turned. A piece's score is made of the dimensions of its embedding, as their mean (μ) or their
 # length (L2); methods that erase have but one. Higher is better. Two rows are floors, which explain nothing: `uniform`
 # gives every piece of a word the same score, so that longer words score higher in both languages; `random` scores are
-# drawn anew. That activation with L2 ignores the prediction, too, the paper does not say. *As released* is what the
+# drawn again. The paper does not mention that activation (L2) also ignores the prediction. *As released* is what the
 # released code makes of guided backprop on models without ReLU modules: plain saliency.
 
 # %%
 page.table(
-    "crosslingual_table1",
-    rho.cell,
-    rows=["method", "aggregation"],
-    columns=["output"],
-    words=WORDS,
-    printed=shown(),
+    "crosslingual_table1", rho.cell, rows=["method", "aggregation"], columns=["output"], words=WORDS, printed=shown()
 )
 
 # %%
@@ -117,14 +105,14 @@ page.figure(
     fig,
     "crosslingual_figure2",
     alt=f"Two dot plots, one an output, of rho of thirteen explanations and two floors. {shows}",
-    caption="Table 1 as a picture (the paper's Figure 2), with two floors that know nothing of the prediction; "
+    caption="Table 1 as a figure (the paper's Figure 2), with two baselines that ignore the prediction; "
     "right is better.",
 )
 
 # %% [markdown]
 # **What is tested.** Whether the thirteen rank as in the paper, by Kendall's tau against chance. Whether input × gradient
-# with L2 leads (c01), L2 beats the mean but for saliency (c02, which Figure 2 draws), the loss is at least as good as the
-# top prediction but for two rows (c03), and most gradient rows lie above the mean of occlusion and Shapley sampling (c04).
+# with L2 leads (c01), L2 beats the mean except for saliency (c02, which Figure 2 draws), the loss is at least as good as the
+# top prediction except for two rows (c03), and most gradient rows lie above the mean of occlusion and Shapley sampling (c04).
 
 # %%
 LEADER = [("input_x_gradient", "l2")]
@@ -206,7 +194,7 @@ page.curve(curves["xl_c04"], "crosslingual_c04_curve", caption="Are gradients ah
 #
 # **What the paper shows.** The same for multilingual BERT and XLM-R alone, with the spread over three seeds.
 #
-# **Our run.** But for the `paper` profile, in their places stand two depths of one multilingual encoder: all twelve
+# **Our run.** We use two depths of one multilingual encoder instead: all twelve
 # layers (`e5`) and the first six of them (`six`). They are less different from one another than the paper's two models.
 
 # %%
@@ -321,10 +309,7 @@ Markdown(
 there2 = printed2.unstack()
 fig, alt = zaman_belinkov_figures.read_and_explained(read, rhos, there2)
 page.figure(
-    fig,
-    "crosslingual_table2_plot",
-    alt=alt,
-    caption="Are languages that a model reads better explained more alike?",
+    fig, "crosslingual_table2_plot", alt=alt, caption="Are languages that a model reads better explained more alike?"
 )
 
 # %% [markdown]
@@ -346,12 +331,7 @@ if {*PAPER_LANGUAGES, *WORST} <= set(order):
 along = Along(read, rhos, name="accuracy and rho, correlation")
 theirs = f"the paper, over its {len(there2)} languages, {np.corrcoef(there2.accuracy, there2.rho)[0, 1]:.2f}"
 third = page.test(
-    {
-        "xl_c05": along,
-        "crosslingual_table2": along,
-        "xl_c06": better_read,
-        "crosslingual_table7": better_read,
-    },
+    {"xl_c05": along, "crosslingual_table2": along, "xl_c06": better_read, "crosslingual_table7": better_read},
     asides={"xl_c05": theirs},
 )
 page.verdicts(third)
@@ -399,7 +379,7 @@ page.verdicts(last)
 # %% [markdown]
 # ## Stand-ins, after the paper's own data
 #
-# Where XNLI was there, the tables above and the claims rest on it alone. What else was measured stands here.
+# The tables above and the claims rest on XNLI alone if it was measured. This table has what else was measured.
 
 # %%
 each, apart = ["dataset", "language", *KEYS], {}
@@ -419,15 +399,15 @@ page.stand_ins(
     apart,
     ["dataset", "row", "output"],
     "crosslingual_tables_stand_ins",
-    caption="Table 1 on stand-ins, with the values that the paper prints of XNLI",
+    caption="Table 1 on substitute data, with the values that the paper prints of XNLI",
 )
 
 # %% [markdown]
 # **What differs and why.** On XNLI: one encoder with twelve layers of 384 and with six of them, adapted in English from
-# 21,532 pairs of SNLI and of XNLI's development split, in place of two of twelve layers of 768 trained
+# 21,532 pairs of SNLI and of XNLI's development split, instead of two of twelve layers of 768 trained
 # on all of MultiNLI; both read most languages worse. Thai, written without spaces, has whole phrases for words here. On
-# messages, beside that: one text in place of a premise and a hypothesis; five types of message in place of three relations;
-# translations by a program's volunteers in place of a test set's translators. Words that are copied as they are
+# messages, beside that: one text instead of a premise and a hypothesis; five types of message instead of three relations;
+# translations by a program's volunteers instead of a test set's translators. Words that are copied as they are
 # (placeholders, marks) are frequent, and the floors profit from them as the methods do: what they and the length of words
 # explain of rho has {doc}`a page of its own <crosslingual_floors>`.
 #

@@ -5,13 +5,13 @@
 # ---
 
 # %% [markdown]
-# # Classifiers, their bounds, and what normalising changes
+# # What does normalising change?
 #
 # {cite:t}`edin_2025` say that AOPC scores of two models cannot be compared, because the best and the worst
 # order of removals give different scores to different models. Here are four classifiers that differ as much as the
 # models of the review's table do, on two data sets: an encoder of six layers (`l6`), one of three (`l3`), an LSTM (`lstm`), and
-# the six layers again after adversarial training (`robust`). They are **stand-ins**: none of them is a model of the
-# paper. At the papers' size SST-2 stands beside the two, read by the six models that the paper names (BERT and RoBERTa, each
+# the six layers again after adversarial training (`robust`). They are **substitutes**: none of them is a model of the
+# paper. At the papers' size SST-2 is added, read by the six models that the paper names (BERT and RoBERTa, each
 # fine-tuned on SST-2, Yelp and IMDB) and by BERT that was fine-tuned here as usual and adversarially. Models are compared on the same
 # texts alone.
 #
@@ -248,7 +248,7 @@ page.curve(curve, "naopc_c06_curve", caption=caption) if both else Markdown("*No
 #
 # AOPC and NAOPC of every method, averaged over inputs. *Random* is the floor: its NAOPC is not zero, because zero is the
 # worst order and not a random one. Of the paper's ten methods DecompX is left out: it takes its decomposition through a
-# forward pass written anew for every architecture (the authors ship their own BERT and RoBERTa for it). An LSTM has no
+# forward pass written again for every architecture (the authors ship their own BERT and RoBERTa for it). An LSTM has no
 # attention maps, and DeepLIFT no rule for its cells.
 
 # %%

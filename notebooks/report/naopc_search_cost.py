@@ -5,7 +5,7 @@
 # ---
 
 # %% [markdown]
-# # Rows against error: how to search for the bounds
+# # How to search for the bounds, and at what price
 #
 # Exact bounds need an answer to every one of $2^N$ sets, so a text of 30 words is out of reach. The paper
 # {cite:p}`edin_2025` searches with a beam; its authors report about 210 GPU-hours for one of their data sets. A beam of
@@ -72,7 +72,7 @@ table = pd.DataFrame(rows).sort_values(["classifier", "words", "rows"])
 page.listing(
     table.drop(columns="kind"),
     "naopc_search_cost",
-    caption="Each search on each length: mean distinct rows a text, how many times fewer than the published search at "
+    caption="Each search on each length: mean distinct rows per text, how many times fewer than the published search at "
     "width 5, mean error of the two bounds with 95 % interval over n texts (none of a single one), mean width of the "
     "certificate beyond the bound",
     digits=4,

@@ -5,7 +5,7 @@
 # ---
 
 # %% [markdown]
-# # The paper's six models again
+# # The paper's six models, run again
 #
 # {doc}`naopc_released_outputs` goes through what Edin et al. {cite:p}`edin_2025` released without a model. Here their
 # experiment is run again from the models on: the six checkpoints that they name, on the very texts of their files (SST-2
@@ -13,7 +13,7 @@
 # attributions as their code makes them, $p$ of the positive class, exact bounds for short texts and a beam of width 5 for
 # long ones. Texts and checkpoints come from the network, so that this page has numbers at the `paper` profile alone.
 #
-# Nine of the ten methods: DecompX needs a forward pass written anew for every architecture. A beam looks here at the eight
+# Nine of the ten methods: DecompX needs a forward pass written again for every architecture. A beam looks here at the eight
 # most promising words of an entry and counts equal sets once, since the published search would take hundreds of GPU-hours
 # for IMDB. Everything runs in single precision, where the authors searched in half.
 
@@ -21,13 +21,10 @@
 profile = "laptop"
 
 # %%
-import matplotlib.pyplot as plt
 import pandas as pd
 from IPython.display import Markdown, display
 
 from faithbook.papers import edin_six
-from faithbook.papers.edin_figures import NAMES, SETS
-from faithbook.results import figures
 from faithbook.results.numbers import row_of, spoken
 from faithbook.results.report import start_page
 
@@ -98,30 +95,6 @@ if ran:
     caption = "Mean AOPC and NAOPC of nine methods, published and ours, with 95 % intervals over texts"
     display(page.listing(scores, "naopc_six_scores", caption=caption))
     display(apart(scores))
-
-# %%
-if ran:
-    shown = scores[scores.metric == "naopc_comprehensiveness"]
-    panels = list(shown.groupby(CELL[:2], sort=False))
-    fig, axes = plt.subplots(1, len(panels), figsize=(3.2 * len(panels), 3.4), sharex=True, sharey=True, squeeze=False)
-    for ax, ((dataset, length), panel) in zip(axes[0], panels, strict=True):
-        ax.axline((0, 0), slope=1, color="0.6", lw=1)
-        for name, (colour, marker) in figures.styles(list(NAMES)).items():
-            part = panel[panel.model == name]
-            ax.plot(part.published, part.estimate, marker, color=colour, ms=4, ls="", label=NAMES[name])
-        ax.set_title(f"{SETS[dataset]}, {length}")
-        ax.set_xlabel("published")
-    axes[0][0].set_ylabel("ours")
-    figures.legend(fig, 3)
-    by_panel = ", ".join(
-        f"{SETS[d]} {length} {(p.estimate - p.published).abs().mean():.3f}" for (d, length), p in panels
-    )
-    alt = (
-        "Scatter of the mean NAOPC of each model and method, published against ours, one panel a data set and length, "
-    )
-    alt += f"with the line on which both are the same. Mean distance from it: {by_panel}."
-    caption = "Mean NAOPC (comprehensiveness) of every model and method, published and ours."
-    display(page.figure(fig, "naopc_six_plot", alt=alt, caption=caption, data=shown))
 
 # %% [markdown]
 # ## A beam of width 5, or one that finds its own width?

@@ -5,7 +5,7 @@
 # ---
 
 # %% [markdown]
-# # The problem in a minute
+# # Why scores of two models cannot be compared, in a minute
 #
 # Two models read the same four words. Both are sure of their answer, and equally so. For both the same explanation is
 # perfect: it puts the words in exactly the order in which the model uses them. Yet the usual score of that explanation
@@ -62,7 +62,7 @@ page.figure(
 )
 
 # %% [markdown]
-# The same explanation, perfect both times, and two scores. Whoever reads them as "this model is explained better" is
+# The same explanation, perfect both times, and two scores. Anyone who reads them as "this model is explained better" is
 # wrong. What is missing is the range: which scores are *possible* for each model.
 
 # %%

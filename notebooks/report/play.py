@@ -8,8 +8,8 @@
 # # Erase it yourself
 #
 # Four small games with what the four papers measure. Nothing has to run for them: every answer that they can ask for
-# was computed beforehand (`notebooks/compute/play_answers.py`, for pictures `faithbook/games/images.py`) and is in this page.
-# They work by mouse, by touch and by keyboard; under each is a picture of what it is about, for print.
+# was computed beforehand (`notebooks/compute/play_answers.py`, for images `faithbook/games/images.py`) and is in this page.
+# They work by mouse, by touch and by keyboard; under each is an image of what it is about, for print.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -48,7 +48,7 @@ answers, items, orders = (load(f"play_{name}", profile) for name in ("answers", 
 # The first sentences are ours. Those that follow were released by {cite:t}`edin_2025` with the answers of six
 # models; their words are not ours to show, so a word is its place in the sentence. Take one of them and go through the
 # models: what is a good order for one is often a poor one for the next. For a class: "hide the bounds" takes the scale,
-# the table and the picture away until everybody has an order to defend.
+# the table and the image away until everybody has an order to defend.
 
 # %%
 METHODS = {
@@ -78,12 +78,7 @@ def called(model, item):
 keys = list(items[["model", "item"]].itertuples(index=False, name=None))
 named = {key: called(*key) for key in keys}
 erased = games.erasing(answers, items, orders, named=named, methods=METHODS)
-games.game(
-    "erase",
-    erased,
-    label="Game: erase the words of a sentence in an order of yours",
-    picture="play-erase",
-)
+games.game("erase", erased, label="Game: erase the words of a sentence in an order of yours", picture="play-erase")
 
 
 # %%
@@ -144,21 +139,16 @@ Markdown(
 )
 
 # %% [markdown]
-# ## Which part of a picture first?
+# ## Which part of an image first?
 #
-# The same game on pictures of clothes (Fashion-MNIST {cite:p}`xiao_2017`), cut into 4 × 4 cells with names as on a
-# chessboard. A cell that is gone has the mean of the picture, for the model and for you. All $2^{16}$ answers are in the
+# The same game on images of clothes (Fashion-MNIST {cite:p}`xiao_2017`), cut into 4 × 4 cells with names as on a
+# chessboard. A cell that is gone has the mean of the image, for the model and for you. All $2^{16}$ answers are in the
 # page. Two things are unlike the sentences: neighbouring cells can stand in for one another, and there are many more
 # orders, so look how near to the best of all an attribution comes, and how far above a random order.
 
 # %%
 pictured = games.erased_pictures(METHODS)
-games.game(
-    "patches",
-    pictured,
-    label="Game: erase the cells of a picture in an order of yours",
-    picture="play-patches",
-)
+games.game("patches", pictured, label="Game: erase the cells of an image in an order of yours", picture="play-patches")
 
 # %%
 shown = pictured["items"][0]
@@ -173,8 +163,8 @@ left.set_yticks(np.arange(4) + 0.5, range(1, 5))
 page.figure(
     fig,
     "play_patches",
-    alt=f"A picture of a {shown['says']} in 4 by 4 cells. " + drawn(right, shown, pictured["scale"], "cell"),
-    caption=f"The first picture, which the model calls {shown['says']}: what is left of that answer in the best and the worst "
+    alt=f"An image of a {shown['says']} in 4 by 4 cells. " + drawn(right, shown, pictured["scale"], "cell"),
+    caption=f"The first image, which the model calls {shown['says']}: what is left of that answer in the best and the worst "
     f"order of its cells and in the orders of five attributions. A random order gets {shown['chance']:.2f} on average.",
 )
 
@@ -187,7 +177,7 @@ page.listing(
         for name, found in item["orders"].items()
     ),
     "play_picture_orders",
-    caption="Orders of five attributions on every picture of the game: AOPC (higher is better), both its bounds, and what a "
+    caption="Orders of five attributions on every image of the game: AOPC (higher is better), both its bounds, and what a "
     "random order gets on average (chance)",
 )
 
@@ -250,12 +240,12 @@ page.figure(
 # %% [markdown]
 # ## SaCo: which region stands above which?
 #
-# {cite:t}`wu_2024` ask an explanation of a picture pair by pair: cut the picture into groups by salience, erase
+# {cite:t}`wu_2024` ask an explanation of an image pair by pair: cut the image into groups by salience, erase
 # each group alone, and look whether the more salient of two groups cost the model more. A pair that obeys counts for
 # the explanation, one that violates counts against it, each as much as the two saliences differ. **SaCo** is their sum
 # as a share of what it would be if every pair obeyed: from −1 to 1, higher is better.
 #
-# Each row below is a group, the bright part of the picture, with what the model loses when it alone is erased. A place
+# Each row below is a group, the bright part of the image, with what the model loses when it alone is erased. A place
 # in the list has a salience, the top the highest. Drag groups to other places, or use the arrows: which pairs violate?
 
 # %%
@@ -272,7 +262,7 @@ games.game(
         "drop": drop.tolist(),
         "method": label(about.method),
     },
-    label="Game: order the groups of a picture",
+    label="Game: order the groups of an image",
     picture="play-saco",
 )
 
@@ -295,11 +285,11 @@ right.set_ylabel("group, most salient on top")
 page.figure(
     fig,
     "play_saco",
-    alt=f"A picture that the model calls {about.says}, cut into {len(groups)} groups by the salience of {label(about.method)}, "
+    alt=f"An image that the model calls {about.says}, cut into {len(groups)} groups by the salience of {label(about.method)}, "
     "and what the model loses when each is erased alone: "
     + "; ".join(f"{letter} {value:.2f}" for letter, value in zip(letters, drop, strict=True))
     + f". SaCo {about.coefficient:.2f}.",
-    caption=f"{label(about.method)} on one picture (“{about.says}”, {about.full:.2f}): SaCo is {about.coefficient:.2f}, "
+    caption=f"{label(about.method)} on one image (“{about.says}”, {about.full:.2f}): SaCo is {about.coefficient:.2f}, "
     f"{len(against)} of {len(drop) * (len(drop) - 1) // 2} pairs violate: {', '.join(against) or 'none'}.",
     data=pd.DataFrame({"group": letters, "salience": salience, "drop": drop}),
 )

@@ -5,14 +5,13 @@
 # ---
 
 # %% [markdown]
-# # Open points: what the paper does not say, and what it changes
+# # What the paper leaves open, and what it changes
 #
 # To compute SaCo one has to cut pixels into groups, erase a group, and compare pairs of groups. The paper
 # {cite:p}`wu_2024` gives Algorithm 1 for the third step. The code released with it has 45 lines: the loop over pairs is
 # there, and where groups are made and pixels erased there is an ellipsis. So both text and code leave open how the
 # first two steps are done, and this page lists the open points, S1 to S12. For each: what is said, what we do, and how
-# far the numbers move if it is done otherwise. Which choice the printed tables were made with cannot be told from
-# outside.
+# far the numbers move if it is done otherwise. We do not know which choice the printed tables were made with.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -51,7 +50,7 @@ NAMES = {
 
 
 def varied(units):
-    """One model and the pictures that went through all settings; other numbers of groups of the same pictures."""
+    """One model and the images that went through all settings; other numbers of groups of the same images."""
     settings = units[units.setting.notna()]
     counts = units[units.k.notna() & units.model.isin(set(settings.model))]
     counts = counts.assign(setting=[f"{k:.0f} groups" for k in counts.k])
@@ -76,14 +75,14 @@ page.speaks()
 # ## How the effects are measured
 #
 # Our main setting: pixels as features, maps of patches brought to pixels by bilinear interpolation, ten groups with
-# rounded bounds, weighed by the mean score of their pixels, equal scores in reading order, and the picture's own mean in
-# the place of erased pixels. One point at a time is then done otherwise, on the same pictures with the same model and the same maps. Two numbers are reported,
+# rounded bounds, weighed by the mean score of their pixels, equal scores in reading order, and the image's own mean
+# replaces erased pixels. One point at a time is then done otherwise, on the same images with the same model and the same maps. Two numbers are reported,
 # always *other choice less main setting*.
 #
-# - The **change** of a metric, averaged over the ten methods. The interval draws pictures again, each with both of its
+# - The **change** of a metric, averaged over the ten methods. The interval draws images again, each with both of its
 #   values.
 # - **Kendall's tau** between the ten methods' ranking in the main setting and in the other, by their means: 1 where
-#   no two methods change places. Resamples are ranked anew. Two methods that nearly tie change places easily, so look
+#   no two methods change places. Resamples are ranked again. Two methods that nearly tie change places easily, so look
 #   at the interval.
 #
 # The other four metrics are those that the paper compares SaCo with: AUC, AOPC, LOdds, and AOPC with the least relevant
@@ -120,7 +119,7 @@ page.figure(
     "saco_deviations_plot",
     alt=alt,
     caption="What each choice changes in SaCo: its level (left; ticks are single methods) and the ranking of the methods "
-    "(right); one model, 95 % intervals over pictures.",
+    "(right); one model, 95 % intervals over images.",
 )
 
 # %%
@@ -130,7 +129,7 @@ Markdown(
     f"The ranking of the methods depends most on *{NAMES[swayed.setting]}* (tau {swayed.tau:.2f} "
     f"[{swayed['tau low']:.2f}, {swayed['tau high']:.2f}]), the level of SaCo most on *{NAMES[shifted.setting]}* "
     f"({spoken(shifted, '+.3f')}, from {shifted.main:.3f}; n = {shifted.n} in the "
-    f"smallest cell). No shift of the level can be told from zero for: "
+    f"smallest cell). The level does not clearly change for: "
     f"{', '.join(NAMES[name] for name in calm.setting) or 'none'}."
 )
 
@@ -146,7 +145,7 @@ page.listing(
 def shown(name, caption, *settings):
     """Some effects as a table, and in a sentence which methods' SaCo moves beyond doubt."""
     chosen = effects[effects.setting.isin(settings)].assign(setting=lambda frame: frame.setting.map(NAMES))
-    display(page.listing(chosen, name, caption=caption, empty="*Not measured among the values that speak here.*"))
+    display(page.listing(chosen, name, caption=caption, empty="*Not measured.*"))
     saco = by_method[by_method.metric == "saco"]
     clear = saco[(saco.low > 0) | (saco.high < 0)]
     lines = [
@@ -166,8 +165,8 @@ def shown(name, caption, *settings):
 # ## S1: groups of equal size
 #
 # - *Said:* the pixels are divided into $K$ equally sized groups.
-# - *Open:* a picture of 224 by 224 has 50,176 pixels, which neither 5, 10 nor 20 divides; nor do they divide the 784 of
-#   our small pictures or the 12,544 of our photographs.
+# - *Open:* an image of 224 by 224 has 50,176 pixels, which neither 5, 10 nor 20 divides; nor do they divide the 784 of
+#   our small images or the 12,544 of our photographs.
 # - *Here:* group $i$ holds the ranks from $(i-1)\,n/K$ to $i\,n/K$, rounded; sizes differ by one at most
 #   (`remainder="spread"`). Measured: all that is left over goes to the last group (`"last"`), or belongs to none
 #   (`"drop"`).
@@ -183,7 +182,7 @@ shown("saco_s1", "S1, group sizes: other choice less rounded bounds", "group sum
 #
 # - *Said:* scores of patches are interpolated over the pixels.
 # - *Open:* how. Bilinear interpolation makes a smooth map, in which a group is a blob with a soft edge through several
-#   patches; with nearest neighbours a patch has one score and a group is made of patches, but for the one that is cut.
+#   patches; with nearest neighbours a patch has one score and a group is made of patches, except the one that is cut.
 # - *Here:* bilinear, corners not aligned. Measured: nearest neighbours; and no pixels at all, patches as features.
 #   Integrated gradients and LRP score pixels, so only the last of the two concerns them.
 
@@ -211,17 +210,17 @@ Markdown(
 )
 
 # %% [markdown]
-# ## S4: what takes the place of erased pixels
+# ## S4: what replaces erased pixels
 #
-# - *Said:* the mean of the picture.
+# - *Said:* the mean of the image.
 # - *Open:* of each channel or of all; before or after normalisation. Normalisation treats each channel by itself, so the
 #   mean of a channel is the same pixel either way; a mean over all channels is not.
-# - *Here:* per picture and channel. The grey stand-ins have one channel, so the open part cannot matter there. Measured:
-#   zero in normalised pixels, which is one colour for all pictures (the mean of the data set; for photographs that of ImageNet,
-#   with which the encoder was made), and a blurred copy of the picture.
+# - *Here:* per image and channel. The grey substitute images have one channel, so the open part cannot matter there. Measured:
+#   zero in normalised pixels, which is one colour for all images (the mean of the data set; for photographs that of ImageNet,
+#   with which the encoder was made), and a blurred copy of the image.
 
 # %%
-shown("saco_s4", "S4, replacement: other choice less the picture's mean", "zero", "blur")
+shown("saco_s4", "S4, replacement: other choice minus the image's mean", "zero", "blur")
 
 # %% [markdown]
 # ## S5: the number of groups
@@ -229,8 +228,8 @@ shown("saco_s4", "S4, replacement: other choice less the picture's mean", "zero"
 # - *Said:* $K = 10$ in the case study; Table 2 has 5, 10 and 20. For the figures and for Table 1 no $K$ is given.
 # - *Here:* 10. That three cells of Table 1 equal cells of Table 2 at $K = 10$ is why.
 #
-# Fewer groups are larger, so each erases more, and there are fewer pairs. All pictures that were cut so, with all models, are
-# on the {doc}`page of tables <saco_tables>`; the rows here have the same pictures and model as the rest of this page.
+# Fewer groups are larger, so each erases more, and there are fewer pairs. All images that were cut so, with all models, are
+# on the {doc}`page of tables <saco_tables>`; the rows here have the same images and model as the rest of this page.
 
 # %%
 shown("saco_s5", "S5, number of groups: other number less ten", "5 groups", "20 groups")
@@ -241,7 +240,7 @@ shown("saco_s5", "S5, number of groups: other number less ten", "5 groups", "20 
 # - *Said:* a pair is fulfilled where the first group costs at least as much as the second. The released loop has the
 #   same sign, so an equal pair counts in full as a reward.
 # - *Open:* nothing. But a model whose answer no group can move gets 1, the best mark, for every explanation.
-# - *Here:* as said. `saco(..., ties="half")` gives equal pairs nothing. Measured on the pictures whose group values are
+# - *Here:* as said. `saco(..., ties="half")` gives equal pairs nothing. Measured on the images whose group values are
 #   stored, a few of each data set.
 
 # %%
@@ -277,21 +276,21 @@ maps = main.frame[(main.frame.metric == "saco") & (main.frame.method != "random"
 lost = wu.constant_maps(maps, ["dataset", "method"])
 worst = lost[lost.constant > 0].sort_values("constant", ascending=False)
 said = "; ".join(f"{label(r.method)} on {label(r.dataset)} {r.constant} of {r.maps}" for r in worst.itertuples())
-Markdown(f"Constant maps, all models and pictures: {said or 'none'}.")
+Markdown(f"Constant maps, all models and images: {said or 'none'}.")
 
 # %% [markdown]
 # ## S8: signed and non-negative maps in one table
 #
 # - *Said:* nothing.
-# - *Open:* some methods give negative scores to pixels that speak against the class, others clamp at zero or cannot be
-#   negative. Both are put in one table. A signed map orders the unimportant end of the picture by how much it argues
+# - *Open:* some methods give negative scores to pixels that count against the class, others clamp at zero or cannot be
+#   negative. Both are put in one table. A signed map orders the unimportant end of the image by how much it argues
 #   *against* the class; a clamped one leaves that end to the tie rule.
 # - *Here:* each method as its own paper has it, nothing clamped and nothing scaled afterwards. SaCo does not change when
 #   scores are multiplied, nor, with groups weighed by means, when a constant is added to them. It does change when
 #   negative scores are set to zero: groups at the lower end then have no distance left between them, and pairs of them
 #   no weight.
 #
-# The table has the maps that are stored for the pictures of this book. *Below zero* is the share of pixels with a
+# The table has the maps that are stored for the images of this book. *Below zero* is the share of pixels with a
 # negative score, *negative mass* the share of the sum of absolute scores that comes from them, both means over the stored
 # maps. *Clamped* is the change of SaCo when negative scores are set to zero and the groups stay as they are.
 
@@ -322,17 +321,17 @@ for method in [name for name in (*METHODS, LAST, "random") if name in signs.inde
     rows.append({"method": method, "maps": signs.maps[method], "below zero": signs.below[method]})
     rows[-1] |= {"negative mass": signs.mass[method], **ends_of(found, "clamped"), "n": found.ours.n}
 caption = "S8, signs: share of pixels below zero and share of absolute salience that is negative, of the maps stored by this " \
-    "run; the change of SaCo with 95 % interval when negative scores are set to zero, of n pictures"  # fmt: skip
+    "run; the change of SaCo with 95 % interval when negative scores are set to zero, of n images"  # fmt: skip
 page.listing(pd.DataFrame(rows), "saco_s8", caption=caption)
 
 # %% [markdown]
 # ## S9: how much random scores vary
 #
 # - *Said:* random scores get zero in expectation.
-# - *Open:* how far a single picture, or a mean of some, strays from that. With $K$ groups SaCo of unrelated scores and
+# - *Open:* how far a single image, or a mean of some, strays from that. With $K$ groups SaCo of unrelated scores and
 #   drops is close to a rank correlation of $K$ pairs, whose standard deviation is $1/\sqrt{K-1}$: .50, .33 and .23 for 5,
-#   10 and 20 groups. A mean over $n$ pictures has $1/\sqrt n$ of that.
-# - *Here:* several drawings a picture, and an interval at every mean. The {doc}`page on random scores <saco_random>` has
+#   10 and 20 groups. A mean over $n$ images has $1/\sqrt n$ of that.
+# - *Here:* several drawings an image, and an interval at every mean. The {doc}`page on random scores <saco_random>` has
 #   what we measured, and what it does to comparisons.
 
 # %% [markdown]
@@ -340,7 +339,7 @@ page.listing(pd.DataFrame(rows), "saco_s8", caption=caption)
 #
 # - *LOdds.* The paper gives no formula. *Here:* $\log p(y \mid \tilde x) - \log p(y \mid x)$, averaged over the steps, as
 #   the work it cites has it {cite:p}`qiang_2022`; `lodds="odds"` takes the log-odds $\log p/(1-p)$ instead. Not measured.
-# - *AUC.* "Accuracy" needs a label. *Here:* the true one, so that a picture that the model gets wrong adds next to
+# - *AUC.* "Accuracy" needs a label. *Here:* the true one, so that an image that the model gets wrong adds next to
 #   nothing, whatever the explanation.
 # - *Comprehensiveness.* The paper removes the *least* salient pixels first, and lower is better; ERASER's
 #   comprehensiveness {cite:p}`deyoung_2020` removes the *most* important ones, and higher is better. *Here:* the paper's
@@ -357,7 +356,7 @@ page.listing(pd.DataFrame(rows), "saco_s8", caption=caption)
 #   The docstrings of `faithlib.attribution.vit` say more, and name the options that released code sets otherwise.
 # - *A known trap:* in the released visualization code of {cite:t}`chefer_2021` "LRP" gave the same map as transformer
 #   attribution, as [pull request 53](https://github.com/hila-chefer/Transformer-Explainability/pull/53) of that repository
-#   reports. A test makes sure that no two of ours are the same. The table shows which are closest on the stored pictures.
+#   reports. A test makes sure that no two of ours are the same. The table shows which are closest on the stored images.
 
 # %%
 wide = stored.pivot_table(index=[*UNIT, "pixel"], columns="method", values="score")
@@ -372,16 +371,16 @@ closest = closest.sort_values("correlation", ascending=False, ignore_index=True)
 trap = closest[(closest.one == "lrp") & (closest.other == "transformer_attribution")]
 picked = pd.concat([closest.head(5), trap]).drop_duplicates()
 caption = "S11: the five pairs of methods whose maps are most alike, and LRP with transformer attribution: Spearman's " \
-    "correlation over pixels, mean over the n stored pictures"  # fmt: skip
+    "correlation over pixels, mean over the n stored images"  # fmt: skip
 page.listing(picked.assign(one=picked.one.map(label), other=picked.other.map(label)), "saco_s11", caption=caption)
 
 # %% [markdown]
-# ## S12: models and pictures
+# ## S12: models and images
 #
 # - *Said:* ViT-B, ViT-L, DeiT-B on ImageNet, CIFAR-10 and CIFAR-100; sizes are in a supplement.
-# - *Open:* which weights, and how they were fine-tuned for CIFAR; those weights are not published. How many pictures.
+# - *Open:* which weights, and how they were fine-tuned for CIFAR; those weights are not published. How many images.
 # - *Here*, except at the profile `paper`: three trainings of one small pretrained transformer on CIFAR; small transformers of the
-#   paper's three kinds on stand-ins. The `paper` profile names public ImageNet weights
+#   paper's three kinds on substitute data. The `paper` profile names public ImageNet weights
 #   that fit the description and fine-tunes them for CIFAR; what it takes is on the {doc}`overview <../paper2/overview>`.
 #   Not measured: other models are other functions.
 
@@ -411,4 +410,4 @@ if len(in_bfloat16):
     display(Markdown(f"Moved by less than a twentieth of the interval: {within} of {len(judged)} methods."))
 
 # %%
-page.finish(note="effects: the first model of each data set; S7: all models and pictures")
+page.finish(note="effects: the first model of each data set; S7: all models and images")

@@ -5,16 +5,16 @@
 # ---
 
 # %% [markdown]
-# # Metrics side by side: Figures 1 to 4
+# # Do other metrics agree with SaCo? (Figures 1–4)
 #
 # {cite:t}`wu_2024` say that metrics which erase pixels cumulatively cannot tell a good explanation of a
 # Vision Transformer from random scores, and that theirs, SaCo, can. Their figures carry the argument: how SaCo relates
-# to four older metrics, one picture in detail, and all methods under all metrics.
+# to four older metrics, one image in detail, and all methods under all metrics.
 #
 # At every profile but `paper` the models are not the paper's. Where photographs of CIFAR-10 or CIFAR-100 were measured,
 # numbers and verdicts here are about these, with one smaller pretrained model in several trainings; else about
-# {term}`stand-ins <stand-in>`: pictures of 28 x 28 pixels and three small Vision Transformers of ours. The labels name what
-# stands for what, and {doc}`one page <saco_stand_ins>` has both side by side. The picture that Figures 1 and 3 are drawn from
+# {term}`substitute data <stand-in>`: images of 28 x 28 pixels and three small Vision Transformers of ours. The labels name what
+# stands for what, and {doc}`one page <saco_stand_ins>` has both side by side. The image that Figures 1 and 3 are drawn from
 # is one that may be shown to everybody; {doc}`photographs with their maps <saco_photographs>` are drawn in a reader's own
 # run alone.
 #
@@ -57,13 +57,13 @@ page.speaks()
 # %% [markdown]
 # ## Figure 1: two manners of erasing
 #
-# **What the paper shows.** One picture, erased in two ways. Cumulatively: the most salient pixels, then the next ones
+# **What the paper shows.** One image, erased in two ways. Cumulatively: the most salient pixels, then the next ones
 # as well, until nothing is left. Group by group: each tenth of the pixels alone, all others in place. SaCo does the
 # second, the four other metrics the first.
 #
-# **Our run.** An illustration, with nothing to compare: the first picture of one data set, chosen by its place
+# **Our run.** An illustration, with nothing to compare: the first image of one data set, chosen by its place
 # and not by its looks. First the maps of all explanations, then what the model gets to see. An erased pixel becomes the
-# mean of its picture.
+# mean of its image.
 
 # %%
 stored = (load(f"saco_{name}", profile) for name in ("pictures", "maps", "steps"))
@@ -84,7 +84,7 @@ page.figure(
     "saco_figure1",
     alt=alt,
     caption=f"The two manners of erasing, groups by {label(picture.erased_by)} (group 1 is the most salient; bottom left: "
-    "dark is less salient). Numbers: the probability of the class predicted for the whole picture.",
+    "dark is less salient). Numbers: the probability of the class predicted for the whole image.",
 )
 
 # %%
@@ -92,27 +92,27 @@ illustration = page.test({"saco_figure1": None})
 page.verdicts(illustration)
 
 # %% [markdown]
-# **What differs and why.** The paper's picture is a photograph of 224 x 224 pixels cut into patches of 16 pixels; the one
+# **What differs and why.** The paper's image is a photograph of 224 x 224 pixels cut into patches of 16 pixels; the one
 # here, but at the profile `paper`, has 28 x 28 pixels and patches of 4, so that a map has 49 cells before it is spread over
-# the pixels. On pictures with a black ground the mean is a grey that no pixel had: erasing does not hide a stroke, it also paints the ground.
+# the pixels. On images with a black background the mean is a grey that no pixel had: erasing does not only hide a stroke; it also paints grey on the black background.
 
 # %% [markdown]
-# ## Figure 2: how far the metrics agree on pictures
+# ## Figure 2: how far the metrics agree on images
 #
-# **What the paper shows.** Every explanation of every picture gets a score from each metric, and the metrics rank the
-# pictures. The bars are rank correlations over pictures, averaged over data sets, methods and models: SaCo with each of
+# **What the paper shows.** Every explanation of every image gets a score from each metric, and the metrics rank the
+# images. The bars are rank correlations over images, averaged over data sets, methods and models: SaCo with each of
 # the four others, and last the mean among those four. In the text: SaCo's range from .18 to .22, the mean among the
 # others is .4764. Which bar has which value is not said.
 #
 # **Our run.** Within each combination of data set, model and method (a *cell*), all metrics turned so that higher is
 # better, then the mean over cells. "Rank correlation" is not specified; Spearman's is the main one here and Kendall's
-# tau-b, which corrects for ties, stands beside it. The ten methods of the paper count; random scores are shown apart. A
-# picture is left out of a cell where its SaCo is undefined, and a cell is left out where a metric gives all its
-# pictures the same value. Intervals draw pictures within their data set, each with all its models and methods.
+# tau-b, which corrects for ties, is next to it. The ten methods of the paper count; random scores are shown apart. A
+# image is left out of a cell where its SaCo is undefined, and a cell is left out where a metric gives all its
+# images the same value. Intervals draw images within their data set, each with all its models and methods.
 #
 # The paper correlates rankings because its metrics have different scales and directions. It does not say whether it
-# turned them the same way first. That matters for a metric which is better when lower: unturned, its correlations with
-# the others change sign. A picture whose probability falls easily has a high AOPC in either order, which is good under
+# turned them the same way first. That matters for a metric which is better when lower: if it is not sign-flipped, its correlations with
+# the others change sign. An image whose probability falls easily has a high AOPC in either order, which is good under
 # MoRF and bad under LeRF. The specification curve has every way to turn, and both coefficients.
 
 # %%
@@ -130,15 +130,11 @@ page.figure(
     fig,
     "saco_figure2_plot",
     alt=alt,
-    caption="Agreement of metrics on pictures, mean over data sets, models and methods. Black lines: 95 % intervals.",
+    caption="Agreement of metrics on images, mean over data sets, models and methods. Black lines: 95 % intervals.",
 )
 
 # %%
-TURNED = {
-    "all": (),
-    "all but AOPC, LeRF": ("aopc_lerf",),
-    "none": tuple(metric for metric in SIGN if SIGN[metric] < 0),
-}
+TURNED = {"all": (), "all but AOPC, LeRF": ("aopc_lerf",), "none": tuple(metric for metric in SIGN if SIGN[metric] < 0)}
 curve = page.multiverse(
     "saco_c02",
     ["turned", "correlation"],
@@ -170,8 +166,8 @@ second = page.test(
 page.verdicts(second)
 
 # %% [markdown]
-# **On random scores.** What a metric says of a picture depends on the explanation, and on the picture: a picture whose
-# probability falls at the first touch has a high AOPC under any explanation. On random scores only the picture is left,
+# **On random scores.** What a metric says of an image depends on the explanation, and on the image: an image whose
+# probability falls at the first touch has a high AOPC under any explanation. On random scores only the image is left,
 # so a correlation there is not about explanations.
 
 # %%
@@ -180,24 +176,24 @@ alone = paired.mean(list(four.values()))
 Markdown(
     f"On random scores the four existing metrics still agree with {rest.ours.point:.2f} on average, SaCo with them "
     f"{alone.ours.point:.2f}; over the paper's ten methods it is {among.ours.point:.2f} and "
-    f"{paired.mean(list(with_saco.values())).ours.point:.2f} (n = {rest.ours.n} pictures in the smallest cell)."
+    f"{paired.mean(list(with_saco.values())).ours.point:.2f} (n = {rest.ours.n} images in the smallest cell)."
 )
 
 # %% [markdown]
-# **What differs and why.** AUC of a single picture counts the erased copies that are still classified rightly, so it has
-# 21 possible values and many ties; where every copy of every picture in a cell is classified alike, the cell drops out.
-# The paper does not say what it did with ties, which rank correlation it used, or how many pictures there are to a cell.
+# **What differs and why.** AUC of a single image counts the erased copies that are still classified rightly, so it has
+# 21 possible values and many ties; where every copy of every image in a cell is classified alike, the cell drops out.
+# The paper does not say what it did with ties, which rank correlation it used, or how many images there are to a cell.
 
 # %% [markdown]
-# ## Figure 3: one picture in detail
+# ## Figure 3: one image in detail
 #
 # **What the paper shows.** A linnet of ImageNet and ViT-B: Transformer Attribution, Raw Attention and random scores.
 # Under all three the loss of probability stays above .9 once the top 30 % of the pixels are gone, so AOPC is high for
 # all three. The groups erased one by one tell them apart: SaCo is high for Transformer Attribution, lower for Raw
 # Attention, near zero for random scores.
 #
-# **Our run.** The picture of Figure 1, with the first of its models (`base` stands in for ViT-B). It was not picked for
-# its looks, so it may or may not show the pattern; the verdict asks all pictures that are compared with the paper, photographs
+# **Our run.** The image of Figure 1, with the first of its models (`base` stands in for ViT-B). It was not picked for
+# its looks, so it may or may not show the pattern; the verdict asks all images that are compared with the paper, photographs
 # where there are some.
 
 # %%
@@ -217,15 +213,15 @@ asked = of_all.quantity("quantity", dataset=on)
 often = asked(share).ours.interval()
 third = page.test(
     {"saco_figure3": {name: asked(name) for name in parts}},
-    asides={"saco_figure3": f"SaCo has the paper's order on {often.estimate:.0%} of all pictures, by chance on 17 %"},
+    asides={"saco_figure3": f"SaCo has the paper's order on {often.estimate:.0%} of all images, by chance on 17 %"},
 )
 page.verdicts(third)
 
 # %% [markdown]
-# **What differs and why.** The paper's picture was chosen to make a point, ours is the first. A classifier of ten
-# classes can go on answering the same on a grey picture, because one class has to be the answer; among a thousand
-# classes an erased picture seldom keeps its probability. Transformer Attribution of a small model, narrower than ViT-B and on
-# small pictures with fewer layers, is another thing than of ViT-B.
+# **What differs and why.** The paper's image was chosen to make a point, ours is the first. A classifier of ten
+# classes can go on answering the same on a grey image, because one class has to be the answer; among a thousand
+# classes an erased image seldom keeps its probability. Transformer Attribution of a small model, narrower than ViT-B and on
+# small images with fewer layers, is another thing than of ViT-B.
 
 # %% [markdown]
 # ## Figure 4: all methods under all metrics
@@ -255,15 +251,15 @@ page.figure(
 page.listing(
     values,
     "saco_figure4",
-    caption="Mean score of every method under every metric, over models, n pictures: better is higher for SaCo and AOPC, MoRF, "
+    caption="Mean score of every method under every metric, over models, n images: better is higher for SaCo and AOPC, MoRF, "
     "lower for the others",
 )
 
 
 # %% [markdown]
-# **Other choices.** Settings that the paper leaves open ({doc}`saco_deviations`) were run on a few pictures with the first
+# **Other choices.** Settings that the paper leaves open ({doc}`saco_deviations`) were run on a few images with the first
 # model, other numbers of groups on more of them, with all models. They make the specification curves of c05 and c06; with few
-# pictures many specifications are open.
+# images many specifications are open.
 
 
 # %%
@@ -327,12 +323,12 @@ page.parts(
 )
 
 # %% [markdown]
-# **What differs and why.** Except at the profile `paper`: other models, and on {term}`stand-ins <stand-in>` other data. Grey pictures of 28 x 28 pixels have
-# large even grounds: erasing ground to the mean of the picture changes what the model sees more than in a photograph, and
-# random scores spread over the whole picture erase ground and object alike. Integrated Gradients use fewer steps here than is usual
+# **What differs and why.** Except at the profile `paper`: other models, and on {term}`substitute data <stand-in>` other images. Grey images of 28 x 28 pixels have
+# large even grounds: erasing ground to the mean of the image changes what the model sees more than in a photograph, and
+# random scores spread over the whole image erase ground and object alike. Integrated Gradients use fewer steps here than is usual
 # (the number is in `notebooks/profiles.yaml`). The means are over a few models (of photographs: trainings of one encoder);
 # between models of another training run they would differ by more than the intervals say, because intervals are over
-# pictures only.
+# images only.
 
 # %%
 page.finish()

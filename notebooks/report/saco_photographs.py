@@ -5,12 +5,12 @@
 # ---
 
 # %% [markdown]
-# # Photographs with their maps over them
+# # Photographs with their heat maps
 #
-# What the numbers of study 2 {cite:p}`wu_2024` are about: pictures of CIFAR {cite:p}`krizhevsky_2009` as the model sees them,
-# with every explanation laid over them. The model is the first that the data set has in the profile. SaCo goes from -1 to 1, higher is better. The pictures are for research use: this page is drawn in a
+# What the numbers of study 2 {cite:p}`wu_2024` are about: images of CIFAR {cite:p}`krizhevsky_2009` as the model sees them,
+# with every explanation laid over them. The model is the first that the data set has in the profile. SaCo goes from -1 to 1, higher is better. The images are for research use: this page is drawn in a
 # reader's own run, and a published copy of the book leaves it out. They are the first ones of a fixed random order of their
-# data sets and were not picked for their looks; a few pictures decide nothing.
+# data sets and were not picked for their looks; a few images decide nothing.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -41,7 +41,7 @@ by_map = {
 first = scores[scores.draw == 0].merge(photographs[[*WHICH, "model"]].drop_duplicates(), on=[*WHICH, "model"])
 values = first[first.method.isin(SHOWN)].set_index([*WHICH, "method"])[list(SIGN)]
 Markdown(
-    "Over each picture, in grey, lie the ten groups of a map, the most salient one brightest. The colours say the order "
+    "Over each image, in grey, lie the ten groups of a map, the most salient one brightest. The colours say the order "
     "alone, so that maps with and without negative scores look alike."
     if by_picture
     else "*No photograph was measured in this run: there is nothing to show.*"
@@ -50,34 +50,34 @@ Markdown(
 
 # %%
 def grey(rows):
-    """A picture [side, side] from its pixels, by how light each is."""
+    """An image [side, side] from its pixels, by how light each is."""
     side = int(rows.side.iloc[0])
     return (rows[channels].to_numpy() @ [0.299, 0.587, 0.114]).reshape(side, side)
 
 
 def draw(ax, key, method, title):
-    """A picture in grey with the groups of a map over it."""
+    """An image in grey with the groups of a map over it."""
     lay(ax, grey(by_picture[key]), by_map[*key, method].group.to_numpy(), title)
 
 
 def lay(ax, light, group, title):
-    """A picture in grey [side, side] with groups [side * side] over it."""
+    """An image in grey [side, side] with groups [side * side] over it."""
     ax.imshow(light, cmap="gray", vmin=0, vmax=1)
     ax.imshow(group.reshape(light.shape), cmap="viridis_r", alpha=0.5, vmin=0, vmax=9)
     figures.bare(ax, title)
 
 
 def told(key):
-    """What a picture shows and what the model takes it for."""
+    """What an image shows and what the model takes it for."""
     one = by_picture[key].iloc[0]
-    return f"a picture of {label(one.dataset)}, label {one.label}, taken for {one.predicted} with probability {one.p_full:.2f}"
+    return f"an image of {label(one.dataset)}, label {one.label}, taken for {one.predicted} with probability {one.p_full:.2f}"
 
 
 # %% [markdown]
 # ## Every explanation, the best by SaCo first
 #
-# Left above the picture as it is; then its ten explanations and random scores, by their SaCo on this picture. With ten groups
-# the coefficient of one picture scatters by a third ({doc}`saco_random`), so the order is that of one picture alone.
+# Left above the image as it is; then its ten explanations and random scores, by their SaCo on this image. With ten groups
+# the coefficient of one image scatters by a third ({doc}`saco_random`), so the order is that of one image alone.
 
 # %%
 for place, key in enumerate(by_picture):
@@ -101,7 +101,7 @@ for place, key in enumerate(by_picture):
 # %% [markdown]
 # ## The best and the worst case of each metric
 #
-# Among these pictures and methods, random scores left out: above, the map that each metric likes most, below, the one that
+# Among these images and methods, random scores left out: above, the map that each metric likes most, below, the one that
 # it likes least. A metric is not wrong where a map looks odd: faithfulness is to the model, which may look elsewhere than
 # people do.
 
@@ -122,7 +122,7 @@ if by_picture:
         page.figure(
             fig,
             "saco_photographs_ends",
-            alt=f"Two rows of pictures in grey with a map over each, a column a metric. {'; '.join(spoken)}.",
+            alt=f"Two rows of images in grey with a map over each, a column a metric. {'; '.join(spoken)}.",
             caption="The map that each metric likes most (above) and least (below), with its value.",
         )
     )
@@ -130,7 +130,7 @@ if by_picture:
 # %% [markdown]
 # ## Figures 1 and 3 of the paper, on a photograph
 #
-# {doc}`The figures of the paper <saco_figures>` are drawn there from a picture that everybody may see. Here they are of the
+# {doc}`The figures of the paper <saco_figures>` are drawn there from an image that everybody may see. Here they are of the
 # first photograph: what the model gets to see when the most salient pixels go first, and when each group goes alone; and what
 # both cost under Transformer Attribution, Raw Attention and random scores.
 
@@ -141,7 +141,7 @@ if by_picture:
         "manners": (
             wu_figures.two_manners,
             f"The two manners of erasing, {first_one.told}, groups by {label(first_one.erased_by)} (group 1 is the most "
-            "salient). Numbers: the probability of the class predicted for the whole picture.",
+            "salient). Numbers: the probability of the class predicted for the whole image.",
         ),
         "case": (
             wu_figures.case_study,
@@ -155,7 +155,7 @@ if by_picture:
 # %% [markdown]
 # ## Images of ImageNet, with a convolutional network
 #
-# Of the paper's transformers no weights are to be had, but of EfficientNet-Lite0, a convolutional network with ImageNet's
+# The weights of the paper's transformers are not available, but those of EfficientNet-Lite0 are, a convolutional network with ImageNet's
 # thousand classes {cite:p}`russakovsky_2015`. These are images that it takes for what they are, at the paper's 224 pixels, with
 # its explanations of that class over them in patches of 32; {doc}`saco_stand_ins` has what all metrics say of them. Grad-CAM was
 # made for such networks.

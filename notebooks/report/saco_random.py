@@ -5,15 +5,15 @@
 # ---
 
 # %% [markdown]
-# # Which metrics tell an explanation from random scores, and with how many pictures?
+# # Which metrics separate an explanation from random scores, and with how many images?
 #
 # {cite:t}`wu_2024` test metrics with random scores: a good metric should put them visibly below any
-# explanation worth the name. They look at means. But SaCo of random scores is zero only on average; on one picture,
+# explanation worth the name. They look at means. But SaCo of random scores is zero only on average; on one image,
 # with ten groups, it scatters with a standard deviation of about a third. So the practical question is another one: how
-# many pictures does a metric need before the difference shows?
+# many images does a metric need before the difference shows?
 #
-# The pictures are photographs of CIFAR where these were measured, else those of the {term}`stand-ins <stand-in>`; the line
-# below says which. Here the pictures of all data sets are taken together, so that a larger set counts more; on the pages of
+# The images are photographs of CIFAR if these were measured, else {term}`substitute data <stand-in>`; the line
+# below says which. Here the images of all data sets are taken together, so that a larger set counts more; on the pages of
 # tables and figures data sets count alike. **The paper has no counterpart to this page.** Nothing here is compared with
 # published numbers but the fact that SaCo of random scores has mean zero ({doc}`saco_figures`).
 
@@ -40,7 +40,7 @@ page = start_page("saco_random", profile, paper="wu_2024")
 
 
 def beside(units):
-    """Every explanation beside each drawing of random scores on the same picture: win, tie, gap and its square."""
+    """Every explanation beside each draw of random scores on the same image: win, tie, gap and its square."""
     both = wu.beside_random(units)
     # SaCo itself has a known mean over random scores, so that it can be tested against zero with no random map.
     zero = both.value.where((both.metric == "saco") & (both.draw == both.draw.min()))
@@ -62,10 +62,10 @@ page.speaks()
 # %% [markdown]
 # ## How often, and by how much
 #
-# On each picture and model the explanation's score is set beside that of every drawing of random scores, all metrics
+# On each image and model the explanation's score is set beside that of every drawing of random scores, all metrics
 # turned so that higher is better. *Wins*: the share of strict wins, which is {term}`diagnosticity`. *Gap*: the mean
-# difference. A tie is no win; AUC of one picture has only 21 possible values, so it ties often. Intervals are over
-# pictures, each with its models and drawings.
+# difference. A tie does not count as a win; AUC of one image has only 21 possible values, so it ties often. Intervals are over
+# images, each with its models and drawings.
 
 # %%
 rows = []
@@ -74,8 +74,8 @@ for metric, method in product(SIGN, methods):
     rows.append({"metric": metric, "method": method, **ends_of(win), "ties": tie.ours.point})
     rows[-1] |= ends_of(gap, "gap") | {"n": win.ours.n}
 wins = pd.DataFrame(rows)
-caption = "Every metric and method against random scores on the same picture: share of strict wins (estimate), share of " \
-    "ties, mean gap (above zero: the method does better), with 95 % intervals over n pictures"  # fmt: skip
+caption = "Every metric and method against random scores on the same image: share of strict wins (estimate), share of " \
+    "ties, mean gap (above zero: the method does better), with 95 % intervals over n images"  # fmt: skip
 page.listing(wins, "saco_random_wins", caption=caption)
 
 # %%
@@ -98,9 +98,9 @@ spoken = "; ".join(f"{label(m)} {part.estimate.mean():.2f} and {part.ties.mean()
 page.figure(
     fig,
     "saco_random_wins_plot",
-    alt="Dots with intervals, one panel a metric, one row a method: share of strict wins over random scores, ties as "
+    alt="Dots with intervals, one panel per metric, one row per method: share of strict wins over random scores, ties as "
     f"grey bars beside them. Mean share of wins and of ties: {spoken}.",
-    caption="How often an explanation beats random scores on the same picture. Grey: ties. Dotted: one half.",
+    caption="How often an explanation beats random scores on the same image. Grey: ties. Dotted: one half.",
 )
 
 # %%
@@ -110,17 +110,17 @@ Markdown(f"Of {len(methods)} methods, by the interval of the gap: {said}.")
 
 # %% [markdown]
 # A method below random scores is not a failure of the metric: the method may point at the wrong pixels. And a method
-# above them is not proof that it is good. What a metric can be blamed for is to need many pictures for what another
+# above them is not proof that it is good. What a metric can be blamed for is to need many images for what another
 # sees in few.
 
 # %% [markdown]
-# ## How many pictures
+# ## How many images
 #
-# The study imagined here is small and common: $n$ pictures, on each one model, one explanation, one random map, and a
+# The study imagined here is small and common: $n$ images, on each one model, one explanation, one random map, and a
 # paired *t*-test at the level .05, two-sided. Its *power* is the chance that it comes out significant with the method
 # ahead, about $\Phi(\sqrt{n}\,\delta - 1.96)$ with $\delta$ the mean difference over its standard deviation. A power of
-# .8 takes $n = ((1.96 + .84) / \delta)^2$ pictures. The differences between data sets and models are part of the noise.
-# The interval of that number is from that of $\delta$ over pictures; its upper end is infinite where $\delta$ may be
+# .8 takes $n = ((1.96 + .84) / \delta)^2$ images. The differences between data sets and models are part of the noise.
+# The interval of that number is from that of $\delta$ over images; its upper end is infinite where $\delta$ may be
 # zero.
 #
 # SaCo has one advantage that no other metric here has: its mean over random scores is known. A study that uses it needs
@@ -137,8 +137,8 @@ for metric, mean, square in (*((name, "gap", "square") for name in SIGN), ("saco
         rows[-1] |= needed.needed_row(found) | {"sign test": np.ceil(sign_test) if mean == "gap" else np.nan}
         rows[-1] |= {"n": found.ours.n}
 pictures = pd.DataFrame(rows)
-caption = "Pictures needed to tell a method from random scores with power .8 (paired t-test), with 95 % interval over the " \
-    "n pictures we have; inf: the method is not ahead, or may not be. Effect: mean difference over its standard " \
+caption = "Images needed to separate a method from random scores with power .8 (paired t-test), with 95 % interval over the " \
+    "n images we have; inf: the method is not ahead, or may not be. Effect: mean difference over its standard " \
     "deviation. Sign test: the same for the sign test"  # fmt: skip
 page.listing(pictures, "saco_random_needed", caption=caption)
 
@@ -160,18 +160,18 @@ ax.set_xscale("log")
 ax.set_xlim(1.7, MOST * 1.3)
 ax.axvline(mapped.n.max(), color="#666666", ls=":", lw=1)
 ax.set_yticks(spots, [label(name) for name in methods], fontsize="small")
-ax.set_xlabel("pictures for power .8 (log scale)")
+ax.set_xlabel("images for power .8 (log scale)")
 ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=5, fontsize="small")
 finite = mapped.groupby("metric", sort=False).estimate.agg(lambda numbers: int(np.isfinite(numbers).sum()))
 page.figure(
     fig,
     "saco_random_needed_plot",
-    alt="Dots with intervals on a log scale: pictures needed for power .8, one row a method, one colour a metric; an "
-    "arrow at the right edge where no number is enough. Methods that some number of pictures separates: "
+    alt="Dots with intervals on a log scale: images needed for power .8, one row per method, one colour per metric; an "
+    "arrow at the right edge where no number is enough. Methods that some number of images separates: "
     + ", ".join(f"{label(metric)} {number} of {len(methods)}" for metric, number in finite.items())
     + ".",
-    caption="Pictures needed to tell a method from random scores. Arrows: never, because random scores are ahead (or "
-    f"more than {MOST:,}). Dotted: the {mapped.n.max()} pictures we have; right of it, numbers are extrapolated.",
+    caption="Images needed to separate a method from random scores. Arrows: never, because random scores are ahead (or "
+    f"more than {MOST:,}). Dotted: the {mapped.n.max()} images we have; right of it, numbers are extrapolated.",
 )
 
 # %%
@@ -187,8 +187,8 @@ Markdown(f"Pictures that a typical method needs (median over {len(methods)} meth
 #
 # Where the saliences are equally spaced, SaCo is Spearman's rank correlation of ten numbers with ten others. If the
 # drops come in random order it has mean 0 and standard deviation $1 / \sqrt{K - 1}$: .50, .33 and .23 for $K$ of 5, 10
-# and 20 groups. Here is what random scores get from our models. The last column is the number of pictures that brings
-# the mean to within .02 of zero (95 %), with one random map and one model to a picture.
+# and 20 groups. Here is what random scores get from our models. The last column is the number of images that brings
+# the mean to within .02 of zero (95 %), with one random map and one model to an image.
 
 
 # %%
@@ -206,8 +206,8 @@ for k in sorted(noise.levels("k")):
     rows.append({"k": k, "theory": 1 / np.sqrt(k - 1), **ends_of(spread), "n": mean.n, "mean": mean.point})
     rows[-1] |= {"pictures for .02": np.ceil((1.96 * spread.ours.point / 0.02) ** 2)}
 spreads = pd.DataFrame(rows)
-caption = "Standard deviation of SaCo of random scores over pictures, models and drawings, with 95 % interval over n " \
-    "pictures, beside the theory; pictures that bring the mean to within .02"  # fmt: skip
+caption = "Standard deviation of SaCo of random scores over images, models and drawings, with 95 % interval over n " \
+    "images, beside the theory; images that bring the mean to within .02"  # fmt: skip
 page.listing(spreads, "saco_random_noise", caption=caption)
 
 # %%
@@ -220,12 +220,12 @@ Markdown(
 # %% [markdown]
 # ## Explanations that are noise themselves
 #
-# Random scores are noise that is meant to be. An explanation can be noise without being meant to: relevance that is
-# divided, layer after layer, by sums that nearly cancel carries every rounding to the pixels, enlarged. So each picture is
+# Random scores are deliberate noise. An explanation can be noise by accident: relevance that is
+# divided, layer after layer, by sums that nearly cancel carries every rounding to the pixels, enlarged. So each image is
 # explained twice: as it is, and with normal noise of a millionth added to its pixels, whose standard deviation is about one.
 # Nobody sees that, and the model's answer stays (last line). A map that says what the model used should stay, too.
 #
-# *Rank correlation*: Spearman's, of the two maps' pixels. *Moved*: by how much SaCo of one picture differs between its two
+# *Rank correlation*: Spearman's, of the two maps' pixels. *Moved*: by how much SaCo of one image differs between its two
 # maps. Of two maps that have nothing to do with each other, as random scores, it differs by
 # $2 / \sqrt{\pi (K - 1)} = .38$ on average for $K = 10$. A little may move without a fault of the map, where two groups
 # cost nearly the same.
@@ -237,8 +237,8 @@ for method in (name for name in METHODS if name in moved.levels("method")):
     rows.append({"method": method, **ends_of(kept("rank_correlation", method), "rank correlation")})
     rows[-1] |= ends_of(shift("moved", method), "moved") | {"n": shift("moved", method).ours.n}
 nudged = pd.DataFrame(rows).sort_values("moved", ascending=False, ignore_index=True)
-caption = "Maps of a picture and of the same picture with noise of a millionth: rank correlation, and by how much SaCo of the " \
-    "picture moves, with 95 % intervals over n pictures"  # fmt: skip
+caption = "Maps of an image and of the same image with noise of a millionth: rank correlation, and by how much SaCo of the " \
+    "image moves, with 95 % intervals over n images"  # fmt: skip
 page.listing(nudged, "saco_random_nudged", caption=caption, digits=4)
 
 # %%
@@ -251,19 +251,19 @@ told = ", ".join(
 )
 answer = shift("answer_moved", nudged.method[0]).ours
 Markdown(
-    f"Methods whose SaCo of a picture moves by more than half of what two unrelated maps differ by ({APART:.2f}), by the whole "
+    f"Methods whose SaCo of an image moves by more than half of what two unrelated maps differ by ({APART:.2f}), by the whole "
     f"interval: {told or 'none'}. The model's answer moves by {answer.point:.0e} of probability. ({moved.speaks}; "
     f"{', '.join(moved.levels('dataset'))})"
 )
 
 # %% [markdown]
 # Where a method is named here, a score of one of its maps says little: another processor, which rounds otherwise, finds
-# another map. The mean over many pictures is that of a lottery, and is fair as such: it is what a user can expect. No
-# number of pictures makes it a statement about the model. Noise, which
+# another map. The mean over many images is that of a lottery, and is fair as such: it is what a user can expect. No
+# number of images makes it a statement about the model. Noise, which
 # looks at no model, has an expected SaCo of zero.
 
 # %% [markdown]
-# Two limits. A number of pictures is about this test and these models; another model moves it. And power says how fast
+# Two limits. A number of images is about this test and these models; another model moves it. And power says how fast
 # a difference is seen, not whether what is seen is faithfulness: a metric that rewards the wrong thing can do so very
 # reliably.
 

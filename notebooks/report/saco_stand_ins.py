@@ -5,14 +5,14 @@
 # ---
 
 # %% [markdown]
-# # Photographs and small pictures, side by side
+# # Photographs against small images
 #
-# What stands in for a study can decide what it finds. This book tries the claims of {cite:t}`wu_2024` on two
+# The choice of substitute data can change the result. This book tries the claims of {cite:t}`wu_2024` on two
 # kinds of material. Here both stand side by side, beside the paper's printed values.
 #
-# | | the paper | photographs | small pictures |
+# | | the paper | photographs | small images |
 # | --- | --- | --- | --- |
-# | pictures | ImageNet, CIFAR-10, CIFAR-100 | CIFAR-10, CIFAR-100: two of the paper's data sets, in colour, with grounds of all kinds | clothes, digits, silhouettes: one grey object on a black ground |
+# | images | ImageNet, CIFAR-10, CIFAR-100 | CIFAR-10, CIFAR-100: two of the paper's data sets, in colour, with grounds of all kinds | clothes, digits, silhouettes: one grey object on a black ground |
 # | pixels, patches | 224 × 224, 196 | 112 × 112 (made larger from 32 × 32), 64 | 28 × 28, 49 |
 # | blocks, width | 12 of 768, 24 of 1,024 | 12 of 384 | 6 of 96, 8 of 120 |
 # | parameters | 86 and 304 million | 22 million | about 0.7 and 1.4 million |
@@ -60,7 +60,7 @@ page.speaks()
 
 # %%
 Markdown(
-    f"*There are no {' and no '.join(missing)} among the values that speak here, so there is one column only.*"
+    f"*There are no {' and no '.join(missing)} among the values used here, so there is one column only.*"
     if missing
     else f"Compared: {'; '.join(f'{name}: ' + ', '.join(datasets) for name, datasets in ON.items())}."
 )
@@ -72,14 +72,14 @@ Markdown(
 page.listing(
     wu.transformers(measured.levels("dataset")),
     "saco_stand_ins_models",
-    caption="Both kinds of models, from their cards: accuracy on n held-out pictures with its 95 % interval",
+    caption="Both kinds of models, from their cards: accuracy on n held-out images with its 95 % interval",
 )
 
 # %% [markdown]
 # ## SaCo of ten methods
 #
 # Ten groups, mean over data sets and models, random scores last. Kendall's tau says how far the order of the ten is that
-# of the printed values (1: the same), with an interval over pictures.
+# of the printed values (1: the same), with an interval over images.
 
 
 # %%
@@ -99,8 +99,8 @@ both = pd.DataFrame(rows)
 page.listing(
     both,
     "saco_stand_ins_table2",
-    caption="SaCo at K = 10 (higher is better), as printed of ImageNet and on both kinds of pictures, with 95 % intervals "
-    "over pictures, n of them in the smallest cell",
+    caption="SaCo at K = 10 (higher is better), as printed of ImageNet and on both kinds of images, with 95 % intervals "
+    "over images, n of them in the smallest cell",
     digits=2,
 )
 
@@ -109,8 +109,8 @@ fig, values = wu_figures.beside(both, {name: COLOURS[name] for name in ON}, colu
 page.figure(
     fig,
     "saco_stand_ins_plot",
-    alt=f"Dots with intervals, one row a method: SaCo as published and on {' and on '.join(ON)}. {values}.",
-    caption="SaCo of ten methods and of random scores, as printed and on both kinds of pictures; right is better.",
+    alt=f"Dots with intervals, one row per method: SaCo as published and on {' and on '.join(ON)}. {values}.",
+    caption="SaCo of ten methods and of random scores, as printed and on both kinds of images; right is better.",
 )
 
 # %%
@@ -124,7 +124,7 @@ Markdown(f"Kendall's tau with the printed order: {'; '.join(told)}.")
 # %% [markdown]
 # ## The claims, on either
 #
-# Each by the rule of its id ({doc}`../how-to-read`), on the pictures of one kind alone. The verdicts of the
+# Each by the rule of its id ({doc}`../how-to-read`), on the images of one kind alone. The verdicts of the
 # {doc}`scoreboard <scoreboard>` are those of the paper's own data, where there are values of it.
 
 # %%
@@ -151,7 +151,7 @@ judged = judged.rename(columns={"word": "decision", "part": "the part that decid
 page.listing(
     judged[["claim", "pictures", "decision", "the part that decides", "estimate", "low", "high", "n"]],
     "saco_stand_ins_claims",
-    caption="The claims of the paper, judged on each kind of pictures alone: the decision and the part that decides, with its "
+    caption="The claims of the paper, judged on each kind of images alone: the decision and the part that decides, with its "
     "95 % interval; what the paper does not report is as the book has it",
     digits=2,
 )
@@ -163,13 +163,13 @@ Markdown(
     f"The decision is the same on both kinds for {len(decisions) - len(apart)} of {len(decisions)} claims. Apart: "
     f"{'; '.join(apart.index) or 'none'}."
     if not missing
-    else "With one kind of pictures there is nothing to compare."
+    else "With one kind of images there is nothing to compare."
 )
 
 # %% [markdown]
 # ## ImageNet, with a convolutional network
 #
-# The paper's third data set is ImageNet, and of its transformers no weights are to be had. EfficientNet-Lite0, a
+# The paper's third data set is ImageNet; the weights of its transformers are not available. EfficientNet-Lite0, a
 # convolutional network with the same thousand classes, is. Its right answers on images of ImageNet are explained by what
 # needs no transformer, in patches of 32 pixels, and scored like everything else. What the paper says of transformers, of
 # methods that only they have, or of most methods is not asked of it; the other claims are, by the rules that they have.
@@ -210,52 +210,48 @@ if of_network is not None:
     display(page.listing(judged_network[columns], "saco_stand_ins_network_claims", caption=caption, digits=2))
 
 # %% [markdown]
-# ## Figures 2 and 4, on small pictures
+# ## Figures 2 and 4, on small images
 #
-# {doc}`saco_figures` draws both on the firmest ground that there is. Where that is photographs, this is what small pictures
-# show: agreement of metrics on pictures, in bars, and every method under every metric, by data set. Figures 1 and 3 are drawn
-# of a small picture there.
+# {doc}`saco_figures` draws both on the firmest ground that there is. Where that is photographs, this is what small images
+# show: agreement of metrics on images, in bars, and every method under every metric, by data set. Figures 1 and 3 are drawn
+# of a small image there.
 
 # %%
 if missing:
-    display(Markdown(f"*There is one kind of pictures, which {{doc}}`saco_figures` draws: {', '.join(ON)}.*"))
+    display(Markdown(f"*There is one kind of images, which {{doc}}`saco_figures` draws: {', '.join(ON)}.*"))
 else:
     bars = pd.concat([wu.bar_table(pairs[which]).assign(pictures=which) for which in ON], ignore_index=True)
     columns = ["bar", "pictures", "published", "estimate", "low", "high", "Kendall's tau", "n"]
     caption = (
-        "Figure 2 on both kinds of pictures: Spearman's correlation with its 95 % interval, Kendall's tau-b beside it"
+        "Figure 2 on both kinds of images: Spearman's correlation with its 95 % interval, Kendall's tau-b beside it"
     )
     display(page.listing(bars[columns], "saco_stand_ins_figure2", caption=caption, digits=2))
     fig, alt = wu_figures.agreements(bars[bars.pictures == SMALL], *wu.printed_bars())
     caption = (
-        "Agreement of metrics on small pictures, mean over data sets, models and methods; black lines: 95 % intervals."
+        "Agreement of metrics on small images, mean over data sets, models and methods; black lines: 95 % intervals."
     )
     display(page.figure(fig, "saco_stand_ins_figure2_plot", alt=alt, caption=caption))
     values = wu.every_mean(every.quantity("metric", "method"), ON[SMALL])
     fig, alt = wu_figures.radar(values, ON[SMALL])
-    caption = f"All methods under all metrics on small pictures: {wu_figures.RADAR}"
+    caption = f"All methods under all metrics on small images: {wu_figures.RADAR}"
     display(page.figure(fig, "saco_stand_ins_figure4_radar", alt=alt, caption=caption))
-    caption = "Mean score of every method under every metric on small pictures, not turned, over models, n pictures"
+    caption = "Mean score of every method under every metric on small images, not turned, over models, n images"
     display(page.listing(values, "saco_stand_ins_figure4", caption=caption))
 
 # %% [markdown]
 # ## What could be behind it
 #
-# *Ground.* On a black ground the mean of a picture is a grey that no pixel had, so erasing ground paints something there.
+# *Ground.* On a black ground the mean of an image is a grey that no pixel had, so erasing ground paints something there.
 # If that is behind a difference, SaCo of a method should move when an erased pixel becomes what it is in a blurred copy,
 # which leaves empty ground as dark as it was. One fixed colour (zero in normalised pixels: the mean of the data set for
-# small pictures, that of ImageNet for photographs) paints ground, too, but the same one in every picture. *Density.* A map
+# small images, that of ImageNet for photographs) paints ground, too, but the same one in every image. *Density.* A map
 # that points at little has scores that are far apart in a few groups and equal in the others, so that SaCo weighs few pairs.
 # Replaced by ranks, all maps have the same density; equal scores, which have no order of their own, rank in reading order.
 # What SaCo changes then is density's share, on the maps that have a SaCo without ranks. Both were measured on a part of the
-# pictures with the first model of each data set; the model is asked nothing anew for ranks.
+# images with the first model of each data set; ranks need no further model call.
 
 # %%
-SETTINGS = {
-    "zero": "erased: one fixed colour",
-    "blur": "erased: blurred copy",
-    "ranks": "scores replaced by ranks",
-}
+SETTINGS = {"zero": "erased: one fixed colour", "blur": "erased: blurred copy", "ranks": "scores replaced by ranks"}
 
 
 tried = page.measure(
@@ -281,57 +277,34 @@ page.listing(
     pd.DataFrame(rows),
     "saco_stand_ins_changes",
     caption="Change of SaCo, mean over the methods of a family, when one thing is done otherwise, on the data sets that went "
-    "through these settings; 95 % interval over n pictures",
-    empty="*No picture went through these settings.*",
+    "through these settings; 95 % interval over n images",
+    empty="*No image went through these settings.*",
 )
 
 # %% [markdown]
 # *Pretraining and depth.* Of photographs there are several trainings of one pretrained encoder: `head` leaves it as it is,
 # `lora` and `lora-deit` change all of its blocks a little, the latter by the recipe of DeiT. What they have in common, and
 # small transformers trained from nothing do not, is owed to the encoder (its depth, its pretraining, or its size) or to the
-# pictures; what they differ in is owed to the training on the data set, how much was learnt included (accuracies are above).
+# images; what they differ in is owed to the training on the data set, how much was learnt included (accuracies are above).
 
 # %%
-rows, of_models = [], {name: {} for name in ON}
+rows = []
 for name, datasets in ON.items():
     frame = measured.frame[measured.frame.dataset.isin(datasets)]
     for model in dict.fromkeys(frame.model):
         where = sorted(set(frame[frame.model == model].dataset))
         values = {m: saco[name](m, dataset=where, model=model) for m in METHODS}
-        of_models[name][model] = values
         rows.append({"pictures": name, "model": model, "n": min(one.ours.n for one in values.values())})
         rows[-1] |= {short(method): value.ours.point for method, value in values.items()}
 page.listing(
     pd.DataFrame(rows), "saco_stand_ins_by_model", caption="SaCo at K = 10 by model, mean over its data sets", digits=2
 )
 
-# %%
-told = []
-for name, values in of_models.items():
-    if len(values) > 1:
-        method, highest, lowest = wu.furthest_apart(values)
-        gap = values[highest][method] - values[lowest][method]
-        told.append(f"on {name} for {short(method)}, `{highest}` less `{lowest}`: {spoken(gap, '.2f', n=True)}")
-Markdown(
-    f"Models of one kind are furthest apart {'; '.join(told)}. These were picked for being the widest gaps."
-    if told
-    else "*There is one model of each kind: nothing to compare.*"
-)
-
-# %%
-maps = measured.frame[(measured.frame.k == 10) & measured.frame.method.isin(METHODS)]
-lost = {name: float(maps[maps.dataset.isin(datasets)].value.isna().mean()) for name, datasets in ON.items()}
-Markdown(
-    "A map that gives every pixel the same score has no SaCo. Such maps: "
-    + ", ".join(f"{share:.1%} on {name}" for name, share in lost.items())
-    + "."
-)
-
 # %% [markdown]
-# **What cannot be told apart.** The two kinds differ in pictures (their colour, their size, the number of patches), in depth, in
-# width and in pretraining all at once, and there is no model here that differs in one of these alone. What the tables above
+# **What cannot be separated.** The two kinds differ in images (their colour, their size, the number of patches), in depth, in
+# width and in pretraining all at once, and none of our models differs in one of these alone. What the tables above
 # can show is whether the way to erase, the density of maps or the training on the data set would be enough; none of them says which of depth and pretraining it was. The
-# encoder's makers do not say what it has seen ({doc}`../data-and-models`); it may have seen pictures of CIFAR, though not,
+# encoder's makers do not say what it has seen ({doc}`../data-and-models`); it may have seen images of CIFAR, though not,
 # as far as its ancestors' makers say, their labels.
 
 # %%

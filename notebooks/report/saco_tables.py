@@ -5,7 +5,7 @@
 # ---
 
 # %% [markdown]
-# # SaCo of ten methods: Tables 1 and 2
+# # What do gradients and layers add to SaCo? (Tables 1 and 2)
 #
 # {cite:t}`wu_2024` print two tables of SaCo on ImageNet, averaged over three vision transformers. Table 1
 # takes attention apart: what do gradients add, what does it add to look at all layers? Table 2 has ten methods, with
@@ -15,8 +15,8 @@
 # Except at the profile `paper` the evidence is the paper's data with our models, and every printed value is of ImageNet while
 # ours are of CIFAR-10 and CIFAR-100. So published values are for orientation only: no cell can match, and we judge
 # statements. If no photographs of CIFAR were measured, tables and verdicts are of small models on
-# {term}`stand-ins <stand-in>`; {doc}`another page <saco_stand_ins>` has both side by side. Intervals resample pictures
-# within each data set, each picture with everything that was measured on it.
+# {term}`substitute data <stand-in>`; {doc}`another page <saco_stand_ins>` has both side by side. Intervals resample images
+# within each data set, each image with everything that was measured on it.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -33,7 +33,7 @@ from faithbook.engine.profiles import find_profile
 from faithbook.engine.run import load
 from faithbook.papers import wu, wu_figures
 from faithbook.papers.wu import ALL, FAMILIES, KS, LAST, METHODS, MID, RAW, ROLLOUT, STEADY, short
-from faithbook.results import published, rules
+from faithbook.results import overviews, published, rules
 from faithbook.results.judged import Ordered
 from faithbook.results.numbers import listed
 from faithbook.results.report import start_page
@@ -59,16 +59,16 @@ page.speaks()
 # ## The models that are explained
 #
 # The paper prints no accuracy. A metric of faithfulness can be computed for any model, but one that has learnt little
-# leaves its explanations little to be faithful to; so here is what ours reached on pictures they were not trained on.
-# Of photographs, `head` has learnt its last layer alone, `lora` small changes of every block, `lora-deit` such changes by
+# leaves its explanations little to be faithful to; so here is what ours reached on images they were not trained on.
+# For photographs, `head` was trained in its last layer only, `lora` small changes of every block, `lora-deit` such changes by
 # the recipe of DeiT.
 
 # %%
 page.listing(
     wu.transformers(measured.levels("dataset")),
     "saco_models",
-    caption="Our vision transformers, from their model cards: accuracy on n held-out pictures, with its 95 % interval",
-    empty="No model of these pictures has a model card on this machine.",
+    caption="Our vision transformers, from their model cards: accuracy on n held-out images, with its 95 % interval",
+    empty="No model of these images has a model card on this machine.",
 )
 
 # %% [markdown]
@@ -81,7 +81,7 @@ page.listing(
 # else; we take transformer-MM's rule for the last layer alone.
 #
 # **Our run.** The same four, averaged over models (of photographs: trainings of one encoder) and data sets. A gain is
-# the difference of two rows, the same pictures drawn for both. The paper states gains as percentages; a percentage needs a base that is clearly above zero.
+# the difference of two rows, the same images drawn for both. The paper states gains as percentages; a percentage needs a base that is clearly above zero.
 
 # %%
 page.table(
@@ -101,6 +101,7 @@ GAINS = {  # what is added, with what already there: (with, without)
 }
 
 
+page.quote("saco_methods", {short(method): saco(method) for method in METHODS})
 page.quote("saco_table1", {short(method): saco(method) for method in (RAW, LAST, ROLLOUT, ALL)})
 
 
@@ -151,9 +152,9 @@ page.plot(
 )
 
 # %% [markdown]
-# **Other choices.** Settings that the paper leaves open ({doc}`saco_deviations`) were run on a few pictures with the first
+# **Other choices.** Settings that the paper leaves open ({doc}`saco_deviations`) were run on a few images with the first
 # model, other numbers of groups on more of them, with all models. Each is a specification of the two claims; with few
-# pictures many are open.
+# images many are open.
 
 # %%
 Markdown(wu.tried_on(varied.frame, tested_on))
@@ -175,7 +176,7 @@ page.curve(curves["saco_c04"], "saco_c04_curve", caption="Whether all layers hel
 # groups (with ATTCAT close behind it at 20), LRP and conservative LRP stay near zero, and most values fall as groups
 # get more and smaller.
 #
-# **Our run.** The same ten. Of photographs, a part was cut into 5 and 20 groups, too (n in the cells). The model is asked
+# **Our run.** The same ten. Some of the photographs were also cut into 5 and 20 groups (n in the cells). The model is asked
 # about whole groups only, so the three rows measure the same maps.
 
 # %%
@@ -185,6 +186,14 @@ page.table(
     rows=["k"],
     columns=["method"],
     words={"k": "groups"} | {method: short(method) for method in METHODS},
+)
+
+# %%
+caption = (
+    "SaCo of ten methods with ten groups of pixels, in the paper (ImageNet) and on our models. Dotted: random scores."
+)
+page.overview(
+    overviews.dots({short(method): saco(method) for method in METHODS}, xlabel="SaCo"), "saco_overview", caption=caption
 )
 
 # %%
@@ -202,13 +211,13 @@ page.figure(
     fig,
     "saco_table2_groups",
     alt=alt,
-    caption="The same maps, cut into more and smaller groups, on the pictures that were cut thrice; higher is better.",
+    caption="The same maps, cut into more and smaller groups, on the images that were cut thrice; higher is better.",
 )
 
 # %% [markdown]
 # **What is tested.** Whether the ten methods rank as in the paper, by Kendall's tau against chance (1 for the same order,
 # 0 for unrelated ones). Whether most methods fall (c08), the three named ones most (c09), and two hardly change (c10).
-# Whether the attention-based family leads and raw attention is its laggard (c11).
+# Whether the attention-based family leads and raw attention is its weakest member (c11).
 
 # %%
 second = page.test(
@@ -248,7 +257,7 @@ cells = product(datasets, (*METHODS, LAST, "random"), KS)
 page.listing(
     listed({cell: of_cell(*cell) for cell in cells}, ["dataset", "method", "k"]),
     "saco_table2_datasets",
-    caption="SaCo by data set, method and number of groups, mean over models (random: over drawings too), n pictures",
+    caption="SaCo by data set, method and number of groups, mean over models (random: over drawings too), n images",
 )
 
 # %% [markdown]
@@ -332,14 +341,14 @@ page.verdicts(last)
 
 # %% [markdown]
 # **What differs and why.** At the profile `paper` nothing but what text and code leave open. At the
-# others, *photographs*: 32 by 32 pixels, made larger to 112 by 112; 64 patches in place of 196; a transformer of 22 million parameters, pretrained, in place of 86 million and more; not ImageNet, whose values are printed.
-# *Small models on stand-ins*: 28 by 28 grey pixels, 49 patches, transformers trained from nothing, and an even, empty ground
+# others, *photographs*: 32 by 32 pixels, made larger to 112 by 112; 64 patches instead of 196; a transformer of 22 million parameters, pretrained, instead of 86 million and more; not ImageNet, whose values are printed.
+# *Small models on substitute data*: 28 by 28 grey pixels, 49 patches, transformers trained from nothing, and an even, empty ground
 # with nothing else to point at. One group of ten holds 78 pixels there, 1,254 on photographs and 5,018 in the paper. The
 # ranking of methods and its change with $K$ depends on all of that; {doc}`the page with both side by side <saco_stand_ins>` says how
 # far. Where integrated gradients lead here and not in the paper, two things may help them, neither of which we
-# have tested: they explain the probability, whose drops SaCo is made of, on a path from the mean colour to the picture,
+# have tested: they explain the probability, whose drops SaCo is made of, on a path from the mean colour to the image,
 # which is much what erasing does; and gradients of single pixels are less noisy for a small network than for a large one.
-# What the text leaves open and we had to decide is measured on the {doc}`page of open points <saco_deviations>`. Intervals cover the choice of pictures, not that of models or data sets.
+# What the text leaves open and we had to decide is measured on the {doc}`page of open points <saco_deviations>`. Intervals cover the choice of images, not that of models or data sets.
 
 # %%
 compared = f"{measured.evidence(tested_on)}; data sets compared with the paper's: {', '.join(tested_on)}"

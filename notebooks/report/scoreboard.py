@@ -5,20 +5,17 @@
 # ---
 
 # %% [markdown]
-# # Scoreboard
+# # Scoreboard: every verdict
 #
-# Every table, figure and claim of the papers and every question of our own, and how it fared here. Verdicts are computed
-# on the pages that the list links to; {doc}`how to read them <../how-to-read>` is explained first of all. Nothing is left
-# out: what has not been run is listed as such. Verdicts are of the full run, whose values of single inputs are in the
-# repository; *this build* has the verdict of the run that made these pages, if it is another one. What a review page of a
-# paper says counts apart from what the paper says.
+# Every table, figure and claim of the four papers and every question of our own. Click on a column head to sort; use the
+# field and the menus to filter. Verdicts are of the full run, and each links to the page that computes it.
+# {doc}`../how-to-read` explains the decisions and the evidence.
 
 # %% tags=["parameters"]
 profile = "laptop"
 
-# %%
+# %% tags=["remove-input"]
 import matplotlib.pyplot as plt
-from IPython.display import Markdown
 
 from faithbook.engine.run import load
 from faithbook.results import findings, published, scoreboard
@@ -27,10 +24,18 @@ from faithbook.results.report import start_page
 page = start_page("scoreboard", profile, paper=published.OUR_OWN)
 board = scoreboard.board(load("verdicts", profile))
 page.run.save(board, "scoreboard", format="csv")
-# The landing page includes this file: the numbers, a sentence per paper, and how the headline claims fared.
-told = findings.summary(board, findings.plain_words())
-page.run.path("summary.md").write_text(f"{told}\n", encoding="utf-8")
-Markdown(told)
+caption = (
+    "Every verdict. *Comparisons*: how many of a claim's comparisons support it on their own. *Printed numbers*: whether the "
+    "paper's own numbers, or those that its authors released, bear the claim out as it is worded, without margins or "
+    "intervals; the decision is by our rule. The notes with all estimates are in the file"
+)
+page.findable(findings.every(board), "scoreboard_verdicts", caption=caption, data="scoreboard.csv")
+
+# %% [markdown]
+# ## In numbers
+#
+# A finding that several tables and claims state counts once. Tables of the set-up, illustrations and rankings on which the
+# paper's own repeats disagree are not counted: they leave nothing to test.
 
 # %%
 counts = findings.counts(board)
@@ -45,29 +50,16 @@ ax.set_yticks(list(places), names)
 ax.set_xlabel("distinct findings")
 ax.grid(visible=False)
 ax.legend(loc="lower center", bbox_to_anchor=(0.3, 1.0), ncols=5, fontsize="small")
-spoken = "; ".join(
+alt = "; ".join(
     f"{name}: " + ", ".join(f"{side} {number}" for side, number in row.items() if number)
     for name, (_, row) in zip(names, counts.iterrows(), strict=True)
 )
 page.figure(
     fig,
     "scoreboard_counts",
-    alt=f"Stacked bars of the number of distinct findings by source and evidence. {spoken}.",
+    alt=f"Stacked bars of the number of distinct findings by source and evidence. {alt}.",
     caption="Distinct findings by source and evidence, the firmest evidence first.",
 )
-
-# %% [markdown]
-# ## Every verdict
-#
-# What rests on the authors' outputs and the papers' own data (with our models) comes first, then stand-ins, our own questions, and what
-# could not be tested here. A click on a head sorts, the field and the menus above the table filter.
-
-# %%
-caption = (
-    "Every verdict, with its evidence and what was found. *Printed numbers*: whether the paper's own numbers, or those that "
-    "its authors released, bear the claim out as it is worded, without margins or intervals; the verdict is by our rule"
-)
-page.findable(findings.every(board), "scoreboard_verdicts", caption=caption, data="scoreboard.csv")
 
 # %%
 page.finish()

@@ -5,7 +5,7 @@
 # ---
 
 # %% [markdown]
-# # Other soft perturbations: Appendix C
+# # Other ways to erase softly (Appendix C)
 #
 # Dropping embedding elements at random is one way to disturb a token in proportion to a score. The paper tried two more
 # and set them aside. Here all of them are scored on the same inputs, and the choice is put to the test.
@@ -180,7 +180,7 @@ Markdown(
 # **What differs and why.** Only short texts are run here. The paper tuned the variance for each metric apart, on which
 # data it does not say; here all values are shown. Soft-NS disturbs a token in proportion to $1 - a$ and Soft-NC in
 # proportion to $a$, with $a$ the min-max scaled score, as with dropout; the appendix writes one equation for both.
-# Dropout is averaged over more draws than the noise. Fewer draws leave more ties, which are no wins and cost Soft-NS
+# Dropout is averaged over more draws than the noise. Fewer draws leave more ties, which do not count as wins and cost Soft-NS
 # diagnosticity: part of dropout's lead over the noise may be that.
 
 # %%

@@ -5,13 +5,12 @@
 # ---
 
 # %% [markdown]
-# # Deviations: text, released code, and what the difference does
+# # What the released code changes
 #
 # The paper {cite:p}`zhao_aletras_2023` and the code released with it (repository SoftFaith, looked at in commit
 # cec6883) do not say the same in ten places, D1 to D10. This page states each one neutrally: what the code does, what
-# the paper says, and how far our own numbers move when the one choice is exchanged for the other. Whether the published
-# tables were made with that state of the code cannot be told from outside, so nothing here says that a published number
-# is wrong. Everywhere else in this book the paper's text is followed.
+# the paper says, and how far our own numbers move when the one choice is exchanged for the other. We do not know
+# whether the published tables were made with that state of the code, so nothing here says that a published number is wrong. Everywhere else in this book the paper's text is followed.
 #
 # One thing comes first, because it belongs to the metrics themselves and decides how the rest is to be read: soft
 # metrics reward amounts.
@@ -213,7 +212,7 @@ Markdown(
 # score, each followed by the ends of its 95 % interval.
 #
 # Where the empty text costs hardly any probability, the scores divide by almost nothing. Mean scores are therefore over
-# scores limited to [0, 1] (but for the row on clipping); "outside" is the share of scores that lay outside before.
+# scores limited to [0, 1] (except in the row on clipping); "outside" is the share of scores that lay outside before.
 # Diagnosticity compares scores as they are.
 
 
@@ -319,7 +318,7 @@ shown(
 #   baselines define, a soft comparison can hardly change sides.
 
 # %%
-shown("soft_d3", "D3, baseline: padding ids in place of zero embeddings", "baseline=pad")
+shown("soft_d3", "D3, baseline: padding ids instead of zero embeddings", "baseline=pad")
 
 # %% [markdown]
 # ## D4: a baseline that moves
@@ -358,7 +357,7 @@ shown("soft_d6", "D6, scaled attention: effect on that method alone", "scaled_at
 #   word share one gradient, across inputs as well.
 # - *Paper:* the gradient of the prediction of one input with respect to its own tokens.
 # - *Here:* not replayed, since the result would depend on the composition of batches. Our attributions differentiate
-#   with respect to embeddings, one row an input; a test compares batches with single inputs.
+#   with respect to embeddings, one row per input; a test compares batches with single inputs.
 #
 # ## D8: ties
 #
@@ -378,7 +377,7 @@ for dataset, metric in product(tasks, METRICS):
     rows[-1] |= {"released": won.point + tied.point, "n": fair.ours.n}
 strict = pd.DataFrame(rows)
 strict["reading"] = np.select(
-    [strict.high < 0.5, strict.low > 0.5], ["random preferred", "attribution preferred"], "cannot be told"
+    [strict.high < 0.5, strict.low > 0.5], ["random preferred", "attribution preferred"], "undecided"
 )
 strict = strict[[*(name for name in strict.columns if name != "n"), "n"]]
 caption = "Diagnosticity with ties as no win, as half a win (95 % interval) and as wins (released), mean over methods"
@@ -397,7 +396,7 @@ Markdown(
 #
 # - *Code, D9:* position numbers for RoBERTa start at 0; the model was trained with numbers that start at 2.
 #   *Paper:* nothing said. *Here:* the models' own code makes the positions, and a test runs a RoBERTa-shaped model. Nothing is
-#   measured: the stand-ins have BERT's layout, and with wrong positions RoBERTa is another model.
+#   measured: the substitute models have BERT's layout, and with wrong positions RoBERTa is another model.
 # - *Code, D10:* DeepLIFT runs on a copy of the network without attention mask, positions and layer normalisation.
 #   *Paper:* DeepLIFT of the model. *Here:* the whole model, from the embedding output on. Not replayed: the copy is
 #   another function, whose attributions say nothing about the model under study; the effect would be that of explaining
@@ -457,7 +456,7 @@ Markdown(
 # ## When diagnosticity is below one half
 #
 # Where ties are few, a diagnosticity below one half means that the metric puts the random scores above the attribution
-# *more often than not*. Several of the paper's averages lie there:
+# *more often than not*. Several of the paper's averages are below it:
 
 # %%
 table3 = published.table("soft_table3")

@@ -5,7 +5,7 @@
 # ---
 
 # %% [markdown]
-# # Examples: Figure 1 and Table 4
+# # Two explanations, word by word (Figure 1, Table 4)
 #
 # What hard erasure cannot see and soft erasure can, first on one sentence with two constructed attributions, then on
 # real attributions. Single examples persuade and prove nothing, so the second section ends with the same question asked
@@ -77,7 +77,7 @@ page.speaks()
 #
 # **What the paper shows.** A toy: two attributions A and B agree on the two most important words of a sentence and
 # disagree about how important each is. Hard sufficiency and comprehensiveness, computed with those two words as the
-# rationale, cannot tell A from B; the soft versions can.
+# rationale, cannot separate A from B; the soft versions can.
 #
 # **Our run.** The same with a real sentence, a real model and measured scores. A is the input-times-gradient
 # attribution of the model, min-max scaled. Of the first eighty test sentences, those of 8 to 14 wordpieces are looked
@@ -154,9 +154,9 @@ page.verdicts(figure1)
 
 # %% [markdown]
 # **What differs and why.** The paper's drawing is a sketch without a model. The soft scores of B move for two reasons
-# that the picture holds together: the order of the top two, and the size of everything but one token. The second
+# that the comparison holds together: the order of the top two, and the size of everything but one token. The second
 # changes the *amount* of text that soft erasure keeps, which raises or lowers the score whatever the order of the
-# tokens. That soft metrics tell A from B is therefore no surprise; that they do so for the right reason does not
+# tokens. That soft metrics separate A from B is therefore no surprise; that they do so for the right reason does not
 # follow.
 
 # %% [markdown]
@@ -210,7 +210,7 @@ page.listing(
 # %% [markdown]
 # The published values belong to other texts and models. They are here for the pattern, not for comparison cell by cell.
 # In the printed table the label Rand stands against only some of the rows, so that the assignment of a value to real or
-# random is partly a reading of the layout; the column "row label" gives what stands there, "source" says which value
+# random is partly a reading of the layout; the column "row label" gives what is printed there, "source" says which value
 # comes from the prose.
 
 # %%
@@ -245,7 +245,7 @@ page.listing(
     "soft_table4_shares",
     caption="How often one kind of metric alone sets the real attribution above the random one (share of inputs and "
     "methods, with 95 % interval), and how often the gap between the two is larger under soft erasure. Compared: the mean "
-    "over the data sets that stand beside the paper's values",
+    "over the data sets that are compared with the paper",
 )
 
 # %%
@@ -262,12 +262,12 @@ page.figure(
     fig,
     "soft_table4_plot",
     alt=f"Dot plot with intervals of shares of inputs, mean over methods and the data sets compared. {spoken}.",
-    caption="The examples' point asked of all inputs: which kind of metric tells real from random where the other does "
+    caption="The examples' point asked of all inputs: which kind of metric separates real from random where the other does "
     "not.",
 )
 
 # %% [markdown]
-# **What differs and why.** The first inputs of the sample were taken where the paper chose telling ones, and a stand-in
+# **What differs and why.** The first inputs of the sample were taken while the paper chose striking ones, and a substitute
 # has other texts for a task of the same kind. A case that hard erasure loses can be a tie or a near tie, on which nothing
 # but noise decides; soft erasure wins about half of those by luck, which is why the cases it loses alone are counted
 # against them. A larger gap is no merit in itself: the two kinds of score have different spreads.

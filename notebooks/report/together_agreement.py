@@ -5,10 +5,10 @@
 # ---
 
 # %% [markdown]
-# # Do the metrics agree?
+# # Do metrics agree?
 #
 # Each paper proposes a metric and shows what it says of some attributions. Here all of them score the same attributions
-# of the same inputs, texts and pictures alike: {doc}`what was run <../together/overview>`. Two metrics agree where they
+# of the same inputs, texts and images alike: {doc}`what was run <../together/overview>`. Two metrics agree where they
 # rank the methods alike.
 #
 # **How it is counted.** On each input, Spearman's rank correlation over the methods (without the random one) between two
@@ -73,7 +73,7 @@ matrix.to_csv(page.run.path("together_matrix.csv"), index=False)
 
 # %%
 def means_of(modality):
-    """Means over the data sets of a modality, a row a method, a column a metric."""
+    """Means over the data sets of a modality, one row per method, one column per metric."""
     part = matrix[matrix.modality == modality]
     wide = part.pivot_table(index="method", columns="metric", values="estimate", sort=False)
     order = [name for name in FAMILY_OF if name in wide.columns]
@@ -117,7 +117,7 @@ def in_words(above):
 
 
 def map_of(modality):
-    """The agreement of a modality as a picture, metrics in the order of the tree."""
+    """The agreement of a modality as an image, metrics in the order of the tree."""
     part = table[table.modality == modality]
     shown = part.pivot(index="first", columns="second", values="estimate")
     said = [
@@ -158,7 +158,7 @@ Markdown(f"Clusters above {CLOSE}: {in_words(CLOSE)}.\n\nAbove {CLOSER}: {in_wor
 # %% [markdown]
 # ## Does SaCo stand apart?
 #
-# {cite:t}`wu_2024` find that SaCo ranks pictures otherwise than four older metrics do, which agree with one another, and
+# {cite:t}`wu_2024` find that SaCo ranks images otherwise than four older metrics do, which agree with one another, and
 # take that as a merit: {doc}`saco_figures` has their question. Here it is asked of methods, since to choose among these is
 # what metrics are for. With all metrics of faithfulness side by side, input by input: how much does each agree with the
 # rest on the ranking of methods, on average?
@@ -174,7 +174,7 @@ page.listing(listed(rest, ["modality", "metric"]), "together_rest", digits=2, ca
 # NC, comprehensiveness, AOPC and NAOPC from the top (MoRF), AUC, LOdds, N-AUC and AUTPC erase the highest scores first;
 # NS, sufficiency, AOPC and NAOPC from the bottom (LeRF) erase the lowest first. SaCo and soft metrics do neither.
 # An effect that is clearly not zero may still be too small to matter: where the whole interval lies within .05 of zero
-# the answer is *level*. The questions are about texts and small pictures, as they were before there were values of
+# the answer is *level*. The questions are about texts and small images, as they were before there were values of
 # photographs: these stand in the tables alone.
 
 # %%
@@ -204,8 +204,8 @@ page.plot(
 page.parts(tested, "together_agreement_parts", caption="Every part of the answers with its 95 % interval")
 
 # %% [markdown]
-# **What differs and why.** Wu et al. keep the method and rank pictures: does a picture on which one metric is high have a
-# high value of the other? Here the picture or text is kept and methods are ranked, so that an input that is easy under
+# **What differs and why.** Wu et al. keep the method and rank images: does an image on which one metric is high have a
+# high value of the other? Here the image or text is kept and methods are ranked, so that an input that is easy under
 # every explanation adds nothing; the correlations of all inputs are averaged. Values of one input are
 # noisy, which draws all correlations towards zero, those of coarse metrics (N-AUC and AUTPC count classes that stay) most
 # of all. Random attributions are left out; with them every metric that sees anything would agree a little with every

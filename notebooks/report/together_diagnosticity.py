@@ -5,16 +5,16 @@
 # ---
 
 # %% [markdown]
-# # Which metric tells a real attribution from a random one?
+# # Which metrics separate a real attribution from a random one?
 #
 # {term}`Diagnosticity` {cite:p}`chan_2022`: how often a metric prefers what an attribution method says to random scores
 # of the same input. {cite:t}`zhao_aletras_2023` report it for four metrics on texts; here it is asked of
-# every metric, on texts and pictures, together with its price: how many inputs it takes to be sure, and how many rows of
+# every metric, on texts and images, together with its price: how many inputs it takes to be sure, and how many rows of
 # the model each attribution costs.
 #
 # A metric that prefers real attributions need not be right about which of them is faithful, and one that cannot even do
-# that is of little use. Metrics that never ask the model (complexity, sparseness) stand beside as floors: an attribution
-# can be told from noise by its looks.
+# that is of little use. Metrics that never ask the model (complexity, sparseness) are shown as baselines: an attribution
+# can differ from noise in its looks.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -64,8 +64,8 @@ page.speaks()
 #
 # The share of (input, method) in which the method's value is better than that of random scores; a tie counts half, as it
 # tells nothing (the paper counts it as lost; the share of ties is beside). Chance is one half. One random attribution an
-# input; intervals draw inputs again, with all their methods. How many inputs would tell a metric from chance is said of
-# those that the inputs at hand tell from it: of the others the effect may be zero, and no number is enough. For these the
+# input; intervals draw inputs again, with all their methods. We give the number of inputs that would separate a
+# metric from chance only for metrics that these inputs separate: for the others the effect may be zero. For these the
 # column *gain it would find* has the smallest gain over one half that the run would have found four times in five. Rows are
 # those that the model runs for *one* attribution of one input, were the metric's family asked alone; many metrics together share rows.
 
@@ -82,7 +82,7 @@ table["ties"] = [measured.mean(modality=a, metric=b, against=TIES).ours.point fo
 table["above chance"] = [answer(pair.ours, 0.5) for pair in found.values()]
 table["inputs needed"] = [inputs_needed(pair.ours, 0.5) for pair in found.values()]
 table["gain it would find"] = [rules.smallest_detectable(pair.ours) for pair in found.values()]
-table["rows an input"] = [rows_of.get((modality, FAMILY_OF[metric]), np.nan) for modality, metric in found]
+table["model calls per input"] = [rows_of.get((modality, FAMILY_OF[metric]), np.nan) for modality, metric in found]
 table = table.sort_values(["modality", "estimate"], ascending=[True, False], ignore_index=True)
 page.run.save(table, "diagnosticity_of_metrics")
 caption = "Diagnosticity of every metric, mean over methods and data sets, with 95 % interval over n inputs; rows are of " \
@@ -135,8 +135,8 @@ page.listing(
 # elements in that proportion. So an attribution is judged by two things at once: *where* its scores are high, and how high
 # they are on average, its *density*. Random scores have a density of about one half; a method that points at little has
 # hardly any, keeps next to nothing, and loses to noise whatever it points at. Two controls take density out of the
-# comparison: against the *same scores shuffled* among the features of the input, and with the *ranks* of the features in
-# place of scores, which gives every attribution the same density, random ones too.
+# comparison: against the *same scores shuffled* among the features of the input, and with the *ranks* of the features
+# instead of scores, which gives every attribution the same density, random ones too.
 
 # %%
 AGAINST = ["modality", "metric", "against"]
@@ -170,10 +170,10 @@ page.listing(
 # ## The metric that needs a second input
 #
 # Cross-lingual faithfulness {cite:p}`zaman_belinkov_2022` compares what a method says of a sentence and of its translation,
-# so it is no column of the table above. {doc}`crosslingual_floors` has it on texts, with its floors. A picture's
+# so it is no column of the table above. {doc}`crosslingual_floors` has it on texts, with its floors. An image's
 # counterpart of a translation is its mirror image, which shows the same, cell by cell. A map of closeness to the middle,
-# which has seen neither model nor picture, is its own mirror image: this metric finds it perfect, as it finds word length
-# good on texts. Agreement with a second input tells noise from attributions, and does not tell reasons from habits.
+# which has seen neither model nor image, is its own mirror image: this metric finds it perfect, as it finds word length
+# good on texts. Agreement with a second input separates attributions from noise, but not reasons from habits.
 
 # %%
 rho = {name: mirrored.mean(method=name) for name in mirrored.levels("method")}
@@ -184,14 +184,14 @@ page.listing(
     cells.sort_values("estimate", ascending=False),
     "together_mirrored_rho",
     digits=2,
-    caption="Rank correlation of a picture's scores with those of its mirror image, mean with 95 % interval over n pictures "
+    caption="Rank correlation of an image's scores with those of its mirror image, mean with 95 % interval over n images "
     "(constant maps have none), and its lead over two floors: random scores, and closeness to the middle",
 )
 
 # %% [markdown]
 # ## Answers
 #
-# The questions are about texts and small pictures, as they were before there were values of photographs: these stand in the
+# The questions are about texts and small images, as they were before there were values of photographs: these stand in the
 # tables alone.
 
 # %%
@@ -223,7 +223,7 @@ real = [name for name in rho if name not in ("random", "middle")]
 q9 = {f"{label(name)} less random": rho[name] - rho["random"] for name in real}
 beaten = [name for name in real if answer((rho[name] - rho["middle"]).ours) == rules.YES]
 floor = (
-    "random scores are a lax floor: a map of closeness to the middle, which knows neither model nor picture, has "
+    "random scores are a lax floor: a map of closeness to the middle, which knows neither model nor image, has "
     f"{rho['middle'].ours.point:.3f}, and {len(beaten)} of {len(real)} methods are clearly above that"
 )
 tested = page.test(

@@ -5,7 +5,7 @@
 # ---
 
 # %% [markdown]
-# # The EvalxNLP family, each metric by hand
+# # The EvalxNLP metrics, each by hand
 #
 # Beside the four papers this book has a fifth source: the page of metrics in the documentation of EvalxNLP
 # {cite:p}`dhaini_2025`, a toolkit for explanations of text classifiers. It offers nine metrics in three families, all
@@ -353,7 +353,7 @@ Markdown(
 )
 
 # %% [markdown]
-# A picture of the second formula: add the shares up from the smallest on. Were all the same, the sum would climb along
+# An image of the second formula: add the shares up from the smallest on. Were all the same, the sum would climb along
 # the diagonal; the more it sags below (the *Lorenz curve*), the more of everything a few words have. The area under the
 # curve is $\sum_k f_{(k)} (n - k + \frac12)/n$, because the $k$-th share counts in all trapezia from its own on, half
 # in its own. So sparseness is twice the area between diagonal and curve.

@@ -5,15 +5,15 @@
 # ---
 
 # %% [markdown]
-# # Do metrics know the truth?
+# # Do metrics find the truth?
 #
 # Papers on faithfulness say that nobody knows the true explanation, and so compare metrics with one another. Here it is
 # known. **Planted texts**: trigger words (metals, fruits) stand at random places of film reviews; the class is that of
-# the trigger, or *neither*. **Planted pictures**: cells of horizontal or vertical stripes stand on pictures of clothes.
+# the trigger, or *neither*. **Planted images**: cells of horizontal or vertical stripes stand on images of clothes.
 #
 # Five models of each kind:
 #
-# - `linear`, in closed form: a bag of words that rates films; the sum of what 4 × 4 cells of a picture have of each
+# - `linear`, in closed form: a bag of words that rates films; the sum of what 4 × 4 cells of an image have of each
 #   direction of stripes. Every feature has its summand, and that is its true score.
 # - `detector`, in closed form: answers by whether something planted is there, whatever else is erased. True scores are 1
 #   for what was planted, 0 for the rest.
@@ -34,7 +34,7 @@ import seaborn as sns
 from IPython.display import Markdown
 
 from faithbook.engine.run import load
-from faithbook.results import pointed, published
+from faithbook.results import overviews, pointed, published
 from faithbook.results.labels import label
 from faithbook.results.numbers import listed
 from faithbook.results.report import start_page
@@ -68,7 +68,7 @@ MAIN = {modality: ways_of[modality].idxmax() for modality in modalities}
 page.speaks()
 
 # %% [markdown]
-# ## Do the models hang on what was planted?
+# ## Do the models use what was planted?
 #
 # On test inputs with something planted, under each way to erase: accuracy; the share that becomes *neither* when all that
 # was planted is erased; the share that keeps its class when everything else is erased. A model may be right on whole
@@ -77,7 +77,7 @@ page.speaks()
 
 # %%
 reasons = load("together_reasons", profile).drop(columns="run_id", errors="ignore")
-caption = "Whether models hang on what was planted, by the way to erase; n test inputs"
+caption = "Whether models depend on what was planted, by the way to erase; n test inputs"
 page.listing(reasons, "together_reasons", digits=2, caption=caption)
 
 # %%
@@ -95,7 +95,7 @@ Markdown(
 # ## Is the truth preferred?
 #
 # On each input a metric prefers the truth to another explanation (1), does not (0), or gives both the same value (one
-# half). The rungs are the truth with a quarter, half or all of its scores shuffled, its opposite, and random scores.
+# half). The degraded versions are the truth with a quarter, half or all of its scores shuffled, its opposite, and random scores.
 # Where few features are planted, shuffling a quarter often moves none of them; then nothing can be preferred.
 
 # %%
@@ -124,7 +124,7 @@ page.figure(
     alt="Heat map of how often each metric prefers the truth to the truth with all scores shuffled, by model: "
     f"{', '.join(columns)}. {spoken}.",
     caption="Share of inputs on which each metric prefers the truth to itself with all scores shuffled (ties: one half). "
-    f"Features are erased by {erased}; `together_preferred.csv` has every rung with intervals and n.",
+    f"Features are erased by {erased}; `together_preferred.csv` has every degraded version with intervals and n.",
 )
 
 # %% [markdown]
@@ -153,7 +153,7 @@ page.listing(true, "together_how_true", digits=2, caption=caption)
 
 # %% [markdown]
 # **Do metrics rank explanations by how true they are?** On each input, Spearman's rank correlation over all explanations
-# (methods, truth and rungs) between a metric and AUPRC; mean over inputs.
+# (methods, truth and degraded versions) between a metric and AUPRC; mean over inputs.
 
 # %%
 FOLLOWING = ["modality", "model", "metric"]
@@ -169,12 +169,43 @@ page.run.save(track, "truth_tracked")
 caption = "Rank correlation of each metric with how true explanations are (AUPRC), mean over n inputs, 95 % intervals"
 page.listing(track, "together_tracking", digits=2, caption=caption)
 
+
+# %%
+def order(metric):
+    """Which features a metric erases first."""
+    least, most = ("lerf", "sufficiency", "ns"), ("morf", "comprehensiveness", "nc", "log_odds")
+    words = metric.replace("soft_", "").split("_")
+    return (
+        "erase least important first"
+        if {*least} & {*words}
+        else "erase most important first"
+        if {*most} & {*words}
+        else "other"
+    )
+
+
+before_after = {
+    modality: {
+        label(m): tuple(follows[modality, model, m].ours.point for model in ("trained", "misled by erasure"))
+        for m in metrics
+        if {(modality, "trained", m), (modality, "misled by erasure", m)} <= set(follows)
+    }
+    for modality in modalities
+}
+kinds = {label(m): order(m) for m in sorted(metrics, key=order)}
+caption = "Rank correlation of each metric with how true explanations are, before and after a model is misled by erased inputs."
+page.overview(
+    overviews.slopes(before_after, kinds, ylabel="rank correlation with the truth"),
+    "together_overview",
+    caption=caption,
+)
+
 # %% [markdown]
 # ## Answers
 #
 # There is one model a condition: whatever is said of *trained* or *misled* models is said of these, and another training
 # run of the same kind may differ. The second and third question were reworded after a first run was seen; their rules are
-# dated and marked for it. A claim about every metric is decided by what has the fewest inputs: of trained models of pictures
+# dated and marked for it. A claim about every metric is decided by what has the fewest inputs: of trained models of images
 # that is NAOPC.
 
 # %%
@@ -198,14 +229,14 @@ tested = page.test(
     {
         "together_q5": q5,
         "together_q6": q6,
-        "together_q7": {f"{label(m)}, {modality}: trained less misled": pair for (modality, m), pair in lost.items()},
+        "together_q7": {f"{label(m)}, {modality}: trained minus misled": pair for (modality, m), pair in lost.items()},
     },
     asides={"together_q6": GIVEN, "together_q7": GIVEN},
 )
 page.verdicts(tested)
 
 # %%
-caption = "What is lost where erasure misleads: rank correlation with how true explanations are, trained less misled."
+caption = "What is lost where erasure misleads: rank correlation with how true explanations are, trained minus misled."
 page.plot(tested, "together_lost_plot", only=["together_q7"], caption=caption)
 
 # %%
@@ -228,7 +259,7 @@ page.listing(
 )
 
 # %% [markdown]
-# **What to make of it.** A planted reason is an easy one: one or two features out of a dozen or of forty-nine decide
+# **What to make of it.** A planted explanation is an easy one: one or two features out of a dozen or of forty-nine decide
 # alone. Real reasons are spread out, and interact. A metric that fails here has no excuse; one that passes has passed the
 # easy test. Scores of 1 and 0 are the whole truth about the label; a model's *probability* may still move with the rest,
 # and a method that orders the rest well then gains on the truth. Where two triggers stand in a text either suffices, so

@@ -5,15 +5,15 @@
 # ---
 
 # %% [markdown]
-# # Do maps lie on what people see?
+# # Do heat maps point at what people see?
 #
-# Plausibility asks whether an explanation names what people would name. For texts, people marked words; for pictures, they cut
+# Plausibility asks whether an explanation names what people would name. For texts, people marked words; for images, they cut
 # objects out of photographs: the stamps of Tux Paint {cite:p}`tuxpaint_2022` are photographs of birds, fruit, vehicles and other
 # things whose grounds somebody took away by hand. Here they are set into scenes, so that it is known cell by cell where the
 # object lies. A scene of one object asks whether a map finds it. A scene of two objects of unlike classes asks more: whether
 # the map finds the one whose class it explains, and not the other, which stands out as much.
 #
-# Agreement with people is no faithfulness: a model may answer rightly for a reason that nobody would give, and a faithful
+# Agreement with people is not faithfulness: a model may answer rightly for a reason that nobody would give, and a faithful
 # map then shows that reason ({doc}`../foundations/faithfulness`).
 
 # %% tags=["parameters"]
@@ -64,7 +64,7 @@ def show(table, metrics, called):
 table = found("together_objects", OBJECTS) if page.has("together_objects") else None
 if table is None:
     said = (
-        "**No numbers for pictures here.** The photographs are not on the machine that built this page, or no model that "
+        "**No numbers for images in this copy.** The photographs are not on the machine that built this page, or no model that "
         "learnt from them. `python -m faithbook.sources.files fetch stamps` brings them (161 MB)."
     )
 else:
@@ -109,14 +109,14 @@ if table is not None:
     )
 
 # %% [markdown]
-# ## Texts and pictures in one table
+# ## Texts and images in one table
 #
 # The same question of all inputs of this chapter's one table that people marked: excerpts in which they marked words, and
 # scenes of one object, each metric of plausibility for both. {doc}`together_agreement` has these columns beside those of
 # faithfulness, and says which metrics rank the methods alike. Marks on words say why a text has its label; the outline of
 # an object says where it is. So rows of one kind compare methods, and the two kinds are no contest. Token-F1 and IOU-F1
-# take as many features for every input as inputs have marked ones on average; IoU as many as this one has. A metric has no
-# column where the values that speak were computed before it was there.
+# take as many features for every input as inputs have marked ones on average; IoU as many as this one has. Metrics
+# added after the stored run have no column.
 
 # %%
 MARKED = {name: better for name, better in FAMILIES["plausibility"].directions.items() if name != "average_precision"}

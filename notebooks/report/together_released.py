@@ -66,7 +66,7 @@ Markdown(
 # ## What the released code computes
 #
 # The code was read at commit `a372815` of the toolkit's repository (soft metrics, doubled ends, IOU-F1 and sparseness
-# also at `f66dce5`). Whether any published number was made with it cannot be told from outside. The files are in its
+# also at `f66dce5`). Whether any published number was made with it is unknown. The files are in its
 # folder `evaluators/`. What they do otherwise, in our words:
 #
 # - *Soft metrics* (`softsufficiency.py`, `softcomprehensiveness.py`). The mask falls on the **last hidden state**,
@@ -77,7 +77,7 @@ Markdown(
 # - *N-AUC* (`FAD.py`), *AUTPC* (`faithfulness_auc.py`). `[CLS]` and `[SEP]` are scored and masked like words; tokens
 #   are joined to a string and tokenised again, so that the ends **stand twice**; numbers of tokens are rounded down;
 #   N-AUC steps by 10 % and sorts by $|a|$, AUTPC by $a$.
-# - *IOU-F1, token-F1* (`IOU.py`). IOU-F1 is the **mean overlap**; the share of matches stands beside it in a comment.
+# - *IOU-F1, token-F1* (`IOU.py`). IOU-F1 is the **mean overlap**; the share of matches is next to it in a comment.
 #   The top $K$ are taken by $|a|$, negative scores included, and $K$ is rounded down.
 # - *AUPRC* (`AUPRC.py`). As here, by scikit-learn. But the loader for film reviews
 #   (`dataset_loaders/movie_rationales.py`) also keeps a place for `[CLS]` in the marks, and the metric cuts the ends
@@ -134,7 +134,7 @@ Markdown(
 )
 
 # %% [markdown]
-# **Sparseness, off by one.** With ranks from 0 each share is weighed by $n - k + \frac32$ in place of
+# **Sparseness, off by one.** With ranks from 0 each share is weighed by $n - k + \frac32$ instead of
 # $n - k + \frac12$. Each term grows by $f_{(k)} / n$, their sum by $1/n$, and the value falls by $2/n$, whatever the
 # scores:
 #

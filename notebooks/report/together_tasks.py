@@ -9,8 +9,8 @@
 #
 # {doc}`together_metrics` took the nine metrics of EvalxNLP {cite:p}`dhaini_2025` apart on ten excerpts and an example. Here
 # they are put to the use that they were made for: the toolkit's methods, on data of its tasks, through
-# `faithlib.evaluate`. The data are free for research only and not part of this book; where their files do not lie on a
-# machine, the reference speaks alone ({doc}`../data-and-models` says where the files come from).
+# `faithlib.evaluate`. The data are free for research only and not part of this book; where their files are not on a
+# machine, only values of the full run are shown ({doc}`../data-and-models` says where the files come from).
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -41,9 +41,9 @@ there, ran = page.has("together_toolkit"), bool(page.run.upstream)  # in this ru
 #
 # | | EvalxNLP | here |
 # | --- | --- | --- |
-# | tasks | sentiment, hate speech, inference between sentences, each as classification | any classification of texts, pairs of texts or pictures |
+# | tasks | sentiment, hate speech, inference between sentences, each as classification | any classification of texts, pairs of texts or images |
 # | data with what people marked | MovieReviews {cite:p}`pang_lee_2004,zaidan_2007,deyoung_2020`, HateXplain, e-SNLI {cite:p}`camburu_2018` | `reviews` (MovieReviews) and `esnli` from their files; `pair`, planted words; no HateXplain |
-# | other data | any data set of the hub; CSV and Excel files | texts, pairs and pictures of one's own, as tables or in Python |
+# | other data | any data set of the hub; CSV and Excel files | texts, pairs and images of one's own, as tables or in Python |
 # | models | encoders of the hub with a classifier on top | nineteen families of text models, causal models by prompt, vision transformers, functions that nobody can look into |
 # | saliency, gradient × input, integrated gradients, DeepLIFT, guided backpropagation | by captum | by name; the rules checked against equations |
 # | LIME | by its package | by name, through the rows that metrics share |
@@ -56,7 +56,7 @@ there, ran = page.has("together_toolkit"), bool(page.run.upstream)  # in this ru
 # | explanations of explanations | a language model puts scores and metrics into sentences | no model: numbers, with a page that says what each means |
 # | account of costs | – | rows asked and run, forwards and seconds |
 #
-# PartitionSHAP is no name of the library: `faithbook.papers.evalxnlp_methods` makes its scores, which `evaluate` takes as
+# The library has no method called PartitionSHAP: `faithbook.papers.evalxnlp_methods` makes its scores, which `evaluate` takes as
 # it takes scores from anywhere.
 
 # %% [markdown]
@@ -90,7 +90,7 @@ else:
     datasets = []
     display(
         Markdown(
-            "**No numbers here.** Neither the reviews (`movies`) nor the pairs (`snli`, `xnli`) of the toolkit's tasks lie on "
+            "**No numbers here.** Neither the reviews (`movies`) nor the pairs (`snli`, `xnli`) of the toolkit's tasks are on "
             "the machine that built this page, and the reference has none of them; what follows says only how it would be."
         )
     )
@@ -120,7 +120,7 @@ for name in datasets:
 # - Methods explain the predicted class, here the right one. A word is a feature; an erased one becomes `[MASK]`, for
 #   LIME and PartitionSHAP as for the accuracy curves.
 #
-# The page of the toolkit's metrics prints no values, so there is nothing published to stand beside ours, and no verdict.
+# The page of the toolkit's metrics prints no values, so there is nothing published to compare with, and no verdict.
 #
 # ## Every method under every metric
 

@@ -1,0 +1,108 @@
+"""The overviews of the studies: boxes whose numbers code fills, figures, and worked examples that are right."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from scipy.stats import spearmanr
+
+from faithbook.results import evidence, overviews, published, taught
+from faithbook.results.scoreboard import to_judge
+from faithbook.results.sentences import Results
+from faithlib.metrics import comprehensiveness_nc, saco
+
+ROOT = Path(__file__).resolve().parents[1]
+OVERVIEWS = {path.parent.name: path.read_text(encoding="utf-8") for path in (ROOT / "book").glob("*/overview.md")}
+BOXES = published.beside("in_short")
+
+
+def results(**verdicts: str) -> Results:
+    ids = to_judge()["id"]
+    board = pd.DataFrame({"id": ids, "verdict": [verdicts.get(name, evidence.NOT_RUN) for name in ids]})
+    columns = ["claim", "part", "published", "ours", "low", "high", "n"]
+    values = pd.DataFrame([("soft_average", "NC", 0.41, 0.703, 0.692, 0.7141, 1360)], columns=columns)
+    return Results(board, values)
+
+
+def test_every_overview_begins_with_its_box_and_has_a_figure() -> None:
+    assert set(OVERVIEWS) == set(BOXES.overview)
+    for name, text in OVERVIEWS.items():
+        included = re.findall(r"```\{include\} (\S+)", text)
+        assert included[0] == f"../executed/taught/in_short_{name}.md"
+        assert text.index(included[0]) < text.index("\n## ")
+        assert name == "paper1" or re.fullmatch(r"\.\./executed/\w+/\w+_overview\.md", included[1])
+        assert "\n## What to read next\n" in text
+
+
+def test_every_box_has_claim_result_reason_and_advice() -> None:
+    for _, rows in BOXES.groupby("overview"):
+        assert rows.says.tolist()[1:] == ["We", "Why", "What to do"]
+
+
+def test_a_box_has_intervals_and_n() -> None:
+    told = results().say("NC {soft_average|NC} {soft_average|NC|interval}, n = {soft_average|NC|n}")
+    assert told == "NC .70 [.69, .71], n = 1,360"
+
+
+def test_a_sentence_of_a_box_is_refused_when_its_decision_changes() -> None:
+    (row,) = BOXES[(BOXES.overview == "paper1") & (BOXES.says == "What to do")].to_dict("records")
+    boxes = taught.in_short(results(soft_c01="does not carry over"))
+    assert row["text"] in boxes["paper1"]
+    turned = taught.in_short(results(soft_c01="carries over"))
+    assert row["text"] not in turned["paper1"] and "`soft_c01` is reproduced" in turned["paper1"]
+
+
+# --- worked examples -------------------------------------------------------------------------------------------------
+
+
+def test_the_example_of_study_1() -> None:
+    full, empty = torch.tensor(0.90), torch.tensor(0.50)
+    for after, value in ((0.60, ".75"), (0.58, ".80"), (0.55, ".875")):
+        found = comprehensiveness_nc(full, torch.tensor(after), empty)
+        assert found.item() == pytest.approx(float(value), abs=1e-6)
+        assert value in OVERVIEWS["paper1"]
+
+
+def test_the_example_of_study_2() -> None:
+    found = saco(torch.tensor([[0.4, 0.3, 0.2, 0.1]]), torch.tensor([[0.20, 0.25, 0.05, 0.10]]))
+    assert found.item() == pytest.approx(0.60, abs=1e-6)
+    assert "= .60 ." in OVERVIEWS["paper2"]
+
+
+def test_the_example_of_study_3() -> None:
+    assert spearmanr([0.1, 0.3, 0.9], [0.2, 0.1, 0.8]).statistic == pytest.approx(0.5)
+    assert [*map(len, "the film shines".split())] == [*map(len, "der Film glänzt".split())] == [3, 4, 6]
+
+
+def test_the_example_of_study_4() -> None:
+    rows = re.findall(r"^\| model \w \| (.*?) \|$", OVERVIEWS["paper4"], flags=re.MULTILINE)
+    assert len(rows) == 2
+    for row in rows:
+        falls, aopc, best, worst, naopc = row.split(" | ")
+        of = [np.mean([float(x) for x in re.findall(r"\.\d\d", text)[-3:]]) for text in (falls, best, worst)]
+        assert of[0] == pytest.approx(float(aopc), abs=0.005)
+        assert (of[0] - of[2]) / (of[1] - of[2]) == pytest.approx(float(naopc.rsplit(" ", 1)[-1]), abs=0.005)
+
+
+def test_the_example_of_all_together() -> None:
+    assert spearmanr([1.0, 0.4, 0.2], [0.8, 0.1, 0.3]).statistic == pytest.approx(0.5)
+
+
+# --- figures ---------------------------------------------------------------------------------------------------------
+
+
+def test_figures_say_what_they_show() -> None:
+    fig, alt = overviews.ranges({"bert sst": (-0.1, 0.5)}, {"bert sst": [0.1, 0.3]}, ylabel="AOPC")
+    assert "bert sst: possible -0.10 to 0.50, methods 0.10 to 0.30" in alt
+    plt.close(fig)
+    fig, alt = overviews.slopes(
+        {"text": {"NC": (0.8, 0.9), "NS": (0.8, 0.5)}}, {"NC": "most", "NS": "least"}, ylabel="rho"
+    )
+    assert "text: NC 0.80 to 0.90; NS 0.80 to 0.50" in alt
+    plt.close(fig)
