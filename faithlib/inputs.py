@@ -69,7 +69,7 @@ class TextInputs(Batch):
     [B]; `tokens` and `features`: the strings of the positions and of the features; `spans`: the characters each feature
     covers in its text (of a pair, in `text + " " + pair`); `truncated` [B]: True where the text was longer than the
     limit and its end was cut off; `feature_of_word`: for words given by the caller, the feature of each, -1 for a word
-    without a token.
+    without a token; `follows` [B, C, T]: the tokens that a language model is asked for (`backends.following`).
 
     >>> ids, own = torch.tensor([[1, 5, 7, 2]]), torch.tensor([[-1, 0, 1, -1]])  # [CLS], two own, [SEP]
     >>> texts = TextInputs(ids, ids > 0, own, torch.tensor([2]), torch.tensor([False]), pad_id=0)
@@ -89,6 +89,7 @@ class TextInputs(Batch):
     features: tuple[tuple[str, ...], ...] = ()
     spans: tuple[tuple[Span, ...], ...] = ()
     feature_of_word: tuple[tuple[int, ...], ...] = ()
+    follows: Tensor | None = None
 
     def __post_init__(self) -> None:
         shape = tuple(self.input_ids.shape)
@@ -122,7 +123,7 @@ class TextInputs(Batch):
         queries: Iterable[str] | None = None,
         pairs: Iterable[str] | None = None,
         words: Sequence[Sequence[Span]] | None = None,
-        within: Sequence[Span] | None = None,
+        within: Sequence[Sequence[Span]] | None = None,
         unit: str = "wordpiece",
         max_length: int | None = None,
     ) -> TextInputs:
@@ -133,8 +134,8 @@ class TextInputs(Batch):
         - `pairs`: rows read `[CLS] text [SEP] pair [SEP]`, a premise and its hypothesis for example; both carry
           features, numbered through, and `spans` and `words` count the characters of `text + " " + pair`. The same
           may be given as `texts` of tuples (text, pair).
-        - `within`: the (start, end) characters of each text that carry features; what is around them is protected, the
-          words of a template for example.
+        - `within`: the spans (start, end) of each text that carry features; what is around them is protected, the words
+          of a template for example.
         - A row longer than `max_length` tokens (default: the tokenizer's own limit, at most 512) loses the end of its
           text, a pair that of the longer part, and `truncated` says so.
 
@@ -180,7 +181,7 @@ class TextInputs(Batch):
             # Where the characters of each segment begin; a segment without a beginning carries no features.
             pieces = units.pieces_of(encoding, {0: 0, 1: len(text) + 1} if queries is None else {1: 0})
             if within is not None:
-                pieces = [piece for piece in pieces if _overlap(piece.span, within[i])]
+                pieces = [piece for piece in pieces if any(_overlap(piece.span, span) for span in within[i])]
             row = units.by_token(pieces, unit, whole) if given is None else units.by_words(pieces, given[i], whole, i)
             if not row.spans:
                 where = "no tokens" if given is None else f"no token within its {len(given[i])} words"
@@ -237,8 +238,10 @@ class TextInputs(Batch):
         if self.token_type_ids is not None:
             columns.append(self.token_type_ids)
         stacked = torch.stack(columns, dim=1).cpu()
+        after = [b""] * len(self) if self.follows is None else [ids.cpu().numpy().tobytes() for ids in self.follows]
         return tuple(
-            _digest(row[:, :n].numpy().tobytes()) for row, n in zip(stacked, self.lengths.tolist(), strict=True)
+            _digest(row[:, :n].numpy().tobytes() + ids)
+            for row, n, ids in zip(stacked, self.lengths.tolist(), after, strict=True)
         )
 
 

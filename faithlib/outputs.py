@@ -140,13 +140,14 @@ class _Turned(torch.autograd.Function):
 
 # ---------------------------------------------------------------------------------------------------- which one it is
 def stated(model: Any) -> str:
-    """The output that the model's own configuration names (`config.problem_type`), "" where it names none.
+    """The output that a model names (`stated_output`), or its configuration (`config.problem_type`); "" where none.
 
     >>> from types import SimpleNamespace
     >>> stated(SimpleNamespace(config=SimpleNamespace(problem_type="regression"))), stated(len)
     ('value', '')
     """
-    return _HEADS.get(getattr(getattr(model, "config", None), "problem_type", None) or "", "")
+    kind = getattr(getattr(model, "config", None), "problem_type", None)
+    return str(getattr(model, "stated_output", "")) or _HEADS.get(kind or "", "")
 
 
 def settled(output: str | None, model: Any, count: int) -> str:
@@ -175,6 +176,8 @@ def check_stated(output: str | None, model: Any) -> None:
     named = stated(model)
     head = "probability" if output == "loss" else output
     if named and head in _HEADS.values() and head != named:
+        if hasattr(model, "stated_output"):
+            raise InputError(f"output {output!r}, and the numbers of this {type(model).__name__} are read as {named!r}")
         raise InputError(
             f"output {output!r}, and this model's config.problem_type is {model.config.problem_type!r}: expected "
             f"output={named!r} or 'logit'; where the configuration is wrong, set model.config.problem_type"

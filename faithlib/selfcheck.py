@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from faithlib.backends import Backend, FunctionBackend, TextBackend, VisionBackend, backend_for, replica
 from faithlib.backends.answers import check_head, logits_of, named
 from faithlib.backends.functions import numbers_of
+from faithlib.backends.prompts import Prompt
 from faithlib.backends.wrappers import in_training, inside, is_quantised, unwrapped
 from faithlib.errors import ModelError
 from faithlib.inputs import ImageInputs, Inputs
@@ -113,10 +114,21 @@ def _own_call(asked: Any, backend: Backend, b: int) -> Callable[[], Tensor] | No
         return None
     length, inputs = int(backend.lengths[b]), backend.inputs
     ids = inputs.input_ids[b : b + 1, :length]
+    if isinstance(prompt := inside(asked), Prompt):
+        return lambda: _of_prompt(prompt, backend, ids, b)
     given = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
     if inputs.token_type_ids is not None and "token_type_ids" in taken:
         given["token_type_ids"] = inputs.token_type_ids[b : b + 1, :length]
     return lambda: logits_of(asked(**given), 1, asked)[0].to(backend.device).float()
+
+
+def _of_prompt(prompt: Prompt, backend: TextBackend, ids: Tensor, b: int) -> Tensor:
+    """The numbers [K] that a prompt's own forward on ids [1, L] leads to."""
+    follows = backend.inputs.follows
+    if follows is not None:
+        return prompt.own_call(ids, follows[[b]])[0].to(backend.device).float()
+    own = logits_of(prompt(ids, torch.ones_like(ids)), 1, prompt).to(backend.device)
+    return (backend.compared(own, torch.tensor([b])) if prompt.reads_distribution else own)[0].float()
 
 
 def _here(backend: Any, b: int) -> Tensor:

@@ -85,6 +85,17 @@ def some_rows(rows: Sequence[int], most: int = 10) -> str:
     return named if len(rows) <= most else f"{named} and {len(rows) - most} more"
 
 
+class Filled(NamedTuple):
+    """A template with texts in it, and the characters (start, end) of each of them.
+
+    >>> Filled("Review: good.", ((8, 12),)).spans
+    ((8, 12),)
+    """
+
+    text: str
+    spans: tuple[Span, ...]
+
+
 # -------------------------------------------------------------------------------------------------- without a tokenizer
 def cut(text: str, unit: str) -> tuple[Span, ...]:
     """The characters (start, end) of each "word", "character" or "sentence" of a text.
@@ -143,10 +154,10 @@ def _base(text: str, at: int) -> int:
 
 
 def cuts(
-    texts: Sequence[str], unit: str, pairs: Sequence[str] | None = None, within: Sequence[Span] | None = None
+    texts: Sequence[str], unit: str, pairs: Sequence[str] | None = None, within: Sequence[Sequence[Span]] | None = None
 ) -> list[list[Span]] | None:
-    """The spans of units that no tokenizer knows, in `text + " " + pair`, or only `within` some characters of each
-    text; None for units that one does know.
+    """The spans of units that no tokenizer knows, in `text + " " + pair`, or only `within` some spans of each text;
+    None for units that one does know.
 
     >>> cuts(["Good. Fine."], "sentence", pairs=["Bad."]), cuts(["good"], "word")
     ([[(0, 5), (6, 11), (12, 16)]], None)
@@ -155,7 +166,7 @@ def cuts(
         return None
     parts = [[(0, text)] for text in texts]
     if within is not None:
-        parts = [[(start, text[start:end])] for text, (start, end) in zip(texts, within, strict=True)]
+        parts = [[(start, text[start:end]) for start, end in own] for text, own in zip(texts, within, strict=True)]
     for own, text, pair in zip(parts, texts, pairs or (), strict=False):
         own.append((len(text) + 1, pair))
     return [[(at + start, at + end) for at, part in own for start, end in cut(part, unit)] for own in parts]

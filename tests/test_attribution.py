@@ -120,7 +120,7 @@ def test_works_where_gradients_are_switched_off(bert: nn.Module, name: str) -> N
         assert torch.allclose(scores_of(name, bert, inputs), expected, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", [n for n in NEEDS_MODEL if n not in ("attention", "activation")])
+@pytest.mark.parametrize("name", [n for n in NEEDS_MODEL if not METHODS[n].blind])
 def test_target_and_output_choose_what_is_explained(bert: nn.Module, name: str) -> None:
     inputs = text_inputs(bert)
     predicted = Perturber(bert, inputs).predicted

@@ -8,7 +8,7 @@ modules behind them:
 | --- | --- |
 | `gradient` | saliency, input_x_gradient, guided_backprop, integrated_gradients, activation |
 | `deeplift` | deeplift |
-| `attention` | attention, scaled_attention |
+| `attention` | attention, scaled_attention, rollout |
 | `perturbation` | occlusion, lime, shapley_sampling |
 | `floors` | random, uniform |
 

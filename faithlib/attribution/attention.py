@@ -20,6 +20,7 @@ from faithlib.backends.tokens import keeping_maps
 from faithlib.errors import InputError, ModelError, check_known
 
 VARIANTS = ("paper", "released")
+SINKS = ("keep", "drop")
 
 
 def attention(chunk: Chunk, *, layer: int = -1) -> Tensor:
@@ -71,16 +72,70 @@ def scaled_attention(chunk: Chunk, *, layer: int = -1, variant: str = "paper") -
     return _row(chunk, weights * gradient).mean(dim=1).detach()
 
 
+def rollout(chunk: Chunk, *, sink: str = "keep") -> Tensor:
+    """Attention rollout (Abnar & Zuidema 2020): the [CLS] row of the product over layers of (A + I) / 2, A the mean
+    over heads. In [0, 1]; target and output have no effect. Cost: one forward row an input.
+
+    `sink`: decoders give most attention to their first token, whatever it is. "keep" it, as the paper does, or "drop"
+    it: attention to the first token is set to 0 and every row renormalised before the product. Where that token is a
+    feature its score is then what it passes on to itself.
+
+    Raises ModelError as `attention`, and for sink "drop" where the prediction is read from the first token.
+
+    >>> from faithlib.attribution import attribute
+    >>> from faithlib.inputs import TextInputs
+    >>> from transformers import DistilBertConfig, DistilBertForSequenceClassification
+    >>> config = DistilBertConfig(vocab_size=9, dim=4, n_layers=1, n_heads=1, hidden_dim=4)
+    >>> model = DistilBertForSequenceClassification(config).eval()
+    >>> _ = [torch.nn.init.zeros_(weight) for weight in model.parameters()]
+    >>> ids, words = torch.tensor([[1, 5, 7, 2]]), torch.tensor([[-1, 0, 1, -1]])  # [CLS], two words, [SEP]
+    >>> texts = TextInputs(ids, ids > 0, words, torch.tensor([2]), torch.tensor([False]), pad_id=0)
+    >>> attribute("rollout", model, texts)  # weights of 0: half of a quarter each
+    tensor([[0.1250, 0.1250]])
+    """
+    check_known("sink of rollout", sink, SINKS)
+    if sink == "drop" and chunk.backend.family.reads != "last":
+        raise ModelError(f"this {type(chunk.backend.model).__name__} reads its first token: use sink='keep'")
+    with torch.no_grad():
+        joint, eye = None, None
+        for layer in _maps(chunk, chunk.embeddings())[0]:
+            own = layer.mean(dim=1)
+            eye = torch.eye(own.shape[1], dtype=own.dtype, device=own.device)
+            if sink == "drop":
+                own[:, 1:, 0] = 0
+                own = own / own.sum(dim=-1, keepdim=True).clamp(min=torch.finfo(own.dtype).tiny)
+            mixed = (own + eye) / 2
+            joint = mixed if joint is None else mixed @ joint
+        assert joint is not None
+        return _row(chunk, joint[:, None])[:, 0]
+
+
 def _row(chunk: Chunk, maps: Tensor) -> Tensor:
-    """What the position that the prediction is read from has in maps [R, H, L, L]: [R, H, L]."""
-    return maps[torch.arange(len(maps)), :, chunk.backend.read_from(chunk.rows)]
+    """What the position that the prediction is read from has in maps [R, H, L, L]: [R, H, L]; of a continuation of
+    several tokens the mean over theirs."""
+    backend, first = chunk.backend, chunk.backend.read_from(chunk.rows)
+    follows = backend.inputs.follows
+    if follows is None or not backend.read_ahead:
+        return maps[torch.arange(len(maps)), :, first]
+    asked = backend.model.asked(follows[chunk.rows])[:, 0]
+    places = first[:, None] + torch.arange(asked.shape[1], device=first.device)
+    rows = maps[torch.arange(len(maps))[:, None], :, places.clamp(max=maps.shape[2] - 1)]
+    return rows.mul(asked[..., None, None]).sum(dim=1)[..., : chunk.length] / asked.sum(dim=1)[:, None, None]
 
 
 def _map(chunk: Chunk, embeddings: Tensor, layer: int) -> tuple[Tensor, Tensor]:
     """The attention map [R, H, L, L] of a layer and the explained number [R], in one forward."""
+    maps, value = _maps(chunk, embeddings)
+    if not -len(maps) <= layer < len(maps):
+        raise InputError(f"layer {layer}: this model has attention layers 0 to {len(maps) - 1} (or -{len(maps)} to -1)")
+    return maps[layer], value
+
+
+def _maps(chunk: Chunk, embeddings: Tensor) -> tuple[list[Tensor], Tensor]:
+    """The attention maps [R, H, L, L] of all layers and the explained number [R], in one forward."""
     chunk.backend.read_from(chunk.rows)  # said before anything runs: there may be no such position
     maps: list[Tensor] = []
-    keep = keeping_maps(maps, lambda: (len(chunk.rows), chunk.length))
+    keep = keeping_maps(maps, lambda: (len(chunk.rows), chunk.length + chunk.backend.read_ahead))
     with eager_attention(chunk.backend.model, returned=True), ExitStack() as stack:
         for module in chunk.backend.base.modules():
             stack.callback(module.register_forward_hook(keep).remove)
@@ -90,6 +145,4 @@ def _map(chunk: Chunk, embeddings: Tensor, layer: int) -> tuple[Tensor, Tensor]:
             f"{type(chunk.backend.model).__name__} gives no attention maps: expected a transformer whose attention "
             "modules return them with attn_implementation='eager'"
         )
-    if not -len(maps) <= layer < len(maps):
-        raise InputError(f"layer {layer}: this model has attention layers 0 to {len(maps) - 1} (or -{len(maps)} to -1)")
-    return maps[layer], value
+    return maps, value

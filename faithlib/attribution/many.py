@@ -60,6 +60,7 @@ def attribute(
     | --- | --- | --- |
     | attention | - | layer |
     | scaled_attention | - | layer, variant "paper" / "released" |
+    | rollout | - | sink "keep" / "drop" (of decoders: their first token) |
     | input_x_gradient | abs_sum | - |
     | integrated_gradients | sum | baseline, keep_protected, n_steps, internal_batch_size |
     | deeplift | sum | baseline, keep_protected, rules "rescale" / "captum" |

@@ -62,6 +62,7 @@ class Method:
 METHODS: dict[str, Method] = {
     "attention": Method(attention.attention, "positions", blind=True),
     "scaled_attention": Method(attention.scaled_attention, "positions"),
+    "rollout": Method(attention.rollout, "positions", blind=True),
     "input_x_gradient": Method(gradient.input_x_gradient, "elements", "abs_sum"),
     "integrated_gradients": Method(gradient.integrated_gradients, "elements", "sum"),
     "deeplift": Method(deeplift.deeplift, "elements", "sum"),

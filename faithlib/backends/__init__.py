@@ -10,6 +10,8 @@
 | `wrappers` | what stands around a model, taken off or refused: `unwrapped` |
 | `answers` | logits in what a model answers |
 | `prompts` | a causal language model asked by prompt: `PromptClassifier` |
+| `continuation` | a causal language model asked for the text that follows: `Continuation` |
+| `following` | the tokens that follow an input |
 | `functions` | any function of texts: `FunctionBackend` |
 | `replica` | the copy of a model's structure on which all this is done, so that the model itself is never changed |
 """
@@ -19,10 +21,11 @@ from typing import Any
 import torch
 from torch import nn
 
+from faithlib.backends.continuation import Continuation
 from faithlib.backends.families import Family, family_of
 from faithlib.backends.functions import FunctionBackend
 from faithlib.backends.pixels import VisionBackend
-from faithlib.backends.prompts import PromptClassifier
+from faithlib.backends.prompts import Prompt, PromptClassifier
 from faithlib.backends.replica import replica
 from faithlib.backends.texts import TextBackend
 from faithlib.backends.tokens import is_vit, tokens_of
@@ -74,8 +77,10 @@ def acts_on(model: Any) -> str:
 
 __all__ = [
     "Backend",
+    "Continuation",
     "Family",
     "FunctionBackend",
+    "Prompt",
     "PromptClassifier",
     "TextBackend",
     "VisionBackend",

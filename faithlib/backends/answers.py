@@ -14,9 +14,13 @@ from faithlib.errors import ModelError
 
 _SEQUENCE = "expected a classifier of whole inputs, such as BertForSequenceClassification or ViTForImageClassification"
 _AS_FUNCTION = "or ask it as a function from texts to probabilities (faithlib.inputs.WordInputs)"
+_BY_PROMPT = (
+    "ask it by prompt, PromptClassifier(model, tokenizer, template, labels), or for the text that follows, "
+    "Continuation(model, tokenizer, template)"
+)
 _INSTEAD = {
-    "ForCausalLM": "ask it by prompt, PromptClassifier(model, tokenizer, template, labels)",
-    "LMHeadModel": "ask it by prompt, PromptClassifier(model, tokenizer, template, labels)",
+    "ForCausalLM": _BY_PROMPT,
+    "LMHeadModel": _BY_PROMPT,
     "ForTokenClassification": f"one label a token is no number for the text; {_SEQUENCE}, {_AS_FUNCTION}",
     "ForQuestionAnswering": f"a start and an end are no number for the text; {_SEQUENCE}, {_AS_FUNCTION}",
     "ForMaskedLM": f"{_SEQUENCE}, {_AS_FUNCTION}",

@@ -32,7 +32,7 @@ from typing import Any
 
 from torch import nn
 
-from faithlib.backends.prompts import PromptClassifier
+from faithlib.backends.prompts import Prompt
 from faithlib.errors import ModelError
 from faithlib.inputs import TextInputs
 
@@ -185,7 +185,7 @@ def base_of(model: Any) -> Any:
     base = getattr(model, getattr(model, "base_model_prefix", ""), None)
     if isinstance(base, nn.Module) and _family(model, base) is not None:
         return base
-    asked = model.model if isinstance(model, PromptClassifier) else model
+    asked = model.model if isinstance(model, Prompt) else model
     raise ModelError(
         f"{type(asked).__name__} is no Hugging Face text classifier whose embeddings can be reached: expected for "
         f"example BertForSequenceClassification, or one of {', '.join(sorted(_FAMILIES))}; any other model can be "
@@ -218,4 +218,4 @@ def _family(model: Any, base: nn.Module) -> Family | None:
     by_part = next((family for name, family in known if isinstance(getattr(base, name, None), nn.Module)), None)
     found = _FAMILIES.get(kind, by_part)
     # A prompt is asked by ids alone.
-    return None if isinstance(model, PromptClassifier) and found is not None and not found.by_ids else found
+    return None if isinstance(model, Prompt) and found is not None and not found.by_ids else found

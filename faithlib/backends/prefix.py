@@ -130,10 +130,9 @@ class Beginnings:
         length, longest = (one[None] for one in self.backend.lengths.max(dim=0))
         with torch.inference_mode():
             embeddings = self.backend.embeddings(longest, length=int(length))
-            mask = torch.ones(embeddings.shape[:2], dtype=torch.bool, device=self.backend.device)
             whole = self.backend.logits(embeddings, longest)
             try:
-                apart = self.logits(embeddings, longest, mask, int(length) // 2)
+                apart = self.backend.logits(embeddings, longest, shared=int(length) // 2)
                 tolerance = max(torch.finfo(whole.dtype).eps ** 0.5, 1e-3)
                 same = torch.allclose(apart, whole, rtol=tolerance, atol=tolerance * float(whole.abs().max()))
                 reason = "gives another answer"
@@ -143,13 +142,13 @@ class Beginnings:
             _LOG.warning("%s %s when a beginning is kept: rows run whole", type(self.backend.base).__name__, reason)
         return same
 
-    def logits(self, embeddings: Tensor, rows: Tensor, mask: Tensor, shared: int) -> Tensor:
+    def logits(self, embeddings: Tensor, rows: Tensor, mask: Tensor, shared: int, **given: Tensor) -> Tensor:
         """Logits [R, C] of rows [R, L, D] of the inputs `rows` [R], of which those of one input agree in the first
-        `shared` tokens; `mask` [R, L] is True where tokens are."""
+        `shared` tokens; `mask` [R, L] is True where tokens are. What else is `given` goes to the model."""
         with torch.inference_mode():
             before = self._before(embeddings, rows, shared)
         model, rest = self.backend.model, embeddings[:, shared:]
-        logits: Tensor = logits_in(self.backend.answer(model, rest, mask, past_key_values=before))
+        logits: Tensor = logits_in(self.backend.answer(model, rest, mask, past_key_values=before, **given))
         return logits
 
     def _before(self, embeddings: Tensor, rows: Tensor, tokens: int) -> Cache:

@@ -1,12 +1,14 @@
-"""A causal language model as a classifier: which label word comes next after a template.
+"""Language models asked by prompt: the face that all of them have, and the classifier whose classes are label words.
 
-Shape letters: R rows, L tokens, C classes, V words.
+Shape letters: B texts, R rows, L tokens, C labels or continuations, T tokens of the longest, V words, K numbers.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,52 +16,44 @@ import torch
 from torch import Tensor, nn
 
 from faithlib.backends.answers import logits_in
+from faithlib.backends.following import appended, asked_at, forwards, stacked
 from faithlib.backends.wrappers import inside
-from faithlib.errors import InputError
+from faithlib.errors import InputError, ModelError
 from faithlib.inputs import Span, TextInputs
-from faithlib.units import readable
+from faithlib.units import Filled, listed, readable
+
+Template = str | Sequence[Mapping[str, str]]
+_SLOT = re.compile(r"{(\w+)}")
 
 
-class PromptClassifier(nn.Module):
-    """`model`, a causal language model of the Hugging Face kind, asked by prompt.
+class Prompt(nn.Module):
+    """A causal language model of the Hugging Face kind with a template in which texts go; its numbers are those of a
+    subclass (`PromptClassifier`, `faithlib.backends.Continuation`).
 
-        prompt = PromptClassifier(model, tokenizer, "Review: {text}\\nSentiment:", [" negative", " positive"])
-        evaluate(prompt, ["A warm, funny film."])
+    - `template`: a text with slots, "{text}" or several with names, or the messages of a chat (`role`, `content`), of
+      which the tokenizer's chat template makes one. What it begins every text with is written once.
+    - `slots`: their names in the order of the template.
 
-    The logits of class c are those of its label word after the filled template, so that their softmax is the word's
-    probability among the labels. Words of the template are protected; those of the text are features. A label is one
-    token after the template, its leading blank included where the template ends without one.
-
-    Raises InputError for a template without one "{text}", fewer than two labels, and labels that are no one token each.
+    Raises InputError for a template without a slot or with one twice, and for messages where the tokenizer has no chat
+    template.
 
     >>> tokenizer = lambda text, **_: {"input_ids": list(text.encode())}  # a token is a byte
-    >>> prompt = PromptClassifier(nn.Linear(1, 1), tokenizer, "{text} Good? ", ["y", "n"])
-    >>> prompt.label_ids.tolist()
-    [121, 110]
+    >>> Prompt(nn.Linear(1, 1), tokenizer, "{question} Answer in {language}:").slots
+    ('question', 'language')
     """
 
     base_model_prefix = "base"
+    reads_distribution = False  # whether numbers compare a row's next-token distribution with the input's own
 
-    def __init__(self, model: nn.Module, tokenizer: Any, template: str, labels: Sequence[str]) -> None:
+    def __init__(self, model: nn.Module, tokenizer: Any, template: Template) -> None:
         super().__init__()
-        if template.count("{text}") != 1:
-            raise InputError(f"template {template!r}: expected one '{{text}}' where the text goes")
-        if isinstance(labels, str) or len(labels) < 2:
-            raise InputError(f"labels {labels!r}: expected two words or more, one for each class")
         self.model: Any = model
         self.tokenizer = tokenizer
-        # A chat template may write the token that the tokenizer begins every text with: one of the two is enough.
-        begin = getattr(tokenizer, "bos_token", None)
-        if begin and template.startswith(begin) and tokenizer(begin)["input_ids"][:2] == [tokenizer.bos_token_id] * 2:
-            template = template.removeprefix(begin)
-        self.template = template
-        self.labels = tuple(labels)
-        self.register_buffer("label_ids", torch.tensor([self._id_of(label) for label in labels]), persistent=False)
-        if len(set(self.get_buffer("label_ids").tolist())) < len(labels):
-            raise InputError(f"labels {list(labels)}: two of them are the same token after this template")
+        self.template = _beginning_once(_written(template, tokenizer), tokenizer)
+        self.slots = self._slots()
         self.to(next(model.parameters()).device).train(model.training)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> PromptClassifier:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         """A copy that reads with the same tokenizer: copying one takes long, and nothing changes it."""
         memo[id(self.tokenizer)] = self.tokenizer
         made = type(self).__new__(type(self))
@@ -84,45 +78,221 @@ class PromptClassifier(nn.Module):
 
     def inputs(
         self,
-        texts: Iterable[str],
+        texts: Iterable[str] | Iterable[Mapping[str, str]],
         *,
         unit: str = "word",
         words: Sequence[Sequence[Span]] | None = None,
         max_length: int | None = None,
     ) -> TextInputs:
-        """The texts in the template, of which only they carry features, or `words` in them (with unit "wordpiece", as
-        `TextInputs.from_texts`); InputError for one that does not fit whole."""
-        begins, texts = self.template.index("{text}"), readable(texts)
-        filled = [self.template.replace("{text}", text) for text in texts]
-        within = [(begins, begins + len(text)) for text in texts]
-        moved = None if words is None else [[(begins + start, begins + end) for start, end in row] for row in words]
-        given: dict[str, Any] = {"within": within, "unit": unit, "words": moved, "max_length": max_length}
-        made = TextInputs.from_texts(filled, self.tokenizer, **given)
+        """The texts in the template, of which only they carry features; for a template of several slots a mapping for
+        each prompt from their names to texts.
+
+        Features: `unit` "word", "sentence", "character", "wordpiece" or "token" (one token of the tokenizer), "slot"
+        (the text of each slot as a whole), or spans of your own, `words` (with unit "wordpiece", as
+        `TextInputs.from_texts`, in the text of the only slot).
+
+        Raises InputError for a prompt that does not fit whole, within `max_length` tokens or the model's own window.
+        """
+        filled = [self._filled(item) for item in listed(texts)]
+        if words is not None:
+            begins = [one.spans[0][0] for one in filled]
+            words = [[(at + start, at + end) for start, end in row] for at, row in zip(begins, words, strict=True)]
+        given: dict[str, Any] = {"unit": {"token": "wordpiece"}.get(unit, unit), "words": words}
+        if unit == "slot":
+            given = {"unit": "wordpiece", "words": [one.spans for one in filled]}
+        made = TextInputs.from_texts(
+            [one.text for one in filled],
+            self.tokenizer,
+            within=[one.spans for one in filled],
+            max_length=max_length,
+            **given,
+        )
         if bool(made.truncated.any()):
             long = int(made.truncated.nonzero()[0])
             raise InputError(f"text {long} does not fit with the template: shorten it, or raise max_length")
         return made
 
     def forward(
-        self, input_ids: Tensor, attention_mask: Tensor | None = None, past_key_values: Any = None
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        past_key_values: Any = None,
+        follows: Tensor | None = None,
     ) -> SimpleNamespace:
-        """Logits [R, C] of the label words after rows [R, L] that are padded on the right; of what stands before them,
-        keys and values may be given, and then the mask covers it too."""
+        """Numbers [R, C] of rows [R, L] that are padded on the right; of what stands before them, keys and values may
+        be given, and then the mask covers it too.
+
+        Without `follows` what a subclass reads off the next-token logits [R, V]. With `follows` [R, C, T] (`following`)
+        the log-probability of each continuation, of which rows hold all tokens but the last.
+        """
         mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
-        ends, place = (mask[:, -input_ids.shape[1] :].sum(dim=1) - 1).unique(return_inverse=True)
-        # The head runs where a row ends alone: at every position, V would take most of the memory.
-        given = {"input_ids": input_ids, "attention_mask": attention_mask, "logits_to_keep": ends}
+        ends = mask[:, -input_ids.shape[1] :].sum(dim=1)
+        places = ends[:, None] - 1 if follows is None else asked_at(ends, follows)
+        kept, where = places.unique(return_inverse=True)
+        # The head runs where it is read alone: at every position, V would take most of the memory.
+        given = {"input_ids": input_ids, "attention_mask": attention_mask, "logits_to_keep": kept}
         if past_key_values is not None:
             given["past_key_values"] = past_key_values
         words: Tensor = logits_in(self.model(**given))
-        return SimpleNamespace(logits=words[torch.arange(len(words)), place][:, self.get_buffer("label_ids")])
+        words = words[torch.arange(len(words), device=words.device)[:, None], where]
+        if follows is None:
+            return SimpleNamespace(logits=self.of_next(words[:, 0]))
+        log_p = words.float().log_softmax(dim=-1).gather(2, follows.clamp(min=0).transpose(1, 2))
+        return SimpleNamespace(logits=log_p.transpose(1, 2).where(self.asked(follows), 0).sum(dim=2))
 
-    def _id_of(self, label: str) -> int:
-        before = self.template.replace("{text}", "")
-        ids, longer = (self.tokenizer(text, add_special_tokens=False)["input_ids"] for text in (before, before + label))
-        if longer[:-1] != ids:
+    def of_next(self, logits: Tensor) -> Tensor:
+        """Numbers [R, K] of next-token logits [R, V]."""
+        raise InputError(f"these inputs hold no continuation: make them with {type(self).__name__}.inputs(texts)")
+
+    def asked(self, follows: Tensor) -> Tensor:
+        """Which tokens of continuations [R, C, T] count: bool [R, C, T], here all."""
+        return follows >= 0
+
+    def joined(self, numbers: Tensor, follows: Tensor) -> Tensor:
+        """Numbers [R, K] of the log-probabilities [R, C] of all continuations [R, C, T]."""
+        return numbers
+
+    def own_call(self, input_ids: Tensor, follows: Tensor) -> Tensor:
+        """Numbers [R, K] of prompts [R, L] without padding and what follows them [R, C, T], by calls of this module on
+        ids alone."""
+        parts = []
+        for part in forwards(follows):
+            mask, ids = appended(torch.ones_like(input_ids), part)
+            whole = torch.cat([input_ids, ids[:, input_ids.shape[1] :].clamp(min=0)], dim=1)
+            parts.append(self(whole, mask.long(), follows=part).logits)
+        return self.joined(torch.cat(parts, dim=1), follows)
+
+    def _slots(self) -> tuple[str, ...]:
+        names = tuple(_SLOT.findall(self.template))
+        if not names or len(set(names)) < len(names):
             raise InputError(
-                f"label {label!r} is no one token after the template, which ends in {before[-10:]!r}: expected a word "
-                "of one token, with the blank before it"
+                f"template {self.template!r}: expected slots such as '{{text}}' where texts go, each of them once"
             )
-        return int(longer[-1])
+        return names
+
+    def _filled(self, item: Any) -> Filled:
+        """A template with its texts, and the characters of each."""
+        if isinstance(item, Mapping):
+            if set(item) != set(self.slots):
+                raise InputError(f"texts for {sorted(item)}: expected one for each slot, {', '.join(self.slots)}")
+        elif len(self.slots) > 1:
+            raise InputError(f"got {item!r}: expected a mapping from the slots {', '.join(self.slots)} to texts")
+        texts = readable([item[name] for name in self.slots] if isinstance(item, Mapping) else [item])
+        text, spans, rest = "", [], self.template
+        for name, own in zip(self.slots, texts, strict=True):
+            before, _, rest = rest.partition(f"{{{name}}}")
+            text += before
+            spans.append((len(text), len(text) + len(own)))
+            text += own
+        return Filled(text + rest, tuple(spans))
+
+    def _ids_after(self, before: str, text: str, what: str) -> list[int]:
+        """The tokens of a text that follows another; InputError where the two share one."""
+        ids, longer = (self.tokenizer(one, add_special_tokens=False)["input_ids"] for one in (before, before + text))
+        if not text or longer == ids:
+            raise InputError(f"{what} {text!r} is empty: expected a text of one token or more")
+        if longer[: len(ids)] != ids:
+            raise InputError(
+                f"{what} {text!r} and what it follows, which ends in {before[-10:]!r}, share a token: expected a text "
+                "that begins with a token of its own; move the blank between the two to the other side"
+            )
+        return list(longer[len(ids) :])
+
+
+class PromptClassifier(Prompt):
+    """`model`, a causal language model of the Hugging Face kind, asked by prompt.
+
+        prompt = PromptClassifier(model, tokenizer, "Review: {text}\\nSentiment:", [" negative", " positive"])
+        evaluate(prompt, ["A warm, funny film."])
+
+    The logits of class c are those of its label word after the filled template, so that their softmax is the word's
+    probability among the labels. Where a label has several tokens, those of all classes are log-probabilities, each the
+    sum over the label's tokens. Words of the template are protected; those of the text are features. A label's leading
+    blank belongs to it where the template ends without one.
+
+    Raises InputError for a template without one "{text}", fewer than two labels, and labels that share a token with the
+    template or begin alike, one being the beginning of the other.
+
+    >>> tokenizer = lambda text, **_: {"input_ids": list(text.encode())}  # a token is a byte
+    >>> prompt = PromptClassifier(nn.Linear(1, 1), tokenizer, "{text} Good? ", ["y", "n"])
+    >>> prompt.label_ids.tolist()
+    [121, 110]
+    """
+
+    def __init__(self, model: nn.Module, tokenizer: Any, template: Template, labels: Sequence[str]) -> None:
+        super().__init__(model, tokenizer, template)
+        if isinstance(labels, str) or len(labels) < 2:
+            raise InputError(f"labels {labels!r}: expected two words or more, one for each class")
+        self.labels = tuple(labels)
+        before = self.template.replace("{text}", "")
+        ids = [self._ids_after(before, label, "label") for label in labels]
+        check_apart(ids, labels, "labels")
+        label_ids = stacked([ids])[0]
+        label_ids = label_ids[:, 0] if label_ids.shape[1] == 1 else label_ids
+        self.register_buffer("label_ids", label_ids.to(next(model.parameters()).device), persistent=False)
+
+    def inputs(self, texts: Any, **options: Any) -> TextInputs:
+        """As `Prompt.inputs`."""
+        made, labels = super().inputs(texts, **options), self.get_buffer("label_ids").cpu()
+        return made if labels.ndim == 1 else replace(made, follows=labels.expand(len(made), -1, -1).contiguous())
+
+    def of_next(self, logits: Tensor) -> Tensor:
+        labels = self.get_buffer("label_ids")
+        return logits[:, labels] if labels.ndim == 1 else super().of_next(logits)
+
+    def _slots(self) -> tuple[str, ...]:
+        if self.template.count("{text}") != 1:
+            raise InputError(f"template {self.template!r}: expected one '{{text}}' where the text goes")
+        return ("text",)
+
+
+def check_apart(ids: Sequence[Sequence[int]], names: Sequence[str], what: str) -> None:
+    """InputError where the tokens of one text are those that another begins with, so that it counts for both.
+
+    >>> check_apart([[5], [5, 6]], [" a", " a b"], "labels")
+    Traceback (most recent call last):
+    faithlib.errors.InputError: labels ' a' and ' a b': the first is what the second begins with, and so never ...
+    """
+    for i, one in enumerate(ids):
+        for j, other in enumerate(ids):
+            if i != j and list(other[: len(one)]) == list(one):
+                if len(one) == len(other):
+                    raise InputError(f"{what} {list(names)}: two of them are the same tokens after this template")
+                raise InputError(
+                    f"{what} {names[i]!r} and {names[j]!r}: the first is what the second begins with, and so never "
+                    "less probable: expected texts of which none begins another; end each with a full stop"
+                )
+
+
+def _written(template: Template, tokenizer: Any) -> str:
+    if isinstance(template, str):
+        return template
+    if getattr(tokenizer, "chat_template", None) is None:
+        raise InputError(
+            f"this {type(tokenizer).__name__} has no chat template: expected a template of text, 'Question: {{text}}', "
+            "or the tokenizer of a model that is made for chats"
+        )
+    return str(tokenizer.apply_chat_template(list(template), tokenize=False, add_generation_prompt=True))
+
+
+def _beginning_once(template: str, tokenizer: Any) -> str:
+    """A chat template may write the token that the tokenizer begins every text with: one of the two is enough."""
+    begin = getattr(tokenizer, "bos_token", None)
+    if begin and template.startswith(begin) and tokenizer(begin)["input_ids"][:2] == [tokenizer.bos_token_id] * 2:
+        return template.removeprefix(begin)
+    return template
+
+
+def check_causal(model: Any) -> None:
+    """ModelError for a model that says nothing about the token after a text.
+
+    >>> check_causal(type("BertForMaskedLM", (nn.Identity,), {})())
+    Traceback (most recent call last):
+    faithlib.errors.ModelError: this BertForMaskedLM predicts no next token: expected a causal language model, ...
+    """
+    name = type(inside(model)).__name__
+    if not name.endswith(("ForCausalLM", "LMHeadModel")) and "For" in name:
+        raise ModelError(
+            f"this {name} predicts no next token: expected a causal language model, "
+            "AutoModelForCausalLM.from_pretrained(...)"
+        )

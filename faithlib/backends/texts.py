@@ -21,10 +21,13 @@ from torch.nn import functional
 
 from faithlib.backends.answers import check_task, logits_of
 from faithlib.backends.families import base_of, family_of, text_config
+from faithlib.backends.following import appended, forwards
+from faithlib.backends.prompts import Prompt
 from faithlib.backends.replica import Slot, replica, slot_at
 from faithlib.backends.vocabulary import check_tables
 from faithlib.errors import ModelError
 from faithlib.inputs import TextInputs
+from faithlib.metrics.language import hellinger
 
 if TYPE_CHECKING:
     from faithlib.backends.prefix import Beginnings
@@ -107,8 +110,60 @@ class TextBackend:
         mask = self.inputs.attention_mask[rows, :length] if attention_mask is None else attention_mask
         if mask.dtype != torch.bool and not self.family.weighs:
             raise ModelError(f"the attention of this {type(self.model).__name__} takes no weights: use other metrics")
+        if not isinstance(self.model, Prompt):
+            return self._numbers(embeddings, rows, mask, token_type_ids, shared)
+        return self._of_prompt(embeddings, rows, mask, shared)
+
+    def _of_prompt(self, embeddings: Tensor, rows: Tensor, mask: Tensor, shared: int) -> Tensor:
+        """Numbers [R, K] of prompts, each with what follows it in the inputs."""
+        follows = self.inputs.follows
+        if follows is None:
+            numbers = self._numbers(embeddings, rows, mask, None, shared)
+        else:
+            parts = []
+            for part in forwards(follows[rows]):
+                longer, ids = appended(mask, part)
+                read = self.embed(ids.clamp(min=0), None)
+                whole = functional.pad(embeddings, (0, 0, 0, ids.shape[1] - mask.shape[1]))
+                whole = torch.where(ids[..., None] >= 0, read, whole)
+                parts.append(self._numbers(whole, rows, longer, None, shared, follows=part))
+            numbers = self.model.joined(torch.cat(parts, dim=1), follows[rows])
+        return numbers if not self.model.reads_distribution else self.compared(numbers, rows)
+
+    def compared(self, logits: Tensor, rows: Tensor) -> Tensor:
+        """1 - the Hellinger distance of next-token distributions [R, V] from those of the inputs themselves, [R, 1]."""
+        if logits.requires_grad:
+            raise ModelError(
+                "the similarity to the input's own distribution is largest there, where it has no gradient: explain a "
+                "log-probability by gradients, and give the scores to evaluate"
+            )
+        return 1 - hellinger(logits.float().softmax(dim=-1), self._own_distributions[rows])[:, None]
+
+    @cached_property
+    def _own_distributions(self) -> Tensor:
+        """The next token's distribution [B, V] after each unperturbed input, one by one."""
+        found = []
+        with torch.no_grad():
+            for b, length in enumerate(self.lengths.tolist()):
+                row = torch.tensor([b], device=self.device)
+                embeddings = self.embeddings(row, length=length)
+                mask = torch.ones(embeddings.shape[:2], dtype=torch.bool, device=self.device)
+                found.append(self._numbers(embeddings, row, mask, None, 0).float().softmax(dim=-1))
+        return torch.cat(found)
+
+    def _numbers(
+        self,
+        embeddings: Tensor,
+        rows: Tensor,
+        mask: Tensor,
+        token_type_ids: Tensor | None,
+        shared: int,
+        **given: Tensor,
+    ) -> Tensor:
+        """What the model answers [R, C] in one forward; what else is `given` goes to it."""
         if shared and self.beginnings is not None:
-            return self.beginnings.logits(embeddings, rows, mask, shared)
+            return self.beginnings.logits(embeddings, rows, mask, shared, **given)
+        length = embeddings.shape[1]
         types = token_type_ids if self.family.with_types else None
         if self.family.with_types and types is None and self.inputs.token_type_ids is not None:
             types = self.inputs.token_type_ids[rows, :length]
@@ -118,7 +173,7 @@ class TextBackend:
             embeddings, mask = embeddings.take_along_dim(turned[..., None], 1), mask.take_along_dim(turned, 1)
             types = None if types is None else types.take_along_dim(turned, 1)
         with_types = {} if types is None else {"token_type_ids": types}
-        answer = self.answer(self.model, embeddings, mask, **with_types)
+        answer = self.answer(self.model, embeddings, mask, **with_types, **given)
         return logits_of(answer, len(embeddings), self.model).to(self.device)
 
     def answer(self, model: Any, embeddings: Tensor, mask: Tensor, **given: Any) -> Any:
@@ -160,13 +215,27 @@ class TextBackend:
 
     def read_from(self, rows: Tensor) -> Tensor:
         """The position [R] whose state the prediction for the inputs `rows` is read from; ModelError where no token's
-        attention row leads from the prediction to the input."""
+        attention row leads from the prediction to the input.
+
+        Of a continuation of several tokens, the first; the others are read from the positions after it.
+        """
         if not self.family.reads:
             raise ModelError(
                 f"no attention row of this {type(self.model).__name__} leads from its prediction to the tokens: "
                 "use a method that takes gradients or erases"
             )
+        follows = self.inputs.follows
+        if follows is not None and len(forwards(follows)) > 1:
+            raise ModelError(
+                "these numbers are of several continuations, each with a forward and attention maps of its own: "
+                "expected one, or several of one token each; use a method that takes gradients or erases"
+            )
         return self.lengths[rows] - 1 if self.family.reads == "last" else torch.zeros_like(rows)
+
+    @property
+    def read_ahead(self) -> int:
+        """How many tokens of what follows an input are in a row of the model."""
+        return 0 if self.inputs.follows is None else self.inputs.follows.shape[2] - 1
 
     def _answers(self, embeddings: Tensor) -> Iterator[Tensor]:
         """What the slots answer: the embeddings, as long as the model pads them; for a decoder one place further."""

@@ -2,6 +2,15 @@
 
 from faithlib.evaluation.controls import shuffled
 from faithlib.evaluation.explaining import explain
+from faithlib.evaluation.language import (
+    PI_SHARES,
+    distance_scores,
+    lds_scores,
+    pi_soft_scores,
+    rise_scores,
+    top_k_drop_scores,
+    win_rate_scores,
+)
 from faithlib.evaluation.measures import ALL_SHARES, EXACT_UP_TO, FAD_SHARES
 from faithlib.evaluation.opening import DEFAULT_METHODS
 from faithlib.evaluation.rows import RowCount, RowCounter, count_rows
@@ -24,6 +33,7 @@ __all__ = [
     "EXACT_UP_TO",
     "FAD_SHARES",
     "PAPER_RATIOS",
+    "PI_SHARES",
     "RELEASED_RATIOS",
     "RowCount",
     "RowCounter",
@@ -31,12 +41,18 @@ __all__ = [
     "aopc_scores",
     "average_marked",
     "count_rows",
+    "distance_scores",
     "evaluate",
     "explain",
     "hard_scores",
+    "lds_scores",
+    "pi_soft_scores",
+    "rise_scores",
     "saco_of_groups",
     "saco_scores",
     "saco_steps",
     "shuffled",
     "soft_scores",
+    "top_k_drop_scores",
+    "win_rate_scores",
 ]

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from faithlib.attribution import Row
 from faithlib.attribution.registry import KIND_OF
-from faithlib.backends import PromptClassifier
+from faithlib.backends import Prompt
 from faithlib.backends.functions import Remembering
 from faithlib.backends.labels import target_classes
 from faithlib.backends.vocabulary import note_tokenizer
@@ -239,7 +239,7 @@ def _inputs_of_texts(
         given = {"unit": "word" if not isinstance(model, nn.Module) else "wordpiece", "words": [spans[r] for r in rows]}
     if not isinstance(model, nn.Module):
         return WordInputs.from_texts(texts, **given)
-    if isinstance(model, PromptClassifier):
+    if isinstance(model, Prompt):
         return model.inputs(texts, max_length=limit, **given)
     if tokenizer is None:
         raise InputError(

@@ -62,7 +62,7 @@ def evaluate(
     pandas DataFrame; its `summary()` is a small table to read, its `to_html()` a report with heat maps.
 
     - `model`: a classifier in `eval()` mode of Hugging Face or timm, or a pipeline of transformers; a causal model in a
-      `PromptClassifier`; a function from texts to probabilities, or from pixels to logits.
+      `PromptClassifier` or `Continuation`; a function from texts to probabilities, or from pixels to logits.
     - `inputs`: texts in any container (list, Series, array, generator, column of a data set), or pairs (text, other
       text), with the model's fast `tokenizer`; PIL images, files of images or uint8 arrays, with a `processor` where
       the model does not bring its transform; float pixels [B, C, H, W]; or `TextInputs`, `ImageInputs`, `WordInputs`.

@@ -1,0 +1,122 @@
+# ---
+# jupyter:
+#   jupytext: {text_representation: {extension: .py, format_name: percent}}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+# ---
+
+# %% [markdown]
+# # Compute: does a contrast find the subject?
+#
+# Study 5, question 3, on small models. After "The keys near the cabinet" the verb is "are", and one word decides that: the
+# subject. Yin & Neubig (2022) and Arras et al. (2025) explain such predictions by a contrast, log p(are) minus log p(is), in
+# place of log p(are) alone. Which of the two puts the subject first more often, for which methods? The sentences are our own
+# (`faithbook.sources.verb_number`), so that the truth is known without annotation.
+#
+# ## The rule, fixed on November 26, 2026, before any value was computed
+#
+# - *Counted* are the sentences whose right verb the model finds more probable than the wrong one.
+# - The *subject is first* where its score is the only largest of the sentence's words.
+# - For each method: d = share of subjects first under the contrast minus the share under log p of the verb alone, on the same
+#   sentences; its 95 % t interval over subject-preposition-noun triples (each gives four sentences).
+# - *Contrast finds the subject more often* for a method where the interval is above .05, *it does not* where it is below
+#   .05, else it is undecided. A method that looks at no output has d = 0 and is left out.
+# - The claim holds where this is so for more than half of the methods, is denied where it is denied for half or more of them,
+#   and else is undecided. Below 300 counted sentences nothing is judged.
+
+# %% tags=["parameters"]
+profile = "laptop"
+dataset = "agreement"
+
+# %%
+import pandas as pd
+import torch
+
+from faithbook.engine.run import start_run
+from faithbook.engine.units import as_units
+from faithbook.models.smollm2 import smollm2
+from faithbook.sources.verb_number import ARE, IS, SUBJECT, beginnings
+from faithlib.attribution import Row
+from faithlib.backends import Continuation
+from faithlib.evaluation import explain
+from faithlib.perturb import Perturber, costs
+
+run = start_run("language_agreement", profile=profile, dataset=dataset)
+settings = run.settings
+device = "cuda" if torch.cuda.is_available() else "cpu"
+model, tokenizer = smollm2()
+model.to(device)
+data = beginnings(settings["sentences"])
+
+# %% [markdown]
+# ## What is explained
+#
+# The lead-in is protected: it is there so that the model's first token, which takes most attention whatever it is, is no
+# feature. Right and wrong verb are one token each, so that both numbers come from the same forward passes.
+
+# %%
+METHODS = {
+    "attention": Row("attention"),
+    "rollout": Row("rollout"),
+    "rollout without the first token": Row("rollout", options={"sink": "drop"}),
+    "saliency": Row("saliency"),
+    "input_x_gradient": Row("input_x_gradient", "sum"),
+    "integrated_gradients": Row("integrated_gradients", options={"n_steps": settings["ig_steps"]}),
+    "occlusion": Row("occlusion"),
+    "shapley_sampling": Row("shapley_sampling", options={"n_samples": settings["permutations"], "seed": 0}),
+    "random": Row("random"),
+}
+
+
+def language_models(verb, wrong):
+    """The same model, asked for the three numbers."""
+    prompt = (model, tokenizer, settings["template"], verb)
+    return {
+        "contrast": Continuation(*prompt, against=wrong),
+        "log_probability": Continuation(*prompt),
+        "probability": Continuation(*prompt, reading="probability"),
+    }
+
+
+def first(scores):
+    """1 where the subject's score is the only largest, [B]."""
+    others = scores.clone()
+    others[:, SUBJECT] = -torch.inf
+    return (scores[:, SUBJECT] > others.amax(dim=1)).double()
+
+
+# %% [markdown]
+# ## Block by block
+#
+# Sentences of one verb together: a block of triples has as many of each.
+
+# %%
+KEYS = ["explained", "misleads"]
+for rows in run.blocks(len(data), settings["block"]):
+    numbers = range(len(data))[rows]
+    for verb, wrong in ((IS, ARE), (ARE, IS)):
+        chosen = [i for i in numbers if data[i].verb == verb]
+        if not chosen:
+            continue
+        about = {"input": chosen, "misleads": [str(data[i].misleads) for i in chosen]}
+        triples = {str(i): str(i // 4) for i in chosen}
+        for explained, lm in language_models(verb, wrong).items():
+            inputs = lm.inputs([data[i].text for i in chosen]).to(device)
+            scores = explain(lm, inputs, METHODS)
+            perturber = Perturber(lm, inputs, check=False)
+            found = [
+                pd.DataFrame({**about, "explained": explained, "method": name, "subject_first": first(own).cpu()})
+                for name, own in scores.items()
+            ]
+            run.add_units(
+                as_units(pd.concat(found), seed=0, clusters=triples, metrics=["subject_first"], keys=KEYS),
+                "language_agreement",
+            )
+            outputs = pd.DataFrame({**about, "explained": explained, "output": perturber.full.double().cpu()})
+            run.add_units(
+                as_units(outputs, seed=0, clusters=triples, metrics=["output"], keys=KEYS), "language_agreement_outputs"
+            )
+            run.count(n=len(chosen) if explained == "contrast" else 0, **costs(perturber))
+
+# %%
+run.note(dtype="float32", device=device, model="SmolLM2-135M-Instruct, 4-bit dequantised")
+run.finish()

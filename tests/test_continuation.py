@@ -1,0 +1,540 @@
+"""What a language model is asked for: the values of a slow loop (one row, no cache), however rows are run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers
+from families import TEXTS, opened, saved, tokenizer
+from torch import Tensor
+
+from faithbook.models.smollm2 import smollm2
+from faithbook.sources import files
+from faithlib.attribution import attribute
+from faithlib.backends import Continuation, PromptClassifier, prefix
+from faithlib.backends.families import family_of
+from faithlib.bounds import beam_bounds, exact_bounds
+from faithlib.errors import FaithlibError, InputError, ModelError, UnknownNameError
+from faithlib.evaluation import count_rows, evaluate, explain
+from faithlib.perturb import TEXT_ERASURES, Perturber
+from faithlib.scheduler import _LAUNCH
+
+MODELS = ["llama", "gemma3_text", "qwen2", "gpt2", "gpt_neox"]
+SHOTS = "a film : good . one film : bad . review : {text} . it is"
+AFTER, OTHER = " not bad at all", " fine film"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    place = tmp_path_factory.mktemp("hub")
+
+    @cache
+    def of(family: str) -> Path:
+        return saved(family, place / family, causal=True)
+
+    return of
+
+
+@pytest.fixture
+def shared_to_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every token that can be shared is, however few rows it is for."""
+    monkeypatch.setattr(prefix, "_STEP", 1)
+    monkeypatch.setattr(prefix, "_LEAST_ROWS", 1)
+    monkeypatch.setitem(_LAUNCH, "cpu", 0.0)
+
+
+def loaded(folder: Callable[[str], Path], family: str = "llama") -> tuple[Any, Any]:
+    return opened(folder(family), causal=True)
+
+
+def masks(inputs: Any, steps: int = 5) -> Tensor:
+    """Subsets of which some begin as the text does, and of each text the whole and nothing."""
+    keep = torch.rand((len(inputs), steps, inputs.feature_mask.shape[1]), generator=torch.Generator().manual_seed(0))
+    keep = keep < 0.5
+    keep[:, 0], keep[:, 1] = True, False
+    for step in range(2, steps):
+        keep[:, step, : step - 1] = True
+    return keep
+
+
+def log_p_of_tokens(lm: Any, inputs: Any, b: int, keep: Tensor, erase: str, after: list[int]) -> list[float]:
+    """log p of each token of a continuation after one erased prompt: a forward for each token, alone, unpadded, without
+    a cache, on the user's own model. The oracle."""
+    length = int(inputs.lengths[b])
+    stays = torch.tensor([f < 0 or bool(keep[f]) for f in inputs.feature_of[b, :length].tolist()])
+    ids = inputs.input_ids[b, :length]
+    if erase == "delete":
+        ids = ids[stays]
+    elif erase != "zero":
+        ids = torch.where(stays, ids, inputs.pad_id if erase == "pad" else inputs.mask_id)
+    point = lm.base.get_submodule(family_of(lm).point)
+    found = []
+    for t, token in enumerate(after):
+        row = torch.cat([ids, torch.tensor(after[:t], dtype=torch.long)])[None]
+        scale = torch.ones(row.shape[1], 1)
+        scale[: len(stays)] = stays[:, None] if erase == "zero" else scale[: len(stays)]
+        handle = point.register_forward_hook(lambda module, given, output, scale=scale: output * scale)
+        try:
+            with torch.no_grad():
+                logits = lm.model(input_ids=row, attention_mask=torch.ones_like(row), use_cache=False).logits
+        finally:
+            handle.remove()
+        found.append(float(logits[0, -1].log_softmax(dim=-1)[token]))
+    return found
+
+
+def ids_of(reader: Any, text: str) -> list[int]:
+    return list(reader(text, add_special_tokens=False)["input_ids"])
+
+
+# ------------------------------------------------------------------------------------------------------------- values
+@pytest.mark.parametrize("family", MODELS)
+@pytest.mark.parametrize("erase", TEXT_ERASURES)
+def test_values_are_those_of_a_slow_loop(
+    family: str, erase: str, folder: Callable[[str], Path], shared_to_the_last: None
+) -> None:
+    model, reader = loaded(folder, family)
+    after, other = ids_of(reader, AFTER), ids_of(reader, OTHER)
+    assert len(after) == 4
+    assert len(other) == 2
+    expected = {
+        "log_probability": sum,
+        "mean_log_probability": lambda own: sum(own) / len(own),
+        "probability": lambda own: float(torch.tensor(sum(own)).exp()),
+    }
+    made = {name: Continuation(model, reader, SHOTS, AFTER, reading=name) for name in expected}
+    made |= {f"token {t}": Continuation(model, reader, SHOTS, AFTER, token=t) for t in (0, -1)}
+    made["contrast"] = Continuation(model, reader, SHOTS, AFTER, against=OTHER)
+    inputs = made["contrast"].inputs(TEXTS)
+    keep = masks(inputs)
+    loop = [
+        [log_p_of_tokens(made["contrast"], inputs, b, keep[b, s], erase, after) for s in range(keep.shape[1])]
+        for b in range(len(inputs))
+    ]
+    less = [
+        [sum(log_p_of_tokens(made["contrast"], inputs, b, keep[b, s], erase, other)) for s in range(keep.shape[1])]
+        for b in range(len(inputs))
+    ]
+    for name, lm in made.items():
+        perturber = Perturber(lm, lm.inputs(TEXTS), erase=erase)
+        found = perturber.keep(keep)
+        assert perturber.stats.tokens_shared > perturber.stats.rows_run, name
+        if name in expected:
+            wanted = [[expected[name](own) for own in row] for row in loop]
+        elif name == "contrast":
+            wanted = [[sum(own) - sub for own, sub in zip(*rows, strict=True)] for rows in zip(loop, less, strict=True)]
+        else:
+            wanted = [[own[int(name.split()[1])] for own in row] for row in loop]
+        assert torch.allclose(found, torch.tensor(wanted), atol=1e-4), name
+
+
+def test_the_whole_distribution_of_the_next_token(folder: Callable[[str], Path], shared_to_the_last: None) -> None:
+    model, reader = loaded(folder)
+    lm = Continuation(model, reader, SHOTS, reading="distribution")
+    inputs = lm.inputs(TEXTS)
+    keep = masks(inputs)
+    perturber = Perturber(lm, inputs)
+    p = perturber.logits(keep).softmax(dim=-1)
+    assert p.shape[-1] == len(reader)
+    for b in range(len(inputs)):
+        for s in range(keep.shape[1]):
+            for token in (7, 20):
+                one = log_p_of_tokens(lm, inputs, b, keep[b, s], "zero", [token])[0]
+                assert float(p[b, s, token].log()) == pytest.approx(one, abs=1e-4)
+    assert torch.equal(perturber.predicted, perturber.logits_full.argmax(dim=-1))
+    assert torch.allclose(perturber.full, p[:, 0].amax(dim=-1))
+
+
+@pytest.mark.parametrize("erase", TEXT_ERASURES)
+def test_a_similarity_is_one_minus_the_hellinger_distance(
+    erase: str, folder: Callable[[str], Path], shared_to_the_last: None
+) -> None:
+    model, reader = loaded(folder, "gpt2")
+    whole = Continuation(model, reader, SHOTS, reading="distribution")
+    alike = Continuation(model, reader, SHOTS, reading="similarity")
+    inputs = alike.inputs(TEXTS)
+    keep = masks(inputs)
+    p = Perturber(whole, inputs, erase=erase).logits(keep).double().softmax(dim=-1)
+    distance = (1 - (p * p[:, :1]).sqrt().sum(dim=-1)).clamp(min=0).sqrt()  # the other form of H
+    perturber = Perturber(alike, inputs, erase=erase)
+    assert torch.allclose(perturber.keep(keep).double(), 1 - distance, atol=1e-4)
+    assert torch.allclose(perturber.full, torch.ones(len(inputs)), atol=1e-5)
+    with pytest.raises(ModelError, match="where it has no gradient"):
+        attribute("saliency", alike, inputs)
+    table = evaluate(alike, TEXTS[:2], methods=["saliency", "occlusion"], metrics=["soft_nc", "saco"], erase=erase)
+    assert set(table.method) == {"occlusion"}
+
+
+@pytest.mark.parametrize("family", ["llama", "gpt2"])
+def test_labels_of_several_tokens_are_compared_by_their_log_probabilities(
+    family: str, folder: Callable[[str], Path], shared_to_the_last: None
+) -> None:
+    model, reader = loaded(folder, family)
+    labels = [AFTER, OTHER, " good"]
+    prompt = PromptClassifier(model, reader, SHOTS, labels)
+    inputs = prompt.inputs(TEXTS)
+    keep = masks(inputs)
+    found = Perturber(prompt, inputs, erase="delete").logits(keep)
+    for b in range(len(inputs)):
+        for s in range(keep.shape[1]):
+            loop = [
+                sum(log_p_of_tokens(prompt, inputs, b, keep[b, s], "delete", ids_of(reader, one))) for one in labels
+            ]
+            assert torch.allclose(found[b, s], torch.tensor(loop), atol=1e-4)
+    assert prompt.label_ids.tolist()[2] == [*ids_of(reader, " good"), -1, -1, -1]
+    table = evaluate(prompt, TEXTS[:2], methods=["saliency", "attention", "random"], metrics=["aopc_morf", "auc"])
+    assert set(table.method) == {"saliency", "random"}
+    assert "several continuations" in table.attrs["left_out"]["attention"]
+    scores = explain(prompt, TEXTS[:2], ["occlusion"], target="fine film")
+    assert torch.equal(scores["occlusion"], explain(prompt, TEXTS[:2], ["occlusion"], target=1)["occlusion"])
+
+
+def test_one_token_for_each_label_gives_the_contrast_of_two_labels(folder: Callable[[str], Path]) -> None:
+    model, reader = loaded(folder)
+    pair = PromptClassifier(model, reader, SHOTS, [" good", " bad"])
+    contrast = Continuation(model, reader, SHOTS, " good", against=" bad")
+    inputs = pair.inputs(TEXTS)
+    keep = masks(inputs)
+    logits = Perturber(pair, inputs).logits(keep)
+    perturber = Perturber(contrast, contrast.inputs(TEXTS))
+    assert torch.allclose(perturber.keep(keep), logits[..., 0] - logits[..., 1], atol=1e-4)
+    single = Perturber(pair, inputs)
+    single.logits(keep)
+    assert perturber.stats.forwards == single.stats.forwards, "both answers come from one forward"
+    ours = attribute("integrated_gradients", contrast, contrast.inputs(TEXTS))
+    good, bad = (attribute("integrated_gradients", pair, inputs, output="logit", target=c) for c in (0, 1))
+    assert torch.allclose(ours, good - bad, atol=1e-4)
+    assert attribute("attention", contrast, contrast.inputs(TEXTS)).sum() > 0
+
+
+@pytest.mark.parametrize("family", MODELS)
+def test_the_own_answer_is_what_the_model_generates(family: str, folder: Callable[[str], Path]) -> None:
+    model, reader = loaded(folder, family)
+    lm = Continuation(model, reader, SHOTS, max_new_tokens=5)
+    without_end = [text for text in TEXTS if generated(model, reader, SHOTS.replace("{text}", text))]
+    inputs = lm.inputs(without_end)
+    for b, text in enumerate(without_end):
+        own = generated(model, reader, SHOTS.replace("{text}", text))
+        assert [i for i in inputs.follows[b, 0].tolist() if i >= 0] == own
+        assert lm.continuations(inputs)[b] == reader.decode(own)
+        keep = torch.ones(inputs.feature_mask.shape[1], dtype=torch.bool)
+        loop = sum(log_p_of_tokens(lm, inputs, b, keep, "zero", own))
+        assert float(Perturber(lm, inputs[[b]]).full) == pytest.approx(loop, abs=1e-4)
+    assert torch.allclose(
+        Perturber(lm, inputs).full, torch.cat([Perturber(lm, inputs[[b]]).full for b in range(len(inputs))]), atol=1e-4
+    )
+
+
+def generated(model: Any, reader: Any, text: str) -> list[int]:
+    """By the library's own generation."""
+    row = reader(text, return_tensors="pt")
+    options = {"do_sample": False, "max_new_tokens": 5, "pad_token_id": 0, "eos_token_id": 6}
+    with torch.no_grad():
+        ids = model.generate(row["input_ids"], attention_mask=row["attention_mask"], **options)[0]
+    return [i for i in ids[row["input_ids"].shape[1] :].tolist() if i != 6]
+
+
+# ------------------------------------------------------------------------------------------- batches, order, sharing
+@pytest.mark.parametrize("erase", ["zero", "delete"])
+def test_batch_order_and_chunks_change_nothing(
+    erase: str, folder: Callable[[str], Path], shared_to_the_last: None
+) -> None:
+    model, reader = loaded(folder, "gemma3_text")
+    lm = Continuation(model, reader, SHOTS)
+    after = [" fine", AFTER, OTHER, " not bad"]
+    inputs = lm.inputs(TEXTS, continuations=after)
+    assert lm.continuations(inputs) == [text.strip() for text in after]
+    keep = masks(inputs)
+    expected = Perturber(lm, inputs, erase=erase).keep(keep)
+    for rows in (1, 2, 7):
+        assert torch.allclose(Perturber(lm, inputs, erase=erase, max_rows=rows).keep(keep), expected, atol=1e-4)
+    order = torch.tensor([2, 0, 3, 1])
+    assert torch.allclose(Perturber(lm, inputs[order], erase=erase).keep(keep[order]), expected[order], atol=1e-4)
+    for b in range(len(inputs)):
+        alone, width = inputs[[b]], int(inputs.n_features[b])
+        found = Perturber(lm, alone, erase=erase).keep(keep[[b]][..., :width])
+        assert torch.allclose(found[0], expected[b], atol=1e-4)
+        one = lm.inputs([TEXTS[b]], continuations=[after[b]])
+        assert one.keys() != lm.inputs([TEXTS[b]], continuations=[" who"]).keys(), "another question, another answer"
+        assert torch.allclose(Perturber(lm, one, erase=erase).keep(keep[[b]][..., :width])[0], expected[b], atol=1e-4)
+
+
+def test_a_shared_beginning_costs_fewer_token_positions(folder: Callable[[str], Path]) -> None:
+    model, reader = loaded(folder)
+    lm = Continuation(model, reader, SHOTS, AFTER)
+    inputs = lm.inputs(TEXTS)
+    perturber = Perturber(lm, inputs)
+    before = perturber.stats.tokens_run
+    perturber.keep(masks(inputs))
+    template = int((inputs.feature_of[0] >= 0).int().argmax())
+    assert template == 13
+    assert perturber.stats.tokens_shared >= template * perturber.stats.rows_run
+    rows = perturber.stats.rows_run - len(inputs)
+    assert perturber.stats.tokens_run - before <= rows * (int(inputs.lengths.max()) - template)
+
+
+def test_a_model_without_keys_and_values_runs_whole(tmp_path: Path) -> None:
+    model, reader = opened(saved("mamba", tmp_path, causal=True), causal=True)
+    lm = Continuation(model, reader, SHOTS, AFTER)
+    inputs = lm.inputs(TEXTS[:2])
+    keep = masks(inputs, 3)
+    perturber = Perturber(lm, inputs, erase="delete")
+    found = perturber.keep(keep)
+    assert perturber.stats.tokens_shared == 0
+    for b in range(2):
+        for s in range(3):
+            loop = sum(log_p_of_tokens(lm, inputs, b, keep[b, s], "delete", ids_of(reader, AFTER)))
+            assert float(found[b, s]) == pytest.approx(loop, abs=1e-4)
+    own = Continuation(model, reader, SHOTS, max_new_tokens=3).inputs(TEXTS[:1])
+    assert own.follows.shape == (1, 1, 3)
+
+
+# ------------------------------------------------------------------------------------------------------ the library
+SENTENCES = "a film . not bad at all . it is fine . who is it . one good film . a warm review ."
+
+
+def test_bounds_of_six_sentences_are_those_of_all_orders(folder: Callable[[str], Path]) -> None:
+    model, reader = loaded(folder)
+    lm = Continuation(model, reader, SHOTS, AFTER)
+    inputs = lm.inputs([SENTENCES], unit="sentence")
+    assert inputs.features[0][1] == "not bad at all ."
+    assert inputs.n_features.tolist() == [6]
+    perturber = Perturber(lm, inputs, erase="delete")
+    sets = torch.tensor([[bool(number >> f & 1) for f in range(6)] for number in range(64)])
+    number = dict(zip(map(tuple, sets.tolist()), perturber.keep(sets[None])[0].tolist(), strict=True))
+    full, found = float(perturber.full), []
+    for order in permutations(range(6)):
+        kept, drops = [True] * 6, []
+        for feature in order:
+            kept[feature] = False
+            drops.append(full - number[tuple(kept)])
+        found.append(sum(drops) / 6)
+    exact = exact_bounds(perturber)
+    assert float(exact.lower) == pytest.approx(min(found), abs=1e-4)
+    assert float(exact.upper) == pytest.approx(max(found), abs=1e-4)
+    beam = beam_bounds(perturber, width=64)
+    assert float(beam.upper) == pytest.approx(max(found), abs=1e-4)
+
+
+@pytest.mark.parametrize("family", ["llama", "gpt2"])
+def test_everything_that_evaluates_a_classifier_evaluates_a_continuation(
+    family: str, folder: Callable[[str], Path]
+) -> None:
+    model, reader = loaded(folder, family)
+    lm = Continuation(model, reader, SHOTS, AFTER)
+    methods = ["attention", "scaled_attention", "saliency", "input_x_gradient", "integrated_gradients", "lime"]
+    methods += ["occlusion", "shapley_sampling", "random"]
+    metrics = ["ns", "nc", "soft_ns", "soft_nc", "aopc_morf", "aopc_lerf", "naopc_morf", "saco", "auc"]
+    table = evaluate(lm, TEXTS[:2], methods=methods, metrics=metrics, draws=2)
+    assert set(table.method) == set(methods)
+    assert table.attrs["left_out"].keys() == {"auc", "log_odds"}
+    assert table.value[table.metric == "naopc_morf"].between(0, 1).all()
+    assert "naopc_morf" in repr(table.summary())
+    occlusion = explain(lm, TEXTS[:1], ["occlusion"])["occlusion"]
+    perturber = Perturber(lm, lm.inputs(TEXTS[:1]))
+    each = perturber.keep(~torch.eye(occlusion.shape[1], dtype=torch.bool)[None])
+    assert torch.allclose(occlusion, perturber.full[:, None] - each, atol=1e-4)
+
+
+@pytest.mark.parametrize("given", [{"continuation": AFTER}, {"reading": "distribution"}, {"reading": "similarity"}])
+def test_rows_are_counted_beforehand_and_precision_and_wrappers_are_taken(
+    given: dict[str, str], folder: Callable[[str], Path]
+) -> None:
+    model, reader = loaded(folder)
+    lm = Continuation(model, reader, SHOTS, **given)
+    inputs, metrics = lm.inputs(TEXTS[:2]), ["aopc_morf", "soft_nc", "saco", "naopc_morf"]
+    scores = explain(lm, inputs, ["occlusion"])
+    table = evaluate(lm, inputs, methods=scores, metrics=metrics)
+    assert count_rows(lm, inputs, methods=scores, metrics=metrics).together == table.attrs["costs"]["rows_run"]
+    wrapped = evaluate(torch.nn.DataParallel(lm), TEXTS[:2], methods=scores, metrics=metrics)
+    assert wrapped.equals(table)
+    full = Perturber(lm, inputs).full
+    assert torch.allclose(Perturber(lm, inputs, dtype=torch.bfloat16).full, full, rtol=0.05)
+
+
+def test_attention_is_read_from_every_token_that_is_asked_for(folder: Callable[[str], Path]) -> None:
+    model, reader = loaded(folder)
+    model.set_attn_implementation("eager")
+    lm = Continuation(model, reader, SHOTS, AFTER)
+    inputs, after = lm.inputs(TEXTS), ids_of(reader, AFTER)
+    first = attribute("attention", Continuation(model, reader, SHOTS, AFTER, token=0), inputs)
+    found = attribute("attention", lm, inputs)
+    for b, length in enumerate(inputs.lengths.tolist()):
+        row = torch.cat([inputs.input_ids[b, :length], torch.tensor(after[:-1])])[None]
+        with torch.no_grad():
+            last = model(input_ids=row, output_attentions=True).attentions[-1][0].mean(dim=0)
+        for scores, places in ((found, range(length - 1, length + 3)), (first, [length - 1])):
+            tokens = last[list(places), :length].mean(dim=0)
+            owners = inputs.feature_of[b, :length]
+            expected = torch.stack([tokens[owners == f].sum() for f in range(int(inputs.n_features[b]))])
+            assert torch.allclose(scores[b, : len(expected)], expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("family", ["llama", "gpt2"])
+def test_rollout_of_a_decoder_with_and_without_its_first_token(family: str, folder: Callable[[str], Path]) -> None:
+    model, reader = loaded(folder, family)
+    model.set_attn_implementation("eager")
+    lm = Continuation(model, reader, "{text} . it is", AFTER)
+    inputs, after = lm.inputs(TEXTS, unit="wordpiece"), ids_of(reader, AFTER)
+    for sink in ("keep", "drop"):
+        found = attribute("rollout", lm, inputs, sink=sink)
+        for b, length in enumerate(inputs.lengths.tolist()):
+            row = torch.cat([inputs.input_ids[b, :length], torch.tensor(after[:-1])])[None]
+            with torch.no_grad():
+                maps = model(input_ids=row, output_attentions=True).attentions
+            # What each token holds of each token, layer by layer, in loops.
+            holds = torch.eye(row.shape[1], dtype=torch.double)
+            for own in (one[0].mean(dim=0).double() for one in maps):
+                new = torch.zeros_like(holds)
+                for i in range(row.shape[1]):
+                    weights = own[i].clone()
+                    if sink == "drop" and i:
+                        weights[0] = 0
+                    new[i] = holds[i] / 2 + (weights / weights.sum()) @ holds / 2
+                holds = new
+            expected = holds[length - 1 : length + 3].mean(dim=0)[:length]
+            owned = inputs.feature_of[b, :length] >= 0
+            assert torch.allclose(found[b, : int(owned.sum())].double(), expected[owned], atol=1e-5)
+    with pytest.raises(UnknownNameError, match="sink of rollout"):
+        attribute("rollout", lm, inputs, sink="away")
+
+
+# ------------------------------------------------------------------------------------------------- templates and units
+TEMPLATE = (
+    "{% for m in messages %}{{ '[BOS]' if loop.first else '' }} {{ m['role'] }} : {{ m['content'] }} . {% endfor %}"
+    "{% if add_generation_prompt %}one :{% endif %}"
+)
+
+
+def chat(ends: str = "bos") -> Any:
+    reader = tokenizer(ends)
+    reader.chat_template = TEMPLATE
+    return reader
+
+
+@pytest.mark.parametrize("ends", ["bos", ""])
+def test_a_chat_has_one_beginning_and_protects_all_but_the_users_text(ends: str, folder: Callable[[str], Path]) -> None:
+    model, _ = loaded(folder)
+    messages = [{"role": "film", "content": "it is fine"}, {"role": "who", "content": "is {text} bad"}]
+    lm = Continuation(model, chat(ends), messages, " good")
+    inputs = lm.inputs(["a warm film"])
+    assert inputs.tokens[0][:2] == ("[BOS]", "film")
+    assert inputs.tokens[0].count("[BOS]") == 1
+    assert inputs.tokens[0][-2:] == ("one", ":")
+    assert inputs.features[0] == ("a", "warm", "film")
+    assert Perturber(lm, inputs).full.isfinite().all()
+
+
+def test_slots_carry_the_features(folder: Callable[[str], Path]) -> None:
+    model, reader = loaded(folder)
+    lm = Continuation(model, reader, "{who} : {review} . it is", " good")
+    text = {"who": "a unfunny one", "review": "not bad . it is fine"}
+    units = {
+        "slot": ("a unfunny one", "not bad . it is fine"),
+        "sentence": ("a unfunny one", "not bad .", "it is fine"),
+        "word": ("a", "unfunny", "one", "not", "bad", ".", "it", "is", "fine"),
+        "token": ("a", "un", "##fun", "##ny", "one", "not", "bad", ".", "it", "is", "fine"),
+    }
+    for unit, expected in units.items():
+        assert lm.inputs([text], unit=unit).features[0] == expected, unit
+    table = evaluate(lm, [text], unit="slot", methods=["occlusion", "random"], metrics=["aopc_morf"])
+    assert len(table) == 2
+    with pytest.raises(InputError, match="expected one for each slot, who, review"):
+        lm.inputs([{"who": "a"}])
+    with pytest.raises(InputError, match="expected a mapping from the slots who, review"):
+        lm.inputs(["a film"])
+
+
+def test_the_lines_of_the_page_run(
+    folder: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (Path(__file__).parents[1] / "book" / "foundations" / "models.md").read_text(encoding="utf-8")
+    code = page.partition("(language-models)=")[2].partition("```{code-block} python\n")[2].partition("```")[0]
+    model, _ = loaded(folder)
+    monkeypatch.setattr(transformers.AutoModelForCausalLM, "from_pretrained", lambda name: model)
+    monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", lambda name: chat())
+    exec(compile(code, "models.md", "exec"), {})
+    assert "naopc_morf" in capsys.readouterr().out
+
+
+# ------------------------------------------------------------------------------------------------------------- errors
+def made(model: Any, reader: Any, *given: Any, **options: Any) -> Callable[[], object]:
+    return lambda: Continuation(model, reader, *given, **options).inputs(TEXTS)
+
+
+def test_errors_say_what_came_and_what_to_do(folder: Callable[[str], Path]) -> None:
+    model, reader = loaded(folder)
+    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8}
+    bert = transformers.BertForMaskedLM(transformers.BertConfig(vocab_size=40, **sizes))
+    ending = tokenizer("eos")
+    config = transformers.LlamaConfig(vocab_size=40, max_position_embeddings=20, pad_token_id=0, **sizes)
+    small = transformers.LlamaForCausalLM(config).eval()
+    wrong: dict[str, Callable[[], object]] = {
+        "continuation 'm' and what it follows, .* share a token": made(model, reader, "it is {text} fil", "m"),
+        "continuation '' is empty": made(model, reader, SHOTS, ""),
+        "prompt 1 has 27 tokens with its continuation, .* window of 20": made(small, reader, SHOTS, AFTER),
+        "never less probable": made(model, reader, SHOTS, " fine film", against=" fine"),
+        "same tokens": made(model, reader, SHOTS, " fine", against=" fine"),
+        "has no chat template": made(model, reader, [{"role": "user", "content": "{text}"}], " fine"),
+        "BertForMaskedLM predicts no next token": made(bert, reader, SHOTS, AFTER),
+        "ends every text with a token of its own": made(model, ending, SHOTS, AFTER),
+        "expected slots": made(model, reader, "it is", AFTER),
+        "go together": made(model, reader, SHOTS, AFTER, reading="contrast"),
+        "unknown reading": made(model, reader, SHOTS, AFTER, reading="entropy"),
+        "one token is of a": made(model, reader, SHOTS, " fine", against=" bad", token=0),
+        "max_new_tokens 0": made(model, reader, SHOTS, max_new_tokens=0),
+        "expected one for each": lambda: Continuation(model, reader, SHOTS).inputs(TEXTS, continuations=[" fine"]),
+        "does not fit with the template": lambda: Continuation(model, reader, SHOTS, AFTER).inputs(["film " * 60]),
+        "token 4: a continuation has 4 tokens": lambda: evaluate(
+            Continuation(model, reader, SHOTS, AFTER, token=4), TEXTS
+        ),
+        "are read as 'value'": lambda: evaluate(Continuation(model, reader, SHOTS, AFTER), TEXTS, output="probability"),
+        "hold no continuation": lambda: Perturber(
+            Continuation(model, reader, SHOTS, AFTER),
+            PromptClassifier(model, reader, SHOTS, [" a", " not"]).inputs(TEXTS),
+        ),
+    }
+    for message, call in wrong.items():
+        with pytest.raises(FaithlibError, match=message):
+            call()
+    with pytest.raises(InputError, match="never less probable"):
+        PromptClassifier(model, reader, SHOTS, [" not", AFTER])
+    with torch.no_grad():
+        silent = transformers.LlamaForCausalLM(model.config).eval()
+        silent.lm_head.weight.zero_()  # all tokens equally probable: the first, which is made the end
+        silent.config.eos_token_id = 0
+    with pytest.raises(InputError, match="the model answers nothing to"):
+        made(silent, reader, SHOTS)()
+
+
+# ---------------------------------------------------------------------------------------------- a model that can speak
+@pytest.mark.long
+@pytest.mark.skipif(not files.is_here("smollm2"), reason="optional: python -m faithbook.sources.files fetch smollm2")
+def test_smollm2_is_asked_as_any_other() -> None:
+    model, reader = smollm2()
+    question = [{"role": "user", "content": "{text} Where is Anna? Answer in one word."}]
+    lm = Continuation(model, reader, question)
+    inputs = lm.inputs(["Anna took the train to Paris. Bob stayed at home. It rained all day."], unit="sentence")
+    assert "Paris" in lm.continuations(inputs)[0]
+    assert inputs.n_features.tolist() == [3]
+    after = [i for i in inputs.follows[0, 0].tolist() if i >= 0]
+    for erase in ("zero", "delete"):
+        keep = torch.cat([torch.ones(1, 3, dtype=torch.bool), ~torch.eye(3, dtype=torch.bool)])
+        found = Perturber(lm, inputs, erase=erase).keep(keep[None])[0]
+        loop = [sum(log_p_of_tokens(lm, inputs, 0, one, erase, after)) for one in keep]
+        assert torch.allclose(found, torch.tensor(loop), atol=1e-4)
+        assert found[1:].argmin() == 0, "without its sentence the answer is least probable"
+    shots = "Review: a warm film\nSentiment: positive\n\nReview: dull\nSentiment: negative\n\n" * 2
+    prompt = PromptClassifier(model, reader, shots + "Review: {text}\nSentiment:", [" negative", " positive"])
+    texts = ["a charming and affecting journey .", "a tedious film about nothing"]
+    perturber = Perturber(prompt, prompt.inputs(texts))
+    positive = perturber.logits_full[:, 1] - perturber.logits_full[:, 0]
+    assert positive[0] > positive[1], "the warmer review"
+    perturber.keep(masks(perturber.inputs, 12))
+    assert perturber.stats.tokens_shared > 4 * perturber.stats.tokens_run
