@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from faithlib.evaluation import evaluate
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 __all__ = ["__version__", "evaluate"]
 
 

@@ -20,10 +20,11 @@ from faithlib.backends import Backend, FunctionBackend, TextBackend, VisionBacke
 from faithlib.backends.answers import check_head, logits_of, named
 from faithlib.backends.functions import numbers_of
 from faithlib.backends.prompts import Prompt
-from faithlib.backends.wrappers import in_training, inside, is_quantised, unwrapped
+from faithlib.backends.wrappers import in_training, inside, is_quantised, scales_by_batch, unwrapped
 from faithlib.errors import ModelError
 from faithlib.inputs import ImageInputs, Inputs
 from faithlib.memory import is_out_of_memory
+from faithlib.notes import note
 
 # Differences of two ways to compute the same, as a share of 1 + the largest number.
 _ROUNDING = {torch.float64: 1e-4, torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 1e-1}
@@ -48,6 +49,12 @@ def self_check(asked: Any, backend: Backend, first: Tensor | None = None) -> int
     asked = getattr(asked, "_orig_mod", asked)  # what torch.compile runs, without compiling for a new shape
     if isinstance(asked, nn.Module):
         _check_parts(inside(asked))
+        if scales_by_batch(inside(asked)):
+            note(
+                "int8",
+                "dynamic quantisation rounds by the range of all rows of a forward, so a value depends on the others "
+                "beside it, in the second digit: compare such numbers with care, or measure the float model",
+            )
     b = int(backend.lengths.argmax())
     call = _own_call(asked, backend, b)
     again: Tensor | None = None

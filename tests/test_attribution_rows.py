@@ -262,8 +262,8 @@ def test_model_is_left_as_it_was() -> None:
         ([Row("saliency", pool="max")], UnknownNameError, "unknown pool"),
         ([Row("occlusion", "l2")], InputError, "nothing to aggregate"),
         ([Row("saliency", options={"steps": 3})], UnknownNameError, "option of saliency 'steps'"),
-        ([Row("saliency", options={"max_tokens": 3})], InputError, "give max_tokens to attribute_rows"),
-        ([Row("lime", options={"perturber": 3})], InputError, "give perturber to attribute_rows"),
+        ([Row("saliency", options={"max_tokens": 3})], InputError, "max_tokens belongs to all rows"),
+        ([Row("lime", options={"perturber": 3})], InputError, "perturber belongs to all rows"),
         ([Row("lime", options={"unit": "letter"})], UnknownNameError, "unknown unit 'letter'"),
     ],
 )

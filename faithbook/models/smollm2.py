@@ -20,7 +20,6 @@ from faithbook.declared import ask
 from faithbook.models.encoders import no_load_report
 from faithbook.sources.derived import derived_folder
 from faithbook.sources.files import data_folder, fetch, read_member
-from faithlib.errors import DataError
 
 NAME = "smollm2"
 
@@ -32,7 +31,7 @@ def smollm2() -> tuple[Any, Any]:
     """The model in `eval()` mode, float32, and its tokenizer.
 
     Raises DigestError for a package or a file with another digest than the one listed or recorded, DataError where the
-    package cannot be had or gguf, which reads it, is not installed.
+    package cannot be had.
     """
     ask(NAME)
     files = ("config.json", "model.safetensors", *_TOKENIZER_FILES)
@@ -53,11 +52,8 @@ def _all_converted() -> dict[str, bytes]:
     with tempfile.TemporaryDirectory() as folder, no_load_report():
         file = Path(folder, Path(_MEMBER).name)
         file.write_bytes(read_member(fetch(NAME), _MEMBER))
-        try:
-            model = transformers.AutoModelForCausalLM.from_pretrained(folder, gguf_file=file.name, dtype=torch.float32)
-            tokenizer = transformers.AutoTokenizer.from_pretrained(folder, gguf_file=file.name)
-        except ImportError as error:
-            raise DataError(f"{NAME} is read with the package gguf, once on a machine: pip install gguf") from error
+        model = transformers.AutoModelForCausalLM.from_pretrained(folder, gguf_file=file.name, dtype=torch.float32)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder, gguf_file=file.name)
         tokenizer.save_pretrained(folder)
         made = {name: Path(folder, name).read_bytes() for name in _TOKENIZER_FILES}
     config = {name: value for name, value in model.config.to_dict().items() if name != "quantization_config"}

@@ -174,9 +174,6 @@ def attribute_rows(
         raise InputError(f"inputs are {type(inputs).__name__}: attribute_rows explains TextInputs; use attribute")
     if not rows:
         raise InputError("rows: expected at least one Row")
-    for row in rows:
-        if shared := {"max_tokens", "perturber"} & set(row.options):
-            raise InputError(f"{row.name}: give {shared.pop()} to attribute_rows, for all rows")
     if perturber is not None and perturber.inputs.keys() != inputs.keys():
         raise InputError("the perturber was made for other inputs: make both from the same batch")
     given: dict[str, Any] = {"perturber": perturber, "max_tokens": max_tokens, "check": check, "deltas": deltas}
@@ -216,6 +213,8 @@ def attributed(
     classes |= {name: target_classes(given, own, len(inputs)) for name, given in (targets or {}).items()}
     methods: dict[Row, Method] = {}
     for name, row in rows.items():
+        if shared := {"max_tokens", "perturber"} & set(row.options):
+            raise InputError(f"{name}: {shared.pop()} belongs to all rows, not to the options of one")
         with _leaving_out(name, why, passed):
             check_known("target", row.target, classes)
             methods[row] = checked(row, own, inputs)

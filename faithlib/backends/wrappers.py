@@ -75,6 +75,16 @@ def is_quantised(model: nn.Module) -> bool:
     return any(not (p.is_floating_point() or p.is_complex() or p.dtype == torch.bool) for p in model.parameters())
 
 
+def scales_by_batch(model: nn.Module) -> bool:
+    """Whether activations are rounded to int8 by the range of all that shares a forward, so that an input's numbers
+    depend on its neighbours: torch's dynamic quantisation.
+
+    >>> scales_by_batch(nn.Linear(2, 1))
+    False
+    """
+    return any(type(part).__module__.startswith("torch.ao.nn.quantized.dynamic") for part in model.modules())
+
+
 def in_training(model: Any) -> list[str]:
     """The names of the parts of a model in evaluation mode that are in training mode; a function has none.
 
