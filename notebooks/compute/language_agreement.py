@@ -8,8 +8,8 @@
 # # Compute: does a contrast find the subject?
 #
 # Study 5, question 3, on small models. After "The keys near the cabinet" the verb is "are", and one word decides that: the
-# subject. Yin & Neubig (2022) and Arras et al. (2025) explain such predictions by a contrast, log p(are) minus log p(is), in
-# place of log p(are) alone. Which of the two puts the subject first more often, for which methods? The sentences are our own
+# subject. Yin & Neubig (2022) and Arras et al. (2025) explain such predictions by a contrast, log p(are) minus log p(is), instead
+# of log p(are) alone. Which of the two puts the subject first more often, for which methods? The sentences are our own
 # (`faithbook.sources.verb_number`), so that the truth is known without annotation.
 #
 # ## The rule, fixed on November 26, 2026, before any value was computed
