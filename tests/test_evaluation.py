@@ -223,7 +223,7 @@ def test_a_tokenizer_makes_inputs_of_plain_texts():
         ({"metrics": "soft_nc"}, InputError, "expected at least one"),
         ({"methods": []}, InputError, "expected at least one"),
         ({"methods": ["salience"]}, UnknownNameError, "saliency"),
-        ({"methods": ["rollout"]}, UnknownNameError, "explains images"),
+        ({"methods": ["grad_cam"]}, UnknownNameError, "explains images"),
         ({"methods": {"mine": torch.ones(5, 3)}}, InputError, r"scores of 'mine' have shape \(5, 3\)"),
         ({"methods": {"mine": torch.full((5, 14), torch.nan)}}, InputError, "finite"),
         ({"metrics": ["auprc"]}, InputError, "give gold"),

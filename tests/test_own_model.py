@@ -355,8 +355,8 @@ def test_methods_that_a_model_cannot_have_are_named(toy):
     assert "no attention maps" in left_out["attention"]
     with pytest.raises(ModelError, match=r"no method can explain toy\. attention: LstmClassifier gives no attention"):
         fitting_methods(["attention", "random"], lstm, inputs)
-    with pytest.raises(UnknownNameError, match="'rollout' explains images"):
-        fitting_methods(["rollout"], toy, inputs)
+    with pytest.raises(UnknownNameError, match="'grad_cam' explains images"):
+        fitting_methods(["grad_cam"], toy, inputs)
     pooled = Classifier(vision_model(class_token=False), None, ("a", "b", "c"), "pooled")
     kept, left_out = fitting_methods(["integrated_gradients", "grad_cam"], pooled, image_inputs())
     assert kept == ("integrated_gradients",)

@@ -30,6 +30,7 @@ TOOLS = {
     "sphinx-mathjax-offline": "named in _config.yml",
     "sphinx-sitemap": "named by faithbook.engine.publish",
     "sphinxext-opengraph": "named by faithbook.engine.publish",
+    "gguf": "used by transformers, to read SmolLM2's file",
     "hatchling": "the build backend",
     "import-linter": "runs as a command",
     "mypy": "runs as a command",

@@ -116,11 +116,11 @@ def test_a_row_of_the_scoreboard_has_an_address_and_is_marked_there(book: Built)
     assert told == [["none", "#verdict-soft-c01"], ["solid", "#verdict-soft-c02"]]
 
 
+@pytest.mark.book
 @pytest.mark.slow
 @pytest.mark.browser
-def test_what_is_of_use_on_a_screen_alone_is_not_printed(book: Built) -> None:
-    root = Path(__file__).resolve().parents[1] / "book"
-    documents = [document for _, document in printing.chapters(root)]
+def test_what_is_of_use_on_a_screen_alone_is_not_printed(html: Path, book: Built) -> None:
+    documents = [document for _, document in printing.chapters(html.parents[1])]
     assert {"intro", "executed/scoreboard", "bibliography"} <= set(documents)
     assert not {"api/index", "executed/status", "executed/own_text_model"} & set(documents)
     with pytest.raises(DataError, match=r"intro\.html is in the table of contents and not in the book"):

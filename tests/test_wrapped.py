@@ -137,7 +137,7 @@ def test_quantised_weights_are_erased_over_and_not_differentiated(whole: bool) -
         made = torch.ao.quantization.quantize_dynamic(part, {nn.Linear}, inplace=not whole)
     model = made if whole else model
     table = evaluate(model, inputs, methods=ROWS, draws=1)
-    working = {"attention", "activation", "lime", "occlusion", "shapley_sampling", "random", "uniform"}
+    working = {"attention", "rollout", "activation", "lime", "occlusion", "shapley_sampling", "random", "uniform"}
     assert set(table.method) == working
     assert set(table.attrs["left_out"]) == set(ROWS) - working
     assert all("quantised weights" in why for why in table.attrs["left_out"].values())

@@ -105,7 +105,7 @@ def methods(kind: str = "text") -> tuple[str, ...]:
     """The names of all methods for "text" or "image" inputs, or the "words" of a function of texts.
 
     >>> methods()[:3]
-    ('attention', 'scaled_attention', 'input_x_gradient')
+    ('attention', 'scaled_attention', 'rollout')
     >>> methods("image")[:3]
     ('integrated_gradients', 'grad_cam', 'lrp')
     """

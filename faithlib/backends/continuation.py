@@ -11,10 +11,8 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers.cache_utils import DynamicCache
 
 from faithlib.backends.following import stacked
-from faithlib.backends.prefix import keeps_keys_and_values
 from faithlib.backends.prompts import Prompt, Template, check_apart, check_causal
 from faithlib.backends.wrappers import inside
 from faithlib.errors import InputError, unknown
@@ -162,6 +160,10 @@ class Continuation(Prompt):
     @torch.inference_mode()
     def _answer(self, ids: Tensor) -> list[int]:
         """The greedy answer to one prompt [L]."""
+        from transformers.cache_utils import DynamicCache  # comes with a causal model; images do without transformers
+
+        from faithlib.backends.prefix import keeps_keys_and_values
+
         # Of models that keep something else, or nothing, the whole runs again for each token.
         cache = DynamicCache() if keeps_keys_and_values(self.config) else None
         kept = {"use_cache": False} if cache is None else {"past_key_values": cache, "use_cache": True}
