@@ -9,10 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from itertools import compress
 from pathlib import Path
-
-import yaml
 
 from faithbook.engine.build import RunError, build, locked, minutes
 from faithbook.engine.loads import UNITS_DIR
@@ -93,13 +90,10 @@ def is_numberless(job: Job) -> bool:
 
 def contents(source: Path) -> str:
     """The table of contents of the staged book: without executed pages that are not there."""
-    toc = yaml.safe_load((source / TOC).read_text(encoding="utf-8"))
-    for part in toc["parts"]:
-        names = [chapter["file"] for chapter in part["chapters"]]
-        there = [not name.startswith("executed/") or (source / f"{name}.ipynb").is_file() for name in names]
-        part["chapters"] = [*compress(part["chapters"], there)]
-    toc["parts"] = [part for part in toc["parts"] if part["chapters"]]
-    return str(yaml.safe_dump(toc, sort_keys=False, allow_unicode=True))
+    lines = (source / TOC).read_text(encoding="utf-8").splitlines(keepends=True)
+    named = [re.search(r"file: (executed/\S+)", line) for line in lines]
+    kept = [not found or (source / f"{found[1]}.ipynb").is_file() for found in named]
+    return "".join(line for line, there in zip(lines, kept, strict=True) if there)
 
 
 def _prose(folder: Path) -> list[Path]:
