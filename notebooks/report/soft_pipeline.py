@@ -85,15 +85,13 @@ if both:
     fig, alt = from_theirs(
         path, {(name, metric): printed(metric, [name]) for name in both for metric in METRICS}, order
     )
-    caption = (
-        "From the published numbers (hollow) to ours, step by step; mean over five methods, 95 % intervals over inputs"
-    )
+    caption = "From the published numbers (hollow) to ours, step by step; mean over five methods, 95 % intervals"
     shown = page.figure(fig, "soft_pipeline_path_plot", alt=alt, caption=caption, data=path)
 shown
 
 # %% [markdown]
-# **What explains how much.** Each cell is a change of diagnosticity with its 95 % interval over inputs. *What remains* is the
-# larger model with all of the released choices minus the published value.
+# **What explains how much.** Diagnosticity as published and of both models; then changes, with a sign. *What remains* is the
+# larger model with all of the released choices minus the published value. In brackets 95 % intervals over inputs.
 
 # %%
 theirs = {metric: {name: printed(metric, [name]) for name in both} for metric in METRICS}
@@ -105,6 +103,7 @@ for name in both:
 long = listed(changes, ["dataset", "metric", "step"])
 if both:
     wide = exhibits.in_words(long, ["dataset", "metric"], "step", "+.2f")
+    wide[[*SIZES.values()]] = wide[[*SIZES.values()]].replace({r"\+": ""}, regex=True)
     wide.insert(
         2,
         "published",
