@@ -231,6 +231,8 @@ def test_the_library_passes_its_own_tests_there(empty: Path) -> None:
     (empty / "tests").mkdir()
     for path in files:
         shutil.copy(path, empty / "tests")
+    (empty / "tests" / "benchmarks").mkdir()
+    shutil.copy(ROOT / "tests" / "benchmarks" / "drawn.py", empty / "tests" / "benchmarks")
     options = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
     lines = ["[pytest]", f"addopts = {options['addopts']}", f"doctest_optionflags = {options['doctest_optionflags']}"]
     lines += ["pythonpath = tests", "timeout = 900", "markers ="] + [f"    {mark}" for mark in options["markers"]]

@@ -133,7 +133,7 @@ def tables(jobs: list[Job]) -> dict[str, pd.DataFrame]:
     for name in [name for name in whole if name.endswith("_costs.parquet")]:
         labels = list(whole[name].select_dtypes(exclude="number").columns)
         whole[name] = whole[name].groupby(labels, sort=False).sum().reset_index()
-    return whole
+    return dict(sorted(whole.items()))
 
 
 def assert_same(one: dict[str, pd.DataFrame], other: dict[str, pd.DataFrame]) -> None:
