@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import torch
 import transformers
 from torch import Tensor, nn
 
+from faithlib import scheduler
 from faithlib.inputs import TextInputs
 
 WORDS = "a warm fine film not bad at all , . it is un ##fun ##ny who good review : one two".split()
@@ -108,6 +110,23 @@ def tokenizer(ends: str, *, side: str = "right") -> Any:
         mask_token="[MASK]", bos_token="[BOS]", eos_token="[EOS]", model_max_length=48, padding_side=side,
         model_input_names=names,
     )  # fmt: skip
+
+
+def causal_models(place: Path) -> Callable[..., Path]:
+    """The folder of a family's causal model below `place`; each is written once."""
+
+    @cache
+    def of(family: str, side: str = "right") -> Path:
+        return saved(family, place / f"{family}-{side}", causal=True, side=side)
+
+    return of
+
+
+def share_to_the_last(patch: Any) -> None:
+    """Every token that can be shared is from now on, however few rows it is for; `patch`: pytest's monkeypatch."""
+    patch.setattr("faithlib.backends.prefix._STEP", 1)
+    patch.setattr("faithlib.backends.prefix._LEAST_ROWS", 1)
+    patch.setitem(scheduler._LAUNCH, "cpu", 0.0)
 
 
 def saved(family: str, folder: Path, *, causal: bool = False, side: str = "right") -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -11,19 +10,18 @@ from typing import Any
 import pytest
 import torch
 import transformers
-from families import TEXTS, opened, saved, tokenizer
+from families import TEXTS, causal_models, opened, saved, share_to_the_last, tokenizer
 from torch import Tensor
 
 from faithbook.models.smollm2 import smollm2
 from faithbook.sources import files
 from faithlib.attribution import attribute
-from faithlib.backends import Continuation, PromptClassifier, prefix
+from faithlib.backends import Continuation, PromptClassifier
 from faithlib.backends.families import family_of
 from faithlib.bounds import beam_bounds, exact_bounds
 from faithlib.errors import FaithlibError, InputError, ModelError, UnknownNameError
 from faithlib.evaluation import count_rows, evaluate, explain
 from faithlib.perturb import TEXT_ERASURES, Perturber
-from faithlib.scheduler import _LAUNCH
 
 MODELS = ["llama", "gemma3_text", "qwen2", "gpt2", "gpt_neox"]
 SHOTS = "a film : good . one film : bad . review : {text} . it is"
@@ -31,22 +29,13 @@ AFTER, OTHER = " not bad at all", " fine film"
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    place = tmp_path_factory.mktemp("hub")
-
-    @cache
-    def of(family: str) -> Path:
-        return saved(family, place / family, causal=True)
-
-    return of
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    return causal_models(tmp_path_factory.mktemp("hub"))
 
 
 @pytest.fixture
 def shared_to_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every token that can be shared is, however few rows it is for."""
-    monkeypatch.setattr(prefix, "_STEP", 1)
-    monkeypatch.setattr(prefix, "_LEAST_ROWS", 1)
-    monkeypatch.setitem(_LAUNCH, "cpu", 0.0)
+    share_to_the_last(monkeypatch)
 
 
 def loaded(folder: Callable[[str], Path], family: str = "llama") -> tuple[Any, Any]:

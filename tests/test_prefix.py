@@ -5,14 +5,23 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from families import BY_PROMPT, DECODERS, STATEFUL, TEXTS, opened, saved, tokenizer
+from families import (
+    BY_PROMPT,
+    DECODERS,
+    STATEFUL,
+    TEXTS,
+    causal_models,
+    opened,
+    saved,
+    share_to_the_last,
+    tokenizer,
+)  # fmt: skip
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
@@ -25,29 +34,18 @@ from faithlib.errors import ModelError
 from faithlib.evaluation import evaluate
 from faithlib.inputs import TextInputs
 from faithlib.perturb import TEXT_ERASURES, Perturber
-from faithlib.scheduler import _LAUNCH
 
 SHOTS = "a film : good . one film : bad . review : {text} . it is"
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """The place where a family's causal model is saved; written once."""
-    place = tmp_path_factory.mktemp("hub")
-
-    @cache
-    def of(family: str, side: str = "right") -> Path:
-        return saved(family, place / f"{family}-{side}", causal=True, side=side)
-
-    return of
+    return causal_models(tmp_path_factory.mktemp("hub"))
 
 
 @pytest.fixture
 def shared_to_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every token that can be shared is, however few rows it is for."""
-    monkeypatch.setattr(prefix, "_STEP", 1)
-    monkeypatch.setattr(prefix, "_LEAST_ROWS", 1)
-    monkeypatch.setitem(_LAUNCH, "cpu", 0.0)
+    share_to_the_last(monkeypatch)
 
 
 def asked(folder: Callable[..., Path], family: str, side: str = "right") -> tuple[PromptClassifier, TextInputs]:

@@ -11,6 +11,7 @@ Shape letters: R rows of one chunk, L tokens, H heads.
 from __future__ import annotations
 
 from contextlib import ExitStack
+from functools import reduce
 
 import torch
 from torch import Tensor
@@ -74,7 +75,7 @@ def scaled_attention(chunk: Chunk, *, layer: int = -1, variant: str = "paper") -
 
 def rollout(chunk: Chunk, *, sink: str = "keep") -> Tensor:
     """Attention rollout (Abnar & Zuidema 2020): the [CLS] row of the product over layers of (A + I) / 2, A the mean
-    over heads. In [0, 1]; target and output have no effect. Cost: one forward row an input.
+    over heads. In [0, 1]; target and output have no effect. Cost: one forward row per input.
 
     `sink`: decoders give most attention to their first token, whatever it is. "keep" it, as the paper does, or "drop"
     it: attention to the first token is set to 0 and every row renormalised before the product. Where that token is a
@@ -97,17 +98,18 @@ def rollout(chunk: Chunk, *, sink: str = "keep") -> Tensor:
     if sink == "drop" and chunk.backend.family.reads != "last":
         raise ModelError(f"this {type(chunk.backend.model).__name__} reads its first token: use sink='keep'")
     with torch.no_grad():
-        joint, eye = None, None
-        for layer in _maps(chunk, chunk.embeddings())[0]:
-            own = layer.mean(dim=1)
-            eye = torch.eye(own.shape[1], dtype=own.dtype, device=own.device)
-            if sink == "drop":
-                own[:, 1:, 0] = 0
-                own = own / own.sum(dim=-1, keepdim=True).clamp(min=torch.finfo(own.dtype).tiny)
-            mixed = (own + eye) / 2
-            joint = mixed if joint is None else mixed @ joint
-        assert joint is not None
+        fused = [layer.mean(dim=1) for layer in _maps(chunk, chunk.embeddings())[0]]
+        if sink == "drop":
+            fused = [_without_sink(layer) for layer in fused]
+        itself = torch.eye(fused[0].shape[1], dtype=fused[0].dtype, device=fused[0].device)
+        joint = reduce(lambda below, layer: layer @ below, [(layer + itself) / 2 for layer in fused])
         return _row(chunk, joint[:, None])[:, 0]
+
+
+def _without_sink(layer: Tensor) -> Tensor:
+    """A map [R, L, L] whose rows give nothing to the first token, except its own, and add up to 1 again."""
+    layer[:, 1:, 0] = 0
+    return layer / layer.sum(dim=-1, keepdim=True).clamp(min=torch.finfo(layer.dtype).tiny)
 
 
 def _row(chunk: Chunk, maps: Tensor) -> Tensor:
