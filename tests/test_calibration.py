@@ -24,14 +24,14 @@ SHARES = {"share .8": 0.8, "share .95": 0.95}
 
 
 def one_by_one(values: np.ndarray, share: float) -> list[Quantity]:
-    """The columns of one world of shares [K, M] as pages make them, less the true share."""
+    """The columns of one world of shares [K, M] as pages make them, minus the true share."""
     wide = pd.DataFrame((values + share).round())
     frame = wide.rename_axis("id").melt(ignore_index=False, var_name="part").reset_index()
     cells = Cells.of(frame, over=["part"], unit="id", bounds=(0, 1), n_resamples=99)
     return [cells.mean(part=part) - share for part in wide.columns]
 
 
-@pytest.mark.parametrize("name", [*LISTED, SKEWED, "SaCo of transformer-MM less rollout"])
+@pytest.mark.parametrize("name", [*LISTED, SKEWED, "SaCo of transformer-MM minus rollout"])
 def test_many_worlds_at_once_are_judged_as_each_alone(name: str) -> None:
     world, draws = World(name, 24, 4, 0.5), resamples(24)
     values, share = world.values(6, np.random.default_rng(1)), SHARES.get(name)

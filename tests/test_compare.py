@@ -132,7 +132,7 @@ def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
         resampling.mean_interval(generator.binomial(1, 0.4, size=80), n_resamples=400, seed=s).contains(0.4)
         for s in range(400)
     )
-    # 95 % less what a percentile interval of 80 values lacks; five standard errors of the simulation either way.
+    # 95 % minus what a percentile interval of 80 values lacks; five standard errors of the simulation either way.
     assert 0.88 <= hits / 400 <= 0.985
 
 

@@ -120,7 +120,7 @@ def test_a_reading_counts_ties_and_compares_each_soft_metric_with_its_hard_one()
     assert diagnosticity.Reading(tied=0.5).share(of, "nc").ours.point == 0.5
     assert diagnosticity.Reading(ratio=0.05).share(of, "ns").ours.point == 0.5
     gains = {tied: diagnosticity.Reading(tied=tied).gains(of, ["nc"]) for tied in (0.0, 1.0)}
-    assert {tied: gain["Soft-NC less NC"].ours.point for tied, gain in gains.items()} == {0.0: 0.5, 1.0: 0.0}
+    assert {tied: gain["Soft-NC minus NC"].ours.point for tied, gain in gains.items()} == {0.0: 0.5, 1.0: 0.0}
 
 
 def test_readings_name_what_was_measured() -> None:

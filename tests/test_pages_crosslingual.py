@@ -99,8 +99,8 @@ def test_exceptions_need_only_be_not_worse_and_activation_counts_once() -> None:
     rows = rows_of(means)
     parts = rows.l2_over_mean("xl_c02", lambda method, output: method == "saliency")
     assert len(parts) == 9
-    assert parts["L2 less mean, activation, both outputs"].ours.point == pytest.approx(0.2)
-    level = [name for name in parts if name.startswith("mean less L2 and 0.05 more, saliency")]
+    assert parts["L2 minus mean, activation, both outputs"].ours.point == pytest.approx(0.2)
+    level = [name for name in parts if name.startswith("mean minus L2 plus 0.05, saliency")]
     assert [parts[name].ours.point for name in level] == pytest.approx([-0.15, -0.15])
     assert len(rows.loss_over_top({("saliency", "l2"), "lime"})) == 9
 
@@ -233,7 +233,7 @@ def test_the_papers_own_data_speaks_alone_but_of_languages_that_are_guessed(stor
     for number in (14, 15):
         assert found.verdict(f"crosslingual_table{number}") == "not testable here"
     note = found.verdicts.loc["crosslingual_table15", "note"]
-    assert "accuracy in th, less chance, is not clearly above zero" in note
+    assert "accuracy in th, minus chance, is not clearly above zero" in note
     told = r"\*Not testable\*, since accuracy is not clearly above chance \(0\.33\): fr \(0\.30 .*, th"
     assert re.search(told, found.text)
     for name in ("crosslingual_table11", "crosslingual_table1", "xl_c01"):

@@ -48,8 +48,6 @@ NOT_YET = frozenset(
         "notebooks/compute/together_mirrored.py",
         "notebooks/compute/together_objects.py",
         "notebooks/compute/together_planted.py",
-        "notebooks/report/crosslingual_erasure.py",
-        "notebooks/report/naopc_bounds.py",
         "notebooks/report/saco_random.py",
         "notebooks/train/photo_classifiers.py",
         "notebooks/train/text_classifiers.py",

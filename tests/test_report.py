@@ -181,17 +181,17 @@ def judge(name: str, claim: judged.Claim, *have: str) -> judged.Judged:
 @pytest.mark.usefixtures("log")
 def test_a_part_is_told_with_the_published_value_and_the_ground_decides_the_word() -> None:
     one = pairs({"a": 0.6, "b": 0.2}, {"a": 0.5, "b": 0.25}, evidence=evidence.PAPER)
-    found = judge("soft_c01", {"a less b": one["a"] - one["b"]})
+    found = judge("soft_c01", {"a minus b": one["a"] - one["b"]})
     assert (found.word, found.n) == ("holds", 40)
-    assert re.fullmatch(r"1 of 1 parts; a less b 0\.400 \[0\.\d+, 0\.\d+\] \(published 0\.250\)", found.note)
+    assert re.fullmatch(r"1 of 1 parts; a minus b 0\.400 \[0\.\d+, 0\.\d+\] \(published 0\.250\)", found.note)
     weak = pairs({"a": 0.2, "b": 0.6}, {"a": 0.5, "b": 0.25}, evidence=evidence.STAND_INS)
-    assert judge("soft_c01", {"a less b": weak["a"] - weak["b"]}).word == "does not carry over"
+    assert judge("soft_c01", {"a minus b": weak["a"] - weak["b"]}).word == "does not carry over"
 
 
 @pytest.mark.usefixtures("log")
 def test_what_the_paper_prints_against_itself_is_said() -> None:
     one = pairs({"a": 0.6, "b": 0.2, "c": 0.1}, {"a": 0.5, "b": 0.55, "c": 0.1})
-    found = judge("soft_c02", {f"a less {name}": one["a"] - one[name] for name in "bc"})
+    found = judge("soft_c02", {f"a minus {name}": one["a"] - one[name] for name in "bc"})
     assert found.word == "carries over"
     assert "the paper's own values on the data compared here contradict 1 of 2 parts" in found.note
 
@@ -210,9 +210,9 @@ def test_what_is_undecided_says_what_would_have_been_found() -> None:
 def test_margins_bases_and_named_data_decide_too() -> None:
     one = pairs({"a": 0.6, "b": 0.58, "none": 0.0}, {"a": 0.5})
     near = one["a"] - one["b"]
-    assert judge("soft_c03", {"a less b": near}).word == "carries over"
+    assert judge("soft_c03", {"a minus b": near}).word == "carries over"
     assert judge("soft_c03", {"a": one["a"]}).word == "does not carry over"
-    assert judge("soft_c08", {"b less a": -near}).word == "carries over"
+    assert judge("soft_c08", {"b minus a": -near}).word == "carries over"
     assert judge("soft_c01", Provided({"a": one["a"]}, {"b": one["b"]})).word == "carries over"
     without = judge("soft_c01", Provided({"a": one["a"]}, {"the base": one["none"]}))
     assert (without.word, "the base is not clearly above zero" in without.note) == ("not testable here", True)

@@ -331,7 +331,7 @@ def test_a_lead_below_the_smallest_effect_of_interest_is_level() -> None:
 def test_a_claim_with_two_halves_is_judged_on_both() -> None:
     """The second half of "hardly separates, agreement does" was all that was tested, and the claim "carried over"."""
     assert log()["xl_c09"].k == "each"
-    halves = {"rho less comprehensiveness": 0.4, "rho less sufficiency": 0.4}
+    halves = {"rho minus comprehensiveness": 0.4, "rho minus sufficiency": 0.4}
     halves |= {"hardly, comprehensiveness": -0.4, "hardly, sufficiency": -0.4}
     assert judge("xl_c09", planted(halves)).answer == rules.PARTLY
 
@@ -347,8 +347,8 @@ def test_questions_of_our_own_are_not_decided_by_one_exception() -> None:
 def test_contrasts_and_exceptions() -> None:
     items = planted({"a": 1.0, "b": 0.4, "c": 0.0})
     gaps = rulebook.contrasts(items, "a", where="loss")
-    assert list(gaps) == ["a less b, loss", "a less c, loss"]
-    assert gaps["a less c, loss"].point == pytest.approx(items["a"].point - items["c"].point)
+    assert list(gaps) == ["a minus b, loss", "a minus c, loss"]
+    assert gaps["a minus c, loss"].point == pytest.approx(items["a"].point - items["c"].point)
     with pytest.raises(UnknownNameError, match="item that leads"):
         rulebook.contrasts(items, "d")
     with pytest.raises(InputError, match="nobody to lead"):

@@ -500,7 +500,7 @@ def test_how_many_inputs_would_decide() -> None:
 
 
 def test_a_tail_that_a_sample_may_lack_decides_nothing() -> None:
-    """Exponential values less a little more than their mean: below zero, but no such sample shows it safely."""
+    """Exponential values minus a little more than their mean: below zero, but no such sample shows it safely."""
     drawn = np.random.default_rng(3).exponential(size=60)
     few = one(drawn - 1.6)
     assert few.skewness > rules.STRONG_SKEW

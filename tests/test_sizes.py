@@ -79,7 +79,7 @@ def test_the_larger_model_speaks_and_both_stand_side_by_side(store: Store) -> No
         assert (small.estimate, small.n) == (pytest.approx(SMALL[metric], abs=0.003), 200)
         assert (large.estimate, large.n) == (pytest.approx(LARGE[metric], abs=0.003), 400)
         assert small.published == large.published
-    gain = pd.read_csv(found.folder / "soft_tables_parts.csv").set_index("part").loc["Soft-NC less Soft-NS, α"]
+    gain = pd.read_csv(found.folder / "soft_tables_parts.csv").set_index("part").loc["Soft-NC minus Soft-NS, α"]
     assert (gain.estimate, gain.n) == (pytest.approx(LARGE["soft_nc"] - LARGE["soft_ns"], abs=0.005), 400)
 
 

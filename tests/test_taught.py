@@ -52,8 +52,8 @@ def everything(text: str) -> pd.DataFrame:
 UNTOLD = board()
 VALUES = pd.DataFrame(
     [
-        ("soft_c01", "Soft-NC less NC", 0.128, -0.214),
-        ("soft_c01", "Soft-NS less NS", -0.004, -0.273),
+        ("soft_c01", "Soft-NC minus NC", 0.128, -0.214),
+        ("soft_c01", "Soft-NS minus NS", -0.004, -0.273),
         ("together_mirrored", "middle", float("nan"), 1.0),
     ],
     columns=["claim", "part", "published", "ours"],
@@ -119,11 +119,11 @@ def test_places_are_filled_or_the_sentence_is_refused() -> None:
         soft_c02=Entry("soft_c02", "partly", "p", passed=2, parts=34),
     )
     results = Results(made, VALUES)
-    assert results.say("{Soft-NS less NS}, {published|Soft-NC less NC}", of="soft_c01") == "−.27, .13"
+    assert results.say("{Soft-NS minus NS}, {published|Soft-NC minus NC}", of="soft_c01") == "−.27, .13"
     assert results.say("{lowest|named} to {highest|named}", of="soft_c01") == (
         "−.27 (Soft-NS minus NS) to −.21 (Soft-NC minus NC)"
     )
-    assert results.say("{lowest|soft_c01|*NC*}, {soft_c01|Soft-NS less NS|size}") == "−.21, .27"
+    assert results.say("{lowest|soft_c01|*NC*}, {soft_c01|Soft-NS minus NS|size}") == "−.21, .27"
     assert results.say("{together_mirrored|middle|%} or {together_mirrored|middle|whole}") == "100\u00a0% or 1"
     assert results.say("{soft_c01+soft_c02|passed} of {soft_c01+soft_c02|parts}") == "3 of 1,234"
     assert results.say("{passed} in {doc}`page`", of="soft_c02") == "2 in {doc}`page`"

@@ -90,9 +90,9 @@ def test_the_case_study_asks_every_picture_for_the_papers_order(aopc_of_raw: flo
     found = wu.case_study(pd.DataFrame(rows)).set_index(["draw", "quantity"]).value
     assert found[0].to_dict() == pytest.approx(
         {
-            "SaCo of Transformer Attribution less Raw Attention": 0.2,
-            "SaCo of Transformer Attribution less random": 0.5,
-            "paper's order under SaCo less under AOPC": 1 - ordered,
+            "SaCo of Transformer Attribution minus Raw Attention": 0.2,
+            "SaCo of Transformer Attribution minus random": 0.5,
+            "paper's order under SaCo minus under AOPC": 1 - ordered,
             "paper's order under SaCo": 1,
         }
     )

@@ -30,7 +30,7 @@ CAPTIONS: Mapping[str, str] = {
     "planted_truth": "How often each metric prefers a planted reason to itself shuffled (ties count half), by model.",
     "follows_the_truth": "Rank correlation, over explanations of one input, of each metric with how true they are "
     "(AUPRC against what was planted), by model.",
-    "misled": "What is lost of that on the model that erasure misleads: trained less misled.",
+    "misled": "What is lost of that on the model that erasure misleads: trained minus misled.",
     "mirror_images": "Agreement of what is said of a picture and of its mirror image: rank correlation, mean over "
     "pictures.",
     "preferred_to_random": "How often each metric prefers it to random scores, and to itself shuffled.",

@@ -124,7 +124,7 @@ def pairs_apart(gaps: Mapping[str, Paired]) -> str:
 
 
 def unlike(values: np.ndarray, *, models: int = MODELS_RANKED) -> np.ndarray:
-    """One less the correlation over models of mean AOPC and mean NAOPC, mean over methods: [..., 2 * M * K] -> [...].
+    """One minus the correlation over models of mean AOPC and mean NAOPC, mean over methods: [..., 2 * M * K] -> [...].
 
     `values`: the means of AOPC of K `models` for each of M methods, one method after the other, then those of NAOPC.
     """

@@ -55,7 +55,7 @@ def gate(kind: str, *, m: int = 2, height: float = 0.8) -> Bounds:
 
 
 def negation(phi: float = 0.2, beta: float = 0.2, gamma: float = 0.4) -> Bounds:
-    """Of *not bad, fun, really*: what is lost in all, beta + phi, less ((N - 3) beta + (N - 1) phi)/N, and more
+    """Of *not bad, fun, really*: what is lost in all, beta + phi, minus ((N - 3) beta + (N - 1) phi)/N, and more
     ((N - 1) gamma - phi)/N; for beta <= 2 phi and gamma > phi."""
     lost = phi + beta
     return lost - ((N - 3) * beta + (N - 1) * phi) / N, lost + ((N - 1) * gamma - phi) / N

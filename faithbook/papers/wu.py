@@ -115,7 +115,7 @@ def beside_random(units: pd.DataFrame, *, over: Sequence[str] = ()) -> pd.DataFr
 
 
 def random_ahead(units: pd.DataFrame) -> pd.DataFrame:
-    """How often random scores do better than a method on the same picture, less one half, by `setting` (if there are
+    """How often random scores do better than a method on the same picture, minus one half, by `setting` (if there are
     any); `ties`: whether they count half or nothing."""
     setting = units["setting"].replace("main", "main, first model") if "setting" in units else "all models"
     asked = units[units["method"].isin([*METHODS, CHANCE])]
@@ -128,7 +128,7 @@ def random_ahead(units: pd.DataFrame) -> pd.DataFrame:
 def case_study(units: pd.DataFrame) -> pd.DataFrame:
     """Figure 3 asked of every picture, model and drawing of random scores, by `quantity`: by how much SaCo puts
     transformer attribution before raw attention and random scores; whether it has the paper's order of the three, and
-    that less whether AOPC has it."""
+    that minus whether AOPC has it."""
     wide = units[units["method"].isin((TA, RAW, CHANCE)) & units["metric"].isin(("saco", "aopc_morf"))]
     chance = wide[wide["method"] == CHANCE].pivot_table(index=[*PICTURE, "draw"], columns="metric", values="value")
     both = wide[wide["method"] != CHANCE].pivot_table(index=PICTURE, columns=["method", "metric"], values="value")
@@ -139,9 +139,9 @@ def case_study(units: pd.DataFrame) -> pd.DataFrame:
         right = ((best > middle) & (middle > worst)).astype(float)
         ordered[metric] = right.where(best.notna() & middle.notna() & worst.notna())
     values = {
-        "SaCo of Transformer Attribution less Raw Attention": joined[TA, "saco"] - joined[RAW, "saco"],
-        "SaCo of Transformer Attribution less random": joined[TA, "saco"] - chance["saco"],
-        "paper's order under SaCo less under AOPC": ordered["saco"] - ordered["aopc_morf"],
+        "SaCo of Transformer Attribution minus Raw Attention": joined[TA, "saco"] - joined[RAW, "saco"],
+        "SaCo of Transformer Attribution minus random": joined[TA, "saco"] - chance["saco"],
+        "paper's order under SaCo minus under AOPC": ordered["saco"] - ordered["aopc_morf"],
         "paper's order under SaCo": ordered["saco"],
     }
     return pd.concat([value.rename("value").reset_index().assign(quantity=name) for name, value in values.items()])
@@ -223,12 +223,12 @@ def differently(pairs: Correlated) -> Parts:
 def more_among_four(pairs: Correlated, kind: str = SPEARMAN, back: Collection[str] = ()) -> Parts:
     """saco_c02: existing metrics agree more with one another than with SaCo."""
     four, among = bars(pairs, kind, back)
-    return {"mean among the four less mean with SaCo": among - paired.mean(list(four.values()))}
+    return {"mean among the four minus mean with SaCo": among - paired.mean(list(four.values()))}
 
 
 def competes(share: At, **labels: object) -> Parts:
     """saco_c06: random scores do as well as three methods under the existing metrics; `share(metric, method)`: how
-    often they do better, less one half."""
+    often they do better, minus one half."""
     pairs = product(NAMED, EXISTING)
     return {f"random over {label(name)}, {label(metric)}": share(metric, name, **labels) for name, metric in pairs}
 
@@ -249,8 +249,8 @@ def about_twice(at: At) -> Provided:
     rounds to two."""
     parts = {}
     for where, with_, without in (("last layer", LAST, RAW), ("all layers", ALL, ROLLOUT)):
-        parts[f"with gradients less 1.5 times without, {where}"] = at(with_) - 1.5 * at(without)
-        parts[f"2.5 times without gradients less with, {where}"] = 2.5 * at(without) - at(with_)
+        parts[f"with gradients minus 1.5 times without, {where}"] = at(with_) - 1.5 * at(without)
+        parts[f"2.5 times without gradients minus with, {where}"] = 2.5 * at(without) - at(with_)
     return Provided(parts, {"SaCo of raw attention": at(RAW), "SaCo of rollout": at(ROLLOUT)})
 
 
@@ -259,7 +259,7 @@ def layers_too(at: At) -> Parts:
     return {
         "gain from all layers, no gradients": at(ROLLOUT) - at(RAW),
         "gain from all layers, with gradients": at(ALL) - at(LAST),
-        "gain from gradients less gain from layers": at(LAST) - at(ROLLOUT),
+        "gain from gradients minus gain from layers": at(LAST) - at(ROLLOUT),
     }
 
 
@@ -270,14 +270,14 @@ def falls(at: At) -> dict[str, Paired]:
 
 def most_fall(at: At) -> Parts:
     """saco_c08: most methods lose SaCo as groups get more and smaller (`at` with `k`)."""
-    return {f"5 less 20 groups, {short(method)}": fall for method, fall in falls(at).items()}
+    return {f"5 minus 20 groups, {short(method)}": fall for method, fall in falls(at).items()}
 
 
 def winners_fall_most(at: At) -> Parts:
     """saco_c09: three named methods lose most (`at` with `k`)."""
     fall = falls(at)
     return {
-        f"fall of {short(method)} less {short(other)}": fall[method] - fall[other]
+        f"fall of {short(method)} minus {short(other)}": fall[method] - fall[other]
         for method in WINNERS
         for other in METHODS
         if other not in WINNERS
@@ -287,16 +287,16 @@ def winners_fall_most(at: At) -> Parts:
 def two_are_steady(at: At) -> Parts:
     """saco_c10: two methods hardly depend on the number of groups (`at` with `k`)."""
     fall = falls(at)
-    return {f"20 less 5 groups, {short(method)}": -fall[method] for method in STEADY}
+    return {f"20 minus 5 groups, {short(method)}": -fall[method] for method in STEADY}
 
 
 def attention_leads(at: At) -> Parts:
     """saco_c11: methods made of attention are the more faithful family, raw attention its laggard."""
     family = {name: paired.mean([at(method) for method in members]) for name, members in FAMILIES.items()}
     return {
-        "attention-based less gradient-based": family["attention"] - family["gradient"],
-        "attention-based less attribution-based": family["attention"] - family["attribution"],
-        **{f"{short(m)} less raw attention": at(m) - at(RAW) for m in FAMILIES["attention"] if m != RAW},
+        "attention-based minus gradient-based": family["attention"] - family["gradient"],
+        "attention-based minus attribution-based": family["attention"] - family["attribution"],
+        **{f"{short(m)} minus raw attention": at(m) - at(RAW) for m in FAMILIES["attention"] if m != RAW},
     }
 
 
@@ -320,7 +320,7 @@ def claims_of_any_network(at: At, pairs: Correlated) -> dict[str, Parts]:
 
 def claims(at: At, *, mean: At, ahead: At, pairs: Correlated) -> dict[str, Parts | Provided]:
     """The parts of every claim, by id: `at` of SaCo, `mean` of all metrics turned (metric, method), `ahead` how often
-    random scores do better, less one half (metric, method), `pairs` the metrics' rank correlations."""
+    random scores do better, minus one half (metric, method), `pairs` the metrics' rank correlations."""
     of_saco: dict[str, Callable[[At], Parts | Provided]] = {
         "saco_c03": about_twice,
         "saco_c04": layers_too,

@@ -117,7 +117,7 @@ def changes(effects: pd.DataFrame, points: Sequence[str]) -> Drawn:
         figures.dots(ax, effects[chosen], places[chosen], colour=PALETTE[i], marker="osD^vP*"[i], label=point)
     ax.axvline(0, color="#666666", ls=":", lw=1)
     ax.set_yticks(places, effects["row"])
-    ax.set_xlabel("change of rho, other choice less ours")
+    ax.set_xlabel("change of rho, other choice minus ours")
     ax.grid(axis="y", visible=False)
     fig.legend(loc="outside upper center", ncols=3, fontsize="small")
     told = "; ".join(f"{r.point}, {r.row} {r.estimate:+.2f}" for r in effects.itertuples())

@@ -226,9 +226,9 @@ class Rows:
         return Ordered(items, {row_label(*row): row[0] for row in THIRTEEN}, name=f"tau, {', '.join(told)}")
 
     def leads(self, leaders: Sequence[Row], output: str, **labels: object) -> dict[str, Paired]:
-        """Each of these rows less every row that is not one of them (turned where smaller is better)."""
+        """Each of these rows minus every row that is not one of them (turned where smaller is better)."""
         return {
-            f"{row_label(*row)} less {row_label(*rival)}, {self._where(output)}": self.better
+            f"{row_label(*row)} minus {row_label(*rival)}, {self._where(output)}": self.better
             * (self(row, output, **labels) - self(rival, output, **labels))
             for row in leaders
             for rival in THIRTEEN
@@ -236,7 +236,7 @@ class Rows:
         }
 
     def l2_over_mean(self, claim: str, level: Callable[[str, str], bool], **labels: object) -> dict[str, Paired]:
-        """L2 less mean for each method and output; where `level(method, output)`, the mean less L2 need only be not
+        """L2 minus mean for each method and output; where `level(method, output)`, the mean minus L2 need only be not
         worse than the margin of the claim's rule."""
         parts: dict[str, Paired] = {}
         for method in AGGREGATED:
@@ -249,15 +249,15 @@ class Rows:
                 gain = self((method, "l2"), output, **labels) - self((method, "mean"), output, **labels)
                 if level(method, output):
                     margin = rulebook.rule(claim).margin
-                    parts[f"mean less L2 and {margin:g} more, {where}"] = rulebook.not_worse(claim, -gain)
+                    parts[f"mean minus L2 plus {margin:g}, {where}"] = rulebook.not_worse(claim, -gain)
                 else:
-                    parts[f"L2 less mean, {where}"] = gain
+                    parts[f"L2 minus mean, {where}"] = gain
         return parts
 
     def loss_over_top(self, but: Collection[Row | str], **labels: object) -> Parts:
-        """Loss less top prediction for each row whose method or self is not among the exceptions."""
+        """Loss minus top prediction for each row whose method or self is not among the exceptions."""
         return {
-            f"loss less top prediction, {row_label(*row)}": self(row, "loss", **labels)
+            f"loss minus top prediction, {row_label(*row)}": self(row, "loss", **labels)
             - self(row, "top_prediction", **labels)
             for row in THIRTEEN
             if row not in but and row[0] not in but and row[0] not in ONE_VALUE

@@ -24,7 +24,7 @@ Power = Callable[..., Paired]
 
 
 def eighteen(power: Power, tasks: Sequence[str], reading: Reading = AS_OURS) -> Parts:
-    """soft_c02: soft less hard for each method and each task."""
+    """soft_c02: soft minus hard for each method and each task."""
     groups = {short(m): {"method": m} for m in METHODS} | {label(d): {"dataset": d} for d in tasks}
     found: dict[str, Paired] = {}
     for group, cells in groups.items():
@@ -46,16 +46,16 @@ def claims(power: Power, tasks: Sequence[str]) -> dict[str, Parts]:
         "soft_c01": AS_OURS.gains(power, PAIRS),
         "soft_c02": eighteen(power, tasks),
         "soft_c04": {
-            f"{label(high)} less {label(low)}, {short(m)}": power(high, method=m) - power(low, method=m)
+            f"{label(high)} minus {label(low)}, {short(m)}": power(high, method=m) - power(low, method=m)
             for high, low in (("nc", "ns"), ("soft_nc", "soft_ns"))
             for m in METHODS
         },
         "soft_c05": {
             **rulebook.contrasts(by_method, "DeepLIFT", where="Soft-NC"),
-            "mean of the others less DeepLIFT, NC": others - power("nc", method="deeplift"),
+            "mean of the others minus DeepLIFT, NC": others - power("nc", method="deeplift"),
         },
         "soft_c06": {
-            f"variance over methods, {label(hard)} less {label(soft)}": variance(power, hard, "method", METHODS)
+            f"variance over methods, {label(hard)} minus {label(soft)}": variance(power, hard, "method", METHODS)
             - variance(power, soft, "method", METHODS)
             for hard, soft in PAIRS.items()
         },

@@ -101,7 +101,7 @@ class Replayed:
 
     @cached_property
     def every(self) -> pd.DataFrame:
-        """A row a group and combination: the smaller of the two differences of soft less hard, and all four metrics."""
+        """One row per group and combination: the smaller difference of soft minus hard, and all four metrics."""
         rows: list[dict[str, Any]] = []
         for group, datasets in self.groups.items():
             for made in subsets(COMBINED):

@@ -92,7 +92,7 @@ def shape(name: str) -> Callable[[Array], Array]:
 
 
 def _like(name: str) -> Callable[[Array], Array]:
-    """Values drawn from those of a stored quantity, less their mean, over their standard deviation."""
+    """Values drawn from those of a stored quantity, minus their mean, over their standard deviation."""
     known = stored()
     if name not in known:
         raise unknown("shape of values", name, [*LISTED, SKEWED, *known])
@@ -120,7 +120,7 @@ def skewness(name: str) -> float:
 class Means:
     """Means of W * M columns of K clusters, in worlds of M parts, with what tests and intervals need of each.
 
-    `share`: of values that are 0 or 1 less their true share, that share.
+    `share`: of values that are 0 or 1 minus their true share, that share.
     """
 
     points: Array

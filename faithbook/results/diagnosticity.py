@@ -170,9 +170,9 @@ class Reading:
         return wins + self.tied * of(self.metric(metric), **(labels | {"shows": TIE})) if self.tied else wins
 
     def gains(self, of: Callable[..., Paired], hard: Iterable[str], **labels: object) -> dict[str, Paired]:
-        """Of each of these hard metrics, its soft counterpart less itself, by their names for people."""
+        """Of each of these hard metrics, its soft counterpart minus itself, by their names for people."""
         return {
-            f"{label(soft)} less {label(one)}": self.share(of, soft, **labels) - self.share(of, one, **labels)
+            f"{label(soft)} minus {label(one)}": self.share(of, soft, **labels) - self.share(of, one, **labels)
             for one, soft in ((one, f"soft_{one}") for one in hard)
         }
 

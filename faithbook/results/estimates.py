@@ -146,7 +146,7 @@ class Quantity:
     - `share`: set where it is one share of 0/1 values.
     - `seeds` [S]: its value on each of several trained models alone; empty where there is one or none is told.
     - `reach` [K]: how far each cluster can move it at most, where values have a range and it is a sum of means.
-    - `discordant`: set where it is one such share less another over the same single inputs: on how many only the first
+    - `discordant`: set where it is one such share minus another over the same single inputs: on how many only the first
       has a 1, and on how many only the second.
 
     Sums, differences, products, ratios and absolute values of quantities of the same `Cells` are quantities.
@@ -364,7 +364,7 @@ def combined(function: Callable[[Array], Array], of: Sequence[Quantity]) -> Quan
 
 
 def variance_between(of: Sequence[Quantity]) -> Quantity:
-    """The variance between several quantities of the same `Cells`, less what noise alone would give.
+    """The variance between several quantities of the same `Cells`, minus what noise alone would give.
 
     Means m_1 .. m_P that do not differ still have a variance: on average N = mean over p of Var(m_p - mean of all). It
     is taken out of the point, and out of the draws twice, for each draw adds the noise of drawing to that of the

@@ -1,9 +1,9 @@
 """A claim under every open choice: one specification curve, and the share of specifications in which it carries.
 
     curve = multiverse("saco_c02", ["turned", "correlation"], {
-        ("no", "Spearman"): {"existing less SaCo": ...},      # the first is the book's own
-        ("yes", "Spearman"): {"existing less SaCo": ...},
-        ("no", "Kendall"): {"existing less SaCo": ...},
+        ("no", "Spearman"): {"existing minus SaCo": ...},      # the first is the book's own
+        ("yes", "Spearman"): {"existing minus SaCo": ...},
+        ("no", "Kendall"): {"existing minus SaCo": ...},
     }, have=page.have)
     curve.share, curve.sentence
 

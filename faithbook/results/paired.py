@@ -91,7 +91,7 @@ class Paired:
 
     @property
     def away(self) -> float:
-        """Ours less the published value, in standard errors of ours with the spread between seeds in it; NaN where
+        """Ours minus the published value, in standard errors of ours with the spread between seeds in it; NaN where
         none is printed or nothing spreads."""
         error = self.ours.error_with_seeds
         return (self.ours.point - self.published) / error if error > 0 else math.nan
@@ -109,7 +109,7 @@ def combined(function: Callable[[Array], Array], of: Sequence[Paired], *, publis
 
 
 def variance_between(of: Sequence[Paired]) -> Paired:
-    """The variance between several quantities, ours less what noise alone would give (`estimates.variance_between`);
+    """The variance between several quantities, ours minus what noise alone would give (`estimates.variance_between`);
     the published one is that of the printed values, of whose noise nothing is known."""
     printed = float(np.var([one.published for one in of])) if of else math.nan
     return _folded(estimates.variance_between, of, printed)

@@ -64,7 +64,7 @@ def against_random(
     """The rows of every method but "random", each beside the random attribution's `value` that agrees in `on`.
 
     Adds `random` (that value), `win` (1 where the method's value is strictly higher, else 0), `tie`, and `gap` (method
-    less random); all NaN where one of the two is undefined. The mean of `win` is diagnosticity (Eq. 6), counted by
+    minus random); all NaN where one of the two is undefined. The mean of `win` is diagnosticity (Eq. 6), counted by
     `faithlib.preferences`.
 
     >>> frame = pd.DataFrame({"i": [1, 1], "method": ["a", "random"], "value": [0.7, 0.5]})

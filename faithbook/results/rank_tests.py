@@ -49,7 +49,7 @@ def drawn_correlations(values: NDArray[Any], weights: NDArray[Any]) -> tuple[NDA
     # sign(x_i - x_j) for every two items is all that a rank correlation knows of a column.
     orders = [np.sign(column[:, None] - column[None, :]).astype(np.float32) for column in values.T]
     weights = np.asarray(weights, dtype=np.float32)
-    ranks = [weights @ order.T for order in orders]  # twice the midrank in the sample drawn, less its mean
+    ranks = [weights @ order.T for order in orders]  # twice the midrank in the sample drawn, minus its mean
     own = [
         ((weights * rank**2).sum(1), (weights * (weights @ np.abs(order))).sum(1))
         for rank, order in zip(ranks, orders, strict=True)

@@ -3,7 +3,7 @@
 page = start_page("saco_tables", profile, paper="wu_2024")
 measured = page.measure("saco_metrics", over=["dataset", "model", "method", "k"], prepare=prepared, printed=table)
 saco = page.quantity("method", k=10)                 # saco(m), saco(m, k=5); + - * / abs
-CLAIMS = {"saco_c11": {"attention less gradient": family["attention"] - family["gradient"]}}
+CLAIMS = {"saco_c11": {"attention minus gradient": family["attention"] - family["gradient"]}}
 tested = page.test(CLAIMS)
 page.verdicts(tested)                                # a line a claim: the verdict, its ground, the numbers
 page.table("saco_table1", lambda row: saco(row["method_inferred"]), rows=["method_inferred"], columns=["k_inferred"])

@@ -93,7 +93,7 @@ class Resampled:
         return Interval.of(estimate.iloc[0], draws, int(n.sum()), int(n.min()))
 
     def difference(self, plus: dict[str, object], minus: dict[str, object]) -> Interval:
-        """The interval of the mean over the cells `plus` less the mean over the cells `minus`, drawn together.
+        """The interval of the mean over the cells `plus` minus the mean over the cells `minus`, drawn together.
 
         `n` is the smaller number of values on either side.
 

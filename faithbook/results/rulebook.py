@@ -1,6 +1,6 @@
 """The rule log: by which rule each table, figure, claim and question is judged, since when, and why.
 
-    found = rulebook.judge("soft_c01", {"Soft-NC less NC": gain_nc, "Soft-NS less NS": gain_ns})
+    found = rulebook.judge("soft_c01", {"Soft-NC minus NC": gain_nc, "Soft-NS minus NS": gain_ns})
     found.answer, found.passed, found.parts
 
 Rules stand in `data/published/rules.csv`, one row an id, fixed and dated before the results that they judge; what was
@@ -10,7 +10,7 @@ What `judge` is given depends on the rule:
 
 - above, k_of, at_least, equal: the parts by name, each a `Quantity` that the claim says is above the threshold (at
   least minus the margin; within the margin of zero);
-- leader: the contrasts by name, the one that leads less each rival (`contrasts` makes them), of every setting that the
+- leader: the contrasts by name, the one that leads minus each rival (`contrasts` makes them), of every setting that the
   claim names;
 - order: the items by name and their `published` values; of several orders, one such pair each (`Order`);
 - trend: `x` and `y`, one value of each a unit;
@@ -145,7 +145,7 @@ def rule(name: str) -> Rule:
 
 
 def contrasts(items: Mapping[str, _Value], leads: str, *, where: str = "") -> dict[str, _Value]:
-    """The item that leads less each of its rivals, by name; `where` tells settings apart.
+    """The item that leads minus each of its rivals, by name; `where` tells settings apart.
 
     Raises UnknownNameError for a leader that is not among the items, InputError where it has no rival.
     """
@@ -154,7 +154,7 @@ def contrasts(items: Mapping[str, _Value], leads: str, *, where: str = "") -> di
     if len(items) < 2:
         raise InputError(f"{leads} has no rival: nobody to lead")
     told = f", {where}" if where else ""
-    return {f"{leads} less {name}{told}": items[leads] - other for name, other in items.items() if name != leads}
+    return {f"{leads} minus {name}{told}": items[leads] - other for name, other in items.items() if name != leads}
 
 
 def not_worse(name: str, quantity: _Value) -> _Value:

@@ -83,7 +83,7 @@ class Results:
         value = abs(value) if "size" in words else value
         text = f"{100 * value:.0f}\N{NO-BREAK SPACE}%" if "%" in words else short(value, 0 if "whole" in words else 2)
         text = text.replace("-", "−")
-        return f"{text} ({str(row['part']).replace(' less ', ' minus ')})" if "named" in words else text
+        return f"{text} ({row['part']})" if "named" in words else text
 
     def _count(self, names: str, column: str) -> str:
         rows = self.board.loc[names.split("+"), column]

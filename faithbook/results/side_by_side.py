@@ -69,7 +69,7 @@ LITTLE = 0.1
 
 TOP_FIRST = ("nc", "comprehensiveness_eraser", "aopc_morf", "naopc_morf", "auc", "log_odds", "n_auc", "autpc")
 BOTTOM_FIRST = ("ns", "sufficiency_eraser", "aopc_lerf", "naopc_lerf")
-INSIDE, ALIKE, REST = "within families less between", "same direction less the other", "all others"
+INSIDE, ALIKE, REST = "within families minus between", "same direction minus the other", "all others"
 
 _INPUT = ["modality", "dataset", "id", "cluster"]
 
@@ -203,7 +203,7 @@ def _of_input(rho: pd.DataFrame, known: Known) -> pd.DataFrame:
 
 
 def _contrast(pairs: Iterable[tuple[bool, float]]) -> float:
-    """The mean value of pairs of one kind less that of the others."""
+    """The mean value of pairs of one kind minus that of the others."""
     found = list(pairs)
     return _mean([value for same, value in found if same]) - _mean([value for same, value in found if not same])
 

@@ -1,6 +1,6 @@
 """Spread of a metric over explanations, taken apart into what inputs have in common and noise.
 
-Write x_mr for the value of row r (an explanation) on text m, less the mean of that text over rows, and c_mm' for
+Write x_mr for the value of row r (an explanation) on text m, minus the mean of that text over rows, and c_mm' for
 the covariance over rows of two texts. Its mean over *different* texts is A, the variance between rows that
 texts share; its mean over each text *with itself* is T, the whole variance within a text. With n texts the
 spread that is seen has variance A + (T - A) / n; noise alone would make (T - A) / n; A / T is the share of signal, the

@@ -80,7 +80,7 @@ page.speaks()
 #
 # **The scores.** Precision: the share of found links that are right. Recall: the share of people's links that are
 # found. F1 is their harmonic mean. {term}`AER` is the alignment error rate: lower is better, and where all links are
-# sure it is 1 less F1.
+# sure it is 1 minus F1.
 
 
 # %%
@@ -277,7 +277,7 @@ page.figure(
 # %%
 multilingual = [model for model in models if not model.startswith(("English", "Turkish"))]
 tested = page.test(
-    {"crosslingual_figure6": {f"{m} less {english}": found[m, EVERY] - found[english, EVERY] for m in multilingual}},
+    {"crosslingual_figure6": {f"{m} minus {english}": found[m, EVERY] - found[english, EVERY] for m in multilingual}},
     asides={"crosslingual_figure6": f"{overall}; chance {CHANCE:.3f}"},
 )
 page.verdicts(tested)

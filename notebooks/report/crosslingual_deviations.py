@@ -52,7 +52,7 @@ page.speaks()
 # ## How the effects are measured
 #
 # A choice is made otherwise, on the same texts with the same models and links. Reported is the **change of rho**,
-# always *other choice less ours* (only E4 is set beside another logit, as said there): the mean over languages (those
+# always *other choice minus ours* (only E4 is set beside another logit, as said there): the mean over languages (those
 # of the paper's four that the profile has) and models. Intervals draw texts again, each with both of its values.
 # Where nothing else is said the output is the top prediction.
 
@@ -104,7 +104,7 @@ effects = pd.DataFrame(
 page.listing(
     effects,
     "crosslingual_deviations_effects",
-    caption="Every effect on rho: ours (for E4 the logit of the predicted class), and the other choice less that (estimate) "
+    caption="Every effect on rho: ours (for E4 the logit of the predicted class), and the other choice minus that (estimate) "
     "with its 95 % interval over n texts",
 )
 
@@ -171,7 +171,7 @@ printed = published.table("crosslingual_table1").set_index(["method", "aggregati
 apart = [abs(printed[GUIDED, "l2", output] - printed["saliency", "l2", output]) for output in OUTPUT_NAMES]
 same = rho["main"].mean([RELEASED], [*OUTPUT_NAMES]) - rho["main"].mean([("saliency", "l2")], [*OUTPUT_NAMES])
 Markdown(
-    f"Printed, L2: guided backprop and saliency differ by {max(apart):.4f} at most. Ours, released guided backprop less "
+    f"Printed, L2: guided backprop and saliency differ by {max(apart):.4f} at most. Ours, released guided backprop minus "
     f"saliency, L2: {same.ours.point:.4f} (n = {same.ours.n}). {told('E3').data}"
 )
 
@@ -181,7 +181,7 @@ Markdown(
 # - *Text:* the output is that of the classification layer, and the loss is its logarithm at the true class; so a
 #   probability.
 # - *Code:* the largest *logit*. The loss is the cross entropy, as in the text.
-# - *Here:* the logit. Measured: the probability of the class that is predicted for the whole text, less the logit of the
+# - *Here:* the logit. Measured: the probability of the class that is predicted for the whole text, minus the logit of the
 #   same class; which class an erased copy is asked about is E9. The gradient of the probability also depends on the
 #   other classes and is tiny where the model is sure; the order of words within a text may change, and rho sees nothing
 #   else.

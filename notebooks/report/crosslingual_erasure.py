@@ -262,7 +262,7 @@ page.listing(
 # means is made of two things: methods that differ, and the choice of inputs, by which even equal methods would differ.
 # And the three metrics do not fill their range alike. So a small spread alone says little. We take it apart.
 #
-# Write $x_{mr}$ for the value of row $r$ on text $m$, less the mean of that text over rows (a text on which
+# Write $x_{mr}$ for the value of row $r$ on text $m$, minus the mean of that text over rows (a text on which
 # everything scores high moves no row against another). For two texts let $c_{mm'}$ be the covariance of their values
 # over rows. Its mean over *different* texts is what the rows have in common from text to text: the variance
 # $A$ between methods, free of noise. Its mean over each text *with itself* is the whole variance $T$ within a
@@ -315,8 +315,8 @@ def less_spread(take, which=PRINTED_ROWS, rho=None, **fixed):
             measured, take, which, metric=metric, printed=beside.printed_spread(metric), **fixed, **more
         )
 
-    more = {f"rho less {metric}": spread("rho", **(rho or {})) - spread(metric) for metric in METRICS}
-    return more | {f"hardly: {HARDLY} less the spread of {metric}": -spread(metric) + HARDLY for metric in METRICS}
+    more = {f"rho minus {metric}": spread("rho", **(rho or {})) - spread(metric) for metric in METRICS}
+    return more | {f"hardly: {HARDLY} minus the spread of {metric}": -spread(metric) + HARDLY for metric in METRICS}
 
 
 spreads = {
@@ -350,7 +350,7 @@ second = page.test(
     {
         "xl_c09": specifications[("deviation", "26 rows", "all models", ALL)],
         "xl_c10": {
-            f"rank under rho less under {metric}, {short}": rank_gain(metric, output)
+            f"rank under rho minus under {metric}, {short}": rank_gain(metric, output)
             for metric in METRICS
             for output, short in OUTPUT_NAMES.items()
         },

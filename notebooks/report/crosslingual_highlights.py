@@ -117,7 +117,7 @@ page.listing(
     apart_from_chance.assign(marks=apart_from_chance.marks.map(NAMED)),
     "crosslingual_marks",
     caption="MAP of random scores and of the thirteen rows (mean) by marks; how many of the rows, of two outputs each, are "
-    "below random; and the thirteen less random (estimate, more is better), n texts; the first line is what the tables below are about",
+    "below random; and the thirteen minus random (estimate, more is better), n texts; the first line is what the tables below are about",
 )
 
 # %%
@@ -322,7 +322,7 @@ Markdown(
 
 # %%
 MAIN_RULE = "our threshold"
-QUANTITIES = {"map": "MAP", "chance": "random scores", "lift": "MAP less random", "marked": "share marked"}
+QUANTITIES = {"map": "MAP", "chance": "random scores", "lift": "MAP minus random", "marked": "share marked"}
 ways = projected.levels("highlights")
 others = [language for language in projected.levels("language") if language != "en"]
 printed5 = published.table("crosslingual_table5").set_index("language").value
@@ -379,7 +379,7 @@ Markdown(
 lifts = {way: {one: projected.mean(metric="lift", highlights=way, language=one) for one in others} for way in ways}
 clear = {way: sum(pair.ours.interval().low > 0 for pair in found.values()) for way, found in lifts.items()}
 second = page.test(
-    {"crosslingual_table5": {f"MAP less random, {language}": pair for language, pair in lifts[MAIN_RULE].items()}},
+    {"crosslingual_table5": {f"MAP minus random, {language}": pair for language, pair in lifts[MAIN_RULE].items()}},
     asides={
         "crosslingual_table5": "languages whose interval lies above random scores: "
         + ", ".join(f"{way} {count} of {len(others)}" for way, count in clear.items())
@@ -388,7 +388,7 @@ second = page.test(
 page.verdicts(second)
 
 # %%
-page.plot(second, "crosslingual_table5_plot", caption="MAP less that of random scores on the same marks, by language.")
+page.plot(second, "crosslingual_table5_plot", caption="MAP minus that of random scores on the same marks, by language.")
 
 # %% [markdown]
 # ## Table 6: people look at the highlights

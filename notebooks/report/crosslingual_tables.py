@@ -129,7 +129,7 @@ def leading(**how):
 def gradients_ahead(**how):
     """The parts of c04."""
     return {
-        f"{row_label(*row)} less erasing, {short}": rho(row, output, **how) - rho.mean(ERASED, [output], **how)
+        f"{row_label(*row)} minus erasing, {short}": rho(row, output, **how) - rho.mean(ERASED, [output], **how)
         for output, short in OUTPUT_NAMES.items()
         for row in GRADIENTS
     }
@@ -241,7 +241,7 @@ def orders_in(language):
     if language not in languages:
         return None
     orders = [by_language.order(output, model=model, language=language) for model in models for output in OUTPUT_NAMES]
-    return Provided(orders, {f"accuracy in {language}, less chance,": accuracy(language) - GUESSED})
+    return Provided(orders, {f"accuracy in {language}, minus chance,": accuracy(language) - GUESSED})
 
 
 second = page.test(
@@ -324,7 +324,7 @@ if {*PAPER_LANGUAGES, *WORST} <= set(order):
     both = published.table("crosslingual_table7").groupby("language").value.mean()  # the claim is about both models
     known = {one: replace(accuracy(one), published=both[one]) for one in (*PAPER_LANGUAGES, *WORST)}
     better_read = {
-        f"accuracy in {language} less {other}": known[language] - known[other]
+        f"accuracy in {language} minus {other}": known[language] - known[other]
         for language in PAPER_LANGUAGES
         for other in WORST
     }
@@ -371,7 +371,7 @@ page.figure(
 # %%
 aligned = means.pop("aligner")
 last = page.test(
-    {"crosslingual_figure7": {f"mean rho, aligner less {text}": aligned - pair for text, pair in means.items()}},
+    {"crosslingual_figure7": {f"mean rho, aligner minus {text}": aligned - pair for text, pair in means.items()}},
     asides={"crosslingual_figure7": f"mean rho: {zaman_belinkov_figures.told_by_links(points)}"},
 )
 page.verdicts(last)

@@ -209,12 +209,12 @@ page.figure(
 
 # %%
 def turned(kind="morf", **cells):
-    """The adversarially trained model less the standard one under AOPC, the other way round under NAOPC."""
+    """The adversarially trained model minus the standard one under AOPC, the other way round under NAOPC."""
     sign = 1.0 if kind == "morf" else -1.0
     cells = {"method": pair, "dataset": on} | cells
     aopc, naopc = (mean(f"{s}_{kind}", **cells, model=hardened) - mean(f"{s}_{kind}", **cells, model=usual)
                    for s in ("aopc", "naopc"))  # fmt: skip
-    return {"AOPC, adversarially trained less standard": aopc * sign, "NAOPC, standard less": naopc * -sign}
+    return {"AOPC, adversarially trained minus standard": aopc * sign, "NAOPC, standard minus it": naopc * -sign}
 
 
 def with_pair(sets):

@@ -131,7 +131,7 @@ page.figure(
     "naopc_toy_lattice",
     alt=alt,
     caption="The negation model as a lattice of sets. Every order of the four words is a path from top to bottom; AOPC "
-    "is the answer at the top less the mean of the four answers below it on the path.",
+    "is the answer at the top minus the mean of the four answers below it on the path.",
 )
 
 # %% [markdown]

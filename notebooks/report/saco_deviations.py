@@ -77,7 +77,7 @@ page.speaks()
 # Our main setting: pixels as features, maps of patches brought to pixels by bilinear interpolation, ten groups with
 # rounded bounds, weighed by the mean score of their pixels, equal scores in reading order, and the image's own mean
 # replaces erased pixels. One point at a time is then done otherwise, on the same images with the same model and the same maps. Two numbers are reported,
-# always *other choice less main setting*.
+# always *other choice minus main setting*.
 #
 # - The **change** of a metric, averaged over the ten methods. The interval draws images again, each with both of its
 #   values.
@@ -92,7 +92,7 @@ page.speaks()
 
 
 def changes(setting, metric):
-    """Other choice less main setting, of every method and of random scores."""
+    """Other choice minus main setting, of every method and of random scores."""
     return {m: value(setting, metric, m) - value(BASE[setting], metric, m) for m in (*METHODS, "random")}
 
 
@@ -137,7 +137,7 @@ Markdown(
 page.listing(
     by_method.assign(setting=by_method.setting.map(NAMES)),
     "saco_deviations_methods",
-    caption="Every effect by method: other choice less main setting",
+    caption="Every effect by method: other choice minus main setting",
 )
 
 
@@ -175,7 +175,7 @@ def shown(name, caption, *settings):
 #   is nearly flat is then weighed by the sizes and not by its scores. Measured: the sums (`"sum"`).
 
 # %%
-shown("saco_s1", "S1, group sizes: other choice less rounded bounds", "group sums", "last group larger", "rest dropped")
+shown("saco_s1", "S1, group sizes: other minus rounded bounds", "group sums", "last group larger", "rest dropped")
 
 # %% [markdown]
 # ## S2: from patches to pixels
@@ -187,7 +187,7 @@ shown("saco_s1", "S1, group sizes: other choice less rounded bounds", "group sum
 #   Integrated gradients and LRP score pixels, so only the last of the two concerns them.
 
 # %%
-shown("saco_s2", "S2, upsampling: other choice less bilinear", "nearest", "whole patches")
+shown("saco_s2", "S2, upsampling: other choice minus bilinear", "nearest", "whole patches")
 
 # %% [markdown]
 # ## S3: equal scores
@@ -199,7 +199,7 @@ shown("saco_s2", "S2, upsampling: other choice less bilinear", "nearest", "whole
 #   upsampling. Reading order cuts a patch into an upper and a lower part; chance scatters it.
 
 # %%
-shown("saco_s3", "S3, equal scores: other choice less main setting", "random ties", "nearest, random ties")
+shown("saco_s3", "S3, equal scores: other choice minus main setting", "random ties", "nearest, random ties")
 
 # %%
 pairs = [value("nearest, random ties", "saco", m) - value("nearest", "saco", m) for m in METHODS]
@@ -232,7 +232,7 @@ shown("saco_s4", "S4, replacement: other choice minus the image's mean", "zero",
 # on the {doc}`page of tables <saco_tables>`; the rows here have the same images and model as the rest of this page.
 
 # %%
-shown("saco_s5", "S5, number of groups: other number less ten", "5 groups", "20 groups")
+shown("saco_s5", "S5, number of groups: other number minus ten", "5 groups", "20 groups")
 
 # %% [markdown]
 # ## S6: equal drops
@@ -393,7 +393,7 @@ page.listing(picked.assign(one=picked.one.map(label), other=picked.other.map(lab
 # what half precision does to this study, the table how the rule judges each method.
 
 # %%
-shown("saco_precision", "Precision: bfloat16 less float32", "bfloat16")
+shown("saco_precision", "Precision: bfloat16 minus float32", "bfloat16")
 
 # %%
 in_bfloat16 = alone[alone.setting == "bfloat16"].set_index("method").estimate

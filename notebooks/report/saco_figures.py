@@ -292,7 +292,7 @@ c06 = page.multiverse("saco_c06", ["setting", "ties count"], specifications)
 page.curve(
     c06,
     "saco_c06_curve",
-    caption="How often random scores do better than three methods under four metrics, less one half: the part that "
+    caption="How often random scores do better than three methods under four metrics, minus one half: the part that "
     "decides, by setting.",
 )
 
@@ -314,7 +314,7 @@ page.plot(
     "saco_figure4_claims",
     only=["saco_c05", "saco_c06"],
     caption="Random scores: under SaCo their mean, which should be zero; under the existing metrics how often they do "
-    "better than three methods, less one half, which should not be clearly left of the dotted line.",
+    "better than three methods, minus one half, which should not be clearly left of the dotted line.",
 )
 
 # %%

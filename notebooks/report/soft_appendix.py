@@ -132,7 +132,7 @@ for metric in METRICS:
     for name, variance in alternatives:
         lead = found(metric, "dropout") - found(metric, name, variance=variance)
         says = NAMES[name] + (f", variance {variance:g}" if variance else "")
-        leads[f"{label(metric)}: dropout less {says}"] = lead
+        leads[f"{label(metric)}: dropout minus {says}"] = lead
         there = (measured.frame[["metric", "perturbation", "variance"]] == [metric, name, variance]).all(axis=1)
         scores = measured.frame[there & (measured.frame.shows == SCORE)].value
         rows.append({"metric": metric, "perturbation": NAMES[name], "variance": variance or np.nan, **row_of(lead)})
@@ -142,7 +142,7 @@ gaps = pd.DataFrame(rows)
 page.listing(
     gaps,
     "soft_appendix_gaps",
-    caption="Diagnosticity of dropout less that of each alternative, same inputs (estimate with 95 % interval), the "
+    caption="Diagnosticity of dropout minus that of each alternative, same inputs (estimate with 95 % interval), the "
     "standard deviation of the alternative's limited scores, and the share of them that the limits moved",
 )
 
@@ -153,7 +153,7 @@ for ax, metric in zip(axes, METRICS, strict=True):
     figures.dots(ax, gaps[gaps.metric == metric], place)
     ax.axvline(0, color="#666666", ls=":", lw=1)
     ax.set_title(label(metric))
-    ax.set_xlabel("dropout less alternative")
+    ax.set_xlabel("dropout minus alternative")
 axes[0].set_yticks(place, [NAMES[n] + (f", {v:g}" if v else "") for n, v in alternatives], fontsize="small")
 ahead, behind = int((gaps.low > 0).sum()), int((gaps.high < 0).sum())
 page.figure(

@@ -164,7 +164,7 @@ page.listing(
     orders[["metric", "method", "n", "min-max", "ranks", *ENDS]],
     "soft_amounts_orders",
     caption="Diagnosticity against random with amounts as min-max scaling gives them and with equal amounts (ranks); "
-    "estimate: ranks less min-max on the same n inputs, with its 95 % interval",
+    "estimate: ranks minus min-max on the same n inputs, with its 95 % interval",
 )
 
 # %%
@@ -204,7 +204,7 @@ Markdown(
 # ## How the effects are measured
 #
 # The same inputs, models and attributions are scored under the paper's choice and under the other, on the short texts.
-# Two differences are reported, always *other choice less paper's choice*: of diagnosticity, and of the mean score, each
+# Two differences are reported, always *other choice minus paper's choice*: of diagnosticity, and of the mean score, each
 # over the methods that the choice touches and over data sets. Where a choice moves which scores are defined, only inputs
 # that are defined under both are compared, so that a change is the difference of the two values beside it; the share of
 # comparisons that only one of the two defines has a column of its own. "Flips" is the share of comparisons between a real
@@ -262,7 +262,7 @@ page.figure(
     fig,
     "soft_deviations_effects_plot",
     alt=alt,
-    caption=f"What each choice changes, other choice less the paper's ({short}; 95 % intervals over inputs). Dotted: no "
+    caption=f"What each choice changes, other choice minus the paper's ({short}; 95 % intervals over inputs). Dotted: no "
     "change.",
     data=effects,
 )
@@ -429,7 +429,7 @@ shown("soft_clip", "Clipping and precision: effect on all metrics", "clip=releas
 #
 # A soft score is random: each embedding element is kept or dropped by chance. The paper draws once per input; this book
 # averages over several draws. The table says what drawing only once does to the comparison with random: how many
-# comparisons flip, and how diagnosticity moves (first draw less mean of all). Draws of a real and a random attribution
+# comparisons flip, and how diagnosticity moves (first draw minus mean of all). Draws of a real and a random attribution
 # share their random numbers, which already makes the single draw steadier than independent ones would be.
 
 # %%

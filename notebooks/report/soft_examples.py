@@ -102,7 +102,7 @@ for metric in KINDS.values():
     ends = {"low": found.gap - 1.96 * found.error, "high": found.gap + 1.96 * found.error}
     rows.append({"metric": metric, "A": found.A, "B": found.B} | ends)
 toy = pd.DataFrame(rows)
-toy.insert(3, "A less B", toy.A - toy.B)
+toy.insert(3, "A minus B", toy.A - toy.B)
 apart = int(((toy.low > 0) | (toy.high < 0)).sum())
 
 # %%
@@ -225,10 +225,10 @@ page.listing(
 # %% [markdown]
 # **All inputs instead of three.** On some inputs one kind of metric prefers the real attribution and the other does not.
 # The examples are of the kind that soft erasure wins alone; how many are there, and how many does hard erasure win alone?
-# Soft alone less hard alone is the gain in diagnosticity of claim c01, so the table is judged with it.
+# Soft alone minus hard alone is the gain in diagnosticity of claim c01, so the table is judged with it.
 
 # %%
-gains = {f"{label(soft)} less {label(hard)}": share(soft) - share(hard) for hard, soft in KINDS.items()}
+gains = {f"{label(soft)} minus {label(hard)}": share(soft) - share(hard) for hard, soft in KINDS.items()}
 table4 = page.test({"soft_table4_examples": gains})
 page.verdicts(table4)
 

@@ -238,7 +238,7 @@ page.listing(pd.DataFrame(rows), "soft_figure3_ties", caption=caption)
 
 # %%
 def gains(reading=AS_OURS):
-    """Soft less hard on each long task, as the reading has the metrics and counts ties."""
+    """Soft minus hard on each long task, as the reading has the metrics and counts ties."""
     found = {}
     for dataset in long:
         both = reading.gains(of_model, PAIRS, dataset=dataset, model=shared(measured.frame, [dataset])[0])

@@ -280,7 +280,7 @@ behind = [f"{label(soft)} on {label(of)}" for hard, soft in PAIRS.items() for of
           if printed3[soft, of] < printed3[hard, of]]  # fmt: skip
 NAMED = {"nc": "ag", "ns": "multirc"}  # the exceptions, as the text has them
 exceptions = {
-    f"{label(hard)} less {label(PAIRS[hard])} on {label(task_of[of])}": power(hard, dataset=task_of[of])
+    f"{label(hard)} minus {label(PAIRS[hard])} on {label(task_of[of])}": power(hard, dataset=task_of[of])
     - power(PAIRS[hard], dataset=task_of[of])
     for hard, of in NAMED.items()
     if of in task_of
@@ -371,13 +371,13 @@ page.curve(curve2, "soft_c02_curve", caption="The comparisons under each choice;
 news, apart = task_of.get("ag"), {}
 for d in tasks if news else []:
     if d != news:
-        apart[f"{label(news)} less {label(d)}, Soft-NC"] = power("soft_nc", dataset=news) - power("soft_nc", dataset=d)
-        apart[f"{label(d)} less {label(news)}, Soft-NS"] = power("soft_ns", dataset=d) - power("soft_ns", dataset=news)
+        apart[f"{label(news)} minus {label(d)}, Soft-NC"] = power("soft_nc", dataset=news) - power("soft_nc", dataset=d)
+        apart[f"{label(d)} minus {label(news)}, Soft-NS"] = power("soft_ns", dataset=d) - power("soft_ns", dataset=news)
 third = page.test(
     {
         **{name: parts[name] for name in ("soft_c04", "soft_c05", "soft_c06")},
         "soft_c07": {
-            f"variance over tasks less over methods, {label(metric)}": variance(power, metric, "dataset", tasks)
+            f"variance over tasks minus over methods, {label(metric)}": variance(power, metric, "dataset", tasks)
             - variance(power, metric, "method", METHODS)
             for metric in METRICS
         },

@@ -180,16 +180,16 @@ page.listing(listed(rest, ["modality", "metric"]), "together_rest", digits=2, ca
 # %%
 asked_of = [modality for modality in modalities if modality != PHOTOGRAPHS]
 q1 = {
-    f"within less between families, {modality}": contrasts.mean(modality=modality, first=INSIDE)
+    f"within minus between families, {modality}": contrasts.mean(modality=modality, first=INSIDE)
     for modality in asked_of
 }
 q2 = {
-    f"{label(name)} less SaCo, {modality}": pair - rest[modality, "saco"]
+    f"{label(name)} minus SaCo, {modality}": pair - rest[modality, "saco"]
     for (modality, name), pair in rest.items()
     if name != "saco" and modality in asked_of and (modality, "saco") in rest
 }
 q10 = {
-    f"within less between directions, {modality}": contrasts.mean(modality=modality, first=ALIKE)
+    f"within minus between directions, {modality}": contrasts.mean(modality=modality, first=ALIKE)
     for modality in asked_of
 }
 tested = page.test({"together_q1": q1, "together_q2": q2, "together_q10": q10})

@@ -203,7 +203,7 @@ q3 = {
     if metric in FAITHFULNESS and modality in asked_of
 }
 q4 = {
-    f"{label(soft)} less {label(hard)}, {modality}": found[modality, soft] - found[modality, hard]
+    f"{label(soft)} minus {label(hard)}, {modality}": found[modality, soft] - found[modality, hard]
     for modality in asked_of
     for soft, hard in HARD_OF.items()
 }
@@ -220,7 +220,7 @@ shuffled = {
 page.quote("together_photographs", shuffled)
 page.quote("together_mirrored", {"middle": rho["middle"]})
 real = [name for name in rho if name not in ("random", "middle")]
-q9 = {f"{label(name)} less random": rho[name] - rho["random"] for name in real}
+q9 = {f"{label(name)} minus random": rho[name] - rho["random"] for name in real}
 beaten = [name for name in real if answer((rho[name] - rho["middle"]).ours) == rules.YES]
 floor = (
     "random scores are a lax floor: a map of closeness to the middle, which knows neither model nor image, has "

@@ -215,7 +215,7 @@ q5 = {
     if model in KNOWN and rung in (SHUFFLED, OPPOSITE) and erase == MAIN[modality]
 }
 q6 = {
-    f"{label(metric)}, {modality}, {model}, truth against {label(method)}, less one half": pair - 0.5
+    f"{label(metric)}, {modality}, {model}, truth against {label(method)}, minus one half": pair - 0.5
     for (modality, model, erase, metric, method), pair in by_cell(measured, CELLS, model=TRAINED).items()
     if method not in RUNGS and erase == MAIN[modality]
 }
@@ -253,7 +253,7 @@ page.listing(
     lost_table.rename(columns={"answer": "not worse after misleading"}),
     "together_lost",
     digits=2,
-    caption="Rank correlation with how true explanations are: on the model trained as usual less on the misled one, with 95 % "
+    caption="Rank correlation with how true explanations are: on the model trained as usual minus on the misled one, with 95 % "
     "interval over n inputs; not worse after misleading: no where some is clearly lost, else yes where clearly less than "
     ".1 is",
 )

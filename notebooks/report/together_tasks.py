@@ -199,7 +199,7 @@ if there:
 # %% [markdown]
 # ## Better than random scores?
 #
-# The toolkit has no random scores to compare with. On the same inputs, the mean of a method less that of random scores,
+# The toolkit has no random scores to compare with. On the same inputs, the mean of a method minus that of random scores,
 # turned so that higher is better: does its 95 % interval lie above or below zero? Intervals are of one comparison each.
 
 
