@@ -169,10 +169,11 @@ class Continuation(Prompt):
         kept = {"use_cache": False} if cache is None else {"past_key_values": cache, "use_cache": True}
         new = whole = ids.to(next(self.parameters()).device)[None]
         answer: list[int] = []
+        ends = self._ends()
         while len(answer) < self.max_new_tokens:
             logits = self.model(input_ids=new, attention_mask=torch.ones_like(whole), **kept).logits
             token = logits[:, -1:].argmax(dim=-1)
-            if int(token) in self._ends():
+            if int(token) in ends:
                 break
             answer.append(int(token))
             whole = torch.cat([whole, token], dim=1)
