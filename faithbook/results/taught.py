@@ -178,6 +178,8 @@ def bars(pairs: Mapping[str, Paired], model: str) -> Any:
         for shift, value, colour in zip((-0.2, 0.2), _both(pairs[metric]), looks.values(), strict=True):
             ax.barh(place + shift, value, height=0.38, color=colour)
             ax.text(2, place + shift, f"{value:.0f} %", va="center", fontsize=13, color="white", weight="bold")
+        ends = pairs[metric].ours.interval()
+        ax.plot((100 * ends.low, 100 * ends.high), (place + 0.2, place + 0.2), color="black", lw=2)
     ax.axvline(50, color="black", lw=1.2, ls="--")
     ax.text(50, -0.55, "chance", ha="center", va="bottom", fontsize=13)
     ax.set_yticks(range(len(ROWS)), [name for _, name in ROWS.values()], fontsize=13)
