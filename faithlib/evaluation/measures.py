@@ -13,26 +13,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from faithlib import metrics as formulas
 from faithlib.bounds import beam_bounds, exact_bounds, naopc
 from faithlib.catalogue import FAMILIES, METRICS
 from faithlib.errors import InputError, check_counts, check_known
 from faithlib.evaluation.scores import aopc_scores, hard_scores, saco_scores, soft_scores
 from faithlib.masks import checked_mask, top_ratio
-from faithlib.metrics import (
-    auc,
-    auprc,
-    average_precision,
-    complexity,
-    comprehensiveness_eraser,
-    erasure_rationales,
-    iou,
-    iou_f1,
-    n_auc,
-    pointing_game,
-    sparseness,
-    sufficiency_eraser,
-    token_f1,
-)
 from faithlib.perturb import Perturber
 
 FAD_SHARES = (0.0, 0.05, 0.1, 0.15, 0.2)
@@ -108,12 +94,12 @@ def _soft(asked: Asked, scores: Tensor) -> Values:
 
 
 def _eraser(asked: Asked, scores: Tensor) -> Values:
-    rationales = erasure_rationales(scores, asked.present)
+    rationales = formulas.erasure_rationales(scores, asked.present)
     full = asked.perturber.full
     removed, kept = asked.perturber.keep(torch.cat([~rationales, rationales], dim=1)).chunk(2, dim=1)
     return {
-        "comprehensiveness_eraser": comprehensiveness_eraser(full, removed),
-        "sufficiency_eraser": sufficiency_eraser(full, kept),
+        "comprehensiveness_eraser": formulas.comprehensiveness_eraser(full, removed),
+        "sufficiency_eraser": formulas.sufficiency_eraser(full, kept),
     }
 
 
@@ -138,8 +124,8 @@ def _groups(asked: Asked, scores: Tensor) -> Values:
 
 def _curves(asked: Asked, scores: Tensor) -> Values:
     return {
-        "n_auc": n_auc(asked.still_predicted(scores, FAD_SHARES)),
-        "autpc": auc(asked.still_predicted(scores, ALL_SHARES)),
+        "n_auc": formulas.n_auc(asked.still_predicted(scores, FAD_SHARES)),
+        "autpc": formulas.auc(asked.still_predicted(scores, ALL_SHARES)),
     }
 
 
@@ -147,12 +133,12 @@ def _plausibility(asked: Asked, scores: Tensor) -> Values:
     assert asked.gold is not None
     given = (scores, asked.gold, asked.present)
     return {
-        "iou_f1": iou_f1(*given, k=asked.options.gold_size),
-        "token_f1": token_f1(*given, k=asked.options.gold_size),
-        "iou": iou(*given),
-        "pointing_game": pointing_game(*given),
-        "auprc": auprc(*given),
-        "average_precision": average_precision(*given),
+        "iou_f1": formulas.iou_f1(*given, k=asked.options.gold_size),
+        "token_f1": formulas.token_f1(*given, k=asked.options.gold_size),
+        "iou": formulas.iou(*given),
+        "pointing_game": formulas.pointing_game(*given),
+        "auprc": formulas.auprc(*given),
+        "average_precision": formulas.average_precision(*given),
     }
 
 
@@ -165,8 +151,8 @@ MEASURES: dict[str, Measure] = {
     "groups": _groups,
     "curves": _curves,
     "simplicity": lambda asked, scores: {
-        "complexity": complexity(scores, asked.present),
-        "sparseness": sparseness(scores, asked.present),
+        "complexity": formulas.complexity(scores, asked.present),
+        "sparseness": formulas.sparseness(scores, asked.present),
     },
     "plausibility": _plausibility,
 }

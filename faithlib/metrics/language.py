@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from faithlib.errors import InputError, unknown
+from faithlib.errors import InputError, check_known
 from faithlib.masks import checked_mask
 from faithlib.metrics.curves import auc
 
@@ -26,8 +26,7 @@ def hellinger(p: Tensor, q: Tensor, *, variant: str = "paper") -> Tensor:
     >>> round(hellinger(p, q).item(), 4), round(hellinger(p, q, variant="released").item(), 4)
     (0.7071, 0.7071)
     """
-    if variant not in ("paper", "released"):
-        raise unknown("variant", variant, ("paper", "released"))
+    check_known("variant", variant, ("paper", "released"))
     squares = (p.sqrt() - q.sqrt()).square().sum(dim=-1)
     return (squares if variant == "released" else squares.sqrt()) / 2**0.5
 

@@ -44,8 +44,13 @@ def saco(salience: Tensor, drop: Tensor, *, ties: str = "satisfied") -> Tensor:
         raise InputError(
             f"salience {tuple(salience.shape)} and drop {tuple(drop.shape)}: expected the same shape [B, K] for both"
         )
-    _check_finite(salience, "salience")
-    _check_finite(drop, "drop")
+    for name, values in (("salience", salience), ("drop", drop)):
+        if (broken := ~torch.isfinite(values)).any():
+            row, group = broken.nonzero()[0].tolist()
+            raise InputError(
+                f"{name} of input {row} is {values[row, group].item()} at group {group}: expected finite numbers; "
+                "leave the input out, or look at what made it"
+            )
     k = salience.shape[1]
     first, second = torch.triu_indices(k, k, offset=1, device=salience.device)
     # In double precision: differences of almost equal saliences are all that a nearly uniform map has.
@@ -56,13 +61,3 @@ def saco(salience: Tensor, drop: Tensor, *, ties: str = "satisfied") -> Tensor:
     total = weight.abs().sum(dim=1)
     coefficient = torch.where(total > 0, (sign * weight).sum(dim=1) / total, torch.nan)
     return coefficient.to(torch.promote_types(torch.result_type(salience, drop), torch.float32))
-
-
-def _check_finite(values: Tensor, name: str) -> None:
-    broken = ~torch.isfinite(values)
-    if broken.any():
-        row, group = broken.nonzero()[0].tolist()
-        raise InputError(
-            f"{name} of input {row} is {values[row, group].item()} at group {group}: expected finite numbers; "
-            "leave the input out, or look at what made it"
-        )
