@@ -69,7 +69,7 @@ class TextInputs(Batch):
     [B]; `tokens` and `features`: the strings of the positions and of the features; `spans`: the characters each feature
     covers in its text (of a pair, in `text + " " + pair`); `truncated` [B]: True where the text was longer than the
     limit and its end was cut off; `feature_of_word`: for words given by the caller, the feature of each, -1 for a word
-    without a token; `follows` [B, C, T]: the tokens that a language model is asked for (`backends.following`).
+    without a token; `follows` [B, C, T]: the tokens that a language model is asked for (`backends.prompts`).
 
     >>> ids, own = torch.tensor([[1, 5, 7, 2]]), torch.tensor([[-1, 0, 1, -1]])  # [CLS], two own, [SEP]
     >>> texts = TextInputs(ids, ids > 0, own, torch.tensor([2]), torch.tensor([False]), pad_id=0)
@@ -181,7 +181,7 @@ class TextInputs(Batch):
             # Where the characters of each segment begin; a segment without a beginning carries no features.
             pieces = units.pieces_of(encoding, {0: 0, 1: len(text) + 1} if queries is None else {1: 0})
             if within is not None:
-                pieces = [piece for piece in pieces if any(_overlap(piece.span, span) for span in within[i])]
+                pieces = [p for p in pieces if any(s < p.span[1] and p.span[0] < e for s, e in within[i])]
             row = units.by_token(pieces, unit, whole) if given is None else units.by_words(pieces, given[i], whole, i)
             if not row.spans:
                 where = "no tokens" if given is None else f"no token within its {len(given[i])} words"
@@ -426,10 +426,6 @@ def _segments(segments: Any) -> Tensor:
     for own, given in zip(numbered.view(-1, *maps.shape[-2:]), maps.view(-1, *maps.shape[-2:]), strict=True):
         own[given >= 0] = given[given >= 0].unique(return_inverse=True)[1]
     return numbered
-
-
-def _overlap(one: Span, other: Span) -> bool:
-    return one[0] < other[1] and other[0] < one[1]
 
 
 def _check_arguments(texts: Any, queries: Any, pairs: Any, words: Any, within: Any, unit: str) -> None:

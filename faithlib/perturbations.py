@@ -196,8 +196,7 @@ class ReplacedTokens(Erasure):
         inputs, index = self.backend.inputs, rows.input_of
         ids = torch.where(self._kept_positions(rows, length), inputs.input_ids[index, :length], self.token_id)
         types = None if inputs.token_type_ids is None else inputs.token_type_ids[index, :length]
-        mask = inputs.attention_mask[index, :length]
-        return self.backend.forward_ids(ids, mask, types, index, shared=rows.shared)
+        return self.backend.logits(self.backend.embed(ids, types), index, shared=rows.shared)
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,7 +229,8 @@ class DeletedTokens(Erasure):
         mask = kept.gather(1, front)
         ids = torch.where(mask, inputs.input_ids[index].gather(1, front), inputs.pad_id)
         types = None if inputs.token_type_ids is None else inputs.token_type_ids[index].gather(1, front)
-        return self.backend.forward_ids(ids, mask, types, index, shared=rows.shared)
+        given = {"attention_mask": mask, "token_type_ids": types}
+        return self.backend.logits(self.backend.embed(ids, types), index, shared=rows.shared, **given)
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,7 +253,7 @@ class ReplacedPixels(Erasure):
         maps = inputs.maps(index)
         kept = self.masks[rows.mask_of].gather(1, maps.clamp(min=0).flatten(1)).view(maps.shape) | (maps < 0)
         pixels = torch.where(kept[:, None], inputs.pixels[index], self.replacement[index])
-        return self.backend.forward_pixels(pixels)
+        return self.backend.asked(pixels)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,9 +9,8 @@
 | `tokens` | what enters the blocks of vision transformers, timm's and Hugging Face's |
 | `wrappers` | what stands around a model, taken off or refused: `unwrapped` |
 | `answers` | logits in what a model answers |
-| `prompts` | a causal language model asked by prompt: `PromptClassifier` |
+| `prompts` | a causal language model asked by prompt: `PromptClassifier`; the tokens that follow an input |
 | `continuation` | a causal language model asked for the text that follows: `Continuation` |
-| `following` | the tokens that follow an input |
 | `functions` | any function of texts: `FunctionBackend` |
 | `replica` | the copy of a model's structure on which all this is done, so that the model itself is never changed |
 """

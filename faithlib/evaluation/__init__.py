@@ -1,6 +1,5 @@
 """From a model, inputs and attributions to values: one metric of one `Perturber`, or all metrics in one table."""
 
-from faithlib.evaluation.controls import shuffled as shuffled
 from faithlib.evaluation.explaining import explain as explain
 from faithlib.evaluation.language import PI_SHARES as PI_SHARES
 from faithlib.evaluation.language import distance_scores as distance_scores
@@ -24,6 +23,7 @@ from faithlib.evaluation.scores import hard_scores as hard_scores
 from faithlib.evaluation.scores import saco_of_groups as saco_of_groups
 from faithlib.evaluation.scores import saco_scores as saco_scores
 from faithlib.evaluation.scores import saco_steps as saco_steps
+from faithlib.evaluation.scores import shuffled as shuffled
 from faithlib.evaluation.scores import soft_scores as soft_scores
 from faithlib.evaluation.table import average_marked as average_marked
 from faithlib.evaluation.table import evaluate as evaluate

@@ -15,7 +15,7 @@ from torch import Tensor
 from faithlib.backends.labels import label_names
 from faithlib.catalogue import FAMILIES, METRICS
 from faithlib.evaluation.opening import Opened
-from faithlib.evaluation.shown import shown_of
+from faithlib.evaluation.report import shown_of
 from faithlib.evaluation.summary import Table
 from faithlib.perturb import Perturber, costs
 from faithlib.units import some_rows
