@@ -21,6 +21,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.nn import functional
 from tqdm.auto import tqdm
 
 from faithlib.errors import InputError, ModelError, OutOfMemoryError
@@ -83,19 +84,15 @@ class Memo:
         slot = self._slot
         found = np.fromiter((slot.setdefault(key, len(slot)) for key in keys), dtype=np.int64, count=len(keys))
         if len(slot) > len(self.done):
-            self.done = np.concatenate(
-                [self.done, np.zeros(max(len(slot), 2 * len(self.done)) - len(self.done), dtype=bool)]
-            )
+            self.done = np.pad(self.done, (0, max(len(slot) - len(self.done), len(self.done))))
         return found
 
     def put(self, slots: NDArray[np.int64], values: Tensor, places: Tensor | None = None) -> None:
         """Store the answers [R, C] of rows that have just run; `places`: the slots on the device, where they are."""
         with torch.inference_mode():
             if self._values is None or len(self._values) < len(self.done):
-                grown = values.new_zeros(len(self.done), values.shape[1])
-                if self._values is not None:
-                    grown[: len(self._values)] = self._values
-                self._values = grown
+                known = values.new_zeros(0, values.shape[1]) if self._values is None else self._values
+                self._values = functional.pad(known, (0, 0, 0, len(self.done) - len(known)))
             self._values[torch.from_numpy(slots).to(values.device) if places is None else places] = values
         self.done[slots] = True
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -27,42 +27,31 @@ ALL_SHARES = tuple(step / 10 for step in range(11))
 
 
 @dataclass(frozen=True)
-class Options:
-    """What metrics leave open. InputError for no group and for no feature of gold.
-
-    >>> Options(draws=4, seed=0, groups=10, beam=3, gold_size=1).groups
-    10
-    """
-
-    draws: int
-    seed: int
-    groups: int
-    beam: int
-    gold_size: int
-
-    def __post_init__(self) -> None:
-        check_counts(groups=self.groups, gold_size=self.gold_size)
-
-
-@dataclass(frozen=True)
 class Asked:
     """Inputs that metrics ask about, each as often as it has attributions: what only depends on model and inputs.
 
-    `gold`: bool [B, F]; `bounds`: of AOPC, lower and upper [B].
+    `gold`: bool [B, F]; `bounds`: of AOPC, lower and upper [B]; the others are what metrics leave open, as in
+    `evaluate`. InputError for no group and for no feature of gold.
 
     >>> from faithlib.inputs import WordInputs
     >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
     >>> perturber = Perturber(model, WordInputs.from_texts(["good film"]))
 
-    >>> asked = Asked(perturber, Options(draws=4, seed=0, groups=2, beam=3, gold_size=1))
+    >>> asked = Asked(perturber)
     >>> asked.still_predicted(torch.tensor([[2.0, 1.0]]), [0.0, 0.5])  # two words or one
     tensor([[1., 0.]])
     """
 
     perturber: Perturber
-    options: Options
     gold: Tensor | None = None
     bounds: tuple[Tensor, Tensor] | None = None
+    draws: int = 4
+    seed: int = 0
+    groups: int = 10
+    gold_size: int = 1
+
+    def __post_init__(self) -> None:
+        check_counts(groups=self.groups, gold_size=self.gold_size)
 
     @property
     def present(self) -> Tensor:
@@ -72,7 +61,7 @@ class Asked:
         """Some of the inputs, of one also several times."""
         gold = None if self.gold is None else self.gold[index]
         bounds = self.bounds and (self.bounds[0][index], self.bounds[1][index])
-        return Asked(self.perturber.of(index), self.options, gold, bounds)
+        return replace(self, perturber=self.perturber.of(index), gold=gold, bounds=bounds)
 
     def still_predicted(self, scores: Tensor, shares: Sequence[float]) -> Tensor:
         """1 where the predicted class stays the predicted one while these shares of the features go, [B, K]."""
@@ -89,7 +78,7 @@ def _hard(asked: Asked, scores: Tensor) -> Values:
 
 
 def _soft(asked: Asked, scores: Tensor) -> Values:
-    drawn = soft_scores(asked.perturber, scores, draws=asked.options.draws, seed=asked.options.seed)
+    drawn = soft_scores(asked.perturber, scores, draws=asked.draws, seed=asked.seed)
     return {name: values.mean(dim=1) for name, values in drawn.items()}
 
 
@@ -111,7 +100,7 @@ def _naopc(asked: Asked, scores: Tensor) -> Values:
 
 def _groups(asked: Asked, scores: Tensor) -> Values:
     found: dict[str, list[Tensor]] = defaultdict(list)
-    sizes = asked.present.sum(dim=1).clamp(max=asked.options.groups)
+    sizes = asked.present.sum(dim=1).clamp(max=asked.groups)
     groups = [(size, (sizes == size).nonzero()[:, 0]) for size in sizes.unique().tolist()]
     for size, index in groups:
         values = saco_scores(asked.perturber.of(index.tolist()), scores[index], k=size)
@@ -133,8 +122,8 @@ def _plausibility(asked: Asked, scores: Tensor) -> Values:
     assert asked.gold is not None
     given = (scores, asked.gold, asked.present)
     return {
-        "iou_f1": formulas.iou_f1(*given, k=asked.options.gold_size),
-        "token_f1": formulas.token_f1(*given, k=asked.options.gold_size),
+        "iou_f1": formulas.iou_f1(*given, k=asked.gold_size),
+        "token_f1": formulas.token_f1(*given, k=asked.gold_size),
         "iou": formulas.iou(*given),
         "pointing_game": formulas.pointing_game(*given),
         "auprc": formulas.auprc(*given),

@@ -16,8 +16,6 @@ from faithlib.metrics.curves import aopc as aopc
 from faithlib.metrics.curves import auc as auc
 from faithlib.metrics.curves import log_odds as log_odds
 from faithlib.metrics.curves import n_auc as n_auc
-from faithlib.metrics.diagnosticity import Diagnosticity as Diagnosticity
-from faithlib.metrics.diagnosticity import diagnosticity as diagnosticity
 from faithlib.metrics.erasure import ERASURE_BINS as ERASURE_BINS
 from faithlib.metrics.erasure import comprehensiveness_eraser as comprehensiveness_eraser
 from faithlib.metrics.erasure import comprehensiveness_nc as comprehensiveness_nc
@@ -42,3 +40,5 @@ from faithlib.metrics.plausibility import iou_f1 as iou_f1
 from faithlib.metrics.plausibility import pointing_game as pointing_game
 from faithlib.metrics.plausibility import token_f1 as token_f1
 from faithlib.metrics.saco import saco as saco
+from faithlib.preferences import Diagnosticity as Diagnosticity
+from faithlib.preferences import diagnosticity as diagnosticity
