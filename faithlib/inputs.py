@@ -294,8 +294,10 @@ class ImageInputs(Batch):
         if pixels.ndim != 4:
             hint = ": grayscale images need a channel, pixels[:, None]" if pixels.ndim == 3 else ""
             raise InputError(f"pixels have shape {tuple(pixels.shape)}: expected [B, C, H, W]{hint}")
-        if is_normalised:
-            _check_normalised(pixels)
+        if is_normalised and not pixels.is_floating_point():
+            raise InputError(f"pixels are {pixels.dtype}: {_NORMALISED}")
+        if is_normalised and bool((pixels >= 0).all()) and float(pixels.max()) > 16:
+            raise InputError(f"pixels reach from {float(pixels.min()):g} to {float(pixels.max()):g}: {_NORMALISED}")
         if (patch is None) == (segments is None):
             raise InputError("patch and segments: give one of the two")
         feature_of = _patches(pixels.shape[-2], pixels.shape[-1], patch) if patch is not None else _segments(segments)
@@ -401,13 +403,6 @@ _NORMALISED = (
     "expected floats, normalised as the model expects. Give PIL images with the model's own transform, or for a model "
     "that takes 0 to 255 itself pixels.float() with is_normalised=False"
 )
-
-
-def _check_normalised(pixels: Tensor) -> None:
-    if not pixels.is_floating_point():
-        raise InputError(f"pixels are {pixels.dtype}: {_NORMALISED}")
-    if bool((pixels >= 0).all()) and float(pixels.max()) > 16:
-        raise InputError(f"pixels reach from {float(pixels.min()):g} to {float(pixels.max()):g}: {_NORMALISED}")
 
 
 def _patches(height: int, width: int, patch: int) -> Tensor:

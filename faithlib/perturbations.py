@@ -129,8 +129,18 @@ class Perturbation(ABC):
 
     def _on_positions(self, rows: Rows, length: int, *, protected: float | bool) -> Tensor:
         """The masks' values per feature, spread over positions [R, L]."""
-        feature_of = _feature_of(self.backend, rows.input_of, length)
+        feature_of = self._feature_of(rows, length)
         return torch.where(feature_of >= 0, self.masks[rows.mask_of].gather(1, feature_of.clamp(min=0)), protected)
+
+    def _feature_of(self, rows: Rows, length: int) -> Tensor:
+        """The feature of every position, [R, L]; -1 where it is protected."""
+        if isinstance(self.backend, TextBackend):
+            return self.backend.inputs.feature_of[rows.input_of, :length]
+        corners = self.backend.patch_features()
+        if corners is None:
+            raise ModelError("soft perturbation of a ViT needs features made of whole patches of the model")
+        # Class and register tokens are protected.
+        return functional.pad(corners, (self.backend.reached.prefix, 0), value=-1).expand(len(rows), -1)
 
     def _embeddings(self, rows: Rows, length: int) -> Tensor:
         """The unperturbed embeddings, [R, L, D]; on a processor each input is embedded once, a GPU would wait for the
@@ -408,19 +418,7 @@ class WeightedAttention(Perturbation):
         return self.backend.logits(embedded, rows.input_of, attention_mask=weights)
 
 
-# --------------------------------------------------------------------------------------------------- where features are
+# ------------------------------------------------------------------------------------------------- keys of masks
 def _set_keys(masks: NDArray[Any]) -> list[bytes]:
     """A key a mask [M, F] that says which features stay."""
     return [b"keep" + row.tobytes() for row in np.packbits(masks.astype(bool), axis=1)]
-
-
-def _feature_of(backend: Any, index: Tensor, length: int) -> Tensor:
-    """The feature of every position, [R, L] (or one row for all); -1 where it is protected."""
-    if isinstance(backend, TextBackend):
-        return backend.inputs.feature_of[index, :length]
-    corners = backend.patch_features()
-    if corners is None:
-        raise ModelError("soft perturbation of a ViT needs features made of whole patches of the model")
-    # Class and register tokens are protected.
-    prefix = corners.new_full((backend.reached.prefix,), -1)
-    return torch.cat([prefix, corners])[None].expand(len(index), -1)

@@ -343,8 +343,12 @@ class Scheduler:
                     continue
                 self._memo.put(slots[chunk], logits.float(), places[chunk])
                 broken |= logits.softmax(dim=-1).isnan().any()
-                self._count(sizes[0], longest)
+                self.stats.rows_run += sizes[0]
+                self.stats.forwards += 1
+                self.stats.tokens_run += sizes[0] * longest
                 self.stats.tokens_shared += sizes[0] * rows.shared
+                peak = round((self.pace.bytes_a_token or 0) * sizes[0] * longest)
+                self.stats.peak_bytes = max(self.stats.peak_bytes, peak)
                 bar.update(sizes[0])
                 start, sizes = chunk.stop, [] if measured else sizes[1:]
         self.stats.seconds_model += clock.seconds()
@@ -359,12 +363,6 @@ class Scheduler:
             f"the model answered NaN for {int(bad.sum())} rows, of inputs {inputs[:5]}, first {row[:4]}: check its "
             "weights; numbers of float16 end at 65504, so try dtype=torch.float32 or torch.bfloat16"
         )
-
-    def _count(self, rows: int, length: int) -> None:
-        self.stats.rows_run += rows
-        self.stats.forwards += 1
-        self.stats.tokens_run += rows * length
-        self.stats.peak_bytes = max(self.stats.peak_bytes, round((self.pace.bytes_a_token or 0) * rows * length))
 
     def _sizes(self, lengths: NDArray[np.int64]) -> list[int]:
         """How many of the next rows each of the next forwards takes; `lengths` fall."""
