@@ -126,8 +126,6 @@ def run_on_texts(
             chunk = together[0 if job.method.blind else used.index(job.number)]
             with job.trying(), costs.of_chunk(job.name, job.readers, chunk):
                 answer = answer_of(job, chunk, chunk.feature_of() >= 0)
-                if job.delta is not None and chunk.delta is not None:
-                    job.delta[chunk.rows] = chunk.delta.float()
                 for aggregation, positions in job.found.items():
                     positions[chunk.rows, : chunk.length] = (
                         answer if aggregation is None else AGGREGATIONS[aggregation](answer)
@@ -135,7 +133,8 @@ def run_on_texts(
 
 
 def answer_of(job: Job, chunk: Any, where: Tensor | slice = slice(None)) -> Tensor:
-    """What a method that looks inside answers about a chunk, float32; `where`: places at which 0 is no answer.
+    """What a method that looks inside answers about a chunk, float32; `where`: places at which 0 is no answer. The
+    job's `delta` is filled where it is wanted.
 
     >>> from types import SimpleNamespace
     >>> from faithlib.attribution.registry import Method
@@ -148,6 +147,8 @@ def answer_of(job: Job, chunk: Any, where: Tensor | slice = slice(None)) -> Tens
         answer = job.method.run(chunk, **job.options).detach()
         if not job.method.blind and job.name not in _CLAMPED:
             note_underflow(job.name, answer, where, chunk.backend.model)
+        if job.delta is not None and chunk.delta is not None:
+            job.delta[chunk.rows] = chunk.delta.float()
         return answer.float()
 
 

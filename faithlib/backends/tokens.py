@@ -84,9 +84,9 @@ class TimmTokens:
 class _Reached(Exception):
     """The first block was reached, with these tokens."""
 
-    def __init__(self, tokens: Tensor) -> None:
+    def __init__(self, tokens: Any) -> None:
         super().__init__()
-        self.tokens = tokens
+        self.tokens: Tensor = tokens
 
 
 class HuggingFaceTokens:

@@ -169,7 +169,7 @@ def shown_of(
 
 def _content(inputs: Inputs, b: int, size: int) -> dict[str, Any]:
     if isinstance(inputs, ImageInputs):
-        return _image(inputs, b)
+        return _pixels_of(inputs, b)
     if isinstance(inputs, WordInputs):
         names: Sequence[str] = [inputs.texts[b][start:end] for start, end in inputs.spans[b]]
     else:
@@ -180,7 +180,7 @@ def _content(inputs: Inputs, b: int, size: int) -> dict[str, Any]:
     return {"parts": tuple(zip(blanks[:size], names[:size], strict=True))}
 
 
-def _image(inputs: ImageInputs, b: int) -> dict[str, Any]:
+def _pixels_of(inputs: ImageInputs, b: int) -> dict[str, Any]:
     """The pixels from black to white, whatever they were normalised by, and the map, every so many pixels."""
     pixels, step = inputs.pixels[b].float().cpu(), -(-max(inputs.pixels.shape[-2:]) // _MOST_PIXELS)
     if len(pixels) != 3:
