@@ -149,8 +149,8 @@ class TextInputs(Batch):
         words is protected, except blanks ("▁") that the tokenizer writes before a word's first piece.
 
         Raises InputError: no text, a text without a single token (or none within its words), a query that leaves no
-        room, an unknown unit, words that are no ascending spans of their text, options that exclude each other, texts
-        that are no strings (their rows are named), a tokenizer that gives no characters of its tokens.
+        room, an unknown unit, words that are no ascending spans of their text, options that exclude each other. Also:
+        texts that are no strings (their rows are named), a tokenizer that gives no characters of its tokens.
         """
         texts = units.listed(texts)
         if pairs is None and all(isinstance(text, tuple | list) and len(text) == 2 for text in texts):
@@ -279,7 +279,7 @@ class ImageInputs(Batch):
         cls, pixels: Any, *, patch: int | None = None, segments: Any = None, is_normalised: bool = True
     ) -> ImageInputs:
         """Pixels [B, C, H, W], a tensor or an array, cut into square patches of `patch` pixels, row by row; or by
-        `segments`, integers [H, W] or [B, H, W] such as superpixels, which are numbered from 0 in ascending order,
+        `segments`, integers [H, W] or [B, H, W] such as superpixels. Segments are numbered from 0 in ascending order,
         negative ones never erased.
 
         `is_normalised=False`: for a model that takes pixels from 0 to 255 itself.

@@ -1,7 +1,7 @@
 """When rows run, and which of them share a forward.
 
-Rows already answered are dropped (the memo is shared by all that is asked of one scheduler); the rest are sorted by
-length and cut into chunks by cost: a forward has a price before its first token, so rows of different lengths share one
+Rows already answered are dropped (the memo is shared by all that is asked of one scheduler). The rest are sorted by
+length and cut into chunks by cost. A forward has a price before its first token, so rows of different lengths share one
 where padding costs less than another launch. What is asked inside `put_off` waits and runs at the end, rows of one kind
 of perturbation joined.
 
@@ -385,7 +385,7 @@ class Scheduler:
 
     def _measured(self, perturbation: Perturbation, rows: Rows, length: int, *, timed: bool) -> tuple[Tensor, bool]:
         """Logits [R, C] of a chunk, whose longest row has `length` tokens beyond those shared, and whether it was
-        measured: the first are, for the memory that a token takes, and again those much larger; some on a GPU for their
+        measured. The first are, for the memory that a token takes, and again those much larger; some on a GPU for their
         time."""
         tokens = len(rows) * length
         known = self.pace.bytes_a_token is not None

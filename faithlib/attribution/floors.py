@@ -19,8 +19,8 @@ DISTRIBUTIONS = ("gaussian", "uniform")
 
 
 def random(inputs: Inputs, *, seed: int = 0, distribution: str | None = None) -> Tensor:
-    """Independent draws, N(0, 1) ("gaussian", the default for texts, as in the released code of Zhao & Aletras 2023) or
-    U(0, 1) ("uniform", that for all others, the Random Attribution of Wu et al. 2024, section 5.2).
+    """Independent draws: N(0, 1) ("gaussian"), by default for texts, as in the released code of Zhao & Aletras 2023; or
+    U(0, 1) ("uniform"), for all others the default, the Random Attribution of Wu et al. 2024 (section 5.2).
 
     One draw per position of a text, per feature of an image (features of one pixel make the paper's map of pixels) or
     of a function's text. Drawn from (seed, content of the input): the same input gets the same scores in every batch.

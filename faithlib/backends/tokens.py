@@ -1,7 +1,7 @@
 """The tokens of a vision transformer: what enters its first block, the way on from there, and what can be seen on it.
 
 Of timm's VisionTransformer the parts are called one after the other. Of a Hugging Face classifier the model's own
-forward runs, on a replica, and a hook puts tokens in the place of those that enter the first block: whatever the model
+forward runs, on a replica, and a hook puts tokens in the place of those that enter the first block. Whatever the model
 does before and after, its blocks are found by what they take.
 
 Shape letters: R rows of one forward, L tokens, P patches, D embedding size, N heads, C classes.

@@ -171,7 +171,7 @@ def saco_steps(
     `masks.group_salience` (`reduce`). `labels` [B]: the classes that count as correct, by default the predicted ones.
     Features that are in no group (remainder "drop") are never erased.
 
-    3K - 2 distinct rows an input with the unperturbed one (28 for K = 10), asked in one call: the first group to go in
+    3K - 2 distinct rows an input with the unperturbed one (28 for K = 10), asked in one call. The first group to go in
     either order is also erased alone, and both orders end with nothing left. One metric at a time asks for 5 (K + 1).
 
     Raises InputError for labels that are no integers [B], and as `salience_groups` does.

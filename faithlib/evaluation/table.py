@@ -92,7 +92,7 @@ def evaluate(
       many groups as features.
     - `dtype`: the precision of all rows of erased inputs ("auto": `Perturber`); gradients are taken in the model's own.
     - `unit`: what a feature of a text is, "word" (default), "wordpiece", "character" or "sentence" (`faithlib.units`),
-      of an image the side of its patches in pixels; or give the `spans` (start, end) of the features of each text.
+      of an image the side of its patches in pixels. Or give the `spans` (start, end) of the features of each text.
     - `max_length`: tokens read of a text, at most what the model takes. Default: that, and no more than 512.
     - `on_error`: "raise", or "skip" inputs that cannot be read, explained or measured; the others keep their index.
 

@@ -61,7 +61,7 @@ def equal_retention(importance: Tensor, share: float, feature_mask: Tensor | Non
     """Keep-probabilities q_i = min(1, max(0, a_i + b)), [B, F], whose mean over an input's features is `share`.
 
     The b of each input is found by bisection. pi-Soft-NC and pi-Soft-NS (Huang & Chan 2026, arXiv 2601.03089) compare
-    attributions at the same expected retaining probability; how a score becomes a probability of that mean is our
+    attributions at the same expected retaining probability. How a score becomes a probability of that mean is our
     choice: a shift keeps the order, and the differences of whatever is not clipped. Importance a in [0, 1]
     (`masks.normalise`). Raises InputError for a share that is not in [0, 1].
 
