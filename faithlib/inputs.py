@@ -311,9 +311,7 @@ class ImageInputs(Batch):
         >>> ImageInputs.from_pixels(torch.zeros(2, 3, 2, 4), patch=2).maps(torch.tensor([1, 0, 1])).shape
         torch.Size([3, 2, 4])
         """
-        if self.feature_of.ndim == 2:
-            return self.feature_of.expand(len(rows), -1, -1)
-        return self.feature_of[rows]
+        return self.feature_of.expand(len(rows), -1, -1) if self.feature_of.ndim == 2 else self.feature_of[rows]
 
     def __getitem__(self, rows: slice | Sequence[int] | Tensor) -> ImageInputs:
         """The chosen images as a batch of their own."""
