@@ -17,6 +17,7 @@ import families
 import numpy as np
 import pandas as pd
 import peft
+import pytest
 import timm
 import torch
 import transformers as hf
@@ -234,6 +235,30 @@ def _() -> Held:
 def _() -> Held:
     with warnings.catch_warnings(action="ignore"):
         return reading(torch.ao.quantization.quantize_dynamic(text_model(), {nn.Linear}))
+
+
+def in_few_bits(kind: str) -> Held:
+    """With the encoder's weights in bitsandbytes, which the lock does not have: tried in an environment of its own."""
+    few = pytest.importorskip("bitsandbytes").nn
+    model = text_model()
+    for name, part in list(model.bert.encoder.named_modules()):
+        if isinstance(part, nn.Linear):
+            sizes = part.in_features, part.out_features
+            made = few.Linear4bit(*sizes, compute_dtype=torch.float32, quant_type=kind) if kind == "nf4" else None
+            made = made or few.Linear8bitLt(*sizes, has_fp16_weights=False)
+            made.load_state_dict(part.state_dict())
+            model.bert.encoder.set_submodule(name, made)
+    return reading(model.to("cpu").eval())
+
+
+@case("8-bit, bitsandbytes 0.50.2 on a processor")
+def _() -> Held:
+    return in_few_bits("int8")
+
+
+@case("4-bit (nf4), bitsandbytes 0.50.2 on a processor")
+def _() -> Held:
+    return in_few_bits("nf4")
 
 
 @case("float16 whose gradients underflow", "LRP-eXplains-Transformers#7")
