@@ -347,7 +347,7 @@ page.verdicts(last)
 # ranking of methods and its change with $K$ depends on all of that; {doc}`the page with both side by side <saco_stand_ins>` says how
 # far. Where integrated gradients lead here and not in the paper, two things may help them, neither of which we
 # have tested: they explain the probability, whose drops SaCo is made of, on a path from the mean colour to the image,
-# which is much what erasing does; and gradients of single pixels are minus noisy for a small network than for a large one.
+# which is much what erasing does; and gradients of single pixels are less noisy for a small network than for a large one.
 # What the text leaves open and we had to decide is measured on the {doc}`page of open points <saco_deviations>`. Intervals cover the choice of images, not that of models or data sets.
 
 # %%
