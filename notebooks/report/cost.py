@@ -12,7 +12,7 @@
 # these are the seconds that it computed, where a run has noted them: the clock runs on while other work has the processor.
 #
 # - **Rows** are perturbed inputs that go through a model. An input of the papers' size is taken to have as many as one of the full
-#   profile on the same data, or on its substitute there; other settings there (draws, methods, steps) change that, so a number is
+#   profile on the same data, or on its substitute there. Other settings there (draws, methods, steps) change that, so a number is
 #   "about".
 # - **Hours, this processor** are seconds per input of the full profile's runs, times the inputs here. Their models are
 #   smaller than the papers': this is what the papers' sizes would take with ours.

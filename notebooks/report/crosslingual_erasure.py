@@ -16,7 +16,7 @@
 # The code released with the paper answers nearly all inputs with the predictions of the first few. So the printed
 # tables may rest on eleven inputs, and this page asks the question again with every input in its own place.
 #
-# Texts are XNLI's English test pairs, or messages of a program ({term}`substitute data <stand-in>`) if XNLI is not
+# Texts are XNLI's English test pairs, or messages of a program ({term}`substitute data`) if XNLI is not
 # installed; models are small, and verdicts are on statements. Intervals come from
 # drawing texts again, each with all that was measured on it, rho and erasure alike.
 
@@ -213,7 +213,7 @@ page.parts(
 #
 # The loop of the released code that asks the model for predictions takes the first 64 rows of the whole list in every
 # step. An input has six rows: itself, and itself without the words of five lengths (or with these words alone). So row
-# 65 is answered with the answer of row 1, and since 64 is no multiple of six the rows slip against the inputs: what is
+# 65 is answered with the answer of row 1, and since 64 is no multiple of six the rows slip against the inputs. What is
 # taken for an input and its erasures is a window of six answers that may begin anywhere. The next table counts these
 # windows; `faithlib.metrics.first_batch_fault` makes them of a model's answers.
 
@@ -296,7 +296,7 @@ page.listing(
 )
 
 # %% [markdown]
-# **What is tested.** Claim c09 has two halves, and each is judged: whether rho spreads the rows more than either metric
+# **What is tested.** Claim c09 has two halves, and each is judged. They are whether rho spreads the rows more than either metric
 # does, noise taken out, and whether either metric *hardly* separates them, which we take as a spread below .05 (printed,
 # times 6/5: .014 and .024). The pairs counted further down show the same without a scale. And whether occlusion and Shapley
 # sampling rank lower under rho than under erasure (c10): the mean of their ranks on a text, 1 is best. These two are what

@@ -131,8 +131,8 @@ if by_picture:
 # ## Figures 1 and 3 of the paper, on a photograph
 #
 # {doc}`The figures of the paper <saco_figures>` are drawn there from an image that everybody may see. Here they are of the
-# first photograph: what the model gets to see when the most salient pixels go first, and when each group goes alone; and what
-# both cost under Transformer Attribution, Raw Attention and random scores.
+# first photograph: what the model gets to see when the most salient pixels go first, and when each group goes alone. They also
+# show what both cost under Transformer Attribution, Raw Attention and random scores.
 
 # %%
 if by_picture:

@@ -285,7 +285,7 @@ page.listing(
 # *Pretraining and depth.* Of photographs there are several trainings of one pretrained encoder: `head` leaves it as it is,
 # `lora` and `lora-deit` change all of its blocks a little, the latter by the recipe of DeiT. What they have in common, and
 # small transformers trained from nothing do not, is owed to the encoder (its depth, its pretraining, or its size) or to the
-# images; what they differ in is owed to the training on the data set, how much was learnt included (accuracies are above).
+# images. What they differ in is owed to the training on the data set, how much was learnt included (accuracies are above).
 
 # %%
 rows = []

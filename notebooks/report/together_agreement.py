@@ -12,7 +12,7 @@
 # rank the methods alike.
 #
 # **How it is counted.** On each input, Spearman's rank correlation over the methods (without the random one) between two
-# metrics, both turned so that higher is better; then the mean over inputs, with an interval that draws inputs again
+# metrics, both turned so that higher is better. Then the mean over inputs, with an interval that draws inputs again
 # within their data set. 1: the same ranking on every input; 0: unrelated ones. Most metrics were made for one modality;
 # {doc}`the overview <../together/overview>` says what became of them in the other.
 
@@ -210,7 +210,7 @@ page.parts(tested, "together_agreement_parts", caption="Every part of the answer
 # noisy, which draws all correlations towards zero, those of coarse metrics (N-AUC and AUTPC count classes that stay) most
 # of all. Random attributions are left out; with them every metric that sees anything would agree a little with every
 # other. Metrics of one family share rows of the model, which may add to their agreement. On one input NAOPC is AOPC moved and
-# stretched, so that the two rank methods alike by construction; they are families of their own here, and count as agreement
+# stretched, so that the two rank methods alike by construction. They are families of their own here, and count as agreement
 # between families in the first question and as one direction in the last.
 #
 # Intervals cover the choice of inputs, not that of data sets, models or methods.
