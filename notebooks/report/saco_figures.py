@@ -55,7 +55,7 @@ mean = page.quantity("metric", "method", dataset=on)
 page.speaks()
 
 # %% [markdown]
-# ## Figure 1: two manners of erasing
+# ## Figure 1: two ways of erasing
 #
 # **What the paper shows.** One image, erased in two ways. Cumulatively: the most salient pixels, then the next ones
 # as well, until nothing is left. Group by group: each tenth of the pixels alone, all others in place. SaCo does the
@@ -83,7 +83,7 @@ page.figure(
     fig,
     "saco_figure1",
     alt=alt,
-    caption=f"The two manners of erasing, groups by {label(picture.erased_by)} (group 1 is the most salient; bottom left: "
+    caption=f"The two ways of erasing, groups by {label(picture.erased_by)} (group 1 is the most salient; bottom left: "
     "dark is less salient). Numbers: the probability of the class predicted for the whole image.",
 )
 

@@ -240,7 +240,7 @@ page.plot(
 )
 
 # %%
-page.parts(tested, "together_diagnosticity_parts", caption="Every part of the answers with its 95 % interval")
+page.parts(tested, "together_diagnosticity_parts", caption="Every comparison behind the answers with its 95 % interval")
 
 # %% [markdown]
 # **What differs and why.** Zhao & Aletras average over five rationale lengths and whole texts; here texts are ten
