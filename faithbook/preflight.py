@@ -22,9 +22,8 @@ from tqdm.auto import tqdm
 
 from faithbook import hub, timing
 from faithbook.engine import loads
-from faithbook.engine.here import is_here
 from faithbook.engine.plan import checked_parameters, find_notebook, trainings
-from faithbook.engine.profiles import find_profile, place_of, settings_of, table
+from faithbook.engine.profiles import find_profile, is_here, place_of, settings_of, table
 from faithbook.engine.trained import checkpoint_of, has_weights, starts_from
 from faithbook.paths import checkpoints_dir, raw_dir, root
 from faithbook.sources import files

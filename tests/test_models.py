@@ -79,15 +79,6 @@ def test_nothing_of_this_machine_is_in_a_checkpoint():
         assert files == {"adapter_config.json", "adapter_model.safetensors", "card.json"}
 
 
-def test_the_summary_is_that_of_the_cards(tmp_path, monkeypatch):
-    shipped = (checkpoints_dir() / "text" / "CARDS.md").read_text()
-    shutil.copytree(checkpoints_dir() / "text", tmp_path / "text", ignore=shutil.ignore_patterns("*.md"))
-    monkeypatch.setattr(models, "checkpoints_dir", lambda: tmp_path)
-    monkeypatch.setattr(model_cards, "checkpoints_dir", lambda: tmp_path)
-    models.main(["cards"])
-    assert (tmp_path / "text" / "CARDS.md").read_text() == shipped
-
-
 def test_two_may_unpack_the_encoder_at_once(tmp_path, monkeypatch):
     archive = fetch("minilm")
     monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
