@@ -12,21 +12,15 @@ import torch
 import transformers
 from toy_models import text_model
 
-from faithbook.crosslingual.links import encoder_links
 from faithbook.engine.plan import trainings
 from faithbook.engine.profiles import find_profile, settings_of
 from faithbook.engine.run import load, load_units
 from faithbook.engine.trained import checkpoint_of
 from faithbook.models import load as models
-from faithbook.models.encoders import load_encoder
 from faithbook.results import published
 from faithbook.sources import datasets, nli_sets
 from faithbook.sources.datasets import Dataset
-from faithbook.sources.words import Pair, split_words
-from faithlib.attribution import Row, attribute_rows
 from faithlib.errors import DataError, InputError, UnknownNameError
-from faithlib.inputs import TextInputs
-from faithlib.metrics import aligned_scores, crosslingual_rho
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 needs_real_files = pytest.mark.skipif(not SHARED.is_dir(), reason="the papers' real files are not on this machine")
@@ -316,37 +310,6 @@ def saved(family, tokenizer, folder):
     model.config.id2label = dict(enumerate(CLASSES))
     model.save_pretrained(folder)
     tokenizer().save_pretrained(folder)
-
-
-@pytest.mark.parametrize(
-    ("name", "family", "tokenizer"), [("mbert", "bert", mbert_tokenizer), ("xlmr", "xlm-roberta", xlmr_tokenizer)]
-)
-def test_the_paper_profile_leads_from_files_to_rho(name, family, tokenizer, folder, monkeypatch):
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    settings = find_profile("paper").settings["crosslingual"]
-    monkeypatch.setattr(models, "root", lambda: folder)
-    spec = settings["models"][name].format(seed=0)
-    saved(family, tokenizer, folder / spec.removeprefix("hf:"))
-    for language, rows in (("en", ENGLISH), ("de", GERMAN)):
-        write_lines(folder / "xnli" / f"test-{language}.tsv.gz", rows)
-    classifier = models.load_model(spec)
-    texts = datasets.load_parallel(settings["dataset"], ("en", "de"), "test")
-    scores = {}
-    for language, pairs in texts.items():
-        assert classifier.labels_of(pairs) == (1, 0)
-        words = [split_words(whole) for whole in pairs.wholes]
-        inputs = TextInputs.from_texts(pairs.texts, classifier.tokenizer, pairs=pairs.pairs, words=words)
-        rows = [Row("saliency", "l2", "loss", "gold"), Row("occlusion", None, "top_logit", options={"erase": "pad"})]
-        targets = {"gold": torch.tensor(classifier.labels_of(pairs))}
-        scores[language], _ = attribute_rows(rows, classifier.model, inputs, targets=targets)
-    encoder, pieces = load_encoder(f"hf:{folder / spec.removeprefix('hf:')}")  # any encoder will do here
-    both = [Pair.from_texts(*wholes) for wholes in zip(texts["en"].wholes, texts["de"].wholes, strict=True)]
-    links = encoder_links(encoder, pieces, both, layers=[1])[1]
-    for row in scores["en"]:
-        here, there = scores["en"][row][0], scores["de"][row][0]
-        n = len(both[0].source_words)
-        rho = crosslingual_rho(here[None, :n], aligned_scores(there[None], sorted(links[0]), n))
-        assert -1 <= float(rho) <= 1
 
 
 def test_models_of_three_seeds_are_asked_for_marked_words_and_every_language_of_table_7_is_read():
