@@ -20,8 +20,9 @@ from faithbook.engine.digests import Library, tree_digest
 from faithbook.engine.plan import Job, plan
 from faithbook.engine.profiles import table
 from faithbook.engine.run import load_units, start_run
+from faithbook.models.cards import cards
 from faithbook.models.encoders import encoder_folder, load_encoder
-from faithbook.models.load import cards, load_model
+from faithbook.models.load import load_model
 from faithbook.models.vit_s14 import encoder_file
 from faithbook.papers.edin_released import read_packed
 from faithbook.paths import checkpoints_dir, root

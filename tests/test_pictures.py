@@ -16,7 +16,8 @@ import timm
 import torch
 from PIL import Image
 
-from faithbook.models.load import cards, load_model, local_checkpoints
+from faithbook.models.cards import cards, local_checkpoints
+from faithbook.models.load import load_model
 from faithbook.paths import root
 from faithbook.sources import cifar, files, images
 from faithbook.sources.images import as_inputs, load_pictures, shipped_pictures
