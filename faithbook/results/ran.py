@@ -84,7 +84,9 @@ def environment(manifests: pd.DataFrame) -> pd.DataFrame:
 
 
 def reference_runs() -> pd.DataFrame:
-    """The manifests of the runs whose values are committed, one row each."""
+    """The manifests of the runs whose values are committed, one row each; no row where nothing is committed."""
+    if not (reference_dir() / MANIFEST).is_file():
+        return pd.DataFrame(columns=["kind", "device", "seconds"])
     return pd.DataFrame(json.loads((reference_dir() / MANIFEST).read_text(encoding="utf-8"))["runs"])
 
 
