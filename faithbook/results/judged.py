@@ -23,7 +23,7 @@ import pandas as pd
 
 from faithbook.results import evidence, published, rulebook, rules
 from faithbook.results.agreement import tau_of
-from faithbook.results.deciding import deciding
+from faithbook.results.deciding import deciding, in_words
 from faithbook.results.estimates import Quantity
 from faithbook.results.numbers import ends_of, row_of
 from faithbook.results.paired import Paired
@@ -373,11 +373,7 @@ def _undecided(judged: Judged) -> str:
         return ""
     if (awaited := deciding(judged.rule, rows, lines(judged.rule))) is None:
         return ""
-    least = float(rows.loc[rows["part"] == awaited.part, "detectable"].iloc[0])
-    return (
-        f"were the values as they look, about {awaited.needed:,} inputs would decide it ({awaited.answer}), by "
-        f"{awaited.part}, in which this run would have found an effect of {least:.3f}"
-    )
+    return in_words(awaited, float(rows.loc[rows["part"] == awaited.part, "detectable"].iloc[0]))
 
 
 def without_disagreement(note: str) -> str:
