@@ -83,16 +83,12 @@ class Task:
         own = ("ids", "texts", "words", "truth", "names", "marked")
         return replace(self, **{name: getattr(self, name)[rows] for name in own})
 
-    def asked(self, model: Any, tokenizer: Any, *, template: str | None = None) -> tuple[Prompt, TextInputs]:
-        """The prompted model and its inputs: a classifier of the labels, or the probability of each text's name.
-
-        `template`: another one than the task's.
-        """
-        template = template or self.template
+    def asked(self, model: Any, tokenizer: Any) -> tuple[Prompt, TextInputs]:
+        """The prompted model and its inputs: a classifier of the labels, or the probability of each text's name."""
         if self.labels:
-            prompt: Prompt = PromptClassifier(model, tokenizer, template, self.labels)
+            prompt: Prompt = PromptClassifier(model, tokenizer, self.template, self.labels)
             return prompt, prompt.inputs(self.texts, words=self.words, unit="wordpiece")
-        named = Continuation(model, tokenizer, template, reading="probability")
+        named = Continuation(model, tokenizer, self.template, reading="probability")
         answers = [f" {name}" for name, _ in self.names]
         return named, named.inputs(self.texts, words=self.words, unit="wordpiece", continuations=answers)
 
@@ -105,6 +101,15 @@ class Task:
         others = replace(self, names=tuple((other, name) for name, other in self.names))
         prompt, inputs = others.asked(model, tokenizer)
         return (asked.full > Perturber(prompt, inputs.to(asked.device), check=False).full).cpu()
+
+    def whole(self) -> Task:
+        """The same prompts with the template's own words among the features."""
+        texts = tuple(self.template.replace("{text}", text) for text in self.texts)
+        return replace(self, texts=texts, template="{text}", words=tuple(map(split_words, texts)), marked=())
+
+    def without_first(self) -> Task:
+        """The same texts with the first word of each protected; only the others are features."""
+        return replace(self, words=tuple(row[1:] for row in self.words), marked=tuple(row[1:] for row in self.marked))
 
     def gold(self, inputs: TextInputs) -> Tensor:
         """The reason as features, bool [B, F]; InputError where nobody knows it."""
@@ -141,7 +146,7 @@ def prompts(name: str, n: int, *, words: tuple[int, int] = (6, 16)) -> Task:
         texts, spans, marked = [data.texts[row] for row in rows], tuple(cut[row] for row in rows), ()
     if not rows:
         raise InputError(f"{name} has no text of {words[0]} to {words[1]} words: give another range")
-    ids, truth = (tuple(column[row] for row in rows) for column in (data.ids, data.labels))
+    ids, truth = tuple(data.ids[row] for row in rows), tuple(data.labels[row] for row in rows)
     return Task(name, ids, tuple(texts), template, spans, truth, labels, marked=marked)
 
 
