@@ -32,7 +32,7 @@ from faithlib.backends import Continuation, PromptClassifier
 from faithlib.backends.prompts import Prompt
 from faithlib.errors import InputError, unknown
 from faithlib.inputs import TextInputs
-from faithlib.perturb import Perturber
+from faithlib.perturb import Perturber, SetFunction
 
 MODELS: Mapping[str, Callable[[], tuple[Any, Any]]] = {"smollm2": smollm2}
 """Small language models by name: each the model in `eval()` mode and its tokenizer."""
@@ -107,6 +107,10 @@ class Task:
         texts = tuple(self.template.replace("{text}", text) for text in self.texts)
         return replace(self, texts=texts, template="{text}", words=tuple(map(split_words, texts)), marked=())
 
+    def text_first(self) -> Task:
+        """The same texts with nothing of the template before them."""
+        return replace(self, template=self.template[self.template.index("{text}") :])
+
     def without_first(self) -> Task:
         """The same texts with the first word of each protected; only the others are features."""
         return replace(self, words=tuple(row[1:] for row in self.words), marked=tuple(row[1:] for row in self.marked))
@@ -177,3 +181,42 @@ def _copied(n: int) -> Task:
     return Task(
         "copied-name", ids, tuple(texts[:n]), COPIED, words, (0,) * n, names=tuple(names[:n]), marked=tuple(marked[:n])
     )
+
+
+def filled_in(task: Task, b: int, donors: Task, model: Any, tokenizer: Any, *, target: int) -> SetFunction:
+    """What the model answers to text `b` of a task where words that go give way to words of other texts (a retrieval
+    infill): for each place one word of the first 50 texts of `donors`, drawn once by the text's name.
+
+    `target`: the class whose probability is meant, of a task with labels.
+    """
+    words = task.words[b]
+    others = [
+        text[start:end]
+        for name, text, spans in zip(donors.ids[:50], donors.texts, donors.words, strict=False)
+        for start, end in spans
+        if name != task.ids[b]
+    ]
+    generator = np.random.default_rng(int(stable_hash("infill", task.ids[b])[:12], 16))
+    fills = [others[i] for i in generator.integers(len(others), size=len(words))]
+
+    def answers(keep: Tensor) -> Tensor:
+        texts = []
+        for row in keep.tolist():
+            text = task.texts[b]
+            for place in reversed([i for i, stays in enumerate(row) if not stays]):
+                start, end = words[place]
+                text = text[:start] + fills[place] + text[end:]
+            texts.append(text)
+        own = ("ids", "truth", "names")
+        filled = replace(
+            task,
+            texts=tuple(texts),
+            words=tuple(((0, len(text)),) for text in texts),
+            marked=(),
+            **{name: getattr(task, name)[b : b + 1] * len(texts) for name in own},
+        )
+        prompt, inputs = filled.asked(model, tokenizer)
+        device = next(model.parameters()).device
+        return Perturber(prompt, inputs.to(device), target=target, check=False).full.cpu()
+
+    return SetFunction(answers, len(words))
