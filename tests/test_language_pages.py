@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from families import WORDS, opened, saved
+from families import opened, saved
 from store import run_cells
 
 from faithbook import language
