@@ -26,6 +26,8 @@
 # %% tags=["parameters"]
 profile = "laptop"
 dataset = "agreement"
+part = 1  # of `parts`: which share of the inputs
+parts = 1
 
 # %%
 import pandas as pd
@@ -40,7 +42,7 @@ from faithlib.backends import Continuation
 from faithlib.evaluation import explain
 from faithlib.perturb import Perturber, costs
 
-run = start_run("language_agreement", profile=profile, dataset=dataset)
+run = start_run("language_agreement", profile=profile, dataset=dataset, part=part, parts=parts)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 model, tokenizer = smollm2()
