@@ -48,7 +48,7 @@ TESTS = ("t",)
 
 _TESTED = ("above", "k_of", "at_least", "equal", "leader")
 DATA_SETS = ("sst", "ag", "evinf", "multirc", "cifar10", "cifar100", "imagenet", "xnli", "esnli", "exnli")
-MODELS = ("mbert", "xlmr", "robust")
+MODELS = ("mbert", "xlmr", "robust", "smollm2")
 LANGUAGES = ("ar", "bg", "de", "el", "en", "es", "fr", "hi", "ru", "sw", "th", "tr", "ur", "vi", "zh")
 
 _Value = TypeVar("_Value", bound=Any)
