@@ -32,7 +32,7 @@ from faithlib.backends import Continuation, PromptClassifier
 from faithlib.backends.prompts import Prompt
 from faithlib.errors import InputError, unknown
 from faithlib.inputs import TextInputs
-from faithlib.perturb import Perturber
+from faithlib.perturb import Perturber, SetFunction
 
 MODELS: Mapping[str, Callable[[], tuple[Any, Any]]] = {"smollm2": smollm2}
 """Small language models by name: each the model in `eval()` mode and its tokenizer."""
@@ -83,16 +83,12 @@ class Task:
         own = ("ids", "texts", "words", "truth", "names", "marked")
         return replace(self, **{name: getattr(self, name)[rows] for name in own})
 
-    def asked(self, model: Any, tokenizer: Any, *, template: str | None = None) -> tuple[Prompt, TextInputs]:
-        """The prompted model and its inputs: a classifier of the labels, or the probability of each text's name.
-
-        `template`: another one than the task's.
-        """
-        template = template or self.template
+    def asked(self, model: Any, tokenizer: Any) -> tuple[Prompt, TextInputs]:
+        """The prompted model and its inputs: a classifier of the labels, or the probability of each text's name."""
         if self.labels:
-            prompt: Prompt = PromptClassifier(model, tokenizer, template, self.labels)
+            prompt: Prompt = PromptClassifier(model, tokenizer, self.template, self.labels)
             return prompt, prompt.inputs(self.texts, words=self.words, unit="wordpiece")
-        named = Continuation(model, tokenizer, template, reading="probability")
+        named = Continuation(model, tokenizer, self.template, reading="probability")
         answers = [f" {name}" for name, _ in self.names]
         return named, named.inputs(self.texts, words=self.words, unit="wordpiece", continuations=answers)
 
@@ -105,6 +101,19 @@ class Task:
         others = replace(self, names=tuple((other, name) for name, other in self.names))
         prompt, inputs = others.asked(model, tokenizer)
         return (asked.full > Perturber(prompt, inputs.to(asked.device), check=False).full).cpu()
+
+    def whole(self) -> Task:
+        """The same prompts with the template's own words among the features."""
+        texts = tuple(self.template.replace("{text}", text) for text in self.texts)
+        return replace(self, texts=texts, template="{text}", words=tuple(map(split_words, texts)), marked=())
+
+    def text_first(self) -> Task:
+        """The same texts with nothing of the template before them."""
+        return replace(self, template=self.template[self.template.index("{text}") :])
+
+    def without_first(self) -> Task:
+        """The same texts with the first word of each protected; only the others are features."""
+        return replace(self, words=tuple(row[1:] for row in self.words), marked=tuple(row[1:] for row in self.marked))
 
     def gold(self, inputs: TextInputs) -> Tensor:
         """The reason as features, bool [B, F]; InputError where nobody knows it."""
@@ -141,7 +150,7 @@ def prompts(name: str, n: int, *, words: tuple[int, int] = (6, 16)) -> Task:
         texts, spans, marked = [data.texts[row] for row in rows], tuple(cut[row] for row in rows), ()
     if not rows:
         raise InputError(f"{name} has no text of {words[0]} to {words[1]} words: give another range")
-    ids, truth = (tuple(column[row] for row in rows) for column in (data.ids, data.labels))
+    ids, truth = tuple(data.ids[row] for row in rows), tuple(data.labels[row] for row in rows)
     return Task(name, ids, tuple(texts), template, spans, truth, labels, marked=marked)
 
 
@@ -172,3 +181,42 @@ def _copied(n: int) -> Task:
     return Task(
         "copied-name", ids, tuple(texts[:n]), COPIED, words, (0,) * n, names=tuple(names[:n]), marked=tuple(marked[:n])
     )
+
+
+def filled_in(task: Task, b: int, donors: Task, model: Any, tokenizer: Any, *, target: int) -> SetFunction:
+    """What the model answers to text `b` of a task where words that go give way to words of other texts (a retrieval
+    infill): for each place one word of the first 50 texts of `donors`, drawn once by the text's name.
+
+    `target`: the class whose probability is meant, of a task with labels.
+    """
+    words = task.words[b]
+    others = [
+        text[start:end]
+        for name, text, spans in zip(donors.ids[:50], donors.texts, donors.words, strict=False)
+        for start, end in spans
+        if name != task.ids[b]
+    ]
+    generator = np.random.default_rng(int(stable_hash("infill", task.ids[b])[:12], 16))
+    fills = [others[i] for i in generator.integers(len(others), size=len(words))]
+
+    def answers(keep: Tensor) -> Tensor:
+        texts = []
+        for row in keep.tolist():
+            text = task.texts[b]
+            for place in reversed([i for i, stays in enumerate(row) if not stays]):
+                start, end = words[place]
+                text = text[:start] + fills[place] + text[end:]
+            texts.append(text)
+        own = ("ids", "truth", "names")
+        filled = replace(
+            task,
+            texts=tuple(texts),
+            words=tuple(((0, len(text)),) for text in texts),
+            marked=(),
+            **{name: getattr(task, name)[b : b + 1] * len(texts) for name in own},
+        )
+        prompt, inputs = filled.asked(model, tokenizer)
+        device = next(model.parameters()).device
+        return Perturber(prompt, inputs.to(device), target=target, check=False).full.cpu()
+
+    return SetFunction(answers, len(words))
