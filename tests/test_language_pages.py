@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 import torch
 from families import opened, saved
-from store import run_cells
+from store import Store, run_cells, units_of
 
 from faithbook import language
 from faithbook.engine import run as engine_run
@@ -123,3 +125,108 @@ def test_win_rates_are_computed_for_every_erasure(computed: Any) -> None:
     assert units.value.between(0, 1).all() and units.value.notna().all()
     texts = load_units("language_erasures", "smoke", part="texts")
     assert set(texts.metric) == {"right", "words", "average_precision"}
+
+
+# --------------------------------------------------------------------------------------------------------------- pages
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+    return Store(tmp_path, monkeypatch)
+
+
+METHODS = (
+    *("attention", "rollout", "rollout_dropped", "saliency", "input_x_gradient", "integrated_gradients"),
+    *("occlusion", "random"),
+)
+NAMES = {"dataset": "prompted-sst", "model": "smollm2"}
+
+
+def amounts_world(
+    store: Store, *, rewarded: float, dominant: float = 0.0, sink: float = 0.5, gain: float = 0.0
+) -> None:
+    """Values of 40 texts. `rewarded`: how much of the amount a soft metric pays; `dominant`: how far occlusion leads
+    at equal retention; `sink`: the first token's share; `gain`: what protecting it adds."""
+    amount = {name: 0.2 + 0.08 * i for i, name in enumerate(METHODS)}
+    amount |= {"occlusion_more": 0.9, "occlusion_less": 0.1}
+    means = {(name, "amount"): value for name, value in amount.items()}
+    noise = np.random.default_rng(1).normal(0, 0.03, len(amount))
+    for metric in ("soft_ns", "soft_nc"):
+        own = {name: rewarded * value + noise[i] for i, (name, value) in enumerate(amount.items())}
+        means |= {(name, metric): value for name, value in own.items()}
+    for metric in ("pi_soft_ns", "pi_soft_nc"):
+        level = {name: 0.3 + 0.02 * (i % 3) for i, name in enumerate(METHODS)}
+        means |= {(name, metric): value + dominant * (name == "occlusion") for name, value in level.items()}
+    found = {("share", "share", name): sink for name in METHODS if name not in ("occlusion", "random")}
+    found |= {("share", "even_share", name): 0.06 for _, _, name in found}
+    for name in ("attention", "rollout", "input_x_gradient", "occlusion"):
+        for metric in ("ns", "nc", "soft_ns", "soft_nc"):
+            found |= {("open", metric, name): 0.4, ("protected", metric, name): 0.4 + gain}
+    sinks = units_of(found, ("first", "metric", "method"), spread=0.02)
+    sinks.loc[sinks.metric == "even_share", "value"] = 0.06
+    units = units_of(means, ("method", "metric"), spread=0.02)
+    texts = units_of({("right",): 0.7, ("output",): 0.8, ("empty",): 0.5}, ("metric",))
+    store.add("language_amounts", {"": units, "sinks": sinks, "texts": texts}, **NAMES)
+
+
+@pytest.mark.parametrize(
+    ("world", "expected"),
+    [
+        (
+            {"rewarded": 1.0, "sink": 0.5, "gain": 0.2},
+            {"lm_huang_c01": "holds", "lm_q1": "holds", "lm_huang_c02": "holds", "lm_q5": "holds", "lm_q6": "holds"},
+        ),
+        (
+            {"rewarded": -1.0, "dominant": 0.4, "sink": 0.01, "gain": -0.2},
+            {"lm_huang_c01": "fails", "lm_q1": "fails", "lm_huang_c02": "fails", "lm_q5": "fails", "lm_q6": "fails"},
+        ),
+    ],
+    ids=["as claimed", "the other way round"],
+)
+def test_amounts_and_sinks_are_judged_as_they_are(
+    store: Store, world: dict[str, float], expected: dict[str, str]
+) -> None:
+    amounts_world(store, **world)
+    page = store.report("language_measures")
+    assert {name: page.verdict(name) for name in expected} == expected
+    assert "What one sees" in page.text and "70%" in page.text
+
+
+def wins_world(store: Store, *, deletion: float, infill: float, plausible: bool = False) -> None:
+    """Win rates of 40 texts of either length: deletion and infill differ by these on short texts, on long ones the
+    other way round."""
+    for dataset, sign in (("prompted-sst", 1), ("prompted-reviews", -1)):
+        means = {
+            (name, erasure, metric): 0.4 + sign * {"delete": deletion, "infill": infill}.get(erasure, 0.0)
+            for name in METHODS
+            for erasure in ("delete", "pad", "zero", "infill")
+            for metric in ("comprehensiveness", "sufficiency")
+        }
+        units = units_of(means, ("method", "erasure", "metric"), spread=0.05, bounds=(0, 1))
+        marked = units[(units.erasure == "pad") & (units.metric == "comprehensiveness")]
+        generator = np.random.default_rng(3)
+        values = marked.value if plausible else generator.permutation(marked.value)
+        marked = marked.assign(metric="average_precision", erasure="none", value=values)
+        texts = units_of({("right",): 0.7, ("words",): 10.0}, ("metric",), erasure="none")
+        store.add(
+            "language_erasures", {"": units, "texts": pd.concat([texts, marked])}, dataset=dataset, model="smollm2"
+        )
+
+
+def test_erasures_are_judged_as_they_are(store: Store) -> None:
+    wins_world(store, deletion=0.3, infill=-0.1)
+    page = store.report("language_win_rates")
+    assert page.verdict("lm_ice_c01") == "holds" and page.verdict("lm_ice_c02") == "holds"
+    assert page.verdict("lm_ice_c03") == "holds"  # pad and zero lose to random words
+    assert "n = 40" in page.text or "short 40" in page.text
+
+
+def test_erasures_that_make_no_difference(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wins_world(store, deletion=0.0, infill=0.0, plausible=True)
+    page = store.report("language_win_rates")
+    assert page.verdict("lm_ice_c01") == "level" and page.verdict("lm_ice_c02") == "level"
+
+
+def test_pages_without_a_language_model_say_so(store: Store) -> None:
+    for name in ("language_measures", "language_win_rates"):
+        page = store.report(name)
+        assert "No numbers in this copy" in page.text
+        assert set(page.verdicts.verdict) == {"not testable here"}
