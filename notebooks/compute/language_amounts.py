@@ -52,28 +52,28 @@ METHODS = {
     "random": Row("random"),
 }
 SINKING = ("attention", "rollout", "rollout_dropped", "saliency", "input_x_gradient", "integrated_gradients")
-PROTECTED = ("attention", "rollout", "rollout_dropped", "input_x_gradient", "integrated_gradients", "occlusion")
+PROTECTED = ("attention", "rollout", "input_x_gradient", "occlusion")
 
 # %% [markdown]
 # ## Amounts
 #
 # *Amount*: the mean importance of a text's words, scores stretched to [0, 1]. Beside the methods stand two that have the order
-# of occlusion and another amount: its importance to the power 1/3 and to the power 3.
+# of occlusion and another amount: its importance to the power 1/3 and to the power 3. At equal retention each share
+# has one draw.
 
 
 # %%
 def amounts(asked, scores):
-    """Soft metrics of one method, as they are and at equal retention, and how much it marks."""
-    given = {"draws": DRAWS, "seed": SEED}
-    found = {name: value.mean(dim=1) for name, value in soft_scores(asked, scores, **given).items()}
-    found |= {
-        name.removesuffix("_area"): value
-        for name, value in pi_soft_scores(asked, scores, shares=SHARES, **given).items()
-        if name.endswith("_area")
-    }
-    present = asked.feature_mask
-    importance = normalise(scores, "minmax", present)
-    return found | {"amount": importance.sum(dim=1) / present.sum(dim=1)}
+    """Soft metrics of one method, and how much it marks."""
+    found = {name: one.mean(dim=1) for name, one in soft_scores(asked, scores, draws=DRAWS, seed=SEED).items()}
+    importance = normalise(scores, "minmax", asked.feature_mask)
+    return found | {"amount": importance.sum(dim=1) / asked.feature_mask.sum(dim=1)}
+
+
+def at_equal_retention(asked, scores):
+    """Soft metrics of one method at equal expected retention: areas over the shares."""
+    found = pi_soft_scores(asked, scores, shares=SHARES, seed=SEED)
+    return {name: found[f"{name}_area"] for name in ("pi_soft_ns", "pi_soft_nc")}
 
 
 def as_rows(values, ids, **keys):
@@ -125,8 +125,8 @@ for rows in run.blocks(len(task), settings["block"]):
     importance = normalise(scores["occlusion"], "minmax", inputs.feature_mask)
     same_order = {"occlusion_more": importance ** (1 / 3), "occlusion_less": importance**3}
     perturber = Perturber(lm, inputs)
-    found = measured(perturber, scores | same_order, amounts)
-    run.add_units(as_units(as_rows(found, ids), seed=SEED))
+    for named, measure in ((scores | same_order, amounts), (scores, at_equal_retention)):
+        run.add_units(as_units(as_rows(measured(perturber, named, measure), ids), seed=SEED))
     facts = {"right": block.right(network, tokenizer).double(), "output": perturber.full, "empty": perturber.soft_empty}
     run.add_units(as_units(as_rows({"none": facts}, ids), seed=SEED), "texts")
     run.count(n=len(block), **costs(perturber))
