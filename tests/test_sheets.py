@@ -197,7 +197,7 @@ def laid_out(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Empty(NamedTuple):
-    """An environment that holds what `requirements.txt` of a folder names and nothing else, and copies of all folders."""
+    """An environment with what `requirements.txt` of a folder names, nothing else, and copies of all folders."""
 
     python: str
     folders: Path
