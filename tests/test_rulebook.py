@@ -35,7 +35,8 @@ PARTS = {
         "naopc_c01 2, naopc_c02 4, naopc_c03 2, naopc_c04 6, naopc_c05 6, naopc_c06 2",
         "together_q1 2, together_q2 28, together_q3 30, together_q4 4, together_q5 120, together_q6 90",
         "together_q7 30, together_q8 8, together_q9 10, together_q10 2",
-        "lm_huang_c01 4, lm_q1 2, lm_huang_c02 6, lm_ice_c01 30, lm_ice_c02 2, lm_ice_c03 40, lm_ice_c04 4, lm_q5 5, lm_q6 8",
+        "lm_huang_c01 4, lm_q1 2, lm_huang_c02 6, lm_ice_c01 30, lm_ice_c02 2, lm_ice_c03 40, lm_ice_c04 4",
+        "lm_q5 5, lm_q6 8",
         "lm_q3 5, lm_q4 14, lm_q7 6",
     )
     for name, parts in (pair.split() for pair in line.split(", "))

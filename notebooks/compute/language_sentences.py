@@ -41,7 +41,7 @@ from faithlib.evaluation import aopc_scores
 from faithlib.evaluation.language import lds_scores, top_k_drop_scores
 from faithlib.perturb import Perturber, costs
 
-run = start_run("language_bounds", profile=profile, dataset=dataset, part=part, parts=parts)
+run = start_run("language_sentences", profile=profile, dataset=dataset, part=part, parts=parts)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 model, tokenizer = language_model(settings["model"])
@@ -108,10 +108,10 @@ for rows in run.blocks(len(data), settings["block"]):
         )
         for name, row in METHODS.items()
     ]
-    run.add_units(as_units(pd.concat(found), seed=0, metrics=METRICS), "language_bounds")
+    run.add_units(as_units(pd.concat(found), seed=0, metrics=METRICS))
     ends = {"lower": bounds.lower, "upper": bounds.upper, "full": perturber.full, "empty": perturber.empty}
     ends = pd.DataFrame({"input": ids, **{name: value.double().cpu() for name, value in ends.items()}})
-    run.add_units(as_units(ends, seed=0, metrics=["lower", "upper", "full", "empty"]), "language_bounds_ends")
+    run.add_units(as_units(ends, seed=0, metrics=["lower", "upper", "full", "empty"]), "ends")
     run.count(n=len(ids), **costs(perturber))
 
 # %%
