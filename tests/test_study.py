@@ -17,11 +17,11 @@ from tiny import REPOSITORY, finish
 
 from faithbook.engine import digests, machine
 from faithbook.engine.digests import Library, tree_digest
-from faithbook.engine.machine import precision_on
 from faithbook.engine.pages import contents, page, stage
 from faithbook.engine.plan import Job, _brought, _Planner, make_job, notebook_parameters, plan
 from faithbook.engine.profiles import settings_of, table
 from faithbook.engine.run import load, load_manifests, start_run
+from faithbook.models.kept import precision_on
 from faithbook.paths import root
 from faithlib.errors import DataError, InputError, UnknownNameError
 

@@ -17,7 +17,7 @@ from PIL import Image
 from scipy import stats
 from toy_models import image_inputs, text_model, tokenizer, vision_model
 
-from faithlib.catalogue import MEANINGS, METRICS
+from faithlib.catalogue import DIRECTIONS, MEANINGS, METRICS
 from faithlib.errors import InputError
 from faithlib.evaluation import evaluate
 from faithlib.evaluation.summary import COLUMNS, Table
@@ -258,7 +258,7 @@ def test_images_are_shown_under_their_maps() -> None:
 
 
 def test_every_metric_has_a_meaning() -> None:
-    assert MEANINGS.keys() == METRICS.keys()
+    assert MEANINGS.keys() == DIRECTIONS.keys()
 
 
 @pytest.mark.browser

@@ -95,16 +95,6 @@ def precision() -> str:
     return os.environ.get(PRECISION) or ("bfloat16" if known & fast else "float32")
 
 
-def precision_on(device: str) -> str:
-    """What trainings compute in: on "cpu" as `precision` has it; on "cuda", whatever FAITHLIB_PRECISION says of
-    processors, "bfloat16" except on a GPU that only emulates it: "float32"."""
-    if device != "cuda":
-        return precision()
-    import torch
-
-    return "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float32"
-
-
 def _told_of_processor(name: str) -> str:
     """A line of what Linux says of the first processor; empty where it does not."""
     try:

@@ -51,11 +51,10 @@ from sklearn.metrics import balanced_accuracy_score, f1_score
 from tqdm.auto import tqdm
 
 from faithbook import hub
-from faithbook.engine.machine import precision_on
 from faithbook.engine.profiles import find_profile
 from faithbook.models.adversarial import worst_shift
 from faithbook.models.encoders import encoder_folder, word_embeddings
-from faithbook.models.kept import Kept
+from faithbook.models.kept import Kept, precision_on
 from faithbook.models.load import load_model
 from faithbook.models.lstm import LstmClassifier
 from faithbook.paths import checkpoints_dir
