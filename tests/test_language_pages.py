@@ -216,13 +216,14 @@ def test_erasures_are_judged_as_they_are(store: Store) -> None:
     page = store.report("language_win_rates")
     assert page.verdict("lm_ice_c01") == "holds" and page.verdict("lm_ice_c02") == "holds"
     assert page.verdict("lm_ice_c03") == "holds"  # pad and zero lose to random words
-    assert "n = 40" in page.text or "short 40" in page.text
+    assert "short 40, long 40" in page.text
 
 
-def test_erasures_that_make_no_difference(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_erasures_that_make_no_difference(store: Store) -> None:
     wins_world(store, deletion=0.0, infill=0.0, plausible=True)
     page = store.report("language_win_rates")
-    assert page.verdict("lm_ice_c01") == "level" and page.verdict("lm_ice_c02") == "level"
+    assert page.verdict("lm_ice_c01") == "fails"  # no gap is above the smallest effect of interest
+    assert page.verdict("lm_ice_c02") == "level" and page.verdict("lm_ice_c04") == "fails"
 
 
 def test_pages_without_a_language_model_say_so(store: Store) -> None:
