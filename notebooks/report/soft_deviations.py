@@ -46,7 +46,7 @@ from faithbook.results.diagnosticity import (
 )
 from faithbook.results.estimates import FEWEST_CLUSTERS
 from faithbook.results.labels import LABELS, label
-from faithbook.results.numbers import ENDS, ends_of, row_of, spoken
+from faithbook.results.numbers import ENDS, ends_of, listed, row_of, spoken
 from faithbook.results.page import badge
 from faithbook.results.report import start_page
 
@@ -135,7 +135,7 @@ Markdown(f"An attribution of 1 for every token beats random scores (mean over da
 
 # %%
 examples = load("soft_examples", profile)
-kept = quantities.kept_shares(examples).table().sort_values("estimate", ignore_index=True)
+kept = listed(quantities.kept_shares(examples), ["method"]).sort_values("estimate", ignore_index=True)
 page.listing(
     kept[["method", "n", *(ENDS if kept.n.min() >= FEWEST_CLUSTERS else ENDS[:1])]],  # of so few no interval is one
     "soft_amount",
