@@ -180,10 +180,10 @@ def against_floor(table: pd.DataFrame, floor: str = FLOOR) -> pd.DataFrame:
         for metric in [name for name in dict.fromkeys(table["metric"]) if name in FAITHFULNESS]:
             gain = _mean(cells, method, metric) - _mean(cells, floor, metric)
             answers.append(rules.above(gain if METRICS[metric] == HIGHER else -gain).answer)
-            if gain.n and answers[-1] == rules.INCONCLUSIVE:
+            if gain.n and answers[-1] not in (rules.YES, rules.NO):
                 needed.append(to_decide(gain))
-        counts = {"better": rules.YES, "worse": rules.NO, "undecided": rules.INCONCLUSIVE}
-        row = {"method": method} | {name: answers.count(answer) for name, answer in counts.items()}
+        better, worse = answers.count(rules.YES), answers.count(rules.NO)
+        row = {"method": method, "better": better, "worse": worse, "undecided": len(answers) - better - worse}
         half = float(np.median(needed)) if needed else math.nan
         rows.append(row | {"would decide": math.ceil(half) if math.isfinite(half) else math.nan})
     return pd.DataFrame(rows)

@@ -1,7 +1,7 @@
 """Two plots of tidy frames: dots with intervals, lines with bands. Their alternative text comes from the frame.
 
-A frame has a row for each point: `estimate`, `low` and `high` (NaN where there is no interval, as of a published value),
-and columns that say where it belongs: its row or its place along x, its panel, its series.
+A frame has a row for each point: `estimate`, `low` and `high` (NaN where there is no interval, as of a published
+value), and columns that say where it belongs: its row or its place along x, its panel, its series.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ class Layout:
 
     def word(self, level: object) -> str:
         """A level in words."""
-        return (self.names or {}).get(str(level), str(level))
+        word = f"{level:g}" if isinstance(level, float) else str(level)
+        return (self.names or {}).get(word, word)
 
     def panels(self, frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
         """The rows of each panel, in the order in which they come first."""
@@ -76,13 +77,13 @@ def dot_plot(frame: pd.DataFrame, x_label: str, *, row: str = "row", layout: Lay
     )
     for ax, (panel, rows) in zip(axes, panels.items(), strict=True):
         look.draw_mark(ax, panel, upright=True)
-        for i, (name, part) in enumerate(_split(rows, look.series).items()):
+        for name, part in _split(rows, look.series).items():
             colour, marker = styles[name]
             apart = 0.7 * ((len(styles) - 1) / 2 - list(styles).index(name)) / len(styles)
             at = part[row].map(place).to_numpy(dtype=float) + apart
             hollow = {"mfc": "white", "mew": 1.6} if part["low"].isna().all() else {}
-            label = look.word(name) if name or i else "95 % interval"
-            figures.dots(ax, part, at, colour=colour, marker=marker, ms=5, width=1.5, label=label, **hollow)
+            label = {"label": look.word(name), **hollow}
+            figures.dots(ax, part, at, colour=colour, marker=marker, ms=5, width=1.5, **label)
         _finish(ax, look.word(panel), x_label)
         ax.grid(axis="y", visible=False)
     axes[0].set_yticks(list(place.values()), [look.word(name) for name in place])
@@ -118,10 +119,8 @@ def line_plot(
             figures.curve(ax, line[x].to_numpy(), line, look.word(name), colour=colour, at=at, bars=bars, **label)
         if log:
             ax.set_xscale("log")
-            ticks = sorted(set(frame[x]))
-            ax.set_xticks(
-                ticks[:: -(-len(ticks) // 6)], labels=[f"{tick:,.0f}" for tick in ticks[:: -(-len(ticks) // 6)]]
-            )
+            ticks = sorted(set(frame[x]))[:: -(-frame[x].nunique() // 6)]
+            ax.set_xticks(ticks, labels=[f"{tick:,.0f}" for tick in ticks])
             ax.minorticks_off()
         _finish(ax, look.word(panel), x_label)
     for ax in axes[::columns]:
