@@ -16,6 +16,7 @@ from faithbook.engine.loads import UNITS_DIR
 from faithbook.engine.run import Run, load_units
 from faithbook.engine.units import UNITS
 from faithbook.paths import root
+from faithbook.results.estimates import FEWEST_CLUSTERS
 from faithbook.results.measured import has_run
 from faithlib.errors import DataError
 
@@ -42,11 +43,12 @@ def pairs_of_units(run: Run) -> dict[str, tuple[pd.DataFrame, pd.DataFrame]]:
 def cells_beside(build: pd.DataFrame, full: pd.DataFrame) -> pd.DataFrame:
     """Cells that both have: their labels, of either the mean over inputs and n inputs (`build`, `n`, `full`,
     `n_full`), and `away`, the difference in standard errors as if the inputs were different ones; NaN where nothing
-    spreads."""
+    spreads, or with fewer than ten clusters on either side."""
     labels = _labels(build, full)
     both = _means(build, labels).join(_means(full, labels), how="inner", rsuffix="_full").reset_index()
     error = np.hypot(both["error"], both["error_full"])
-    away = (both["mean"] - both["mean_full"]) / error.where(error > 0)
+    enough = both[["clusters", "clusters_full"]].min(axis=1) >= FEWEST_CLUSTERS
+    away = (both["mean"] - both["mean_full"]) / error.where((error > 0) & enough)
     columns = {"mean": "build", "n": "n", "mean_full": "full", "n_full": "n_full"}
     return both[[*labels, *columns]].rename(columns=columns).assign(away=away)
 
@@ -80,9 +82,8 @@ def _means(units: pd.DataFrame, labels: Sequence[str]) -> pd.DataFrame:
     """Mean, standard error over clusters and number of inputs of each cell, indexed by its labels."""
     inputs = units.groupby([*labels, "cluster", "id"], observed=True)["value"].mean().dropna()
     clusters = inputs.groupby([*labels, "cluster"], observed=True).agg(["sum", "size"])
-    sums = clusters.groupby(list(labels), observed=True).transform("sum")
-    deviation = clusters["sum"] - clusters["size"] * sums["sum"] / sums["size"]
-    by_cell = clusters.assign(square=deviation**2, k=1.0).groupby(list(labels), observed=True).sum()
-    k = by_cell["k"].where(by_cell["k"] > 1)
-    error = np.sqrt(by_cell["square"] * k / (k - 1)) / by_cell["size"]
-    return pd.DataFrame({"mean": by_cell["sum"] / by_cell["size"], "error": error.fillna(0.0), "n": by_cell["size"]})
+    total, size = (clusters[name].groupby(list(labels), observed=True) for name in ("sum", "size"))
+    squares = (clusters["sum"] - clusters["size"] * total.transform("sum") / size.transform("sum")) ** 2
+    k, n = size.count(), size.sum()
+    error = np.sqrt(squares.groupby(list(labels), observed=True).sum() * k / (k - 1).where(k > 1)) / n
+    return pd.DataFrame({"mean": total.sum() / n, "error": error.fillna(0.0), "n": n, "clusters": k})

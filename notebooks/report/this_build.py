@@ -8,9 +8,9 @@
 # # This build beside the full run
 #
 # All pages show the numbers of the full run. Whoever builds the book runs the same computations on fewer inputs, and here
-# both are side by side: means of the same cells, values of the same inputs, and verdicts. A build that is in order has the
-# same values for the same inputs, and about one cell in twenty or fewer that differs by more than two standard errors. Cells
-# with other settings than the full run's (fewer samples of LIME, say) may differ by more.
+# both are side by side: means of the same cells, values of the same inputs, and verdicts. With the full run's settings the
+# same input has the same value, and about one cell in twenty differs by more than two standard errors. Other settings (a
+# smaller model, fewer samples of LIME) give other values. Cells of fewer than ten inputs are not compared.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -43,7 +43,7 @@ page.listing(
 # %%
 page.run.save(cells, "this_build_cells", format="csv")
 furthest = cells.reindex(cells["away"].abs().sort_values(ascending=False).index).dropna(subset=["away"])[:40]
-furthest = furthest.dropna(axis="columns", how="all").fillna("–")
+furthest = furthest.dropna(axis="columns", how="all").astype(object).fillna("–")
 page.listing(
     furthest[["values", *(name for name in furthest if name != "values")]],
     "this_build_furthest",
