@@ -146,6 +146,32 @@ def test_languages_stand_where_they_are_read_and_explained() -> None:
     assert alt.endswith("bg 0.70 and 0.50; de 0.80 and 0.60.")
 
 
+def test_rows_by_output_stand_in_the_order_given_with_floors_below():
+    rows, floors = [("saliency", "l2"), ("lime", "none")], [("uniform", "none")]
+    values = iter((0.1, 0.2, 0.3, 0.4, 0.5, 0.6))
+    frame = pd.DataFrame(
+        [
+            {"method": m, "aggregation": a, "output": output, "estimate": (value := next(values))}
+            | {"low": value - 0.05, "high": value + 0.05, "printed": float("nan") if m == "uniform" else value + 0.3}
+            for output in ("loss", "top_prediction")
+            for m, a in [*floors, *rows[::-1]]
+        ]
+    )
+    outputs = {"top_prediction": "TP", "loss": "loss"}
+    fig, told = zaman_belinkov_figures.rows_by_output(
+        frame, rows, floors, outputs, x_label="rho", published="printed", mark=0.25
+    )
+    left, right = fig.axes
+    assert [ax.get_title() for ax in fig.axes] == ["output: TP", "output: loss"]
+    assert [tick.get_text() for tick in left.get_yticklabels()] == ["saliency (L2)", "LIME", "floor: uniform"]
+    mark, ours, printed = right.get_lines()
+    assert list(ours.get_xdata()) == [0.3, 0.2, 0.1] and printed.get_xdata() == pytest.approx([0.6, 0.5])
+    assert ours.get_ydata() == pytest.approx([0.175, -0.825, -1.825])
+    assert list(mark.get_xdata()) == [0.25, 0.25]
+    assert told.startswith("Dot plot of rho with 95 % intervals. output: TP. ours: saliency (L2) 0.60 (0.55 to 0.65)")
+    assert "printed: saliency (L2) 0.90, LIME 0.80" in told
+
+
 def test_kinds_of_links_stand_beside_one_another() -> None:
     rows = len(THIRTEEN) + 1
     one = {"estimate": 0.5, "low": 0.4, "high": 0.6}

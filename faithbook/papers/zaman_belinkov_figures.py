@@ -18,7 +18,7 @@ from faithbook.results.figures import OURS, PALETTE, PUBLISHED
 from faithbook.results.labels import row_label
 from faithbook.results.numbers import ends_of
 from faithbook.results.paired import Paired
-from faithbook.results.plots import Drawn, Layout, dot_plot, line_plot
+from faithbook.results.plots import LOOKS, Drawn, Layout, dot_plot, line_plot
 
 BY_CHANCE = 0.05
 """The share of pairs that would be told apart were all equal."""
@@ -46,6 +46,30 @@ def read_and_explained(read: Mapping[str, Paired], rhos: Mapping[str, Paired], p
         "Scatter plot of rho against accuracy, a point a language, published and ours. Ours, accuracy and rho: "
         f"{reached}."
     )
+
+
+def rows_by_output(
+    frame: pd.DataFrame,
+    rows: Sequence[Row],
+    floors: Sequence[Row],
+    outputs: Mapping[str, str],
+    *,
+    x_label: str,
+    published: str = "published",
+    mark: float | None = None,
+) -> Drawn:
+    """Rows (method, aggregation) with their published values and floors below them, one panel per output (method,
+    aggregation, output, estimate, low, high and the column named by `published`)."""
+    names = {row: row_label(*row) for row in rows} | {row: f"floor: {row_label(*row)}" for row in floors}
+    indexed = frame.set_index(["output", "method", "aggregation"])
+    ours = pd.concat([indexed.loc[[(output, *row) for row in names]] for output in outputs]).reset_index()
+    ours["row"] = [names[row] for row in zip(ours["method"], ours["aggregation"], strict=True)]
+    theirs = ours[["output", "row", published]].rename(columns={published: "estimate"}).assign(series=published)
+    tidy = pd.concat([ours.assign(series="ours"), theirs.dropna(subset=["estimate"])])
+    titles = {output: f"output: {name}" for output, name in outputs.items()}
+    looks = {published: LOOKS["published"]}
+    layout = Layout(panel="output", series="series", names=titles, looks=looks, mark=mark, width=9.5)
+    return dot_plot(tidy, x_label, layout=layout)
 
 
 def by_links(frame: pd.DataFrame, means: Mapping[str, float]) -> Drawn:

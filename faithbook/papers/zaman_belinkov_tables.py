@@ -179,8 +179,8 @@ class Rows:
         return mean([self(row, output, **labels) for output in outputs for row in rows])
 
     def frame(self, rows: Sequence[Row], **labels: object) -> pd.DataFrame:
-        """Rows for both outputs with their published values, as `figures.rows_by_output` draws them; NaN where nothing
-        is defined."""
+        """Rows for both outputs with their published values, as the figure `rows_by_output` draws them; NaN where
+        nothing is defined."""
         keys = [(*row, output) for output in OUTPUT_NAMES for row in rows]
         return exhibits.long_form(
             [(dict(zip(KEYS, key, strict=True)), self(key[:2], key[2], **labels)) for key in keys]

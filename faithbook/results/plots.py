@@ -101,7 +101,8 @@ def line_plot(
     bars: bool = False,
     log: bool = False,
 ) -> Drawn:
-    """Estimates along x, one line per series, with their intervals as bands or upright `bars`; `log`: of the x axis."""
+    """Estimates along x, one line per series, with their intervals as bands or upright `bars`; a series whose x is NaN
+    is a level line. `log`: of the x axis."""
     look = layout or Layout()
     panels, styles = look.panels(frame), look.styles(frame)
     columns = min(look.columns, len(panels))
@@ -112,6 +113,9 @@ def line_plot(
         look.draw_mark(ax, panel, upright=False)
         for name, part in _split(rows, look.series).items():
             colour, marker = styles[name]
+            if part[x].isna().all():
+                _level(ax, part.iloc[0], colour, look.word(name))
+                continue
             line = part.sort_values(x)
             at = [f"{x_label} {value:,g}" for value in line[x]]
             hollow = {"mfc": "white", "ls": "--"} if part["low"].isna().all() else {}
@@ -119,14 +123,20 @@ def line_plot(
             figures.curve(ax, line[x].to_numpy(), line, look.word(name), colour=colour, at=at, bars=bars, **label)
         if log:
             ax.set_xscale("log")
-            ticks = sorted(set(frame[x]))[:: -(-frame[x].nunique() // 6)]
-            ax.set_xticks(ticks, labels=[f"{tick:,.0f}" for tick in ticks])
+            ticks = sorted(set(frame[x].dropna()))
+            ticks = ticks[:: -(-len(ticks) // 7)]
+            ax.set_xticks(ticks, labels=[f"{tick:,g}" for tick in ticks])
             ax.minorticks_off()
         _finish(ax, look.word(panel), x_label)
     for ax in axes[::columns]:
         ax.set_ylabel(y_label)
     _legend(fig, axes, styles)
     return fig, _spoken(frame, f"Line plot of {y_label} against {x_label} with 95 % intervals", x, look)
+
+
+def _level(ax: Any, row: pd.Series, colour: str, name: str) -> None:
+    ax.axhspan(row["low"], row["high"], color=colour, alpha=0.1, lw=0)
+    ax.axhline(row["estimate"], color=colour, ls="--", lw=2, label=name)
 
 
 def _split(frame: pd.DataFrame, column: str) -> dict[str, pd.DataFrame]:
@@ -159,6 +169,7 @@ def _spoken(frame: pd.DataFrame, what: str, place: str, look: Layout) -> str:
             if len(frame) > _MOST_SPOKEN and len(known) > 2:
                 known = known.sort_values("estimate").iloc[[0, -1]]
             points = ", ".join(f"{look.word(row[place])} {_value(row)}" for row in known.to_dict("records"))
+            points = points.replace("nan ", "at any place ")
             of_series.append(f"{look.word(name)}: {points}" if name else points)
         told.append(f"{look.word(panel)}. {'; '.join(of_series)}" if panel else "; ".join(of_series))
     many = " Of each series the lowest and the highest." if len(frame) > _MOST_SPOKEN else ""
