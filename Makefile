@@ -16,9 +16,9 @@ PROFILES := $(shell sed -n '/^profiles:/,/^studies:/s/^  \([a-z]*\):$$/\1/p' not
 ifeq ($(filter $(PROFILES),$(PROFILE)),)
 $(error unknown profile '$(PROFILE)'; known: $(PROFILES))
 endif
-# Any Python from 3.11 to 3.14, the first that runs (a shim may name one that does not).
+# Any Python from 3.11 to 3.14, the first that runs (a shim of pyenv may name one that does not, while another is there).
 IS_OURS := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 15))
-PYTHON ?= $(shell for one in python3.11 python3.12 python3.13 python3.14 python3; do "$$one" -c '$(IS_OURS)' 2>/dev/null && echo "$$one" && break; done)
+PYTHON ?= $(shell for one in python3.11 python3.12 python3.13 python3.14 python3 $(wildcard $(HOME)/.pyenv/versions/3.1[1-4].*/bin/python); do "$$one" -c '$(IS_OURS)' 2>/dev/null && echo "$$one" && break; done)
 
 # The environment belongs to exactly these pins: another lock makes another stamp, and so a new installation.
 BIN := .venv/bin

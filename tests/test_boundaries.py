@@ -125,9 +125,9 @@ def test_no_file_is_above_500_lines() -> None:
 
 # Lines of code; a change that removes some lowers its number, and one that needs more names them in its message. The
 # aims are 5,800 for faithlib, 11,500 for faithbook and 5,000 for the report pages.
-# Language models (text that follows a prompt, their metrics) brought faithlib 600 lines on November 26, and a small one
-# with sentences for it faithbook 80.
-BUDGETS = {"faithlib": 7_000, "faithbook": 15_570, "notebooks/report": 5_560}
+# Language models (text that follows a prompt, their metrics) brought faithlib 640 lines, their study faithbook 280 and
+# four report pages 530.
+BUDGETS = {"faithlib": 7_025, "faithbook": 15_560, "notebooks/report": 6_005}
 
 
 @pytest.mark.parametrize("folder", BUDGETS)

@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import subprocess
-import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import nbformat
@@ -153,14 +152,6 @@ def test_buttons_lead_to_the_repository_and_its_issues_and_nothing_is_loaded_fro
         loads = re.findall(r'<(?:script|img|iframe)\s[^>]*src="([^"]*)"', text)
         loads += re.findall(r'<link\s[^>]*rel="(?:stylesheet|preload|icon)"[^>]*href="([^"]*)"', text)
         assert not [address for address in loads if address.startswith(("http:", "https:", "//"))], path
-
-
-@pytest.mark.slow
-def test_the_sitemap_lists_every_page(book: Built) -> None:
-    space = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
-    found = ElementTree.parse(book.html / "sitemap.xml").getroot()
-    listed = {place.text for place in found.iter(f"{space}loc")}
-    assert {f"{SITE}{name}.html" for name in ("below", "executed/report", "intro", "more")} <= listed
 
 
 # --- the site --------------------------------------------------------------------------------------------------------

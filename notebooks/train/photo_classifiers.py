@@ -48,8 +48,7 @@ from tqdm.auto import tqdm
 from faithbook.engine.profiles import settings_of
 from faithbook.models import vit_s14
 from faithbook.models.adapted import HEAD, load_classifier
-from faithbook.models.kept import Kept
-from faithbook.models.precision import precision_on
+from faithbook.models.kept import Kept, precision_on
 from faithbook.paths import checkpoints_dir
 from faithbook.sources.images import as_inputs, digest_of_ids, load_pictures
 

@@ -54,10 +54,9 @@ from faithbook import hub
 from faithbook.engine.profiles import find_profile
 from faithbook.models.adversarial import worst_shift
 from faithbook.models.encoders import encoder_folder, word_embeddings
-from faithbook.models.kept import Kept
+from faithbook.models.kept import Kept, precision_on
 from faithbook.models.load import load_model
 from faithbook.models.lstm import LstmClassifier
-from faithbook.models.precision import precision_on
 from faithbook.paths import checkpoints_dir
 from faithbook.sources import home_assistant, nli_sets
 from faithbook.sources.datasets import load_dataset, load_parallel, splits_to_learn

@@ -43,9 +43,8 @@ from torch.nn import functional
 from tqdm.auto import tqdm
 
 from faithbook.engine.profiles import settings_of
-from faithbook.models.kept import Kept
+from faithbook.models.kept import Kept, precision_on
 from faithbook.models.load import load_model
-from faithbook.models.precision import precision_on
 from faithbook.paths import checkpoints_dir
 from faithbook.sources.images import as_inputs, load_pictures
 
