@@ -47,8 +47,10 @@ TESTS = ("t",)
 """The tests of a part: Student's t with the bootstrap (`Quantity.p_above`)."""
 
 _TESTED = ("above", "k_of", "at_least", "equal", "leader")
-DATA_SETS = ("sst", "ag", "evinf", "multirc", "cifar10", "cifar100", "imagenet", "xnli", "esnli", "exnli")
-MODELS = ("mbert", "xlmr", "robust")
+DATA_SETS = (
+    "sst", "ag", "evinf", "multirc", "cifar10", "cifar100", "imagenet", "xnli", "esnli", "exnli", "prompted-reviews",
+)  # fmt: skip
+MODELS = ("mbert", "xlmr", "robust", "smollm2")
 LANGUAGES = ("ar", "bg", "de", "el", "en", "es", "fr", "hi", "ru", "sw", "th", "tr", "ur", "vi", "zh")
 
 _Value = TypeVar("_Value", bound=Any)

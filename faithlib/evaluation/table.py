@@ -21,10 +21,10 @@ from torch import Tensor
 
 from faithlib.attribution import Row
 from faithlib.backends.labels import label_names
-from faithlib.catalogue import FAMILIES, METRICS
+from faithlib.catalogue import DIRECTIONS, METRICS
 from faithlib.errors import InputError, ModelError, NotFiniteError, check_counts
 from faithlib.evaluation.explaining import LEFT_OUT, explained
-from faithlib.evaluation.measures import MEASURES, Asked, bounds_of, check_scores, families_of
+from faithlib.evaluation.measures import EVERY, MEASURES, Asked, bounds_of, check_scores, families_of
 from faithlib.evaluation.opening import RAISE, Opened, named_methods, opened, those_that_work
 from faithlib.evaluation.report import shown_of
 from faithlib.evaluation.summary import Table
@@ -35,7 +35,7 @@ from faithlib.perturb import Perturber, asked_together, costs
 from faithlib.units import some_rows
 
 _MOST_MASK_PLACES = 1 << 27
-_FAMILY_OF = {metric: family for family in FAMILIES.values() for metric in family.directions}
+_FAMILY_OF = {metric: family for family in EVERY.values() for metric in family.directions}
 
 
 def evaluate(
@@ -76,8 +76,9 @@ def evaluate(
     - `methods`: names of `attribution.methods`, `Row`s for more than a method's defaults, or a mapping from names of
       your choice to these, or to scores from elsewhere: [B, F], or lists with one score for each feature. Default:
       DEFAULT_METHODS.
-    - `metrics`: names of `catalogue.METRICS`. Default: all that can be computed, except `naopc_morf` and `naopc_lerf`,
-      whose bounds take thousands of rows for a long input (`beam` wide; exact up to 8 features).
+    - `metrics`: names of `catalogue.DIRECTIONS`. Default: all of `catalogue.METRICS` that can be computed, except
+      `naopc_morf` and `naopc_lerf`, whose bounds take thousands of rows for a long input (`beam` wide; exact up to 8
+      features).
     - `gold`: what people marked, bool [B, F] or lists, for the metrics of plausibility. `token_f1` and `iou_f1` take
       `gold_size` features; by default as many as are marked on average over the inputs where any is.
     - `erase`: what takes the place of an erased feature in every metric and in every method that erases and does not
@@ -154,7 +155,7 @@ def evaluate(
         about = None if classes is None else perturber.target
         scores = explained(own, model, perturber, about, left_out, deltas, passed)
         marked = None if gold is None else gold[places, :width].to(perturber.device)
-        needs_bounds = any(FAMILIES[name].needs_bounds for name in families)
+        needs_bounds = any(EVERY[name].needs_bounds for name in families)
         bounds = bounds_of(perturber, beam=beam) if needs_bounds else None
         asked = Asked(perturber, marked, bounds, draws, seed, groups, gold_size)
         questions = _questions(scores, asked)
@@ -204,11 +205,11 @@ def _values(families: Sequence[str], questions: Sequence[_Question], left_out: d
         try:
             answers = [(question, MEASURES[family](question.asked, question.scores)) for question in questions]
         except ModelError as error:
-            left_out |= dict.fromkeys(FAMILIES[family].directions, str(error))
+            left_out |= dict.fromkeys(EVERY[family].directions, str(error))
             continue
         found += [(question, metric, value) for question, values in answers for metric, value in values.items()]
         for _, values in answers[:1]:
-            left_out |= {name: NEEDS_PROBABILITY for name in FAMILIES[family].directions if name not in values}
+            left_out |= {name: NEEDS_PROBABILITY for name in EVERY[family].directions if name not in values}
     return found
 
 
@@ -268,7 +269,7 @@ def finished(measured: Measured, whole: Opened, notes: Mapping[str, str]) -> Tab
     values, scores, perturber, left_out, deltas = measured
     skipped = whole.skipped or {}
     rows = [row for row in whole.rows if row not in skipped]
-    table = Table(values.assign(direction=values["metric"].map(METRICS)))
+    table = Table(values.assign(direction=values["metric"].map(DIRECTIONS)))
     undefined = _undefined(table, perturber.feature_mask.sum(dim=1).tolist(), rows)
     table["input"] = table["input"].map(dict(enumerate(rows)))
     table.attrs = {
