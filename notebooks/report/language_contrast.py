@@ -23,7 +23,7 @@ from IPython.display import Markdown, display
 from faithbook.results import published
 from faithbook.results.labels import label
 from faithbook.results.numbers import listed
-from faithbook.results.prompted import ALONE, CONTRAST, NO_OUTPUT, subjects, two_by_method
+from faithbook.results.prompted import ALONE, CONTRAST, FEWEST_SENTENCES, NO_OUTPUT, subjects, two_by_method
 from faithbook.results.report import start_page
 
 page = start_page("language_contrast", profile, paper=published.OUR_OWN)
@@ -129,7 +129,9 @@ if there:
 
 # %%
 parts = {label(name): contrasts[name] - alone[name] for name in methods} if there else {}
-tested = page.test({"lm_q3": parts})
+counted = measured.frame.id.nunique() if there else 0
+few = f"{counted} sentences were counted, and the rule needs {FEWEST_SENTENCES}"
+tested = page.test({"lm_q3": parts}, asides={"lm_q3": few} if counted < FEWEST_SENTENCES else {})
 display(page.verdicts(tested))
 if there:
     display(page.parts(tested, "language_contrast_parts", caption="The difference for each method"))
