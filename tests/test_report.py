@@ -13,7 +13,7 @@ import pytest
 from store import Store, units_of
 
 from faithbook.engine.profiles import table as profiles
-from faithbook.results import evidence, exhibits, judged, paired, published, rulebook, rules, scoreboard
+from faithbook.results import evidence, exhibits, judged, paired, published, rulebook, rules, scoreboard, tables
 from faithbook.results.cells import Cells
 from faithbook.results.judged import Along, Ordered, Printed, Provided
 from faithbook.results.measured import REFERENCE, RUN
@@ -298,9 +298,9 @@ def test_a_table_we_have_nothing_of_is_refused_and_gaps_are_shown() -> None:
 
 def test_long_tables_are_folded() -> None:
     frame = pd.DataFrame({"a": ["x|y"] * 21})
-    long = exhibits.markdown_table(frame, "a_b", "What was met (n inputs); intervals")
+    long = tables.markdown_table(frame, "a_b", "What was met (n inputs); intervals")
     assert long.startswith("::::{admonition} What was met: all 21 rows\n:class: dropdown")
-    short = exhibits.markdown_table(frame[:20], "a_b", "Short")
+    short = tables.markdown_table(frame[:20], "a_b", "Short")
     assert short.startswith(":::{table} Short\n:name: a-b\n") and r"| x\|y |" in short
 
 

@@ -84,10 +84,10 @@ def dot_plot(frame: pd.DataFrame, x_label: str, *, row: str = "row", layout: Lay
             hollow = {"mfc": "white", "mew": 1.6} if part["low"].isna().all() else {}
             label = {"label": look.word(name), **hollow}
             figures.dots(ax, part, at, colour=colour, marker=marker, ms=5, width=1.5, **label)
-        _finish(ax, look.word(panel), x_label)
+        ax.set_title(look.word(panel), fontsize="small")
         ax.grid(axis="y", visible=False)
     axes[0].set_yticks(list(place.values()), [look.word(name) for name in place])
-    _legend(fig, axes, styles)
+    _name(fig, axes, x_label, columns if look.shared else len(axes), styles)
     return fig, _spoken(frame, f"Dot plot of {x_label} with 95 % intervals", row, look)
 
 
@@ -125,12 +125,12 @@ def line_plot(
             ax.set_xscale("log")
             ticks = sorted(set(frame[x].dropna()))
             ticks = ticks[:: -(-len(ticks) // 7)]
-            ax.set_xticks(ticks, labels=[f"{tick:,g}" for tick in ticks])
+            ax.set_xticks(ticks, labels=[f"{tick:,g}" for tick in ticks], fontsize="small")
             ax.minorticks_off()
-        _finish(ax, look.word(panel), x_label)
+        ax.set_title(look.word(panel), fontsize="small")
     for ax in axes[::columns]:
         ax.set_ylabel(y_label)
-    _legend(fig, axes, styles)
+    _name(fig, axes, x_label, columns if look.shared else len(axes), styles)
     return fig, _spoken(frame, f"Line plot of {y_label} against {x_label} with 95 % intervals", x, look)
 
 
@@ -146,13 +146,10 @@ def _split(frame: pd.DataFrame, column: str) -> dict[str, pd.DataFrame]:
     return {str(name): part for name, part in frame.groupby(column, sort=False, observed=True)}
 
 
-def _finish(ax: Any, title: str, x_label: str) -> None:
-    ax.set_title(title, fontsize="small")
-    ax.set_xlabel(x_label, fontsize="small")
-
-
-def _legend(fig: Any, axes: Sequence[Any], styles: Mapping[str, object]) -> None:
-    """The series of all panels, each once."""
+def _name(fig: Any, axes: Sequence[Any], x_label: str, lowest: int, styles: Mapping[str, object]) -> None:
+    """The x axis of the `lowest` panels, and the series of all of them in a legend, each once."""
+    for ax in axes[-lowest:]:
+        ax.set_xlabel(x_label, fontsize="small")
     if len(styles) < 2:
         return
     named = {name: handle for ax in axes for handle, name in zip(*ax.get_legend_handles_labels(), strict=True)}
