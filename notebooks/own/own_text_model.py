@@ -241,7 +241,7 @@ Markdown(pages.verdict(mean_ranks, chance, len(brought)))
 # - **Intervals are over texts.** They say how the means would move with other texts of the same kind. They know
 #   nothing of another model, another way to erase, or other options of a method.
 # - **Metrics are not independent voters.** Most erase words and look at the same drop of probability in different
-#   ways, so that ten of them can agree on one mistake: a text with holes is one that the model was never trained on.
+#   ways, so that ten of them can agree on one mistake. A text with holes is one that the model was never trained on.
 #   Try another `erase` before you believe an order.
 # - **Methods that erase play at home.** LIME and occlusion are made of the very rows that the metrics count. Where no
 #   text has more words than `groups`, each group of SaCo is one word, and occlusion's score of it is exactly what SaCo

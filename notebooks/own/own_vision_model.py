@@ -262,7 +262,7 @@ Markdown(pages.verdict(mean_ranks, chance, len(brought)))
 # - **Intervals are over images.** They say how the means would move with other images of the same kind. They know
 #   nothing of another model, another way to erase, or other options of a method.
 # - **Metrics are not independent voters.** Most erase patches and look at the same drop of probability in different
-#   ways, so that ten of them can agree on one mistake: an image with grey squares is one that the model was never
+#   ways, so that ten of them can agree on one mistake. An image with grey squares is one that the model was never
 #   trained on. Try another `erase` before you believe an order. Soft metrics drop elements of the patches' embeddings
 #   instead.
 # - **A map is read patch by patch.** Scores within a feature are added up before anything is erased. A coarser `patch`

@@ -268,8 +268,8 @@ page.verdicts(tested)
 
 # %% [markdown]
 # **What differs and why.** Messages of a few words instead of pairs of sentences; the state of the first position, as
-# the classifiers read it; one seed of each fine-tuned model; below the papers' size another English model than BERT, and no
-# Turkish one. The paper does not say how batches are made: in the order of XNLI a batch would hold three hypotheses for each of a few
+# the classifiers read it. One seed of each fine-tuned model; below the papers' size another English model than BERT, and no
+# Turkish one. The paper does not say how batches are made. In the order of XNLI a batch would hold three hypotheses for each of a few
 # premises, which random batches do not, and that alone would tell them apart. Ours are shuffled. High similarity is
 # also no proof that the model *uses* a text and its translation alike, which is what rho asks for.
 #

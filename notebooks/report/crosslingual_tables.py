@@ -13,7 +13,7 @@
 # read each language, beside our run.
 #
 # If XNLI {cite:p}`conneau_2018` is installed, texts are its test pairs, and premise and hypothesis
-# both carry scores; otherwise they are messages of a program ({term}`substitute data <stand-in>`). Except at the `paper` profile both models
+# both carry scores; otherwise they are messages of a program ({term}`substitute data`). Except at the `paper` profile both models
 # are small, so that a printed value is there to be looked at, no cell can match it, and verdicts are on statements.
 # Intervals come from drawing texts again, each in all languages, by all models, with all methods; the pairs of one
 # premise go together.

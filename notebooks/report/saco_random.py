@@ -12,7 +12,7 @@
 # with ten groups, it scatters with a standard deviation of about a third. So the practical question is another one: how
 # many images does a metric need before the difference shows?
 #
-# The images are photographs of CIFAR if these were measured, else {term}`substitute data <stand-in>`; the line
+# The images are photographs of CIFAR if these were measured, else {term}`substitute data`; the line
 # below says which. Here the images of all data sets are taken together, so that a larger set counts more; on the pages of
 # tables and figures data sets count alike. **The paper has no counterpart to this page.** Nothing here is compared with
 # published numbers but the fact that SaCo of random scores has mean zero ({doc}`saco_figures`).
@@ -195,7 +195,7 @@ rows = []
 for k in sorted(noise.levels("k")):
     mean, spread = moment(1, k).ours, needed.deviation(moment(1, k), moment(2, k))
     rows.append({"k": k, "theory": 1 / np.sqrt(k - 1), **ends_of(spread), "n": mean.n, "mean": mean.point})
-    rows[-1] |= {"pictures for .02": np.ceil((1.96 * spread.ours.point / 0.02) ** 2)}
+    rows[-1] |= {"images for .02": np.ceil((1.96 * spread.ours.point / 0.02) ** 2)}
 spreads = pd.DataFrame(rows)
 caption = "Standard deviation of SaCo of random scores over images, models and drawings, with 95 % interval over n " \
     "images, beside the theory; images that bring the mean to within .02"  # fmt: skip

@@ -142,7 +142,7 @@ page.figure(
 )
 
 # %% [markdown]
-# **Does dropout do best?** It has to be ahead of each alternative under either metric, as the rule for leaders asks; the
+# **Does dropout do best?** It has to be ahead of each alternative under either metric, as the rule for leaders asks. The
 # statement stands in the paper's text without a number of its own, so it is not on the scoreboard.
 
 # %%

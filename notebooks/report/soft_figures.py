@@ -79,7 +79,7 @@ page.speaks()
 # are compared and not numbers.
 #
 # **Our run.** The same two metrics and five lengths, with the larger of our models. A length is a share of the wordpieces,
-# rounded up, so that several lengths can mean the same number of tokens: 1 % and 5 % are one token on texts of up to twenty
+# rounded up, so that several lengths can mean the same number of tokens. 1 % and 5 % are one token on texts of up to twenty
 # wordpieces, 10 % is one too on texts of up to ten.
 
 

@@ -8,7 +8,7 @@
 # # Which metrics separate a real attribution from a random one?
 #
 # {term}`Diagnosticity` {cite:p}`chan_2022`: how often a metric prefers what an attribution method says to random scores
-# of the same input. {cite:t}`zhao_aletras_2023` report it for four metrics on texts; here it is asked of
+# of the same input. {cite:t}`zhao_aletras_2023` report it for four metrics on texts. Here it is asked of
 # every metric, on texts and images, together with its price: how many inputs it takes to be sure, and how many rows of
 # the model each attribution costs.
 #
@@ -64,7 +64,7 @@ page.speaks()
 # %% [markdown]
 # ## How often
 #
-# The share of (input, method) in which the method's value is better than that of random scores; a tie counts half, as it
+# The share of (input, method) in which the method's value is better than that of random scores. A tie counts half, as it
 # tells nothing (the paper counts it as lost; the share of ties is beside). Chance is one half. One random attribution an
 # input; intervals draw inputs again, with all their methods. We give the number of inputs that would separate a
 # metric from chance only for metrics that these inputs separate: for the others the effect may be zero. For these the
@@ -260,7 +260,7 @@ page.plot(
 )
 
 # %%
-page.parts(tested, "together_diagnosticity_parts", caption="Every part of the answers with its 95 % interval")
+page.parts(tested, "together_diagnosticity_parts", caption="Every comparison behind the answers with its 95 % interval")
 
 # %% [markdown]
 # **What differs and why.** Zhao & Aletras average over five rationale lengths and whole texts; here texts are ten

@@ -9,7 +9,7 @@
 #
 # {doc}`together_metrics` took the nine metrics of EvalxNLP {cite:p}`dhaini_2025` apart on ten excerpts and an example. Here
 # they are put to the use that they were made for: the toolkit's methods, on data of its tasks, through
-# `faithlib.evaluate`. The data are free for research only and not part of this book; where their files are not on a
+# `faithlib.evaluate`. The data are free for research only and not part of this book. Where their files are not on a
 # machine, only values of the full run are shown ({doc}`../data-and-models` says where the files come from).
 
 # %% tags=["parameters"]
@@ -90,7 +90,7 @@ else:
     display(
         Markdown(
             "**No numbers here.** Neither the reviews (`movies`) nor the pairs (`snli`, `xnli`) of the toolkit's tasks are on "
-            "the machine that built this page, and the reference has none of them; what follows says only how it would be."
+            "the machine that built this page, and the reference has none of them. What follows says only how it would be."
         )
     )
 
