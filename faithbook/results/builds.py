@@ -46,7 +46,7 @@ def cells_beside(build: pd.DataFrame, full: pd.DataFrame) -> pd.DataFrame:
     spreads, or with fewer than ten clusters on either side."""
     labels = _labels(build, full)
     both = _means(build, labels).join(_means(full, labels), how="inner", rsuffix="_full").reset_index()
-    error = np.hypot(both["error"], both["error_full"])
+    error = (both["error"] ** 2 + both["error_full"] ** 2) ** 0.5
     enough = both[["clusters", "clusters_full"]].min(axis=1) >= FEWEST_CLUSTERS
     away = (both["mean"] - both["mean_full"]) / error.where((error > 0) & enough)
     columns = {"mean": "build", "n": "n", "mean_full": "full", "n_full": "n_full"}

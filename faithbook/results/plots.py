@@ -82,7 +82,7 @@ def dot_plot(frame: pd.DataFrame, x_label: str, *, row: str = "row", layout: Lay
             apart = 0.7 * ((len(styles) - 1) / 2 - list(styles).index(name)) / len(styles)
             at = part[row].map(place).to_numpy(dtype=float) + apart
             hollow = {"mfc": "white", "mew": 1.6} if part["low"].isna().all() else {}
-            label = {"label": look.word(name), **hollow}
+            label: dict[str, Any] = {"label": look.word(name), **hollow}
             figures.dots(ax, part, at, colour=colour, marker=marker, ms=5, width=1.5, **label)
         ax.set_title(look.word(panel), fontsize="small")
         ax.grid(axis="y", visible=False)
