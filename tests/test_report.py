@@ -494,7 +494,7 @@ def test_a_table_without_rows_is_what_stands_in_its_place_or_an_error(store: Sto
     with pytest.raises(InputError, match="table none has no rows"):
         page.listing(pd.DataFrame(), "none", caption="None")
     assert "none" not in " ".join(page.run.files)
-    assert "{csv-table} Some" in page.listing(pd.DataFrame({"a": [1]}), "some", caption="Some", empty="*Nothing.*").data
+    assert "{table} Some" in page.listing(pd.DataFrame({"a": [1]}), "some", caption="Some", empty="*Nothing.*").data
 
 
 def test_stand_ins_are_listed_beside_what_they_stand_for_or_said_to_be_none(store: Store) -> None:
@@ -502,7 +502,7 @@ def test_stand_ins_are_listed_beside_what_they_stand_for_or_said_to_be_none(stor
     both = pairs({"a": 0.4, "b": 0.2}, {"a": 0.5})
     cells = {("films", name): pair for name, pair in both.items()}
     told = page.stand_ins(cells, ["dataset", "method"], "apart", caption="Apart").data
-    assert "{csv-table} Apart" in told
+    assert "{table} Apart" in told
     found = pd.read_csv(page.run.path("apart.csv"))
     assert list(found.columns) == ["dataset", "method", "estimate", "low", "high", "n", "published"]
     assert found.estimate.tolist() == pytest.approx([0.4, 0.2])

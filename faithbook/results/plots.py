@@ -77,9 +77,11 @@ def dot_plot(frame: pd.DataFrame, x_label: str, *, row: str = "row", layout: Lay
     )
     for ax, (panel, rows) in zip(axes, panels.items(), strict=True):
         look.draw_mark(ax, panel, upright=True)
-        for name, part in _split(rows, look.series).items():
+        of_series = _split(rows, look.series)
+        alone = len(of_series) == 1 or not rows.duplicated([row]).any()
+        for i, (name, part) in enumerate(of_series.items()):
             colour, marker = styles[name]
-            apart = 0.7 * ((len(styles) - 1) / 2 - list(styles).index(name)) / len(styles)
+            apart = 0.0 if alone else 0.7 * ((len(of_series) - 1) / 2 - i) / len(of_series)
             at = part[row].map(place).to_numpy(dtype=float) + apart
             hollow = {"mfc": "white", "mew": 1.6} if part["low"].isna().all() else {}
             label: dict[str, Any] = {"label": look.word(name), **hollow}
@@ -87,7 +89,8 @@ def dot_plot(frame: pd.DataFrame, x_label: str, *, row: str = "row", layout: Lay
         ax.set_title(look.word(panel), fontsize="small")
         ax.grid(axis="y", visible=False)
     axes[0].set_yticks(list(place.values()), [look.word(name) for name in place])
-    _name(fig, axes, x_label, columns if look.shared else len(axes), styles)
+    fig.supxlabel(x_label, fontsize="small")
+    _legend(fig, axes, styles)
     return fig, _spoken(frame, f"Dot plot of {x_label} with 95 % intervals", row, look)
 
 
@@ -130,7 +133,8 @@ def line_plot(
         ax.set_title(look.word(panel), fontsize="small")
     for ax in axes[::columns]:
         ax.set_ylabel(y_label)
-    _name(fig, axes, x_label, columns if look.shared else len(axes), styles)
+    fig.supxlabel(x_label, fontsize="small")
+    _legend(fig, axes, styles)
     return fig, _spoken(frame, f"Line plot of {y_label} against {x_label} with 95 % intervals", x, look)
 
 
@@ -146,10 +150,8 @@ def _split(frame: pd.DataFrame, column: str) -> dict[str, pd.DataFrame]:
     return {str(name): part for name, part in frame.groupby(column, sort=False, observed=True)}
 
 
-def _name(fig: Any, axes: Sequence[Any], x_label: str, lowest: int, styles: Mapping[str, object]) -> None:
-    """The x axis of the `lowest` panels, and the series of all of them in a legend, each once."""
-    for ax in axes[-lowest:]:
-        ax.set_xlabel(x_label, fontsize="small")
+def _legend(fig: Any, axes: Sequence[Any], styles: Mapping[str, object]) -> None:
+    """The series of all panels, each once."""
     if len(styles) < 2:
         return
     named = {name: handle for ax in axes for handle, name in zip(*ax.get_legend_handles_labels(), strict=True)}
