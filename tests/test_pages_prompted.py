@@ -149,4 +149,4 @@ def test_subjects_counts_by_the_contrast_alone() -> None:
     found = subjects(units)
     assert len(found) == 350 and found.cluster.nunique() == 350
     few = subjects(units[units.id.astype(int) > 100])
-    assert few.cluster.nunique() == 1
+    assert few.cluster.nunique() < 10

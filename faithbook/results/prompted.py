@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from faithbook.results import figures
+from faithbook.results.estimates import FEWEST_CLUSTERS
 from faithbook.results.figures import OURS, PUBLISHED
 from faithbook.results.labels import label
 from faithbook.results.numbers import ends_of
@@ -25,11 +26,13 @@ FLOOR = "random"
 
 def subjects(units: pd.DataFrame) -> pd.DataFrame:
     """Of `language_agreement` whether the subject is first, on the sentences whose right verb the model finds more
-    probable than the wrong one; all in one cluster, so that nothing is judged, below `FEWEST_SENTENCES` of them."""
+    probable than the wrong one. Below `FEWEST_SENTENCES` of them in fewer clusters than a rule decides on."""
     outputs = units[(units["metric"] == "output") & (units["explained"] == CONTRAST)]
     right = outputs.loc[outputs["value"] > 0, "id"]
     rows = units[(units["metric"] == "subject_first") & units["id"].isin(right)].assign(model="smollm2")
-    return rows if len(right) >= FEWEST_SENTENCES else rows.assign(cluster="too few")
+    if len(right) >= FEWEST_SENTENCES:
+        return rows
+    return rows.assign(cluster=(rows["cluster"].astype(int) % (FEWEST_CLUSTERS - 1)).astype(str))
 
 
 def bounded(units: pd.DataFrame) -> pd.DataFrame:
@@ -59,14 +62,17 @@ def two_by_method(
         (one, OURS, "o", 0.12, names[0]),
         (other, PUBLISHED, "s", -0.12, names[1]),
     ):
+        if not mapping:
+            continue
         frame = pd.DataFrame([ends_of(pair) for pair in mapping.values()])
         at = [place + shift for place, method in zip(places, one, strict=True) if method in mapping]
         figures.dots(ax, frame, at, colour=colour, marker=marker, label=name)
     ax.set_yticks(places, [label(method) for method in one])
     ax.set_xlabel(xlabel)
     figures.legend(fig)
+    told = ", and ".join(filter(None, names))
     said = "; ".join(
         f"{label(method)} {pair.ours.point:.2f}" + (f" and {other[method].ours.point:.2f}" if method in other else "")
         for method, pair in one.items()
     )
-    return fig, f"Dot plot of {xlabel} by method: {names[0]}, and {names[1]}. {said}."
+    return fig, f"Dot plot of {xlabel} by method: {told}. {said}."

@@ -16,14 +16,7 @@ from torch import Tensor
 from faithlib.bounds import beam_bounds, exact_bounds, naopc
 from faithlib.catalogue import DIRECTIONS, FAMILIES, LANGUAGE
 from faithlib.errors import InputError, check_counts, check_known
-from faithlib.evaluation.language import (
-    distance_scores,
-    lds_scores,
-    pi_soft_scores,
-    rise_scores,
-    top_k_drop_scores,
-    win_rate_scores,
-)
+from faithlib.evaluation import language
 from faithlib.evaluation.scores import aopc_scores, hard_scores, saco_scores, soft_scores
 from faithlib.masks import checked_mask, top_ratio
 from faithlib.metrics import (
@@ -166,23 +159,23 @@ def _plausibility(asked: Asked, scores: Tensor) -> Values:
 
 
 def _hellinger(asked: Asked, scores: Tensor) -> Values:
-    drawn = distance_scores(asked.perturber, scores, draws=asked.options.draws, seed=asked.options.seed)
+    drawn = language.distance_scores(asked.perturber, scores, draws=asked.options.draws, seed=asked.options.seed)
     return {f"hellinger_{name}": values.mean(dim=1) for name, values in drawn.items()}
 
 
 def _pi_soft(asked: Asked, scores: Tensor) -> Values:
-    found = pi_soft_scores(asked.perturber, scores, draws=asked.options.draws, seed=asked.options.seed)
-    return {name: found[f"{name}_area"] for name in ("pi_soft_ns", "pi_soft_nc")}
+    found = language.pi_soft_scores(asked.perturber, scores, draws=asked.options.draws, seed=asked.options.seed)
+    return {name.removesuffix("_area"): value for name, value in found.items() if value.ndim == 1}
 
 
 def _top_k(asked: Asked, scores: Tensor) -> Values:
-    drops = top_k_drop_scores(asked.perturber, scores, sizes=_TOP_SIZES)
-    return {f"top_{k}_drop": drop for k, drop in zip(_TOP_SIZES, drops.unbind(dim=1), strict=True)}
+    drops = language.top_k_drop_scores(asked.perturber, scores, sizes=_TOP_SIZES).T
+    return {f"top_{k}_drop": drop for k, drop in zip(_TOP_SIZES, drops, strict=True)}
 
 
 def _win_rate(asked: Asked, scores: Tensor) -> Values:
-    found = win_rate_scores(asked.perturber, scores, seed=asked.options.seed)
-    return {f"win_rate_{name}": found[name] for name in ("comprehensiveness", "sufficiency")}
+    found = language.win_rate_scores(asked.perturber, scores, seed=asked.options.seed)
+    return {f"win_rate_{name}": value for name, value in found.items() if not name.endswith("_p")}
 
 
 MEASURES: dict[str, Measure] = {
@@ -201,8 +194,8 @@ MEASURES: dict[str, Measure] = {
     "hellinger": _hellinger,
     "pi_soft": _pi_soft,
     "top_k": _top_k,
-    "lds": lambda asked, scores: {"lds": lds_scores(asked.perturber, scores, seed=asked.options.seed)},
-    "deletion": lambda asked, scores: rise_scores(asked.perturber, scores),
+    "lds": lambda asked, scores: {"lds": language.lds_scores(asked.perturber, scores, seed=asked.options.seed)},
+    "deletion": lambda asked, scores: language.rise_scores(asked.perturber, scores),
     "win_rate": _win_rate,
 }
 """How each family of the catalogue is computed from inputs that can be asked about and scores [B, F]: [B] a metric."""

@@ -48,7 +48,7 @@ from faithbook.own import pages
 from faithbook.own.bring import load_texts, open_model
 from faithbook.own.cost import amount, estimate, fitting_methods
 from faithbook.own.pages import FLOOR, listed
-from faithbook.results import figures, resampling, tables
+from faithbook.results import figures, tables
 from faithbook.results.labels import label
 from faithlib.catalogue import FAMILIES
 from faithlib.evaluation import DEFAULT_METHODS, count_rows, evaluate
@@ -90,7 +90,7 @@ tables.table(
 # %%
 told = f"{len(brought)} of {brought.total} texts, classes {', '.join(classifier.label_names)}."
 if brought.labels is not None:
-    told += f" Accuracy {resampling.mean_interval(said.correct)} (95 % interval)."
+    told += f" {pages.accuracy(said)}"
 if brought.unused:
     told += f" Columns that nobody reads: {', '.join(brought.unused)}."
 Markdown(told)
@@ -162,7 +162,7 @@ tables.table(
     pages.side_by_side(means),
     run,
     "own_text_metrics",
-    caption=f"Means over {len(brought)} texts with 95 % bootstrap intervals; “better” says which way it points",
+    caption=f"Means over {len(brought)} texts with 95 % intervals; “better” says which way it points",
 )
 
 # %%

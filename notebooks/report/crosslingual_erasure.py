@@ -36,7 +36,7 @@ from faithbook.papers import zaman_belinkov_tables as beside
 from faithbook.papers.erasure_counts import ERASURE_BINS, windows_told
 from faithbook.papers.zaman_belinkov import AGGREGATED, ERASING, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
 from faithbook.papers.zaman_belinkov_tables import DIFFERENT_ROWS, FLOORS, KEYS, PRINTED_ROWS, Rows
-from faithbook.results import figures, published
+from faithbook.results import published
 from faithbook.results.numbers import ends_of
 from faithbook.results.rank_tests import tau_b
 from faithbook.results.report import start_page
@@ -102,13 +102,14 @@ page.table(
 def outputs_figure(metric, number, told):
     """Table 3 for one metric as a figure, one panel per output."""
     frame = rows[metric].frame([*THIRTEEN, *FLOORS]).rename(columns={"published": "published × 6/5"})
-    fig, spoken = figures.rows_by_output(
-        frame, THIRTEEN, FLOORS, OUTPUT_NAMES, x_label=metric, ours="ours, 95 % interval", published="published × 6/5"
+    published_as = "published × 6/5"
+    fig, alt = zaman_belinkov_figures.rows_by_output(
+        frame, THIRTEEN, FLOORS, OUTPUT_NAMES, x_label=metric, published=published_as
     )
     return page.figure(
         fig,
         f"crosslingual_figure{number}",
-        alt=f"Two dot plots, one an output, of {metric} of thirteen explanations and two floors. {spoken}",
+        alt=alt,
         caption=f"{metric.capitalize()} by output and aggregation (the paper's Figure {number}), with two floors. {told}",
     )
 

@@ -28,6 +28,7 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.run import load
+from faithbook.papers import zaman_belinkov_figures
 from faithbook.papers.zaman_belinkov import (
     AGGREGATED,
     ERASING,
@@ -48,7 +49,7 @@ from faithbook.papers.zaman_belinkov_tables import (
     shown,
     words,
 )
-from faithbook.results import figures, published
+from faithbook.results import published
 from faithbook.results.exhibits import every
 from faithbook.results.figures import PALETTE
 from faithbook.results.labels import label, row_label
@@ -159,22 +160,16 @@ Markdown(
 )
 
 # %%
-fig, shows = figures.rows_by_output(
-    precision.frame([*THIRTEEN, *FLOORS]),
-    THIRTEEN,
-    FLOORS,
-    OUTPUT_NAMES,
-    x_label="MAP",
-    ours="ours, 95 % interval",
-    line=(share.estimate, "our share of marked words"),
+frame = precision.frame([*THIRTEEN, *FLOORS])
+fig, alt = zaman_belinkov_figures.rows_by_output(
+    frame, THIRTEEN, FLOORS, OUTPUT_NAMES, x_label="MAP", mark=share.estimate
 )
 page.figure(
     fig,
     "crosslingual_figure5",
-    alt="Two dot plots, one an output, of MAP of thirteen explanations and two floors, with our share of marked words, "
-    f"{share.estimate:.2f}. {shows}",
-    caption="Table 4 as a figure (the paper's Figure 5), with floors; right is better. The dotted line belongs to our texts: the "
-    "paper's share of marked words is another one, and is not printed.",
+    alt=alt,
+    caption="Table 4 as a figure (the paper's Figure 5), with floors; right is better. The dotted line is our share of marked "
+    "words: the paper's share of marked words is another one, and is not printed.",
 )
 
 # %% [markdown]

@@ -105,13 +105,13 @@ METRICS = {
     "decides_first": "deciding sentence first",
 }
 if there:
-    defined = set(measured.frame[["dataset", "metric"]].itertuples(index=False, name=None))
+    defined = set(measured.frame[["dataset", "method", "metric"]].itertuples(index=False, name=None))
     rows = {
         (name, label(method), told): mean(name, method, metric)
         for name in datasets
         for method in methods
         for metric, told in METRICS.items()
-        if (name, metric) in defined
+        if (name, method, metric) in defined
     }
     display(
         page.listing(

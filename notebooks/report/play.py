@@ -7,8 +7,8 @@
 # %% [markdown]
 # # Erase it yourself
 #
-# Four small games about what the four papers measure. They need no running program: every model output that they use was computed
-# beforehand (`notebooks/compute/play_answers.py`, for images `faithbook/games/images.py`) and is in this page.
+# Five small games about what the four papers and study 5 measure. They need no running program: every model output that they use
+# was computed beforehand (`notebooks/compute/play_answers.py`, for images and the prompt `faithbook/games/`) and is in this page.
 # They work by mouse, by touch and by keyboard; under each is a figure for print.
 
 # %% tags=["parameters"]
@@ -51,15 +51,6 @@ answers, items, orders = (load(f"play_{name}", profile) for name in ("answers", 
 # the table and the image away until everybody has an order to defend.
 
 # %%
-METHODS = {
-    "occlusion": "occlusion",
-    "input_x_gradient": "input × gradient",
-    "grad_cam": "Grad-CAM",
-    "integrated_gradients": "integrated gradients",
-    "lime": "LIME",
-    "shapley_sampling": "Shapley sampling",
-    "kernel_shap": "KernelSHAP",
-}
 OWN = "movie"
 
 
@@ -77,7 +68,7 @@ def called(model, item):
 
 keys = list(items[["model", "item"]].itertuples(index=False, name=None))
 named = {key: called(*key) for key in keys}
-erased = games.erasing(answers, items, orders, named=named, methods=METHODS)
+erased = games.erasing(answers, items, orders, named=named, methods=games.METHODS)
 games.game("erase", erased, label="Game: erase the words of a sentence in an order of yours", picture="play-erase")
 
 
@@ -147,7 +138,7 @@ Markdown(
 # orders, so look how near to the best of all an attribution comes, and how far above a random order.
 
 # %%
-pictured = games.erased_pictures(METHODS)
+pictured = games.erased_pictures(games.METHODS)
 games.game("patches", pictured, label="Game: erase the cells of an image in an order of yours", picture="play-patches")
 
 # %%
@@ -179,6 +170,30 @@ page.listing(
     "play_picture_orders",
     caption="Orders of five attributions on every image of the game: AOPC (higher is better), both its bounds, and what a "
     "random order gets on average (chance)",
+)
+
+# %% [markdown]
+# ## Which sentence of a prompt first?
+#
+# The same game on a prompt. A small language model has read six sentences about three people and goes on after "So Anna lives
+# in". A sentence that is gone is deleted, as in a context that never had it. One sentence has the answer. Is it the one that
+# matters most to this model, and do the others matter at all?
+
+# %%
+prompted = games.erased_prompt()
+games.game(
+    "prompt", prompted, label="Game: erase the sentences of a prompt in an order of yours", picture="play-prompt"
+)
+
+# %%
+asked = prompted["items"][0]
+fig, ax = plt.subplots(figsize=(7, 4))
+page.figure(
+    fig,
+    "play_prompt",
+    alt=drawn(ax, asked, prompted["scale"], "sentence"),
+    caption=f"The prompt: what is left of the probability of {asked['says']} in the best and the worst order of its sentences "
+    f"and in the orders of five attributions. A random order gets {asked['chance']:.2f} on average.",
 )
 
 # %% [markdown]

@@ -105,11 +105,11 @@ page.listing(
 )
 
 # %%
-fig, values = wu_figures.beside(both, {name: COLOURS[name] for name in ON}, columns_of)
+fig, alt = wu_figures.beside(both, {name: COLOURS[name] for name in ON}, columns_of)
 page.figure(
     fig,
     "saco_stand_ins_plot",
-    alt=f"Dots with intervals, one row per method: SaCo as published and on {' and on '.join(ON)}. {values}.",
+    alt=alt,
     caption="SaCo of ten methods and of random scores, as printed and on both kinds of images; right is better.",
 )
 

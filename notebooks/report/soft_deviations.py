@@ -45,8 +45,8 @@ from faithbook.results.diagnosticity import (
     Reading,
 )
 from faithbook.results.estimates import FEWEST_CLUSTERS
-from faithbook.results.labels import LABELS, label
-from faithbook.results.numbers import ENDS, ends_of, row_of, spoken
+from faithbook.results.labels import label, labels
+from faithbook.results.numbers import ENDS, ends_of, listed, row_of, spoken
 from faithbook.results.page import badge
 from faithbook.results.report import start_page
 
@@ -97,10 +97,10 @@ among = {"parts": ["variants"], "over": ["shows", "variant", "dataset", "method"
 tried = page.measure(
     "soft_variants", prepare=lambda units: compared(units)[lambda frame: frame.shows != SCORE], bounds=(0, 1), **among
 )
-tasks = [name for name in LABELS if name in measured.levels("dataset")]
+tasks = [name for name in labels() if name in measured.levels("dataset")]
 power = page.quantity("metric", method=METHODS, shows=WIN)
 exchanged = tried.quantity("variant", "metric", method=METHODS, shows=AFTER)
-short = " and ".join(label(name) for name in LABELS if name in tried.levels("dataset"))
+short = " and ".join(label(name) for name in labels() if name in tried.levels("dataset"))
 page.speaks()
 
 # %% [markdown]
@@ -135,7 +135,7 @@ Markdown(f"An attribution of 1 for every token beats random scores (mean over da
 
 # %%
 examples = load("soft_examples", profile)
-kept = quantities.kept_shares(examples).table().sort_values("estimate", ignore_index=True)
+kept = listed(quantities.kept_shares(examples), ["method"]).sort_values("estimate", ignore_index=True)
 page.listing(
     kept[["method", "n", *(ENDS if kept.n.min() >= FEWEST_CLUSTERS else ENDS[:1])]],  # of so few no interval is one
     "soft_amount",

@@ -20,16 +20,15 @@
 profile = "laptop"
 
 # %%
-import matplotlib.pyplot as plt
 import numpy as np
 from IPython.display import Markdown, display
 
 from faithbook.engine.run import load
 from faithbook.papers import wu
-from faithbook.results import figures, published, rules
-from faithbook.results.figures import PALETTE
+from faithbook.results import published, rules
 from faithbook.results.labels import label
 from faithbook.results.numbers import listed
+from faithbook.results.plots import Layout, dot_plot
 from faithbook.results.report import start_page
 from faithbook.results.side_by_side import (
     CHANCE,
@@ -93,27 +92,19 @@ caption = "Diagnosticity of every metric, mean over methods and data sets, with 
 page.listing(table, "together_diagnosticity", digits=2, caption=caption)
 
 # %%
-order = table.groupby("metric").estimate.mean().sort_values().index
-places = np.arange(len(order))
-fig, axes = plt.subplots(1, len(modalities), figsize=(9.5, 6), sharey=True, sharex=True, squeeze=False)
-for ax, modality in zip(axes[0], modalities, strict=True):
-    part = table[table.modality == modality].set_index("metric").reindex(order)
-    asking = np.isin(order, FAITHFULNESS)
-    figures.dots(ax, part[asking], places[asking], colour=PALETTE[0], label="asks the model")
-    figures.dots(ax, part[~asking], places[~asking], colour=PALETTE[1], marker="s", label="never asks the model")
-    ax.axvline(0.5, color="#666666", ls=":", lw=1)
-    ax.set_title(f"{modality}, n = {part.n.max():.0f}, fewest {part.n.min():.0f}")
-    ax.set_xlabel("diagnosticity (ties count half)")
-axes[0, 0].set_yticks(places, [label(name) for name in order])
-figures.legend(fig)
-spoken = ". ".join(
-    f"{modality}: {', '.join(f'{label(r.metric)} {r.estimate:.2f}' for r in part.itertuples())}"
-    for modality, part in table.groupby("modality", sort=False)
-)
+order = table.groupby("metric").estimate.mean().sort_values(ascending=False).index
+ASKS, NEVER = "asks the model", "never asks the model"
+drawn = table.assign(series=np.where(table.metric.isin(FAITHFULNESS), ASKS, NEVER))
+drawn = drawn.sort_values("metric", key=lambda names: names.map(order.get_loc), kind="stable")
+names = {one: label(one) for one in order} | {
+    one: f"{one}, n = {part.n.max():.0f}, fewest {part.n.min():.0f}" for one, part in table.groupby("modality")
+}
+layout = Layout(panel="modality", series="series", columns=len(modalities), names=names, mark=0.5, width=9.5)
+fig, alt = dot_plot(drawn, "diagnosticity (ties count half)", row="metric", layout=layout)
 page.figure(
     fig,
     "together_diagnosticity_plot",
-    alt=f"Dot plots of the diagnosticity of every metric on {', '.join(modalities)}, chance .5. {spoken}.",
+    alt=alt,
     caption="How often each metric prefers a real attribution to a random one (more is better), 95 % intervals; dotted: chance.",
 )
 
