@@ -196,6 +196,8 @@ def filled_in(task: Task, b: int, donors: Task, model: Any, tokenizer: Any, *, t
         for start, end in spans
         if name != task.ids[b]
     ]
+    if not others:
+        raise InputError(f"{donors.name} has one text: expected others, whose words take the place of what goes")
     generator = np.random.default_rng(int(stable_hash("infill", task.ids[b])[:12], 16))
     fills = [others[i] for i in generator.integers(len(others), size=len(words))]
 

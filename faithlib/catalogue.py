@@ -19,9 +19,9 @@ LOWER: Direction = "lower"
 
 @dataclass(frozen=True)
 class Family:
-    """Metrics that are computed from the same rows, with the direction that is better for each, and what they need: the
-    model's answers, what people marked, bounds of AOPC, which are the same for every attribution of an input, and how
-    many features. `undefined`: when a value is NaN.
+    """Metrics that are computed from the same rows, with the direction that is better for each, and what they need.
+    That may be the model's answers, what people marked, bounds of AOPC (the same for every attribution of an input),
+    and a number of features. `undefined`: when a value is NaN.
 
     >>> FAMILIES["eraser"].directions
     {'comprehensiveness_eraser': 'higher', 'sufficiency_eraser': 'lower'}
@@ -61,9 +61,7 @@ FAMILIES: Mapping[str, Family] = {
 }
 LANGUAGE: Mapping[str, Family] = {
     "hellinger": Family(
-        {"hellinger_soft_ns": HIGHER, "hellinger_soft_nc": HIGHER},
-        is_default=False,
-        undefined="erasing everything changes nothing",
+        {"hellinger_soft_ns": HIGHER, "hellinger_soft_nc": HIGHER}, is_default=False, undefined=_NO_LOSS
     ),
     "pi_soft": Family({"pi_soft_ns": HIGHER, "pi_soft_nc": HIGHER}, is_default=False, undefined=_NO_LOSS),
     "top_k": Family(dict.fromkeys(("top_1_drop", "top_3_drop", "top_5_drop"), HIGHER), is_default=False),
@@ -77,8 +75,7 @@ METRICS: Mapping[str, Direction] = {
     name: direction for family in FAMILIES.values() for name, direction in family.directions.items()
 }
 DIRECTIONS: Mapping[str, Direction] = {
-    **METRICS,
-    **{name: direction for family in LANGUAGE.values() for name, direction in family.directions.items()},
+    name: way for family in (*FAMILIES.values(), *LANGUAGE.values()) for name, way in family.directions.items()
 }
 """Every metric that `evaluate` knows: those of `METRICS`, which all of its inputs have, and those of `LANGUAGE`."""
 FAITHFULNESS: tuple[str, ...] = tuple(

@@ -173,43 +173,13 @@ def test_the_first_panels_names_are_the_legend_of_all():
     plt.close("all")
 
 
-def test_rows_by_output_stand_in_the_order_given_with_floors_below(folder):
-    rows, floors = [("saliency", "l2"), ("lime", "none")], [("uniform", "none")]
-    values = iter((0.1, 0.2, 0.3, 0.4, 0.5, 0.6))
-    frame = pd.DataFrame(
-        [
-            {"method": m, "aggregation": a, "output": output, "estimate": (value := next(values))}
-            | {"low": value - 0.05, "high": value + 0.05, "printed": float("nan") if m == "uniform" else value + 0.3}
-            for output in ("loss", "top_prediction")
-            for m, a in [*floors, *rows[::-1]]
-        ]
-    )
-    outputs = {"top_prediction": "TP", "loss": "loss"}
-    fig, told = figures.rows_by_output(
-        frame, rows, floors, outputs, x_label="rho", ours="ours", published="printed", line=(0.25, "chance")
-    )
-    left, right = fig.axes
-    assert [ax.get_title() for ax in fig.axes] == ["output: TP", "output: loss"]
-    assert [tick.get_text() for tick in left.get_yticklabels()] == ["saliency (L2)", "LIME", "floor: uniform"]
-    drawn = {line.get_label(): line for line in right.get_lines()}
-    assert list(drawn["ours"].get_xdata()) == [0.3, 0.2, 0.1]
-    assert list(drawn["ours"].get_ydata()) == [2, 1, 0]
-    assert list(drawn["chance"].get_xdata()) == [0.25, 0.25]
-    assert told == (
-        "For TP, printed and ours: saliency (L2) 0.90 and 0.60; LIME 0.80 and 0.50; floors, ours alone: uniform 0.40."
-    )
-    figures.save(fig, folder, "outputs", alt=told, caption="Outputs")
-
-
 # ------------------------------------------------------------------------------------------------------------ tables
 def test_a_table_is_shown_rounded_and_downloaded_in_full_precision(folder):
     frame = pd.DataFrame({"name": ["a", "b"], "n": [3, 4], "share": [1 / 3, float("nan")]})
     shown = tables.table(frame, folder, "shares", caption="Shares", digits=2).data
     full = pd.read_csv(folder.path("shares.csv"))
     assert full.share[0] == 1 / 3
-    rounded = folder.path("shares_shown.csv").read_text(encoding="utf-8").splitlines()
-    assert rounded == ["name,n,share", "a,3,0.33", "b,4,–"]
-    assert ":file: page/shares_shown.csv" in shown
+    assert "| name | n | share |\n| --- | --- | --- |\n| a | 3 | 0.33 |\n| b | 4 | – |" in shown
     assert ":name: shares\n" in shown
     assert "{download}`csv <page/shares.csv>`" in shown
     assert frame.share[0] == 1 / 3, "the caller's frame must stay as it was"
@@ -217,8 +187,7 @@ def test_a_table_is_shown_rounded_and_downloaded_in_full_precision(folder):
 
 def test_a_column_of_counts_has_no_digits_and_no_other_column_mixes_them(folder):
     frame = pd.DataFrame({"rows": [4.0, 1.0, np.inf], "value": [2.0, 0.5, -0.0], "share": [1.0, 0.0, 1.0]})
-    tables.table(frame, folder, "mixed", caption="Mixed", digits=2)
-    shown = folder.path("mixed_shown.csv").read_text(encoding="utf-8").splitlines()
+    shown = tables.in_names(frame, 2).to_csv(index=False).splitlines()
     assert shown == ["rows,value,share", "4,2.00,1.00", "1,0.50,0.00", "inf,0.00,1.00"]
 
 
@@ -228,7 +197,7 @@ def test_a_methods_aggregation_is_shown_with_its_name_and_kept_in_the_data(folde
     )
     tables.table(frame, folder, "rows", caption="Rows")
     pd.testing.assert_frame_equal(pd.read_csv(folder.path("rows.csv"), keep_default_na=False), frame)
-    shown = folder.path("rows_shown.csv").read_text(encoding="utf-8").splitlines()
+    shown = tables.in_names(frame, 3).to_csv(index=False).splitlines()
     assert shown == ["method,output", "saliency (L2),TP", "LIME,loss"]
 
 
@@ -236,17 +205,13 @@ def test_names_in_tables_are_words_and_what_else_has_underscores_stays(folder):
     frame = pd.DataFrame({"model": ["bert_sst2"], "statistic": ["lower_bound_mean"], "word": ["device_name"]})
     tables.table(frame, folder, "names", caption="Names")
     pd.testing.assert_frame_equal(pd.read_csv(folder.path("names.csv")), frame)
-    assert pd.read_csv(folder.path("names_shown.csv")).iloc[0].tolist() == [
-        "BERT, SST-2",
-        "lower bound mean",
-        "device_name",
-    ]
+    assert tables.in_names(frame, 3).iloc[0].tolist() == ["BERT, SST-2", "lower bound mean", "device_name"]
 
 
 def test_a_caption_may_have_code_in_it(folder):
     """After a fence of backticks no backtick may follow: such a table would be shown as text."""
     shown = tables.table(pd.DataFrame({"a": [1]}), folder, "coded", caption="What `model` says").data
-    assert shown.startswith(":::{csv-table} What `model` says\n") and "```" not in shown
+    assert shown.startswith(":::{table} What `model` says\n") and "```" not in shown
 
 
 def test_a_table_can_be_offered_without_being_shown(folder):

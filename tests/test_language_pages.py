@@ -81,6 +81,8 @@ def test_words_of_other_texts_take_the_place_of_what_goes(tiny: tuple[Any, Any])
         assert asked.full.item() == pytest.approx(plain.full[b].item(), abs=1e-5), "nothing goes"
         assert asked.n_features == int(inputs.n_features[b])
         again = filled_in(task[b : b + 1], 0, task, *tiny, target=1)
+        with pytest.raises(InputError, match="expected others"):
+            filled_in(task, b, task[b : b + 1], *tiny, target=1)
         keep = torch.zeros(1, 1, asked.n_features, dtype=torch.bool)
         assert again.keep(keep).item() == asked.keep(keep).item(), "drawn by the text's name"
         assert asked.empty.item() != pytest.approx(asked.full.item(), abs=1e-6)

@@ -290,7 +290,7 @@ def test_cards_are_found_wherever_they_lie(copied):
 
 
 def test_cards_of_what_is_shipped_are_all_there():
-    names = [*model_cards.cards().checkpoint, *models.cards("vision").checkpoint]
+    names = [*model_cards.cards().checkpoint, *model_cards.cards("vision").checkpoint]
     assert sorted(names) == sorted(
         str(path.parent.relative_to(checkpoints_dir())) for path in checkpoints_dir().glob("*/*/card.json")
     )

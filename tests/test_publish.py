@@ -19,7 +19,7 @@ from tiny import finish
 from faithbook import __main__
 from faithbook.engine import pages, publish
 from faithbook.engine.plan import NOTEBOOK, plan
-from faithbook.engine.profiles import place_of
+from faithbook.engine.profiles import table
 from faithlib.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -101,7 +101,7 @@ def test_a_published_book_leaves_out_what_it_may_not_show(
 
 def test_no_other_page_points_at_what_a_published_book_leaves_out() -> None:
     """Figures, tables and equations of withheld pages have no place in it: a reference there would break its build."""
-    kept = {job.notebook for job in plan("smoke") if not place_of(job.notebook)[1].public}
+    kept = {name for _, _, name, entry in table().entries() if not entry.public}
     lost = {f"provenance-{name.replace('_', '-')}" for name in kept}
     for name in kept:
         text = (ROOT / "notebooks" / "report" / f"{name}.py").read_text(encoding="utf-8")

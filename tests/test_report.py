@@ -13,9 +13,9 @@ import pytest
 from store import Store, units_of
 
 from faithbook.engine.profiles import table as profiles
-from faithbook.results import evidence, exhibits, judged, paired, published, rulebook, rules, scoreboard
+from faithbook.results import evidence, exhibits, judged, paired, published, rulebook, rules, scoreboard, tables
 from faithbook.results.cells import Cells
-from faithbook.results.judged import Along, Ordered, Printed, Provided, without_disagreement
+from faithbook.results.judged import Along, Ordered, Printed, Provided
 from faithbook.results.measured import REFERENCE, RUN
 from faithbook.results.multiverse import multiverse
 from faithbook.results.page import badge
@@ -38,33 +38,29 @@ def pairs(means: dict[str, float], printed: dict[str, float], **more: object) ->
 
 
 # ------------------------------------------------------------------------------------------------------------- paired
-def test_arithmetic_acts_on_ours_the_published_and_the_run() -> None:
-    here = cells(a=0.1, b=0.4)
-    one = {name: Paired(pair.ours, pair.published, here.mean(method=name)) for name, pair in
-           pairs({"a": 0.6, "b": 0.2}, {"a": 0.5, "b": 0.25}).items()}  # fmt: skip
+def test_arithmetic_acts_on_ours_and_the_published() -> None:
+    one = pairs({"a": 0.6, "b": 0.2}, {"a": 0.5, "b": 0.25})
     a, b = one["a"], one["b"]
-    for made, ours, theirs, mine in (
-        (a - b, 0.4, 0.25, -0.3),
-        (a + 1, 1.6, 1.5, 1.1),
-        (1 - a, 0.4, 0.5, 0.9),
-        (2 * b, 0.4, 0.5, 0.8),
-        (a / b, 3.0, 2.0, 0.25),
-        (abs(b - a), 0.4, 0.25, 0.3),
-        (-a, -0.6, -0.5, -0.1),
-        (paired.mean([a, b]), 0.4, 0.375, 0.25),
-        (paired.combined(lambda values: values.min(axis=-1), [a, b]), 0.2, 0.25, 0.1),
+    for made, ours, theirs in (
+        (a - b, 0.4, 0.25),
+        (a + 1, 1.6, 1.5),
+        (1 - a, 0.4, 0.5),
+        (2 * b, 0.4, 0.5),
+        (a / b, 3.0, 2.0),
+        (abs(b - a), 0.4, 0.25),
+        (-a, -0.6, -0.5),
+        (paired.mean([a, b]), 0.4, 0.375),
+        (paired.combined(lambda values: values.min(axis=-1), [a, b]), 0.2, 0.25),
     ):
-        assert made.here is not None
-        assert (made.ours.point, made.published, made.here.point) == pytest.approx((ours, theirs, mine))
+        assert (made.ours.point, made.published) == pytest.approx((ours, theirs))
 
 
 def test_what_is_made_of_two_rests_on_the_weaker_ground_and_the_smaller_n() -> None:
     found = cells(a=0.6, b=0.2)
-    strong = Paired(found.mean(method="a"), 0.5, None, evidence.PAPER, 900)
-    weak = Paired(found.mean(method="b"), 0.2, found.mean(method="b"), evidence.DATA, 400)
+    strong = Paired(found.mean(method="a"), 0.5, evidence.PAPER, 900)
+    weak = Paired(found.mean(method="b"), 0.2, evidence.DATA, 400)
     assert (strong - weak).evidence == evidence.DATA
     assert (strong - weak).published_n == 400
-    assert (strong - weak).here is None
     assert math.isnan((strong / Paired(weak.ours, 0.0)).published)
 
 
@@ -79,16 +75,16 @@ def test_a_combined_mean_has_the_standard_error_of_the_mean() -> None:
 
 def test_a_prediction_interval_is_only_for_the_papers_own_population() -> None:
     ours = cells(a=0.6).mean(method="a")
-    own = Paired(ours, 0.5, None, evidence.PAPER, 40).prediction
+    own = Paired(ours, 0.5, evidence.PAPER, 40).prediction
     assert own is not None
     half = ours.interval().high - ours.point
     assert own.low < 0.5 < own.high
     assert own.high - own.low == pytest.approx(math.sqrt(2) * (ours.interval().high - ours.interval().low))
     assert own.high - 0.5 > half
     for other in (evidence.STAND_INS, evidence.DATA, evidence.AUTHORS):
-        assert Paired(ours, 0.5, None, other, 40).prediction is None
-    assert Paired(ours, math.nan, None, evidence.PAPER, 40).prediction is None
-    assert Paired(ours, 0.5, None, evidence.PAPER, None).prediction is None
+        assert Paired(ours, 0.5, other, 40).prediction is None
+    assert Paired(ours, math.nan, evidence.PAPER, 40).prediction is None
+    assert Paired(ours, 0.5, evidence.PAPER, None).prediction is None
 
 
 # ----------------------------------------------------------------------------------------------------------- evidence
@@ -249,19 +245,6 @@ def test_orders_trends_numbers_and_fixed_decisions() -> None:
     assert (fixed.word, fixed.note, fixed.n) == ("not recomputable", "people marked it", None)
 
 
-@pytest.mark.usefixtures("log")
-def test_the_run_is_judged_beside_the_reference_and_told_apart_where_intervals_part() -> None:
-    ours, here = cells(a=0.6), cells(a=-0.6, seed=3)
-    found = judge("soft_c01", {"a": Paired(ours.mean(), 0.5, here.mean())})
-    assert (found.word, found.here_word) == ("carries over", "does not carry over")
-    assert "this build disagrees on 1 of 1 parts: a -0.600" in found.note
-    kept = without_disagreement(f"{found.note}; what the page adds [1]")
-    assert "this build" not in kept and kept.endswith("; what the page adds [1]")
-    assert found.note.startswith(kept.removesuffix("; what the page adds [1]"))
-    alike = judge("soft_c01", {"a": Paired(ours.mean(), 0.5, cells(a=0.61, seed=3).mean())})
-    assert (alike.here_word, "disagrees" in alike.note) == ("carries over", False)
-
-
 # ----------------------------------------------------------------------------------------------------------- exhibits
 def test_numbers_are_written_as_papers_print_them() -> None:
     assert [exhibits.short(x) for x in (0.0, -0.001, 10.5, 0.999, -1.0)] == [".00", ".00", "10.50", "1.00", "-1.00"]
@@ -277,7 +260,6 @@ def test_a_cell_holds_both_values_a_sign_and_the_interval() -> None:
     assert ".20 (.90) ↓" in exhibits.cell(one["b"])
     assert ".20 (-.10) ↑" in exhibits.cell(Paired(one["b"].ours, -0.1))
     assert exhibits.cell(Paired(one["b"].ours)).endswith(">.20</span>")
-    assert "; this build .600, " in exhibits.cell(Paired(one["b"].ours, 0.1, one["a"].ours))
     assert exhibits.cell(None) == "–"
 
 
@@ -316,9 +298,9 @@ def test_a_table_we_have_nothing_of_is_refused_and_gaps_are_shown() -> None:
 
 def test_long_tables_are_folded() -> None:
     frame = pd.DataFrame({"a": ["x|y"] * 21})
-    long = exhibits.markdown_table(frame, "a_b", "What was met (n inputs); intervals")
+    long = tables.markdown_table(frame, "a_b", "What was met (n inputs); intervals")
     assert long.startswith("::::{admonition} What was met: all 21 rows\n:class: dropdown")
-    short = exhibits.markdown_table(frame[:20], "a_b", "Short")
+    short = tables.markdown_table(frame[:20], "a_b", "Short")
     assert short.startswith(":::{table} Short\n:name: a-b\n") and r"| x\|y |" in short
 
 
@@ -343,12 +325,11 @@ def test_the_run_speaks_where_the_reference_has_no_values(store: Store) -> None:
     page = begin(store)
     measured = page.measure("saco_metrics", over=["dataset", "method"])
     assert measured.speaks == RUN
-    assert page.quantity("method")("rollout").here is None
     assert "The reference has no values" in page.speaks().data
     assert (page.have, measured.evidence()) == ({"fashion"}, evidence.STAND_INS)
 
 
-def test_the_reference_speaks_and_the_run_stands_beside_it(store: Store) -> None:
+def test_the_reference_speaks_alone(store: Store) -> None:
     store.add("saco_metrics", saco({"rollout": 0.3}), dataset="fashion")
     store.add("saco_metrics", saco({"rollout": 0.5}, n=90), dataset="fashion", reference=True)
     store.add("saco_metrics", saco({"rollout": 0.7}, n=90, seed=1), dataset="mnist", reference=True)
@@ -357,12 +338,10 @@ def test_the_reference_speaks_and_the_run_stands_beside_it(store: Store) -> None
     assert measured.speaks == REFERENCE
     pair = page.quantity("method")("rollout")
     assert (pair.ours.point, pair.ours.n) == (pytest.approx(0.6), 90)
-    assert pair.here is not None and (pair.here.point, pair.here.n) == (pytest.approx(0.3), 30)
-    assert page.quantity("method", dataset="mnist")("rollout").here is None
     read = pd.DataFrame({"dataset": ["fashion", "other"]})
     assert measured.on_its_data(read).dataset.tolist() == ["fashion"]
     assert measured.on_its_data(read[1:]).dataset.tolist() == ["other"]  # all that the run has read
-    assert "Values of this build are in grey" in page.speaks().data
+    assert "from the reference" in page.speaks().data
 
 
 def test_what_several_measures_ask_of_one_function_is_prepared_once(store: Store) -> None:
@@ -378,13 +357,11 @@ def test_what_several_measures_ask_of_one_function_is_prepared_once(store: Store
         page.measure("saco_metrics", over=["method"], prepare=halved, rows=lambda frame, m=m: frame[frame.method == m])
         for m in ("rollout", "lrp")
     )
-    assert sorted(asked) == [60, 180]  # the run's and the reference's
+    assert asked == [180]  # the reference's
     assert (one.levels("method"), other.levels("method")) == (["rollout"], ["lrp"])
-    pair = other.mean(method="lrp")
-    assert pair.here is not None
-    assert (pair.ours.point, pair.here.point) == (pytest.approx(0.3), pytest.approx(0.25))
+    assert other.mean(method="lrp").ours.point == pytest.approx(0.3)
     alone = page.measure("saco_metrics", over=["method"], prepare=halved)
-    assert len(asked) == 2 and set(alone.levels("method")) == {"rollout", "lrp"}
+    assert len(asked) == 1 and set(alone.levels("method")) == {"rollout", "lrp"}
 
 
 def test_values_of_the_reference_are_declared_by_naming_the_notebook_and_else_refused(store: Store) -> None:
@@ -464,8 +441,7 @@ def test_without_the_papers_own_pictures_the_firmest_are_all_stand_ins(store: St
     store.add("saco_metrics", saco({"rollout": 0.1}), dataset="fashion", reference=True)
     found = begin(store).measure("saco_metrics", over=["method"], firmest=True)
     assert (found.speaks, found.levels("dataset")) == (REFERENCE, ["fashion"])
-    pair = found.mean(method="rollout")
-    assert pair.here is not None and pair.here.point == pytest.approx(0.2)
+    assert found.mean(method="rollout").ours.point == pytest.approx(0.1)
 
 
 def test_a_page_ends_only_with_all_its_verdicts_and_no_other(store: Store) -> None:
@@ -518,7 +494,7 @@ def test_a_table_without_rows_is_what_stands_in_its_place_or_an_error(store: Sto
     with pytest.raises(InputError, match="table none has no rows"):
         page.listing(pd.DataFrame(), "none", caption="None")
     assert "none" not in " ".join(page.run.files)
-    assert "{csv-table} Some" in page.listing(pd.DataFrame({"a": [1]}), "some", caption="Some", empty="*Nothing.*").data
+    assert "{table} Some" in page.listing(pd.DataFrame({"a": [1]}), "some", caption="Some", empty="*Nothing.*").data
 
 
 def test_stand_ins_are_listed_beside_what_they_stand_for_or_said_to_be_none(store: Store) -> None:
@@ -526,7 +502,7 @@ def test_stand_ins_are_listed_beside_what_they_stand_for_or_said_to_be_none(stor
     both = pairs({"a": 0.4, "b": 0.2}, {"a": 0.5})
     cells = {("films", name): pair for name, pair in both.items()}
     told = page.stand_ins(cells, ["dataset", "method"], "apart", caption="Apart").data
-    assert "{csv-table} Apart" in told
+    assert "{table} Apart" in told
     found = pd.read_csv(page.run.path("apart.csv"))
     assert list(found.columns) == ["dataset", "method", "estimate", "low", "high", "n", "published"]
     assert found.estimate.tolist() == pytest.approx([0.4, 0.2])
@@ -600,12 +576,7 @@ def test_the_board_counts_a_fact_once() -> None:
 def test_verdicts_of_old_pages_rest_on_stand_ins() -> None:
     old = pd.DataFrame([{"id": "soft_c01", "verdict": "holds", "page": "p", "n": 4, "note": "x"}])
     found = scoreboard.filled(old).iloc[0]
-    assert (found.evidence, found.same_as, bool(found.post_hoc), found.here) == (
-        "substitute data, our models",
-        "",
-        False,
-        "",
-    )
+    assert (found.evidence, found.same_as, bool(found.post_hoc)) == ("substitute data, our models", "", False)
 
 
 def test_cells_of_tables_do_not_take_the_style_of_cells_of_notebooks() -> None:

@@ -13,8 +13,7 @@ A claim is, by the rule that the rule book has for its id,
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,14 +24,13 @@ from faithbook.results import evidence, published, rulebook, rules
 from faithbook.results.agreement import tau_of
 from faithbook.results.deciding import deciding, in_words
 from faithbook.results.estimates import Quantity
-from faithbook.results.numbers import ends_of, row_of
+from faithbook.results.numbers import row_of
 from faithbook.results.paired import Paired
 from faithbook.results.rulebook import Rule
-from faithlib.errors import InputError
 
 COLUMNS = (
     *("claim", "part", "published", "ours", "low", "high", "n", "clusters", "p", "answer", "why"),
-    *("here", "here_low", "here_high", "predicted_low", "predicted_high", "away", "detectable", "needed"),
+    *("predicted_low", "predicted_high", "away", "detectable", "needed"),
 )
 
 
@@ -86,12 +84,11 @@ Claim = Parts | Provided | Ordered | Sequence[Ordered] | Along | Mapping[str, Pr
 
 @dataclass(frozen=True)
 class Judged:
-    """One claim with its decision: `here`, that of the present run where another speaks; `rows`, its parts as data."""
+    """One claim with its decision; `rows`: its parts as data."""
 
     id: str
     rule: Rule
     decision: rules.Decision
-    here: rules.Decision | None
     evidence: str
     rows: pd.DataFrame = field(repr=False)
     aside: str = ""
@@ -102,13 +99,6 @@ class Judged:
         return evidence.worded(self.decision.answer, self.evidence, same=self.rule.rule == "same")
 
     @property
-    def here_word(self) -> str:
-        """The present run's decision in words, "" where the run itself speaks."""
-        if self.here is None:
-            return ""
-        return evidence.worded(self.here.answer, self.evidence, same=self.rule.rule == "same")
-
-    @property
     def n(self) -> int | None:
         """Inputs in the smallest cell that the claim rests on."""
         counted = self.rows["n"].dropna()
@@ -117,15 +107,13 @@ class Judged:
     @property
     def note(self) -> str:
         """What was found, in words made from the numbers."""
-        return "; ".join(
-            filter(None, [*_found(self), _printed(self), _undecided(self), *_disagreeing(self), self.aside])
-        )
+        return "; ".join(filter(None, [*_found(self), _printed(self), _undecided(self), self.aside]))
 
 
 def judge(
     name: str, claim: Claim, *, have: Collection[str], aside: str = "", turned_by: Collection[str] = ()
 ) -> Judged:
-    """The claim of an id by its rule, ours and (where another run speaks) the present run's.
+    """The claim of an id by its rule.
 
     `have`: the data sets, models and languages that are there; `aside`: a sentence to add to the note; `turned_by`:
     choices of its curve that turn a yes or no into the other (`Curve.hangs_on`), of which those count that the paper
@@ -134,36 +122,26 @@ def judge(
     """
     rule = rulebook.rule(name)
     ground = evidence.weakest(_grounds(claim)) if claim else _ground_of(name)
-    decision = _decided(rule, claim, have, lambda one: one.ours)
-    reply = None
-    if any(one.here is not None for one in _pairs(claim)):
-        whole = all(one.here is not None for one in _pairs(claim))
-        reply = _decided(rule, claim, have, _here) if whole else rules.Decision(rules.UNTESTABLE, 0, 1)
+    decision = _decided(rule, claim, have)
     open_choices = [choice for choice in rule.unreported if choice in turned_by]
     if open_choices and decision.answer in (rules.YES, rules.NO):
         why = f"the answer depends on what the paper does not report: {', '.join(open_choices)}"
-        decision, reply = replace(decision, answer=rules.DEPENDS, why=why), None
-    return Judged(name, rule, decision, reply, ground, _rows(rule, claim), aside)
+        decision = replace(decision, answer=rules.DEPENDS, why=why)
+    return Judged(name, rule, decision, ground, _rows(rule, claim), aside)
 
 
-def _here(pair: Paired) -> Quantity:
-    if pair.here is None:
-        raise InputError("the present run has no such cell")
-    return pair.here
-
-
-def _decided(rule: Rule, claim: Claim, have: Collection[str], of: Callable[[Paired], Quantity]) -> rules.Decision:
-    """What the rule says of one side of the claim: `of` takes ours or the present run's."""
+def _decided(rule: Rule, claim: Claim, have: Collection[str]) -> rules.Decision:
+    """What the rule says of the claim."""
     if not claim:
         return rulebook.judge(rule.id, have=have)
     if isinstance(claim, Provided):
-        unsure = [name for name, base in claim.bases.items() if of(base).p_above() > rules.ALPHA]
+        unsure = [name for name, base in claim.bases.items() if base.ours.p_above() > rules.ALPHA]
         if unsure:
             why = f"{' and '.join(unsure)} {'is' if len(unsure) == 1 else 'are'} not clearly above zero"
             return rules.Decision(rules.UNTESTABLE, 0, len(claim.parts), why=why)
-        return _decided(rule, claim.parts, have, of)
+        return _decided(rule, claim.parts, have)
     if isinstance(claim, Along):
-        x, y = ([of(pair).point for pair in side.values()] for side in (claim.x, claim.y))
+        x, y = ([pair.ours.point for pair in side.values()] for side in (claim.x, claim.y))
         return rulebook.judge(rule.id, x=x, y=y, have=have)
     if isinstance(claim, Mapping):
         if numbers := _numbers(claim):
@@ -172,10 +150,10 @@ def _decided(rule: Rule, claim: Claim, have: Collection[str], of: Callable[[Pair
             return rulebook.judge(rule.id, ours=ours, published=theirs, causes=causes, have=have)
         pairs = {part: pair for part, pair in claim.items() if isinstance(pair, Paired)}
         as_many = sum(pair.published > rule.threshold for pair in pairs.values())
-        return rulebook.judge(rule.id, {part: of(pair) for part, pair in pairs.items()}, as_many=as_many, have=have)
+        return rulebook.judge(rule.id, {part: pair.ours for part, pair in pairs.items()}, as_many=as_many, have=have)
     orders = [
         rulebook.Order(
-            {item: of(pair) for item, pair in one.items.items()},
+            {item: pair.ours for item, pair in one.items.items()},
             {item: pair.published for item, pair in one.items.items()},
             one.blocks,
         )
@@ -233,7 +211,7 @@ def _rows(rule: Rule, claim: Claim) -> pd.DataFrame:
 
 
 def part_of(rule: Rule, pair: Paired) -> dict[str, Any]:
-    """One part: published, ours with its interval, its p-value and answer were it the only part, the present run's."""
+    """One part: published, ours with its interval, its p-value and answer were it the only part."""
     alone = _alone(rule, pair.ours)
     row: dict[str, Any] = {"published": pair.published, **row_of(pair, "ours", "low", "high")}
     row |= {"clusters": pair.ours.clusters, "p": alone.p_yes, "answer": alone.answer}
@@ -241,8 +219,6 @@ def part_of(rule: Rule, pair: Paired) -> dict[str, Any]:
     effect = min(abs(pair.ours.point - line) for line in lines(rule))
     row["detectable"] = rules.smallest_detectable(pair.ours)
     row["needed"] = rules.how_many(pair.ours, effect) if effect > 0 else math.nan
-    if pair.here is not None:
-        row |= ends_of(pair.here, "here", "here_low", "here_high")
     if not math.isnan(pair.published):
         row["away"] = pair.away
     if pair.prediction is not None:
@@ -279,11 +255,7 @@ def _order(one: Ordered) -> dict[str, Any]:
     ours = [pair.ours for pair in one.items.values()]
     tau = tau_of(ours, printed)
     row: dict[str, Any] = {"part": one.name, "published": 1.0, **row_of(tau, "ours", "low", "high")}
-    row["clusters"] = tau.clusters
-    here = [pair.here for pair in one.items.values() if pair.here is not None]
-    if len(here) < len(ours):
-        return row
-    return row | ends_of(tau_of(here, printed), "here", "here_low", "here_high")
+    return row | {"clusters": tau.clusters}
 
 
 def _correlation(claim: Along) -> dict[str, Any]:
@@ -374,19 +346,3 @@ def _undecided(judged: Judged) -> str:
     if (awaited := deciding(judged.rule, rows, lines(judged.rule))) is None:
         return ""
     return in_words(awaited, float(rows.loc[rows["part"] == awaited.part, "detectable"].iloc[0]))
-
-
-def without_disagreement(note: str) -> str:
-    """A verdict's note without what the run beside the reference says (`_disagreeing`)."""
-    return re.sub(r"(?:^|; )this build disagrees on \d+ of \d+ parts: [^\[]*\[[^\]]*\]", "", note)
-
-
-def _disagreeing(judged: Judged) -> list[str]:
-    """Where the present run's interval has nothing in common with the reference's."""
-    rows = judged.rows
-    apart = rows[(rows["here_low"] > rows["high"]) | (rows["here_high"] < rows["low"])]
-    if apart.empty:
-        return []
-    first = apart.iloc[0]
-    told = f"{first['part']} {first['here']:.3f} [{first['here_low']:.3f}, {first['here_high']:.3f}]"
-    return [f"this build disagrees on {len(apart)} of {len(rows)} parts: {told}"]

@@ -17,7 +17,7 @@ from faithbook.results.numbers import ends_of
 from faithbook.results.paired import Paired
 
 CONTRAST, ALONE, NO_OUTPUT = "contrast", "log_probability", "no output"
-FEWEST_SENTENCES = 300
+FEWEST_SENTENCES, MODEL = 300, "smollm2"
 ORDERING = ("aopc_morf", "lds", "top_3_drop")
 """The measures that are asked whether they order methods alike."""
 FLOOR = "random"
@@ -25,16 +25,16 @@ FLOOR = "random"
 
 def subjects(units: pd.DataFrame) -> pd.DataFrame:
     """Of `language_agreement` whether the subject is first, on the sentences whose right verb the model finds more
-    probable than the wrong one; all in one cluster, so that nothing is judged, below `FEWEST_SENTENCES` of them."""
+    probable than the wrong one. Below `FEWEST_SENTENCES` of them the model that the rule needs is not named."""
     outputs = units[(units["metric"] == "output") & (units["explained"] == CONTRAST)]
     right = outputs.loc[outputs["value"] > 0, "id"]
-    rows = units[(units["metric"] == "subject_first") & units["id"].isin(right)].assign(model="smollm2")
-    return rows if len(right) >= FEWEST_SENTENCES else rows.assign(cluster="too few")
+    named = MODEL if len(right) >= FEWEST_SENTENCES else "too few sentences"
+    return units[(units["metric"] == "subject_first") & units["id"].isin(right)].assign(model=named)
 
 
 def bounded(units: pd.DataFrame) -> pd.DataFrame:
     """The values of `language_sentences` that are defined, with the model's name."""
-    return units.dropna(subset=["value"]).assign(model="smollm2")
+    return units.dropna(subset=["value"]).assign(model=MODEL)
 
 
 def ordered_alike(units: pd.DataFrame) -> pd.DataFrame:
@@ -44,7 +44,7 @@ def ordered_alike(units: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for (dataset, prompt, cluster), part in real.groupby(["dataset", "id", "cluster"], sort=False, observed=True):
         rho = part.pivot_table(index="method", columns="metric", values="value", observed=True).corr("spearman")
-        about = {"dataset": dataset, "id": prompt, "cluster": cluster, "model": "smollm2"}
+        about = {"dataset": dataset, "id": prompt, "cluster": cluster, "model": MODEL}
         rows += [{**about, "first": a, "second": b, "value": rho.loc[a, b]} for a, b in combinations(ORDERING, 2)]
     return pd.DataFrame(rows).dropna(subset=["value"])
 
@@ -59,14 +59,17 @@ def two_by_method(
         (one, OURS, "o", 0.12, names[0]),
         (other, PUBLISHED, "s", -0.12, names[1]),
     ):
+        if not mapping:
+            continue
         frame = pd.DataFrame([ends_of(pair) for pair in mapping.values()])
         at = [place + shift for place, method in zip(places, one, strict=True) if method in mapping]
         figures.dots(ax, frame, at, colour=colour, marker=marker, label=name)
     ax.set_yticks(places, [label(method) for method in one])
     ax.set_xlabel(xlabel)
     figures.legend(fig)
+    told = ", and ".join(filter(None, names))
     said = "; ".join(
         f"{label(method)} {pair.ours.point:.2f}" + (f" and {other[method].ours.point:.2f}" if method in other else "")
         for method, pair in one.items()
     )
-    return fig, f"Dot plot of {xlabel} by method: {names[0]}, and {names[1]}. {said}."
+    return fig, f"Dot plot of {xlabel} by method: {told}. {said}."

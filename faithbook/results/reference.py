@@ -28,7 +28,6 @@ from faithbook.engine.plan import MANIFEST, PART, PARTS, find_notebook, notebook
 from faithbook.engine.profiles import shareable, table
 from faithbook.engine.units import UNITS, UNITS_SCHEMA
 from faithbook.paths import reference_dir
-from faithbook.results.judged import without_disagreement
 from faithbook.results.measured import REFERENCE
 from faithbook.results.scoreboard import FIELDS, filled, to_judge
 from faithbook.words import some
@@ -100,8 +99,7 @@ def keep_verdicts(profile: str, study: str | None = None) -> Path:
     paths = [job.folder / "verdicts.parquet" for job, source in zip(jobs, sources, strict=True) if source == REFERENCE]
     verdicts = [pd.read_parquet(path) for path in paths if path.is_file()]
     if verdicts:
-        judged = filled(pd.concat(verdicts).assign(here=""))
-        judged["note"] = judged["note"].map(without_disagreement)
+        judged = filled(pd.concat(verdicts))
         files[Path(BOARD)] = judged_again(files.get(Path(BOARD), b"id,paper,kind\n"), judged, to_judge())
     return _written(files)
 
@@ -117,6 +115,11 @@ def judged_again(board: bytes, verdicts: pd.DataFrame, places: pd.DataFrame) -> 
     rows.update(new)
     added = places[places["id"].isin(new.index.difference(rows.index))].set_index("id")
     return pd.concat([rows, added.join(new)]).reset_index().to_csv(index=False, lineterminator="\n").encode()
+
+
+def committed_board() -> pd.DataFrame:
+    """The verdicts of the full run, one row per id, as text."""
+    return pd.read_csv(reference_dir() / BOARD, keep_default_na=False, dtype=str)
 
 
 def _all_files() -> dict[Path, bytes]:

@@ -22,7 +22,7 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.run import Run, start_run
-from faithbook.results import evidence, exhibits, figures, findings, judged, published, rulebook, scoreboard, tables
+from faithbook.results import exhibits, figures, findings, judged, published, rulebook, scoreboard, tables
 from faithbook.results.judged import Claim, Judged
 from faithbook.results.measured import REFERENCE, RUN, Measured, Prepare, has_values
 from faithbook.results.multiverse import Curve, multiverse
@@ -114,10 +114,7 @@ class Page:
             n = one.frame.groupby("dataset")["id"].nunique() if "dataset" in one.frame.columns else pd.Series(dtype=int)
             sizes = ", ".join(f"{size} of {name}" for name, size in n.items())
             told.append(f"`{one.notebook}` ({sizes}) from {one.speaks}, evidence: {_told(one)}")
-        spoken = any(one.speaks == REFERENCE for one in self._measured)
-        beside = any(one.here is not None for one in self._measured)
-        heard = " Values of this build are in grey, and in the tooltips of cells." if beside else ""
-        rest = heard if spoken else f" {RUN_SPEAKS}"
+        rest = "" if any(one.speaks == REFERENCE for one in self._measured) else f" {RUN_SPEAKS}"
         return Markdown(f"**Data used.** {'; '.join(dict.fromkeys(told))}.{rest}")
 
     # --------------------------------------------------------------------------------------------------------- claims
@@ -165,7 +162,6 @@ class Page:
             post_hoc=one.rule.post_hoc,
             passed=one.decision.passed,
             parts=one.decision.parts,
-            here=one.here_word,
         )
 
     def verdicts(self, tested: Tested) -> Markdown:
@@ -174,13 +170,11 @@ class Page:
         lines = []
         for name, one in tested.claims.items():
             ground = f" ({one.evidence})" if one.rule.rule != "fixed" else ""
-            beside = one.here_word not in ("", one.word, evidence.UNTESTABLE)
-            yours = f" This build: {findings.decision(one.here_word, one.evidence)}." if beside else ""
             dated = f"rule of {one.rule.dated}" + (", after a first run was seen" if one.rule.post_hoc else "")
             said = self._said.get(name, "").rstrip(".")
             said += " (so says a review page of the paper)" if self._source.get(name) == published.REVIEW else ""
             size = f" n = {one.n:,} in the smallest cell." if one.n else ""
-            told = f"{_sentence(findings.reason(one.word))} {_sentence(one.note)}{size}{yours} *({dated})*".lstrip()
+            told = f"{_sentence(findings.reason(one.word))} {_sentence(one.note)}{size} *({dated})*".lstrip()
             decided = badge(findings.decision(one.word, one.evidence))
             lines.append(f'- `{name}` {decided}{ground} {said}. <span class="verdict-note">{told}</span>')
         return Markdown("\n".join(lines))
@@ -218,9 +212,8 @@ class Page:
         """
         if empty is not None and frame.empty:
             return Markdown(empty)
-        told = tables.table(frame, self.run, name, caption=caption, digits=digits, line="").data.rstrip()
         line = exhibits.slim_line(self.run, self.notebook, f"{name}.csv")
-        return Markdown(f"{exhibits.folded(told, len(frame), caption)}\n\n{line}")
+        return tables.table(frame, self.run, name, caption=caption, digits=digits, line=line)
 
     def stand_ins(
         self, cells: Mapping[tuple[str, ...], Paired], columns: Sequence[str], name: str, *, caption: str
@@ -234,7 +227,7 @@ class Page:
     def findable(self, frame: pd.DataFrame, name: str, *, caption: str, data: str) -> Markdown:
         """A long table that sorts and filters in the page without a kernel, its cells as they are; `data`: the file of
         the run to download."""
-        told = exhibits.markdown_table(frame, name, caption, findable=True)
+        told = tables.markdown_table(frame, name, caption, findable=True)
         return Markdown(f"{told}\n\n{exhibits.slim_line(self.run, self.notebook, data)}")
 
     def parts(self, tested: Tested, name: str, *, caption: str, answers: Sequence[str] | None = None) -> Markdown:

@@ -11,7 +11,7 @@ from faithbook.results.evidence import DECISIONS, GROUNDS, STAND_INS, UNMEASURED
 from faithbook.results.published import KINDS, index
 from faithlib.errors import DataError, unknown
 
-FIELDS = ("verdict", "n", "page", "note", "evidence", "same_as", "post_hoc", "passed", "parts", "here", "hangs")
+FIELDS = ("verdict", "n", "page", "note", "evidence", "same_as", "post_hoc", "passed", "parts", "hangs")
 """Columns of the board beside id, paper and kind."""
 
 
@@ -21,8 +21,8 @@ class Entry:
     fared.
 
     `evidence`: the ground of the verdict; `same_as`: the id whose fact it repeats; `post_hoc`: whether its rule was
-    fixed after a first run was seen; `passed` of `parts`: parts that say yes on their own; `here`: what the present run
-    says, where another speaks; `hangs`: of a headline, the choice that it hangs on (`multiverse.Curve.in_short`).
+    fixed after a first run was seen; `passed` of `parts`: parts that say yes on their own; `hangs`: of a headline, the
+    choice that it hangs on (`multiverse.Curve.in_short`).
     """
 
     id: str
@@ -35,7 +35,6 @@ class Entry:
     post_hoc: bool = False
     passed: int | None = None
     parts: int | None = None
-    here: str = ""
     hangs: str = ""
 
     def __post_init__(self) -> None:
@@ -76,7 +75,7 @@ def board(verdicts: pd.DataFrame) -> pd.DataFrame:
 def filled(verdicts: pd.DataFrame) -> pd.DataFrame:
     """Verdicts with every field of an `Entry`, its default where a report left it out; no ground where nothing was
     measured."""
-    texts = {"note": "", "evidence": STAND_INS, "same_as": "", "here": "", "hangs": "", "post_hoc": False}
+    texts = {"note": "", "evidence": STAND_INS, "same_as": "", "hangs": "", "post_hoc": False}
     found = verdicts.reindex(columns=["id", *FIELDS])
     found = found.astype({"n": "Int64", "passed": "Int64", "parts": "Int64"})
     found = found.fillna({"page": "", **texts}).astype({"post_hoc": bool})

@@ -219,8 +219,9 @@ _COLUMNS = ("texts", "labels", "ids", "queries", "rationales", "pairs", "groups"
 
 
 def _pick(data: Dataset, rows: Sequence[int]) -> Dataset:
-    columns: dict[str, Any] = {name: getattr(data, name) for name in _COLUMNS if getattr(data, name) is not None}
-    return replace(data, **{name: tuple(values[i] for i in rows) for name, values in columns.items()})
+    columns = {name: getattr(data, name) for name in _COLUMNS if getattr(data, name) is not None}
+    picked: dict[str, Any] = {name: tuple(values[i] for i in rows) for name, values in columns.items()}
+    return replace(data, **picked)
 
 
 @remembered

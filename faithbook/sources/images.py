@@ -80,8 +80,9 @@ class Pictures:
     def at(self, rows: Sequence[int]) -> Pictures:
         """The pictures of some rows, in the order that is given."""
         names = ("images", "labels", "ids", "cells", "beside")
-        columns: dict[str, Any] = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
-        return replace(self, **{name: tuple(values[i] for i in rows) for name, values in columns.items()})
+        columns = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        picked: dict[str, Any] = {name: tuple(values[i] for i in rows) for name, values in columns.items()}
+        return replace(self, **picked)
 
     def opened(self) -> list[Image.Image]:
         """The pictures themselves; DataError for a file that is no picture."""

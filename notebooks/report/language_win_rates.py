@@ -97,7 +97,7 @@ if there:
 # ## Four ways to erase
 #
 # A word is *deleted* (the text closes up), replaced by the *padding token*, *set to zero* (its embedding), or *filled in*: a word
-# of another text, drawn once for each place, stands there. The last keeps the text one of words, as a model is used to. Attributions
+# of another text, drawn once for each place, replaces it. The last keeps the text one of words, as a model is used to. Attributions
 # are the same in all four; occlusion, which erases words itself, sets them to zero. *Comprehensiveness*: by how much the answer's
 # probability falls without the named words, against random words.
 
