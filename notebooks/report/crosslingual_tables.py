@@ -29,19 +29,9 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-from faithbook.papers import zaman_belinkov_figures
+from faithbook.papers import zaman_belinkov_figures, zaman_belinkov_tables
 from faithbook.papers.zaman_belinkov import AGGREGATED, LANGUAGE_TABLES, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN, chance
-from faithbook.papers.zaman_belinkov_tables import (
-    FLOORS,
-    KEYS,
-    Rows,
-    defined,
-    for_ours,
-    of_texts,
-    on_more_texts,
-    shown,
-    words,
-)
+from faithbook.papers.zaman_belinkov_tables import FLOORS, KEYS, Rows, defined, for_ours, of_texts, shown, words
 from faithbook.results import paired, published
 from faithbook.results.exhibits import every
 from faithbook.results.judged import Along, Provided
@@ -155,7 +145,7 @@ l2_ahead, l2_on_more = (
     source.l2_over_mean("xl_c02", lambda method, output: method == "saliency")
     for source in (rho, Rows(on_more, table1, **MAIN))
 )
-l2_ahead = on_more_texts(l2_ahead, l2_on_more)
+l2_ahead = zaman_belinkov_tables.on_more_texts(l2_ahead, l2_on_more)
 
 
 def under_choices(name, parts):
