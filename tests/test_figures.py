@@ -14,8 +14,7 @@ import pandas as pd
 import pytest
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from faithbook.results import evidence, figures, page, tables
-from faithbook.results.cells import Cells
+from faithbook.results import evidence, figures, page, plots, tables
 from faithbook.results.labels import label
 from faithlib.errors import InputError
 
@@ -141,15 +140,26 @@ def test_a_curves_name_in_the_legend_may_be_longer_than_what_its_points_say():
     plt.close("all")
 
 
-def test_a_level_line_lies_in_its_interval():
-    values = pd.DataFrame({"id": range(40), "value": np.linspace(0.2, 0.8, 40)})
-    found = Cells.of(values.assign(of="a"), over=["of"], unit="id", n_resamples=99).mean(of="a")
-    _, ax = plt.subplots()
-    figures.level(ax, found, colour="#D55E00", name="soft")
-    (line,), (band,) = ax.get_lines(), ax.patches
-    ends = found.interval()
-    assert line.get_ydata() == [ends.estimate] * 2 and line.get_label() == "soft"
-    assert [band.get_y(), band.get_y() + band.get_height()] == pytest.approx([ends.low, ends.high])
+def test_a_series_without_a_place_is_a_level_line_in_its_interval():
+    point = {"estimate": 0.5, "low": 0.4, "high": 0.7}
+    frame = pd.DataFrame(
+        [{"x": x, "series": name, **point} for x, name in ((1, "hard"), (2, "hard"), (np.nan, "soft"))]
+    )
+    fig, alt = plots.line_plot(frame, "length", "score", layout=plots.Layout(series="series"))
+    (band,) = fig.axes[0].patches
+    assert fig.axes[0].get_lines()[-1].get_ydata() == [0.5, 0.5]
+    assert [band.get_y(), band.get_y() + band.get_height()] == pytest.approx([0.4, 0.7])
+    assert alt.endswith("soft: at any place 0.50 (0.40 to 0.70).")
+    plt.close("all")
+
+
+def test_an_alternative_text_of_many_points_has_the_ends_of_each_series():
+    rows = [{"row": f"r{i}", "estimate": i / 100, "low": 0.0, "high": 1.0} for i in range(40)]
+    _, alt = plots.dot_plot(pd.DataFrame(rows), "score")
+    assert alt == (
+        "Dot plot of score with 95 % intervals. Of each series the lowest and the highest. "
+        "r0 0.00 (0.00 to 1.00), r39 0.39 (0.00 to 1.00)."
+    )
     plt.close("all")
 
 

@@ -36,8 +36,8 @@ BOARD = board(
     saco_c11=entry("saco_c11", "not testable here", passed=0, parts=1),
     saco_text=entry("saco_text", "set up as published"),
     saco_table2=entry("saco_table2", "no order to reproduce"),
-    naopc_c01=entry("naopc_c01", "holds", evidence.AUTHORS, here="not testable here"),
-    naopc_c05=entry("naopc_c05", "fails", evidence.AUTHORS, here="holds"),
+    naopc_c01=entry("naopc_c01", "holds", evidence.AUTHORS),
+    naopc_c05=entry("naopc_c05", "fails", evidence.AUTHORS),
     together_q2=entry("together_q2", "holds", evidence.OUR_QUESTION),
 )
 

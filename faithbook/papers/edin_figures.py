@@ -78,7 +78,7 @@ def methods(panels: Mapping[str, Mapping[str, Paired]]) -> Drawn:
         for method, pair in pairs.items()
         for series, value in (("ours", ends_of(pair)), ("published", printed(pair)))
     ]
-    names = {row["method"]: short_name(str(row["method"])) for row in rows}
+    names = {method: short_name(method) for pairs in panels.values() for method in pairs}
     layout = Layout(panel="kind", series="series", names=names)
     return dot_plot(pd.DataFrame(rows), "mean NAOPC, short texts", row="method", layout=layout)
 

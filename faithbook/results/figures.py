@@ -20,10 +20,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 
 from faithbook.results import pointed
-from faithbook.results.estimates import Quantity
-from faithbook.results.numbers import ends_of
 from faithbook.results.page import Folder, downloads, write
-from faithbook.results.paired import Paired
 from faithlib.errors import InputError
 
 # Okabe and Ito's colours are told apart with every common form of colour blindness.
@@ -178,13 +175,6 @@ def curve(
         ax.fill_between(x, frame["low"], frame["high"], color=colour, alpha=0.15, lw=0)
     ax.plot(x, frame["estimate"], color=colour, **{"label": name, **style})
     pointed.say_curve(ax, x, frame["estimate"], name, frame["low"], frame["high"], at=at)
-
-
-def level(ax: Any, of: Quantity | Paired, *, colour: str, style: str = "--", name: str = "") -> None:
-    """An estimate with its interval as a level line in a band; `name`: for the legend."""
-    found = ends_of(of)
-    ax.axhspan(found["low"], found["high"], color=colour, alpha=0.1, lw=0)
-    ax.axhline(found["estimate"], color=colour, ls=style, lw=2, label=name)
 
 
 def panels(

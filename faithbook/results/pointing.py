@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import matplotlib.pyplot as plt
 import pandas as pd
 
-from faithbook.results import figures
-from faithbook.results.figures import PALETTE
 from faithbook.results.labels import label
 from faithbook.results.measured import Measured
 from faithbook.results.numbers import listed, spoken
+from faithbook.results.plots import Drawn, Layout, dot_plot
 
 FLOOR = "random"
 OBJECTS = {"pointing_game": "higher", "iou": "higher", "auprc": "higher", "astray": "lower"}
@@ -45,19 +43,18 @@ def wide(table: pd.DataFrame, metrics: Mapping[str, str]) -> pd.DataFrame:
     return cells.rename(columns=arrows).reset_index()
 
 
-def game(table: pd.DataFrame) -> tuple[Any, str]:
-    """The pointing game as a figure, on scenes of one object and of two, a line a method; and in words who is best."""
+def game(table: pd.DataFrame) -> Drawn:
+    """The pointing game as a figure, on scenes of one object and of two, a line a method; dotted: random scores."""
     shares = table[table.metric.isin(["pointing_game", "astray"])]
-    panels = sorted(set(zip(shares.dataset, shares.metric, strict=True)), key=lambda one: (one[0], one[1] == "astray"))
-    order = table[table.metric == "pointing_game"].groupby("method").estimate.mean().sort_values().index
-    fig, axes = plt.subplots(1, len(panels), figsize=(3.4 * len(panels), 4.2), sharey=True, squeeze=False)
-    for ax, (name, metric) in zip(axes[0], panels, strict=True):
-        part = table[(table.dataset == name) & (table.metric == metric)].set_index("method").reindex(order)
-        figures.dots(ax, part.reset_index(), range(len(order)), label=label(metric), colour=PALETTE[metric == "astray"])
-        ax.axvline(part.estimate[FLOOR], ls=":", color="0.5")
-        ax.set_title(f"{label(name)}: {label(metric)}\n({OBJECTS[metric]} is better)", fontsize="small")
-        ax.set_xlim(-0.03, 1.03)
-        ax.set_yticks(range(len(order)), [label(one) for one in order])
-    real = table[(table.metric == "pointing_game") & (table.method != FLOOR)].sort_values("estimate")
-    best: list[Any] = list(real.groupby("dataset").tail(1).itertuples())
-    return fig, "; ".join(f"{label(one.dataset)}: {label(one.method)} {one.estimate:.2f}" for one in best)
+    shares = shares.sort_values(["dataset", "metric"], ascending=[True, False])
+    better = [OBJECTS[str(metric)] for metric in shares.metric]
+    shares["panel"] = [
+        f"{label(name)}: {label(metric)}\n({side} is better)"
+        for name, metric, side in zip(shares.dataset, shares.metric, better, strict=True)
+    ]
+    order = table[table.metric == "pointing_game"].groupby("method").estimate.mean().sort_values(ascending=False).index
+    shares = pd.concat([shares[shares.method == method] for method in order])
+    floors = shares[shares.method == FLOOR].set_index("panel").estimate.to_dict()
+    names = {str(method): label(str(method)) for method in order}
+    layout = Layout(panel="panel", columns=4, names=names, mark={str(k): v for k, v in floors.items()}, width=9.5)
+    return dot_plot(shares, "share of scenes", row="method", layout=layout)

@@ -78,7 +78,8 @@ def filled(verdicts: pd.DataFrame) -> pd.DataFrame:
     texts = {"note": "", "evidence": STAND_INS, "same_as": "", "hangs": "", "post_hoc": False}
     found = verdicts.reindex(columns=["id", *FIELDS])
     found = found.astype({"n": "Int64", "passed": "Int64", "parts": "Int64"})
-    found = found.fillna({"page": "", **texts}).astype({"post_hoc": bool})
+    found = found.astype(dict.fromkeys(["page", *texts], object)).fillna({"page": "", **texts})
+    found = found.infer_objects().astype({"post_hoc": bool})
     found.loc[found["verdict"].isin(UNMEASURED), "evidence"] = ""
     return found
 

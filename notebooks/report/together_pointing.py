@@ -96,13 +96,12 @@ for name, one in looked:
 # %%
 if table is not None:
     show(table, OBJECTS, "together_pointing")
-    fig, best = game(table)
+    fig, alt = game(table)
     display(
         page.figure(
             fig,
             "together_pointing_game",
-            alt="Panels with a dot and an interval for each method: the share of scenes in which the highest cell is the "
-            f"object's, and with two objects in which it is the other's. Best at pointing, {best}.",
+            alt=alt,
             caption="Where the highest cell of a map lies: share of scenes with 95 % interval; dotted: random scores.",
             data=table,
         )
