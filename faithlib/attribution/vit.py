@@ -43,7 +43,7 @@ def integrated_gradients(
 
     captum's IntegratedGradients, Gauss-Legendre with `n_steps` points, at most `internal_batch_size` rows a forward
     (default: by `max_tokens`). The baseline x' is 0 in normalised pixels ("zero": the data set's mean colour), or what
-    `Perturber` puts in the place of erased pixels, "mean" or "blur"; the scores add up to F(x) - F(x') as far as
+    `Perturber` puts in the place of erased pixels, "mean" or "blur". The scores add up to F(x) - F(x') as far as
     `n_steps` points reach. F is a probability by default, as for texts. Cost: `n_steps` forward and backward rows an
     image, one forward row for the predicted class.
 
