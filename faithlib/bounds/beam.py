@@ -349,7 +349,7 @@ class _Search:
         """A sum that no path from the empty to the full set can fall below, [2, B]; NaN without limits.
 
         A path that is not visited whole has a first set that is not. Up to the set before, it costs at least the
-        cheapest visited path to it; from there on every size costs at least its smallest answer where all sets of the
+        cheapest visited path to it. From there on every size costs at least its smallest answer where all sets of the
         size are visited, the limit where not.
         """
         if self.limits is None:
