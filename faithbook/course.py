@@ -85,7 +85,7 @@ def add_material(folder: Path) -> None:
 
 
 def make(to: Path) -> None:
-    """All folders of the course below `to / "source"`."""
+    """All folders of the course below `to / "source"`, and nbgrader's settings beside them."""
     with tempfile.TemporaryDirectory() as scratch:
         wheel = build_wheel(Path(scratch))
         for name, path in assignments().items():
@@ -100,6 +100,8 @@ def make(to: Path) -> None:
             title = notebook.cells[0].source.partition("\n")[0].removeprefix("# ")
             note = _NOTE.format(title=title, name=name, wheel=wheel.name)
             (folder / "README.md").write_text(note, encoding="utf-8")
+    # nbgrader gives a cell 30 seconds, which the imports alone can take on a busy machine.
+    (to / "nbgrader_config.py").write_text("c = get_config()\nc.Execute.timeout = 300\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -256,6 +256,7 @@ def test_nbgrader_takes_an_assignment_hides_its_solutions_and_marks_it(laid_out:
     name = "session4"
     source = folder / "source" / name / f"{name}.ipynb"
     shutil.copytree(laid_out / "source" / name, source.parent)
+    shutil.copy(laid_out / "nbgrader_config.py", folder)
 
     def nbgrader(*words: str) -> None:
         told = {**os.environ, "PATH": f"{own / 'bin'}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
