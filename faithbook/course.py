@@ -1,8 +1,8 @@
 """The course's assignments, one folder for each session that works without this repository.
 
-`python -m faithbook.course TO` writes `TO/source/session1` and so on: the notebook with its solutions, the library as a
-wheel, a small classifier with 24 images (its true reasons are planted), requirements and a note on how to begin.
-nbgrader then makes the students' version of each folder (`make course`).
+`python -m faithbook.course TO` writes `TO/source/session1` and so on. Each has the notebook with its solutions, the
+library as a wheel, a small classifier with 24 images (its true reasons are planted), requirements and a note on how to
+begin. nbgrader then makes the students' version of each folder (`make course`).
 """
 
 from __future__ import annotations

@@ -44,8 +44,8 @@ def sentences(text: str) -> Iterator[str]:
     """The sentences of a text in markdown that have at least three words."""
     for pattern in _DROPPED:
         text = pattern.sub("\n\n", text)
-    text = re.sub(r"\]\([^)]*\)", "]", _ONE_WORD.sub(" x ", text))
     for block in re.split(r"\n\s*\n", _ITEM.sub("\n\n", text)):
+        block = re.sub(r"\]\([^)]*\)", "]", _ONE_WORD.sub(" x ", block))
         for sentence in _END.split(" ".join(block.split())):
             if len(words(sentence)) > 2:
                 yield sentence

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
@@ -304,6 +305,39 @@ def test_a_real_computation_is_the_same_in_any_number_of_parts(
         assert {name: sum(one.get(name, 0) for one in found) for name in numbers} == {
             name: notes[name] for name in numbers
         }
+
+
+FURTHER: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "crosslingual_plausibility": ({"excerpts": 2, "further": {"pair": 4}}, {"excerpts": 4}),
+    "crosslingual_metrics": (
+        {"messages": 2, "erased": 2, "further": {"messages": {"0": {"messages": 4, "erased": 4}}}},
+        {"messages": 4, "erased": 4},
+    ),
+}
+"""By notebook, settings with further texts for the rows that one gradient gives, and those of a run of all texts."""
+
+
+@pytest.mark.long  # a minute or two each
+@pytest.mark.parametrize("notebook", FURTHER)
+def test_rows_of_further_texts_are_those_of_a_run_that_has_them_all(notebook: str, clone: Path) -> None:
+    few, all_of_them = FURTHER[notebook]
+    options = SMALLER[notebook] | few | {"asked_of": ["", "one pass"]}
+    changed(clone, "smoke", lambda block: block["settings"].setdefault(notebook, {}).update(options))
+    further = next(job for job in computed(notebook) if job.parameters["only"])
+    done([*further.upstream, further])
+    changed(clone, "smoke", lambda block: block["settings"][notebook].update(all_of_them, asked_of=[""]))
+    whole = computed(notebook)[0]
+    done([whole])
+    found, expected = tables([further]), tables([whole])
+    compared = 0
+    for name in (one for one in found if one.startswith("units")):
+        keys = [column for column in found[name].columns if column not in ("value", "cluster")]
+        both = found[name].merge(expected[name], on=keys, suffixes=("", "_whole"), validate="one_to_one")
+        assert len(both) == len(found[name]) > 0
+        np.testing.assert_allclose(both["value"], both["value_whole"], atol=1e-6)
+        compared += both["id"].nunique()
+        assert both["id"].nunique() == 2
+    assert compared
 
 
 @pytest.mark.long

@@ -329,7 +329,7 @@ def _schedule(profile: str, study: str | None, jobs: Sequence[Job], cores: int |
 
 
 def _written_plan(todo: Sequence[Job]) -> Path:
-    """Write down what is to be done, for Snakemake and for the processes that run it, on whichever machine; the file is
+    """Write down what is to be done, for Snakemake and for the processes that run it, on whichever machine. The file is
     named by its content, so that jobs of an earlier call that wait in the queue of a cluster find their own."""
     names = {job.name for job in todo}
     before = {job.name: [one.name for one in (*job.upstream, *waits_for(job, todo))] for job in todo}
@@ -419,7 +419,7 @@ def earlier_seconds(job: Job) -> float | None:
 
 
 def time_left(expected: Sequence[float | None], at_once: int) -> str:
-    """What jobs still take, of which so many run at once, in words; jobs of which nothing is known (None) are taken to
+    """What jobs still take, of which so many run at once, in words. Jobs of which nothing is known (None) are taken to
     last as long as the others on average, "" where nothing is known of any.
 
     >>> time_left([600, 1800, None], 2), time_left([8000], 4), time_left([43], 1), time_left([None], 1)

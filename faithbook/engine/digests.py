@@ -86,7 +86,7 @@ def _read(code: str) -> tuple[str, tuple[Import, ...]]:
 
 def _plain(node: ast.AST) -> list[Any]:
     """A syntax tree as lists. What a Python has added to trees since 3.11 is empty in our code, and left out as all is
-    that is empty; so are the empty texts that 3.12 finds in f-strings, and whether a name is read or set."""
+    that is empty. So are the empty texts that 3.12 finds in f-strings, and whether a name is read or set."""
     found: list[Any] = [type(node).__name__]
     for name in node._fields:
         value = getattr(node, name, None)

@@ -10,7 +10,7 @@ with the same environment, folder, streams, signals and status. Where no warm pr
 itself, a cluster's node, a system on which forks are not safe) it starts Python as ever. Only third-party packages are
 imported before the fork: code of this repository that changes during a build is read by every notebook anew.
 
-The one who asks holds a connection: a line with the request, three streams, then a byte for each signal to pass on; the
+The one who asks holds a connection: a line with the request, three streams, then a byte for each signal to pass on. The
 answer is an empty line once the copy runs, and a line with its status. Who gets no first line starts Python instead. A
 connection that ends early ends what was forked for it, so that no kernel outlives its runner; and the warm process ends
 with the build that holds its standard input.

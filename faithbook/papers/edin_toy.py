@@ -2,7 +2,7 @@
 and the figures that show it.
 
 `naopc_small_functions` keeps every function's answers to all sets of words, its bounds by search, and AOPC and NAOPC of
-every order; a set is written with 1 for a word that is left, an order as the numbers of its words.
+every order. A set is written with 1 for a word that is left, an order as the numbers of its words.
 """
 
 from __future__ import annotations

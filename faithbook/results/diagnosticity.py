@@ -58,7 +58,7 @@ def counted(scores: pd.DataFrame, *, by: Sequence[str] = ()) -> pd.DataFrame:
     `TIE`, `LIMIT`), in `value` 1 or 0, NaN where one of the two scores is undefined.
 
     `by`: further columns in which the two have to agree (a variant). A score is at the limit where the probability does
-    not fall: NS 1 where the rationale alone suffices, NC 0 where nothing is lost without it; the formulas count a
+    not fall: NS 1 where the rationale alone suffices, NC 0 where nothing is lost without it. The formulas count a
     probability that rises as one that stays.
     """
     pairs = against_random(scores, on=["dataset", "seed", "id", "metric", *by])

@@ -299,7 +299,7 @@ class Quantity:
     def p_above(self, threshold: float = 0.0) -> float:
         """One-sided p-value of "not above the threshold": small where the quantity is clearly above it, in (0, 1].
 
-        Where every cluster says the same there is no spread to test with; then the p-value is the binomial one of so
+        Where every cluster says the same there is no spread to test with. Then the p-value is the binomial one of so
         many on one side: s^-n, s the largest share that a quantity within its range, and not above the threshold, can
         have there, at least one half. Two paired shares have the exact test on the pairs in which they differ.
         """

@@ -208,7 +208,7 @@ class Measured:
     def published(self, **labels: object) -> float:
         """The mean of the printed values with these labels, NaN where there is none.
 
-        A stand-in has the value of the data set that it stands for; all data sets together have all printed values,
+        A stand-in has the value of the data set that it stands for. All data sets together have all printed values,
         and so have all that are compared with the paper (`comparable`), unless they are some of the paper's own.
         """
         chosen = np.ones(len(self._values), dtype=bool)

@@ -53,10 +53,20 @@ def as_means(table):
     return table.assign(value=table.value * SIX_FIFTHS)
 
 
-def prepared(units):
-    """Rho as in the main setting, in the paper's languages, beside erasure in English; and ranks on each message."""
+def of_paper(units):
+    """Rho as in the main setting, in the paper's languages, beside erasure in English."""
     units = units.fillna({"setting": "main", "language": "en"})
-    units = units[(units.setting == "main") & units.language.isin(["en", *PAPER_LANGUAGES])]
+    return units[(units.setting == "main") & units.language.isin(["en", *PAPER_LANGUAGES])]
+
+
+def further(units):
+    """Erasure in English, also of texts that were asked for the rows of one gradient alone."""
+    return beside.defined(of_paper(units[units.metric.isin(METRICS)]), cells, further=True)
+
+
+def prepared(units):
+    """What stands in the tables; and ranks on each message."""
+    units = of_paper(units)
     ranks = beside.erasing_ranks(units[units.metric.isin(["rho", *METRICS])])
     return pd.concat([beside.defined(units, cells), ranks], ignore_index=True)
 
@@ -71,6 +81,7 @@ rows = {
     metric: Rows(measured, table3[["metric", *KEYS, "value"]], metric=metric, better=better)
     for metric, better in METRICS.items()
 }
+on_more = page.measure("crosslingual_metrics", parts=["", "erasure"], over=cells, prepare=further, firmest=True)
 page.speaks()
 
 # %% [markdown]
@@ -186,7 +197,15 @@ leading = {
     for (metric, output), leaders in LEADERS.items()
     for part, pair in rows[metric].leads(leaders, output).items()
 }
-l2_ahead = rows["comprehensiveness"].l2_over_mean("xl_c08", lambda method, output: (method, output) in LEVEL)
+
+
+def l2_over_mean(source):
+    """L2 minus the mean under comprehensiveness, on the texts of a source."""
+    return source.l2_over_mean("xl_c08", lambda method, output: (method, output) in LEVEL)
+
+
+more_rows = Rows(on_more, table3[["metric", *KEYS, "value"]], metric="comprehensiveness")
+l2_ahead = beside.on_more_texts(l2_over_mean(rows["comprehensiveness"]), l2_over_mean(more_rows))
 in_order = [rows[metric].order(output) for metric in METRICS for output in OUTPUT_NAMES]
 each_in_order = {
     TABLE_OF[metric]: [source.order(output, model=model) for model in models for output in OUTPUT_NAMES]

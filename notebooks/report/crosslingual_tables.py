@@ -29,7 +29,7 @@ import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
-from faithbook.papers import zaman_belinkov_figures
+from faithbook.papers import zaman_belinkov_figures, zaman_belinkov_tables
 from faithbook.papers.zaman_belinkov import AGGREGATED, LANGUAGE_TABLES, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN, chance
 from faithbook.papers.zaman_belinkov_tables import FLOORS, KEYS, Rows, defined, for_ours, of_texts, shown, words
 from faithbook.results import paired, published
@@ -66,7 +66,15 @@ main_languages = [language for language in PAPER_LANGUAGES if language in langua
 others = sorted(set(languages) - set(main_languages))
 MAIN = {"setting": "main", "language": main_languages}
 WORDS, texts = words(models), of_texts(page)
-rho = Rows(measured, published.table("crosslingual_table1")[[*KEYS, "value"]], **MAIN)
+table1 = published.table("crosslingual_table1")[[*KEYS, "value"]]
+rho = Rows(measured, table1, **MAIN)
+on_more = page.measure(  # also texts that were asked for the rows of one gradient alone
+    "crosslingual_metrics",
+    over=cells,
+    prepare=lambda units: defined(units[units.setting == "main"], cells, further=True),
+    bounds=(-1, 1),
+    firmest=True,
+)
 page.speaks()
 
 # %%
@@ -133,7 +141,11 @@ def gradients_ahead(**how):
     }
 
 
-l2_ahead = rho.l2_over_mean("xl_c02", lambda method, output: method == "saliency")
+l2_ahead, l2_on_more = (
+    source.l2_over_mean("xl_c02", lambda method, output: method == "saliency")
+    for source in (rho, Rows(on_more, table1, **MAIN))
+)
+l2_ahead = zaman_belinkov_tables.on_more_texts(l2_ahead, l2_on_more)
 
 
 def under_choices(name, parts):
