@@ -322,12 +322,12 @@ def test_new_verdicts_take_the_places_of_old_ones_on_the_scoreboard_or_new_ones(
     told = {"verdict": "fails", "n": 3, "page": "r", "note": "z"}
     new = pd.DataFrame([{"id": "a", **told}, {"id": "c", **told}])
     places = pd.DataFrame([{"id": name, "paper": "o", "kind": "question"} for name in "abcd"])
-    rest = b"evidence,same_as,post_hoc,passed,parts,here,hangs"
+    rest = b"evidence,same_as,post_hoc,passed,parts,hangs"
     assert judged_again(board, new, places) == (
         b"id,paper,kind,verdict,n,page,note," + rest + b"\n"
-        b'a,p,claim,fails,3,r,z,"substitute data, our models",,False,,,,\n'
-        b'b,p,claim,holds,7,q,"x, y",,,,,,,\n'
-        b'c,o,question,fails,3,r,z,"substitute data, our models",,False,,,,\n'
+        b'a,p,claim,fails,3,r,z,"substitute data, our models",,False,,,\n'
+        b'b,p,claim,holds,7,q,"x, y",,,,,,\n'
+        b'c,o,question,fails,3,r,z,"substitute data, our models",,False,,,\n'
     )
 
 
