@@ -360,18 +360,18 @@ def test_few_inputs_decide_nothing_and_a_stable_count_of_many_does() -> None:
 def test_published_tables_and_indices_are_read() -> None:
     table = published.table("soft_table2")
     assert table.value.between(0, 1).all() and table.spread.notna().sum() == 4
-    assert set(published.index("claims").paper) <= set(published.PAPERS)
-    assert set(published.index("claims", STUDY).paper) == {STUDY}
+    assert set(published.claims("claim").paper) <= set(published.PAPERS)
+    assert set(published.claims("claim", STUDY).paper) == {STUDY}
     with pytest.raises(UnknownNameError, match="soft_table2"):
         published.table("soft_tabel2")
-    with pytest.raises(UnknownNameError, match="figures"):
-        published.index("figure")
+    with pytest.raises(UnknownNameError, match="figure"):
+        published.claims("figures")
     assert set(STAND_INS.values()) == set(published.table("soft_table6").dataset)
 
 
 # -------------------------------------------------------------------------------------------------------- scoreboard
 def known(paper: str) -> list[str]:
-    return [name for kind in published.KINDS for name in published.index(kind, paper).id]
+    return list(published.claims(paper=paper).id)
 
 
 def all_known() -> list[str]:

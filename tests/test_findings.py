@@ -45,8 +45,9 @@ BOARD = board(
 def test_every_word_is_on_a_side_and_every_headline_has_plain_words() -> None:
     assert set(findings.SIDES) == set(evidence.DECISIONS)
     headlines = {name for name, rule in rulebook.log().items() if rule.headline}
-    assert headlines <= set(findings.plain_words()) <= set(scoreboard.to_judge()["id"])
-    assert not [words for words in findings.plain_words().values() if words.endswith(".")]
+    plain = published.column("plain")
+    assert headlines <= {name for name, words in plain.items() if words}
+    assert not [words for words in plain.values() if words.endswith(".")]
 
 
 def test_a_fact_counts_once_and_what_cannot_be_found_not_at_all() -> None:
@@ -83,7 +84,7 @@ def test_a_decision_is_one_of_six_and_names_our_models(verdict: str, ground: str
 
 def test_what_a_review_page_says_is_never_the_papers() -> None:
     """The landing page said "what the paper says" of claims that the paper does not make."""
-    claims = published.index("claims").set_index("id")
+    claims = published.claims("claim").set_index("id")
     assert set(claims.index[claims["source"] == "review"]) == {f"naopc_c0{k}" for k in (3, 4, 5, 6)}
     assert set(claims["source"]) == {"paper", "review"}
     for name in ("naopc_c01", "naopc_c02"):  # summarised from the paper's abstract, which prints no number

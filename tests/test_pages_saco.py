@@ -211,7 +211,7 @@ def test_both_kinds_of_pictures_stand_side_by_side(store: Store) -> None:
     store.add("saco_metrics", whole, declared=("local:photo/cifar100-lora-seed0",), dataset="cifar100-few")
     found = store.report("saco_stand_ins")
     claims = pd.read_csv(found.folder / "saco_stand_ins_claims.csv").set_index(["pictures", "claim"]).decision
-    said = published.index("claims").set_index("id")["claim"]
+    said = published.column("claim")
     for name in ("saco_c03", "saco_c04", "saco_c06", "saco_c07", "saco_c11"):
         assert claims["photographs", said[name]] == "carries over"
         assert claims["small pictures", said[name]] == "does not carry over"
@@ -265,7 +265,7 @@ def test_a_network_on_imagenet_is_asked_what_names_no_transformer(store: Store) 
     store.add("saco_imagenet", {"": units}, declared=("local:photo/imagenet-lite0",), dataset="imagenet-few")
     shutil.rmtree(store.home / "data" / "results" / "laptop" / "runs" / "saco_stand_ins")
     found = store.report("saco_stand_ins")
-    said = published.index("claims").set_index("id")["claim"]
+    said = published.column("claim")
     judged = pd.read_csv(found.folder / "saco_stand_ins_network_claims.csv").set_index("claim")
     assert set(judged.index) == {said[name] for name in ("saco_c01", "saco_c02", "saco_c05")}
     assert judged.decision.eq("carries over").all()  # on the paper's data, with a model of ours

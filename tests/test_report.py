@@ -146,8 +146,8 @@ def test_the_materials_are_those_of_the_profiles() -> None:
 
 
 def test_every_id_belongs_to_one_page() -> None:
-    places = published.beside("pages")
-    assert list(places.id) == list(scoreboard.to_judge().id)
+    places = published.claims()
+    assert places.id.is_unique
     notebooks = {name for _, kind, name, _ in profiles().entries() if kind == "report"}
     assert set(places.page) <= notebooks
 
@@ -156,7 +156,7 @@ def test_every_id_belongs_to_one_page() -> None:
 @pytest.fixture
 def log(monkeypatch: pytest.MonkeyPatch) -> None:
     """A rule log of one id a rule, with names that the papers' indices know."""
-    base = {"k": None, "threshold": 0.0, "margin": None, "test": "t", "needs": (), "same_as": ""}
+    base = {"k": None, "threshold": 0.0, "margin": None, "needs": (), "same_as": ""}
     base |= {"unreported": (), "headline": False}
     dated = {"dated": rulebook.rule("saco_c03").dated, "post_hoc": True, "why": "for a test"}
     made = {
@@ -500,7 +500,7 @@ def test_verdicts_are_saved_with_what_they_rest_on(store: Store) -> None:
     shown = page.verdicts(tested).data
     assert f"{badge('replicates on our models')} (substitute data, our models)" in shown
     assert "after a first run was seen" in shown
-    with pytest.raises(DataError, match=r"saco_c05 belong to another page: change data/pages\.csv"):
+    with pytest.raises(DataError, match=r"saco_c05 belong to another page: change their `page` in data/claims\.csv"):
         page.finish()
 
 

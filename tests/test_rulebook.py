@@ -169,7 +169,7 @@ def test_rules_are_dated_and_say_why() -> None:
 
 
 def test_what_repeats_a_fact_is_judged_like_it() -> None:
-    alike = ("rule", "k", "threshold", "margin", "test", "needs", "unreported", "post_hoc", "repeats_agree")
+    alike = ("rule", "k", "threshold", "margin", "needs", "unreported", "post_hoc", "repeats_agree")
     for name, found in log().items():
         if found.same_as:
             other = log()[found.same_as]
@@ -193,7 +193,7 @@ def test_what_rules_need_is_what_profiles_name() -> None:
 
 
 def test_a_claim_that_the_papers_own_numbers_refute_says_so() -> None:
-    status = published.index("claims").set_index("id").status_in_published_tables
+    status = published.claims().set_index("id").status_in_published_tables
     refuted = set(status.index[status.isin(["fails", "partly"])])
     told = {name for name, found in log().items() if "status_in_published_tables: " in found.why}
     assert told == refuted
@@ -226,7 +226,6 @@ ROW = dict.fromkeys(("margin", "needs", "same_as", "headline", "unreported"), ""
     "rule": "k_of",
     "k": "all",
     "threshold": "0",
-    "test": "t",
     "dated": "2026-11-22",
     "post_hoc": "yes",
     "why": "parts: of a claim",
@@ -244,7 +243,6 @@ ROW = dict.fromkeys(("margin", "needs", "same_as", "headline", "unreported"), ""
         ({"rule": "at_least", "margin": "0"}, "at_least without a margin"),
         ({"margin": "small"}, "margin 'small': expected a number"),
         ({"threshold": "inf"}, "threshold 'inf': expected a number"),
-        ({"test": ""}, "unknown test .of x_c01."),
         ({"needs": "ag;sstt"}, "unknown thing that x_c01 needs 'sstt'"),
         ({"headline": "no"}, "headline 'no': expected yes or nothing"),
         ({"unreported": "ties"}, "names unreported choices: give it a curve"),
@@ -339,7 +337,7 @@ def test_a_claim_with_two_halves_is_judged_on_both() -> None:
 def test_questions_of_our_own_are_not_decided_by_one_exception() -> None:
     universal = {name for name, found in log().items() if found.k == "each" and name.startswith("together")}
     assert universal == {f"together_q{number}" for number in (2, 3, 5, 6, 7, 9)}
-    asked = published.index("questions").set_index("id")["question"]
+    asked = published.column("claim")
     for name in universal:
         assert not re.search(r"\b(every|no|each|all)\b", asked[name], flags=re.IGNORECASE), asked[name]
 

@@ -165,14 +165,14 @@ def test_the_decision_comes_after_the_claim_that_it_judges() -> None:
     )
     badge = taught.badge("does not replicate on our models")
     badge += " paper's data, our models; n = 32 in the smallest cell; `soft_c01`; {doc}`soft_tables`"
-    claim = findings.in_words()["soft_c01"]
+    claim = published.column("claim")["soft_c01"]
     assert note == f'<span class="verdict-note">Claim of Zhao & Aletras 2023: *{claim}*. {badge}</span>'
 
 
 @pytest.mark.parametrize("word", evidence.DECISIONS)
 def test_evidence_is_the_same_under_every_verdict_that_measured_something(word: str) -> None:
     told = soft(word)
-    assert f"{findings.in_words()['soft_c01']}*. {taught.badge(findings.decision(word, evidence.DATA))}" in told
+    assert f"{published.column('claim')['soft_c01']}*. {taught.badge(findings.decision(word, evidence.DATA))}" in told
     measured = findings.SIDES[word] in taught.MEASURED
     assert ("by −.21" in told) == measured == ("n = 32" in told)
     assert measured or told.startswith("Not tested on the data of this copy.")
@@ -198,12 +198,14 @@ def test_agreement_across_languages_is_read_next_to_what_ignores_the_prediction(
 
 
 def test_a_silent_id_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = pd.DataFrame({"lesson": ["1"], "asks": ["Is it?"], "answer": ["It is."], "when": "", "id": "soft_c04"})
-    rows["found"] = ""
-    monkeypatch.setattr(taught.published, "beside", lambda name: rows)
+    claims = published.claims()
+    monkeypatch.setattr(taught.published, "claims", lambda: claims)
+    claims.loc[claims["id"] == "soft_c04", "lesson"] = "1.5"
     with pytest.raises(DataError, match="soft_c04"):
         taught.lessons()
-    rows["answer"], rows["found"] = [""], ["{part}"]
+    claims["lesson"] = ""
+    rows = pd.DataFrame({"lesson": ["1"], "asks": ["Is it?"], "answer": [""], "when": ""})
+    monkeypatch.setattr(taught.published, "beside", lambda name: rows)
     with pytest.raises(DataError, match="lacks `asks` or `answer`"):
         taught.lessons()
     with pytest.raises(DataError, match="no verdict on soft_c01"):

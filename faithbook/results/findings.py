@@ -1,5 +1,5 @@
 """The scoreboard for people: the decision on every finding, counts of distinct findings by evidence, and the table of
-all of them. `data/plain.csv` has headline claims in plain words.
+all of them.
 """
 
 from __future__ import annotations
@@ -51,8 +51,6 @@ NAMES: Mapping[str, str] = {
     published.OUR_OWN: "Our own questions",
 }
 """Whose findings are counted together: each paper's, a review page's apart from its paper's, and ours."""
-_TITLES = {"table": "title", "figure": "shows", "claim": "claim", "question": "question"}
-
 
 _REASONS = {
     evidence.EXPLAINED: "the numbers that differ do so for a known cause",
@@ -82,9 +80,8 @@ def cited(paper: str) -> str:
 
 
 def plain_words() -> dict[str, str]:
-    """Headline claims and questions in plain words, by id."""
-    told = published.beside("plain")
-    return dict(zip(told["id"], told["words"], strict=True))
+    """What every id says, headline claims and questions in plain words, the others as their source words them."""
+    return {name: words or published.column("claim")[name] for name, words in published.column("plain").items()}
 
 
 def sided(board: pd.DataFrame) -> pd.DataFrame:
@@ -143,7 +140,7 @@ def every(board: pd.DataFrame) -> pd.DataFrame:
     rows = board.assign(ground=ground, paper=_whose(board))
     order = [*GROUNDS, NOTHING].index
     rows = rows.sort_values("ground", key=lambda column: column.map(order), kind="stable", ignore_index=True)
-    said, taken = in_words() | plain_words(), taken_at_its_word()
+    said, taken = plain_words(), taken_at_its_word()
     return pd.DataFrame(
         {
             "claim": [f"{_upper(said[name])} `{name}`{{#{anchor(name)}}}" for name in rows["id"]],
@@ -189,17 +186,8 @@ def reason(verdict: str) -> str:
     return _REASONS.get(verdict, "")
 
 
-def in_words() -> dict[str, str]:
-    """What every id says, in the words of the index that has it."""
-    return {
-        str(name): str(text)
-        for kind, column in _TITLES.items()
-        for name, text in published.index(f"{kind}s").set_index("id")[column].items()
-    }
-
-
 def taken_at_its_word() -> dict[str, str]:
     """By claim, whether the printed or released numbers bear it out as it is worded, without a margin or an interval:
     another standard than the verdict's, so that the two may differ."""
-    status = published.index("claims").set_index("id")["status_in_published_tables"]
-    return {str(name): text.replace("_", " ") for name, text in status.items() if not text.startswith("not_testable")}
+    status = published.column("status_in_published_tables")
+    return {name: text for name, text in status.items() if text and not text.startswith("not_testable")}

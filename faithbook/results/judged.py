@@ -211,7 +211,7 @@ def _grounds(claim: Claim) -> list[str]:
 
 def _ground_of(name: str) -> str:
     """The ground of what nothing was measured for: nobody's material but the paper's own words."""
-    return evidence.OUR_QUESTION if name in set(published.index("questions").id) else evidence.STAND_INS
+    return evidence.OUR_QUESTION if published.column("kind")[name] == "question" else evidence.STAND_INS
 
 
 # ---------------------------------------------------------------------------------------------------------------- rows

@@ -68,10 +68,7 @@ class Page:
         self._quotable: list[pd.DataFrame] = []
         self._hangs: dict[str, str] = {}
         self._turned_by: dict[str, tuple[str, ...]] = {}
-        self._said = published.index("claims").set_index("id")["claim"].to_dict()
-        self._said |= published.index("questions").set_index("id")["question"].to_dict()
-        self._said |= published.index("tables").set_index("id")["title"].to_dict()
-        self._said |= published.index("figures").set_index("id")["shows"].to_dict()
+        self._said = published.column("claim")
         self._source = published.sources()
 
     # ------------------------------------------------------------------------------------------------------- measured
@@ -321,12 +318,11 @@ class Page:
 
         `of_its_run`: tables of the page hang on its own run, whoever speaks of single values, so that the reference
         does not take them from it. Raises DataError where an id of this page has none, or one of another page has one
-        (which page an id belongs to stands in `data/pages.csv`).
+        (`data/claims.csv` says which page an id belongs to).
         """
-        places = published.beside("pages")
-        own = places.loc[places["page"] == self.notebook, "id"]
+        own = [name for name, place in published.column("page").items() if place == self.notebook]
         if stray := sorted(set(self._entries) - set(own)):
-            raise DataError(f"{', '.join(stray)} belong to another page: change data/pages.csv")
+            raise DataError(f"{', '.join(stray)} belong to another page: change their `page` in data/claims.csv")
         if missing := [name for name in own if name not in self._entries]:
             raise DataError(f"{self.notebook} gives no verdict on {', '.join(missing)}: put them into page.test(...)")
         if self._entries:

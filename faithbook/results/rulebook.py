@@ -3,7 +3,7 @@
     found = rulebook.judge("soft_c01", {"Soft-NC minus NC": gain_nc, "Soft-NS minus NS": gain_ns})
     found.answer, found.passed, found.parts
 
-Rules stand in `data/published/rules.csv`, one row an id, fixed and dated before the results that they judge; what was
+Rules stand in `data/claims.csv`, one row per id, fixed and dated before the results that they judge; what was
 fixed after a first run was seen says so (`post_hoc`). This module reads the log and applies `faithbook.results.rules`.
 
 What `judge` is given depends on the rule:
@@ -32,7 +32,7 @@ from numpy.typing import ArrayLike
 from faithbook.declared import remembered
 from faithbook.results import rules
 from faithbook.results.estimates import Quantity
-from faithbook.results.published import table
+from faithbook.results.published import claims
 from faithbook.results.rules import Decision
 from faithlib.errors import DataError, InputError, unknown
 
@@ -43,10 +43,6 @@ REPEATS = {"repeats agree": True, rules.NO_ORDER: False, "ceiling unknown": None
 """What the `why` of a rule `order` begins with: whether the paper's own repeats of the order agree with one another."""
 
 RULES = ("above", "k_of", "at_least", "equal", "leader", "order", "trend", "same", "fixed")
-TESTS = ("t",)
-"""The tests of a part: Student's t with the bootstrap (`Quantity.p_above`)."""
-
-_TESTED = ("above", "k_of", "at_least", "equal", "leader")
 DATA_SETS = ("sst", "ag", "evinf", "multirc", "cifar10", "cifar100", "imagenet", "xnli", "esnli", "exnli")
 MODELS = ("mbert", "xlmr", "robust")
 LANGUAGES = ("ar", "bg", "de", "el", "en", "es", "fr", "hi", "ru", "sw", "th", "tr", "ur", "vi", "zh")
@@ -62,7 +58,6 @@ class Rule:
     - `rule`: its name; `k`: how many parts are needed (a number, "all", "most", or "each": every part has an answer of
       its own); `threshold`, `margin`: see `rules`; of `same` the margin is the tolerance (none: half of the last
       printed digit).
-    - `test`: the test of a part, one of `TESTS`.
     - `needs`: what has to be there (data sets, models, languages, as notebooks/profiles.yaml names them).
     - `same_as`: the id whose fact this one repeats; `headline`: it gets a specification curve.
     - `unreported`: choices of that curve which the paper does not report: where one of them alone turns yes into no,
@@ -75,7 +70,6 @@ class Rule:
     k: int | str | None
     threshold: float
     margin: float | None
-    test: str
     needs: tuple[str, ...]
     same_as: str
     headline: bool
@@ -117,7 +111,7 @@ class Order:
 @remembered
 def log() -> dict[str, Rule]:
     """The rule of every id, in the order of the file; what `checked` raises."""
-    rows = table("rules").to_dict("records")
+    rows = claims().to_dict("records")
     return checked([{str(key): str(value) for key, value in row.items()} for row in rows])
 
 
@@ -258,7 +252,7 @@ def _lacks(found: Rule, what: str) -> InputError:
 def read(row: Mapping[str, str]) -> Rule:
     """A row of the log, checked.
 
-    Raises UnknownNameError for an unknown rule, test or thing it needs, DataError for what its rule lacks or a value
+    Raises UnknownNameError for an unknown rule or thing it needs, DataError for what its rule lacks or a value
     that cannot be read.
     """
     name, kind = row["id"], row["rule"]
@@ -270,7 +264,6 @@ def read(row: Mapping[str, str]) -> Rule:
         k=_k(name, row["k"]),
         threshold=_number(name, "threshold", row["threshold"]) or 0.0,
         margin=_number(name, "margin", row["margin"]),
-        test=row["test"],
         needs=tuple(part for part in row["needs"].split(";") if part),
         same_as=row["same_as"],
         headline=_flag(name, "headline", row["headline"]),
@@ -285,8 +278,6 @@ def read(row: Mapping[str, str]) -> Rule:
 
 def _check(found: Rule) -> None:
     """That a row has what its rule needs."""
-    if found.rule in _TESTED and found.test not in TESTS:
-        raise unknown(f"test (of {found.id})", found.test, TESTS)
     for one in found.needs:
         if one not in (known := (*DATA_SETS, *MODELS, *LANGUAGES)):
             raise unknown(f"thing that {found.id} needs", one, known)

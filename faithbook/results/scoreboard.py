@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 import pandas as pd
 
 from faithbook.results.evidence import DECISIONS, GROUNDS, STAND_INS, UNMEASURED
-from faithbook.results.published import KINDS, index
+from faithbook.results.published import claims
 from faithlib.errors import DataError, unknown
 
 FIELDS = ("verdict", "n", "page", "note", "evidence", "same_as", "post_hoc", "passed", "parts", "here", "hangs")
@@ -52,7 +52,7 @@ def entries(rows: Iterable[Entry]) -> pd.DataFrame:
 
 def to_judge() -> pd.DataFrame:
     """Everything that gets a verdict, in the order of the scoreboard: id, paper, kind."""
-    return pd.concat([index(kind)[["id", "paper"]].assign(kind=kind.removesuffix("s")) for kind in KINDS])
+    return claims()[["id", "paper", "kind"]]
 
 
 def board(verdicts: pd.DataFrame) -> pd.DataFrame:

@@ -1,8 +1,8 @@
 """What the book found, in sentences that people wrote (`sentences`): the landing page's findings, and ten answers with
 their evidence.
 
-`data/findings.csv` has the landing page, one row per paragraph; `data/lessons.csv` ten questions, each with an answer,
-and for each claim that answers it a sentence of what was measured. A verdict comes after the claim as its source words
+`data/findings.csv` has the landing page, one row per paragraph; `data/lessons.csv` ten questions, each with an answer;
+`data/claims.csv` for each claim that answers one a sentence of what was measured. A verdict comes after the claim as its source words
 it, never after the finding: a finding that contradicts a claim would read as if it failed itself.
 """
 
@@ -63,20 +63,22 @@ class Paragraph:
 
 
 def lessons() -> tuple[Lesson, ...]:
-    """The ten lessons of `data/lessons.csv`, in order.
+    """The ten lessons of `data/lessons.csv`, in order, each with the claims whose `lesson` is its number and their place
+    in it (`6.2`).
 
     Raises DataError for an id without a sentence, or a lesson without a question or an answer.
     """
+    claims = published.claims()
+    if silent := sorted(claims["id"][(claims["lesson"] != "") & (claims["found"] == "")]):
+        raise DataError(f"data/claims.csv says nothing of {', '.join(silent)}: fill `found`")
     found = []
-    for number, rows in published.beside("lessons").groupby("lesson", sort=False):
-        asks, answer, when = rows[["asks", "answer", "when"]].iloc[0]
-        support = tuple(Support(name, text) for name, text in zip(rows["id"], rows["found"], strict=True))
-        if silent := [one.id for one in support if not one.found]:
-            raise DataError(f"data/lessons.csv says nothing of {', '.join(silent)}: fill `found`")
+    for number, asks, answer, when in published.beside("lessons").itertuples(index=False):
         if not asks or not answer:
-            raise DataError(f"lesson {number} of data/lessons.csv lacks `asks` or `answer`: fill both in its first row")
+            raise DataError(f"lesson {number} of data/lessons.csv lacks `asks` or `answer`: fill both")
         conditions(when)
-        found.append(Lesson(int(str(number)), asks, answer, when, support))
+        told = claims[claims["lesson"].str.startswith(f"{number}.")].sort_values("lesson")
+        support = tuple(Support(name, text) for name, text in zip(told["id"], told["found"], strict=True))
+        found.append(Lesson(int(number), asks, answer, when, support))
     return tuple(found)
 
 
@@ -143,7 +145,7 @@ def _claim(verdict: Mapping[str, Any]) -> str:
         f"`{name}`",
         f"{{doc}}`{page.removeprefix('executed/')}`" if page else "",
     ]
-    said = findings.in_words()[name].rstrip(".")
+    said = published.column("claim")[name].rstrip(".")
     decided = badge(findings.decision(word, str(verdict["evidence"])))
     return f"{whose}: *{said}*. {decided} {'; '.join(filter(None, pieces))}"
 
