@@ -29,7 +29,9 @@ def digest(folder: Path) -> str:
         # Git on Windows may have changed the line ends.
         found.update(path.name.encode() + b"\0" + path.read_bytes().replace(b"\r\n", b"\n") + b"\0")
     with (folder.parent / "claims.csv").open(newline="", encoding="utf-8") as stream:
-        found.update("\n".join(row["published_value"] for row in csv.DictReader(stream) if row["kind"] == "claim").encode())
+        found.update(
+            "\n".join(row["published_value"] for row in csv.DictReader(stream) if row["kind"] == "claim").encode()
+        )
     return found.hexdigest()
 
 

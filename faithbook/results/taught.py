@@ -2,8 +2,8 @@
 their evidence.
 
 `data/findings.csv` has the landing page, one row per paragraph; `data/lessons.csv` ten questions, each with an answer;
-`data/claims.csv` for each claim that answers one a sentence of what was measured. A verdict comes after the claim as its source words
-it, never after the finding: a finding that contradicts a claim would read as if it failed itself.
+`data/claims.csv` for each claim that answers one a sentence of what was measured. A verdict comes after the claim as
+its source words it, never after the finding: a finding that contradicts a claim would read as if it failed itself.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ class Paragraph:
 
 
 def lessons() -> tuple[Lesson, ...]:
-    """The ten lessons of `data/lessons.csv`, in order, each with the claims whose `lesson` is its number and their place
-    in it (`6.2`).
+    """The ten lessons of `data/lessons.csv`, in order, each with the claims whose `lesson` is its number and
+    their place in it (`6.2`).
 
     Raises DataError for an id without a sentence, or a lesson without a question or an answer.
     """
