@@ -32,6 +32,7 @@ TABLE = ROOT / "book" / "foundations" / "models.md"
 FAST = {"lime": {"n_samples": 8}, "shapley_sampling": {"n_samples": 2}, "integrated_gradients": {"n_steps": 3}}
 VISION = {
     "ResNet": ("resnet10t", {}),
+    "EfficientNet": ("tf_efficientnet_lite0", {}),
     "ConvNeXt": ("test_convnext", {}),
     "Swin": ("swin_tiny_patch4_window7_224", {"img_size": 32, "window_size": 4, "embed_dim": 8, "depths": (1, 1),
                                               "num_heads": (1, 1)}),

@@ -203,7 +203,8 @@ def test_what_is_undecided_says_what_would_have_been_found() -> None:
     found = judge("soft_c01", {"a": pair})
     assert found.word == "inconclusive"
     effect = rules.smallest_detectable(pair.ours)
-    assert f"in a the run would have found an effect of {effect:.3f}, and about" in found.note
+    told = f"about {rules.how_many(pair.ours):,} inputs would decide it (yes), by a, in which this run would have found"
+    assert f"were the values as they look, {told} an effect of {effect:.3f}" in found.note
 
 
 @pytest.mark.usefixtures("log")

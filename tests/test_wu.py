@@ -134,3 +134,13 @@ def test_random_scores_compete_with_three_methods_under_every_older_metric() -> 
     asked: list[tuple[str, str, object]] = []
     parts = wu.competes(lambda metric, name, **labels: asked.append((metric, name, labels["ties"])), ties="none")  # type: ignore[arg-type, return-value, func-returns-value]
     assert len(parts) == 12 and set(asked) == {(m, name, "none") for m in wu.EXISTING for name in wu.NAMED}
+
+
+def test_every_drawing_of_random_scores_counts_and_a_tie_one_half() -> None:
+    values = {("lime", 0): 0.5, ("random", 0): 0.2, ("random", 1): 0.5}
+    rows = [(method, draw, metric, value) for (method, draw), value in values.items() for metric in ("saco", "auc")]
+    units = pd.DataFrame(rows, columns=["method", "draw", "metric", "value"])
+    units = units.assign(dataset="imagenet", model="lite0", id="a", cluster="a")
+    shares = wu.preferred_to_random(units).groupby("metric").value.mean()
+    assert shares["saco"] == 0.75  # above one drawing, level with the other
+    assert shares["auc"] == 0.25  # of which less is better

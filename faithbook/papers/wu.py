@@ -114,6 +114,12 @@ def beside_random(units: pd.DataFrame, *, over: Sequence[str] = ()) -> pd.DataFr
     return against_random(pd.concat([real, chance]), on=[*PICTURE, *over, "metric", "draw"])
 
 
+def preferred_to_random(units: pd.DataFrame) -> pd.DataFrame:
+    """How often each explanation does better than a drawing of random scores on the same picture, a tie one half."""
+    both = beside_random(units)
+    return both.assign(value=both["win"] + both["tie"] / 2)
+
+
 def random_ahead(units: pd.DataFrame) -> pd.DataFrame:
     """How often random scores do better than a method on the same picture, minus one half, by `setting` (if there are
     any); `ties`: whether they count half or nothing."""

@@ -23,6 +23,7 @@ import pandas as pd
 
 from faithbook.results import evidence, published, rulebook, rules
 from faithbook.results.agreement import tau_of
+from faithbook.results.deciding import deciding
 from faithbook.results.estimates import Quantity
 from faithbook.results.numbers import ends_of, row_of
 from faithbook.results.paired import Paired
@@ -237,7 +238,7 @@ def part_of(rule: Rule, pair: Paired) -> dict[str, Any]:
     row: dict[str, Any] = {"published": pair.published, **row_of(pair, "ours", "low", "high")}
     row |= {"clusters": pair.ours.clusters, "p": alone.p_yes, "answer": alone.answer}
     row["why"] = why_open(alone, lines(rule), row["low"], row["high"])
-    effect = abs(pair.ours.point - rule.threshold)
+    effect = min(abs(pair.ours.point - line) for line in lines(rule))
     row["detectable"] = rules.smallest_detectable(pair.ours)
     row["needed"] = rules.how_many(pair.ours, effect) if effect > 0 else math.nan
     if pair.here is not None:
@@ -365,16 +366,18 @@ def _printed(judged: Judged) -> str:
 
 
 def _undecided(judged: Judged) -> str:
-    """Where it is inconclusive: the smallest effect that would have been found."""
-    found = judged.rows.dropna(subset=["low"])
-    if judged.decision.answer != rules.INCONCLUSIVE or found.empty or judged.rule.rule in ("order", "trend"):
+    """Where it is inconclusive: how many inputs would decide it, and the smallest effect that would have been found in
+    the part that it waits for."""
+    rows = judged.rows.dropna(subset=["low"])
+    if judged.decision.answer != rules.INCONCLUSIVE or judged.decision.why == rules.TOO_SKEWED or rows.empty:
         return ""
-    found = found[found["answer"] == rules.INCONCLUSIVE]
-    if found.empty:
+    if (awaited := deciding(judged.rule, rows, lines(judged.rule))) is None:
         return ""
-    least = found.sort_values("detectable").iloc[-1]
-    many = "" if pd.isna(least["needed"]) else f", and about {least['needed']:,.0f} inputs would decide one of its size"
-    return f"in {least['part']} the run would have found an effect of {least['detectable']:.3f}{many}"
+    least = float(rows.loc[rows["part"] == awaited.part, "detectable"].iloc[0])
+    return (
+        f"were the values as they look, about {awaited.needed:,} inputs would decide it ({awaited.answer}), by "
+        f"{awaited.part}, in which this run would have found an effect of {least:.3f}"
+    )
 
 
 def without_disagreement(note: str) -> str:

@@ -18,6 +18,7 @@ profile = "laptop"
 dataset = "messages"
 model = "e5"
 seed = 0
+only = ""  # "": all thirteen rows; "one pass": those that one gradient gives, on the texts that follow
 part = 1  # of `parts`: which share of the messages
 parts = 1
 
@@ -53,7 +54,7 @@ from faithlib.metrics.erasure import ERASURE_BINS
 from faithlib.perturb import Perturber, costs
 
 run = start_run(
-    "crosslingual_metrics", profile=profile, dataset=dataset, model=model, seed=seed, part=part, parts=parts
+    "crosslingual_metrics", profile=profile, dataset=dataset, model=model, seed=seed, only=only, part=part, parts=parts
 )
 
 settings = own_of(run.settings, dataset, str(seed))
@@ -73,15 +74,28 @@ network = classifier.model.to(device)
 #
 # Floors know nothing of the prediction: the same score for every piece (so a word's score is its number of pieces), the
 # norm of the embedding (`activation` with L2, one of the paper's thirteen), random scores.
+#
+# Nearly all the time goes into the rows that erase or follow a path. Those that one gradient gives are asked of further
+# texts by a run of their own (`only`): under erasure all of these, across languages `activation`, which asks no model.
 
 # %%
-ROWS = thirteen_rows(
+THIRTEEN_AND_FLOORS = thirteen_rows(
     ig_steps=settings["ig_steps"],
     ig_steps_of=settings["ig_steps_of"].get(model),
     lime_samples=settings["lime_samples"],
     permutations=settings["permutations"],
 )
+ONE_PASS = ("input_x_gradient", "saliency", "guided_backprop", "activation")
+ROWS = {key: row for key, row in THIRTEEN_AND_FLOORS.items() if not only or key[0] in ONE_PASS}
+ACROSS = {key: row for key, row in ROWS.items() if not only or key[0] == "activation"}
 named = {"dataset": dataset, "model": model, "seed": seed}
+
+
+def places(name):
+    """Of a sample of texts, the first that are not this run's, and how many the sample holds: a larger one begins with
+    the texts of a smaller one."""
+    first = settings[name]
+    return (first, max(first, settings["further"][name])) if only else (0, first)
 
 
 def inputs_of(data):
@@ -95,17 +109,17 @@ def inputs_of(data):
     ).to(device)
 
 
-def explained(data, eraser, *, counted=True):
+def explained(data, eraser, rows, *, counted=True):
     """For each text: scores of the rows on its features, and the text as inputs of one. `eraser` erases as the paper
     does: whatever asks it twice pays once. Its rows are `counted` but where every part does the same again."""
     inputs, gold = eraser.inputs, torch.tensor(classifier.labels_of(data), device=device)
-    scores, spent = attribute_rows(list(ROWS.values()), network, inputs, targets={"gold": gold}, perturber=eraser)
+    scores, spent = attribute_rows(list(rows.values()), network, inputs, targets={"gold": gold}, perturber=eraser)
     cost = pd.DataFrame([{"method": method, **vars(one), **named} for method, one in spent.items()])
     if counted:
         run.count(rows_asked=int(cost.rows_asked.sum()), rows_run=int(cost.rows_run.sum()))
         run.add(cost, "crosslingual_costs")
     return [
-        ({key: scores[row.name][b, :size].cpu() for key, row in ROWS.items()}, inputs[[b]].to("cpu"))
+        ({key: scores[row.name][b, :size].cpu() for key, row in rows.items()}, inputs[[b]].to("cpu"))
         for b, size in enumerate(inputs.n_features.tolist())
     ]
 
@@ -120,7 +134,8 @@ def explained(data, eraser, *, counted=True):
 read_in = [*settings["languages"], *settings["only_read"]]
 everyone = load_parallel(dataset, read_in, settings["split"], n=settings["read"] or None)
 clusters = load_dataset(dataset, settings["split"]).clusters
-for rows in tqdm(list(run.blocks(len(everyone["en"]), 8 * settings["batch"])), desc="predictions"):
+readers = 0 if only else len(everyone["en"])
+for rows in tqdm(list(run.blocks(readers, 8 * settings["batch"])), desc="predictions"):
     for language, texts in everyone.items():
         block = texts[rows]
         predicted = Perturber(network, inputs_of(block)).predicted.cpu()
@@ -140,12 +155,15 @@ for rows in tqdm(list(run.blocks(len(everyone["en"]), 8 * settings["batch"])), d
 # between the features they belong to: where the tokenizer writes two words as one piece they are one feature.
 
 # %%
-others = [language for language in settings["languages"] if language != "en"]
+languages = [one for one in settings["languages"] if not only or one in ("en", *PAPER_LANGUAGES)]
+others = [language for language in languages if language != "en"]
 aligner, aligner_tokenizer = load_encoder(run.settings["aligner_of"].get(dataset, settings["aligner"]))
 aligner = aligner.to(device)
 WAYS = {
     way: link for name, link in LINK_RULES.items() for way in ["main" if name == settings["links"] else "other links"]
 }
+if only:
+    WAYS = {"main": WAYS["main"]}
 
 
 class Messages:
@@ -154,7 +172,7 @@ class Messages:
     def __init__(self, texts):
         self.texts, self.ids = texts, texts["en"].ids
         self.erasers = {language: Perturber(network, inputs_of(own), erase="pad") for language, own in texts.items()}
-        self.readings = {language: explained(own, self.erasers[language]) for language, own in texts.items()}
+        self.readings = {language: explained(own, self.erasers[language], ACROSS) for language, own in texts.items()}
         self.links = {way: self.linked(link) for way, link in WAYS.items()}
 
     def pairs(self, language):
@@ -193,6 +211,8 @@ SETTINGS = {
     "random links": {"drawn": "number"},
     "random links, degrees kept": {"drawn": "degrees"},
 }
+if only:
+    SETTINGS = {"main": {}}
 
 
 def stacked(scores, pool):
@@ -353,12 +373,16 @@ def show(messages, wanted):
 
 
 # %%
-data = load_parallel(dataset, settings["languages"], settings["split"], n=settings["messages"])
+start, stop = places("messages")
+data = {
+    language: texts[start:] for language, texts in load_parallel(dataset, languages, settings["split"], n=stop).items()
+}
 for rows in tqdm(list(run.blocks(len(data["en"]), settings["batch"])), desc="messages"):
     messages = Messages({language: texts[rows] for language, texts in data.items()})
     correlate(messages)
-    choose(messages)
-    show(messages, EXAMPLES - rows.start)
+    if not only:
+        choose(messages)
+        show(messages, EXAMPLES - rows.start)
 
 # %% [markdown]
 # ## Under erasure, in English
@@ -368,7 +392,8 @@ for rows in tqdm(list(run.blocks(len(data["en"]), settings["batch"])), desc="mes
 # predictions of the first one.
 
 # %%
-texts = load_dataset(dataset, settings["split"], n=settings["erased"])
+start, stop = places("erased")
+texts = load_dataset(dataset, settings["split"], n=stop)[start:]
 SUMMED = [key for key in ROWS if key[3] == "sum"]
 
 
@@ -378,7 +403,7 @@ class Erased:
     def __init__(self, texts, *, counted=True):
         inputs = inputs_of(texts)
         self.texts, self.words = texts, inputs.n_features.cpu()
-        self.explanations = explained(texts, Perturber(network, inputs, erase="pad"), counted=counted)
+        self.explanations = explained(texts, Perturber(network, inputs, erase="pad"), ROWS, counted=counted)
         self.perturber = Perturber(network, inputs, erase="delete")
         self.present = inputs.feature_mask
         self.everything = self.perturber.logits(self.present[:, None, :])
@@ -439,32 +464,25 @@ def faulty(answers, rows):
 
 
 # %%
+BOTH = ("comprehensiveness", "sufficiency")
+METRICS = BOTH if only else (*BOTH, *(f"{name}_first_batch" for name in BOTH))
 mine = list(run.blocks(len(texts), settings["batch"]))
-first = first_batch() if mine else {}
+first = first_batch() if mine and not only else {}
 for rows in tqdm(mine, desc="erasure"):
     block = texts[rows]
     erased = Erased(block)
     correct = erased.everything[:, 0].argmax(dim=-1).cpu() == torch.tensor(classifier.labels_of(block))
     found = []
     for key in SUMMED:
-        removed, kept = erased.windows(key)
-        comprehensiveness, sufficiency = both_metrics(removed, kept)
-        wrong_comprehensiveness, wrong_sufficiency = both_metrics(*(faulty(answers, rows) for answers in first[key]))
-        values = {
-            "input": block.ids,
-            "words": erased.words,
-            "correct": correct,
-            "comprehensiveness": comprehensiveness,
-            "sufficiency": sufficiency,
-            "comprehensiveness_first_batch": wrong_comprehensiveness,
-            "sufficiency_first_batch": wrong_sufficiency,
-        }
+        measured = both_metrics(*erased.windows(key))
+        if not only:
+            measured += both_metrics(*(faulty(answers, rows) for answers in first[key]))
+        values = {"input": block.ids, "words": erased.words, "correct": correct}
+        values |= dict(zip(METRICS, measured, strict=True))
         found.append(pd.DataFrame(values).assign(method=key[0], aggregation=key[1], output=key[2]))
     found = pd.concat(found, ignore_index=True)
     run.add(found.assign(**named), "crosslingual_erasure")
-    both = ["comprehensiveness", "sufficiency"]
-    metrics = [*both, *(f"{name}_first_batch" for name in both)]
-    values = as_units(found, seed=seed, clusters=clusters, metrics=metrics, keys=["aggregation", "output"])
+    values = as_units(found, seed=seed, clusters=clusters, metrics=list(METRICS), keys=["aggregation", "output"])
     run.add_units(values, "erasure")
     run.count(n=len(block), **costs(erased.perturber))
 

@@ -22,8 +22,10 @@ profile = "laptop"
 # %%
 import matplotlib.pyplot as plt
 import numpy as np
+from IPython.display import Markdown, display
 
 from faithbook.engine.run import load
+from faithbook.papers import wu
 from faithbook.results import figures, published, rules
 from faithbook.results.figures import PALETTE
 from faithbook.results.labels import label
@@ -36,6 +38,7 @@ from faithbook.results.side_by_side import (
     PHOTOGRAPHS,
     RANKS,
     SOFT,
+    TEXT,
     TIES,
     answer,
     by_cell,
@@ -127,6 +130,32 @@ page.listing(
     caption="The whole matrix: rows that metrics and erasing methods asked for and that the model ran; seconds of the whole "
     "call, gradients included; the share of the perturbation core's time that is not the model's",
 )
+
+# %% [markdown]
+# ## A convolutional network, on ImageNet
+#
+# The vision models above are small transformers. EfficientNet-Lite0 is a convolutional network of 4.7 million parameters with
+# ImageNet's thousand classes. Its right answers were explained by five methods that need no transformer, on patches of 32
+# pixels, and scored by the metrics of study 2 ({doc}`saco_stand_ins`). The same question of these, each drawing of random scores
+# counted: how often does the metric prefer the method's scores? The other columns have the transformers on the same metrics.
+
+# %%
+if page.has("saco_imagenet"):
+    network = page.measure(
+        "saco_imagenet", over=["method", "metric"], prepare=wu.preferred_to_random, bounds=(0, 1), n_resamples=1999
+    )
+    of_network = {(metric,): network.mean(metric=metric) for metric in network.levels("metric")}
+    beside = listed(of_network, ["metric"]).drop(columns="published", errors="ignore")
+    for modality in (one for one in modalities if one != TEXT):
+        there = {metric for kind, metric in found if kind == modality}
+        beside[modality] = [found[modality, one].ours.point if one in there else np.nan for one in beside.metric]
+    caption = (
+        "Diagnosticity with a convolutional network on ImageNet, mean over five methods, with 95 % interval over n images that "
+        "it classifies as it should; beside it that with transformers on small images and on photographs, over their methods"
+    )
+    display(page.listing(beside, "together_diagnosticity_network", caption=caption, digits=2))
+else:
+    display(Markdown("*No image of ImageNet was measured.*"))
 
 # %% [markdown]
 # ## What scores say, or how high they are?
