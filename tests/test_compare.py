@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from faithbook.papers.zhao_aletras import STAND_INS
-from faithbook.results import claims, evidence, published, quantities, rank_tests, resampling, scoreboard
+from faithbook.results import claims, evidence, published, quantities, rank_tests, resampling, rules, scoreboard
 from faithbook.results.resampling import Interval
 from faithbook.results.scoreboard import Entry
 from faithlib import masks
@@ -379,7 +379,7 @@ def all_known() -> list[str]:
 
 
 def verdicts(*ids: str) -> pd.DataFrame:
-    return scoreboard.entries(Entry(name, claims.HOLDS, "executed/page", 4) for name in ids)
+    return scoreboard.entries(Entry(name, rules.REPRODUCED, "executed/page", n=4) for name in ids)
 
 
 def test_the_scoreboard_lists_everything_with_its_paper() -> None:
@@ -387,16 +387,10 @@ def test_the_scoreboard_lists_everything_with_its_paper() -> None:
     assert list(board.id) != list(reversed(all_known()))
     assert sorted(board.id) == sorted(all_known())
     assert sorted(board[board.paper == STUDY].id) == sorted(known(STUDY))
-    assert (board.verdict == claims.HOLDS).all()
+    assert (board.decision == rules.REPRODUCED).all()
     assert list(board.columns) == ["id", "paper", "kind", *scoreboard.FIELDS]
     assert set(board.evidence) == {evidence.STAND_INS}
     assert set(board.kind) == {"table", "figure", "claim", "question"}
-
-
-def test_what_nothing_was_measured_for_rests_on_no_ground() -> None:
-    told = {"a": evidence.HOLDS, "b": evidence.SET_UP, "c": evidence.NOT_RECOMPUTABLE, "d": evidence.NOT_RUN}
-    rows = scoreboard.entries(Entry(name, word, "executed/page", evidence=evidence.DATA) for name, word in told.items())
-    assert scoreboard.filled(rows).evidence.tolist() == [evidence.DATA, "", "", ""]
 
 
 def test_an_incomplete_scoreboard_is_an_error() -> None:
@@ -410,5 +404,5 @@ def test_an_incomplete_scoreboard_is_an_error() -> None:
 
 
 def test_an_unknown_verdict_is_refused() -> None:
-    with pytest.raises(UnknownNameError, match="inconclusive"):
-        Entry("soft_c01", "inconclusif", "executed/page")
+    with pytest.raises(UnknownNameError, match="undecided"):
+        Entry("soft_c01", "undecide", "executed/page")

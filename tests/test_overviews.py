@@ -52,9 +52,9 @@ def test_a_box_has_intervals_and_n() -> None:
 
 def test_a_sentence_of_a_box_is_refused_when_its_decision_changes() -> None:
     (row,) = BOXES[(BOXES.overview == "paper1") & (BOXES.says == "What to do")].to_dict("records")
-    boxes = taught.in_short(results(soft_c01="does not carry over"))
+    boxes = taught.in_short(results(soft_c01="not reproduced"))
     assert row["text"] in boxes["paper1"]
-    turned = taught.in_short(results(soft_c01="carries over"))
+    turned = taught.in_short(results(soft_c01="reproduced"))
     assert row["text"] not in turned["paper1"] and "`soft_c01` is reproduced" in turned["paper1"]
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from faithbook.results import figures, findings, published
+from faithbook.results import evidence, figures, findings, published
 from faithbook.results.page import badge
 from faithbook.results.paired import Paired
 from faithbook.results.sentences import Results, conditions
@@ -125,40 +125,40 @@ def _verdict(results: Results, name: str) -> Mapping[str, Any]:
 
 def sentence(support: Support, results: Results) -> str:
     """What was measured for a claim, or that it was not tested here."""
-    if results.side(support.id) not in MEASURED:
+    if results.decision(support.id) not in MEASURED:
         return "Not tested on the data of this copy."
     return f"{results.shown(support.found, of=support.id)}."
 
 
 def _claim(verdict: Mapping[str, Any]) -> str:
     """The claim as its source words it, and after it the decision with its evidence."""
-    name, word, page = (str(verdict[one]) for one in ("id", "verdict", "page"))
+    name, decision, page = (str(verdict[one]) for one in ("id", "decision", "page"))
     source = published.sources()[name]
     kind = "Claim of" if verdict["kind"] == "claim" else "Published by"
     whose = "Our question" if source == published.OUR_OWN else f"{kind} {findings.cited(source)}"
-    measured = findings.SIDES[word] in MEASURED
+    measured = decision in MEASURED
     size = f"n = {int(verdict['n']):,} in the smallest cell" if measured and not pd.isna(verdict["n"]) else ""
     pieces = [
         str(verdict["evidence"]) if measured else "",
         size,
-        findings.reason(word),
+        str(verdict["reason"]),
         f"`{name}`",
         f"{{doc}}`{page.removeprefix('executed/')}`" if page else "",
     ]
     said = published.column("claim")[name].rstrip(".")
-    decided = badge(findings.decision(word, str(verdict["evidence"])))
+    decided = badge(evidence.worded(decision, str(verdict["evidence"])))
     return f"{whose}: *{said}*. {decided} {'; '.join(filter(None, pieces))}"
 
 
 def table(results: Results) -> pd.DataFrame:
-    """Every sentence with its verdict as data: lesson, question, id, source, verdict, evidence, n, sentence."""
+    """Every sentence with its verdict as data: lesson, question, id, source, decision, evidence, n, sentence."""
     source = published.sources()
     rows = [
         {
             "lesson": lesson.number,
             "asks": lesson.asks,
             "source": source[one.id],
-            **{name: results.board.loc[one.id, name] for name in ("id", "verdict", "evidence", "n")},
+            **{name: results.board.loc[one.id, name] for name in ("id", "decision", "evidence", "n")},
             "sentence": sentence(one, results),
         }
         for lesson in lessons()
