@@ -16,9 +16,9 @@ PROFILES := $(shell sed -n '/^profiles:/,/^studies:/s/^  \([a-z]*\):$$/\1/p' not
 ifeq ($(filter $(PROFILES),$(PROFILE)),)
 $(error unknown profile '$(PROFILE)'; known: $(PROFILES))
 endif
-# Any Python from 3.11 to 3.14, the first that runs (a shim may name one that does not).
+# Any Python from 3.11 to 3.14, the first that runs (a shim of pyenv may name one that does not, while another is there).
 IS_OURS := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 15))
-PYTHON ?= $(shell for one in python3.11 python3.12 python3.13 python3.14 python3; do "$$one" -c '$(IS_OURS)' 2>/dev/null && echo "$$one" && break; done)
+PYTHON ?= $(shell for one in python3.11 python3.12 python3.13 python3.14 python3 $(wildcard $(HOME)/.pyenv/versions/3.1[1-4].*/bin/python); do "$$one" -c '$(IS_OURS)' 2>/dev/null && echo "$$one" && break; done)
 
 # The environment belongs to exactly these pins: another lock makes another stamp, and so a new installation.
 BIN := .venv/bin
@@ -43,16 +43,16 @@ pdf: $(ENVIRONMENT) fetch ## the book as one PDF with outline and page numbers (
 publish: $(ENVIRONMENT) fetch ## the book for the web into SITE=folder (REPOSITORY=owner/name; .ci/publish pushes it)
 	@$(FAITHBOOK) book --profile $(PROFILE) --site $(or $(SITE),$(error name a folder: make publish SITE=../pages)) $(if $(CORES),--cores $(CORES))
 
-# nbgrader has an environment of its own beside the book's: no pin of the book depends on it.
+# nbgrader has an environment of its own next to the book's: no pin of the book depends on it.
 course: TO ?= data/results/course
-course: $(ENVIRONMENT) ## the course's sheets into TO=folder as nbgrader lays them out: source/ for the teacher, release/ for students
+course: $(ENVIRONMENT) ## the course's assignments into TO=folder, one folder per session: source/ for the teacher, release/ for students
 	@$(BIN)/uv venv --quiet --allow-existing --python $(BIN)/python .venv-course
 	@VIRTUAL_ENV=.venv-course $(BIN)/uv pip install --quiet --group course
 	@$(BIN)/python -m ipykernel install --prefix .venv-course --name python3 >/dev/null
-	@for sheet in notebooks/course/session*.py; do name=$$(basename $$sheet .py); mkdir -p $(TO)/source/$$name; \
-	 $(BIN)/jupytext --quiet --to ipynb --output $(TO)/source/$$name/$$name.ipynb $$sheet; \
+	@$(BIN)/python -m faithbook.course $(TO)
+	@for name in $$(ls $(TO)/source); do \
 	 (cd $(TO) && PATH=$(CURDIR)/.venv-course/bin:$$PATH nbgrader generate_assignment --force --log-level=WARN $$name); done
-	@echo "the sheets are in $(TO); collect and mark them there with $(CURDIR)/.venv-course/bin/nbgrader"
+	@echo "the assignments are in $(TO); collect and mark them there with $(CURDIR)/.venv-course/bin/nbgrader"
 
 test: $(ENVIRONMENT) ## lint, types, all tests, the smoke book and its pages in a browser
 	@$(MAKE) --no-print-directory --jobs=2 fetch lint

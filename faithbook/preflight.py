@@ -10,7 +10,6 @@ asked what it would give; nothing is downloaded unless that is asked for (`--fet
 from __future__ import annotations
 
 import shutil
-import subprocess
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
@@ -21,10 +20,9 @@ import psutil
 from tqdm.auto import tqdm
 
 from faithbook import hub, timing
-from faithbook.engine import loads
-from faithbook.engine.here import is_here
+from faithbook.engine import devices, loads
 from faithbook.engine.plan import checked_parameters, find_notebook, trainings
-from faithbook.engine.profiles import find_profile, place_of, settings_of, table
+from faithbook.engine.profiles import find_profile, is_here, place_of, settings_of, table
 from faithbook.engine.trained import checkpoint_of, has_weights, starts_from
 from faithbook.paths import checkpoints_dir, raw_dir, root
 from faithbook.sources import files
@@ -267,12 +265,13 @@ def _shown(path: Path) -> str:
 # ---------------------------------------------------------------------------------------------------- the machine
 def _machine() -> str:
     """Disk, memory and accelerator, in words."""
+    gpus = devices.visible()
     free = min(shutil.disk_usage(_existing(place)).free for place in (root(), raw_dir(), hub.cache_folder()))
     memory = psutil.virtual_memory()
     return (
         f"{free / _GIGABYTE:.0f} GB of disk free, {memory.available / _GIGABYTE:.0f} of {memory.total / _GIGABYTE:.0f} "
         f"GB of memory free, {psutil.cpu_count()} cores; "
-        f"{accelerator() or 'no accelerator found: everything runs on the processor'}"
+        + (f"GPUs: {', '.join(gpus)}" if gpus else "no GPU found: everything runs on the processor")
     )
 
 
@@ -300,13 +299,3 @@ def _room(needs: Collection[Need]) -> Iterator[Need]:
 
 def _existing(folder: Path) -> Path:
     return next(place for place in (folder, *folder.parents) if place.exists())
-
-
-def accelerator() -> str:
-    """Name and memory of the GPUs, as their driver says; "" without one. Importing torch would take seconds."""
-    question = ["nvidia-smi", "--query-gpu=name,memory.total,memory.free", "--format=csv,noheader"]
-    try:
-        done = subprocess.run(question, capture_output=True, text=True, check=True, timeout=10)
-    except (OSError, subprocess.SubprocessError):
-        return ""
-    return "; ".join(done.stdout.strip().splitlines())

@@ -59,9 +59,25 @@ FAMILIES: Mapping[str, Family] = {
         undefined="nothing is marked",
     ),
 }
+LANGUAGE: Mapping[str, Family] = {
+    "hellinger": Family(
+        {"hellinger_soft_ns": HIGHER, "hellinger_soft_nc": HIGHER}, is_default=False, undefined=_NO_LOSS
+    ),
+    "pi_soft": Family({"pi_soft_ns": HIGHER, "pi_soft_nc": HIGHER}, is_default=False, undefined=_NO_LOSS),
+    "top_k": Family(dict.fromkeys(("top_1_drop", "top_3_drop", "top_5_drop"), HIGHER), is_default=False),
+    "lds": Family({"lds": HIGHER}, is_default=False, undefined="all scores or all answers are equal"),
+    "deletion": Family({"rise": LOWER, "mas": LOWER}, is_default=False, undefined="both ends of the path are equal"),
+    "win_rate": Family({"win_rate_comprehensiveness": HIGHER, "win_rate_sufficiency": HIGHER}, is_default=False),
+}
+"""Measures of papers about language models (`faithlib.evaluation.language`), computed where they are asked for: of any
+model, except that the distances need a `Continuation` with reading "similarity"."""
 METRICS: Mapping[str, Direction] = {
     name: direction for family in FAMILIES.values() for name, direction in family.directions.items()
 }
+DIRECTIONS: Mapping[str, Direction] = {
+    name: way for family in (*FAMILIES.values(), *LANGUAGE.values()) for name, way in family.directions.items()
+}
+"""Every metric that `evaluate` knows: those of `METRICS`, which all of its inputs have, and those of `LANGUAGE`."""
 FAITHFULNESS: tuple[str, ...] = tuple(
     name for family in FAMILIES.values() if family.asks_model for name in family.directions
 )

@@ -30,9 +30,8 @@ import replica_data
 import replica_models
 import yaml
 
-from faithbook.engine.here import listed_source, source_lies
 from faithbook.engine.plan import MANIFEST
-from faithbook.engine.profiles import inherited
+from faithbook.engine.profiles import inherited, listed_source, source_lies
 from faithbook.paths import raw_dir
 
 REPOSITORY = Path(__file__).resolve().parents[1]

@@ -25,66 +25,10 @@ from PIL import Image
 from faithbook.sources.cifar import NAMES, SIDE
 from faithbook.sources.nli_sets import LABELS
 
-WORDS = """
-    a about above after again air all along always among and animal another answer any apple arm around art as ask at
-    autumn away back bad ball bank bath be bear beautiful because bed before begin behind bell below best better between
-    big bird black blue boat body book both box boy bread bridge bright bring brother brown build bus but buy by cake
-    call camera car card careful carry cat chair change cheap child circle city class clean clear climb clock close
-    cloud coat cold colour come cook corner cost count country course cross cry cup cut dance dark day dear deep desk
-    dinner door down draw dream dress drink drive dry duck dull early ear earth east easy eat edge egg eight empty end
-    enough even every eye face fair fall family far farm fast father feel few field film find fine fire first fish five
-    flat floor flower fly fold follow food foot forest forget four free fresh friend from front fruit full funny game
-    garden gather gentle girl give glad glass go gold good grass great green grey ground grow hair half hand happy hard
-    hat have head hear heart heavy help here high hill hold home hope horse hot hour house how hundred ice if in inside
-    island join jump keep key kind king kitchen knife know lake lamp land large last late laugh lead leaf learn leave
-    left leg less letter light like line lion listen little live long look lost loud love low lunch make man many map
-    mark market meal mean meet metal middle milk mind minute mirror money month moon more morning mother mountain mouth
-    move music name narrow near neck new next night nine noise north nose not now number ocean of often old on one open
-    orange order other out over own page paint paper park part pass path people picture piece place plain plan plant
-    plate play please point poor post price pull push quick quiet rain read ready red rest rice rich ride right ring
-    river road rock roof room root rose round run sad safe sail salt same sand save say school sea season seat second
-    see seed sell send seven shade sharp sheep ship shoe shop short shout show sing sister sit six skin sky sleep slow
-    small smell smile snow soft some song soon sound south speak spoon spring square stand star start station stay step
-    still stone stop store storm story street strong sugar summer sun sure sweet swim table take talk tall taste teach
-    tell ten thank thick thin thing think third three through time to today together tomorrow top touch town train
-    travel tree true turn two uncle under until up use valley very village visit voice wait walk wall want warm wash
-    watch water way weather week well west wet wheel when where white wide wife wild will win wind window winter wish
-    with woman wonder wood word work world write year yellow young
-""".split()
-
+_TEXTS = Path(__file__).parent / "replica"
+WORDS = (_TEXTS / "words.txt").read_text(encoding="utf-8").split()
 # Who does what, a language in two lines; a pair of both is a sentence.
-_SAID = """
-    en: The man | The woman | The child | My friend
-        reads a book . | drinks tea . | is asleep . | buys 2 apples in Paris . | walks to the station .
-    de: Der Mann | Die Frau | Das Kind | Mein Freund
-        liest ein Buch . | trinkt Tee . | schläft . | kauft 2 Äpfel in Paris . | geht zum Bahnhof .
-    fr: L'homme | La femme | L'enfant | Mon ami
-        lit un livre . | boit du thé . | dort . | achète 2 pommes à Paris . | marche vers la gare .
-    es: El hombre | La mujer | El niño | Mi amigo
-        lee un libro . | bebe té . | duerme . | compra 2 manzanas en París . | camina a la estación .
-    bg: Мъжът | Жената | Детето | Моят приятел
-        чете книга . | пие чай . | спи . | купува 2 ябълки в Париж . | върви към гарата .
-    ru: Мужчина | Женщина | Ребёнок | Мой друг
-        читает книгу . | пьёт чай . | спит . | покупает 2 яблока в Париже . | идёт на вокзал .
-    el: Ο άντρας | Η γυναίκα | Το παιδί | Ο φίλος μου
-        διαβάζει ένα βιβλίο . | πίνει τσάι . | κοιμάται . | αγοράζει 2 μήλα στο Παρίσι . | πηγαίνει στον σταθμό .
-    tr: Adam | Kadın | Çocuk | Arkadaşım
-        kitap okuyor . | çay içiyor . | uyuyor . | Paris'te 2 elma alıyor . | istasyona yürüyor .
-    ar: الرجل | المرأة | الطفل | صديقي
-        يقرأ كتابا . | يشرب الشاي . | ينام . | يشتري 2 تفاحة في باريس . | يمشي إلى المحطة .
-    ur: آدمی | عورت | بچہ | میرا دوست
-        کتاب پڑھتا ہے ۔ | چائے پیتا ہے ۔ | سوتا ہے ۔ | پیرس میں 2 سیب خریدتا ہے ۔ | اسٹیشن جاتا ہے ۔
-    hi: आदमी | औरत | बच्चा | मेरा दोस्त
-        किताब पढ़ता है । | चाय पीता है । | सोता है । | पेरिस में 2 सेब खरीदता है । | स्टेशन जाता है ।
-    sw: Mwanamume | Mwanamke | Mtoto | Rafiki yangu
-        anasoma kitabu . | anakunywa chai . | amelala . | ananunua matofaa 2 Paris . | anatembea kwenda kituoni .
-    vi: Người đàn ông | Người phụ nữ | Đứa trẻ | Bạn tôi
-        đọc một cuốn sách . | uống trà . | đang ngủ . | mua 2 quả táo ở Paris . | đi bộ đến nhà ga .
-    th: ผู้ชาย | ผู้หญิง | เด็ก | เพื่อนของฉัน
-        อ่านหนังสือ | ดื่มชา | นอนหลับ | ซื้อแอปเปิ้ล 2 ลูกในปารีส | เดินไปสถานี
-    zh: 那个男人 | 那个女人 | 孩子 | 我的朋友
-        在看书。 | 在喝茶。 | 睡着了。 | 在巴黎买了2个苹果。 | 走去车站。
-"""
+_SAID = (_TEXTS / "said.txt").read_text(encoding="utf-8")
 _TOGETHER = ("th", "zh")  # written without spaces
 
 

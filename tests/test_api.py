@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -78,12 +77,6 @@ def test_a_name_without_an_example_is_seen(monkeypatch: pytest.MonkeyPatch) -> N
     module = importlib.import_module("faithlib.masks")
     monkeypatch.setattr(module.rank, "__doc__", "Feature indices by score.")
     assert without_example("faithlib.masks") == ["rank"]
-
-
-def test_examples_are_run() -> None:
-    options = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
-    assert "--doctest-modules" in options["addopts"].split()
-    assert "faithlib" in options["testpaths"]
 
 
 def test_pages_of_the_book_link_to_entries() -> None:

@@ -269,6 +269,7 @@ ASK = r"""
     mathErrors: [...document.querySelectorAll("mjx-merror")].map(e => e.textContent),
     search: !!document.querySelector(".search-button, .search-button-field, input[type=search]"),
     sheets: [...article.querySelectorAll("img")].filter(i => i.checkVisibility()).map(i => behind(i)),
+    drawn: [...article.querySelectorAll('div.cell_output figure img[src$=".svg"]')].map(i => i.clientWidth),
   };
 })()
 """
@@ -317,6 +318,14 @@ def test_pages_fit_a_telephone(seen: Seen) -> None:
         key: facts["wide"] or facts["overflow"] for key, facts in seen.items() if facts["overflow"] or facts["wide"]
     }
     assert not wide
+
+
+@pytest.mark.browser
+def test_letters_of_figures_can_be_read_on_a_telephone(seen: Seen) -> None:
+    """A figure of 8 inches at 342 pixels had letters of four."""
+    widths = {key: [width for width in facts["drawn"] if width] for key, facts in seen.items() if key[1] == "phone"}
+    assert sum(map(len, widths.values())) > 20
+    assert not {key: min(drawn) for key, drawn in widths.items() if drawn and min(drawn) < 600}
 
 
 @pytest.mark.browser

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import logging
 import shlex
 from pathlib import Path
 
@@ -26,21 +25,6 @@ def test_help_lists_every_verb(capsys: pytest.CaptureFixture[str]) -> None:
     assert set(VERBS) <= set(listed)
 
 
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        ("build --profile full --study soft -- --rerun-incomplete", {"study": "soft", "extra": ["--rerun-incomplete"]}),
-        ("book --cores 2", {"cores": 2, "profile": "laptop", "site": None}),
-        ("train --study soft --missing", {"missing": True}),
-        ("reference --add a/b c/d", {"verdicts": False}),
-        ("bench examples/lone_words.py --method --only text", {"method": True, "only": "text"}),
-    ],
-)
-def test_options_of_verbs(line: str, expected: dict[str, object]) -> None:
-    options = vars(__main__._parser().parse_args(shlex.split(line)))
-    assert expected.items() <= options.items()
-
-
 def test_what_a_profile_has_is_listed_and_not_run(home: object, capsys: pytest.CaptureFixture[str]) -> None:
     assert __main__.main(["build", "--list", "--profile", "smoke"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -48,12 +32,6 @@ def test_what_a_profile_has_is_listed_and_not_run(home: object, capsys: pytest.C
         ["to", "do", job.run_id, *job.label.split()] for job in plan("smoke")
     ]
     assert not any(job.done for job in plan("smoke"))
-
-
-def test_what_the_library_logs_is_shown_when_asked(caplog: pytest.LogCaptureFixture) -> None:
-    """Below the level of warnings nothing is said unasked: the library adds no handler that writes."""
-    assert all(isinstance(one, logging.NullHandler) for one in logging.getLogger("faithlib").handlers)
-    assert __main__._parser().parse_args(["build", "--log", "debug"]).log == "debug"
 
 
 def test_an_empty_parameter_is_an_empty_text(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from faithbook.papers.zhao_aletras import STAND_INS
-from faithbook.results import claims, evidence, published, quantities, rank_tests, resampling, rules, scoreboard
-from faithbook.results.resampling import Interval
+from faithbook.results import evidence, published, quantities, rank_tests, resampling, rules, scoreboard
+from faithbook.results.cells import Cells
 from faithbook.results.scoreboard import Entry
 from faithlib import masks
 from faithlib.errors import DataError, InputError, UnknownNameError
@@ -34,19 +34,18 @@ def scores(seed: int = 0, *, sizes: tuple[int, ...] = (12, 7), methods: tuple[st
     )
 
 
-def resampled(frame: pd.DataFrame, **options: object) -> resampling.Resampled:
-    given = {"unit": ["dataset", "input"], "cells": ["dataset", "method"], "stratum": "dataset", **options}
-    return resampling.resample_means(frame, value="value", **given)  # type: ignore[arg-type]
+def cells_of(frame: pd.DataFrame, **options: object) -> Cells:
+    given = {"unit": ["dataset", "input"], "over": ["dataset", "method"], "stratum": "dataset", **options}
+    return Cells.of(frame, **given)  # type: ignore[arg-type]
 
 
 # -------------------------------------------------------------------------------------------------------- resampling
 def test_draws_equal_a_loop_that_copies_rows() -> None:
     frame = scores()
     frame.loc[[3, 20], "value"] = np.nan
-    found = resampled(frame, n_resamples=30, seed=5)
+    found = cells_of(frame, n_resamples=30, seed=5)
     units = frame.drop_duplicates(["dataset", "input"])
-    weights = resampling.drawn_counts(units.dataset.to_numpy(dtype=object), 30, 5)
-    for draw, counts in enumerate(weights.astype(int)):
+    for draw, counts in enumerate(found.drawn.counts.astype(int)):
         copies = pd.concat(
             [
                 frame[(frame.dataset == unit.dataset) & (frame.input == unit.input)]
@@ -55,9 +54,10 @@ def test_draws_equal_a_loop_that_copies_rows() -> None:
             ]
         )
         for (dataset, method), group in copies.groupby(["dataset", "method"]):
-            assert found.draws.loc[draw, (dataset, method)] == pytest.approx(group.value.mean(), abs=1e-12)
-    for cell, group in frame.groupby(["dataset", "method"]):
-        assert found.estimate[cell] == pytest.approx(group.value.mean())
+            drawn = found.mean(dataset=dataset, method=method).draws[draw]
+            assert drawn == pytest.approx(group.value.mean(), abs=1e-12)
+    for (dataset, method), group in frame.groupby(["dataset", "method"]):
+        assert found.mean(dataset=dataset, method=method).point == pytest.approx(group.value.mean())
 
 
 def test_a_stratum_may_be_drawn_fewer_times_than_it_has_units():
@@ -73,32 +73,14 @@ def test_every_stratum_keeps_its_size() -> None:
     assert (weights >= 0).all() and weights.std(0).min() > 0
 
 
-def test_several_unit_columns_make_no_units_that_were_never_measured() -> None:
-    frame = scores(sizes=(12, 3))
-    whole = resampled(frame, stratum=None, n_resamples=500)
-    named = frame.assign(unit=frame.dataset + "/" + frame.input.astype(str))
-    expected = resampled(named, unit="unit", stratum=None, n_resamples=500)
-    # The order of units, and so the draws, may differ; the number of units must not.
-    assert whole.draws.std().to_numpy() == pytest.approx(expected.draws.std().to_numpy(), rel=0.25)
-    assert whole.n.tolist() == [12, 12, 3, 3]
-
-
-def test_undefined_values_are_left_out_and_counted() -> None:
-    frame = scores(sizes=(6,))
-    frame.loc[(frame.method == "a") & frame.input.isin([0, 1]), "value"] = np.nan
-    frame = frame[~((frame.method == "b") & (frame.input == 5))]  # not asked for: missing, and not undefined
-    table = resampled(frame).table().set_index("method")
-    assert table.n.to_dict() == {"a": 4, "b": 5}
-    assert table.dropped.to_dict() == {"a": 2, "b": 0}
-    assert table.estimate["a"] == pytest.approx(frame[frame.method == "a"].value.mean())
-
-
-def test_a_cell_without_any_value_is_missing_and_does_not_spoil_the_others() -> None:
-    frame = scores(sizes=(6,))
-    frame.loc[frame.method == "a", "value"] = np.nan
-    found = resampled(frame)
-    assert np.isnan(found.estimate["d0", "a"]) and found.n["d0", "a"] == 0
-    assert found.interval(method="b").estimate == pytest.approx(frame.value.mean())
+def test_undefined_values_are_left_out_and_several_unit_columns_make_no_units() -> None:
+    frame = scores(sizes=(6, 3))
+    frame.loc[(frame.method == "a") & (frame.dataset == "d0") & frame.input.isin([0, 1]), "value"] = np.nan
+    found = cells_of(frame, n_resamples=2)
+    numbers = {(d, m): found.mean(dataset=d, method=m).n for d in ("d0", "d1") for m in ("a", "b")}
+    assert numbers == {("d0", "a"): 4, ("d0", "b"): 6, ("d1", "a"): 3, ("d1", "b"): 3}
+    of_one = frame[(frame.method == "a") & (frame.dataset == "d0")]
+    assert found.mean(dataset="d0", method="a").point == pytest.approx(of_one.value.mean())
 
 
 def test_percentiles_agree_with_scipy() -> None:
@@ -107,72 +89,25 @@ def test_percentiles_agree_with_scipy() -> None:
         (sample,), np.mean, method="percentile", n_resamples=20_000, rng=2
     ).confidence_interval
     frame = pd.DataFrame({"input": range(60), "method": "a", "value": sample})
-    ours = resampling.resample_means(
-        frame, value="value", unit="input", cells=["method"], n_resamples=20_000
-    ).interval()
-    for found in (ours, resampling.mean_interval(sample, n_resamples=20_000)):
-        assert found.low == pytest.approx(theirs.low, abs=0.01)
-        assert found.high == pytest.approx(theirs.high, abs=0.01)
-        assert (found.estimate, found.n) == (pytest.approx(sample.mean()), 60)
+    ours = Cells.of(frame, over=["method"], unit="input", n_resamples=20_000).mean()
+    assert np.quantile(ours.draws, [0.025, 0.975]) == pytest.approx([theirs.low, theirs.high], abs=0.01)
+    assert (ours.point, ours.n) == (pytest.approx(sample.mean()), 60)
 
 
-def test_a_paired_difference_agrees_with_the_bootstrap_of_differences() -> None:
+def test_a_paired_difference_is_that_of_the_differences() -> None:
     frame = scores(3, sizes=(40,))
     frame["value"] += 5 * frame.input  # inputs differ far more than methods do: only pairing sees the methods
-    wide = frame.pivot(index="input", columns="method", values="value")
-    found = resampled(frame).difference({"method": "a"}, {"method": "b"})
-    direct = resampling.mean_interval(wide.a - wide.b)
-    assert (found.low, found.high) == (pytest.approx(direct.low), pytest.approx(direct.high))
-    assert found.high - found.low < 2 < np.ptp(resampled(frame).draws["d0", "a"])
-
-
-def test_intervals_cover_the_truth_as_often_as_they_say() -> None:
-    generator = np.random.default_rng(4)
-    hits = sum(
-        resampling.mean_interval(generator.binomial(1, 0.4, size=80), n_resamples=400, seed=s).contains(0.4)
-        for s in range(400)
-    )
-    # 95 % minus what a percentile interval of 80 values lacks; five standard errors of the simulation either way.
-    assert 0.88 <= hits / 400 <= 0.985
-
-
-def test_stratified_intervals_cover_the_mean_over_data_sets() -> None:
-    hits = 0
-    for seed in range(200):
-        found = resampled(scores(seed, sizes=(60, 30)), n_resamples=300, seed=seed).interval()
-        hits += found.contains(0.5)  # d0 has mean 0, d1 has mean 1, each with the same weight
-    assert 0.87 <= hits / 200 <= 0.995
-
-
-def test_a_function_of_cells_is_applied_to_estimate_and_draws_alike() -> None:
-    found = resampled(scores(sizes=(30, 30)))
-    spread = found.interval(lambda cells: cells.max(axis=1) - cells.min(axis=1))
-    assert spread.estimate == pytest.approx(found.estimate.max() - found.estimate.min())
-    assert spread.low <= spread.high
+    wide = frame.pivot(index=["dataset", "input"], columns="method", values="value")
+    found = cells_of(frame)
+    apart = found.mean(method="a") - found.mean(method="b")
+    direct = cells_of((wide.a - wide.b).rename("value").reset_index().assign(method="gap")).mean()
+    assert apart.draws == pytest.approx(direct.draws)
+    assert np.ptp(np.quantile(apart.draws, [0.025, 0.975])) < 2 < np.ptp(found.mean(method="a").draws)
 
 
 def test_the_same_seed_gives_the_same_draws() -> None:
-    assert resampled(scores(), seed=1).draws.equals(resampled(scores(), seed=1).draws)
-    assert not resampled(scores(), seed=1).draws.equals(resampled(scores(), seed=2).draws)
-
-
-def test_what_cannot_be_resampled_is_refused() -> None:
-    with pytest.raises(InputError, match="lacks the columns"):
-        resampled(scores().drop(columns="input"))
-    with pytest.raises(InputError, match="no rows"):
-        resampled(scores().iloc[:0])
-    with pytest.raises(UnknownNameError, match="'methods'"):
-        resampled(scores()).interval(methods="a")
-    with pytest.raises(InputError, match="no cell"):
-        resampled(scores()).interval(method="c")
-    with pytest.raises(InputError, match="NaN"):
-        resampling.mean_interval([np.nan])
-
-
-def test_reports_draw_inputs_within_their_data_set() -> None:
-    frame = scores(sizes=(12, 7))
-    found = resampling.over_inputs(frame, value="value", cells=["dataset", "method"])
-    pd.testing.assert_frame_equal(found.draws, resampled(frame).draws)
+    one, same, other = (cells_of(scores(), seed=seed, n_resamples=50).drawn.counts for seed in (1, 1, 2))
+    assert (one == same).all() and (one != other).any()
 
 
 # --------------------------------------------------------------------------------- one score an input, limits, amounts
@@ -210,8 +145,8 @@ def test_kept_shares_are_the_mean_importance_that_masks_give() -> None:
     found = quantities.kept_shares(frame)
     # A long text counts no more than a short one.
     means = [masks.normalise(raw["a", i], "minmax").mean().item() for i in range(3)]
-    assert found.estimate["a"] == pytest.approx(np.mean(means))
-    assert found.estimate["flat"] == 0.5 and found.n.tolist() == [3, 3]
+    assert found["a",].point == pytest.approx(np.mean(means))
+    assert found["flat",].point == 0.5 and [one.n for one in found.values()] == [3, 3]
 
 
 # ---------------------------------------------------------------------------------------------------- against random
@@ -244,15 +179,17 @@ def test_tables_have_the_diagnosticity_that_the_library_computes(seed: int) -> N
     library = diagnosticity(*values, higher_is_better=True)
     assert pairs.win.mean() == library.wins and pairs.tie.mean() == library.ties
     assert pairs.win.isna().sum() == library.dropped == 20
-    table = resampling.mean_interval(pairs.win, n_resamples=20_000)
-    assert (table.low, table.high) == pytest.approx((library.low, library.high), abs=1 / 380)
+    drawn = Cells.of(pairs, over=["method"], unit="input", value="win", n_resamples=20_000).mean().draws
+    assert np.quantile(drawn, [0.025, 0.975]) == pytest.approx([library.low, library.high], abs=1 / 380)
 
 
 def test_an_attribution_that_is_random_itself_wins_half_of_the_time() -> None:
     generator = np.random.default_rng(0)
     frame = pd.DataFrame({"input": [*range(2000)] * 2, "method": ["a"] * 2000 + ["random"] * 2000})
     frame["value"] = generator.normal(size=4000)
-    assert resampling.mean_interval(quantities.against_random(frame, on=["input"]).win).contains(0.5)
+    pairs = quantities.against_random(frame, on=["input"])
+    interval = Cells.of(pairs, over=["method"], unit="input", value="win").mean().interval()
+    assert interval.low < 0.5 < interval.high
 
 
 def test_by_default_random_is_that_of_the_same_input_seed_and_metric() -> None:
@@ -326,34 +263,6 @@ def test_rank_tests_at_the_edges() -> None:
     assert rank_tests.rank_sum([1, 1], [0, 0]).effect == 1
     with pytest.raises(InputError, match="without values"):
         rank_tests.rank_sum([np.nan], [1.0])
-
-
-# ---------------------------------------------------------------------------------------------------------- verdicts
-@pytest.mark.parametrize(
-    ("low", "high", "verdict"),
-    [
-        (0.01, 0.2, "holds"),
-        (0.0, 0.2, "inconclusive"),
-        (-0.1, 0.2, "inconclusive"),
-        (-0.2, 0.0, "inconclusive"),
-        (-0.2, -0.01, "fails"),
-        (np.nan, np.nan, "inconclusive"),
-    ],
-)
-def test_a_claim_is_decided_by_the_whole_interval(low: float, high: float, verdict: str) -> None:
-    assert claims.verdict(Interval((low + high) / 2, low, high, 9)) == verdict
-    assert claims.verdict(Interval((low + high) / 2 + 1, low + 1, high + 1, 9), above=1) == verdict
-
-
-def test_few_inputs_decide_nothing_and_a_stable_count_of_many_does() -> None:
-    assert claims.verdict(Interval(0.3, 0.1, 0.5, 40, units=claims.FEWEST_UNITS - 1)) == "inconclusive"
-    assert claims.verdict(Interval(0.3, 0.1, 0.5, 40, units=claims.FEWEST_UNITS)) == "holds"
-    assert claims.verdict(Interval(1, 1, 1, 40)) == "inconclusive"
-    assert claims.verdict(Interval(1, 1, 1, 40, units=40)) == "holds"
-    for size, verdict in ((3, "inconclusive"), (30, "holds")):
-        frame = scores(sizes=(size,)).assign(value=lambda f: f.input + 100.0 * (f.method == "a"))
-        first = resampled(frame).interval(lambda cells: -cells.rank(axis=1, ascending=False).iloc[:, 0])
-        assert claims.verdict(first, above=-1.5) == verdict
 
 
 # --------------------------------------------------------------------------------------------------- the papers' index

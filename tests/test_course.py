@@ -1,4 +1,4 @@
-"""The course keeps its form: ninety minutes, every question with an answer, every page and exercise that it names."""
+"""The course keeps its form: ninety minutes, every question with an answer, slides, exercises with a time."""
 
 from __future__ import annotations
 
@@ -49,6 +49,31 @@ def test_exercises_that_are_named_by_number_and_title_are_these() -> None:
             assert titles[number].rstrip("?").casefold().startswith(title.casefold().rstrip("?")), (page.stem, number)
             named += 1
     assert named >= 2
+
+
+@pytest.mark.parametrize("page", SESSIONS, ids=lambda page: page.stem)
+def test_a_session_has_slides_with_claims_a_table_a_figure_and_numbers_to_run(page: Path) -> None:
+    number = page.stem[-1]
+    text = (BOOK / "course" / f"slides{number}.md").read_text()
+    assert f"{{doc}}`slides{number}`" in page.read_text()
+    claims = re.findall(rf"^## {number}\.(\d) (.+)$", text, flags=re.MULTILINE)
+    assert [int(place) for place, _ in claims] == list(range(1, 9))
+    assert claims[-1][1] == "Take home"
+    assert all(len(claim.split()) >= 4 for _, claim in claims[:-1])  # sentences, not headings
+    (figure,) = re.findall(r"^```\{image\} (\S+)\n:alt: (.{60,})$", text, flags=re.MULTILINE)
+    assert (BOOK / "course" / figure[0]).resolve().is_file()
+    assert re.search(r"^\| --- \|", text, flags=re.MULTILINE)
+    assert "```python\n" in text and "assert " in text
+
+
+def test_every_exercise_says_how_hard_it_is_and_how_long_it_takes() -> None:
+    found = 0
+    for path in (BOOK / "exercises.md", BOOK / "together" / "exercises.md"):
+        text = path.read_text()
+        exercises = re.findall(r"^##+ \d+\. .*\n\n(.*)$", text, flags=re.MULTILINE)
+        assert all(re.fullmatch(r"\*(Easy|Medium|Hard), \d\d minutes\.\*", line) for line in exercises), exercises
+        found += len(exercises)
+    assert found == 25
 
 
 def test_the_rubric_adds_up() -> None:

@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from faithbook.results import judged, rules
+from faithbook.paths import reference_dir
+from faithbook.results import judged, published, rules
 from faithbook.results.cells import Cells
-from faithbook.results.deciding import Deciding, deciding
+from faithbook.results.deciding import CAUSES, Deciding, deciding, undecided
 from faithbook.results.paired import Paired
 from faithbook.results.rulebook import Rule, rule
 
@@ -74,3 +75,25 @@ def test_a_no_of_several_parts_needs_its_fewest_inputs() -> None:
     book = rule("soft_c04")
     found = deciding(book, rows(book, {"a": -3.0, "b": -2.0}, 10), (0.0,))
     assert found == Deciding("a", rules.FEWEST_FOR_SEVERAL_NO, rules.NO)
+
+
+def test_every_undecided_finding_of_the_reference_says_why() -> None:
+    board = pd.read_csv(reference_dir() / "scoreboard.csv", keep_default_na=False)
+    told = undecided(board)
+    assert len(told) > 5 and set(told["decided"]) <= set(CAUSES.values())
+    assert told["why not"].str.len().min() > 10
+    assert set(published.beside("undecided")["cause"]) <= set(CAUSES)
+    by_number = told[told["decided"] != CAUSES["rule"]].set_index("finding")["needed"].drop("xl_c05")  # by languages
+    assert (by_number != "-").all()
+
+
+def test_a_finding_that_another_repeats_is_listed_once() -> None:
+    rows = {
+        "id": ["saco_c06", "x"],
+        "decision": "undecided",
+        "n": 100,
+        "same_as": ["", "saco_c06"],
+        "needed": ["1234", ""],
+    }
+    found = undecided(pd.DataFrame(rows))
+    assert found[["finding", "n", "needed"]].values.tolist() == [["saco_c06", 100, "1,234"]]

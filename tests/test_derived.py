@@ -92,17 +92,17 @@ def another_source(folder):
     path.write_text(path.read_text().replace(str(files.sources()["minilm"].sha256), 64 * "0"))
 
 
-DAMAGE = {
-    cut: r"model\.safetensors.*sha256 [0-9a-f]{64}, expected [0-9a-f]{64}\. Making it again fails",
-    zeroed: r"model\.safetensors.*sha256 [0-9a-f]{64}, expected [0-9a-f]{64}\. Making it again fails",
-    another_vocabulary: r"tokenizer\.json.*sha256 [0-9a-f]{64}, expected [0-9a-f]{64}\. Making it again fails",
-    another_configuration: r"config\.json.*sha256 [0-9a-f]{64}, expected [0-9a-f]{64}\. Making it again fails",
-    no_record: r"derived\.json beside it does not say what was expected",
-    damaged_record: r"derived\.json beside it does not say what was expected",
-    strange_record: r"derived\.json beside it does not say what was expected",
-    another_digest: r"model\.safetensors.*sha256 [0-9a-f]{64}, expected 0{64}\. Making it again fails",
-    another_source: r"made from minilm \(sha256 0{64}\), expected minilm \(sha256 b9a0018d",
-}
+DAMAGE = [
+    cut,
+    zeroed,
+    another_vocabulary,
+    another_configuration,
+    no_record,
+    damaged_record,
+    strange_record,
+    another_digest,
+    another_source,
+]
 
 
 def test_the_record_has_the_digests_of_the_files_and_of_their_source(folder, monkeypatch):
@@ -130,7 +130,7 @@ def test_what_is_damaged_beside_a_damaged_source_is_refused_by_name(damage, fold
     damage(folder)
     (archive,) = folder.parent.glob("*.whl")
     os.truncate(archive, 1_000_000)
-    with pytest.raises(DigestError, match=DAMAGE[damage]) as raised:
+    with pytest.raises(DigestError, match=r"is not the file that should be here: found .*Making it again") as raised:
         encoders.encoder_folder("minilm")
     assert f"{archive} is not the file expected" in str(raised.value)
     with pytest.raises(DataError, match="is not the file that should be here"):

@@ -173,34 +173,6 @@ def test_the_first_panels_names_are_the_legend_of_all():
     plt.close("all")
 
 
-def test_rows_by_output_stand_in_the_order_given_with_floors_below(folder):
-    rows, floors = [("saliency", "l2"), ("lime", "none")], [("uniform", "none")]
-    values = iter((0.1, 0.2, 0.3, 0.4, 0.5, 0.6))
-    frame = pd.DataFrame(
-        [
-            {"method": m, "aggregation": a, "output": output, "estimate": (value := next(values))}
-            | {"low": value - 0.05, "high": value + 0.05, "printed": float("nan") if m == "uniform" else value + 0.3}
-            for output in ("loss", "top_prediction")
-            for m, a in [*floors, *rows[::-1]]
-        ]
-    )
-    outputs = {"top_prediction": "TP", "loss": "loss"}
-    fig, told = figures.rows_by_output(
-        frame, rows, floors, outputs, x_label="rho", ours="ours", published="printed", line=(0.25, "chance")
-    )
-    left, right = fig.axes
-    assert [ax.get_title() for ax in fig.axes] == ["output: TP", "output: loss"]
-    assert [tick.get_text() for tick in left.get_yticklabels()] == ["saliency (L2)", "LIME", "floor: uniform"]
-    drawn = {line.get_label(): line for line in right.get_lines()}
-    assert list(drawn["ours"].get_xdata()) == [0.3, 0.2, 0.1]
-    assert list(drawn["ours"].get_ydata()) == [2, 1, 0]
-    assert list(drawn["chance"].get_xdata()) == [0.25, 0.25]
-    assert told == (
-        "For TP, printed and ours: saliency (L2) 0.90 and 0.60; LIME 0.80 and 0.50; floors, ours alone: uniform 0.40."
-    )
-    figures.save(fig, folder, "outputs", alt=told, caption="Outputs")
-
-
 # ------------------------------------------------------------------------------------------------------------ tables
 def test_a_table_is_shown_rounded_and_downloaded_in_full_precision(folder):
     frame = pd.DataFrame({"name": ["a", "b"], "n": [3, 4], "share": [1 / 3, float("nan")]})

@@ -15,15 +15,18 @@ import pytest
 import sphinx_book_theme
 import torch
 from browser import Browser
+from families import opened, saved
 from store import Store
 from test_book import ASK
 from toy_models import one_row, text_inputs, text_model
 
 from faithbook.games import answers as games
+from faithbook.games import prompt as prompt_game
 from faithbook.games import show as shown
 from faithbook.papers.edin import AnswerTable
+from faithbook.sources.facts import TEMPLATES, told
 from faithlib import metrics
-from faithlib.backends import TextBackend
+from faithlib.backends import Continuation, TextBackend
 from faithlib.errors import InputError, UnknownNameError
 from faithlib.perturb import Perturber
 
@@ -199,13 +202,42 @@ def test_the_page_takes_its_numbers_from_the_run(tmp_path: Path, monkeypatch: py
     upper = tables["play_items"].upper.iloc[0]
     assert carried[0]["items"][0]["upper"] == pytest.approx(upper, abs=1e-6)
     assert [item["n"] for item in carried[1]["items"]] == [16] * 3
-    assert carried[2]["p"][1][1] == shown.parts([0.5, 0.5025, 0.505, 0.5075])
-    assert carried[3]["drop"] == DROP
+    assert carried[2] == shown.erased_prompt()
+    assert carried[3]["p"][1][1] == shown.parts([0.5, 0.5025, 0.505, 0.5075])
+    assert carried[4]["drop"] == DROP
     assert sum(len(json.dumps(each)) for each in carried) < 2 * shown.MOST_BYTES
     # Each game keeps its picture, with words for it.
-    for name in ("play-erase", "play-patches", "play-soft", "play-saco"):
+    for name in ("play-erase", "play-patches", "play-prompt", "play-soft", "play-saco"):
         assert f":name: {name}" in made.text and f'data-picture="{name}"' in made.text
     assert "3 of 6 pairs violate: A above B, A above D, C above D" in made.text
+
+
+def test_the_prompt_has_all_answers_of_its_sentences_and_the_best_of_all_orders() -> None:
+    (item,) = shown.erased_prompt()["items"]
+    (prompt,) = told("facts", 1, sentences=item["n"])
+    assert " ".join(item["words"]) == prompt.text and f" {item['says']}" == prompt.answer
+    answers = np.array(item["p"]) / shown.SCALE
+    assert len(answers) == 2 ** item["n"] == 64
+    every = {order: aopc(answers, order) for order in permutations(range(item["n"]))}
+    assert item["lower"] == pytest.approx(min(every.values()), abs=2e-5)
+    assert item["upper"] == pytest.approx(max(every.values()), abs=2e-5)
+    assert aopc(answers, item["best"]) == pytest.approx(item["upper"], abs=2e-5)
+    assert len(item["orders"]) == 5
+    for other in item["orders"].values():
+        assert aopc(answers, other["order"]) == pytest.approx(other["aopc"], abs=2e-5)
+
+
+def test_a_prompt_is_asked_with_its_sentences_deleted(tmp_path: Path) -> None:
+    model, tokenizer = opened(saved("llama", tmp_path, causal=True), causal=True)
+    found = prompt_game.made(model, tokenizer, sentences=4)
+    (item,) = found["items"]
+    (asked,) = told("facts", 1, sentences=4)
+    lm = Continuation(model, tokenizer, TEMPLATES["facts"], asked.answer, reading="probability")
+    for gone, value in enumerate(item["p"]):
+        left = " ".join(word for place, word in enumerate(item["words"]) if not gone >> place & 1)
+        if left:
+            alone = Perturber(lm, lm.inputs([left], unit="sentence"), check=False).full
+            assert value / found["scale"] == pytest.approx(alone.item(), abs=1e-4)
 
 
 # --------------------------------------------------------------------------------------------------------- in a browser
@@ -234,11 +266,13 @@ def linked(article: str) -> str:
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The three games, made by the functions that the report calls, in the book's own styles."""
+    """Four games, made by the functions that the report calls, in the book's own styles."""
     made = "".join(
         of_cell(shown.game(kind, data, label=f"Game: {kind}", picture=f"picture-{kind}").data)
         + f'<figure id="picture-{kind}">picture</figure>'
-        for kind, data in (("erase", erase_data()), ("soft", soft_data()), ("saco", saco_data()))
+        for kind, data in (
+            ("erase", erase_data()), ("prompt", shown.erased_prompt()), ("soft", soft_data()), ("saco", saco_data()),
+        )
     )  # fmt: skip
     path = tmp_path_factory.mktemp("play") / "page.html"
     path.write_text(linked(made), encoding="utf-8")
@@ -299,6 +333,16 @@ def test_an_order_is_clicked_and_its_aopc_is_that_of_numpy(window: Browser, page
     )
     assert window.evaluate("document.querySelectorAll('#game-erase polyline.other').length") == 1
     assert press(window, 4).startswith(f"{N - 1} of {N} words gone")  # pressed again: a word comes back
+
+
+@pytest.mark.browser
+def test_the_sentences_of_a_prompt_are_erased_as_words_are(window: Browser, page: str) -> None:
+    window.open(page)
+    window.evaluate("document.querySelectorAll('#game-prompt .words button')[0].click()")
+    said = window.evaluate(TOLD.format("prompt"))
+    item = shown.erased_prompt()["items"][0]
+    assert said.startswith("1 of 6 sentences gone") and f"Probability of {item['says']}" in said
+    assert "Sentences of" in window.evaluate("document.querySelector('#game-prompt .words').getAttribute('aria-label')")
 
 
 @pytest.mark.browser

@@ -7,7 +7,6 @@ they are skipped and say so.
 from __future__ import annotations
 
 import ast
-import json
 import os
 import re
 import shutil
@@ -21,8 +20,6 @@ from pathlib import Path
 
 import pytest
 import readme_models
-import yaml
-from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[1]
 TESTS = ROOT / "tests"
@@ -80,30 +77,6 @@ def test_every_requirement_comes_as_a_wheel(
     run = "this Python runs the tests" if (version, platform) == (RUNS_HERE, LINUX) else "resolved, not run"
     with capsys.disabled():
         print(f"\n[{extras}] for Python {version} on {platform}: {len(found)} packages, torch {found['torch']}; {run}")
-
-
-@pytest.mark.usefixtures("registry")
-def test_the_environments_of_conda_and_of_the_container_resolve_to_the_lock() -> None:
-    """Both take a Python and the lock: for that Python the pins need one another and nothing beside them."""
-    conda = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
-    (python,) = (entry.partition("=")[2] for entry in conda if str(entry).startswith("python="))
-    container = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text())["image"]
-    assert f"python:{python}-" in container
-    (line,) = (entry["pip"][0] for entry in conda if isinstance(entry, dict))
-    lock = ROOT / line.removeprefix("-r ")
-    done = uv(
-        *("pip", "compile", "--quiet", "--no-header", "--no-annotate", "--no-emit-index-url"),
-        *("--python-version", python, "--python-platform", LINUX, str(lock)),
-    )
-    assert done.returncode == 0, done.stderr
-    there = {
-        "python_version": python, "python_full_version": f"{python}.0", "sys_platform": "linux", "os_name": "posix",
-        "platform_system": "Linux", "platform_machine": "x86_64", "implementation_name": "cpython",
-        "platform_python_implementation": "CPython",
-    }  # fmt: skip
-    lines = [Requirement(line) for line in re.findall(r"^[\w.-]+==[^\\\n]+", lock.read_text(), flags=re.MULTILINE)]
-    pinned = {f"{one.name}{one.specifier}" for one in lines if one.marker is None or one.marker.evaluate(there)}
-    assert set(re.findall(r"^([\w.-]+==[^\s;]+)", done.stdout, flags=re.MULTILINE)) == pinned
 
 
 # --- the wheel in an empty environment -------------------------------------------------------------------------------
@@ -253,5 +226,12 @@ def test_the_lines_of_the_readme_run_there(empty: Path) -> None:
     here = empty / "readme"
     here.mkdir()
     printed = readme_models.run(blocks, here, str(empty / "venv" / "bin" / "python"))
-    assert len(printed) == len(blocks) == 4
-    assert all(printed)
+    wanted = (
+        ("saco", "lime", "occlusion"),
+        ("rollout", "grad_cam"),
+        ("aopc_morf", "occlusion"),
+        ("naopc_morf", "random"),
+    )
+    for table, names in zip(printed, wanted, strict=True):
+        assert all(name in table for name in (*names, "higher is better"))
+    assert "<html" in (here / "report.html").read_text(encoding="utf-8")

@@ -17,9 +17,11 @@ from scipy.spatial import distance
 from torch import Tensor
 
 from faithlib.backends import Continuation
+from faithlib.catalogue import DIRECTIONS, LANGUAGE
 from faithlib.errors import InputError, UnknownNameError
 from faithlib.evaluation import (
     distance_scores,
+    evaluate,
     lds_scores,
     pi_soft_scores,
     rise_scores,
@@ -257,3 +259,48 @@ def test_scores_that_sum_to_nothing_are_left_evenly() -> None:
     additive = SetFunction(lambda keep: keep.double() @ torch.tensor([3.0, 1.0]).double(), 2)
     found = rise_scores(additive, torch.tensor([[1.0, -1.0]]))
     assert float(found["mas"]) == pytest.approx(reported([4.0, 1.0, 0.0], [1.0, 0.5, 0.0])[1])
+
+
+# ------------------------------------------------------------------------------------------------- asked by `evaluate`
+def table_of(
+    lm: Continuation, inputs: Any, scores: dict[str, Tensor], metrics: list[str]
+) -> dict[tuple[str, str], Any]:
+    """The values of `evaluate` by method and metric, inputs in order."""
+    table = evaluate(lm, inputs, methods=scores, metrics=metrics, draws=2, seed=3)
+    assert set(table.metric) == set(metrics)
+    assert dict(zip(table.metric, table.direction, strict=True)) == {name: DIRECTIONS[name] for name in metrics}
+    assert table.summary().notna().any(axis=None)
+    return {key: part.value.to_numpy() for key, part in table.groupby(["method", "metric"])}
+
+
+def test_evaluate_has_the_measures_of_language_models(loaded: tuple[Any, Any]) -> None:
+    lm = Continuation(*loaded, SHOTS, " not bad at all")
+    inputs = lm.inputs(LONG)
+    shape = inputs.feature_mask.shape
+    scores = {"mine": torch.rand(shape, generator=torch.Generator().manual_seed(0)), "other": torch.ones(shape)}
+    names = [name for family, one in LANGUAGE.items() if family != "hellinger" for name in one.directions]
+    found = table_of(lm, inputs, scores, names)
+    asked = Perturber(lm, inputs)
+    for name, own in scores.items():
+        pi = pi_soft_scores(asked, own, draws=2, seed=3)
+        expected = {one: pi[f"{one}_area"] for one in ("pi_soft_ns", "pi_soft_nc")}
+        expected |= dict(zip(("top_1_drop", "top_3_drop", "top_5_drop"), top_k_drop_scores(asked, own).T, strict=True))
+        expected |= {"lds": lds_scores(asked, own, seed=3)} | rise_scores(asked, own)
+        wins = win_rate_scores(asked, own, seed=3)
+        expected |= {f"win_rate_{side}": wins[side] for side in ("comprehensiveness", "sufficiency")}
+        assert set(expected) == set(names)
+        for metric, value in expected.items():
+            assert found[name, metric] == pytest.approx(value.double().numpy(), abs=1e-4, nan_ok=True), metric
+
+
+def test_evaluate_compares_distributions_where_the_reading_is_a_similarity(loaded: tuple[Any, Any]) -> None:
+    lm = Continuation(*loaded, SHOTS, reading="similarity")
+    inputs = lm.inputs(LONG)
+    scores = {"mine": torch.rand(inputs.feature_mask.shape, generator=torch.Generator().manual_seed(0))}
+    names = list(LANGUAGE["hellinger"].directions)
+    found = table_of(lm, inputs, scores, names)
+    drawn = distance_scores(Perturber(lm, inputs), scores["mine"], draws=2, seed=3)
+    for name in ("soft_ns", "soft_nc"):
+        assert found["mine", f"hellinger_{name}"] == pytest.approx(drawn[name].mean(dim=1).numpy(), abs=1e-4)
+    with pytest.raises(InputError, match="of a similarity 1"):
+        evaluate(Continuation(*loaded, SHOTS, " fine film"), LONG, methods=["random"], metrics=names)

@@ -56,14 +56,14 @@ def test_an_adapter_reaches_what_its_card_says(name):
 
 
 def test_floors_that_the_study_needs():
-    cards = models.cards().query("classifier == ''").set_index("dataset")
+    cards = model_cards.cards().query("classifier == ''").set_index("dataset")
     assert cards.loc["movie", "accuracy"].min() >= 0.85
     assert cards.loc["bbc", "accuracy"].min() >= 0.93
 
 
 def test_no_class_is_given_up():
     """A classifier that never answers one of its classes can still have a fair accuracy; its F1 cannot."""
-    for card in models.cards().itertuples():
+    for card in model_cards.cards().itertuples():
         assert card.macro_f1 > card.accuracy - 0.03, (card.dataset, card.seed)
 
 
@@ -77,15 +77,6 @@ def test_nothing_of_this_machine_is_in_a_checkpoint():
         card = json.loads((checkpoints_dir() / name / "card.json").read_text())
         assert config["base_model_name_or_path"] == card["encoder"] in ENCODERS
         assert files == {"adapter_config.json", "adapter_model.safetensors", "card.json"}
-
-
-def test_the_summary_is_that_of_the_cards(tmp_path, monkeypatch):
-    shipped = (checkpoints_dir() / "text" / "CARDS.md").read_text()
-    shutil.copytree(checkpoints_dir() / "text", tmp_path / "text", ignore=shutil.ignore_patterns("*.md"))
-    monkeypatch.setattr(models, "checkpoints_dir", lambda: tmp_path)
-    monkeypatch.setattr(model_cards, "checkpoints_dir", lambda: tmp_path)
-    models.main(["cards"])
-    assert (tmp_path / "text" / "CARDS.md").read_text() == shipped
 
 
 def test_two_may_unpack_the_encoder_at_once(tmp_path, monkeypatch):
@@ -287,19 +278,19 @@ def test_cards_are_found_wherever_they_lie(copied):
     vision = {"dataset": "cifar10", "classifier": "base", "parameters": 8}
     (copied / "paper" / "cifar10-base-seed0").mkdir()
     (copied / "paper" / "cifar10-base-seed0" / "card.json").write_text(json.dumps(vision))
-    found = models.cards()
+    found = model_cards.cards()
     assert list(found.checkpoint) == [
         "paper/later/sst-seed1", "paper/own-seed0", "text/movie-lstm-seed0", "text/movie-seed0",
     ]  # fmt: skip
     assert list(found[found.dataset == "sst"].classifier) == ["", ""]
-    assert list(models.cards("vision").checkpoint) == ["paper/cifar10-base-seed0", "vision/mnist-deit-seed0"]
+    assert list(model_cards.cards("vision").checkpoint) == ["paper/cifar10-base-seed0", "vision/mnist-deit-seed0"]
     with pytest.raises(UnknownNameError, match="did you mean 'vision'"):
-        models.cards("visions")
+        model_cards.cards("visions")
     assert models.load_model("local:paper/own-seed0").card["macro_f1"] == 0.9  # a model in the hub's layout
 
 
 def test_cards_of_what_is_shipped_are_all_there():
-    names = [*models.cards().checkpoint, *models.cards("vision").checkpoint]
+    names = [*model_cards.cards().checkpoint, *model_cards.cards("vision").checkpoint]
     assert sorted(names) == sorted(
         str(path.parent.relative_to(checkpoints_dir())) for path in checkpoints_dir().glob("*/*/card.json")
     )

@@ -12,7 +12,7 @@ import pytest
 import torch
 from scipy.stats import spearmanr
 
-from faithbook.results import evidence, overviews, published, taught
+from faithbook.results import overviews, published, rules, taught
 from faithbook.results.scoreboard import to_judge
 from faithbook.results.sentences import Results
 from faithlib.metrics import comprehensiveness_nc, saco
@@ -24,7 +24,7 @@ BOXES = published.beside("in_short")
 
 def results(**verdicts: str) -> Results:
     ids = to_judge()["id"]
-    board = pd.DataFrame({"id": ids, "verdict": [verdicts.get(name, evidence.NOT_RUN) for name in ids]})
+    board = pd.DataFrame({"id": ids, "decision": [verdicts.get(name, rules.NOT_TESTED) for name in ids]})
     columns = ["claim", "part", "published", "ours", "low", "high", "n"]
     values = pd.DataFrame([("soft_average", "NC", 0.41, 0.703, 0.692, 0.7141, 1360)], columns=columns)
     return Results(board, values)
@@ -92,6 +92,22 @@ def test_the_example_of_study_4() -> None:
 
 def test_the_example_of_all_together() -> None:
     assert spearmanr([1.0, 0.4, 0.2], [0.8, 0.1, 0.3]).statistic == pytest.approx(0.5)
+
+
+def test_the_example_of_study_5() -> None:
+    """Occlusion of both numbers, from the log-probabilities of the table."""
+    text = (ROOT / "book" / "language" / "study.md").read_text(encoding="utf-8").replace("−", "-")
+    whole, *without = [
+        [float(cell) for cell in line.split(" | ")[1:] if re.fullmatch(r"-?\d\.\d", cell.strip(" |"))]
+        for line in text.replace(" |\n", "\n").splitlines()
+        if re.match(r"\| (whole sentence|without )", line)
+    ]
+    assert whole[0] - whole[1] == pytest.approx(whole[2])
+    for right, wrong, contrast, alone, of_contrast in without:
+        assert right - wrong == pytest.approx(contrast)
+        assert (whole[0] - right, whole[2] - contrast) == (pytest.approx(alone), pytest.approx(of_contrast))
+    (the, keys) = without
+    assert the[3] > keys[3] and keys[4] > the[4]
 
 
 # --- figures ---------------------------------------------------------------------------------------------------------

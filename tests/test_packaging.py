@@ -201,7 +201,6 @@ for name in names:
 """
 
 
-@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "names", "message"),

@@ -196,7 +196,7 @@ def test_few_messages_and_missing_languages_decide_nothing(store: Store) -> None
     assert {found.verdict(name) for name in ON_TABLES} == {"not tested"}
     assert found.verdicts.loc["crosslingual_table16", ["reason", "waits_for"]].tolist() == [
         "about sw",
-        "what we cannot get",
+        "unobtainable",
     ]
 
 

@@ -142,7 +142,7 @@ def test_few_pictures_decide_nothing(store: Store) -> None:
     assert {found.verdict(name) for name in CLAIMS} == {"not tested"}
 
 
-def test_the_reference_speaks_and_a_run_that_says_otherwise_is_told(store: Store) -> None:
+def test_the_reference_speaks_where_a_run_says_otherwise(store: Store) -> None:
     turned = {key: 0.7 - value for key, value in as_printed().items()}
     for seed, dataset in enumerate(DATASETS):
         store.add("saco_metrics", saco_units(as_printed(), n=40, seed=seed), dataset=dataset, reference=True)

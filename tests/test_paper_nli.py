@@ -12,21 +12,15 @@ import torch
 import transformers
 from toy_models import text_model
 
-from faithbook.crosslingual.links import encoder_links
 from faithbook.engine.plan import trainings
 from faithbook.engine.profiles import find_profile, settings_of
 from faithbook.engine.run import load, load_units
 from faithbook.engine.trained import checkpoint_of
 from faithbook.models import load as models
-from faithbook.models.encoders import load_encoder
 from faithbook.results import published
 from faithbook.sources import datasets, nli_sets
 from faithbook.sources.datasets import Dataset
-from faithbook.sources.words import Pair, split_words
-from faithlib.attribution import Row, attribute_rows
 from faithlib.errors import DataError, InputError, UnknownNameError
-from faithlib.inputs import TextInputs
-from faithlib.metrics import aligned_scores, crosslingual_rho
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 needs_real_files = pytest.mark.skipif(not SHARED.is_dir(), reason="the papers' real files are not on this machine")
@@ -44,77 +38,51 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def table(path, header, rows, *, sep="\t"):
-    """A table with a header; tab-separated, nothing is quoted; comma-separated, as the csv module quotes."""
-    lines = [header, *rows]
+def table(path, header, rows, *, dialect="tabs"):
+    """A table with a header; between tabs nothing is quoted."""
     with path.open("w", encoding="utf-8", newline="") as stream:
-        if sep == ",":
-            csv.writer(stream).writerows(lines)
-        else:
-            stream.write("".join("\t".join(line) + "\n" for line in lines))
+        csv.writer(stream, dialect).writerows([header, *rows])
+
+
+csv.register_dialect("tabs", delimiter="\t", quoting=csv.QUOTE_NONE, lineterminator="\n", quotechar=None)
 
 
 # --- MNLI ------------------------------------------------------------------------------------------------------------
 
-MNLI = [
-    {"gold_label": "neutral", "sentence1": 'He said "no', "sentence2": "a\u2028b", "pairID": "7n", "genre": "fiction"},
-    {"gold_label": "-", "sentence1": "x", "sentence2": "y", "pairID": "8e", "genre": "fiction"},
-    {"gold_label": "entailment", "sentence1": 'yes"', "sentence2": "yes", "pairID": "9e", "genre": "travel"},
-]
+
+def mnli_lines(*rows):
+    names = ("gold_label", "sentence1", "sentence2", "pairID")
+    return "\n".join(json.dumps(dict(zip(names, row, strict=False)), ensure_ascii=False) for row in rows) + "\n"
 
 
-def write_mnli(folder, name):
-    if name.endswith(".jsonl"):
-        lines = [json.dumps(row, ensure_ascii=False) for row in MNLI]
-        (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
-    else:  # GLUE has the label last, the owners have it first, with single annotators' labels behind
-        columns = ["pairID", "sentence1", "sentence2", "gold_label"]
-        columns = columns if name.endswith(".tsv") else [*columns[::-1], "label1", "label2"]
-        table(folder / name, columns, [[row[c] for c in columns if c in row] for row in MNLI])
+def test_mnli_is_read_with_both_sentences(folder):
+    rows = [("neutral", 'He said "no', "a\u2028b", "7n"), ("-", "x", "y", "8e"), ("entailment", 'yes"', "yes", "9e")]
+    for name, split in (("dev_matched", "dev"), ("train", "train")):
+        (folder / "mnli" / f"multinli_1.0_{name}.jsonl").write_text(mnli_lines(*rows), encoding="utf-8")
+        mnli = datasets.load_dataset("mnli", split)
+        assert (mnli.texts, mnli.pairs) == (('He said "no', 'yes"'), ("a\u2028b", "yes"))
+        assert mnli.ids == ("mnli-7n", "mnli-9e")
+        assert [mnli.label_names[label] for label in mnli.labels] == ["neutral", "entailment"]
+    few = datasets.load_dataset("mnli", "train", n=1)
+    assert (few.texts[0], few.pairs[0]) in zip(mnli.texts, mnli.pairs, strict=True)
 
 
-@pytest.mark.parametrize("name", ["multinli_1.0_dev_matched.jsonl", "multinli_1.0_dev_matched.txt", "dev_matched.tsv"])
-def test_mnli_is_read_in_every_layout(folder, name):
-    write_mnli(folder / "mnli", name)
-    mnli = datasets.load_dataset("mnli", "dev")
-    assert mnli.texts == ('He said "no', 'yes"')
-    assert mnli.pairs == ("a\u2028b", "yes")
-    assert mnli.ids == ("mnli-7n", "mnli-9e")
-    assert [mnli.label_names[label] for label in mnli.labels] == ["neutral", "entailment"]
-    assert (mnli.queries, mnli.rationales) == (None, None)
-    (folder / "mnli" / name).rename(folder / "mnli" / name.replace("dev_matched", "train"))
-    assert datasets.load_dataset("mnli", "train").texts == mnli.texts
-
-
-def test_a_sample_takes_both_sentences(folder):
-    rows = [{"gold_label": "neutral", "sentence1": f"p{i}", "sentence2": f"h{i}", "pairID": str(i)} for i in range(9)]
-    (folder / "mnli" / "multinli_1.0_train.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    few = datasets.load_dataset("mnli", "train", n=4)
-    assert [text.replace("p", "h") for text in few.texts] == list(few.pairs)
-    assert len(few) == 4
-
-
-def test_what_mnli_cannot_give_is_a_clear_error(folder):
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, r"multinli_1\.0_train\.jsonl.*is missing"),
+        ('{"gold_label": "neu', "damaged"),
+        (mnli_lines(("neutral",)), "lacks pairID, sentence1, sentence2"),
+        (mnli_lines(("maybe", "a", "b", "1")), "label 'maybe'"),
+    ],
+)
+def test_what_mnli_cannot_give_is_a_clear_error(folder, text, message):
+    if text is not None:
+        (folder / "mnli" / "multinli_1.0_train.jsonl").write_text(text)
+    with pytest.raises(DataError, match=message):
+        datasets.load_dataset("mnli", "train")
     with pytest.raises(DataError, match="not public; use dev"):
         datasets.load_dataset("mnli", "test")
-    with pytest.raises(DataError, match=r"multinli_1\.0_train\.jsonl.*is missing"):
-        datasets.load_dataset("mnli", "train")
-    place = folder / "mnli" / "multinli_1.0_train.jsonl"
-    for text, message in (
-        ('{"gold_label": "neu', "damaged"),
-        ('{"gold_label": "neutral"}', "lacks pairID, sentence1, sentence2"),
-        ('{"gold_label": "maybe", "sentence1": "a", "sentence2": "b", "pairID": "1"}', "label 'maybe'"),
-    ):
-        place.write_text(text)
-        with pytest.raises(DataError, match=message):
-            datasets.load_dataset("mnli", "train")
-    place.unlink()
-    (folder / "mnli" / "train.tsv").write_text("")
-    with pytest.raises(DataError, match=r"train\.tsv is empty or damaged"):
-        datasets.load_dataset("mnli", "train")
-    (folder / "mnli" / "train.tsv").write_text("pairID\tsentence1\tsentence2\tgold_label\n1\ta\n")
-    with pytest.raises(DataError, match="lacks gold_label, sentence2"):
-        datasets.load_dataset("mnli", "train")
 
 
 # --- XNLI ------------------------------------------------------------------------------------------------------------
@@ -127,13 +95,12 @@ def write_lines(path, rows):
 
 def write_official(path, *, last=2):
     """The owners' table: all languages below one another, here with the German pairs in another order."""
-    header = ["language", "gold_label", "sentence1_parse", "sentence1", "sentence2", "promptID", "pairID", "label1"]
     rows = [
-        [language, label, "", premise, hypothesis, "1", str(pair), label]
+        [language, label, premise, hypothesis, str(pair), label]
         for language, pairs in (("de", list(enumerate(GERMAN))[:last][::-1]), ("en", enumerate(ENGLISH)))
         for pair, (premise, hypothesis, label) in pairs
     ]
-    table(path, header, rows)
+    table(path, ["language", "gold_label", "sentence1", "sentence2", "pairID", "label1"], rows)
 
 
 @pytest.mark.parametrize("layout", ["lines", "official"])
@@ -144,7 +111,6 @@ def test_xnli_is_parallel_by_position_in_both_layouts(folder, layout):
     else:
         write_official(folder / "xnli" / "xnli.test.tsv")
     both = datasets.paper_parallel(("en", "de"), "test")
-    assert list(both) == ["en", "de"]
     for language, rows in (("en", ENGLISH), ("de", GERMAN)):
         assert both[language].texts == tuple(row[0] for row in rows)
         assert both[language].pairs == tuple(row[1] for row in rows)
@@ -157,30 +123,27 @@ def test_xnli_is_parallel_by_position_in_both_layouts(folder, layout):
     assert set(one["de"].texts) <= set(both["de"].texts)
 
 
-def test_what_xnli_cannot_give_is_a_clear_error(folder):
-    with pytest.raises(DataError, match="trained on mnli"):
-        datasets.load_dataset("xnli", "train")
-    with pytest.raises(DataError, match=r"test-en\.tsv.*is missing"):
-        datasets.load_dataset("xnli")
-    with pytest.raises(UnknownNameError, match="language 'gr'"):
-        datasets.paper_parallel(("gr", "en"))
-    with pytest.raises(UnknownNameError, match="split 'validation'"):
-        datasets.paper_parallel(("en", "de"), "validation")
-    with pytest.raises(UnknownNameError, match="parallel data set 'mnli'"):
-        datasets.paper_parallel(("en", "de"), name="mnli")
-    for none in ((), "en"):
-        with pytest.raises(InputError, match="expected at least one"):
-            datasets.paper_parallel(none)
+@pytest.mark.parametrize(
+    ("asked", "error", "message"),
+    [
+        ((("en",), "train"), DataError, "trained on mnli"),
+        ((("fr",), "test"), DataError, r"test-fr\.tsv.*is missing"),
+        ((("gr", "en"),), UnknownNameError, "language 'gr'"),
+        ((("en", "de"), "validation"), UnknownNameError, "split 'validation'"),
+        (((),), InputError, "expected at least one"),
+        (("en",), InputError, "expected at least one"),
+        ((("en", "de"),), DataError, "in en and de differ"),
+        ((("bg",),), DataError, "is not premise, hypothesis, label"),
+        ((("de",), "dev"), DataError, "1 pairs are not in both English and de"),
+    ],
+)
+def test_what_xnli_cannot_give_is_a_clear_error(folder, asked, error, message):
     write_lines(folder / "xnli" / "test-en.tsv.gz", ENGLISH)
     write_lines(folder / "xnli" / "test-de.tsv.gz", GERMAN[::-1])
-    with pytest.raises(DataError, match="in en and de differ"):
-        datasets.paper_parallel(("en", "de"))
-    write_lines(folder / "xnli" / "test-de.tsv.gz", [("a", "b")])
-    with pytest.raises(DataError, match="is not premise, hypothesis, label"):
-        datasets.paper_parallel(("de",))
+    write_lines(folder / "xnli" / "test-bg.tsv.gz", [("a", "b")])
     write_official(folder / "xnli" / "xnli.dev.tsv", last=1)
-    with pytest.raises(DataError, match="1 pairs are not in both English and de"):
-        datasets.paper_parallel(("de",), "dev")
+    with pytest.raises(error, match=message):
+        datasets.paper_parallel(*asked)
 
 
 # --- highlights ------------------------------------------------------------------------------------------------------
@@ -196,7 +159,7 @@ def write_esnli(path, annotators, *, sentence="A man sleeps."):
     for i, (premise, hypothesis) in enumerate(annotators, start=1):
         header += [f"Explanation_{i}", f"Sentence1_marked_{i}", f"Sentence2_marked_{i}"]
         row += ['He said, "so"', f" {premise}", hypothesis]
-    table(path, header, [row], sep=",")
+    table(path, header, [row], dialect="excel")
 
 
 def marked(dataset):
@@ -247,7 +210,7 @@ def test_exnli_has_the_published_words(folder):
         ["de", "neutral", "Es regnet.", "Nein.", "Es *regnet* *.*", "Nein ."],
         ["en", "neutral", "It rains.", "No.", "It *rains* .", "*No* ."],
     ]
-    table(folder / "exnli" / "exnli.csv", header, rows, sep=",")
+    table(folder / "exnli" / "exnli.csv", header, rows, dialect="excel")
     both = datasets.paper_parallel(("en", "de"), name="exnli")
     assert both["de"].texts == ("Es regnet .",)
     assert marked(both["de"]) == [["regnet", "."]]
@@ -256,7 +219,7 @@ def test_exnli_has_the_published_words(folder):
         datasets.load_dataset("exnli", "dev")
     with pytest.raises(UnknownNameError, match="language"):
         datasets.paper_parallel(("xx",), name="exnli")
-    table(folder / "exnli" / "exnli.csv", header[:-1], [row[:-1] for row in rows], sep=",")
+    table(folder / "exnli" / "exnli.csv", header[:-1], [row[:-1] for row in rows], dialect="excel")
     with pytest.raises(DataError, match="lacks the columns hypothesis_highlighted"):
         datasets.load_dataset("exnli")
 
@@ -347,37 +310,6 @@ def saved(family, tokenizer, folder):
     model.config.id2label = dict(enumerate(CLASSES))
     model.save_pretrained(folder)
     tokenizer().save_pretrained(folder)
-
-
-@pytest.mark.parametrize(
-    ("name", "family", "tokenizer"), [("mbert", "bert", mbert_tokenizer), ("xlmr", "xlm-roberta", xlmr_tokenizer)]
-)
-def test_the_paper_profile_leads_from_files_to_rho(name, family, tokenizer, folder, monkeypatch):
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    settings = find_profile("paper").settings["crosslingual"]
-    monkeypatch.setattr(models, "root", lambda: folder)
-    spec = settings["models"][name].format(seed=0)
-    saved(family, tokenizer, folder / spec.removeprefix("hf:"))
-    for language, rows in (("en", ENGLISH), ("de", GERMAN)):
-        write_lines(folder / "xnli" / f"test-{language}.tsv.gz", rows)
-    classifier = models.load_model(spec)
-    texts = datasets.load_parallel(settings["dataset"], ("en", "de"), "test")
-    scores = {}
-    for language, pairs in texts.items():
-        assert classifier.labels_of(pairs) == (1, 0)
-        words = [split_words(whole) for whole in pairs.wholes]
-        inputs = TextInputs.from_texts(pairs.texts, classifier.tokenizer, pairs=pairs.pairs, words=words)
-        rows = [Row("saliency", "l2", "loss", "gold"), Row("occlusion", None, "top_logit", options={"erase": "pad"})]
-        targets = {"gold": torch.tensor(classifier.labels_of(pairs))}
-        scores[language], _ = attribute_rows(rows, classifier.model, inputs, targets=targets)
-    encoder, pieces = load_encoder(f"hf:{folder / spec.removeprefix('hf:')}")  # any encoder will do here
-    both = [Pair.from_texts(*wholes) for wholes in zip(texts["en"].wholes, texts["de"].wholes, strict=True)]
-    links = encoder_links(encoder, pieces, both, layers=[1])[1]
-    for row in scores["en"]:
-        here, there = scores["en"][row][0], scores["de"][row][0]
-        n = len(both[0].source_words)
-        rho = crosslingual_rho(here[None, :n], aligned_scores(there[None], sorted(links[0]), n))
-        assert -1 <= float(rho) <= 1
 
 
 def test_models_of_three_seeds_are_asked_for_marked_words_and_every_language_of_table_7_is_read():

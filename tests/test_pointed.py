@@ -104,7 +104,7 @@ def test_a_map_says_each_cell_that_has_a_value() -> None:
 
 def test_parts_of_claims_say_both_values() -> None:
     row = {"claim": "saco_c03", "part": "gain", "published": 0.4, "ours": 0.3, "low": 0.2, "high": 0.4, "away": -1.0}
-    missing = dict.fromkeys(("here", "here_low", "here_high", "predicted_low", "predicted_high"), np.nan)
+    missing = dict.fromkeys(("predicted_low", "predicted_high"), np.nan)
     fig = exhibits.claims_plot(pd.DataFrame([row | missing]), {}, lines={})
     fig.draw_without_rendering()
     told = [text for _, _, text in pointed.said(fig)]

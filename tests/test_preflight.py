@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
-import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -34,7 +32,6 @@ from faithbook.preflight import (
     _wanted,
     check,
     needs_of,
-    notebooks_of,
 )
 from faithbook.sources.files import sources
 from faithlib.errors import UnknownNameError
@@ -181,21 +178,8 @@ def test_a_training_waits_for_the_one_that_it_starts_from() -> None:
     before = {job.label: [one.label for one in waits_for(job, jobs)] for job in jobs}
     assert before["vision_classifiers mnist base 0  0"] == ["vision_classifiers fashion base 0  0"]
     assert before["vision_classifiers fashion base 0  0"] == []
-    assert not any(waits_for(job, trainings("paper")) for job in trainings("paper", "soft"))
-
-
-@pytest.mark.slow
-def test_trainings_are_scheduled_like_notebooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The plan of Snakemake, of which nothing runs: trainings of pictures start from a model of clothes."""
-    monkeypatch.setattr(build, "results_dir", lambda profile: tmp_path)
-    planned = build._written_plan(trainings("laptop", "saco"))
-    line = [*build._snakemake(tmp_path, planned), "--dry-run", "--cores", "1"]
-    done = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    rules = re.findall(r"^rule train:\n(?:    input: (.*)\n)?", done.stdout, flags=re.MULTILINE)
-    starts = [Path(found).parent.name.partition("-")[0] for found in rules if found]
-    assert len(rules) == 9
-    assert sorted(starts) == sorted(f"fashion_{model}_0_0" for model in ("base", "large", "deit") for _ in range(2))
+    papers = trainings("paper")
+    assert not any(waits_for(job, papers) for job in papers if job.notebook == "text_classifiers")
 
 
 def test_what_cannot_be_trained_is_said(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -270,12 +254,6 @@ def test_every_model_of_the_hub_is_in_the_table() -> None:
         assert len(model.revision) in (0, 40)
 
 
-def test_a_study_has_what_it_reads() -> None:
-    assert notebooks_of("soft")[:4] == ["soft_metrics", "soft_variants", "soft_replayed", "soft_two_attributions"]
-    assert "together_matrix" in notebooks_of("book")
-    assert set(notebooks_of(None)) == {name for _, _, name, _ in table().entries()}
-
-
 def test_a_relative_folder_is_the_same_one_for_all_that_is_started(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -342,11 +320,3 @@ def test_rows_and_hours_are_shown_by_runs_here_or_else_by_the_reference(
     said = " ".join(capsys.readouterr().out.split())
     assert "tiny count 4 120 1,440 0.08 here" in said
     assert "hours of all whose hours are known: 0.1" in said
-
-
-def test_what_is_told_beforehand_changes_no_run(home: Path) -> None:
-    before = [job.run_id for job in plan("smoke")]
-    counting(home)
-    path = home / "notebooks" / "profiles.yaml"
-    path.write_text(path.read_text() + "hub:\n  some/model: {licence: MIT}\n")
-    assert [job.run_id for job in plan("smoke")] == before

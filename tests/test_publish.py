@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import subprocess
-import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 import nbformat
@@ -20,7 +19,7 @@ from tiny import finish
 from faithbook import __main__
 from faithbook.engine import pages, publish
 from faithbook.engine.plan import NOTEBOOK, plan
-from faithbook.engine.profiles import place_of
+from faithbook.engine.profiles import table
 from faithlib.errors import InputError
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -102,7 +101,7 @@ def test_a_published_book_leaves_out_what_it_may_not_show(
 
 def test_no_other_page_points_at_what_a_published_book_leaves_out() -> None:
     """Figures, tables and equations of withheld pages have no place in it: a reference there would break its build."""
-    kept = {job.notebook for job in plan("smoke") if not place_of(job.notebook)[1].public}
+    kept = {name for _, _, name, entry in table().entries() if not entry.public}
     lost = {f"provenance-{name.replace('_', '-')}" for name in kept}
     for name in kept:
         text = (ROOT / "notebooks" / "report" / f"{name}.py").read_text(encoding="utf-8")
@@ -153,14 +152,6 @@ def test_buttons_lead_to_the_repository_and_its_issues_and_nothing_is_loaded_fro
         loads = re.findall(r'<(?:script|img|iframe)\s[^>]*src="([^"]*)"', text)
         loads += re.findall(r'<link\s[^>]*rel="(?:stylesheet|preload|icon)"[^>]*href="([^"]*)"', text)
         assert not [address for address in loads if address.startswith(("http:", "https:", "//"))], path
-
-
-@pytest.mark.slow
-def test_the_sitemap_lists_every_page(book: Built) -> None:
-    space = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
-    found = ElementTree.parse(book.html / "sitemap.xml").getroot()
-    listed = {place.text for place in found.iter(f"{space}loc")}
-    assert {f"{SITE}{name}.html" for name in ("below", "executed/report", "intro", "more")} <= listed
 
 
 # --- the site --------------------------------------------------------------------------------------------------------

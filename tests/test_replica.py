@@ -1,11 +1,8 @@
-"""The model that is asked is never changed, not even while it runs; faithlib imports without optional packages."""
+"""The model that is asked is never changed, not even while it runs."""
 
 from __future__ import annotations
 
 import copy
-import subprocess
-import sys
-import textwrap
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from typing import Any
@@ -171,76 +168,3 @@ def test_a_forward_that_goes_around_its_embeddings_is_refused() -> None:
     model.forward = lambda **given: own(**given)  # a closure: a copy of it still calls this very model
     with pytest.raises(ModelError, match="went around the model's own BertEmbeddings"):
         Perturber(model, inputs)
-
-
-BLOCKED = """
-import importlib, pkgutil, sys
-
-class Absent:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {absent}:
-            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
-
-sys.meta_path.insert(0, Absent())
-import faithlib.attribution, faithlib.backends, faithlib.bounds, faithlib.errors, faithlib.masks, faithlib.perturb
-"""
-
-
-def without(*absent: str, code: str = "") -> subprocess.CompletedProcess[str]:
-    """Runs code after faithlib's imports in a process without some packages."""
-    line = [sys.executable, "-c", BLOCKED.format(absent=set(absent)) + textwrap.dedent(code)]
-    return subprocess.run(line, capture_output=True, text=True, check=False)
-
-
-def test_faithlib_imports_without_optional_packages() -> None:
-    done = without("transformers", "timm", "captum", "torchvision", "PIL", "peft", "matplotlib", "yaml", "IPython")
-    assert done.returncode == 0, done.stderr
-
-
-def test_texts_work_without_timm_and_what_lacks_says_what_to_install() -> None:
-    code = """
-        sys.path.insert(0, "tests")
-        import torch
-        from bag_model import Bag
-        from faithlib.attribution import attribute
-        bag = Bag()
-        for name in ("saliency", "lime", "deeplift", "integrated_gradients"):
-            print(name, attribute(name, bag, bag.texts()).shape, flush=True)
-        """
-    # The toy models beside the bag need transformers and timm: only what it takes from there is given.
-    toys = """
-        import types
-        toys = types.ModuleType("toy_models")
-        from faithlib.inputs import TextInputs
-        def text_inputs(model, lengths):
-            import torch
-            place = torch.arange(max(lengths))[None]
-            mask = place < torch.tensor(lengths)[:, None]
-            sizes = torch.tensor(lengths)
-            owner = torch.where((place > 0) & (place < sizes[:, None] - 1), place - 1, -1)
-            ids = torch.where(mask, 5 + place, 0)
-            return TextInputs(ids, mask, owner, sizes - 2, torch.zeros(len(lengths), dtype=torch.bool), 0)
-        toys.text_inputs = text_inputs
-        sys.modules["toy_models"] = toys
-        """
-    done = without("transformers", "timm", "captum", code=textwrap.dedent(toys) + textwrap.dedent(code))
-    assert done.returncode == 0, done.stderr
-    explained = [line for line in done.stdout.splitlines() if line.endswith("torch.Size([3, 7])")]
-    assert [line.split()[0] for line in explained] == ["saliency", "lime", "deeplift", "integrated_gradients"]
-
-
-def test_pictures_work_without_transformers() -> None:
-    code = """
-        import timm, torch
-        from faithlib.inputs import ImageInputs
-        from faithlib.attribution import attribute
-        from faithlib.perturb import Perturber
-        model = timm.models.VisionTransformer(
-            img_size=8, patch_size=4, embed_dim=8, depth=1, num_heads=2, num_classes=3).eval()
-        inputs = ImageInputs.from_pixels(torch.randn(2, 3, 8, 8), patch=4)
-        assert Perturber(model, inputs).keep(torch.ones(2, 1, 4, dtype=torch.bool)).shape == (2, 1)
-        assert attribute("grad_cam", model, inputs).shape == (2, 4)
-        attribute("integrated_gradients", model, inputs)
-        """
-    done = without("transformers", "captum", code=code)
-    assert "captum is not installed: pip install 'faithlib[vision]'" in done.stderr, done.stderr

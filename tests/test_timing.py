@@ -15,7 +15,7 @@ from store import Store
 from tiny import REPOSITORY
 
 from faithbook import timing
-from faithbook.engine.build import earlier_seconds, time_left
+from faithbook.engine.build import earlier_seconds
 from faithbook.engine.plan import MANIFEST, plan
 from faithbook.engine.profiles import own_of, settings_of, table
 
@@ -110,20 +110,6 @@ def test_a_job_takes_as_long_as_an_earlier_run_of_it_or_else_of_its_notebook(hom
             earlier.mkdir(parents=True)
             (earlier / MANIFEST).write_text(json.dumps({"seconds": took[job.slug]}))
     assert {job.slug: earlier_seconds(job) for job in jobs} == {**took, "bbc_1": 20.0, "all": None}
-
-
-@pytest.mark.parametrize(
-    ("expected", "at_once", "words"),
-    [
-        ([], 2, ""),
-        ([None], 2, ""),
-        ([60.0, None, None], 1, "about 3 min left"),  # as the others, on average
-        ([60.0, 60.0], 8, "about 60 s left"),  # no more at once than there are
-        ([7199.0], 1, "about 1 h 59 min left"),
-    ],
-)
-def test_time_left_is_the_mean_of_what_is_not_done(expected: list[float | None], at_once: int, words: str) -> None:
-    assert time_left(expected, at_once) == words
 
 
 # ---------------------------------------------------------------------------------------------------- the page of costs

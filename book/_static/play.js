@@ -59,7 +59,7 @@
   };
 
   const erase = (box, data) => {
-    const cells = box.dataset.game === "patches", unit = cells ? "cell" : "word";
+    const cells = box.dataset.game === "patches", unit = {patches: "cell", prompt: "sentence"}[box.dataset.game] || "word";
     const texts = [...new Set(data.items.map(item => item.text))];
     let item, order, shown, own;
     const curve = path => {
@@ -81,7 +81,7 @@
 
     const begin = found => {
       [item, order, shown, own] = [found, [], null, null];
-      row.setAttribute("aria-label", `${cells ? "Cells" : "Words"} of ${item.text}: press one to erase it, press it again to put it back`);
+      row.setAttribute("aria-label", `${unit[0].toUpperCase() + unit.slice(1)}s of ${item.text}: press one to erase it, press it again to put it back`);
       if (cells) {
         row.style.backgroundImage = sheet(item);
         row.style.setProperty("--gone", `rgb(${Array(3).fill(Math.round(mean(item.grey)))})`);  // what the model reads there
@@ -134,7 +134,7 @@
       model.replaceChildren(...among.map((one, value) => make("option", {value, textContent: one.model})));
       begin(among[0]);
     };
-    const [textLabel] = menu(cells ? "Picture" : "Sentence", texts, choose);
+    const [textLabel] = menu({cell: "Picture", word: "Sentence", sentence: "Prompt"}[unit], texts, choose);
     const back = () => { order = order.slice(0, -1); show(); };
     const cover = make("input", {type: "checkbox"});
     cover.addEventListener("change", () => {
@@ -237,7 +237,7 @@
     show();
   };
 
-  const games = {erase, patches: erase, soft, saco};
+  const games = {erase, patches: erase, prompt: erase, soft, saco};
   addEventListener("DOMContentLoaded", () => document.querySelectorAll(".play").forEach(box => {
     games[box.dataset.game](box, JSON.parse(box.querySelector("script").textContent));
   }));

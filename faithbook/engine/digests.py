@@ -81,7 +81,7 @@ def _read(code: str) -> tuple[str, tuple[Import, ...]]:
         elif isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node, clean=False):
             node.body = node.body[1:] or [ast.Pass()]  # words about the code are not the code
     ours = sorted(one for one in imports if one[1].split(".")[0] in _OURS)
-    return digest(repr(_plain(tree))), tuple(ours)
+    return digest(ascii(_plain(tree))), tuple(ours)  # which characters `repr` shows differs between Pythons
 
 
 def _plain(node: ast.AST) -> list[Any]:

@@ -14,8 +14,7 @@ from typing import Any
 
 from faithbook.declared import CARDS, model_name
 from faithbook.engine.digests import digest, tree_digest
-from faithbook.engine.here import listed_source
-from faithbook.engine.profiles import HubModel, Settings, settings_of, table
+from faithbook.engine.profiles import HubModel, Settings, listed_source, settings_of, table
 from faithbook.paths import checkpoints_dir, raw_dir, root
 from faithlib.errors import DataError, InputError, unknown
 

@@ -275,18 +275,18 @@ def plan(profile_name: str, study: str | None = None) -> tuple[Job, ...]:
     planner, studies = _Planner(profile_name), table().studies
     if study not in (None, *studies):
         raise unknown("study", study, studies)
-    jobs: dict[Path, Job] = {}
+    chosen = (name for of, _, name, _ in table().entries() if study in (None, of))
+    return tuple(_with_upstream(job for name in chosen for job in planner.grid(name)).values())
 
-    def add(job: Job) -> None:
-        for earlier in job.upstream:
-            add(earlier)
-        jobs.setdefault(job.folder, job)
 
-    for of, _, name, _ in table().entries():
-        if study in (None, of):
-            for job in planner.grid(name):
-                add(job)
-    return tuple(jobs.values())
+def _with_upstream(jobs: Iterable[Job]) -> dict[str, Job]:
+    """Jobs and all that they read, by name, each after those it reads."""
+    found: dict[str, Job] = {}
+    for job in jobs:
+        if job.name not in found:
+            found |= {name: one for name, one in _with_upstream(job.upstream).items() if name not in found}
+            found[job.name] = job
+    return found
 
 
 def trainings(profile_name: str, study: str | None = None) -> tuple[Job, ...]:
@@ -316,16 +316,10 @@ def trainings(profile_name: str, study: str | None = None) -> tuple[Job, ...]:
 
 def specifications(jobs: Iterable[Job]) -> dict[str, dict[str, Any]]:
     """Jobs with all that they read, by name, as JSON has them, for the processes that run them."""
-    specified: dict[str, dict[str, Any]] = {}
-
-    def add(job: Job) -> None:
-        for earlier in job.upstream:
-            add(earlier)
-        specified[job.name] = specification(job) | {"upstream": [earlier.name for earlier in job.upstream]}
-
-    for job in jobs:
-        add(job)
-    return specified
+    return {
+        name: specification(job) | {"upstream": [earlier.name for earlier in job.upstream]}
+        for name, job in _with_upstream(jobs).items()
+    }
 
 
 def specification(job: Job) -> dict[str, Any]:

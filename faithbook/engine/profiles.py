@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, PositiveInt, ValidationError
 
 from faithbook.engine import machine
-from faithbook.engine.here import is_here
-from faithbook.paths import checked_root, checkpoints_dir
+from faithbook.paths import checked_root, checkpoints_dir, raw_dir, root
 from faithlib.errors import InputError, unknown
 
 # Both know plain data only; the one in C reads the table in a tenth of the time, where it is there.
@@ -302,3 +302,35 @@ def place_of(notebook: str) -> tuple[str | None, NotebookEntry]:
 def shareable(notebook: str) -> bool:
     """Whether the tables of a notebook may be committed."""
     return place_of(notebook)[1].shareable
+
+
+# ------------------------------------------------------------------- which of the papers' own data lie on this machine
+def is_here(whole: Iterable[str], instead: Iterable[str] = ()) -> bool:
+    """Whether a data set can be read without fetching anything: `whole`, the sources it is read from, or all of those
+    that are read in their place (the tables `data` and `instead` of notebooks/profiles.yaml).
+
+    Digests are checked when the files are read. Raises UnknownNameError for a source that is not listed.
+    """
+    return any(names and all(map(source_lies, names)) for names in (list(whole), list(instead)))
+
+
+def source_lies(source: str) -> bool:
+    """Whether the files of a source lie on this machine; of what people bring any file counts, as layouts differ."""
+    entry, folder = listed_source(source), raw_dir() / source
+    if entry.get("kind") == "manual":
+        return folder.is_dir() and any(not path.name.startswith(".") for path in folder.iterdir())
+    files = entry.get("files") or [entry["file"]]
+    return all((folder / file).exists() for file in files)
+
+
+def listed_source(source: str) -> dict[str, Any]:
+    """An entry of `data/sources.toml` as it stands there."""
+    known = _sources((root() / "data" / "sources.toml").read_text(encoding="utf-8"))
+    if source not in known:
+        raise unknown("source", source, known)
+    return known[source]
+
+
+@functools.lru_cache(maxsize=4)
+def _sources(text: str) -> dict[str, dict[str, Any]]:
+    return tomllib.loads(text)

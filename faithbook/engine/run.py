@@ -395,40 +395,32 @@ def papermill_line(job: Job) -> str:
 
 
 def _provenance(run: Run, n: int | str | None, note: str, name: str) -> str:
-    facts = run.facts()
+    facts, job = run.facts(), run.job
     ran = [json.loads((folder / MANIFEST).read_text(encoding="utf-8")) for folder in run.upstream]
     computed = [row for row in ran if row["kind"] == "compute"]
-    devices = sorted({row["device"] for row in computed} or {facts["device"]})
+    machines = ", ".join(sorted({row["device"] for row in computed} or {facts["device"]}))
+    took, number = sum(row["seconds"] for row in computed), len(computed)
+    reads = f", {took:.0f} s for {number} computation{'s' * (number != 1)} it reads" if computed else ""
+    files = [f"{job.notebook}.ipynb <{job.notebook}.ipynb>"]
+    files += [
+        f"{file} <{run.link(file)}>"
+        for file in sorted(run.files)
+        if file.endswith(".csv") and not file.endswith("_shown.csv")
+    ]
     rows = {
-        "Notebook": f"`notebooks/{run.job.kind}/{run.job.notebook}.py` (run `{run.job.run_id}`)",
-        "Parameters": ", ".join(f"{key} = {value}" for key, value in run.job.parameters.items()),
+        "Notebook": f"`notebooks/{job.kind}/{job.notebook}.py` (run `{job.run_id}`)",
+        "Parameters": ", ".join(f"{key} = {value}" for key, value in job.parameters.items()),
         "Inputs": "" if n is None else f"{n}",
         "Commit": facts["commit"],
-        "Machine": f"{', '.join(devices)}; {facts['processor']}, {facts['cores']} cores, threads: {facts['threads']}",
-        "Versions": ", ".join(f"{name} {version}" for name, version in facts["versions"].items()),
-        "Time": f"{facts['seconds']:.0f} s for this page"
-        + (
-            f", {sum(row['seconds'] for row in computed):.0f} s for {_count(len(computed), 'computation')} it reads"
-            if computed
-            else ""
-        ),
+        "Machine": f"{machines}; {facts['processor']}, {facts['cores']} cores, threads: {facts['threads']}",
+        "Versions": ", ".join(f"{package} {version}" for package, version in facts["versions"].items()),
+        "Time": f"{facts['seconds']:.0f} s for this page{reads}",
         "Note": note,
-        "Downloads": ", ".join(
-            [f"{{download}}`{run.job.notebook}.ipynb <{run.job.notebook}.ipynb>`"]
-            + [
-                f"{{download}}`{name} <{run.link(name)}>`"
-                for name in sorted(run.files)
-                if name.endswith(".csv") and not name.endswith("_shown.csv")
-            ]
-        ),
+        "Downloads": ", ".join(f"{{download}}`{file}`" for file in files),
     }
     lines = [f"- **{key}:** {value}" for key, value in rows.items() if value]
-    again = ["Run this page again, alone:", "", "```bash", papermill_line(run.job), "```"]
+    again = ["Run this page again, alone:", "", "```bash", papermill_line(job), "```"]
     names = sorted({f"`notebooks/compute/{row['notebook']}.py`" for row in computed})
     below = ["", f"It reads {', '.join(names)}; each of them runs alone in the same way."] if names else []
     head = [":::{admonition} Provenance", ":class: dropdown note", *([f":name: {name}"] if name else []), ""]
     return "\n".join([*head, *lines, "", *again, *below, ":::", ""])
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -20,14 +20,26 @@ from faithbook.declared import ask
 from faithbook.paths import root
 from faithlib.errors import InputError, unknown
 
-KINDS = ("erase", "patches", "soft", "saco")
+KINDS = ("erase", "patches", "prompt", "soft", "saco")
 SCALE = 100_000
 """Probabilities are whole numbers of this part, which is shorter to write than five digits after a point."""
 PARTS = 65_535
 """The same where there are too many to be written as text: numbers of two bytes."""
 ERASED = "data/pictures/erased.npz"
 """Pictures with all that a model answers to them in parts (`faithbook.games.images`)."""
+ERASED_PROMPT = "data/examples/erased_prompt.json"
+"""A prompt with all that a language model answers to its sentences (`faithbook.games.prompt`)."""
 MOST_BYTES = 600_000
+METHODS = {
+    "occlusion": "occlusion",
+    "input_x_gradient": "input × gradient",
+    "grad_cam": "Grad-CAM",
+    "integrated_gradients": "integrated gradients",
+    "lime": "LIME",
+    "shapley_sampling": "Shapley sampling",
+    "kernel_shap": "KernelSHAP",
+}
+"""Attributions of the games, for people."""
 
 
 def parts(values: Sequence[float] | pd.Series) -> list[int]:
@@ -110,6 +122,13 @@ def erased_pictures(methods: Mapping[str, str]) -> dict[str, Any]:
         named = {"text": f"picture {b + 1}", "model": "our small one", "says": says, "words": cell_names(round(n**0.5))}
         made.append({**named, **shown, "n": n, "packed": answers, **ends, **paths, "orders": others})
     return {"scale": PARTS, "items": made}
+
+
+def erased_prompt() -> dict[str, Any]:
+    """The data of a game of erasing on the prompt of `ERASED_PROMPT`."""
+    ask(ERASED_PROMPT)
+    found: dict[str, Any] = json.loads((root() / ERASED_PROMPT).read_text(encoding="utf-8"))
+    return found
 
 
 def answers_of(item: Mapping[str, Any]) -> NDArray[Any]:

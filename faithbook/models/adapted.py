@@ -8,18 +8,13 @@ that the studies of texts do not depend on it.
 
 from __future__ import annotations
 
-import warnings
-from pathlib import Path
-from typing import Any
-
 import timm.data
-from peft import PeftModel
 
 from faithbook.declared import ask_for_model
 from faithbook.models import lite0, vit_s14
 from faithbook.models.cards import WHAT_TO_DO, read_json
-from faithbook.models.load import Classifier, load_model
-from faithbook.models.weights import check_weights, fill
+from faithbook.models.load import Classifier, load_model, merged
+from faithbook.models.weights import fill
 from faithbook.paths import checkpoints_dir
 from faithlib.errors import DataError
 
@@ -52,17 +47,5 @@ def load_classifier(spec: str, *, attention: str = "sdpa") -> Classifier:
     if (folder / HEAD).exists():
         fill(model.head, folder / HEAD)
     else:
-        model = _merged(model, folder)
+        model = merged(model, folder, vit_s14.NAME)
     return Classifier(model.eval(), None, labels, spec, read_json(folder / "card.json"))
-
-
-def _merged(model: Any, folder: Path) -> Any:
-    check_weights(folder)
-    read_json(folder / "adapter_config.json")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # peft asks transformers for a name that is about to change
-        warnings.filterwarnings("error", "Found missing adapter keys")  # their layers would stay at random
-        try:
-            return PeftModel.from_pretrained(model, str(folder)).float().merge_and_unload()
-        except (OSError, ValueError, TypeError, KeyError, RuntimeError, UserWarning) as error:
-            raise DataError(f"{folder} does not hold an adapter of {vit_s14.NAME} ({error}): {WHAT_TO_DO}") from error

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import json
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from torch import Tensor
 from faithbook import hub
 from faithbook.declared import ask, ask_for_model
 from faithbook.models import e5
-from faithbook.models.weights import check_weights
+from faithbook.models.weights import check_weights, onnx_state
 from faithbook.sources.derived import derived_folder
 from faithbook.sources.files import data_folder, fetch, files_of, read_member
 from faithlib.errors import DataError, unknown
@@ -151,28 +150,7 @@ def _l3_config() -> bytes:
 
 
 def _l3_weights() -> bytes:
-    return safetensors.torch.save(bert_weights_of_onnx(read_member(fetch("minilm-l3"), _MINILM_L3)))
-
-
-def bert_weights_of_onnx(exported: bytes) -> dict[str, Tensor]:
-    """The state of a BertModel (without pooler) out of an ONNX export of it.
-
-    Weights of linear layers lost their names in the export and are stored transposed; the node that multiplies by one
-    still carries the module's path.
-    """
-    import onnx  # only ever needed once on a machine
-    from onnx import numpy_helper
-
-    graph = onnx.load_from_string(exported).graph
-    tensors = {tensor.name: torch.from_numpy(numpy_helper.to_array(tensor).copy()) for tensor in graph.initializer}
-    state = {
-        name.rpartition("auto_model.")[2]: value for name, value in tensors.items() if not name.startswith("onnx::")
-    }
-    for node in graph.node:
-        path = re.fullmatch(r".*/auto_model/(.+)/MatMul", node.name)
-        if node.op_type == "MatMul" and path and node.input[1] in tensors:
-            state[path.group(1).replace("/", ".") + ".weight"] = tensors[node.input[1]].T.contiguous()
-    return state
+    return safetensors.torch.save(onnx_state(read_member(fetch("minilm-l3"), _MINILM_L3), "auto_model")[0])
 
 
 def _e5_files(layers: int, pieces: e5.Pieces = e5.kept_pieces) -> dict[str, Callable[[], bytes]]:

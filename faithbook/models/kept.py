@@ -1,5 +1,6 @@
 """The state of a training, kept beside its checkpoint until that is whole: who was stopped goes on from there, and ends
-as if nothing had happened. A state of another way to train (`how`), or one that was cut off, is not taken up."""
+as if nothing had happened. A state of another way to train (`how`), or one that was cut off, is not taken up. Also what
+trainings compute in."""
 
 from __future__ import annotations
 
@@ -12,6 +13,15 @@ from typing import Any
 import torch
 
 from faithbook.engine.digests import digest
+from faithbook.engine.machine import precision
+
+
+def precision_on(device: str) -> str:
+    """What trainings compute in: on "cpu" as `precision` has it; on "cuda", whatever FAITHLIB_PRECISION says of
+    processors, "bfloat16" except on a GPU that only emulates it: "float32"."""
+    if device != "cuda":
+        return precision()
+    return "bfloat16" if torch.cuda.is_bf16_supported(including_emulation=False) else "float32"
 
 
 class Kept:

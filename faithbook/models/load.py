@@ -6,25 +6,22 @@ Weights are safetensors, nothing is unpickled, and no code that comes with a mod
 
 from __future__ import annotations
 
-import argparse
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
 import timm
 import torch
 import transformers
 from huggingface_hub import hf_hub_download
 from peft import PeftModel
 from safetensors import SafetensorError
-from scipy.stats import binomtest
 
 from faithbook import hub
 from faithbook.declared import ask_for_model
-from faithbook.models.cards import WHAT_TO_DO, cards, local_checkpoints, read_json
+from faithbook.models.cards import WHAT_TO_DO, local_checkpoints, read_json
 from faithbook.models.encoders import encoder_folder, no_load_report, word_embeddings
 from faithbook.models.lstm import LstmClassifier
 from faithbook.models.weights import check_weights, fill
@@ -115,23 +112,24 @@ def _local(name: str, revision: str | None, attention: str) -> Classifier:
     encoder = encoder_folder(card["encoder"])
     labels = tuple(card["label_names"])
     tokenizer = transformers.AutoTokenizer.from_pretrained(str(encoder), local_files_only=True)
-    model = _lstm(folder, card) if "hidden" in card else _merged_adapter(folder, encoder, len(labels), attention)
+    if "hidden" in card:
+        model: Any = _lstm(folder, card)
+    else:
+        model = merged(_classifier(str(encoder), attention, num_labels=len(labels)), folder, card["encoder"])
     return Classifier(model, tokenizer, labels, f"local:{name}", card)
 
 
-def _merged_adapter(folder: Path, encoder: Path, classes: int, attention: str) -> Any:
+def merged(base: Any, folder: Path, of: str) -> Any:
+    """A model with an adapter put into its weights; DataError for one that is damaged or of another model than `of`."""
     check_weights(folder)
     read_json(folder / "adapter_config.json")
-    base = _classifier(str(encoder), attention, num_labels=classes)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # peft asks transformers for a name that is about to change
         warnings.filterwarnings("error", "Found missing adapter keys")  # their layers would stay at random
         try:
             return PeftModel.from_pretrained(base, str(folder)).float().merge_and_unload()
         except (OSError, ValueError, TypeError, KeyError, RuntimeError, UserWarning) as error:
-            raise DataError(
-                f"{folder} does not hold an adapter of {encoder.parent.name} ({error}): {WHAT_TO_DO}"
-            ) from error
+            raise DataError(f"{folder} does not hold an adapter of {of} ({error}): {WHAT_TO_DO}") from error
 
 
 def _lstm(folder: Path, card: dict[str, Any]) -> LstmClassifier:
@@ -223,45 +221,3 @@ def _timm_folder(folder: Path) -> tuple[Any, tuple[str, ...]]:
 
 
 _LOADERS = {"local": _local, "hf": _hf, "timm": _timm}
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """`python -m faithbook.models.load cards`: write data/checkpoints/text/CARDS.md from the cards of that folder."""
-    parser = argparse.ArgumentParser(prog="faithbook.models.load", description=main.__doc__)
-    parser.add_argument("verb", choices=("cards",))
-    parser.parse_args(arguments)
-    lines = [
-        "Mean ± standard deviation over seeds, on the test split, of the saved weights in float32, with the 95 %",
-        "interval (Wilson) of that mean accuracy as a share of the test texts; beside it the score of always answering",
-        "the most frequent class. Made by `python -m faithbook.models.load cards`.",
-        "",
-        "| task, classifier | seeds | accuracy | 95 % | majority | macro F1 | majority | train/dev/test | minutes |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
-    shipped = cards()
-    shipped = shipped[shipped.checkpoint.str.startswith("text/")]
-    for names, rows in shipped.groupby(["dataset", "classifier"]):
-        task = " ".join(map(str, names)).strip()
-        first = rows.iloc[0]
-        lines.append(
-            f"| {task} | {len(rows)} | {_over_seeds(rows.accuracy)} | {_wilson(rows.accuracy.mean(), first.test_size)} "
-            f"| {first.majority_accuracy:.3f} | {_over_seeds(rows.macro_f1)} "
-            f"| {first.majority_macro_f1:.3f} | {first.train_size} / {first.dev_size} / {first.test_size} "
-            f"| {rows.wall_seconds.mean() / 60:.0f} |"
-        )
-    (checkpoints_dir() / "text" / "CARDS.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
-def _wilson(share: float, n: int) -> str:
-    """The 95 % interval of a share of n texts."""
-    found = binomtest(round(share * n), n).proportion_ci(method="wilson")
-    return f"{found.low:.3f} to {found.high:.3f}"
-
-
-def _over_seeds(values: pd.Series) -> str:
-    """Mean, and the standard deviation where there is more than one seed."""
-    return f"{values.mean():.3f}" + (f" ± {values.std():.3f}" if len(values) > 1 else "")
-
-
-if __name__ == "__main__":
-    main()

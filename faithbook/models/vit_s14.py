@@ -21,7 +21,7 @@ from timm.models.vision_transformer import checkpoint_filter_fn
 from torch import Tensor
 
 from faithbook.declared import ask
-from faithbook.models.weights import read_weights
+from faithbook.models.weights import onnx_state, read_weights
 from faithbook.sources.derived import derived_folder
 from faithbook.sources.files import data_folder, fetch, read_member
 from faithlib.errors import DataError, InputError
@@ -87,20 +87,9 @@ def _converted() -> bytes:
 def weights_of_onnx(exported: bytes) -> dict[str, Tensor]:
     """The encoder's state by timm's names, out of an ONNX export of a Dinov2Model named `backbone`.
 
-    Matrices of linear layers lost their names in the export and are stored transposed; the node that multiplies by one
-    still carries the module's path. timm has query, key and value in one matrix. Raises DataError where something of
-    the encoder is not there.
+    timm has query, key and value in one matrix. Raises DataError where something of the encoder is not there.
     """
-    import onnx  # only ever needed once on a machine
-    from onnx import numpy_helper
-
-    graph = onnx.load_from_string(exported).graph
-    tensors = {tensor.name: torch.from_numpy(numpy_helper.to_array(tensor).copy()) for tensor in graph.initializer}
-    found = {name.removeprefix("backbone."): value for name, value in tensors.items() if name.startswith("backbone.")}
-    for node in graph.node:
-        path = re.fullmatch(r"/backbone/(.+)/MatMul", node.name)
-        if node.op_type == "MatMul" and path and node.input[1] in tensors:
-            found[path.group(1).replace("/", ".") + ".weight"] = tensors[node.input[1]].T.contiguous()
+    found, tensors = onnx_state(exported, "backbone")
     try:
         found["pos_embed"] = torch.cat([tensors[name] for name in _POSITIONS], dim=1)
         return _joined({_renamed(name): value for name, value in found.items()})

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import safetensors
 import safetensors.torch
+import torch
 from safetensors import SafetensorError
 from torch import Tensor, nn
 
@@ -37,6 +39,26 @@ def fill(model: nn.Module, file: Path) -> None:
         model.load_state_dict(weights)
     except RuntimeError as error:
         raise DataError(f"{file} does not hold the weights of this model ({error}): {WHAT_TO_DO}") from error
+
+
+def onnx_state(exported: bytes, root: str) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """The state of the module `root` out of an ONNX export of a model that holds it, and all tensors of the file.
+
+    Weights of linear layers lost their names in the export and are stored transposed; the node that multiplies by one
+    still carries the module's path.
+    """
+    import onnx  # only ever needed once on a machine
+    from onnx import numpy_helper
+
+    graph = onnx.load_from_string(exported).graph
+    tensors = {tensor.name: torch.from_numpy(numpy_helper.to_array(tensor).copy()) for tensor in graph.initializer}
+    named = (name for name in tensors if f"{root}." in name)
+    state = {name.rpartition(f"{root}.")[2]: tensors[name] for name in named}
+    for node in graph.node:
+        path = re.fullmatch(rf".*/{root}/(.+)/MatMul", node.name)
+        if node.op_type == "MatMul" and path and node.input[1] in tensors:
+            state[path[1].replace("/", ".") + ".weight"] = tensors[node.input[1]].T.contiguous()
+    return state, tensors
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -19,9 +20,11 @@ from torch import Tensor
 
 from faithbook.models.load import Classifier
 from faithbook.own.bring import Brought
-from faithbook.results import claims, figures, resampling
+from faithbook.results import figures, rules
+from faithbook.results.cells import Cells
+from faithbook.results.estimates import FEWEST_CLUSTERS, Quantity
 from faithbook.results.labels import label
-from faithbook.results.needed import inputs_needed
+from faithbook.results.numbers import ends_of, row_of, spoken
 from faithlib.attribution import Row, attribute, attribute_rows
 from faithlib.catalogue import FAITHFULNESS, HIGHER, METRICS
 from faithlib.errors import FaithlibError, InputError
@@ -58,6 +61,12 @@ def predictions(classifier: Classifier, brought: Brought) -> pd.DataFrame:
     return frame
 
 
+def accuracy(said: pd.DataFrame) -> str:
+    """The share of correct predictions with its interval, in words."""
+    share = Cells.of(said.assign(of="accuracy"), over=["of"], unit="input", value="correct", bounds=(0, 1)).mean()
+    return f"Accuracy {spoken(share)} (95 % interval)."
+
+
 def explain(
     methods: Sequence[str], classifier: Classifier, inputs: Inputs, *, erase: str | None = None
 ) -> tuple[dict[str, Tensor], pd.DataFrame]:
@@ -86,12 +95,18 @@ def explain(
 
 def summary(table: pd.DataFrame) -> pd.DataFrame:
     """`evaluate`'s table as means over inputs: metric, direction, method, estimate, low, high, n, dropped; metrics and
-    methods in the table's order, 95 % bootstrap intervals over inputs, undefined values left out and counted."""
-    means = _resampled(table).table()
-    means["direction"] = means["metric"].map(METRICS)
-    order = {name: list(dict.fromkeys(table[name])) for name in ("metric", "method")}
-    means = means.sort_values(["metric", "method"], key=lambda column: column.map(order[str(column.name)].index))
-    return means[["metric", "direction", "method", "estimate", "low", "high", "n", "dropped"]].reset_index(drop=True)
+    methods in the table's order, 95 % intervals over inputs, undefined values left out and counted."""
+    cells = _cells(table)
+    dropped = table["value"].isna().groupby([table["metric"], table["method"]]).sum()
+    rows = [
+        {"metric": metric, "direction": METRICS[metric], "method": method}
+        | row_of(_mean(cells, method, metric))
+        | {"dropped": int(dropped[metric, method])}
+        for metric in dict.fromkeys(table["metric"])
+        for method in dict.fromkeys(table["method"])
+        if (metric, method) in dropped.index
+    ]
+    return pd.DataFrame(rows)
 
 
 def undefined(means: pd.DataFrame) -> str:
@@ -124,59 +139,62 @@ def ranks(table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
 
     Metrics come in families that agree by construction, so a mean rank is a summary and not a vote.
     """
-    resampled = _resampled(table)
-    faithful = [name for name in dict.fromkeys(table["metric"]) if name in FAITHFULNESS]
-    own = _ranked(resampled.estimate.to_frame().T).iloc[0].unstack("metric")
-    own = own[list(dict.fromkeys(table["metric"]))]
+    cells = _cells(table)
+    methods, metrics = (list(dict.fromkeys(table[name])) for name in ("method", "metric"))
+    faithful = [name for name in metrics if name in FAITHFULNESS]
+    means = {(method, metric): _mean(cells, method, metric) for method in methods for metric in metrics}
+    points = pd.DataFrame({key: [one.point] for key, one in means.items()}).rename_axis(columns=["method", "metric"])
+    own = _ranked(points).iloc[0].unstack("metric").loc[methods, metrics]
     if not faithful:
         return own, pd.DataFrame(columns=["method", "estimate", "low", "high"])
-
-    def mean_rank(method: str) -> Callable[[pd.DataFrame], pd.Series]:
-        cells = [(method, metric) for metric in faithful]
-        return lambda frame: _ranked(frame)[cells].mean(axis=1)
-
-    rows = [{"method": name, **resampled.interval(mean_rank(name)).ends} for name in own.index]
-    means = pd.DataFrame(rows).sort_values("estimate", ignore_index=True, kind="stable")
-    return own.loc[means["method"]], means
+    draws = pd.DataFrame({key: one.draws for key, one in means.items()}).rename_axis(columns=["method", "metric"])
+    drawn = _ranked(draws)
+    rows = []
+    for method in methods:
+        of = [(method, metric) for metric in faithful]
+        # Ranks have no slope to take an error from: their interval is that of their draws alone.
+        rank = replace(
+            means[of[0]],
+            point=float(own.loc[method, faithful].mean()),
+            draws=drawn[of].mean(axis=1).to_numpy(),
+            clusters=len(cells.drawn.stratum),
+            share=None,
+            bounds=(-np.inf, np.inf),
+        )
+        rows.append({"method": method} | {name: np.clip(end, 1, len(methods)) for name, end in ends_of(rank).items()})
+    means_of_ranks = pd.DataFrame(rows).sort_values("estimate", ignore_index=True, kind="stable")
+    return own.loc[means_of_ranks["method"]], means_of_ranks
 
 
 def against_floor(table: pd.DataFrame, floor: str = FLOOR) -> pd.DataFrame:
-    """Under how many metrics of faithfulness each method does better than random scores, worse, or neither, by the 95 %
-    interval of the paired difference: method, better, worse, undecided. Fewer than ten inputs decide nothing.
+    """Under how many metrics of faithfulness each method does better than random scores, worse, or neither, by the
+    paired difference (`rules.above`): method, better, worse, undecided. Fewer than ten inputs decide nothing.
 
     `would decide`: as many inputs would decide half of what is undecided, were the differences as they look (median
     over metrics of `to_decide`).
     """
-    resampled = _resampled(table)
+    cells = _cells(table)
     rows = []
     for method in [name for name in dict.fromkeys(table["method"]) if name != floor]:
-        verdicts, needed = [], []
+        answers, needed = [], []
         for metric in [name for name in dict.fromkeys(table["metric"]) if name in FAITHFULNESS]:
-            pair = [{"metric": metric, "method": name} for name in (method, floor)]
-            pair = pair if METRICS[metric] == HIGHER else pair[::-1]
-            defined = min(resampled.n[name, metric] for name in (method, floor)) > 0
-            difference = resampled.difference(*pair) if defined else None
-            verdicts.append(claims.verdict(difference) if difference else claims.INCONCLUSIVE)
-            if difference and verdicts[-1] == claims.INCONCLUSIVE:
-                needed.append(to_decide(difference))
-        counts = {"better": claims.HOLDS, "worse": claims.FAILS, "undecided": claims.INCONCLUSIVE}
-        row = {"method": method} | {name: verdicts.count(verdict) for name, verdict in counts.items()}
+            gain = _mean(cells, method, metric) - _mean(cells, floor, metric)
+            answers.append(rules.above(gain if METRICS[metric] == HIGHER else -gain).answer)
+            if gain.n and answers[-1] not in (rules.YES, rules.NO):
+                needed.append(to_decide(gain))
+        better, worse = answers.count(rules.YES), answers.count(rules.NO)
+        row = {"method": method, "better": better, "worse": worse, "undecided": len(answers) - better - worse}
         half = float(np.median(needed)) if needed else math.nan
         rows.append(row | {"would decide": math.ceil(half) if math.isfinite(half) else math.nan})
     return pd.DataFrame(rows)
 
 
-def to_decide(difference: resampling.Interval) -> float:
-    """Inputs with which a difference as large as this one is told from zero four times in five (`needed`), ten at
-    least; infinite where it is none, NaN where nothing spreads.
-
-    >>> round(to_decide(resampling.Interval(0.1, -0.1, 0.3, 20, 20)))  # its standard error is .1, its deviation .46
-    163
-    """
-    deviation = (difference.high - difference.low) / (2 * 1.96) * math.sqrt(difference.units or difference.n)
-    if not deviation > 0:
+def to_decide(difference: Quantity) -> float:
+    """Inputs with which a difference as large as this one is told from zero four times in five (`rules.how_many`), ten
+    at least; infinite where it is none, NaN where nothing spreads."""
+    if not difference.standard_error > 0:
         return math.nan
-    return max(inputs_needed(abs(difference.estimate) / deviation), claims.FEWEST_UNITS)
+    return max(rules.how_many(difference), FEWEST_CLUSTERS) if difference.point else math.inf
 
 
 def verdict(means: pd.DataFrame, chance: pd.DataFrame, n: int) -> str:
@@ -189,8 +207,8 @@ def verdict(means: pd.DataFrame, chance: pd.DataFrame, n: int) -> str:
             "n = {}. "
         )
         told = told.format(name, *ends, n)
-    if n < claims.FEWEST_UNITS:
-        return f"{told}With {n} inputs nothing can be said about random scores: give {claims.FEWEST_UNITS} or more."
+    if n < FEWEST_CLUSTERS:
+        return f"{told}With {n} inputs nothing can be said about random scores: give {FEWEST_CLUSTERS} or more."
     sure = chance[chance["better"] > chance["worse"] + chance["undecided"]]["method"]
     names = ", ".join(map(label, sure)) or "none"
     return f"{told}Clearly better than random scores under more than half of these metrics: {names}."
@@ -231,8 +249,14 @@ def refusal(attempt: Callable[[], object], hidden: str = "") -> str:
     raise InputError("the attempt succeeded: expected it to be refused")
 
 
-def _resampled(table: pd.DataFrame) -> resampling.Resampled:
-    return resampling.resample_means(table, value="value", unit="input", cells=["method", "metric"])
+def _cells(table: pd.DataFrame) -> Cells:
+    return Cells.of(table, over=["method", "metric"], unit="input")
+
+
+def _mean(cells: Cells, method: str, metric: str) -> Quantity:
+    """The mean of a cell, undefined where it has no value on any input."""
+    known = (method, metric) in cells.values and bool(cells.values[method, metric].notna().any())
+    return cells.mean(method=method, metric=metric) if known else cells.undefined
 
 
 def _ranked(frame: pd.DataFrame) -> pd.DataFrame:

@@ -4,27 +4,23 @@ it."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.ticker import FuncFormatter, LogLocator
 
 from faithbook.papers.edin_released import LONG, MODELS, SHORT
-from faithbook.results import figures
-from faithbook.results.figures import OURS, PALETTE, PUBLISHED
+from faithbook.results.figures import OURS, PALETTE
 from faithbook.results.labels import label, short
-from faithbook.results.numbers import ends_of
+from faithbook.results.numbers import ends_of, printed
 from faithbook.results.paired import Paired
+from faithbook.results.plots import Drawn, Layout, dot_plot, line_plot
 
 SETS = {"sst2": "SST-2", "yelp": "Yelp", "imdb": "IMDB"}
 NAMES = {model: label(model) for model in MODELS}
 SEARCHES = {"released": "s", "merged": "o", "pruned": "D", "adaptive": "^"}
 MOST_LEVEL = 5
 """As many names of models stand side by side; more stand upright."""
-Drawn = tuple[Any, str]
-"""A figure and its alternative text."""
 Together = Sequence[tuple[Sequence[str], Sequence[str]]]
 """Models that were asked on the same data sets, and these (`edin_bounds.together`)."""
 
@@ -76,23 +72,15 @@ def limits(both: pd.DataFrame) -> Drawn:
 
 def methods(panels: Mapping[str, Mapping[str, Paired]]) -> Drawn:
     """Means by method, ours beside the published: one panel a kind of score."""
-    fig, axes = plt.subplots(1, len(panels), figsize=(8.5, 4), sharey=True)
-    told = []
-    order = list(next(iter(panels.values())))
-    for ax, (kind, pairs) in zip(axes, panels.items(), strict=True):
-        ends = pd.DataFrame(ends_of(pairs[method]) for method in order)
-        places = np.arange(len(order))
-        figures.dots(ax, ends, places, label="ours, 95 % interval")
-        theirs = [pairs[method].published for method in order]
-        ax.plot(theirs, places, "D", mfc="none", mec=PUBLISHED, mew=1.8, label="published")
-        ax.set_yticks(places, [short_name(method) for method in order])
-        ax.set_title(kind)
-        ax.set_xlabel("mean NAOPC, short texts")
-        means = dict(zip(order, ends.estimate, strict=True))
-        least, most = min(means, key=means.__getitem__), max(means, key=means.__getitem__)
-        told.append(f"{kind}: lowest {least} {means[least]:.2f}, highest {most} {means[most]:.2f}")
-    fig.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=2, fontsize="small")
-    return fig, f"Dot plots of mean NAOPC of {len(order)} methods, published beside ours. {'; '.join(told)}."
+    rows = [
+        {"kind": kind, "method": method, "series": series, **value}
+        for kind, pairs in panels.items()
+        for method, pair in pairs.items()
+        for series, value in (("ours", ends_of(pair)), ("published", printed(pair)))
+    ]
+    names = {row["method"]: short_name(str(row["method"])) for row in rows}
+    layout = Layout(panel="kind", series="series", names=names)
+    return dot_plot(pd.DataFrame(rows), "mean NAOPC, short texts", row="method", layout=layout)
 
 
 def search_costs(cost: pd.DataFrame) -> Drawn:
@@ -121,31 +109,11 @@ def search_costs(cost: pd.DataFrame) -> Drawn:
 def trade_off(cost: pd.DataFrame) -> Drawn:
     """Error of the bounds against rows, one panel a classifier and length (classifier, words, kind, search, rows,
     estimate, low, high)."""
-    panels = list(cost[cost.kind != "exact"].groupby(["classifier", "words"], sort=False))
-    columns = min(2, len(panels))
-    fig, axes = figures.panels(len(panels), columns, height=2.8, width=4.2 * columns, more=0.6)
-    told = []
-    for ax, ((classifier, words), part) in zip(axes, panels, strict=True):
-        for (kind, marker), colour in zip(SEARCHES.items(), PALETTE, strict=False):
-            line = part[part.kind == kind].sort_values("rows")
-            at = [f"{rows:,.0f} rows" for rows in line.rows]
-            figures.curve(ax, line.rows, line, kind, colour=colour, at=at, bars=True, marker=marker, ms=5, lw=1)
-        ax.axhline(0.005, color="#666666", lw=0.8, ls=":")
-        ax.set_xscale("log")
-        ax.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda rows, _: f"{rows:,.0f}"))
-        ax.minorticks_off()
-        ax.set_title(f"{classifier}, {words} words")
-        close = part[part.estimate <= 0.005].sort_values("rows")
-        least = f"{close.search.iloc[0]}, {close.rows.iloc[0]:,.0f} rows" if len(close) else "none"
-        told.append(f"{classifier}, {words} words: {least}")
-    fig.supxlabel("distinct rows a text", fontsize="medium")
-    fig.supylabel("mean error of a bound", fontsize="medium")
-    figures.legend(fig, 4)
-    return fig, (
-        "Error of the bounds against the number of rows on a log scale, one panel a classifier and length, one line a "
-        f"kind of search. Fewest rows with a mean error of .005 or less: {'; '.join(told)}."
-    )
+    drawn = cost[cost.kind != "exact"]
+    drawn = drawn.assign(panel=[f"{one.classifier}, {one.words} words" for one in drawn.itertuples()])
+    looks = {kind: (colour, marker) for (kind, marker), colour in zip(SEARCHES.items(), PALETTE, strict=False)}
+    layout = Layout(panel="panel", series="kind", looks=looks, mark=0.005)
+    return line_plot(drawn, "distinct rows a text", "mean error", x="rows", layout=layout, bars=True, log=True)
 
 
 def rankings(panels: Mapping[str, pd.DataFrame]) -> Drawn:
@@ -201,55 +169,32 @@ def ranges(bounds: pd.DataFrame, together: Together) -> Drawn:
 def attacked(accuracy: pd.DataFrame, together: Together) -> Drawn:
     """Accuracy against the radius of an attack, a line a model, a panel a data set (dataset, classifier, radius,
     estimate, low, high)."""
-    own, looks = _asked_on(together), _looks(together)
-    order = [dataset for dataset in accuracy.dataset.unique() if dataset in own]
-    fig, axes = plt.subplots(1, len(order), figsize=(4.5 * len(order), 3), sharey=True, squeeze=False)
-    for ax, dataset in zip(axes[0], order, strict=True):
-        for name in own[dataset]:
-            line = accuracy[(accuracy.dataset == dataset) & (accuracy.classifier == name)]
-            figures.curve(ax, line.radius, line, name, **looks[name])
-        ax.set_title(label(dataset))
-        ax.set_xlabel("radius of the attack (share of a token's length)", fontsize="small")
-        if dataset in (sets[-1] for _, sets in together):
-            ax.legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
-    axes[0][0].set_ylabel("accuracy under attack")
-    radii = sorted(accuracy.radius.unique())
-    least = accuracy[accuracy.radius == radii[min(1, len(radii) - 1)]].groupby("classifier").estimate.mean()
-    return fig, (
-        "Accuracy against the radius of an attack on the embeddings, one line a classifier, one panel a data set. At "
-        f"the smallest radius: {', '.join(f'{name} {least[name]:.2f}' for name in looks)}."
-    )
+    own = _asked_on(together)
+    kept = [name in own.get(dataset, ()) for dataset, name in zip(accuracy.dataset, accuracy.classifier, strict=True)]
+    names = {dataset: label(dataset) for dataset in own}
+    layout = Layout(panel="dataset", series="classifier", columns=3, names=names, width=9.5)
+    x_label = "radius of the attack (share of a token's length)"
+    return line_plot(accuracy[kept], x_label, "accuracy", x="radius", layout=layout)
 
 
 def scores(found: pd.DataFrame, together: Together) -> Drawn:
-    """AOPC and NAOPC of each method, a line of panels for the models of each group (score, classifier, method,
-    estimate, low, high; random scores among the methods)."""
-    looks = _looks(together)
-    fig, axes = plt.subplots(len(together), 2, figsize=(9.5, 3.6 * len(together)), sharey="row", squeeze=False)
-    for line, (own, sets) in zip(axes, together, strict=True):
-        methods = [name for name in found[found.classifier.isin(own)].method.unique() if name != "random"]
-        places = pd.Series(range(len(methods) + 1), [*methods, "random"])
-        for ax, score in zip(line, ("aopc", "naopc"), strict=True):
-            for i, name in enumerate(own):
-                part = found[(found.score == score) & (found.classifier == name)]
-                at = places[part.method].to_numpy() + 0.6 * ((i + 0.5) / len(own) - 0.5)
-                figures.dots(ax, part, at, width=1, ms=4, label=name, **looks[name])
-            ax.set_xlabel(f"{score.upper()}, MoRF (higher is better)", fontsize="small")
-        line[0].set_title(", ".join(label(dataset) for dataset in sets))
-        line[0].set_yticks(places, [label(method) for method in places.index])
-        line[0].invert_yaxis()
-        line[1].legend(fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
-    return (
-        fig,
-        "Dots with intervals: AOPC (left) and NAOPC (right) of each attribution method, one colour a classifier.",
-    )
+    """AOPC and NAOPC of each method, two panels for the models of each group (score, classifier, method, estimate, low,
+    high; random scores among the methods)."""
+    frames = []
+    for own, sets in together:
+        on = ", ".join(label(dataset) for dataset in sets)
+        part = found[found.classifier.isin(own)]
+        frames += [
+            part[part.score == score].assign(panel=f"{score.upper()}, MoRF: {on}") for score in ("aopc", "naopc")
+        ]
+    tidy = pd.concat(frames)
+    tidy = tidy.sort_values("method", key=lambda names: names == "random", kind="stable")
+    tidy["panel"] = pd.Categorical(tidy["panel"], [frame["panel"].iloc[0] for frame in frames])
+    tidy = tidy.sort_values("panel", kind="stable").astype({"panel": str})
+    names = {method: label(method) for method in tidy["method"]}
+    layout = Layout(panel="panel", series="classifier", names=names, width=9.5)
+    return dot_plot(tidy, "score, higher is better", row="method", layout=layout)
 
 
 def _asked_on(together: Together) -> dict[str, Sequence[str]]:
     return {dataset: own for own, sets in together for dataset in sets}
-
-
-def _looks(together: Together) -> dict[str, dict[str, Any]]:
-    """A colour and a marker for each model, told apart within its group."""
-    found = {name: look for own, _ in together for name, look in figures.styles(own).items()}
-    return {name: {"colour": colour, "marker": marker} for name, (colour, marker) in found.items()}

@@ -12,17 +12,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from faithbook.papers.wu import CHANCE, KS, METHODS, RAW, SIGN, TA
-from faithbook.results import figures, pointed
+from faithbook.results import figures
 from faithbook.results.figures import OURS, PALETTE, PUBLISHED
 from faithbook.results.labels import label, short
-from faithbook.results.numbers import ends_of
+from faithbook.results.numbers import ENDS, ends_of, printed
 from faithbook.results.paired import Paired
+from faithbook.results.plots import Drawn, Layout, dot_plot, line_plot
 
 RED = "#CC0000"
 MARKS = (1, 2, 3, 5, 10)
 """The groups that Figure 1 shows erased."""
-Drawn = tuple[Any, str]
-"""A figure and its alternative text."""
 
 
 @dataclass(frozen=True)
@@ -213,76 +212,46 @@ def radar(values: pd.DataFrame, datasets: Sequence[str]) -> Drawn:
 
 def by_groups(pairs: Mapping[str, Sequence[Paired]]) -> Drawn:
     """Table 2 as pictures: SaCo of each method with 5, 10 and 20 groups, published and ours."""
-    fig, axes = plt.subplots(2, 5, figsize=(9.5, 4.6), sharex=True, sharey=True)
-    told = []
-    for ax, (method, of) in zip(axes.flat, pairs.items(), strict=True):
-        fall = of[-1] - of[0]
-        told.append(f"{label(method)} {fall.published:+.2f} and {fall.ours.point:+.2f}")
-        ours, theirs = pd.DataFrame(map(ends_of, of)), [pair.published for pair in of]
-        x, at = np.arange(len(KS)), [f"{k} groups" for k in KS]
-        ax.axhline(0, color="#666666", ls=":", lw=1, label="zero")
-        ax.plot(x, theirs, "D--", color=PUBLISHED, mfc="white", mew=1.6, ms=5, lw=1, label="published")
-        look = {"marker": "o", "ms": 5, "lw": 1.2, "label": "ours, 95 % interval"}
-        figures.curve(ax, x, ours, "ours", colour=OURS, at=at, bars=True, **look)
-        pointed.say_curve(ax, x, theirs, "published", at=at)
-        ax.set_title(short(method), fontsize="small")
-        ax.set_xticks(x, KS)
-        ax.margins(x=0.15)
-    for ax in axes[-1]:
-        ax.set_xlabel("groups")
-    for ax in axes[:, 0]:
-        ax.set_ylabel("SaCo")
-    figures.legend(fig)
-    return fig, (
-        "Ten small line plots, one a method: SaCo with 5, 10 and 20 groups, published and ours. Change from 5 to 20 "
-        f"groups, published and ours: {'; '.join(told)}."
-    )
+    rows = [
+        {"method": method, "groups": k, "series": series, **value}
+        for method, of in pairs.items()
+        for k, pair in zip(KS, of, strict=True)
+        for series, value in (("published", printed(pair)), ("ours", ends_of(pair)))
+    ]
+    names = {method: short(method) for method in pairs}
+    layout = Layout(panel="method", series="series", columns=5, names=names, mark=0.0, width=9.5)
+    return line_plot(pd.DataFrame(rows), "groups", "SaCo", x="groups", layout=layout, bars=True)
 
 
 def effects(mine: pd.DataFrame, alone: pd.DataFrame, names: Mapping[str, str]) -> Drawn:
     """What each setting (of `names`, with its words) changes in SaCo: its level over ten methods, with single methods
     as ticks (`alone`: setting, estimate), and the tau of the methods' ranking (setting, and estimate and tau with their
     ends; a row a setting, in order)."""
-    fig, axes = plt.subplots(1, 2, figsize=(9, 0.42 * len(names) + 1.5), sharey=True, width_ratios=[3, 2])
-    places = np.arange(len(names))[::-1]
-    for place, setting in zip(places, names, strict=True):
-        ticks = alone[alone.setting == setting].estimate
-        axes[0].plot(ticks, np.full(len(ticks), place), "|", color="#888888", ms=9, mew=1.2, zorder=1)
-    axes[0].plot([], [], "|", color="#888888", ms=9, label="single methods")
-    figures.dots(axes[0], mine, places, label="mean of ten methods")
-    figures.dots(axes[1], mine, places, columns=("tau", "tau low", "tau high"), colour=PALETTE[1], marker="D", ms=5)
-    axes[0].axvline(0, color="#666666", ls=":", lw=1)
-    axes[1].axvline(1, color="#666666", ls=":", lw=1)
-    axes[0].set_yticks(places, list(names.values()))
-    axes[0].set_xlabel("change of SaCo")
-    axes[1].set_xlabel("tau with the main ranking")
-    axes[1].set_xlim(right=1.04)
-    for ax in axes:
-        ax.grid(axis="y", visible=False)
-    axes[0].legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, fontsize="small")
-    told = "; ".join(f"{names[str(r.setting)]}: {r.estimate:+.2f}, tau {r.tau:.2f}" for r in mine.itertuples())
-    return fig, (
-        f"Two dot plots, a row for each of {len(names)} other choices. Left the change of SaCo averaged over ten "
-        f"methods, with each method as a tick; right Kendall's tau with the main ranking of methods. {told}."
+    level, tau = "change of SaCo", "Kendall's tau with the main ranking of methods"
+    order = ("tau", "tau low", "tau high")
+    tidy = pd.concat(
+        [
+            mine[["setting", *ENDS]].assign(panel=level, series="mean of ten methods"),
+            alone[["setting", "estimate"]].assign(panel=level, series="single methods"),
+            mine[["setting", *order]]
+            .rename(columns=dict(zip(order, ENDS, strict=True)))
+            .assign(panel=tau, series="tau"),
+        ]
     )
+    looks = {"mean of ten methods": (OURS, "o"), "single methods": ("#888888", "|"), "tau": (PALETTE[1], "D")}
+    mark = {level: 0.0, tau: 1.0}
+    layout = Layout(panel="panel", series="series", names=names, looks=looks, mark=mark, shared=False, width=9)
+    return dot_plot(tidy, "what each other choice changes", row="setting", layout=layout)
 
 
 def beside(table: pd.DataFrame, colours: Mapping[str, str], columns_of: Callable[[str], tuple[str, str, str]]) -> Drawn:
     """SaCo by method as printed and on each kind of pictures (`colours`); `columns_of`: where the table has a kind's
     estimate and its ends."""
-    fig, ax = plt.subplots(figsize=(7.5, 5))
-    spots = np.arange(len(table))[::-1]
-    ax.axvline(0, color="#666666", ls=":", lw=1)
-    ax.plot(table.published, spots, "D", color=PUBLISHED, mfc="white", mew=1.6, ms=6, label="published, ImageNet")
-    for place, (name, colour) in enumerate(colours.items()):
-        look: dict[str, Any] = {"colour": colour, "marker": "os"[place], "ms": 5, "label": name}
-        figures.dots(ax, table, spots - 0.2 * (place - (len(colours) - 1) / 2), columns=columns_of(name), **look)
-    ax.set_yticks(spots, [short(method) for method in table.method])
-    ax.set_xlabel("SaCo, 95 % interval")
-    ax.grid(axis="y", visible=False)
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize="small")
-    return fig, "; ".join(
-        f"{short(row['method'])} "
-        + ", ".join(f"{name} {row[name]:.2f}" for name in ("published", *colours) if row[name] == row[name])
-        for row in table.to_dict("records")
-    )
+    theirs = table[["method", "published"]].rename(columns={"published": "estimate"}).assign(series="published")
+    of_ours = [
+        table[["method", *columns_of(name)]].set_axis(["method", *ENDS], axis=1).assign(series=name) for name in colours
+    ]
+    looks = {name: (colour, "os"[place]) for place, (name, colour) in enumerate(colours.items())}
+    names = {method: short(method) for method in table["method"]}
+    layout = Layout(series="series", names=names, looks=looks, mark=0.0, width=7.5)
+    return dot_plot(pd.concat([theirs, *of_ours]), "SaCo", row="method", layout=layout)

@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -19,11 +18,10 @@ from faithbook.results.figures import OURS, PALETTE, PUBLISHED
 from faithbook.results.labels import row_label
 from faithbook.results.numbers import ends_of
 from faithbook.results.paired import Paired
+from faithbook.results.plots import LOOKS, Drawn, Layout, dot_plot, line_plot
 
 BY_CHANCE = 0.05
 """The share of pairs that would be told apart were all equal."""
-Drawn = tuple[Any, str]
-"""A figure and its alternative text."""
 
 
 def read_and_explained(read: Mapping[str, Paired], rhos: Mapping[str, Paired], printed: pd.DataFrame) -> Drawn:
@@ -50,23 +48,37 @@ def read_and_explained(read: Mapping[str, Paired], rhos: Mapping[str, Paired], p
     )
 
 
+def rows_by_output(
+    frame: pd.DataFrame,
+    rows: Sequence[Row],
+    floors: Sequence[Row],
+    outputs: Mapping[str, str],
+    *,
+    x_label: str,
+    published: str = "published",
+    mark: float | None = None,
+) -> Drawn:
+    """Rows (method, aggregation) with their published values and floors below them, one panel per output (method,
+    aggregation, output, estimate, low, high and the column named by `published`)."""
+    names = {row: row_label(*row) for row in rows} | {row: f"floor: {row_label(*row)}" for row in floors}
+    indexed = frame.set_index(["output", "method", "aggregation"])
+    ours = pd.concat([indexed.loc[[(output, *row) for row in names]] for output in outputs]).reset_index()
+    ours["row"] = [names[row] for row in zip(ours["method"], ours["aggregation"], strict=True)]
+    theirs = ours[["output", "row", published]].rename(columns={published: "estimate"}).assign(series=published)
+    tidy = pd.concat([ours.assign(series="ours"), theirs.dropna(subset=["estimate"])])
+    titles = {output: f"output: {name}" for output, name in outputs.items()}
+    looks = {published: LOOKS["published"]}
+    layout = Layout(panel="output", series="series", names=titles, looks=looks, mark=mark, width=9.5)
+    return dot_plot(tidy, x_label, layout=layout)
+
+
 def by_links(frame: pd.DataFrame, means: Mapping[str, float]) -> Drawn:
     """Figure 7: rho of the thirteen and a floor by how words were linked (links, estimate, low, high; the rows of each
     kind of links in that order); `means`: over the thirteen, by kind."""
-    fig, ax = plt.subplots(figsize=(7.5, 5.4))
     names = [row_label(*row) for row in THIRTEEN] + ["floor: uniform"]
-    places = np.arange(len(names))[::-1]
-    ax.axvline(0, color="#666666", ls=":", lw=1)
-    for i, text in enumerate(means):
-        part = frame[frame.links == text]
-        figures.dots(ax, part, places + 0.2 * (1 - i), colour=PALETTE[i], marker="osD"[i], width=1.5, label=text)
-    ax.set_yticks(places, names)
-    ax.set_xlabel("rho (loss)")
-    ax.legend(loc="lower center", bbox_to_anchor=(0.4, 1.0), ncols=1, fontsize="small")
-    return fig, (
-        "Dot plot of rho of thirteen explanations and one floor with three kinds of links. Mean over the thirteen: "
-        f"{told_by_links(means)}."
-    )
+    rows = pd.concat([frame[frame.links == text].assign(row=names) for text in means if (frame.links == text).any()])
+    fig, alt = dot_plot(rows, "rho (loss)", layout=Layout(series="links", mark=0.0, width=7.5))
+    return fig, f"{alt} Mean over the thirteen: {told_by_links(means)}."
 
 
 def told_by_links(means: Mapping[str, float]) -> str:
@@ -110,39 +122,18 @@ def above_floors(
 
 def changes(effects: pd.DataFrame, points: Sequence[str]) -> Drawn:
     """What each choice changes of rho: a line a row, a colour a point (point, row, estimate, low, high)."""
-    fig, ax = plt.subplots(figsize=(7.5, 0.3 * len(effects) + 1.2))
-    places = np.arange(len(effects))[::-1]
-    for i, point in enumerate(points):
-        chosen = (effects.point == point).to_numpy()
-        figures.dots(ax, effects[chosen], places[chosen], colour=PALETTE[i], marker="osD^vP*"[i], label=point)
-    ax.axvline(0, color="#666666", ls=":", lw=1)
-    ax.set_yticks(places, effects["row"])
-    ax.set_xlabel("change of rho, other choice minus ours")
-    ax.grid(axis="y", visible=False)
-    fig.legend(loc="outside upper center", ncols=3, fontsize="small")
-    told = "; ".join(f"{r.point}, {r.row} {r.estimate:+.2f}" for r in effects.itertuples())
-    return fig, f"Dot plot of the change of rho, a line for each choice and row. {told}."
+    looks = {point: (PALETTE[i], "osD^vP*"[i]) for i, point in enumerate(points)}
+    rows = effects.assign(row=[f"{point}, {row}" for point, row in zip(effects.point, effects["row"], strict=True)])
+    names = dict(zip(rows["row"], effects["row"], strict=True))
+    layout = Layout(series="point", names=names, looks=looks, mark=0.0, width=7.5)
+    return dot_plot(rows, "change of rho, other choice minus ours", layout=layout)
 
 
 def told_apart(counted: pd.DataFrame, few: int) -> Drawn:
     """Share of pairs of explanations told apart against the number of texts, a line a metric (metric, texts,
     estimate, low, high); `few`: how many inputs the released code reads."""
-    fig, ax = plt.subplots(figsize=(7.5, 4.6))
-    for i, (name, grown) in enumerate(counted.groupby("metric", sort=False)):
-        at = [f"{texts} texts" for texts in grown.texts]
-        figures.curve(ax, grown.texts, grown, str(name), colour=PALETTE[i], at=at, marker="osD^"[i], ms=5)
-    ax.axhline(BY_CHANCE, color="#666666", ls=":", lw=1)
-    ax.axvline(few, color="#666666", ls="--", lw=1)
-    ax.set_xscale("log")
-    ax.set_xticks(sorted(set(counted.texts))[::2], labels=sorted(set(counted.texts))[::2])
-    ax.minorticks_off()
-    ax.set_ylim(0, 1)
-    ax.set_xlabel("texts")
-    ax.set_ylabel("share of pairs told apart")
-    fig.legend(loc="outside upper center", ncols=2, fontsize="small")
-    last = counted.groupby("metric", sort=False).tail(1)
-    told = "; ".join(f"{r.metric} {r.estimate:.2f} with {r.texts} texts" for r in last.itertuples())
-    return fig, (
-        "Line plot of the share of pairs of explanations told apart against the number of texts, a line a metric. "
-        f"At the right ends: {told}."
-    )
+    layout = Layout(series="metric", mark=BY_CHANCE, width=7.5)
+    fig, alt = line_plot(counted, "texts", "share of pairs told apart", x="texts", layout=layout, log=True)
+    fig.axes[0].axvline(few, color="#666666", ls="--", lw=1)
+    fig.axes[0].set_ylim(0, 1)
+    return fig, alt

@@ -151,7 +151,7 @@ class Rows:
         except UnknownNameError:
             raise
         except InputError:
-            return Paired(self.measured.cells.undefined, theirs, None, self.measured.evidence())
+            return Paired(self.measured.cells.undefined, theirs, self.measured.evidence())
 
     def cell(self, row: Mapping[str, str]) -> Paired:
         """What stands in the cell of a table's row: of its method, aggregation and output, and of what else (a model, a
@@ -179,8 +179,8 @@ class Rows:
         return mean([self(row, output, **labels) for output in outputs for row in rows])
 
     def frame(self, rows: Sequence[Row], **labels: object) -> pd.DataFrame:
-        """Rows for both outputs with their published values, as `figures.rows_by_output` draws them; NaN where nothing
-        is defined."""
+        """Rows for both outputs with their published values, as the figure `rows_by_output` draws them; NaN where
+        nothing is defined."""
         keys = [(*row, output) for output in OUTPUT_NAMES for row in rows]
         return exhibits.long_form(
             [(dict(zip(KEYS, key, strict=True)), self(key[:2], key[2], **labels)) for key in keys]
@@ -333,10 +333,8 @@ def spread_beside(
     printed: float,
     **fixed: object,
 ) -> Paired:
-    """One of the quantities of a spread, beside the printed one and the present run's where that does not speak."""
-    own = None if measured.here is None else signal_of(measured.here, rows, **fixed)
-    here = take(own) if own is not None and own.n else None  # a small run may lack a row
-    return Paired(take(signal_of(measured.cells, rows, **fixed)), printed, here, measured.evidence())
+    """One of the quantities of a spread, beside the printed one."""
+    return Paired(take(signal_of(measured.cells, rows, **fixed)), printed, measured.evidence())
 
 
 def erasing_ranks(units: pd.DataFrame) -> pd.DataFrame:

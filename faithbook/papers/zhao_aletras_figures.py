@@ -4,7 +4,6 @@ it."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -13,34 +12,23 @@ import pandas as pd
 from faithbook.results import figures
 from faithbook.results.figures import OURS, PALETTE, PUBLISHED
 from faithbook.results.labels import label
-
-Drawn = tuple[Any, str]
-"""A figure and its alternative text."""
+from faithbook.results.numbers import ENDS
+from faithbook.results.plots import Drawn, Layout, dot_plot
 
 
 def with_and_without_amounts(orders: pd.DataFrame, metrics: Sequence[str], methods: Sequence[str]) -> Drawn:
     """Diagnosticity of each method, and of the average of all, with min-max amounts and with ranks: a panel a metric
     (metric, method, and of either side its value, low and high, under "min-max" and "ranks")."""
-    rows = [*methods, "average"]
-    fig, axes = plt.subplots(1, 2, figsize=(8, 0.5 * len(rows) + 1.5), sharex=True, sharey=True)
-    places = np.arange(len(rows))[::-1]
-    sides = {"min-max": (PUBLISHED, "D", 0.14), "ranks": (OURS, "o", -0.14)}
-    for ax, metric in zip(axes, metrics, strict=True):
-        part = orders[orders.metric == metric]
-        for side, (colour, marker, shift) in sides.items():
-            columns, name = (side, f"{side} low", f"{side} high"), f"amounts: {side}"
-            at = places + shift
-            figures.dots(ax, part, at, columns=columns, width=1.5, colour=colour, marker=marker, label=name)
-        ax.axvline(0.5, color="#666666", ls=":", lw=1)
-        ax.set(title=label(metric), xlabel="diagnosticity", xlim=(0, 1.03))
-    axes[0].set_yticks(places, [label(name) for name in rows])
-    figures.legend(fig)
-    mean = orders[orders.method == "average"].set_index("metric")
-    told = "; ".join(f"{label(m)} from {mean['min-max'][m]:.2f} to {mean.ranks[m]:.2f}" for m in metrics)
-    return fig, (
-        "Paired dot plot with intervals, a panel a soft metric, a row an attribution method and their average: "
-        f"diagnosticity with min-max amounts and with equal amounts. Averages: {told}"
-    )
+    looks = {"min-max": (PUBLISHED, "D"), "ranks": (OURS, "o")}
+    keys, kept = ["metric", "method"], orders[orders.method.isin([*methods, "average"])]
+    sides = [
+        kept[[*keys, side, f"{side} low", f"{side} high"]].set_axis([*keys, *ENDS], axis=1).assign(amounts=side)
+        for side in looks
+    ]
+    tidy = pd.concat([side[side.metric == metric] for metric in metrics for side in sides])
+    names = {name: label(name) for name in (*metrics, *kept["method"])}
+    layout = Layout(panel="metric", series="amounts", names=names, looks=looks, mark=0.5)
+    return dot_plot(tidy, "diagnosticity", row="method", layout=layout)
 
 
 def from_theirs(path: pd.DataFrame, theirs: Mapping[tuple[str, str], float], order: Sequence[str]) -> Drawn:
@@ -72,23 +60,15 @@ def from_theirs(path: pd.DataFrame, theirs: Mapping[tuple[str, str], float], ord
 def effects(found: pd.DataFrame, metrics: Sequence[str], names: Mapping[str, str]) -> Drawn:
     """What each variant (of `names`, with its words) changes of the mean score and of diagnosticity, up to four metrics
     a row (variant, choice, metric, score, change, and their ends)."""
-    fig, axes = plt.subplots(1, 2, figsize=(8, 0.72 * len(names) + 1.6), sharey=True)
-    place = {name: -i for i, name in enumerate(names)}
-    for ax, columns in zip(axes, (("score", "score low", "score high"), ("change", "low", "high")), strict=True):
-        for shift, metric, colour, marker in zip((0.27, 0.09, -0.09, -0.27), metrics, PALETTE, "oDs^", strict=False):
-            part = found[found.metric == metric]
-            at = part.variant.map(place) + shift
-            look: dict[str, Any] = {"colour": colour, "marker": marker, "label": label(metric)}
-            figures.dots(ax, part, at, columns=columns, width=1.8, ms=5, **look)
-        ax.axvline(0, color="#666666", ls=":", lw=1)
-        ax.grid(axis="y", visible=False)
-    axes[0].set_yticks(list(place.values()), list(names.values()))
-    axes[0].set_xlabel("change of the mean score")
-    axes[1].set_xlabel("change of diagnosticity")
-    figures.legend(fig)
-    largest = found.loc[found.change.abs().sort_values(ascending=False).index[:3]]
-    told = "; ".join(f"{r.choice}, {label(str(r.metric))} {r.change:+.2f}" for r in largest.itertuples())
-    return fig, (
-        f"Dot plot with intervals, one row for each of {len(names)} exchanged choices, four metrics each: change of "
-        f"the mean score on the left, of diagnosticity on the right. Largest changes of diagnosticity: {told}."
+    panels = {
+        "change of the mean score": ["score", "score low", "score high"],
+        "change of diagnosticity": ["change", "low", "high"],
+    }
+    keys = ["variant", "metric"]
+    ordered = pd.concat([found[(found.variant == name) & found.metric.isin(metrics)] for name in names])
+    tidy = pd.concat(
+        [ordered[[*keys, *of]].set_axis([*keys, *ENDS], axis=1).assign(panel=panel) for panel, of in panels.items()]
     )
+    words = {**names, **{metric: label(metric) for metric in metrics}}
+    layout = Layout(panel="panel", series="metric", names=words, mark=0.0, shared=False)
+    return dot_plot(tidy, "other choice minus ours", row="variant", layout=layout)

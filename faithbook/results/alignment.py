@@ -32,8 +32,7 @@ def score(name: str, mean: Callable[[str], Paired]) -> Paired:
         return np.asarray(scores_of_counts(dict(zip(COUNTS, np.moveaxis(counts, -1, 0), strict=True)))[name])
 
     found = combined(ratio, [mean(count) for count in COUNTS])
-    here = None if found.here is None else replace(found.here, bounds=(0.0, 1.0))
-    return replace(found, ours=replace(found.ours, bounds=(0.0, 1.0)), here=here)
+    return replace(found, ours=replace(found.ours, bounds=(0.0, 1.0)))
 
 
 def found_batches(hits: pd.DataFrame, *, n_resamples: int = 9999) -> dict[tuple[str, str], Quantity]:

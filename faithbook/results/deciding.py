@@ -13,10 +13,16 @@ from dataclasses import dataclass
 import pandas as pd
 import scipy.stats
 
-from faithbook.results import rules
+from faithbook.results import published, rules
 from faithbook.results.rulebook import Rule
 
 POWER = 0.8
+CAUSES = {
+    "rule": "by its rule more inputs do not decide it",
+    "n": "with more inputs",
+    "unobtainable": "with more than there are",
+}
+"""Why a finding is undecided, in `data/undecided.csv`, and what would decide it."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,24 @@ def deciding(rule: Rule, rows: pd.DataFrame, lines: tuple[float, ...]) -> Decidi
     several = 0 if yes or m == 1 else rules.FEWEST_FOR_SEVERAL_NO
     needed = max(math.ceil(clearest["needed"] * (_reach(alpha) / _reach(rules.ALPHA)) ** 2), several)
     return Deciding(str(clearest["part"]), needed, rules.YES if yes else rules.NO)
+
+
+def undecided(board: pd.DataFrame) -> pd.DataFrame:
+    """The findings of a scoreboard that are undecided, each once: how many inputs there are in the smallest cell, how
+    many would decide it, and why there are not as many. Of what only a small run leaves undecided
+    nothing is known.
+    """
+    own = board[(board["decision"] == rules.UNDECIDED) & ~board["same_as"].isin(set(board["id"]))]
+    causes = published.beside("undecided").set_index("id").reindex(own["id"]).fillna("")
+    return pd.DataFrame(
+        {
+            "finding": own["id"].to_numpy(),
+            "n": own["n"].to_numpy(),
+            "needed": [f"{int(needed):,}" if needed else "-" for needed in pd.to_numeric(own["needed"]).fillna(0)],
+            "decided": [CAUSES.get(cause, "not known") for cause in causes["cause"]],
+            "why not": causes["why"].to_numpy(),
+        }
+    )
 
 
 def _reach(alpha: float) -> float:

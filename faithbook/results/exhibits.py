@@ -19,9 +19,9 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.results import figures, pointed
-from faithbook.results.figures import PUBLISHED, REFERENCE
+from faithbook.results.figures import PUBLISHED
 from faithbook.results.labels import label
-from faithbook.results.numbers import ends_of, row_of
+from faithbook.results.numbers import row_of
 from faithbook.results.numbers import spoken as with_interval
 from faithbook.results.page import Folder, write
 from faithbook.results.paired import Paired
@@ -33,8 +33,8 @@ MOST_ROWS = 20
 CellOf = Callable[[Mapping[str, str]], Paired | None]
 """From a row of a published table to what we have for it, None where there is nothing."""
 
-_SPANNED = ["ours", "low", "high", "published", "predicted_low", "predicted_high", "here"]
-"""What has to be seen whole in a plot of claims; a quick run's interval may be many times as long."""
+_SPANNED = ["ours", "low", "high", "published", "predicted_low", "predicted_high"]
+"""What has to be seen whole in a plot of claims."""
 
 _SIGNS = {"agrees": "≈", "higher": "↑", "lower": "↓"}
 
@@ -69,10 +69,6 @@ def cell(pair: Paired | None, digits: int = 2) -> str:
         return "–" if pair is None or math.isnan(pair.published) else f"– ({short(pair.published, digits)})"
     interval = pair.ours.interval()
     said = f"95 % interval {short(interval.low, digits + 1)} to {short(interval.high, digits + 1)}, n = {pair.ours.n}"
-    if pair.here is not None:
-        here = pair.here.interval()
-        estimate, low, high = (short(x, digits + 1) for x in (here.estimate, here.low, here.high))
-        said += f"; this build {estimate}, {low} to {high}"
     found = short(interval.estimate, digits)
     if math.isnan(pair.published):
         return f'<span class="pair" title="{html.escape(said)}">{found}</span>'
@@ -84,15 +80,13 @@ def cell(pair: Paired | None, digits: int = 2) -> str:
 
 
 def long_form(rows: Sequence[tuple[Mapping[str, str], Paired]]) -> pd.DataFrame:
-    """The cells of a table one below the other: their labels, published, estimate with its interval, n, the run's."""
-    found = []
-    for labels, pair in rows:
-        row: dict[str, Any] = {**labels, "published": pair.published, **row_of(pair)}
-        row["clusters"] = pair.ours.clusters
-        if pair.here is not None:
-            row |= ends_of(pair.here, "here", "here_low", "here_high") | {"here_n": pair.here.n}
-        found.append(row)
-    return pd.DataFrame(found)
+    """The cells of a table one below the other: their labels, published, estimate with its interval, n, clusters."""
+    return pd.DataFrame(
+        [
+            {**labels, "published": pair.published, **row_of(pair), "clusters": pair.ours.clusters}
+            for labels, pair in rows
+        ]
+    )
 
 
 def grid(
@@ -208,10 +202,9 @@ def save_table(run: Folder, notebook: str, name: str, wide: pd.DataFrame, long: 
 def claims_plot(rows: pd.DataFrame, titles: Mapping[str, str], *, lines: Mapping[str, Sequence[float]]) -> Any:
     """Published against ours, one panel a claim and one line a part, with intervals.
 
-    `rows` has the columns of `judged.COLUMNS`; `titles`: what stands over a claim's panel; `lines`: where its dotted
-    lines stand. Grey: the present run, where the reference speaks, cut where its intervals are far longer; the pale
-    bar: where a replication of the published value falls in 95 of 100; at the right, how far ours lies from it in
-    standard errors.
+    `rows` has the columns of `judged.COLUMNS`; `titles`: what is written over a claim's panel; `lines`: where its
+    dotted lines are. The pale bar: where a replication of the published value falls in 95 of 100; at the right, how far
+    ours lies from it in standard errors.
     """
     panels = [(name, rows[rows["claim"] == name]) for name in dict.fromkeys(rows["claim"])]
     heights = [len(part) + 1 for _, part in panels]
@@ -224,9 +217,6 @@ def claims_plot(rows: pd.DataFrame, titles: Mapping[str, str], *, lines: Mapping
         for line in marks:
             ax.axvline(line, color="#666666", ls=":", lw=1)
         ax.hlines(places, part["predicted_low"], part["predicted_high"], color=PUBLISHED, lw=8, alpha=0.25, zorder=1)
-        if part["here"].notna().any():
-            here = ("here", "here_low", "here_high")
-            figures.dots(ax, part, places - 0.22, columns=here, colour=REFERENCE, width=1.2, ms=3.5, label="this build")
         figures.dots(ax, part, places, columns=("ours", "low", "high"), label="ours, 95 % interval")
         if rows["published"].notna().any():  # questions of our own have none
             ax.plot(part["published"], places, "D", mfc="white", mec=PUBLISHED, mew=1.8, label="published", zorder=4)

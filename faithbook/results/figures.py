@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import matplotlib as mpl
@@ -21,7 +21,6 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 
 from faithbook.results import pointed
 from faithbook.results.estimates import Quantity
-from faithbook.results.labels import row_label
 from faithbook.results.numbers import ends_of
 from faithbook.results.page import Folder, downloads, write
 from faithbook.results.paired import Paired
@@ -226,43 +225,3 @@ def styles(names: Sequence[str]) -> dict[str, tuple[str, str]]:
     """
     colours = len(PALETTE)
     return {name: (PALETTE[i % colours], _MARKERS[(i + i // colours) % len(_MARKERS)]) for i, name in enumerate(names)}
-
-
-def rows_by_output(
-    frame: pd.DataFrame,
-    rows: Sequence[tuple[str, str]],
-    floors: Sequence[tuple[str, str]],
-    outputs: Mapping[str, str],
-    *,
-    x_label: str,
-    ours: str,
-    published: str = "published",
-    line: tuple[float, str] | None = None,
-) -> tuple[Any, str]:
-    """Two dot plots, one an output, of rows (method, aggregation) with their published values, and floors below them.
-
-    `frame` has the columns method, aggregation, output, estimate, low, high and the one named by `published`;
-    `outputs`: their names for people; `line`: a value to mark, with its name. Returns the figure, and in words (for an
-    `alt`) what it shows for the first output.
-    """
-    fig, axes = plt.subplots(1, len(outputs), figsize=(9.5, 5.2), sharey=True, sharex=True)
-    everything = [*rows, *floors]
-    names = [row_label(*row) for row in rows] + [f"floor: {row_label(*row)}" for row in floors]
-    places = list(range(len(everything)))[::-1]
-    panels = {
-        output: frame[frame.output == output].set_index(["method", "aggregation"]).loc[everything] for output in outputs
-    }
-    for ax, (output, panel) in zip(axes, panels.items(), strict=True):
-        if line:
-            ax.axvline(line[0], color="#666666", ls=":", lw=1, label=line[1])
-        dots(ax, panel, places, label=ours)
-        ax.plot(panel[published], places, "D", mfc="white", mec=PUBLISHED, mew=1.8, label=published)
-        pointed.say_rows(ax, panel[published], places, published)
-        ax.set_title(f"output: {outputs[output]}")
-        ax.set_xlabel(x_label)
-    axes[0].set_yticks(places, names)
-    legend(fig)
-    output, panel = next(iter(panels.items()))
-    told = "; ".join(f"{row_label(*row)} {panel[published][row]:.2f} and {panel.estimate[row]:.2f}" for row in rows)
-    below = "; ".join(f"{row_label(*row)} {panel.estimate[row]:.2f}" for row in floors)
-    return fig, f"For {outputs[output]}, {published} and ours: {told}; floors, ours alone: {below}."

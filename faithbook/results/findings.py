@@ -12,7 +12,7 @@ import pandas as pd
 from faithbook.results import evidence, published
 from faithbook.results.page import badge
 from faithbook.results.rules import MIXED, NOT_REPRODUCED, NOT_TESTED, NOTHING, REPRODUCED, UNDECIDED
-from faithbook.results.scoreboard import distinct
+from faithbook.results.scoreboard import WAITS, distinct
 
 COLOURS = {
     REPRODUCED: "#56B4E9",
@@ -138,7 +138,7 @@ def anchor(name: str) -> str:
 def _why(row: Mapping[Any, Any]) -> str:
     """The reason for a decision where the rule says more, what it waits for, and which finding it repeats."""
     repeats = f"same finding as `{row['same_as']}`" if row["same_as"] else ""
-    waits = f"waits for {row['waits_for']}" if row["waits_for"] else ""
+    waits = f"waits for {WAITS[row['waits_for']]}" if row["waits_for"] else ""
     return "; ".join(filter(None, (row["reason"], waits, repeats)))
 
 

@@ -26,7 +26,7 @@ from faithbook.results import evidence, published, rulebook, rules
 from faithbook.results.agreement import tau_of
 from faithbook.results.deciding import Deciding, deciding
 from faithbook.results.estimates import FEWEST_CLUSTERS, Quantity
-from faithbook.results.numbers import ends_of, row_of
+from faithbook.results.numbers import row_of
 from faithbook.results.paired import Paired
 from faithbook.results.rank_tests import tau_b
 from faithbook.results.rulebook import Rule
@@ -35,7 +35,7 @@ from faithlib.errors import InputError
 
 COLUMNS = (
     *("claim", "part", "published", "ours", "low", "high", "n", "clusters", "p", "answer", "why"),
-    *("here", "here_low", "here_high", "predicted_low", "predicted_high", "away", "detectable", "needed", "repeat"),
+    *("predicted_low", "predicted_high", "away", "detectable", "needed", "repeat"),
 )
 
 
@@ -333,12 +333,16 @@ class Judged:
 
     @property
     def waits_for(self) -> str:
-        """What an undecided or untested claim waits for, one of `scoreboard.CAUSES`."""
+        """What an undecided or untested claim waits for, one of `deciding.CAUSES`: what people wrote into
+        `data/undecided.csv`, else what follows from its numbers."""
         if self.decision.decision == rules.NOT_TESTED:
             few = (self.rows["clusters"] < FEWEST_CLUSTERS).any()
             return MORE_INPUTS if few else UNOBTAINABLE
         if self.decision.decision != rules.UNDECIDED:
             return ""
+        declared = published.beside("undecided").set_index("id")["cause"]
+        if self.id in declared:
+            return str(declared[self.id])
         if self.awaited is None or self.own_repeat not in ("", rules.REPRODUCED):
             return RULE
         return UNOBTAINABLE if self.evidence == evidence.AUTHORS else MORE_INPUTS  # a release is as large as it is
@@ -427,7 +431,7 @@ def _decided(rule: Rule, claim: Claim, have: Collection[str]) -> rules.Decision:
 
 # ---------------------------------------------------------------------------------------------------------------- rows
 def part_of(rule: Rule, pair: Paired) -> dict[str, Any]:
-    """One part: published, ours with its interval, its p-value and answer were it the only part, the present run's."""
+    """One part: published, ours with its interval, its p-value and answer were it the only part."""
     alone = _alone(rule, pair.ours)
     row: dict[str, Any] = {"published": pair.published, **row_of(pair, "ours", "low", "high")}
     row |= {"clusters": pair.ours.clusters, "p": alone.p_yes, "answer": alone.answer}
@@ -435,8 +439,6 @@ def part_of(rule: Rule, pair: Paired) -> dict[str, Any]:
     effect = min(abs(pair.ours.point - line) for line in lines(rule))
     row["detectable"] = rules.smallest_detectable(pair.ours)
     row["needed"] = rules.how_many(pair.ours, effect) if effect > 0 else math.nan
-    if pair.here is not None:
-        row |= ends_of(pair.here, "here", "here_low", "here_high")
     if not math.isnan(pair.published):
         row["away"] = pair.away
     if pair.prediction is not None:
@@ -475,10 +477,7 @@ def _order_row(one: Ordered) -> dict[str, Any]:
     row["clusters"] = tau.clusters
     if one.repeats is not None:
         row["repeat"] = float(tau_b(*([side[name] for name in one.items] for side in one.repeats)))
-    here = [pair.here for pair in one.items.values() if pair.here is not None]
-    if len(here) < len(one.items):
-        return row
-    return row | ends_of(tau_of(here, one.published), "here", "here_low", "here_high")
+    return row
 
 
 def _pearson(x: np.ndarray, y: np.ndarray) -> float:

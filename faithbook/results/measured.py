@@ -1,11 +1,11 @@
-"""Values of single inputs as a page uses them: the reference's and the present run's, beside what is published.
+"""Values of single inputs as a page uses them: the reference's or the present run's, beside what is published.
 
     measured = Measured.read(run, "saco_metrics", paper="wu_2024", over=["dataset", "method", "k"], prepare=prepared)
     saco = measured.quantity("method", k=10)
     saco("rollout"), saco("rollout", k=5)
 
-*The reference speaks.* Where `data/reference/full/units` has the values of the compute notebook, ours are those, and
-the run that built this copy stands beside them (`Paired.here`); where it has none yet, the run speaks.
+*One voice.* Where `data/reference/full/units` has the values of the compute notebook, ours are those; where it has none
+yet, ours are those of the run that built this copy. One page has the two side by side (`results.builds`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from faithbook.results import evidence
 from faithbook.results.cells import Cells, Labels
 from faithbook.results.estimates import Array, Quantity
 from faithbook.results.paired import Paired
-from faithlib.errors import InputError, UnknownNameError, unknown
+from faithlib.errors import InputError, unknown
 
 REFERENCE, RUN = "the reference", "this run"
 PAPERS_SIZE = "paper"  # the profile that has every paper's own models and data
@@ -56,9 +56,9 @@ class Material:
 class Measured:
     """What was measured, ready to be averaged.
 
-    `frame`: the values, prepared; `material`: their source; `cells`: their cells; `here_frame`, `here`: those of
-    the present run where the reference speaks; `printed`: the paper's values, whose columns other than `value` are
-    labels of our cells. A cell without any defined value is none, but where no cell has one they are all there.
+    `frame`: the values, prepared; `material`: their source; `cells`: their cells; `printed`: the paper's values, whose
+    columns other than `value` are labels of our cells. A cell without any defined value is none, but where no cell has
+    one they are all there.
     """
 
     paper: str
@@ -66,8 +66,6 @@ class Measured:
     frame: pd.DataFrame
     material: Material
     cells: Cells
-    here_frame: pd.DataFrame | None
-    here: Cells | None
     printed: pd.DataFrame
     _means: dict[str, Paired] = field(default_factory=dict, repr=False)
     _levels: dict[str, list[Any]] = field(default_factory=dict, repr=False)
@@ -93,7 +91,7 @@ class Measured:
         firmest: bool = False,
         n_resamples: int | None = None,
     ) -> Measured:
-        """The values that a compute notebook keeps (its `parts` one below the other), from the reference and the run.
+        """The values that a compute notebook keeps (its `parts` one below the other), from the reference or the run.
 
         `over`: the columns whose combinations are cells; the rest as `cells.Cells.of` takes it. A column `dataset`
         that the values lack is the data set of the notebook's settings. `rows`: which of the prepared values, if not
@@ -103,35 +101,30 @@ class Measured:
         """
         theirs = _of_reference(notebook, parts)
         if theirs is not None and not has_run(run, notebook) and _is_beside(run.job.profile, theirs.profile):
-            ours, other = theirs, None  # of what this machine has no data for
+            ours = theirs  # of what this machine has no data for
         else:
             mine = _of_run(run, notebook, parts)
-            ours, other = _speaking(mine, theirs, lambda one: _ground(paper, notebook, one), run.job.profile)
-
-        def prepared(one: Material) -> pd.DataFrame:
-            key, kept = (one.source, notebook, tuple(parts), prepare), {} if known is None else known
-            if key not in kept:
-                kept[key] = one.units if prepare is None else prepare(one.units)
-            return kept[key] if rows is None else rows(kept[key])
-
-        frame, here_frame = prepared(ours), None if other is None else prepared(other)
+            ours = _speaking(mine, theirs, lambda one: _ground(paper, notebook, one), run.job.profile)
+        key, prepared = (ours.source, notebook, tuple(parts), prepare), {} if known is None else known
+        if key not in prepared:
+            prepared[key] = ours.units if prepare is None else prepare(ours.units)
+        frame = prepared[key] if rows is None else rows(prepared[key])
         if firmest:
             kept = next(iter(_by_ground(paper, notebook, ours, frame["dataset"].unique()).values()), [])
             ours, frame = replace(ours, datasets=tuple(kept)), frame[frame["dataset"].isin(kept)]
-            here_frame = None if here_frame is None else here_frame[here_frame["dataset"].isin(kept)]
-        if here_frame is not None and here_frame.empty:
-            here_frame = None
-
-        def cells(frame: pd.DataFrame) -> Cells:
-            defined = frame[frame.groupby(list(over), observed=True, dropna=False)[value].transform("count") > 0]
-            keys = {"unit": unit, "cluster": cluster, "stratum": stratum, "value": value}
-            drawn = n_resamples or RESAMPLES
-            defined = frame if defined.empty else defined
-            return Cells.of(defined, over=over, bounds=bounds, n_resamples=drawn, **keys)  # type: ignore[arg-type]
-
-        here = None if here_frame is None else cells(here_frame)
+        defined = frame[frame.groupby(list(over), observed=True, dropna=False)[value].transform("count") > 0]
+        cells = Cells.of(
+            frame if defined.empty else defined,
+            over=over,
+            unit=unit,
+            cluster=cluster,
+            stratum=stratum,
+            value=value,
+            bounds=bounds,
+            n_resamples=n_resamples or RESAMPLES,
+        )
         none = pd.DataFrame({"value": pd.Series(dtype=float)})
-        return cls(paper, notebook, frame, ours, cells(frame), here_frame, here, none if printed is None else printed)
+        return cls(paper, notebook, frame, ours, cells, none if printed is None else printed)
 
     @property
     def speaks(self) -> str:
@@ -197,7 +190,6 @@ class Measured:
         self._means[key] = Paired(
             self.cells.mean(**labels),
             self.published(**labels),
-            None if self.here is None else _mean_or_none(self.here, labels),
             self.evidence(datasets),
             evidence.published_n(self.paper, datasets),
         )
@@ -207,14 +199,11 @@ class Measured:
         self, function: Callable[[pd.DataFrame], Mapping[Key, Quantity]], printed: Mapping[Key, float] | None = None
     ) -> dict[Key, Paired]:
         """Quantities that are no means over cells (correlations, say): `function` makes them of a prepared frame, by
-        name; it is asked for both sides. `printed`: the paper's value by name."""
-        ours = function(self.frame)
-        here = function(self.here_frame) if self.here_frame is not None else {}
+        name. `printed`: the paper's value by name."""
         n = evidence.published_n(self.paper, self.material.datasets)
         theirs = printed or {}
-        return {
-            key: Paired(one, theirs.get(key, math.nan), here.get(key), self.evidence(), n) for key, one in ours.items()
-        }
+        ours = function(self.frame)
+        return {key: Paired(one, theirs.get(key, math.nan), self.evidence(), n) for key, one in ours.items()}
 
     def published(self, **labels: object) -> float:
         """The mean of the printed values with these labels, NaN where there is none.
@@ -250,32 +239,21 @@ class Measured:
         return evidence.ground(self.paper, notebook=self.notebook, datasets=named, models=self.material.models)
 
 
-def _mean_or_none(cells: Cells, labels: Mapping[str, Any]) -> Quantity | None:
-    """The run's mean; None where it has no such cell, which a small run may lack."""
-    try:
-        return cells.mean(**labels)
-    except (InputError, UnknownNameError):
-        return None
-
-
 def _listed(label: object) -> list[str]:
     return [str(label)] if isinstance(label, str | int | float) else [str(one) for one in label]  # type: ignore[attr-defined]
 
 
 # ------------------------------------------------------------------------------------------------------------ materials
-def _speaking(
-    mine: Material, theirs: Material | None, ground: Callable[[Material], str], profile: str
-) -> tuple[Material, Material | None]:
-    """Whose values are ours, and whose stand beside them.
+def _speaking(mine: Material, theirs: Material | None, ground: Callable[[Material], str], profile: str) -> Material:
+    """Whose values are ours.
 
     The reference's, unless the run is of the reference's own profile (it is to become the reference), has the papers'
     size, or rests on firmer ground (the paper's own models, say).
     """
     if theirs is None or not _is_beside(profile, theirs.profile):
-        return mine, None
-    if ground(mine) != ground(theirs) and evidence.weakest([ground(mine), ground(theirs)]) == ground(theirs):
-        return mine, None
-    return theirs, mine
+        return mine
+    firmer = ground(mine) != ground(theirs) and evidence.weakest([ground(mine), ground(theirs)]) == ground(theirs)
+    return mine if firmer else theirs
 
 
 def _is_beside(profile: str, of_reference: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -20,6 +21,11 @@ def ends_of(of: Paired | Quantity, *names: str) -> dict[str, float]:
         names = (names[0], f"{names[0]} low", f"{names[0]} high")
     found = _interval(of)
     return dict(zip(names or ENDS, (found.estimate, found.low, found.high), strict=True))
+
+
+def printed(pair: Paired) -> dict[str, float]:
+    """The published value of a pair under the same names, without an interval."""
+    return dict(zip(ENDS, (pair.published, math.nan, math.nan), strict=True))
 
 
 def row_of(of: Paired | Quantity, *names: str) -> dict[str, float]:

@@ -35,7 +35,8 @@ def outward(clusters: int) -> float:
 def moved_outward(estimate: Array, low: Array, high: Array, clusters: int) -> tuple[Array, Array]:
     """Percentiles of draws, each moved away from the estimate by the factor of `outward`."""
     widen = outward(clusters)
-    return estimate - widen * np.maximum(0.0, estimate - low), estimate + widen * np.maximum(0.0, high - estimate)
+    with np.errstate(invalid="ignore"):  # of one cluster nothing is known: infinitely often no distance is no number
+        return estimate - widen * np.maximum(0.0, estimate - low), estimate + widen * np.maximum(0.0, high - estimate)
 
 
 def wilson_ends(share: ArrayLike, size: ArrayLike) -> tuple[Array, Array]:

@@ -1,10 +1,10 @@
 """A quantity of ours beside what the paper prints for it: what claims are written in.
 
     gain = saco("rollout") - saco("raw_attention")
-    gain.ours.point, gain.published, gain.here
+    gain.ours.point, gain.published
 
-Sums, differences, products, ratios and absolute values act on all three: ours (the reference's, where it has the values
-of single inputs), the published number, and the same of the run that built this copy of the book.
+Sums, differences, products, ratios and absolute values act on both: ours (the reference's, where it has the values of
+single inputs) and the published number.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from faithlib.errors import InputError
 
 @dataclass(frozen=True)
 class Paired:
-    """Ours, the published value (NaN: not printed), and the present run's where another run speaks.
+    """Ours and the published value (NaN: not printed).
 
     - `evidence`: the ground that it rests on, the weaker of two where two are combined;
     - `published_n`: how many inputs the published value is of, where the paper says so.
@@ -31,18 +31,15 @@ class Paired:
 
     ours: Quantity
     published: float = math.nan
-    here: Quantity | None = None
     evidence: str = evidence.STAND_INS
     published_n: int | None = None
 
     def _with(self, other: Paired | float, do: Callable[[Any, Any], Any]) -> Paired:
         if not isinstance(other, Paired):
-            here = None if self.here is None else do(self.here, other)
-            return replace(self, ours=do(self.ours, other), published=do(self.published, other), here=here)
+            return replace(self, ours=do(self.ours, other), published=do(self.published, other))
         return Paired(
             do(self.ours, other.ours),
             _published(do, self.published, other.published),
-            None if self.here is None or other.here is None else _or_none(do, self.here, other.here),
             evidence.weakest([self.evidence, other.evidence]),
             None if self.published_n is None or other.published_n is None else min(self.published_n, other.published_n),
         )
@@ -69,11 +66,10 @@ class Paired:
         return self * other
 
     def __neg__(self) -> Paired:
-        return replace(self, ours=-self.ours, published=-self.published, here=None if self.here is None else -self.here)
+        return replace(self, ours=-self.ours, published=-self.published)
 
     def __abs__(self) -> Paired:
-        here = None if self.here is None else abs(self.here)
-        return replace(self, ours=abs(self.ours), published=abs(self.published), here=here)
+        return replace(self, ours=abs(self.ours), published=abs(self.published))
 
     @property
     def prediction(self) -> Interval95 | None:
@@ -120,12 +116,10 @@ def _folded(
 ) -> Paired:
     if not of:
         raise InputError("no quantities to combine")
-    here = [one.here for one in of if one.here is not None]
     sizes = [one.published_n for one in of if one.published_n is not None]
     return Paired(
         function([one.ours for one in of]),
         math.nan if published is None else published,
-        function(here) if len(here) == len(of) else None,
         evidence.weakest(one.evidence for one in of),
         min(sizes) if len(sizes) == len(of) else None,
     )
@@ -143,12 +137,3 @@ def _published(do: Callable[[Any, Any], Any], first: float, second: float) -> fl
         return float(do(first, second))
     except ZeroDivisionError:
         return math.nan
-
-
-def _or_none(do: Callable[[Any, Any], Any], first: Quantity, second: Quantity) -> Quantity | None:
-    """The present run's value; a small run may have a denominator of zero, which leaves it without one."""
-    try:
-        result: Quantity = do(first, second)
-    except InputError:
-        return None
-    return result

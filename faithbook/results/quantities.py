@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from faithbook.results.resampling import Resampled, over_inputs
+from faithbook.results.cells import Cells
+from faithbook.results.estimates import Quantity
 from faithlib.errors import InputError
 from faithlib.preferences import preferences
 
@@ -37,14 +38,14 @@ def outside_unit(values: pd.Series) -> pd.Series:
     return (~values.between(0, 1)).astype(float).where(values.notna())
 
 
-def kept_shares(examples: pd.DataFrame) -> Resampled:
+def kept_shares(examples: pd.DataFrame) -> dict[tuple[str], Quantity]:
     """How much each method's min-max scaled token scores keep: the mean importance of a text's tokens, over inputs.
 
     `examples` has one row a token: dataset, model_seed, input, method, score. The share is that of the embedding
     elements which Soft-NS keeps and Soft-NC removes, on average. As in `masks.normalise`, equal scores give 1/2.
 
     >>> row = {"dataset": "d", "model_seed": 0, "input": 1, "method": "m"}
-    >>> float(kept_shares(pd.DataFrame([row | {"score": s} for s in (0.0, 0.0, 0.0, 8.0)])).estimate["m"])
+    >>> kept_shares(pd.DataFrame([row | {"score": s} for s in (0.0, 0.0, 0.0, 8.0)]))["m",].point
     0.25
     """
     text = ["dataset", "model_seed", "input", "method"]
@@ -52,7 +53,8 @@ def kept_shares(examples: pd.DataFrame) -> Resampled:
     low, high = scores.transform("min"), scores.transform("max")
     share = ((examples.score - low) / (high - low)).where(high > low, 0.5)
     per_text = examples.assign(share=share).groupby(text, sort=False).share.mean().reset_index()
-    return over_inputs(per_text, value="share", cells=["method"])
+    cells = Cells.of(per_text, over=["method"], unit=["dataset", "input"], value="share", stratum="dataset")
+    return {(name,): cells.mean(method=name) for name in sorted(per_text["method"].unique())}
 
 
 def against_random(

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
+
+from faithbook.engine.plan import MANIFEST
+from faithbook.paths import reference_dir
 
 FACTS = {
     "notebook": "notebook",
@@ -77,6 +81,27 @@ def environment(manifests: pd.DataFrame) -> pd.DataFrame:
         **{str(name): packages[name] for name in packages},
     }
     return pd.DataFrame({"what": list(rows), "value": [several(values) for values in rows.values()]})
+
+
+def reference_runs() -> pd.DataFrame:
+    """The manifests of the runs whose values are committed, one row each; no row where nothing is committed."""
+    if not (reference_dir() / MANIFEST).is_file():
+        return pd.DataFrame(columns=["kind", "device", "seconds"])
+    return pd.DataFrame(json.loads((reference_dir() / MANIFEST).read_text(encoding="utf-8"))["runs"])
+
+
+def hours_by_device(manifests: pd.DataFrame) -> pd.DataFrame:
+    """How many computations ran on each device, and the hours of notebook time that they took; all together last.
+
+    >>> runs = pd.DataFrame({"kind": "compute", "device": ["cpu", "gpu", "cpu"], "seconds": [1800.0, 360.0, 5400.0]})
+    >>> hours_by_device(runs).values.tolist()
+    [['cpu', 2, 2.0], ['gpu', 1, 0.1], ['all', 3, 2.1]]
+    """
+    computed = manifests[manifests["kind"] == "compute"]
+    by = computed.groupby("device", sort=True)["seconds"].agg(["size", "sum"])
+    by.loc["all"] = by.sum()
+    found = pd.DataFrame({"device": by.index, "runs": by["size"].astype(int), "hours": by["sum"] / 3600})
+    return found.reset_index(drop=True)
 
 
 def in_words(manifests: pd.DataFrame) -> str:

@@ -116,6 +116,11 @@ def judged_again(board: bytes, verdicts: pd.DataFrame, places: pd.DataFrame) -> 
     return pd.concat([rows, added.join(new)]).reset_index().to_csv(index=False, lineterminator="\n").encode()
 
 
+def committed_board() -> pd.DataFrame:
+    """The verdicts of the full run, one row per id, as text."""
+    return pd.read_csv(reference_dir() / BOARD, keep_default_na=False, dtype=str)
+
+
 def _all_files() -> dict[Path, bytes]:
     place = reference_dir()
     return {path.relative_to(place): path.read_bytes() for path in place.rglob("*") if path.is_file()}

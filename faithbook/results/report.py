@@ -109,10 +109,7 @@ class Page:
             n = one.frame.groupby("dataset")["id"].nunique() if "dataset" in one.frame.columns else pd.Series(dtype=int)
             sizes = ", ".join(f"{size} of {name}" for name, size in n.items())
             told.append(f"`{one.notebook}` ({sizes}) from {one.speaks}, evidence: {_told(one)}")
-        spoken = any(one.speaks == REFERENCE for one in self._measured)
-        beside = any(one.here is not None for one in self._measured)
-        heard = " Values of this build are in grey, and in the tooltips of cells." if beside else ""
-        rest = heard if spoken else f" {RUN_SPEAKS}"
+        rest = "" if any(one.speaks == REFERENCE for one in self._measured) else f" {RUN_SPEAKS}"
         return Markdown(f"**Data used.** {'; '.join(dict.fromkeys(told))}.{rest}")
 
     # --------------------------------------------------------------------------------------------------------- claims

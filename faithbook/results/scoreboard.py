@@ -12,8 +12,9 @@ from faithbook.results.published import claims
 from faithbook.results.rules import DECISIONS, UNDECIDED
 from faithlib.errors import DataError, unknown
 
-CAUSES = RULE, MORE_INPUTS, UNOBTAINABLE = "another rule", "more inputs", "what we cannot get"
-"""What an undecided or untested claim waits for."""
+RULE, MORE_INPUTS, UNOBTAINABLE = "rule", "n", "unobtainable"
+WAITS = {RULE: "another rule", MORE_INPUTS: "more inputs", UNOBTAINABLE: "what we cannot get", "": ""}
+"""What an undecided or untested claim waits for, in words."""
 
 _TEXTS = ("decision", "reason", "page", "evidence", "part", "depends_on", "waits_for", "own_repeat", "same_as")
 _COUNTS = ("n", "passed", "parts", "needed", "contradicted", "agreeing", "specifications")
@@ -33,7 +34,7 @@ class Entry:
     - `own_repeat`: what the same rule decides of the paper's own repeat, where it prints one;
     - `depends_on`: choices that alone change the answer, with the options that do; `agreeing` of `specifications` have
       the answer of the book's own;
-    - `waits_for`: what an undecided or untested claim waits for, one of `CAUSES`;
+    - `waits_for`: what an undecided or untested claim waits for, by cause (`deciding.CAUSES`);
     - `same_as`: the id whose fact it repeats; `post_hoc`: whether its rule was fixed after a first run was seen.
     """
 
@@ -93,7 +94,7 @@ def in_cells(entry: Entry) -> dict[str, str]:
     undecided = entry.decision == UNDECIDED
     found["smallest detectable effect"] = f"{entry.detectable:.3f}" if undecided and entry.detectable else ""
     found["n to decide"] = f"{entry.needed:,}" if entry.needed else ""
-    found["waits for"] = entry.waits_for
+    found["waits for"] = WAITS[entry.waits_for]
     found["contradicted by the paper's own values"] = f"{entry.contradicted} contrasts" if entry.contradicted else ""
     found["the paper's own repeat, by this rule"] = entry.own_repeat
     found["depends on"] = entry.depends_on

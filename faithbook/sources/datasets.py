@@ -215,20 +215,13 @@ def _sample(data: Dataset, n: int, seed: int) -> Dataset:
     return _pick(data, sorted(range(len(data)), key=lambda i: stable_hash(f"sample|{seed}", data.ids[i]))[:n])
 
 
-def _pick(data: Dataset, rows: Sequence[int]) -> Dataset:
-    def pick(values: tuple[Any, ...]) -> tuple[Any, ...]:
-        return tuple(values[i] for i in rows)
+_COLUMNS = ("texts", "labels", "ids", "queries", "rationales", "pairs", "groups")
 
-    return replace(
-        data,
-        texts=pick(data.texts),
-        labels=pick(data.labels),
-        ids=pick(data.ids),
-        queries=None if data.queries is None else pick(data.queries),
-        rationales=None if data.rationales is None else pick(data.rationales),
-        pairs=None if data.pairs is None else pick(data.pairs),
-        groups=None if data.groups is None else pick(data.groups),
-    )
+
+def _pick(data: Dataset, rows: Sequence[int]) -> Dataset:
+    columns = {name: getattr(data, name) for name in _COLUMNS if getattr(data, name) is not None}
+    picked: dict[str, Any] = {name: tuple(values[i] for i in rows) for name, values in columns.items()}
+    return replace(data, **picked)
 
 
 @remembered
@@ -391,23 +384,18 @@ def _message_texts() -> dict[str, dict[str, str]]:
     return {message.id: message.texts for message in home_assistant.read(fetch("homeassistant"))}
 
 
+def _with_triggers(items: Callable[[], Iterable[Item]], split_as: str | None = None) -> _Task:
+    return _Task(items, planted.WORD_LABELS, 32, (0.10, 0.08), has_rationales=True, split_as=split_as)
+
+
 _TASKS = {
     "movie": _Task(_movie, ("negative", "positive"), 64, (0.10, 0.08)),
     "bbc": _Task(_bbc, _BBC_TOPICS, 64, (0.20, 0.10)),
     "section": _Task(_section, _SECTIONS, 256, (0.28, 0.12)),
     "pair": _Task(_pair, ("no", "yes"), 256, (0.28, 0.12), has_rationales=True),
-    "planted": _Task(_planted, planted.WORD_LABELS, 32, (0.10, 0.08), has_rationales=True),
-    "planted-erased": _Task(
-        _planted_erased, planted.WORD_LABELS, 32, (0.10, 0.08), has_rationales=True, split_as="planted"
-    ),
-    "planted-misled": _Task(
-        partial(_planted_erased, misled=True),
-        planted.WORD_LABELS,
-        32,
-        (0.10, 0.08),
-        has_rationales=True,
-        split_as="planted",
-    ),
+    "planted": _with_triggers(_planted),
+    "planted-erased": _with_triggers(_planted_erased, split_as="planted"),
+    "planted-misled": _with_triggers(partial(_planted_erased, misled=True), split_as="planted"),
     "messages": _Task(_messages, home_assistant.TYPES, 128, (0.35, 0.10), balanced=True),
 }
 # Languages, and the texts by id and language.

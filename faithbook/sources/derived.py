@@ -36,7 +36,7 @@ def derived_folder(folder: Path, makers: Mapping[str, Callable[[], bytes]], sour
         there = (folder / name).exists()
         if there and recorded.get(name) == {"sha256": digest_of(folder / name), "from": made_from}:
             continue
-        content = _made(folder / name, make, recorded.get(name), made_from)
+        content = _made(folder / name, make, recorded.get(name, {}), made_from)
         _put(folder / name, content)
         fresh[name] = {"sha256": hashlib.sha256(content).hexdigest(), "from": made_from}
     if fresh:
@@ -54,28 +54,17 @@ def _recorded(path: Path) -> dict[str, dict[str, Any]]:
         return {}
 
 
-def _made(
-    path: Path, make: Callable[[], bytes], recorded: Mapping[str, Any] | None, made_from: Mapping[str, Any]
-) -> bytes:
+def _made(path: Path, make: Callable[[], bytes], recorded: Mapping[str, Any], made_from: Mapping[str, Any]) -> bytes:
     try:
         return make()
     except DataError as error:
         if not path.exists():
             raise
-        found = digest_of(path)
-        if recorded is None:
-            said = f"sha256 {found}, and {RECORD} beside it does not say what was expected"
-        elif recorded["sha256"] != found:
-            said = f"sha256 {found}, expected {recorded['sha256']}"
-        else:
-            said = f"made from {_told(recorded['from'])}, expected {_told(made_from)}"
+        found = {"sha256": digest_of(path), "from": made_from}
         raise DigestError(
-            f"{path} is not the file that should be here: {said}. Making it again fails: {error}"
+            f"{path} is not the file that should be here: found {found}, expected {dict(recorded) or 'a record of it'} "
+            f"({RECORD}). Making it again fails: {error}"
         ) from error
-
-
-def _told(made_from: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} (sha256 {sha256})" for name, sha256 in made_from.items())
 
 
 def _put(path: Path, content: bytes) -> None:

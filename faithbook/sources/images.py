@@ -79,14 +79,10 @@ class Pictures:
 
     def at(self, rows: Sequence[int]) -> Pictures:
         """The pictures of some rows, in the order that is given."""
-        return replace(
-            self,
-            images=tuple(self.images[i] for i in rows),
-            labels=tuple(self.labels[i] for i in rows),
-            ids=tuple(self.ids[i] for i in rows),
-            cells=None if self.cells is None else tuple(self.cells[i] for i in rows),
-            beside=None if self.beside is None else tuple(self.beside[i] for i in rows),
-        )
+        names = ("images", "labels", "ids", "cells", "beside")
+        columns = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        picked: dict[str, Any] = {name: tuple(values[i] for i in rows) for name, values in columns.items()}
+        return replace(self, **picked)
 
     def opened(self) -> list[Image.Image]:
         """The pictures themselves; DataError for a file that is no picture."""

@@ -28,23 +28,20 @@ LABELS = ("entailment", "neutral", "contradiction")
 LANGUAGES = ("ar", "bg", "de", "el", "en", "es", "fr", "hi", "ru", "sw", "th", "tr", "ur", "vi", "zh")
 MAX_LENGTH = 256  # wordpieces of both together
 
-_MNLI: dict[str, tuple[str, ...]] = {
-    "train": ("multinli_1.0_train.jsonl", "multinli_1.0_train.txt", "train.tsv"),
-    "dev": ("multinli_1.0_dev_matched.jsonl", "multinli_1.0_dev_matched.txt", "dev_matched.tsv"),
-}
+_MNLI = {"train": "multinli_1.0_train.jsonl", "dev": "multinli_1.0_dev_matched.jsonl"}
 _SNLI_LABELS = {"0": "neutral", "1": "entailment", "2": "contradiction"}
 _ESNLI = {"train": ("esnli_train_1.csv", "esnli_train_2.csv"), "dev": ("esnli_dev.csv",), "test": ("esnli_test.csv",)}
 
 
 # ----------------------------------------------------------------------------------------------------- MNLI and XNLI
 def mnli(folder: Path, split: str) -> dict[str, Any]:
-    """MultiNLI train and matched dev, in the owners' layouts (JSON lines or tab-separated) or GLUE's.
+    """MultiNLI train and matched dev, JSON lines as the owners distribute them.
 
     Pairs on which the annotators found no majority (label "-") are left out, as everybody does.
     """
     if split == "test":
         raise DataError("mnli: the labels of its test split are not public; use dev")
-    name = _first_there(folder, _MNLI[split])
+    name = _MNLI[split]
     rows = [row for row in _rows(folder, name) if row["gold_label"] != "-"]
     ids = [f"mnli-{row['pairID']}" for row in rows]
     return _pairs(folder / name, [(row["sentence1"], row["sentence2"], row["gold_label"]) for row in rows], ids)

@@ -14,8 +14,9 @@ import torch
 from torch import Tensor
 
 from faithlib.bounds import beam_bounds, exact_bounds, naopc
-from faithlib.catalogue import FAMILIES, METRICS
+from faithlib.catalogue import DIRECTIONS, FAMILIES, LANGUAGE
 from faithlib.errors import InputError, check_counts, check_known
+from faithlib.evaluation import language
 from faithlib.evaluation.scores import aopc_scores, hard_scores, saco_scores, soft_scores
 from faithlib.masks import checked_mask, top_ratio
 from faithlib.metrics import (
@@ -38,6 +39,7 @@ from faithlib.perturb import Perturber
 FAD_SHARES = (0.0, 0.05, 0.1, 0.15, 0.2)
 EXACT_UP_TO = 8  # features, for bounds of AOPC
 ALL_SHARES = tuple(step / 10 for step in range(11))
+_TOP_SIZES = (1, 3, 5)
 
 
 @dataclass(frozen=True)
@@ -156,6 +158,26 @@ def _plausibility(asked: Asked, scores: Tensor) -> Values:
     }
 
 
+def _hellinger(asked: Asked, scores: Tensor) -> Values:
+    drawn = language.distance_scores(asked.perturber, scores, draws=asked.options.draws, seed=asked.options.seed)
+    return {f"hellinger_{name}": values.mean(dim=1) for name, values in drawn.items()}
+
+
+def _pi_soft(asked: Asked, scores: Tensor) -> Values:
+    found = language.pi_soft_scores(asked.perturber, scores, draws=asked.options.draws, seed=asked.options.seed)
+    return {name.removesuffix("_area"): value for name, value in found.items() if value.ndim == 1}
+
+
+def _top_k(asked: Asked, scores: Tensor) -> Values:
+    drops = language.top_k_drop_scores(asked.perturber, scores, sizes=_TOP_SIZES).T
+    return {f"top_{k}_drop": drop for k, drop in zip(_TOP_SIZES, drops, strict=True)}
+
+
+def _win_rate(asked: Asked, scores: Tensor) -> Values:
+    found = language.win_rate_scores(asked.perturber, scores, seed=asked.options.seed)
+    return {f"win_rate_{name}": value for name, value in found.items() if not name.endswith("_p")}
+
+
 MEASURES: dict[str, Measure] = {
     "hard": _hard,
     "soft": _soft,
@@ -169,10 +191,17 @@ MEASURES: dict[str, Measure] = {
         "sparseness": sparseness(scores, asked.present),
     },
     "plausibility": _plausibility,
+    "hellinger": _hellinger,
+    "pi_soft": _pi_soft,
+    "top_k": _top_k,
+    "lds": lambda asked, scores: {"lds": language.lds_scores(asked.perturber, scores, seed=asked.options.seed)},
+    "deletion": lambda asked, scores: language.rise_scores(asked.perturber, scores),
+    "win_rate": _win_rate,
 }
 """How each family of the catalogue is computed from inputs that can be asked about and scores [B, F]: [B] a metric."""
-if MEASURES.keys() != FAMILIES.keys():
-    raise ImportError(f"in the catalogue or computed, but not both: {', '.join(MEASURES.keys() ^ FAMILIES.keys())}")
+EVERY = {**FAMILIES, **LANGUAGE}
+if MEASURES.keys() != EVERY.keys():
+    raise ImportError(f"in the catalogue or computed, but not both: {', '.join(MEASURES.keys() ^ EVERY.keys())}")
 
 
 # ---------------------------------------------------------------------------------------------------- what is asked for
@@ -187,9 +216,9 @@ def families_of(metrics: Sequence[str] | None, *, has_gold: bool) -> list[str]:
     if isinstance(metrics, str) or not metrics:
         raise InputError(f"metrics {metrics!r}: expected at least one, as in ['soft_nc', 'saco']")
     for name in metrics:
-        check_known("metric", name, METRICS)
-    chosen = [name for name, one in FAMILIES.items() if one.directions.keys() & set(metrics)]
-    if not has_gold and (needy := [FAMILIES[name] for name in chosen if FAMILIES[name].needs_gold]):
+        check_known("metric", name, DIRECTIONS)
+    chosen = [name for name, one in EVERY.items() if one.directions.keys() & set(metrics)]
+    if not has_gold and (needy := [EVERY[name] for name in chosen if EVERY[name].needs_gold]):
         raise InputError(f"{', '.join(needy[0].directions)} compare with what people marked: give gold, bool [B, F]")
     return chosen
 

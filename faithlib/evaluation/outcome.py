@@ -13,14 +13,14 @@ import pandas as pd
 from torch import Tensor
 
 from faithlib.backends.labels import label_names
-from faithlib.catalogue import FAMILIES, METRICS
+from faithlib.catalogue import DIRECTIONS, FAMILIES, LANGUAGE
 from faithlib.evaluation.opening import Opened
 from faithlib.evaluation.shown import shown_of
 from faithlib.evaluation.summary import Table
 from faithlib.perturb import Perturber, costs
 from faithlib.units import some_rows
 
-_FAMILY_OF = {metric: family for family in FAMILIES.values() for metric in family.directions}
+_FAMILY_OF = {metric: family for family in (*FAMILIES.values(), *LANGUAGE.values()) for metric in family.directions}
 
 
 class Measured(NamedTuple):
@@ -53,7 +53,7 @@ def finished(measured: Measured, whole: Opened, notes: Mapping[str, str]) -> Tab
     values, scores, perturber, left_out, deltas = measured
     skipped = whole.skipped or {}
     rows = [row for row in whole.rows if row not in skipped]
-    table = Table(values.assign(direction=values["metric"].map(METRICS)))
+    table = Table(values.assign(direction=values["metric"].map(DIRECTIONS)))
     undefined = _undefined(table, perturber.feature_mask.sum(dim=1).tolist(), rows)
     table["input"] = table["input"].map(dict(enumerate(rows)))
     table.attrs = {

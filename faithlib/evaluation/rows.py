@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from faithlib.bounds import exact_bounds, most_rows
-from faithlib.catalogue import FAMILIES
 from faithlib.errors import ModelError
-from faithlib.evaluation.measures import EXACT_UP_TO, MEASURES, Asked, Options, check_scores, families_of
+from faithlib.evaluation.measures import EVERY, EXACT_UP_TO, MEASURES, Asked, Options, check_scores, families_of
 from faithlib.inputs import Inputs
 from faithlib.perturb import Perturber
 from faithlib.perturbations import Perturbation, Rows
@@ -127,17 +126,17 @@ def count_rows(
 
     def rows_of(chosen: Sequence[str]) -> tuple[int, ...]:
         counter = RowCounter(model, inputs, erase=erase, output=output)
-        if any(FAMILIES[name].needs_bounds for name in chosen):
+        if any(EVERY[name].needs_bounds for name in chosen):
             counter.count_bounds(beam=beam)
         nothing = counter.full
         asked = Asked(counter, options, bounds=(nothing, nothing))
         for scores in methods.values():
             for name in chosen:
-                if FAMILIES[name].asks_model:
+                if EVERY[name].asks_model:
                     with suppress(ModelError):  # of metrics that are left out nothing is asked
                         MEASURES[name](asked, scores.to(counter.device))
         return tuple(counter.rows.tolist())
 
     longest = int(inputs.feature_mask.sum(dim=1).max())
-    searched = any(FAMILIES[name].needs_bounds for name in families) and longest > EXACT_UP_TO
+    searched = any(EVERY[name].needs_bounds for name in families) and longest > EXACT_UP_TO
     return RowCount(rows_of(families), {name: sum(rows_of([name])) for name in families}, not searched)

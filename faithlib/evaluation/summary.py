@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from faithlib.catalogue import HIGHER, METRICS
+from faithlib.catalogue import DIRECTIONS, HIGHER
 from faithlib.errors import InputError
 from faithlib.evaluation.report import fragment, page, summary_table
 from faithlib.evaluation.shown import Shown
@@ -58,13 +58,13 @@ class Table(pd.DataFrame):
         if self.duplicated(["input", "method", "metric"]).any():
             raise InputError("some values are there twice: number the inputs of tables that are put together")
         rows = []
-        for metric in (name for name in METRICS if name in set(self["metric"])):
+        for metric in (name for name in DIRECTIONS if name in set(self["metric"])):
             wide = pd.DataFrame(self)[self["metric"] == metric].pivot(index="input", columns="method", values="value")
             for method in (name for name in dict.fromkeys(self["method"]) if name in wide):
                 mean, half, n = _interval(wide[method])
-                row = {"metric": metric, "direction": METRICS[metric], "method": method, "mean": mean}
+                row = {"metric": metric, "direction": DIRECTIONS[metric], "method": method, "mean": mean}
                 row |= {"low": mean - half, "high": mean + half, "n": n, "undefined": len(wide) - n}
-                rows.append(row | {"against_random": _against_random(wide, method, METRICS[metric])})
+                rows.append(row | {"against_random": _against_random(wide, method, DIRECTIONS[metric])})
         return pd.DataFrame(rows)
 
     def summary(self) -> Summary:
@@ -76,7 +76,7 @@ class Table(pd.DataFrame):
             cells = own.set_index("method")
             halves = (cells["high"] - cells["mean"]).dropna()
             digits = _digits(float(halves.median()) if len(halves) else np.nan)
-            line = {"metric": f"{metric} {ARROWS[METRICS[str(metric)]]}", "n": int(cells["n"].min())}
+            line = {"metric": f"{metric} {ARROWS[DIRECTIONS[str(metric)]]}", "n": int(cells["n"].min())}
             lines.append(
                 line | {name: _cell(cells.loc[name], digits) if name in cells.index else "" for name in methods}
             )

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from faithlib.attribution import Row
-from faithlib.catalogue import FAMILIES, METRICS
+from faithlib.catalogue import METRICS
 from faithlib.errors import InputError, ModelError, NotFiniteError
 from faithlib.evaluation.explaining import LEFT_OUT, explained
-from faithlib.evaluation.measures import MEASURES, Asked, Options, bounds_of, check_scores, families_of
+from faithlib.evaluation.measures import EVERY, MEASURES, Asked, Options, bounds_of, check_scores, families_of
 from faithlib.evaluation.opening import RAISE, named_methods, opened, those_that_work
 from faithlib.evaluation.outcome import Measured, finished
 from faithlib.evaluation.summary import Table
@@ -72,8 +72,9 @@ def evaluate(
     - `methods`: names of `attribution.methods`, `Row`s for more than a method's defaults, or a mapping from names of
       your choice to these, or to scores from elsewhere: [B, F], or lists with one score for each feature. Default:
       DEFAULT_METHODS.
-    - `metrics`: names of `catalogue.METRICS`. Default: all that can be computed, except `naopc_morf` and `naopc_lerf`,
-      whose bounds take thousands of rows for a long input (`beam` wide; exact up to 8 features).
+    - `metrics`: names of `catalogue.DIRECTIONS`. Default: all of `catalogue.METRICS` that can be computed, except
+      `naopc_morf` and `naopc_lerf`, whose bounds take thousands of rows for a long input (`beam` wide; exact up to 8
+      features).
     - `gold`: what people marked, bool [B, F] or lists, for the metrics of plausibility. `token_f1` and `iou_f1` take
       `gold_size` features; by default as many as are marked on average over the inputs where any is.
     - `erase`: what takes the place of an erased feature in every metric and in every method that erases and does not
@@ -150,7 +151,7 @@ def evaluate(
         about = None if classes is None else perturber.target
         scores = explained(own, model, perturber, about, left_out, deltas, passed)
         asked = Asked(perturber, options, None if gold is None else gold[places, :width].to(perturber.device))
-        if any(FAMILIES[name].needs_bounds for name in families):
+        if any(EVERY[name].needs_bounds for name in families):
             asked = replace(asked, bounds=bounds_of(perturber, beam=beam))
         questions = _questions(scores, asked)
         found = asked_together(lambda: _values(families, questions, left_out), perturber)
@@ -199,11 +200,11 @@ def _values(families: Sequence[str], questions: Sequence[_Question], left_out: d
         try:
             answers = [(question, MEASURES[family](question.asked, question.scores)) for question in questions]
         except ModelError as error:
-            left_out |= dict.fromkeys(FAMILIES[family].directions, str(error))
+            left_out |= dict.fromkeys(EVERY[family].directions, str(error))
             continue
         found += [(question, metric, value) for question, values in answers for metric, value in values.items()]
         for _, values in answers[:1]:
-            left_out |= {name: NEEDS_PROBABILITY for name in FAMILIES[family].directions if name not in values}
+            left_out |= {name: NEEDS_PROBABILITY for name in EVERY[family].directions if name not in values}
     return found
 
 

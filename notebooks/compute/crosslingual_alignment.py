@@ -8,7 +8,7 @@
 # # Compute: how good the word alignments are, and how alike a model finds translations
 #
 # Zaman & Belinkov (2022) carry scores along word alignments and take translations for similar inputs. Both can be
-# measured: links against links made by people, for every layer of the encoder and for an aligner that has never seen a
+# measured. Links are compared against links made by people, for every layer of the encoder and for an aligner that has never seen a
 # neural network; and representations by centred kernel alignment (their Appendix C).
 
 # %% tags=["parameters"]

@@ -7,8 +7,8 @@
 # %% [markdown]
 # # Compute: faithfulness across languages, and under erasure, of one classifier
 #
-# Zaman & Belinkov (2022): a model trained on English alone reads a message and its translations, or where XNLI lies on
-# this machine a premise with its hypothesis (`nli`); each reading is explained by thirteen attributions of two outputs, the
+# Zaman & Belinkov (2022): a model trained on English alone reads a message and its translations, or a premise with
+# its hypothesis (`nli`) if XNLI is available. Each reading is explained by thirteen attributions of two outputs, the
 # scores of the translation are carried to the English words along word alignments, and the two are correlated. Beside it,
 # on English texts, what happens to the prediction when the words with the highest scores are deleted, or all but them. Of
 # pairs both texts carry scores.
@@ -67,8 +67,8 @@ network = classifier.model.to(device)
 # ## Thirteen attributions, two outputs, three floors
 #
 # As text and released code have it: the top prediction is the largest *logit*, on an erased copy the largest of that
-# copy; the loss is the cross entropy with the true label (its sign is turned here, so that a positive score supports the
-# label); paths and erasures begin at the embedding of `[PAD]`. Scores of a word's pieces are added up, as in the code;
+# copy. The loss is the cross entropy with the true label (its sign is turned here, so that a positive score supports the
+# label). Paths and erasures begin at the embedding of `[PAD]`. Scores of a word's pieces are added up, as in the code;
 # their mean is kept beside. `guided_backprop` follows its paper, at GELU as at ReLU; what captum makes of it on a model
 # without ReLU modules is kept as its own row.
 #
@@ -149,8 +149,8 @@ for rows in tqdm(list(run.blocks(readers, 8 * settings["batch"])), desc="predict
 # ## Across languages
 #
 # Links come from the frozen encoder's own hidden states, from the layer that agrees best with alignments made by people
-# (`crosslingual_alignment` measures it), and are the same for every model: by the rule that the profile names, and beside
-# it by the other of the two, both softmaxes above a threshold (awesome-align, as the paper) or each word the other's
+# (`crosslingual_alignment` measures it), and are the same for every model. They follow the rule that the profile names, and
+# next to it the other of the two, both softmaxes above a threshold (awesome-align, as the paper) or each word the other's
 # nearest. A link between two words becomes a link
 # between the features they belong to: where the tokenizer writes two words as one piece they are one feature.
 
@@ -264,10 +264,10 @@ def correlate(messages):
 # ## Where text and code part
 #
 # A few rows once more, one thing at a time done otherwise: what is explained (the logit of the class predicted for the
-# whole message, or its probability, in place of the largest logit of each copy), what is erased at a time (a piece in
-# place of a word), LIME's surrogate (captum's lasso in place of the ridge of LIME's authors), and the function itself:
-# the released code sends the embedding output through the embedding module once more for saliency, guided backprop and
-# all methods that erase. It does not do so for input × gradient, which stands there as a what-if. In the languages that
+# whole message, or its probability, instead of the largest logit of each copy), what is erased at a time (a piece instead
+# of a word), LIME's surrogate (captum's lasso instead of the ridge of LIME's authors), and the function itself.
+# The released code sends the embedding output through the embedding module once more for saliency, guided backprop and
+# all methods that erase. It does not do so for input × gradient, whose row is a what-if. In the languages that
 # the paper averages over. Erased copies that the readings above have run are not run again.
 
 # %%

@@ -7,8 +7,8 @@
 # %% [markdown]
 # # Compute: highlights carried over to translations
 #
-# Zaman & Belinkov (2022), Section 4.3 and Table 5: words of the English text whose score is above a threshold are marked,
-# marks are carried over to a translation along word links, and the same attribution of the translation, saliency with L2
+# Zaman & Belinkov (2022), Section 4.3 and Table 5: words of the English text whose score is above a threshold are marked.
+# Marks are carried over to a translation along word links, and the same attribution of the translation, saliency with L2
 # of the loss, is scored against them. The threshold is that of `crosslingual_threshold`. One attribution is all that
 # this asks of a model, so it reads languages, too, in which `crosslingual_metrics` explains nothing.
 #
@@ -91,8 +91,8 @@ class Reading:
 #
 # Three ways to mark: with our threshold, which is the paper's rule; with the paper's number; and the words whose score is
 # above an even spread over their own text. And where the profile names the highlights that were published
-# (`published_marks`), these, which need not be carried over: a word is marked that holds a marked one of theirs, whose words
-# are others; a text that they do not have, or spell otherwise, has none.
+# (`published_marks`), these, which need not be carried over. A word is marked that holds a marked one of theirs, whose words
+# are others. A text that they do not have, or spell otherwise, has none.
 
 # %%
 thresholds = load("crosslingual_threshold", profile).sort_values("seed", ignore_index=True)

@@ -26,6 +26,8 @@
 # %% tags=["parameters"]
 profile = "laptop"
 dataset = "agreement"
+part = 1  # of `parts`: which share of the inputs
+parts = 1
 
 # %%
 import pandas as pd
@@ -40,7 +42,7 @@ from faithlib.backends import Continuation
 from faithlib.evaluation import explain
 from faithlib.perturb import Perturber, costs
 
-run = start_run("language_agreement", profile=profile, dataset=dataset)
+run = start_run("language_agreement", profile=profile, dataset=dataset, part=part, parts=parts)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
 model, tokenizer = smollm2()
@@ -51,29 +53,34 @@ data = beginnings(settings["sentences"])
 # ## What is explained
 #
 # The lead-in is protected: it is there so that the model's first token, which takes most attention whatever it is, is no
-# feature. Right and wrong verb are one token each, so that both numbers come from the same forward passes.
+# feature. Right and wrong verb are one token each. Under p(verb) saliency, input x gradient and occlusion order words as
+# under log p(verb), so p itself is not explained. Attention, rollout and random scores do not depend on the output:
+# they are computed once.
 
 # %%
-METHODS = {
+OF_NO_OUTPUT = {
     "attention": Row("attention"),
     "rollout": Row("rollout"),
     "rollout without the first token": Row("rollout", options={"sink": "drop"}),
+    "random": Row("random"),
+}
+OF_THE_OUTPUT = {
     "saliency": Row("saliency"),
     "input_x_gradient": Row("input_x_gradient", "sum"),
     "integrated_gradients": Row("integrated_gradients", options={"n_steps": settings["ig_steps"]}),
     "occlusion": Row("occlusion"),
     "shapley_sampling": Row("shapley_sampling", options={"n_samples": settings["permutations"], "seed": 0}),
-    "random": Row("random"),
 }
 
 
 def language_models(verb, wrong):
-    """The same model, asked for the three numbers."""
+    """The same model, once for each number that is explained, and the methods that need it."""
     prompt = (model, tokenizer, settings["template"], verb)
+    contrast, alone = Continuation(*prompt, against=wrong), Continuation(*prompt)
     return {
-        "contrast": Continuation(*prompt, against=wrong),
-        "log_probability": Continuation(*prompt),
-        "probability": Continuation(*prompt, reading="probability"),
+        "contrast": (contrast, OF_THE_OUTPUT),
+        "log_probability": (alone, OF_THE_OUTPUT),
+        "no output": (alone, OF_NO_OUTPUT),
     }
 
 
@@ -99,18 +106,20 @@ for rows in run.blocks(len(data), settings["block"]):
             continue
         about = {"input": chosen, "misleads": [str(data[i].misleads) for i in chosen]}
         triples = {str(i): str(i // 4) for i in chosen}
-        for explained, lm in language_models(verb, wrong).items():
+        for explained, (lm, methods) in language_models(verb, wrong).items():
             inputs = lm.inputs([data[i].text for i in chosen]).to(device)
-            scores = explain(lm, inputs, METHODS)
-            perturber = Perturber(lm, inputs, check=False)
-            found = [
-                pd.DataFrame({**about, "explained": explained, "method": name, "subject_first": first(own).cpu()})
-                for name, own in scores.items()
+            scores = explain(lm, inputs, methods)
+            shares = [
+                pd.DataFrame({**about, "explained": explained, "method": name, "subject_first": first(one).cpu()})
+                for name, one in scores.items()
             ]
             run.add_units(
-                as_units(pd.concat(found), seed=0, clusters=triples, metrics=["subject_first"], keys=KEYS),
+                as_units(pd.concat(shares), seed=0, clusters=triples, metrics=["subject_first"], keys=KEYS),
                 "language_agreement",
             )
+            if methods is OF_NO_OUTPUT:
+                continue
+            perturber = Perturber(lm, inputs, check=False)
             outputs = pd.DataFrame({**about, "explained": explained, "output": perturber.full.double().cpu()})
             run.add_units(
                 as_units(outputs, seed=0, clusters=triples, metrics=["output"], keys=KEYS), "language_agreement_outputs"

@@ -132,10 +132,10 @@ def save_bounds(bounds):
 # %% [markdown]
 # ## Attributions, AOPC, NAOPC
 #
-# Nine of the paper's ten methods: DecompX needs a forward pass written anew for every architecture (the authors ship
+# Nine of the paper's ten methods: DecompX needs its own forward pass for every architecture (the authors ship
 # their own BERT and RoBERTa for it), and ours are other models. AttInGrad needs attention maps, which an LSTM has not.
 #
-# Signed sums over the embedding, so that a word may speak against the class. A beam's bounds are widened by the orders
+# Signed sums over the embedding, so that a word may count against the class. A beam's bounds are widened by the orders
 # that the methods themselves have shown to be possible; how many values lay outside before is kept.
 #
 # ERASER's sufficiency keeps the top 1, 5, 10, 20 and 50 % of the words and averages the drops. What stays when the least

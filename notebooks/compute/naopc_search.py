@@ -12,12 +12,12 @@
 # (the exact ones where the text is short enough) are what errors are measured against.
 #
 # Rows of the full searches grow with the square of the length. So the longest texts have one of them alone, the published
-# search at its full width, which the aim of the page is about, beside all those that ask for fewer rows; and where the
+# search at its full width, which the aim of the page is about, beside all those that ask for fewer rows. And where the
 # adaptive search asks for even more than the published one, the very longest go without it. The longer texts have pruned
 # searches of more words, too: sixteen are a fifth of a text of 80, but few of one of 160.
 #
 # All in single precision, though the paper searched in half: rounded answers lead a beam elsewhere, on long texts by more
-# than the searches differ, and the published one then asks for up to twice the rows.
+# than the searches differ. The published one then asks for up to twice the rows.
 
 # %% tags=["parameters"]
 profile = "laptop"

@@ -8,7 +8,7 @@
 # # Compute: every answer that the games of `play` can ask for
 #
 # A page without a kernel cannot ask a model. So everything is asked here: all sets of words of a few short sentences of
-# our own and of some that Edin et al. released, one word at every importance of a grid, and the groups of one picture.
+# our own and of some that Edin et al. released, one word at every importance of a grid, and the groups of one image.
 # Sizes are the same in every profile.
 
 # %% tags=["parameters"]
@@ -38,7 +38,7 @@ run = start_run("play_answers", profile=profile)
 # %% [markdown]
 # ## Sentences of our own
 #
-# The probability of the class that the model predicts, with `[MASK]` in the place of a word that is gone. Attributions
+# The probability of the class that the model predicts, with `[MASK]` instead of each removed word. Attributions
 # that erase words ask for sets that have been answered by then.
 
 # %%
@@ -130,9 +130,9 @@ run.save(
 run.save(pd.DataFrame(numbers.numpy().T, columns=[f"word{place}" for place in range(len(words))]), "play_soft_numbers")
 
 # %% [markdown]
-# ## Groups of one picture
+# ## Groups of one image
 #
-# Of the first test pictures that the model gets right the one whose groups matter most unequally, where the attribution
+# Of the first test images that the model gets right the one whose groups matter most unequally, where the attribution
 # is neither all right nor all wrong; the 49 patches in six groups by salience, each erased alone.
 
 # %%

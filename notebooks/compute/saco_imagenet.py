@@ -7,8 +7,8 @@
 # %% [markdown]
 # # Compute: SaCo and four other metrics of a convolutional network on images of ImageNet
 #
-# Study 2 is about ImageNet. Its transformers are not to be had here, but a convolutional network of the same thousand
-# classes is: EfficientNet-Lite0. Its right answers are explained by what explains any classifier of images (Grad-CAM was
+# Study 2 is about ImageNet. Its transformers are not available from here, but a convolutional network of the same thousand
+# classes is: EfficientNet-Lite0. Its correct predictions are explained by what explains any classifier of images (Grad-CAM was
 # made for such networks), and scored as in `saco_metrics`. Features are patches of 32 pixels, 7 x 7 in an image of
 # 224 x 224, as many as the last features of the network have places.
 
@@ -77,7 +77,7 @@ def frame(block, method, draw, values):
 # %% [markdown]
 # ## Block by block
 #
-# Ten groups of patches, equal scores in reading order, the mean of the image in place of what is erased; SaCo for other
+# Ten groups of patches, equal scores in reading order, the mean of the image instead of what is erased; SaCo for other
 # numbers of groups too. Whether an image's answer is right is kept of all of them. Images and maps are for a reader's own
 # run: their tables stay in the folder of results.
 

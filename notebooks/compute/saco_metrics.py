@@ -9,10 +9,10 @@
 #
 # Wu et al. (2024): pixels are grouped by salience, each group is erased alone (SaCo) and one group after the other (AUC,
 # AOPC, LOdds, least relevant first), for the models of one data set. One perturber a model answers for all metrics,
-# methods and settings, so that an erased picture that two of them need is run once.
+# methods and settings, so that an erased image that two of them need is run once.
 #
 # The models are those of the data set where it has some of its own: trainings of one pretrained encoder for
-# photographs of CIFAR, three small transformers for each stand-in. Where a model takes an hour, each has a run of its own.
+# photographs of CIFAR, three small transformers for each substitute data set. Where a model takes an hour, each has a run of its own.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -85,15 +85,15 @@ def explained(model, inputs, upsample):
 # %% [markdown]
 # ## Settings
 #
-# The main setting is the paper's as far as it says: ten groups, the mean of the picture as replacement. Where it is
+# The main setting is the paper's as far as it says: ten groups, the mean of the image as replacement. Where it is
 # silent we say what we take (bilinear upsampling, group bounds rounded, equal scores in reading order) and change one at
-# a time on a part of the pictures, with the first model. A group's salience is the mean of its pixels: 784 pixels, as
-# small pictures have, make ten groups of 78 or 79, and where a map is nearly flat their sums would say which group is
+# a time on a part of the images, with the first model. A group's salience is the mean of its pixels. 784 pixels, as
+# small images have, make ten groups of 78 or 79, and where a map is nearly flat their sums would say which group is
 # larger. Of equal groups, which the 12,544 pixels of our photographs and 224 x 224 almost make, the mean says what the
 # paper's sum says.
 #
-# Scores replaced by their ranks make the same groups, so the model is asked nothing anew; what is lost is how far apart
-# scores are, and with it their density: all maps look alike but for the order. The last two settings ask the same rows of
+# Scores replaced by their ranks make the same groups, so the model is asked nothing again. What is lost is how far apart
+# scores are, and with it their density: all maps look alike except for their order. The last two settings ask the same rows of
 # a model in single precision and of one in bfloat16, with eight bits of every number: is that precise enough for SaCo?
 # One of the two is what the profile computes in, and costs nothing; maps are made in single precision in any case.
 
@@ -127,7 +127,7 @@ VARIANTS = {
 
 
 class Asked:
-    """A model's pictures under each way to cut them into features, each replacement and each precision; made when first
+    """A model's images under each way to cut them into features, each replacement and each precision; made when first
     asked for."""
 
     def __init__(self, model, chosen):
@@ -161,7 +161,7 @@ def ranks(scores):
 
 
 def measured(asked, setting):
-    """Rows of one setting: every explanation's metrics on every picture."""
+    """Rows of one setting: every explanation's metrics on every image."""
     perturber = asked.perturber(setting["unit"], setting["erase"], setting["dtype"])
     grouping = {name: setting[name] for name in ("k", *GROUPING)}
     explanations = asked.explanations(setting["unit"], setting["upsample"])
@@ -192,15 +192,15 @@ def frame(asked, perturber, method, draw, values):
 
 
 # %% [markdown]
-# ## A few pictures to look at
+# ## A few images to look at
 #
 # Their pixels from 0 to 1 as the model sees them, the maps of all explanations and what the first model answers, group by
-# group: nothing is asked anew.
+# group: nothing is asked again.
 
 
 # %%
 def looked_at(asked, model, wanted):
-    """Tables, by name, of the first `wanted` pictures of a batch."""
+    """Tables, by name, of the first `wanted` images of a batch."""
     perturber, shown = asked.perturber("pixel", "mean"), asked.chosen[:wanted]
     side = asked.cut("pixel").pixels.shape[-1]
     maps, steps = [], []
@@ -259,8 +259,8 @@ def looked_at(asked, model, wanted):
 # %% [markdown]
 # ## Batch by batch, every model: the main setting
 #
-# The first pictures also go through other numbers of groups, for SaCo alone, and the first ones with the first model
-# through the other settings, in the same batches: what the main setting has asked about them is answered already. What
+# The first images also go through other numbers of groups, for SaCo alone, and the first ones with the first model
+# through the other settings, in the same batches. What the main setting has asked about them is answered already. What
 # a batch takes of memory is free after it.
 
 
@@ -269,7 +269,7 @@ METRICS = ["saco", "auc", "aopc_morf", "aopc_lerf", "log_odds"]
 
 
 def batches():
-    """The places of each batch of pictures; none has both pictures that go through more than the main setting and ones
+    """The places of each batch of images; none has both images that go through more than the main setting and ones
     that do not."""
     more = [settings[name][dataset] for name in ("varied_pictures", "grouped_pictures")]
     for first, last in pairwise(sorted({0, *(min(one, len(pictures)) for one in more), len(pictures)})):

@@ -5,12 +5,12 @@
 # ---
 
 # %% [markdown]
-# # Compute: does an explanation stay when its picture does?
+# # Compute: does an explanation stay when its image does?
 #
-# A picture and a copy that differs from it by some roundings of single precision look the same and get the same answer.
-# So an explanation that says what the model used says the same of both. Each picture is explained twice, as it is and
-# nudged, by the first model of its data set; both maps are then judged on the picture as it is. Where the maps cut it
-# into the same groups, nothing is asked anew.
+# An image and a copy that differs from it by some roundings of single precision look the same and get the same answer.
+# So an explanation that says what the model used says the same of both. Each image is explained twice, as it is and
+# nudged, by the first model of its data set; both maps are then judged on the image as it is. Where the maps cut it
+# into the same groups, nothing is asked again.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -45,10 +45,10 @@ classifier.check_classes(data)
 named = dataset.removesuffix("-few")  # a few test pictures of a set are pictures of that set
 
 # %% [markdown]
-# ## Pictures, nudged
+# ## Images, nudged
 #
 # Pixels as the model reads them have a standard deviation of about one, and one step of a colour is about .02. Normal noise
-# of a millionth, drawn for each picture by its name, is less than a thousandth of such a step, and some eight times the
+# of a millionth, drawn for each image by its name, is less than a thousandth of such a step, and some eight times the
 # distance between neighbouring numbers of single precision.
 
 # %%
@@ -60,7 +60,7 @@ GROUPING = {"k": 10, "remainder": "spread", "ties": "position", "reduce": "mean"
 
 
 def nudged(inputs, ids):
-    """The same pictures with noise that depends on their names alone."""
+    """The same images with noise that depends on their names alone."""
     noise = [seeded("nudge", picture).standard_normal(inputs.pixels.shape[1:], dtype="float32") for picture in ids]
     return replace(inputs, pixels=inputs.pixels + NUDGE * torch.stack([*map(torch.from_numpy, noise)]).to(device))
 

@@ -9,7 +9,7 @@
 #
 # Wu et al. (2024), Eq. 1-3, on numbers that are there: what equal drops are worth (S6 of the open points), what negative
 # scores do (S8), and all orders in which the drops of five groups can come. Groups and maps are those that
-# `saco_metrics` saved for the pictures of this book; no model is asked.
+# `saco_metrics` saved for the images of this book; no model is asked.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -29,7 +29,7 @@ KEY = ["dataset", "input", "method"]
 
 
 def by_groups(frame, column):
-    """A column as a tensor [maps, K], one row a picture and method, with the rows' names."""
+    """A column as a tensor [maps, K], one row per image and method, with the rows' names."""
     wide = frame.pivot_table(index=KEY, columns="group", values=column)  # pivoting takes means
     return torch.tensor(wide.to_numpy()), wide.index
 

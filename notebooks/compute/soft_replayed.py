@@ -8,7 +8,7 @@
 # # Compute: the released pipeline, each of its choices made or not
 #
 # The same inputs and attributions, scored under every subset of the choices in which the released code of Zhao & Aletras
-# (2023) leaves the paper's text: what the empty text is, which rationale lengths, limits, draws, normalisers and
+# (2023) leaves the paper's text. The choices are what the empty text is, which rationale lengths, limits, draws, normalisers and
 # direction of the mask. Attention is multiplied by its gradient, as the text says, and by itself, as the code has it.
 # `soft_variants` changes one choice at a time; here they can be put together until all are the code's.
 
@@ -65,7 +65,7 @@ METHODS = {
 
 # %%
 def replayed(block, zeroed, padded):
-    """A row an input, method, metric and subset of choices."""
+    """One row per input, method, metric and subset of choices."""
     scores = {
         method: attribute(name, model, zeroed.inputs, output="logit", **options)
         for method, (name, options) in METHODS.items()

@@ -79,7 +79,7 @@ class Block:
         return attribute(method, model, self.inputs, output="logit", **options)
 
     def frame(self, values, method, **columns):
-        """Means over lengths or draws, one row an input and metric."""
+        """Means over lengths or draws, one row per input and metric."""
         parts = [
             pd.DataFrame({"input": self.ids, "metric": metric, "value": value.float().mean(dim=1).cpu()})
             for metric, value in values.items()

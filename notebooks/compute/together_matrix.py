@@ -7,7 +7,7 @@
 # %% [markdown]
 # # Compute: every metric of every attribution, on one data set
 #
-# Calls of `faithlib.evaluate`: all methods that a model allows, all metrics, texts and pictures alike, each perturbed
+# Calls of `faithlib.evaluate`: all methods that a model allows, all metrics, texts and images alike, each perturbed
 # row run once whoever asks for it. Where people marked what matters, plausibility comes on top: words of a text, or the
 # object of a photograph, which somebody cut out.
 
@@ -56,8 +56,8 @@ SIZE = settings["inputs"][dataset]
 # ## Inputs
 #
 # Texts are cut to a few words, so that the bounds of AOPC can be searched: the beginning of a review; of texts that
-# people marked an excerpt (`faithbook.sources.excerpts`). A feature is a word. Pictures have a
-# feature a cell, which is the model's own patch: 4 × 4 pixels of small pictures, 14 × 14 of photographs made larger.
+# people marked an excerpt (`faithbook.sources.excerpts`). A feature is a word. Images have a
+# feature a cell, which is the model's own patch: 4 × 4 pixels of small images, 14 × 14 of photographs made larger.
 
 
 # %%
@@ -100,7 +100,7 @@ def encoded(data, rows, cut):
 
 
 def pictures():
-    """Pictures; of those in which people cut out the object, such as the model classifies as it should."""
+    """Images; of those in which people cut out the object, such as the model classifies as it should."""
     whole = load_pictures(dataset, "test")
     data = load_pictures(dataset, "test", n=SIZE) if whole.cells is None else whole
     inputs = as_inputs(data, network, patch=network.patch_embed.patch_size[0])

@@ -5,9 +5,9 @@
 # ---
 
 # %% [markdown]
-# # Compute: cross-lingual faithfulness, on pictures
+# # Compute: cross-lingual faithfulness, on images
 #
-# Study 3 compares what is said of a sentence with what is said of its translation. A picture's translation is its mirror
+# Study 3 compares what is said of a sentence with what is said of its translation. An image's translation is its mirror
 # image: it shows the same, and which cell became which is known.
 
 # %% tags=["parameters"]
@@ -43,8 +43,8 @@ named = dataset.removesuffix("-few")
 # %% [markdown]
 # ## Scores of both, cell by cell
 #
-# Each picture is explained for the class that the model predicts for it, which may differ from its mirror image's. Random
-# scores are drawn for each of the two. *Closeness to the middle* is a floor that knows neither model nor picture: its map
+# Each image is explained for the class that the model predicts for it, which may differ from its mirror image's. Random
+# scores are drawn for each of the two. *Closeness to the middle* is a floor that knows neither model nor image: its map
 # is its own mirror image.
 
 # %%

@@ -5,7 +5,7 @@
 # ---
 
 # %% [markdown]
-# # Compute: do maps of pictures lie on what is shown?
+# # Compute: do maps of images lie on what is shown?
 #
 # Plausibility of image attributions: photographs that people cut out, in scenes of one object and of two
 # (`faithbook.sources.stamps`), and how well each map lies on the object of the class that it explains.

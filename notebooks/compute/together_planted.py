@@ -10,8 +10,8 @@
 # Five models of one modality. Two are written down in closed form (`faithbook.models.closed_form`): a linear one, whose every feature
 # has its summand, and a detector of what was planted (`faithbook.sources.planted`), which is never surprised by an erased input.
 # Three are trained on planted data: one as models usually are, one on erased copies as well, and one that is taught to
-# answer differently where much is erased. Their true explanation of a whole input is what was planted, *if* they hang on
-# it, which is checked first. Then every metric scores the true explanation, the same with a part of its scores shuffled,
+# answer differently where much is erased. Their true explanation of a whole input is what was planted, *if* they depend
+# on it, which is checked first. Then every metric scores the true explanation, the same with a part of its scores shuffled,
 # its opposite, and what attribution methods say.
 
 # %% tags=["parameters"]
@@ -42,10 +42,10 @@ for one in trained.values():
     one.model.to(device)
 
 # %% [markdown]
-# ## Do the trained models hang on what was planted?
+# ## Do the trained models depend on what was planted?
 #
-# Accuracy on texts or pictures as they are; where everything planted is erased, which share is answered with *neither*,
-# as it should be, and where everything *but* that is erased, which share still gets its class. By each way to erase.
+# Accuracy on texts or images as they are; where everything planted is erased, which share is answered with *neither*,
+# as it should be. Where everything *but* that is erased, which share still gets its class. By each way to erase.
 
 # %%
 ERASURES = reasons.ERASURES[modality]
@@ -94,7 +94,7 @@ run.save(
 # ## Metrics
 #
 # On inputs with something planted about which every model is right; the linear models (opinions of film reviews, and
-# which direction of stripes a picture has more of) on any. The model that is trained as usual is looked at under a
+# which direction of stripes an image has more of) on any. The model that is trained as usual is looked at under a
 # second way to erase, too. Bounds of AOPC take most rows, so NAOPC has the main way to erase alone, and of trained models
 # fewer inputs where there are many features.
 

@@ -5,12 +5,12 @@
 # ---
 
 # %% [markdown]
-# # Sheet 1: What is faithful?
+# # Assignment 1: What is faithful?
 #
-# Eight points. Write your answers where it says so, and run all cells: those that test say nothing when they pass. More
-# tests are run when the sheet is marked. What the words mean is on the page *What faithful means* of the book.
+# Fourteen points. Fill in the marked cells and run everything; a test cell that prints nothing has passed. More tests are run when the
+# assignment is marked, and part 6 is read by a person. About 90 minutes. The words are explained on the page *Faithfulness and plausibility* of the book.
 #
-# A model is a function here: it gets the places of the words that are kept and answers with a probability.
+# In parts 1 to 3, a model is a function from the places of the words that are kept to a probability.
 
 # %% nbgrader={"grade": false, "grade_id": "given-models", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import math
@@ -30,10 +30,10 @@ def together(kept):
 # ## 1. Sufficient, and needed (4 points)
 #
 # `full`, `kept`, `removed` and `empty` are the probabilities of the predicted class for the whole text, the rationale alone,
-# the text without the rationale, and nothing. *Normalised sufficiency* is 1 where the rationale alone does as well as the
-# text, and 0 where it does no better than nothing; an answer above that of the whole text counts like it. *Normalised
-# comprehensiveness* is 0 where nothing is lost without the rationale, and 1 where as much is lost as without all words.
-# Where the whole text does no better than nothing, there is nothing to divide by: both are `math.nan`.
+# the text without the rationale, and nothing. *Normalised sufficiency* is 1 if the rationale alone does as well as the
+# text, and 0 if it does no better than nothing. A probability above that of the whole text counts as equal to it. *Normalised
+# comprehensiveness* is 0 if nothing is lost without the rationale, and 1 if as much is lost as without all words.
+# If the whole text does no better than nothing, there is nothing to divide by: both are `math.nan`.
 
 
 # %% nbgrader={"grade": false, "grade_id": "solution-sufficiency", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -132,3 +132,118 @@ for _place in range(3):
     assert abs(model_of_mine([_place]) - _empty) < 1e-9
     assert abs(model_of_mine(_rest) - _empty) < 1e-9
 ### END HIDDEN TESTS
+
+
+# %% [markdown]
+# ## 4. A plot to read (2 points)
+#
+# The folder `model` holds a small vision transformer. It was trained to say whether an image has *horizontal* stripes,
+# *vertical* stripes or *neither*. The stripes fill one or two of the 49 cells of an image, and nothing else decides the label: we
+# know the true reason of every prediction. The image below has two striped cells. Three explanations name cells of it:
+#
+# - **A**: one of the two striped cells,
+# - **B**: both striped cells,
+# - **C**: the two brightest of the other cells.
+#
+# Read the bars and set two variables, each a set of letters such as `{"A", "C"}`: `enough`, the explanations with a normalised
+# sufficiency above .9, and `needed`, those with a normalised comprehensiveness above .9.
+
+# %% nbgrader={"grade": false, "grade_id": "given-plot", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import matplotlib.pyplot as plt
+import numpy as np
+import timm
+import torch
+
+from faithlib.inputs import ImageInputs
+from faithlib.perturb import Perturber
+
+classifier = timm.create_model("local-dir:model", pretrained=True).eval()
+with np.load("images.npz") as stored:
+    pixels, striped = torch.from_numpy(stored["pixels"]), torch.from_numpy(stored["cells"])
+centre, spread = (classifier.pretrained_cfg[name][0] for name in ("mean", "std"))
+images = ImageInputs.from_pixels((pixels[:, None] / 255 - centre) / spread, patch=4)
+
+number = int((striped.sum(dim=1) == 2).nonzero()[0])
+both = striped[number].nonzero()[:, 0].tolist()
+brightness = pixels[number].double().reshape(7, 4, 7, 4).mean(dim=(1, 3)).flatten()
+brightness[both] = -1
+explanations = {"A": both[:1], "B": both, "C": brightness.topk(2).indices.tolist()}
+
+perturber = Perturber(classifier, images[[number]], erase="mean")
+alone = torch.zeros(1, 3, 49, dtype=torch.bool)
+for row, cells in enumerate(explanations.values()):
+    alone[0, row, cells] = True
+bars = {
+    "whole image": perturber.full.expand(3),
+    "these cells alone": perturber.keep(alone)[0],
+    "all other cells": perturber.keep(~alone)[0],
+    "no cell": perturber.empty.expand(3),
+}
+figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3), width_ratios=[1, 2])
+left.imshow(pixels[number], cmap="gray")
+left.set_axis_off()
+for shift, (name, heights) in enumerate(bars.items()):
+    right.bar(np.arange(3) + 0.2 * shift - 0.3, heights, 0.18, label=name)
+right.set_xticks(range(3), list(explanations))
+right.set_ylabel("probability of the predicted class")
+right.legend(loc="upper center", bbox_to_anchor=(0.5, 1.2), ncols=4, fontsize=7)
+
+# %% nbgrader={"grade": false, "grade_id": "solution-plot", "locked": false, "schema_version": 3, "solution": true, "task": false}
+### BEGIN SOLUTION
+enough, needed = {"A", "B"}, {"B"}
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "test-plot", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+assert enough <= {"A", "B", "C"} and needed <= {"A", "B", "C"}
+### BEGIN HIDDEN TESTS
+assert enough == {"A", "B"} and needed == {"B"}
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## 5. Find the bug (2 points)
+#
+# `faulty` should compute the normalised comprehensiveness of the `size` words with the highest scores. It gives 0 to a perfect
+# explanation of the model `either`, whose first two words have the highest scores. Find the reason and write the function as
+# it should be.
+
+
+# %% nbgrader={"grade": false, "grade_id": "given-bug", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def faulty(model, scores, size):
+    """Normalised comprehensiveness of the `size` words with the highest scores."""
+    ranked = sorted(range(len(scores)), key=lambda place: scores[place])
+    rest = ranked[size:]
+    return comprehensiveness(model(range(len(scores))), model(rest), model(()))
+
+
+print(faulty(either, [0.9, 0.8, 0.1], 2))
+
+
+# %% nbgrader={"grade": false, "grade_id": "solution-bug", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def mended(model, scores, size):
+    """Normalised comprehensiveness of the `size` words with the highest scores."""
+    ### BEGIN SOLUTION
+    ranked = sorted(range(len(scores)), key=lambda place: -scores[place])
+    rest = ranked[size:]
+    return comprehensiveness(model(range(len(scores))), model(rest), model(()))
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test-bug", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+assert abs(mended(either, [0.9, 0.8, 0.1], 2) - 1) < 1e-9
+### BEGIN HIDDEN TESTS
+assert abs(mended(either, [0.9, 0.8, 0.1], 1)) < 1e-9  # one of the two words is left
+assert abs(mended(together, [0.1, 0.8, 0.3], 1) - 1) < 1e-9
+assert abs(mended(together, [0.1, 0.2, 0.9], 1)) < 1e-9
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## 6. In your own words (2 points)
+#
+# A person who is asked what one sees in the image of part 4 points at the bright cells, explanation C. Which of A, B and C is
+# plausible, and which is faithful? Can sufficiency alone decide between A and B, and why? Answer in at most five sentences.
+
+# %% [markdown] nbgrader={"grade": true, "grade_id": "answer-words", "locked": false, "points": 2, "schema_version": 3, "solution": true, "task": false}
+# C is plausible, because it shows what a person would point at; it is not faithful, because the prediction survives without
+# these cells and is lost with nothing but them. A and B both name cells that the model uses. Sufficiency is about 1 for both, so it
+# cannot decide between them. Comprehensiveness can: without A the second striped cell still gives the class, without B nothing does.
+# B is the complete reason, A is one of two reasons that each suffice.

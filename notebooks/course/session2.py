@@ -5,10 +5,10 @@
 # ---
 
 # %% [markdown]
-# # Sheet 2: Erasing
+# # Assignment 2: Erasing
 #
-# Eight points. Write your answers where it says so, and run all cells: those that test say nothing when they pass. More
-# tests are run when the sheet is marked. What is erased, and how, is on the page *What it is to erase a word* of the book.
+# Fourteen points. Fill in the marked cells and run everything; a test cell that prints nothing has passed. More tests are run when the
+# assignment is marked, and part 6 is read by a person. About 90 minutes. Ways to erase are compared on the page *The two erasures* of the book.
 
 # %% nbgrader={"grade": false, "grade_id": "given-imports", "locked": true, "schema_version": 3, "solution": false, "task": false}
 import math
@@ -49,7 +49,7 @@ assert len(top(list(range(10)), 0.1)) == 1
 # In soft erasure every element of a word's embedding stays with a probability. Scores are stretched to $[0, 1]$ first, the
 # lowest to 0 and the highest to 1; equal scores become one half each. *Sufficiency* keeps in proportion to importance,
 # *comprehensiveness* keeps what is left of 1. `erase` then draws once for each element, with the generator that it is given,
-# and puts zeros instead of what goes.
+# and replaces erased elements by zeros.
 
 
 # %% nbgrader={"grade": false, "grade_id": "solution-keep", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -94,10 +94,12 @@ assert len(_kept[1].unique()) == 2  # each element is there or not, and none is 
 # %% [markdown]
 # ## 3. The best and the worst order (3 points)
 #
-# `answers` has a probability for every set of words that are gone, by frozenset. The AOPC of an order is the mean, over the
-# words as they go one after another, of what the whole text's answer has lost. Find the lowest and the highest AOPC of any
-# order without trying all of them: the cheapest way to a set is the cheapest way to one of the sets that lack one word of
-# it, and then that word.
+# `answers` maps every set of removed words, a frozenset, to the model's probability. The AOPC of an order is the mean loss of
+# probability after each removal, compared with the whole text. Find the lowest and the highest AOPC of all orders
+# without trying all orders.
+#
+# Hint: let $c(S)$ be the smallest sum of probabilities on any way from the empty set to the set $S$, one word at a time. The last word
+# removed is one of $S$, say $i$; before it, the set was $S$ without $i$. Which $i$ is best, and in which order do you fill in $c$?
 
 
 # %% nbgrader={"grade": false, "grade_id": "solution-aopc", "locked": false, "schema_version": 3, "solution": true, "task": false}
@@ -146,3 +148,130 @@ _every = [
 assert abs(bounds(_answers, 5)[0] - min(_every)) < 1e-9
 assert abs(bounds(_answers, 5)[1] - max(_every)) < 1e-9
 ### END HIDDEN TESTS
+
+
+# %% [markdown]
+# ## 4. A plot to read (2 points)
+#
+# The folder `model` holds a small vision transformer that sorts images by stripes in one or two of their 49 cells; nothing else
+# decides the label. The image below has two striped cells. Its cells are erased one after another, in three orders: the most
+# relevant first by the model's attention (MoRF), the least relevant first (LeRF), and a random order.
+#
+# Read from the plot after how many erased cells the probability is below one half for the first time, and set `below_morf` and
+# `below_lerf` (each may be off by one). Then set `aopc_morf`, your estimate of the AOPC of the first order, to within .05.
+
+# %% nbgrader={"grade": false, "grade_id": "given-plot", "locked": true, "schema_version": 3, "solution": false, "task": false}
+import matplotlib.pyplot as plt
+import numpy as np
+import timm
+
+from faithlib.evaluation import explain
+from faithlib.inputs import ImageInputs
+from faithlib.perturb import Perturber
+
+classifier = timm.create_model("local-dir:model", pretrained=True).eval()
+with np.load("images.npz") as stored:
+    pixels, striped = torch.from_numpy(stored["pixels"]), torch.from_numpy(stored["cells"])
+centre, spread = (classifier.pretrained_cfg[name][0] for name in ("mean", "std"))
+images = ImageInputs.from_pixels((pixels[:, None] / 255 - centre) / spread, patch=4)
+
+
+def removed(perturber, order):
+    """The probability of the predicted class of one image after each removal of an order of cells."""
+    keep = torch.ones(1, len(order), 49, dtype=torch.bool)
+    for step in range(len(order)):
+        keep[0, step:, order[step]] = False
+    return perturber.keep(keep)[0]
+
+
+number = int((striped.sum(dim=1) == 2).nonzero()[0])
+attention = explain(classifier, images[[number]], ["raw_attention"])["raw_attention"][0]
+perturber = Perturber(classifier, images[[number]], erase="mean")
+orders = {
+    "most relevant first": attention.argsort(descending=True),
+    "least relevant first": attention.argsort(),
+    "random order": torch.randperm(49, generator=torch.Generator().manual_seed(0)),
+}
+figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3), width_ratios=[1, 2])
+left.imshow(pixels[number], cmap="gray")
+left.set_axis_off()
+for name, order in orders.items():
+    right.plot(range(50), torch.cat([perturber.full, removed(perturber, order.tolist())]), ".-", label=name)
+right.axhline(0.5, color="gray", linewidth=0.5)
+right.set_xlabel("erased cells")
+right.set_ylabel("probability of the predicted class")
+right.legend()
+
+# %% nbgrader={"grade": false, "grade_id": "solution-plot", "locked": false, "schema_version": 3, "solution": true, "task": false}
+### BEGIN SOLUTION
+below_morf, below_lerf, aopc_morf = 2, 49, 0.98
+### END SOLUTION
+
+# %% nbgrader={"grade": true, "grade_id": "test-plot", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+assert 0 < below_morf <= 49 and 0 < below_lerf <= 49 and 0 <= aopc_morf <= 1
+### BEGIN HIDDEN TESTS
+assert abs(below_morf - 2) <= 1 and abs(below_lerf - 49) <= 1
+_exact = (perturber.full - removed(perturber, orders["most relevant first"].tolist())).mean().item()
+assert abs(aopc_morf - _exact) <= 0.05
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## 5. Find the bug (2 points)
+#
+# `faulty` should give a model's answers while the words of an order go one after another, down to none. For a model that needs
+# one of two words it reports that nothing is ever lost. Find the reason and write the function as it should be.
+
+
+# %% nbgrader={"grade": false, "grade_id": "given-bug", "locked": true, "schema_version": 3, "solution": false, "task": false}
+def faulty(model, order):
+    """The answers of a model, a function of the places that are kept, after each removal."""
+    answers = []
+    for step in range(1, len(order) + 1):
+        gone = order[step - 1 : step]
+        answers.append(model([place for place in order if place not in gone]))
+    return answers
+
+
+print(faulty(lambda kept: 0.9 if {0, 1} & set(kept) else 0.1, [0, 1, 2]))
+
+
+# %% nbgrader={"grade": false, "grade_id": "solution-bug", "locked": false, "schema_version": 3, "solution": true, "task": false}
+def mended(model, order):
+    """The answers of a model, a function of the places that are kept, after each removal."""
+    ### BEGIN SOLUTION
+    steps = range(1, len(order) + 1)
+    return [model([place for place in order if place not in order[:step]]) for step in steps]
+    ### END SOLUTION
+
+
+# %% nbgrader={"grade": true, "grade_id": "test-bug", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
+assert len(mended(len, [2, 0, 1])) == 3
+### BEGIN HIDDEN TESTS
+assert mended(lambda kept: 0.9 if {0, 1} & set(kept) else 0.1, [0, 1, 2]) == [0.9, 0.1, 0.1]
+assert mended(len, [2, 0, 1]) == [2, 1, 0]
+assert mended(set, [2, 0, 1]) == [{0, 1}, {1}, set()]
+### END HIDDEN TESTS
+
+# %% [markdown]
+# ## 6. In your own words (2 points)
+#
+# The cell below prints the mean AOPC of *random* orders, for images with one and for images with two striped cells. A colleague
+# concludes: "Random explanations are more faithful on images with one striped cell." What is wrong with this sentence, where do the
+# two numbers come from, and what would you report instead? Answer in at most five sentences.
+
+# %% nbgrader={"grade": false, "grade_id": "given-random", "locked": true, "schema_version": 3, "solution": false, "task": false}
+generator = torch.Generator().manual_seed(0)
+for count in (1, 2):
+    found = []
+    for row in (striped.sum(dim=1) == count).nonzero()[:6, 0].tolist():
+        perturber = Perturber(classifier, images[[row]], erase="mean")
+        for _ in range(4):
+            order = torch.randperm(49, generator=generator).tolist()
+            found.append((perturber.full - removed(perturber, order)).mean().item())
+    print(f"{count} striped cell(s): mean AOPC of random orders {np.mean(found):.2f}")
+
+# %% [markdown] nbgrader={"grade": true, "grade_id": "answer-words", "locked": false, "points": 2, "schema_version": 3, "solution": true, "task": false}
+# Random orders know nothing of the model in either case, so neither is more faithful. An image with one striped cell loses its class when
+# that cell goes, on average half-way; with two cells the class stays until the second one goes, on average after two thirds. The
+# expected values are about 1/2 and 1/3: AOPC depends on what there is to lose in an image and on how many features can carry it. I would report AOPC
+# next to random orders of the same images, or between its lowest and highest possible value (NAOPC).

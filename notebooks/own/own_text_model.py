@@ -48,7 +48,7 @@ from faithbook.own import pages
 from faithbook.own.bring import load_texts, open_model
 from faithbook.own.cost import amount, estimate, fitting_methods
 from faithbook.own.pages import FLOOR, listed
-from faithbook.results import figures, resampling, tables
+from faithbook.results import figures, tables
 from faithbook.results.labels import label
 from faithlib.catalogue import FAMILIES
 from faithlib.evaluation import DEFAULT_METHODS, count_rows, evaluate
@@ -90,7 +90,7 @@ tables.table(
 # %%
 told = f"{len(brought)} of {brought.total} texts, classes {', '.join(classifier.label_names)}."
 if brought.labels is not None:
-    told += f" Accuracy {resampling.mean_interval(said.correct)} (95 % interval)."
+    told += f" {pages.accuracy(said)}"
 if brought.unused:
     told += f" Columns that nobody reads: {', '.join(brought.unused)}."
 Markdown(told)
@@ -162,7 +162,7 @@ tables.table(
     pages.side_by_side(means),
     run,
     "own_text_metrics",
-    caption=f"Means over {len(brought)} texts with 95 % bootstrap intervals; “better” says which way it points",
+    caption=f"Means over {len(brought)} texts with 95 % intervals; “better” says which way it points",
 )
 
 # %%
@@ -241,7 +241,7 @@ Markdown(pages.verdict(mean_ranks, chance, len(brought)))
 # - **Intervals are over texts.** They say how the means would move with other texts of the same kind. They know
 #   nothing of another model, another way to erase, or other options of a method.
 # - **Metrics are not independent voters.** Most erase words and look at the same drop of probability in different
-#   ways, so that ten of them can agree on one mistake: a text with holes is one that the model was never trained on.
+#   ways, so that ten of them can agree on one mistake. A text with holes is one that the model was never trained on.
 #   Try another `erase` before you believe an order.
 # - **Methods that erase play at home.** LIME and occlusion are made of the very rows that the metrics count. Where no
 #   text has more words than `groups`, each group of SaCo is one word, and occlusion's score of it is exactly what SaCo

@@ -50,7 +50,7 @@ from faithbook.own import pages
 from faithbook.own.bring import load_folder, open_model
 from faithbook.own.cost import amount, estimate, fitting_methods
 from faithbook.own.pages import FLOOR, listed
-from faithbook.results import figures, resampling, tables
+from faithbook.results import figures, tables
 from faithbook.results.labels import label
 from faithlib.catalogue import FAMILIES
 from faithlib.evaluation import DEFAULT_METHODS, count_rows, evaluate
@@ -95,7 +95,7 @@ side = "x".join(map(str, brought.inputs.pixels.shape[2:]))
 told = f"{len(brought)} of {brought.total} images, {side} pixels as the model sees them, cut into {features} features; "
 told += f"{len(classifier.label_names)} classes."
 if brought.labels is not None:
-    told += f" Accuracy {resampling.mean_interval(said.correct)} (95 % interval)."
+    told += f" {pages.accuracy(said)}"
 Markdown(told)
 
 # %% [markdown]
@@ -192,7 +192,7 @@ tables.table(
     pages.side_by_side(means),
     run,
     "own_vision_metrics",
-    caption=f"Means over {len(brought)} images with 95 % bootstrap intervals; “better” says which way it points",
+    caption=f"Means over {len(brought)} images with 95 % intervals; “better” says which way it points",
 )
 
 # %%
@@ -262,7 +262,7 @@ Markdown(pages.verdict(mean_ranks, chance, len(brought)))
 # - **Intervals are over images.** They say how the means would move with other images of the same kind. They know
 #   nothing of another model, another way to erase, or other options of a method.
 # - **Metrics are not independent voters.** Most erase patches and look at the same drop of probability in different
-#   ways, so that ten of them can agree on one mistake: an image with grey squares is one that the model was never
+#   ways, so that ten of them can agree on one mistake. An image with grey squares is one that the model was never
 #   trained on. Try another `erase` before you believe an order. Soft metrics drop elements of the patches' embeddings
 #   instead.
 # - **A map is read patch by patch.** Scores within a feature are added up before anything is erased. A coarser `patch`

@@ -57,7 +57,7 @@ def world(row):
 # ## Promise and measurement
 #
 # The farthest rate of each kind: where nothing is to be found a rule may say *yes* in at most 5 of 100 worlds, and *no*
-# in at most 5 of 100 from 24 clusters on; with fewer it says *no* of one part alone. An interval has to hold the truth in
+# in at most 5 of 100 from 24 clusters on. With fewer it says *no* of one part alone. An interval has to hold the truth in
 # 94 of 100 worlds, with ten clusters in 92. The brackets are 95 % Monte Carlo intervals: another seed would give another
 # number within them. A promise counts as broken where the whole bracket lies beyond it.
 
@@ -161,7 +161,7 @@ Markdown(
 )
 
 # %% [markdown]
-# What the book does about skew: where the values of a part (of several parts, in the middle) have a skewness beyond one in
+# What the book does about skew is this. Where the values of a part (of several parts, in the middle) have a skewness beyond one in
 # the sample, an answer on the side of the missing tail is not given, and the verdict is *inconclusive* with that reason.
 # It cannot help where a rare tail is missing from the sample altogether.
 #

@@ -8,11 +8,11 @@
 # # What the papers' own sizes cost
 #
 # What `make paper` would compute: rows of models and hours, by paper, by computation and by table. Every number comes from the
-# manifests of runs: rows that runs of the full profile have counted, and the seconds that they took. Of one thread on a processor
-# these are the seconds that it computed, where a run has noted them: the clock runs on while other work has the processor.
+# manifests of runs: rows that runs of the full profile have counted, and the seconds that they took. For one thread on a processor,
+# these are the seconds that it computed, if a run has noted them, because the clock also counts time of other programs.
 #
 # - **Rows** are perturbed inputs that go through a model. An input of the papers' size is taken to have as many as one of the full
-#   profile on the same data, or on its substitute there; other settings there (draws, methods, steps) change that, so a number is
+#   profile on the same data, or on its substitute. Other settings (draws, methods, steps) change that, so a number is
 #   "about".
 # - **Hours, this processor** are seconds per input of the full profile's runs, times the inputs here. Their models are
 #   smaller than the papers': this is what the papers' sizes would take with ours.
@@ -20,7 +20,7 @@
 #   computation. Before that, divide the hours of this processor by how many times faster your GPU is with the papers' models than
 #   this processor with ours; we have not measured that. Money is these hours times the price of one. Trainings are not in them.
 #
-# A dash: no run has measured it, because its rows are not counted or its inputs are no setting of the profile.
+# A dash: no run has measured it, because its rows are not counted or its inputs are not a setting of the profile.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -105,7 +105,7 @@ page.findable(
 # %% [markdown]
 # ## By table
 #
-# What it takes to make one table or figure alone: all computations that its page reads. Tables of one page share them, so
+# The cost of one table or figure on its own: all computations that its page reads. Tables of one page share them, so
 # these rows do not add up to the sums above.
 
 # %%

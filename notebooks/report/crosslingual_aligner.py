@@ -18,19 +18,18 @@
 profile = "laptop"
 
 # %%
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.profiles import settings_of
-from faithbook.results import figures, rules
+from faithbook.results import rules
 from faithbook.results.alignment import EVERY, found_batches, score
 from faithbook.results.exhibits import every
-from faithbook.results.figures import PALETTE
 from faithbook.results.labels import label
 from faithbook.results.numbers import ends_of, listed, row_of, spoken
 from faithbook.results.page import badge
+from faithbook.results.plots import Layout, dot_plot, line_plot
 from faithbook.results.report import start_page
 from faithbook.sources.files import sources
 
@@ -122,29 +121,22 @@ page.table(
 # ### By layer
 
 # %%
-fig, axes = plt.subplots(1, len(here), figsize=(4 + 3 * len(here), 4.2), sharey=True, squeeze=False)
-for ax, gold in zip(axes[0], here, strict=True):
-    for i, (aligner, marker) in enumerate({OURS_BY: "o", OTHER: "s"}.items()):
-        ends = pd.DataFrame(map(ends_of, aer[gold, aligner].values()))
-        at = [f"layer {layer}" for layer in layers]
-        figures.curve(ax, layers, ends, aligner, colour=PALETTE[i], at=at, marker=marker)
-    figures.level(ax, aer[gold, STATISTICAL][NO_LAYER], colour=PALETTE[2], name=f"{STATISTICAL} (no layers)")
-    ax.axvline(LAYER, color="#666666", ls=":", lw=1, label="layer in use")
-    ax.set_title(GOLD[gold])
-    ax.set_xlabel("layer of the encoder")
-axes[0, 0].set_ylabel("AER (lower is better)")
-figures.legend(fig)
-lowest = [
-    f"{GOLD[gold]}, {aligner}: {aer[gold, aligner][layer].ours.point:.2f}"
-    + (f" in layer {layer}" if layer != NO_LAYER else "")
-    for (gold, aligner), layer in best.items()
-]
+drawn = pd.DataFrame(
+    [
+        {"gold": GOLD[gold], "aligner": aligner, "layer": np.nan if layer == NO_LAYER else int(layer)} | ends_of(one)
+        for (gold, aligner), layers_of in aer.items()
+        for layer, one in layers_of.items()
+    ]
+)
+layout = Layout(panel="gold", series="aligner", names={STATISTICAL: f"{STATISTICAL} (no layers)"})
+fig, alt = line_plot(drawn, "layer of the encoder", "AER (lower is better)", x="layer", layout=layout)
+for ax in fig.axes[: len(here)]:
+    ax.axvline(LAYER, color="#666666", ls=":", lw=1)
 page.figure(
     fig,
     "crosslingual_aligner_layers",
-    alt="Line plot of the alignment error rate by layer of the encoder for two linking rules, with fast_align as a "
-    f"level line. Lowest: {'; '.join(lowest)}.",
-    caption="Alignment error rate by layer, bands: 95 % intervals over sentences. fast_align learns from these and other "
+    alt=alt,
+    caption="Alignment error rate by layer (dotted: the one in use), bands: 95 % intervals over sentences. fast_align learns from these and other "
     "sentences of the set, the encoder from none of them.",
 )
 
@@ -250,23 +242,14 @@ page.table(
 )
 
 # %%
-fig, ax = plt.subplots(figsize=(7.5, 0.55 * len(languages) + 2.3))
-ax.axvline(CHANCE, color="#666666", ls=":", lw=1, label="chance")
-for i, model in enumerate(models):
-    ends = pd.DataFrame(ends_of(found[model, language]) for language in (*languages, EVERY))
-    places = np.arange(len(ends))[::-1] + 0.18 * ((len(models) - 1) / 2 - i)
-    figures.dots(ax, ends, places, colour=PALETTE[i], marker="osD^vP"[i], width=1.5, label=model)
-ax.set_yticks(range(len(languages) + 1), [EVERY, *languages[::-1]])
-ax.set_xlabel("accuracy")
-ax.set_xlim(-0.03, 1.03)
-ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize="small")
-overall = "; ".join(f"{model} {spoken(found[model, EVERY], '.2f')}" for model in models)
+order = [*languages, EVERY]
+drawn = pd.DataFrame([{"row": one, "model": model} | ends_of(found[model, one]) for one in order for model in models])
+fig, alt = dot_plot(drawn, "accuracy", layout=Layout(series="model", mark=CHANCE, width=7.5))
 page.figure(
     fig,
     "crosslingual_figure6_plot",
-    alt=f"Dot plot of how often translations are recognised by CKA, a line a language, {len(models)} models. Mean over "
-    f"languages: {overall}; chance {CHANCE:.2f}.",
-    caption="The right batch of translations among eleven, by centred kernel alignment (the paper's Figure 6).",
+    alt=alt,
+    caption="The right batch of translations among eleven, by centred kernel alignment (the paper's Figure 6). Dotted: chance.",
 )
 
 # %% [markdown]
@@ -275,6 +258,7 @@ page.figure(
 # words, for placeholders, names and numbers are copied, and differ from message to message.
 
 # %%
+overall = "; ".join(f"{model} {spoken(found[model, EVERY], '.2f')}" for model in models)
 multilingual = [model for model in models if not model.startswith(("English", "Turkish"))]
 tested = page.test(
     {"crosslingual_figure6": {f"{m} minus {english}": found[m, EVERY] - found[english, EVERY] for m in multilingual}}
@@ -283,8 +267,8 @@ page.verdicts(tested)
 
 # %% [markdown]
 # **What differs and why.** Messages of a few words instead of pairs of sentences; the state of the first position, as
-# the classifiers read it; one seed of each fine-tuned model; below the papers' size another English model than BERT, and no
-# Turkish one. The paper does not say how batches are made: in the order of XNLI a batch would hold three hypotheses for each of a few
+# the classifiers read it. One seed of each fine-tuned model; below the papers' size another English model than BERT, and no
+# Turkish one. The paper does not say how batches are made. In the order of XNLI a batch would hold three hypotheses for each of a few
 # premises, which random batches do not, and that alone would tell them apart. Ours are shuffled. High similarity is
 # also no proof that the model *uses* a text and its translation alike, which is what rho asks for.
 #

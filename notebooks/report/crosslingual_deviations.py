@@ -11,7 +11,7 @@
 # text leaves open. In some places it does something else than the text says, and in one it does not do what it means
 # to. This page lists these points, E1 to E14. For each: what the text says, what the code does, what we do, and how far
 # the numbers move where our runs can tell. Models, and texts where XNLI is not there, are
-# {term}`substitute data <stand-in>` at every profile except `paper`, so an effect here shows that a choice can matter and in
+# {term}`substitute data` at every profile except `paper`, so an effect here shows that a choice can matter and in
 # which direction, not by how much it did there.
 
 # %% tags=["parameters"]

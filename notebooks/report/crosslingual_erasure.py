@@ -7,18 +7,18 @@
 # %% [markdown]
 # # Can erasure separate explanations? (Tables 3, 9, 10, Figures 3, 4)
 #
-# {cite:t}`zaman_belinkov_2022` set their cross-lingual rho beside two metrics that erase words
+# {cite:t}`zaman_belinkov_2022` compare their cross-lingual rho with two metrics that erase words
 # {cite:p}`deyoung_2020`. Comprehensiveness is what the probability of the predicted class loses when the words with the
 # highest scores go; sufficiency is what it loses when only these words stay. Both are means over five lengths: the top
-# 1, 5, 10, 20 and 50 % of the words, at least one. Theirs is a strong conclusion: that erasure hardly tells methods
-# apart while rho does.
+# 1, 5, 10, 20 and 50 % of the words, at least one. Theirs is a strong conclusion: that erasure hardly separates methods
+# while rho does.
 #
 # The code released with the paper answers nearly all inputs with the predictions of the first few. So the printed
 # tables may rest on eleven inputs, and this page asks the question again with every input in its own place.
 #
-# Texts are XNLI's English test pairs, or messages of a program ({term}`substitute data <stand-in>`) if XNLI is not
+# Texts are XNLI's English test pairs, or messages of a program ({term}`substitute data`) if XNLI is not
 # installed; models are small, and verdicts are on statements. Intervals come from
-# drawing texts again, each with all that was measured on it, rho and erasure alike.
+# resampling texts, each with all its values, rho and erasure together.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -36,7 +36,7 @@ from faithbook.papers import zaman_belinkov_tables as beside
 from faithbook.papers.erasure_counts import ERASURE_BINS, windows_told
 from faithbook.papers.zaman_belinkov import AGGREGATED, ERASING, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
 from faithbook.papers.zaman_belinkov_tables import DIFFERENT_ROWS, FLOORS, KEYS, PRINTED_ROWS, Rows
-from faithbook.results import figures, published
+from faithbook.results import published
 from faithbook.results.numbers import ends_of
 from faithbook.results.rank_tests import tau_b
 from faithbook.results.report import start_page
@@ -81,10 +81,10 @@ page.speaks()
 # comprehensiveness is better, and less sufficiency.
 #
 # **Our run.** The same rows in English. Ours are means over the five lengths, as the paper's text has it. The released
-# code divides the sum over the five by six; so in tables and figures the printed values stand times 6/5. Two rows are floors that
-# explain nothing: `uniform` gives every piece of a word the same score, `random` draws scores. Guided backprop follows
+# code divides the sum over the five by six; so in tables and figures the printed values are multiplied by 6/5. Two rows are uninformative
+# baselines: `uniform` gives every piece of a word the same score, `random` draws scores. Guided backprop follows
 # its own paper; *as released* is what the released code makes of it on models without ReLU modules, plain saliency. What
-# TP, loss, μ and L2 stand for is said {doc}`with Table 1 <crosslingual_tables>`.
+# TP, loss, μ and L2 stand for is explained {doc}`with Table 1 <crosslingual_tables>`.
 
 # %%
 page.table(
@@ -102,13 +102,14 @@ page.table(
 def outputs_figure(metric, number, told):
     """Table 3 for one metric as a figure, one panel per output."""
     frame = rows[metric].frame([*THIRTEEN, *FLOORS]).rename(columns={"published": "published × 6/5"})
-    fig, spoken = figures.rows_by_output(
-        frame, THIRTEEN, FLOORS, OUTPUT_NAMES, x_label=metric, ours="ours, 95 % interval", published="published × 6/5"
+    published_as = "published × 6/5"
+    fig, alt = zaman_belinkov_figures.rows_by_output(
+        frame, THIRTEEN, FLOORS, OUTPUT_NAMES, x_label=metric, published=published_as
     )
     return page.figure(
         fig,
         f"crosslingual_figure{number}",
-        alt=f"Two dot plots, one an output, of {metric} of thirteen explanations and two floors. {spoken}",
+        alt=alt,
         caption=f"{metric.capitalize()} by output and aggregation (the paper's Figure {number}), with two floors. {told}",
     )
 
@@ -155,8 +156,8 @@ architecture_table("comprehensiveness")
 architecture_table("sufficiency")
 
 # %% [markdown]
-# **The printed numbers by their own account.** Each printed cell of Tables 8, 9 and 10 has a spread over three seeds; the
-# paper does not say which kind. A mean over two architectures and three seeds strays by about a square root of six less.
+# **What the printed spreads imply.** Each printed cell of Tables 8, 9 and 10 has a spread over three seeds; the
+# paper does not say which kind. A mean over two architectures and three seeds varies less, by a factor of about the square root of six.
 # Only seeds are in this noise: which inputs were read is the same in all.
 
 # %%
@@ -170,7 +171,7 @@ page.listing(
 # %% [markdown]
 # **What is tested.** Whether the rows rank as in the paper (Tables 3, 9, 10, Figure 4): where its two architectures do
 # not agree, there is no order to reproduce. Which rows lead, by metric and output (c07); whether L2 beats the mean under
-# comprehensiveness except two (c08, which Figure 3 draws).
+# comprehensiveness with two exceptions (c08, which Figure 3 draws).
 
 # %%
 LEADERS = {
@@ -211,9 +212,9 @@ page.parts(
 # %% [markdown]
 # ## What the released code reads
 #
-# The loop of the released code that asks the model for predictions takes the first 64 rows of the whole list in every
+# The loop of the released code that gets predictions from the model takes the first 64 rows of the whole list in every
 # step. An input has six rows: itself, and itself without the words of five lengths (or with these words alone). So row
-# 65 is answered with the answer of row 1, and since 64 is no multiple of six the rows slip against the inputs: what is
+# 65 gets the output of row 1, and since 64 is no multiple of six the rows slip against the inputs. What is
 # taken for an input and its erasures is a window of six answers that may begin anywhere. The next table counts these
 # windows; `faithlib.metrics.first_batch_fault` makes them of a model's answers.
 
@@ -234,7 +235,7 @@ page.listing(
 
 # %% [markdown]
 # **Our run, with the fault put in.** The texts of this run, its models and scores, read as the released code reads;
-# beside it the right metric on just as many texts, the first ones. However many texts are given, no more are in it
+# next to it the correct metric on the same number of texts, the first ones. However many texts are given, no more are in it
 # than the table above says, so drawing them again gives no honest interval, and none is shown. A run whose texts all
 # fit into one batch is not changed by the fault.
 
@@ -256,11 +257,11 @@ page.listing(
 )
 
 # %% [markdown]
-# ## Can erasure tell methods apart?
+# ## Can erasure separate methods?
 #
 # The paper compares standard deviations over its 26 rows: .25 for rho, .01 and .02 for the other two. But a spread of
 # means is made of two things: methods that differ, and the choice of inputs, by which even equal methods would differ.
-# And the three metrics do not fill their range alike. So a small spread alone says little. We take it apart.
+# And the three metrics do not use their range equally. So a small spread alone says little. We take it apart.
 #
 # Write $x_{mr}$ for the value of row $r$ on text $m$, minus the mean of that text over rows (a text on which
 # everything scores high moves no row against another). For two texts let $c_{mm'}$ be the covariance of their values
@@ -296,7 +297,7 @@ page.listing(
 )
 
 # %% [markdown]
-# **What is tested.** Claim c09 has two halves, and each is judged: whether rho spreads the rows more than either metric
+# **What is tested.** Claim c09 has two halves, and each is judged. They are whether rho spreads the rows more than either metric
 # does, noise taken out, and whether either metric *hardly* separates them, which we take as a spread below .05 (printed,
 # times 6/5: .014 and .024). The pairs counted further down show the same without a scale. And whether occlusion and Shapley
 # sampling rank lower under rho than under erasure (c10): the mean of their ranks on a text, 1 is best. These two are what
@@ -370,7 +371,7 @@ page.curve(curve, "crosslingual_c09_curve", caption="Does rho spread methods and
 # Of the 24 different explanations (activation has one value for both outputs) 276 pairs can be made. For a number of
 # texts we draw many subsets of that size, and count the pairs whose paired difference has a 95 % interval (Student's
 # t) without zero. Towards the right end subsets are nearly the same texts, so that the band narrows by itself. A
-# text of rho is read in English and in translations, so a series for a single language is beside it.
+# text of rho is read in English and in translations, so a series for a single language is shown as well.
 
 # %%
 counted = pd.concat(
@@ -383,15 +384,15 @@ page.figure(
     fig,
     "crosslingual_erasure_curve",
     alt=alt,
-    caption="Which metric tells more pairs of explanations apart with as many texts? Bands: 95 % of subsets. Dotted: "
-    "what would be counted if all were equal. Dashed: how many inputs the released code reads.",
+    caption="Which metric separates more pairs of explanations with the same number of texts? Bands: 95 % of subsets. Dotted: "
+    "what would be counted if all were equally good. Dashed: how many inputs the released code reads.",
     data=counted,
 )
 
 # %% [markdown]
-# ### Apart is not right
+# ### To separate is not to be right
 #
-# A metric can tell methods apart and still rank them by something else than faithfulness, the length of words, say. How
+# A metric can separate methods and still rank them by something other than faithfulness, for example the length of words. How
 # many of the 24 are rated clearly better than scores drawn at random? And how many clearly better than the same score for
 # every piece, for which no explanation is needed ({doc}`the page of floors <crosslingual_floors>`)?
 
@@ -404,7 +405,7 @@ against = [
 page.listing(
     pd.DataFrame(against),
     "crosslingual_erasure_floors",
-    caption="Explanations whose mean is better or worse than a floor's by a 95 % interval without zero, over n texts; "
+    caption="Explanations whose mean is better or worse than a baseline's by a 95 % interval without zero, over n texts; "
     "of equal ones one in twenty would be",
 )
 
@@ -440,7 +441,7 @@ page.listing(
 # of three relations. In a text of twenty words or fewer the top 1 and 5 % are the same single word, so two of the
 # five lengths say the same. One encoder at two depths replaces two architectures.
 # Rationales here are rounded up and count words alone; the released code rounds to the nearest, halves to
-# even, and counts separators, too. It also explains another function with five of its methods, as they pass through the
+# even, and also counts separators. It also explains another function with five of its methods, as they pass through the
 # embeddings twice; here every method explains the model that is scored.
 #
 # Erased texts are unlike anything that the models have seen {cite:p}`bastings_filippova_2020`: the paper's reason to

@@ -49,7 +49,7 @@ saved = saved[saved.setting == "main"].set_index([*KEYS, "language", "input"]).r
 # are linked with, and added up where there are several. (d) Now there are two scores for every English word, and the two
 # lists are compared.
 #
-# **Our run.** The same four steps. The message is chosen by its links and not by its scores: of the first few messages
+# **Our run.** The same four steps. The message is chosen by its links and not by its scores. Of the first few messages
 # that have between 6 and 16 words, the one whose links cross most often, so that there is an order to see; where none
 # is that long, of all of them.
 

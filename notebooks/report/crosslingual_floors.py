@@ -21,7 +21,7 @@
 # A *floor* is a row of scores that knows nothing of the prediction. What it reaches is what these three are worth. There
 # are three floors: `uniform`, the same score for every piece; `activation` with L2, the norm of the embedding, which is
 # one of the paper's thirteen; and `random` scores. **The paper has no counterpart to this page**, and nothing here is
-# compared with printed numbers. Texts are XNLI's pairs, or messages of a program ({term}`substitute data <stand-in>`) if
+# compared with printed numbers. Texts are XNLI's pairs, or messages of a program ({term}`substitute data`) if
 # XNLI is not installed; models are small.
 
 # %% tags=["parameters"]
@@ -144,7 +144,7 @@ page.figure(
 # ## What is left above the floors
 #
 # A method is *above all floors* where its lead over each of them has a 95 % interval above zero, and *below one* where
-# its lead over some floor has one below zero; with fewer than ten independent messages nothing is counted. The best
+# its lead over some floor has one below zero. With fewer than ten independent messages nothing is counted. The best
 # method of a setting is the one whose smallest lead over a floor is largest. *Tau* compares the order of the eleven with
 # that in the published setting: 1 where no two change places, 0 for unrelated orders.
 

@@ -12,7 +12,7 @@
 # be right for a reason that nobody marked. They answer it in English (Table 4, Figure 5), then make highlights for
 # fifteen languages by a program (Table 5) and have a sample of these looked at by people (Table 6).
 #
-# Except at the `paper` profile human highlights are {term}`substitutes <stand-in>`; translations are XNLI's where
+# Except at the `paper` profile human highlights are {term}`substitutes <substitute data>`; translations are XNLI's where
 # its files lie. Intervals come from drawing texts again, each with everything that was measured on it.
 
 # %% tags=["parameters"]
@@ -28,6 +28,7 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.run import load
+from faithbook.papers import zaman_belinkov_figures
 from faithbook.papers.zaman_belinkov import (
     AGGREGATED,
     ERASING,
@@ -48,7 +49,7 @@ from faithbook.papers.zaman_belinkov_tables import (
     shown,
     words,
 )
-from faithbook.results import figures, published
+from faithbook.results import published
 from faithbook.results.exhibits import every
 from faithbook.results.figures import PALETTE
 from faithbook.results.labels import label, row_label
@@ -92,11 +93,11 @@ page.speaks()
 # **Our run.** Excerpts of film reviews around phrases that people marked as telling {cite:p}`zaidan_2007,deyoung_2020`,
 # read by our classifier of SST-2, where their files lie. Without them, and beside them, excerpts of papers around marked
 # sentences (ACLSum {cite:p}`takeshita_2024`), read by our classifier of `pair`: whether a summary and a section belong to
-# the same paper; marks exist only where they do. A word is gold where it stands in a marked phrase or sentence. The
+# the same paper. Marks exist only where they do. A word is gold where it stands in a marked phrase or sentence. The
 # `paper` profile reads e-SNLI with three seeds of BERT that learnt its pairs here; of the paper's three models one is
 # TextAttack's.
 #
-# **The floor.** Equal scores for all words get exactly the share of marked words, random ones about that; both are in
+# **The floor.** Equal scores for all words get exactly the share of marked words, random ones about that. Both are in
 # the table, with `uniform`, which gives every piece of a word the same score, so that long words lead. A MAP says
 # something only where it lies above them: do these highlights separate an explanation from chance?
 
@@ -159,22 +160,16 @@ Markdown(
 )
 
 # %%
-fig, shows = figures.rows_by_output(
-    precision.frame([*THIRTEEN, *FLOORS]),
-    THIRTEEN,
-    FLOORS,
-    OUTPUT_NAMES,
-    x_label="MAP",
-    ours="ours, 95 % interval",
-    line=(share.estimate, "our share of marked words"),
+frame = precision.frame([*THIRTEEN, *FLOORS])
+fig, alt = zaman_belinkov_figures.rows_by_output(
+    frame, THIRTEEN, FLOORS, OUTPUT_NAMES, x_label="MAP", mark=share.estimate
 )
 page.figure(
     fig,
     "crosslingual_figure5",
-    alt="Two dot plots, one an output, of MAP of thirteen explanations and two floors, with our share of marked words, "
-    f"{share.estimate:.2f}. {shows}",
-    caption="Table 4 as a figure (the paper's Figure 5), with floors; right is better. The dotted line belongs to our texts: the "
-    "paper's share of marked words is another one, and is not printed.",
+    alt=alt,
+    caption="Table 4 as a figure (the paper's Figure 5), with floors; right is better. The dotted line is our share of marked "
+    "words: the paper's share of marked words is another one, and is not printed.",
 )
 
 # %% [markdown]
@@ -265,8 +260,8 @@ page.listing(
 # ## Table 5: highlights made by a program, in every language
 #
 # **What the paper shows.** For XNLI {cite:p}`conneau_2018` nobody has marked words, so a program does: an attribution
-# (saliency, L2, loss) of the English text, divided by its length as a vector; words above a threshold are marked; marks
-# are carried over to a translation along word links. The threshold is the one that agrees best with people's marks on
+# (saliency, L2, loss) of the English text, divided by its length as a vector. Words above a threshold are marked, and
+# marks are carried over to a translation along word links. The threshold is the one that agrees best with people's marks on
 # e-SNLI. Then the *same* attribution, taken of the translation, is scored against these marks.
 #
 # In English this is 1 by construction, since the marks are the highest scores themselves; and elsewhere nobody's marks
@@ -274,7 +269,7 @@ page.listing(
 # not plausibility.
 #
 # **Our run.** The same steps on the texts of Table 1, each model with its own scores. The floor beside it is what random scores
-# get on the very same marks, computed exactly: where a word out of two is marked it is above one half, and where all
+# get on the very same marks, computed exactly. Where a word out of two is marked it is above one half, and where all
 # are marked it is 1.
 
 # %% [markdown]
@@ -315,7 +310,7 @@ Markdown(
 
 # %% [markdown]
 # Three ways to mark, therefore: with our threshold, which is the paper's rule; with the paper's number; and the words
-# whose score is above an even spread over their own text, which needs no other texts and does not depend on length. At the
+# whose score is above an even spread over their own text. The last needs no other texts and does not depend on length. At the
 # profile `paper` a fourth, *as published*: the marks of e-XNLI, made by the paper's own models, on the texts that have them. The
 # floor, what random scores get on the same marks, is exact: the expected average precision of $n$ scores in random order,
 # $m$ of them gold.

@@ -13,7 +13,7 @@
 # read each language, beside our run.
 #
 # If XNLI {cite:p}`conneau_2018` is installed, texts are its test pairs, and premise and hypothesis
-# both carry scores; otherwise they are messages of a program ({term}`substitute data <stand-in>`). Except at the `paper` profile both models
+# both carry scores; otherwise they are messages of a program ({term}`substitute data`). Except at the `paper` profile both models
 # are small, so that a printed value is there to be looked at, no cell can match it, and verdicts are on statements.
 # Intervals come from drawing texts again, each in all languages, by all models, with all methods; the pairs of one
 # premise go together.
@@ -32,7 +32,7 @@ from IPython.display import Markdown
 from faithbook.papers import zaman_belinkov_figures
 from faithbook.papers.zaman_belinkov import AGGREGATED, LANGUAGE_TABLES, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN, chance
 from faithbook.papers.zaman_belinkov_tables import FLOORS, KEYS, Rows, defined, for_ours, of_texts, shown, words
-from faithbook.results import figures, paired, published
+from faithbook.results import paired, published
 from faithbook.results.exhibits import every
 from faithbook.results.judged import Along, Provided
 from faithbook.results.labels import row_label
@@ -100,15 +100,13 @@ page.table(
 
 # %%
 frame = rho.frame([*THIRTEEN, *FLOORS])
-fig, shows = figures.rows_by_output(
-    frame, THIRTEEN, FLOORS, OUTPUT_NAMES, x_label="rho", ours="ours, 95 % interval", line=(0, "no relation")
-)
+fig, alt = zaman_belinkov_figures.rows_by_output(frame, THIRTEEN, FLOORS, OUTPUT_NAMES, x_label="rho", mark=0.0)
 page.figure(
     fig,
     "crosslingual_figure2",
-    alt=f"Two dot plots, one an output, of rho of thirteen explanations and two floors. {shows}",
+    alt=alt,
     caption="Table 1 as a figure (the paper's Figure 2), with two baselines that ignore the prediction; "
-    "right is better.",
+    "right is better. Dotted: no relation.",
 )
 
 # %% [markdown]

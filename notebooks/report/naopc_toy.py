@@ -7,12 +7,12 @@
 # %% [markdown]
 # # Why scores of two models cannot be compared, in a minute
 #
-# Two models read the same four words. Both are sure of their answer, and equally so. For both the same explanation is
+# Two models read the same four words. Both are equally sure of their answer. For both the same explanation is
 # perfect: it puts the words in exactly the order in which the model uses them. Yet the usual score of that explanation
 # is more than twice as high for one model as for the other. Nothing is wrong with the explanation; the models *are*
 # different functions. {cite:t}`edin_2025` show this with a few functions that fit on a page, and so does
 # this page, with functions of our own: no data, no training, every number checked against a formula.
-# (`notebooks/compute/naopc_small_functions.py` asks the functions and searches for their bounds; sums are done here.)
+# (`notebooks/compute/naopc_small_functions.py` evaluates the functions and searches for their bounds; this page does the sums.)
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -81,7 +81,7 @@ page.figure(
 #
 # $$\mathrm{NAOPC}(r) = \frac{\mathrm{AOPC}(r) - \mathrm{AOPC}_\downarrow}{\mathrm{AOPC}_\uparrow - \mathrm{AOPC}_\downarrow}.$$ (eq-toy-naopc)
 #
-# Adding a constant to a model or multiplying it by a positive number moves AOPC and both bounds alike, so NAOPC stays
+# Adding a constant to a model or multiplying it by a positive number moves AOPC and both bounds equally, so NAOPC stays
 # what it is. That is checked here on the steep line, halved and raised, for every order of its words:
 
 # %%
@@ -122,7 +122,7 @@ Markdown(f"Largest change of NAOPC over all {len(moved)} orders: {moved.max():.1
 # bottom; each removal is one step down. AOPC adds up the answers along the path, and an answer depends on the *set*
 # that is left, not on the way there. So the best of all $N!$ orders need not be looked for order by order: the best path
 # to a set is the best path to one of the sets above it, plus one step. `exact_bounds` works this out set by set
-# (dynamic programming), with $2^N$ answers where trying all orders asks for $N!$ paths.
+# (dynamic programming), with $2^N$ answers while trying all orders needs $N!$ paths.
 
 # %%
 fig, alt = edin_toy.lattice(small["negation"])
@@ -163,7 +163,7 @@ page.verdicts(tested)
 # - on an AND, $T$ is the first of them, $\mathbb{E}\,T = (N+1)/(m+1)$, and the mean NAOPC is $m/(m+1)$.
 #
 # None of this depends on $N$. Two consequences: a claim such as "this method is better than chance" cannot be read off
-# NAOPC, a random explanation has to be scored beside it; and means of NAOPC over models with different interactions
+# NAOPC, a random explanation has to be scored next to it; and means of NAOPC over models with different interactions
 # still mix different levels of chance.
 
 # %%

@@ -7,9 +7,9 @@
 # %% [markdown]
 # # Erase it yourself
 #
-# Four small games with what the four papers measure. Nothing has to run for them: every answer that they can ask for
-# was computed beforehand (`notebooks/compute/play_answers.py`, for images `faithbook/games/images.py`) and is in this page.
-# They work by mouse, by touch and by keyboard; under each is an image of what it is about, for print.
+# Five small games about what the four papers and study 5 measure. They need no running program: every model output that they use
+# was computed beforehand (`notebooks/compute/play_answers.py`, for images and the prompt `faithbook/games/`) and is in this page.
+# They work by mouse, by touch and by keyboard; under each is a figure for print.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -40,10 +40,10 @@ answers, items, orders = (load(f"play_{name}", profile) for name in ("answers", 
 # ({doc}`../foundations/metrics`); here the order is yours.
 #
 # 1. Erase all words, most important first. Watch AOPC: it rises as long as you find words that count.
-# 2. With the last word gone you see where your order lies between the worst and the best of *all* orders; the thick
+# 2. With the last word gone you see where your order is between the worst and the best of *all* orders; the thick
 #    tick on the scale is what a random order gets on average. That place, from 0 to 1, is **NAOPC**
 #    ({doc}`naopc_toy`).
-# 3. Five attributions had the same sentence. Press a name in the table to draw its order as a dashed line.
+# 3. Five attribution methods explained the same sentence. Press a name in the table to draw its order as a dashed line.
 #
 # The first sentences are ours. Those that follow were released by {cite:t}`edin_2025` with the answers of six
 # models; their words are not ours to show, so a word is its place in the sentence. Take one of them and go through the
@@ -51,15 +51,6 @@ answers, items, orders = (load(f"play_{name}", profile) for name in ("answers", 
 # the table and the image away until everybody has an order to defend.
 
 # %%
-METHODS = {
-    "occlusion": "occlusion",
-    "input_x_gradient": "input × gradient",
-    "grad_cam": "Grad-CAM",
-    "integrated_gradients": "integrated gradients",
-    "lime": "LIME",
-    "shapley_sampling": "Shapley sampling",
-    "kernel_shap": "KernelSHAP",
-}
 OWN = "movie"
 
 
@@ -77,7 +68,7 @@ def called(model, item):
 
 keys = list(items[["model", "item"]].itertuples(index=False, name=None))
 named = {key: called(*key) for key in keys}
-erased = games.erasing(answers, items, orders, named=named, methods=METHODS)
+erased = games.erasing(answers, items, orders, named=named, methods=games.METHODS)
 games.game("erase", erased, label="Game: erase the words of a sentence in an order of yours", picture="play-erase")
 
 
@@ -134,8 +125,8 @@ page.listing(
 # %%
 Markdown(
     f"In {below} of the {len(played)} rows an attribution does worse than a random order would on average. The numbers of "
-    "this page are of a handful of sentences that were taken for being short; they are there to be played with and "
-    "support no claim."
+    "this page come from a handful of sentences that were chosen because they are short. They are for play and do not "
+    "support any claim."
 )
 
 # %% [markdown]
@@ -143,11 +134,11 @@ Markdown(
 #
 # The same game on images of clothes (Fashion-MNIST {cite:p}`xiao_2017`), cut into 4 × 4 cells with names as on a
 # chessboard. A cell that is gone has the mean of the image, for the model and for you. All $2^{16}$ answers are in the
-# page. Two things are unlike the sentences: neighbouring cells can stand in for one another, and there are many more
+# page. Two things differ from the sentences: neighbouring cells can replace one another, and there are many more
 # orders, so look how near to the best of all an attribution comes, and how far above a random order.
 
 # %%
-pictured = games.erased_pictures(METHODS)
+pictured = games.erased_pictures(games.METHODS)
 games.game("patches", pictured, label="Game: erase the cells of an image in an order of yours", picture="play-patches")
 
 # %%
@@ -182,9 +173,33 @@ page.listing(
 )
 
 # %% [markdown]
+# ## Which sentence of a prompt first?
+#
+# The same game on a prompt. A small language model has read six sentences about three people and goes on after "So Anna lives
+# in". A sentence that is gone is deleted, as in a context that never had it. One sentence has the answer. Is it the one that
+# matters most to this model, and do the others matter at all?
+
+# %%
+prompted = games.erased_prompt()
+games.game(
+    "prompt", prompted, label="Game: erase the sentences of a prompt in an order of yours", picture="play-prompt"
+)
+
+# %%
+asked = prompted["items"][0]
+fig, ax = plt.subplots(figsize=(7, 4))
+page.figure(
+    fig,
+    "play_prompt",
+    alt=drawn(ax, asked, prompted["scale"], "sentence"),
+    caption=f"The prompt: what is left of the probability of {asked['says']} in the best and the worst order of its sentences "
+    f"and in the orders of five attributions. A random order gets {asked['chance']:.2f} on average.",
+)
+
+# %% [markdown]
 # ## Soft against hard
 #
-# Hard erasure knows two states of a word: there, or gone. {cite:t}`zhao_aletras_2023` erase *softly*: a
+# Hard erasure knows two states of a word: present or erased. {cite:t}`zhao_aletras_2023` erase *softly*: a
 # word is a list of numbers (its embedding), and each of them stays with a probability that is the word's importance.
 # Move the slider: the small squares are the first numbers of the chosen word in one random draw, filled where a number
 # stays. The drawing has the answers of the model over all draws, for each importance; all other words stay whole.
@@ -238,9 +253,9 @@ page.figure(
 )
 
 # %% [markdown]
-# ## SaCo: which region stands above which?
+# ## SaCo: which region ranks above which?
 #
-# {cite:t}`wu_2024` ask an explanation of an image pair by pair: cut the image into groups by salience, erase
+# {cite:t}`wu_2024` check an explanation of an image pair by pair: cut the image into groups by salience, erase
 # each group alone, and look whether the more salient of two groups cost the model more. A pair that obeys counts for
 # the explanation, one that violates counts against it, each as much as the two saliences differ. **SaCo** is their sum
 # as a share of what it would be if every pair obeyed: from −1 to 1, higher is better.

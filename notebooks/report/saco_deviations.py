@@ -11,7 +11,7 @@
 # {cite:p}`wu_2024` gives Algorithm 1 for the third step. The code released with it has 45 lines: the loop over pairs is
 # there, and where groups are made and pixels erased there is an ellipsis. So both text and code leave open how the
 # first two steps are done, and this page lists the open points, S1 to S12. For each: what is said, what we do, and how
-# far the numbers move if it is done otherwise. We do not know which choice the printed tables were made with.
+# far the numbers move if it is done differently. We do not know which choice the printed tables were made with.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -76,10 +76,10 @@ page.speaks()
 #
 # Our main setting: pixels as features, maps of patches brought to pixels by bilinear interpolation, ten groups with
 # rounded bounds, weighed by the mean score of their pixels, equal scores in reading order, and the image's own mean
-# replaces erased pixels. One point at a time is then done otherwise, on the same images with the same model and the same maps. Two numbers are reported,
+# replaces erased pixels. One point at a time is then changed, on the same images with the same model and the same maps. Two numbers are reported,
 # always *other choice minus main setting*.
 #
-# - The **change** of a metric, averaged over the ten methods. The interval draws images again, each with both of its
+# - The **change** of a metric, averaged over the ten methods. The interval resamples images, each with both of its
 #   values.
 # - **Kendall's tau** between the ten methods' ranking in the main setting and in the other, by their means: 1 where
 #   no two methods change places. Resamples are ranked again. Two methods that nearly tie change places easily, so look
@@ -167,10 +167,10 @@ def shown(name, caption, *settings):
 # - *Said:* the pixels are divided into $K$ equally sized groups.
 # - *Open:* an image of 224 by 224 has 50,176 pixels, which neither 5, 10 nor 20 divides; nor do they divide the 784 of
 #   our small images or the 12,544 of our photographs.
-# - *Here:* group $i$ holds the ranks from $(i-1)\,n/K$ to $i\,n/K$, rounded; sizes differ by one at most
+# - *Ours:* group $i$ holds the ranks from $(i-1)\,n/K$ to $i\,n/K$, rounded; sizes differ by one at most
 #   (`remainder="spread"`). Measured: all that is left over goes to the last group (`"last"`), or belongs to none
 #   (`"drop"`).
-# - *Also here:* a group's salience is the mean of its scores (`reduce="mean"`), not their sum as in Eq. 1. For groups of
+# - *Also ours:* a group's salience is the mean of its scores (`reduce="mean"`), not their sum as in Eq. 1. For groups of
 #   one size the two say the same. Where sizes differ, one pixel more makes a sum of positive scores larger, and a map that
 #   is nearly flat is then weighed by the sizes and not by its scores. Measured: the sums (`"sum"`).
 
@@ -183,7 +183,7 @@ shown("saco_s1", "S1, group sizes: other minus rounded bounds", "group sums", "l
 # - *Said:* scores of patches are interpolated over the pixels.
 # - *Open:* how. Bilinear interpolation makes a smooth map, in which a group is a blob with a soft edge through several
 #   patches; with nearest neighbours a patch has one score and a group is made of patches, except the one that is cut.
-# - *Here:* bilinear, corners not aligned. Measured: nearest neighbours; and no pixels at all, patches as features.
+# - *Ours:* bilinear, corners not aligned. Measured: nearest neighbours; and no pixels at all, patches as features.
 #   Integrated gradients and LRP score pixels, so only the last of the two concerns them.
 
 # %%
@@ -195,7 +195,7 @@ shown("saco_s2", "S2, upsampling: other choice minus bilinear", "nearest", "whol
 # - *Said:* nothing.
 # - *Open:* which of two pixels with equal scores comes first. After nearest-neighbour upsampling all pixels of a patch
 #   are equal, and after clamping at zero all pixels that were below it.
-# - *Here:* in reading order, so the same on every machine. Measured: in an order drawn by chance, for either
+# - *Ours:* in reading order, so the same on every machine. Measured: in random order, for both ways of
 #   upsampling. Reading order cuts a patch into an upper and a lower part; chance scatters it.
 
 # %%
@@ -215,7 +215,7 @@ Markdown(
 # - *Said:* the mean of the image.
 # - *Open:* of each channel or of all; before or after normalisation. Normalisation treats each channel by itself, so the
 #   mean of a channel is the same pixel either way; a mean over all channels is not.
-# - *Here:* per image and channel. The grey substitute images have one channel, so the open part cannot matter there. Measured:
+# - *Ours:* per image and channel. The grey substitute images have one channel, so the open part cannot matter there. Measured:
 #   zero in normalised pixels, which is one colour for all images (the mean of the data set; for photographs that of ImageNet,
 #   with which the encoder was made), and a blurred copy of the image.
 
@@ -226,9 +226,9 @@ shown("saco_s4", "S4, replacement: other choice minus the image's mean", "zero",
 # ## S5: the number of groups
 #
 # - *Said:* $K = 10$ in the case study; Table 2 has 5, 10 and 20. For the figures and for Table 1 no $K$ is given.
-# - *Here:* 10. That three cells of Table 1 equal cells of Table 2 at $K = 10$ is why.
+# - *Ours:* 10, because three cells of Table 1 equal cells of Table 2 at $K = 10$.
 #
-# Fewer groups are larger, so each erases more, and there are fewer pairs. All images that were cut so, with all models, are
+# Fewer groups are larger, so each erases more, and there are fewer pairs. All images that were cut this way, with all models, are
 # on the {doc}`page of tables <saco_tables>`; the rows here have the same images and model as the rest of this page.
 
 # %%
@@ -239,8 +239,8 @@ shown("saco_s5", "S5, number of groups: other number minus ten", "5 groups", "20
 #
 # - *Said:* a pair is fulfilled where the first group costs at least as much as the second. The released loop has the
 #   same sign, so an equal pair counts in full as a reward.
-# - *Open:* nothing. But a model whose answer no group can move gets 1, the best mark, for every explanation.
-# - *Here:* as said. `saco(..., ties="half")` gives equal pairs nothing. Measured on the images whose group values are
+# - *Open:* nothing. But a model whose output does not change for any group gets 1, the best mark, for every explanation.
+# - *Ours:* as said. `saco(..., ties="half")` gives equal pairs nothing. Measured on the images whose group values are
 #   stored, a few of each data set.
 
 # %%
@@ -267,7 +267,7 @@ page.listing(ties[["dataset", "quantity", "n", *ENDS]], "saco_s6", caption=capti
 #
 # - *Said:* nothing. The released loop divides by the sum of all weights, which is zero where all groups have the same
 #   salience: it stops with an error.
-# - *Here:* such a map has no SaCo (NaN); it is left out of means, and how many there are is printed with every mean. The
+# - *Ours:* such a map has no SaCo (NaN); it is left out of means, and how many there are is printed with every mean. The
 #   other four metrics have a value even then, one that the tie rule alone has made.
 
 # %%
@@ -285,7 +285,7 @@ Markdown(f"Constant maps, all models and images: {said or 'none'}.")
 # - *Open:* some methods give negative scores to pixels that count against the class, others clamp at zero or cannot be
 #   negative. Both are put in one table. A signed map orders the unimportant end of the image by how much it argues
 #   *against* the class; a clamped one leaves that end to the tie rule.
-# - *Here:* each method as its own paper has it, nothing clamped and nothing scaled afterwards. SaCo does not change when
+# - *Ours:* each method as its own paper has it, nothing clamped and nothing scaled afterwards. SaCo does not change when
 #   scores are multiplied, nor, with groups weighed by means, when a constant is added to them. It does change when
 #   negative scores are set to zero: groups at the lower end then have no distance left between them, and pairs of them
 #   no weight.
@@ -328,32 +328,32 @@ page.listing(pd.DataFrame(rows), "saco_s8", caption=caption)
 # ## S9: how much random scores vary
 #
 # - *Said:* random scores get zero in expectation.
-# - *Open:* how far a single image, or a mean of some, strays from that. With $K$ groups SaCo of unrelated scores and
+# - *Open:* how far a single image, or a mean of some, deviates from that. With $K$ groups SaCo of unrelated scores and
 #   drops is close to a rank correlation of $K$ pairs, whose standard deviation is $1/\sqrt{K-1}$: .50, .33 and .23 for 5,
 #   10 and 20 groups. A mean over $n$ images has $1/\sqrt n$ of that.
-# - *Here:* several drawings an image, and an interval at every mean. The {doc}`page on random scores <saco_random>` has
+# - *Ours:* several samples per image, and an interval at every mean. The {doc}`page on random scores <saco_random>` has
 #   what we measured, and what it does to comparisons.
 
 # %% [markdown]
 # ## S10: the other four metrics
 #
-# - *LOdds.* The paper gives no formula. *Here:* $\log p(y \mid \tilde x) - \log p(y \mid x)$, averaged over the steps, as
+# - *LOdds.* The paper gives no formula. *Ours:* $\log p(y \mid \tilde x) - \log p(y \mid x)$, averaged over the steps, as
 #   the work it cites has it {cite:p}`qiang_2022`; `lodds="odds"` takes the log-odds $\log p/(1-p)$ instead. Not measured.
-# - *AUC.* "Accuracy" needs a label. *Here:* the true one, so that an image that the model gets wrong adds next to
+# - *AUC.* "Accuracy" needs a label. *Ours:* the true one, so that an image that the model gets wrong adds next to
 #   nothing, whatever the explanation.
 # - *Comprehensiveness.* The paper removes the *least* salient pixels first, and lower is better; ERASER's
-#   comprehensiveness {cite:p}`deyoung_2020` removes the *most* important ones, and higher is better. *Here:* the paper's
+#   comprehensiveness {cite:p}`deyoung_2020` removes the *most* important ones, and higher is better. *Ours:* the paper's
 #   is called `aopc_lerf` in code and prose, never comprehensiveness.
-# - *Steps.* 0 to 100 % in steps of 10 %. AOPC could average over ten drops or eleven. *Here:* ten; the first is zero for
+# - *Steps.* 0 to 100 % in steps of 10 %. AOPC could average over ten drops or eleven. *Ours:* ten; the first is zero for
 #   every explanation.
 
 # %% [markdown]
 # ## S11: the ten methods
 #
 # - *Said:* their names and papers; details are in a supplement.
-# - *Open:* options of every one of them. *Here:* each as its own paper has it: integrated gradients explain the
+# - *Open:* options of every one of them. *Ours:* each as its own paper has it: integrated gradients explain the
 #   probability, from the mean colour; relevance starts at the logit; rollout and transformer attribution take all layers.
-#   The docstrings of `faithlib.attribution.vit` say more, and name the options that released code sets otherwise.
+#   The docstrings of `faithlib.attribution.vit` say more, and name the options that released code sets differently.
 # - *A known trap:* in the released visualization code of {cite:t}`chefer_2021` "LRP" gave the same map as transformer
 #   attribution, as [pull request 53](https://github.com/hila-chefer/Transformer-Explainability/pull/53) of that repository
 #   reports. A test makes sure that no two of ours are the same. The table shows which are closest on the stored images.
@@ -379,7 +379,7 @@ page.listing(picked.assign(one=picked.one.map(label), other=picked.other.map(lab
 #
 # - *Said:* ViT-B, ViT-L, DeiT-B on ImageNet, CIFAR-10 and CIFAR-100; sizes are in a supplement.
 # - *Open:* which weights, and how they were fine-tuned for CIFAR; those weights are not published. How many images.
-# - *Here*, except at the profile `paper`: three trainings of one small pretrained transformer on CIFAR; small transformers of the
+# - *Ours*, except at the profile `paper`: three trainings of one small pretrained transformer on CIFAR; small transformers of the
 #   paper's three kinds on substitute data. The `paper` profile names public ImageNet weights
 #   that fit the description and fine-tunes them for CIFAR; what it takes is on the {doc}`overview <../paper2/overview>`.
 #   Not measured: other models are other functions.
@@ -387,9 +387,9 @@ page.listing(picked.assign(one=picked.one.map(label), other=picked.other.map(lab
 # %% [markdown]
 # ## A further choice: precision
 #
-# Study 1 asks its models in half precision (bfloat16) where the processor multiplies in it, which takes half the time there;
+# Study 1 runs its models in half precision (bfloat16) if the processor multiplies in it, which takes half the time;
 # {doc}`its deviations <soft_deviations>` say what that changes. The rule is that half precision may move a quantity by no more
-# than a twentieth of its interval. SaCo asks which of two drops is the larger, and drops may be nearly equal. The row says
+# than a twentieth of its interval. SaCo compares which of two drops is larger, and drops may be nearly equal. The row says
 # what half precision does to this study, the table how the rule judges each method.
 
 # %%

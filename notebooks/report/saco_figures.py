@@ -12,8 +12,8 @@
 # to four older metrics, one image in detail, and all methods under all metrics.
 #
 # At every profile but `paper` the models are not the paper's. Where photographs of CIFAR-10 or CIFAR-100 were measured,
-# numbers and verdicts here are about these, with one smaller pretrained model in several trainings; else about
-# {term}`substitute data <stand-in>`: images of 28 x 28 pixels and three small Vision Transformers of ours. The labels name what
+# numbers and verdicts here are about these, with one smaller pretrained model in several trainings. Otherwise they are about
+# {term}`substitute data`: images of 28 x 28 pixels and three small Vision Transformers of ours. The labels name what
 # stands for what, and {doc}`one page <saco_stand_ins>` has both side by side. The image that Figures 1 and 3 are drawn from
 # is one that may be shown to everybody; {doc}`photographs with their maps <saco_photographs>` are drawn in a reader's own
 # run alone.
@@ -55,7 +55,7 @@ mean = page.quantity("metric", "method", dataset=on)
 page.speaks()
 
 # %% [markdown]
-# ## Figure 1: two manners of erasing
+# ## Figure 1: two ways of erasing
 #
 # **What the paper shows.** One image, erased in two ways. Cumulatively: the most salient pixels, then the next ones
 # as well, until nothing is left. Group by group: each tenth of the pixels alone, all others in place. SaCo does the
@@ -83,7 +83,7 @@ page.figure(
     fig,
     "saco_figure1",
     alt=alt,
-    caption=f"The two manners of erasing, groups by {label(picture.erased_by)} (group 1 is the most salient; bottom left: "
+    caption=f"The two ways of erasing, groups by {label(picture.erased_by)} (group 1 is the most salient; bottom left: "
     "dark is less salient). Numbers: the probability of the class predicted for the whole image.",
 )
 
@@ -92,7 +92,7 @@ illustration = page.test({"saco_figure1": None})
 page.verdicts(illustration)
 
 # %% [markdown]
-# **What differs and why.** The paper's image is a photograph of 224 x 224 pixels cut into patches of 16 pixels; the one
+# **What differs and why.** The paper's image is a photograph of 224 x 224 pixels cut into patches of 16 pixels. The one
 # here, but at the profile `paper`, has 28 x 28 pixels and patches of 4, so that a map has 49 cells before it is spread over
 # the pixels. On images with a black background the mean is a grey that no pixel had: erasing does not only hide a stroke; it also paints grey on the black background.
 
@@ -180,7 +180,7 @@ Markdown(
 
 # %% [markdown]
 # **What differs and why.** AUC of a single image counts the erased copies that are still classified rightly, so it has
-# 21 possible values and many ties; where every copy of every image in a cell is classified alike, the cell drops out.
+# 21 possible values and many ties. Where every copy of every image in a cell is classified alike, the cell drops out.
 # The paper does not say what it did with ties, which rank correlation it used, or how many images there are to a cell.
 
 # %% [markdown]
@@ -321,8 +321,8 @@ page.parts(
 )
 
 # %% [markdown]
-# **What differs and why.** Except at the profile `paper`: other models, and on {term}`substitute data <stand-in>` other images. Grey images of 28 x 28 pixels have
-# large even grounds: erasing ground to the mean of the image changes what the model sees more than in a photograph, and
+# **What differs and why.** Except at the profile `paper`: other models, and on {term}`substitute data` other images. Grey images of 28 x 28 pixels have
+# large even grounds. Erasing ground to the mean of the image changes what the model sees more than in a photograph, and
 # random scores spread over the whole image erase ground and object alike. Integrated Gradients use fewer steps here than is usual
 # (the number is in `notebooks/profiles.yaml`). The means are over a few models (of photographs: trainings of one encoder);
 # between models of another training run they would differ by more than the intervals say, because intervals are over

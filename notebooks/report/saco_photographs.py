@@ -7,9 +7,9 @@
 # %% [markdown]
 # # Photographs with their heat maps
 #
-# What the numbers of study 2 {cite:p}`wu_2024` are about: images of CIFAR {cite:p}`krizhevsky_2009` as the model sees them,
+# The numbers of study 2 {cite:p}`wu_2024` are about these images: CIFAR {cite:p}`krizhevsky_2009` as the model sees them,
 # with every explanation laid over them. The model is the first that the data set has in the profile. SaCo goes from -1 to 1, higher is better. The images are for research use: this page is drawn in a
-# reader's own run, and a published copy of the book leaves it out. They are the first ones of a fixed random order of their
+# reader's own run, and a published copy of the book leaves it out. They are the first images in a fixed random order of their
 # data sets and were not picked for their looks; a few images decide nothing.
 
 # %% tags=["parameters"]
@@ -41,8 +41,8 @@ by_map = {
 first = scores[scores.draw == 0].merge(photographs[[*WHICH, "model"]].drop_duplicates(), on=[*WHICH, "model"])
 values = first[first.method.isin(SHOWN)].set_index([*WHICH, "method"])[list(SIGN)]
 Markdown(
-    "Over each image, in grey, lie the ten groups of a map, the most salient one brightest. The colours say the order "
-    "alone, so that maps with and without negative scores look alike."
+    "Over each image, in grey, are the ten groups of a map, the most salient one brightest. The colours say the order "
+    "alone, so that maps with and without negative scores look the same."
     if by_picture
     else "*No photograph was measured in this run: there is nothing to show.*"
 )
@@ -76,7 +76,7 @@ def told(key):
 # %% [markdown]
 # ## Every explanation, the best by SaCo first
 #
-# Left above the image as it is; then its ten explanations and random scores, by their SaCo on this image. With ten groups
+# The image as it is comes first, at the top left. Its ten explanations and random scores follow, ordered by SaCo on this image. With ten groups
 # the coefficient of one image scatters by a third ({doc}`saco_random`), so the order is that of one image alone.
 
 # %%
@@ -101,8 +101,8 @@ for place, key in enumerate(by_picture):
 # %% [markdown]
 # ## The best and the worst case of each metric
 #
-# Among these images and methods, random scores left out: above, the map that each metric likes most, below, the one that
-# it likes least. A metric is not wrong where a map looks odd: faithfulness is to the model, which may look elsewhere than
+# Among these images and methods, random scores left out: above, the map that each metric rates highest, below, the one that
+# it rates lowest. A metric is not wrong where a map looks odd: faithfulness is to the model, which may look elsewhere than
 # people do.
 
 # %%
@@ -123,16 +123,16 @@ if by_picture:
             fig,
             "saco_photographs_ends",
             alt=f"Two rows of images in grey with a map over each, a column a metric. {'; '.join(spoken)}.",
-            caption="The map that each metric likes most (above) and least (below), with its value.",
+            caption="The map that each metric rates highest (above) and lowest (below), with its value.",
         )
     )
 
 # %% [markdown]
 # ## Figures 1 and 3 of the paper, on a photograph
 #
-# {doc}`The figures of the paper <saco_figures>` are drawn there from an image that everybody may see. Here they are of the
-# first photograph: what the model gets to see when the most salient pixels go first, and when each group goes alone; and what
-# both cost under Transformer Attribution, Raw Attention and random scores.
+# {doc}`The figures of the paper <saco_figures>` use an image that everybody may see. On this page they use the first photograph
+# and show what the model gets to see when the most salient pixels go first, and when each group goes alone. They also
+# show what both cost under Transformer Attribution, Raw Attention and random scores.
 
 # %%
 if by_picture:
@@ -140,7 +140,7 @@ if by_picture:
     beside = {
         "manners": (
             wu_figures.two_manners,
-            f"The two manners of erasing, {first_one.told}, groups by {label(first_one.erased_by)} (group 1 is the most "
+            f"The two ways of erasing, {first_one.told}, groups by {label(first_one.erased_by)} (group 1 is the most "
             "salient). Numbers: the probability of the class predicted for the whole image.",
         ),
         "case": (
@@ -156,8 +156,8 @@ if by_picture:
 # ## Images of ImageNet, with a convolutional network
 #
 # The weights of the paper's transformers are not available, but those of EfficientNet-Lite0 are, a convolutional network with ImageNet's
-# thousand classes {cite:p}`russakovsky_2015`. These are images that it takes for what they are, at the paper's 224 pixels, with
-# its explanations of that class over them in patches of 32; {doc}`saco_stand_ins` has what all metrics say of them. Grad-CAM was
+# thousand classes {cite:p}`russakovsky_2015`. These are images that it classifies correctly, at the paper's 224 pixels, with
+# its explanations of that class over them in patches of 32; {doc}`saco_stand_ins` has the values of all metrics. Grad-CAM was
 # made for such networks.
 
 # %%

@@ -12,7 +12,7 @@
 # with ten groups, it scatters with a standard deviation of about a third. So the practical question is another one: how
 # many images does a metric need before the difference shows?
 #
-# The images are photographs of CIFAR if these were measured, else {term}`substitute data <stand-in>`; the line
+# The images are photographs of CIFAR if these were measured, else {term}`substitute data`; the line
 # below says which. Here the images of all data sets are taken together, so that a larger set counts more; on the pages of
 # tables and figures data sets count alike. **The paper has no counterpart to this page.** Nothing here is compared with
 # published numbers but the fact that SaCo of random scores has mean zero ({doc}`saco_figures`).
@@ -30,10 +30,11 @@ from IPython.display import Markdown
 
 from faithbook.papers import wu
 from faithbook.papers.wu import METHODS, PICTURE, SIGN
-from faithbook.results import figures, needed, pointed, published
+from faithbook.results import needed, pointed, published
 from faithbook.results.figures import OURS, PALETTE
 from faithbook.results.labels import label
 from faithbook.results.numbers import ends_of
+from faithbook.results.plots import Layout, dot_plot
 from faithbook.results.report import start_page
 
 page = start_page("saco_random", profile, paper="wu_2024")
@@ -79,28 +80,17 @@ caption = "Every metric and method against random scores on the same image: shar
 page.listing(wins, "saco_random_wins", caption=caption)
 
 # %%
-fig, axes = plt.subplots(1, len(SIGN), figsize=(8, 4.6), sharey=True, sharex=True)
-spots = np.arange(len(methods))[::-1]
-for ax, metric in zip(axes, SIGN, strict=True):
-    part = wins[wins.metric == metric]
-    ax.barh(spots, part.ties, left=part.estimate, height=0.35, color="0.85", label="ties", zorder=1)
-    figures.dots(ax, part, spots, colour=OURS, width=1.5, ms=4, label="wins, 95 % interval")
-    ax.axvline(0.5, color="#666666", ls=":", lw=1)
-    ax.set_xlim(0, 1)
-    ax.set_xticks([0, 0.5, 1], ["0", ".5", "1"])
-    ax.set_title(label(metric), fontsize="small")
-    ax.grid(axis="y", visible=False)
-axes[0].set_yticks(spots, [label(name) for name in methods], fontsize="small")
-fig.supxlabel("share of wins over random scores", fontsize="small")
-figures.legend(fig)
+both = pd.concat([wins.assign(series="wins"), wins[["metric", "method"]].assign(estimate=wins.ties, series="ties")])
+names = {name: label(name) for name in (*SIGN, *methods)}
+looks = {"wins": (OURS, "o"), "ties": ("#888888", "|")}
+layout = Layout(panel="metric", series="series", columns=len(SIGN), names=names, looks=looks, mark=0.5)
+fig, alt = dot_plot(both, "share of comparisons", row="method", layout=layout)
 by_metric = wins.groupby("metric", sort=False)
-spoken = "; ".join(f"{label(m)} {part.estimate.mean():.2f} and {part.ties.mean():.2f}" for m, part in by_metric)
 page.figure(
     fig,
     "saco_random_wins_plot",
-    alt="Dots with intervals, one panel per metric, one row per method: share of strict wins over random scores, ties as "
-    f"grey bars beside them. Mean share of wins and of ties: {spoken}.",
-    caption="How often an explanation beats random scores on the same image. Grey: ties. Dotted: one half.",
+    alt=alt,
+    caption="How often an explanation beats random scores on the same image. Grey ticks: share of ties. Dotted: one half.",
 )
 
 # %%
@@ -147,6 +137,7 @@ fig, ax = plt.subplots(figsize=(7.5, 0.5 * len(methods) + 1.4))
 COLOURS = dict(zip(SIGN, (OURS, PALETTE[4], PALETTE[1], PALETTE[2], PALETTE[3]), strict=True))
 MARKERS = dict(zip(SIGN, "osD^v", strict=True))
 MOST = 20_000
+spots = np.arange(len(methods))[::-1]
 mapped = pictures[pictures.against == "a random map"]
 for i, (metric, colour) in enumerate(COLOURS.items()):
     part = mapped[mapped.metric == metric]
@@ -204,7 +195,7 @@ rows = []
 for k in sorted(noise.levels("k")):
     mean, spread = moment(1, k).ours, needed.deviation(moment(1, k), moment(2, k))
     rows.append({"k": k, "theory": 1 / np.sqrt(k - 1), **ends_of(spread), "n": mean.n, "mean": mean.point})
-    rows[-1] |= {"pictures for .02": np.ceil((1.96 * spread.ours.point / 0.02) ** 2)}
+    rows[-1] |= {"images for .02": np.ceil((1.96 * spread.ours.point / 0.02) ** 2)}
 spreads = pd.DataFrame(rows)
 caption = "Standard deviation of SaCo of random scores over images, models and drawings, with 95 % interval over n " \
     "images, beside the theory; images that bring the mean to within .02"  # fmt: skip

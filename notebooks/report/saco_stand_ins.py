@@ -8,7 +8,7 @@
 # # Photographs against small images
 #
 # The choice of substitute data can change the result. This book tries the claims of {cite:t}`wu_2024` on two
-# kinds of material. Here both stand side by side, beside the paper's printed values.
+# kinds of material. This page has both, next to the paper's printed values.
 #
 # | | the paper | photographs | small images |
 # | --- | --- | --- | --- |
@@ -16,7 +16,7 @@
 # | pixels, patches | 224 × 224, 196 | 112 × 112 (made larger from 32 × 32), 64 | 28 × 28, 49 |
 # | blocks, width | 12 of 768, 24 of 1,024 | 12 of 384 | 6 of 96, 8 of 120 |
 # | parameters | 86 and 304 million | 22 million | about 0.7 and 1.4 million |
-# | learnt from | ImageNet-21k or ImageNet, then the data set | not known: by its shape what DINOv2 learnt from, then more; then 10,000 of the data set | the data set, or clothes and then the data set |
+# | learnt from | ImageNet-21k or ImageNet, then the data set | not known: by its shape, DINOv2's data and then more; then 10,000 of the data set | the data set, or clothes and then the data set |
 #
 # {doc}`Data and models <../data-and-models>` has more on each. The paper prints SaCo on ImageNet alone, so neither column
 # has a cell that it could match.
@@ -99,17 +99,17 @@ both = pd.DataFrame(rows)
 page.listing(
     both,
     "saco_stand_ins_table2",
-    caption="SaCo at K = 10 (higher is better), as printed of ImageNet and on both kinds of images, with 95 % intervals "
+    caption="SaCo at K = 10 (higher is better), as printed for ImageNet and on both kinds of images, with 95 % intervals "
     "over images, n of them in the smallest cell",
     digits=2,
 )
 
 # %%
-fig, values = wu_figures.beside(both, {name: COLOURS[name] for name in ON}, columns_of)
+fig, alt = wu_figures.beside(both, {name: COLOURS[name] for name in ON}, columns_of)
 page.figure(
     fig,
     "saco_stand_ins_plot",
-    alt=f"Dots with intervals, one row per method: SaCo as published and on {' and on '.join(ON)}. {values}.",
+    alt=alt,
     caption="SaCo of ten methods and of random scores, as printed and on both kinds of images; right is better.",
 )
 
@@ -122,10 +122,10 @@ for name, at in saco.items():
 Markdown(f"Kendall's tau with the printed order: {'; '.join(told)}.")
 
 # %% [markdown]
-# ## The claims, on either
+# ## The claims, on each kind of image
 #
-# Each by the rule of its id ({doc}`../how-to-read`), on the images of one kind alone. The verdicts of the
-# {doc}`scoreboard <scoreboard>` are those of the paper's own data, where there are values of it.
+# Each claim is judged by the rule of its id ({doc}`../how-to-read`), on one kind of image alone. The verdicts
+# of the {doc}`scoreboard <scoreboard>` use the paper's own data if there are values of it.
 
 # %%
 over = ["dataset", "model", "metric", "method"]
@@ -170,9 +170,9 @@ Markdown(
 # ## ImageNet, with a convolutional network
 #
 # The paper's third data set is ImageNet; the weights of its transformers are not available. EfficientNet-Lite0, a
-# convolutional network with the same thousand classes, is. Its right answers on images of ImageNet are explained by what
-# needs no transformer, in patches of 32 pixels, and scored like everything else. What the paper says of transformers, of
-# methods that only they have, or of most methods is not asked of it; the other claims are, by the rules that they have.
+# convolutional network with the same thousand classes, is. Its correct predictions on ImageNet are explained by methods that need
+# no transformer, in patches of 32 pixels, and scored like everything else. Claims about transformers, about methods that only they
+# have, or about most methods are not tested with it. The other claims are tested by their usual rules.
 
 # %%
 of_network = None
@@ -212,9 +212,9 @@ if of_network is not None:
 # %% [markdown]
 # ## Figures 2 and 4, on small images
 #
-# {doc}`saco_figures` draws both on the firmest ground that there is. Where that is photographs, this is what small images
-# show: agreement of metrics on images, in bars, and every method under every metric, by data set. Figures 1 and 3 are drawn
-# of a small image there.
+# {doc}`saco_figures` draws both from photographs if these were measured. This section has them for small images: agreement of metrics
+# on images, in bars, and every method under every metric, by data set. Figures 1 and 3 of that page use a small
+# image.
 
 # %%
 if missing:
@@ -235,7 +235,7 @@ else:
     fig, alt = wu_figures.radar(values, ON[SMALL])
     caption = f"All methods under all metrics on small images: {wu_figures.RADAR}"
     display(page.figure(fig, "saco_stand_ins_figure4_radar", alt=alt, caption=caption))
-    caption = "Mean score of every method under every metric on small images, not turned, over models, n images"
+    caption = "Mean score of every method under every metric on small images, in the metric's own direction, over models, n images"
     display(page.listing(values, "saco_stand_ins_figure4", caption=caption))
 
 # %% [markdown]
@@ -244,7 +244,7 @@ else:
 # *Ground.* On a black ground the mean of an image is a grey that no pixel had, so erasing ground paints something there.
 # If that is behind a difference, SaCo of a method should move when an erased pixel becomes what it is in a blurred copy,
 # which leaves empty ground as dark as it was. One fixed colour (zero in normalised pixels: the mean of the data set for
-# small images, that of ImageNet for photographs) paints ground, too, but the same one in every image. *Density.* A map
+# small images, that of ImageNet for photographs) also paints ground, but the same one in every image. *Density.* A map
 # that points at little has scores that are far apart in a few groups and equal in the others, so that SaCo weighs few pairs.
 # Replaced by ranks, all maps have the same density; equal scores, which have no order of their own, rank in reading order.
 # What SaCo changes then is density's share, on the maps that have a SaCo without ranks. Both were measured on a part of the
@@ -276,16 +276,16 @@ for name, datasets in ON.items():
 page.listing(
     pd.DataFrame(rows),
     "saco_stand_ins_changes",
-    caption="Change of SaCo, mean over the methods of a family, when one thing is done otherwise, on the data sets that went "
+    caption="Change of SaCo, mean over the methods of a family, when one thing is done differently, on the data sets that went "
     "through these settings; 95 % interval over n images",
     empty="*No image went through these settings.*",
 )
 
 # %% [markdown]
-# *Pretraining and depth.* Of photographs there are several trainings of one pretrained encoder: `head` leaves it as it is,
+# *Pretraining and depth.* For photographs there are several trainings of one pretrained encoder: `head` leaves it as it is,
 # `lora` and `lora-deit` change all of its blocks a little, the latter by the recipe of DeiT. What they have in common, and
 # small transformers trained from nothing do not, is owed to the encoder (its depth, its pretraining, or its size) or to the
-# images; what they differ in is owed to the training on the data set, how much was learnt included (accuracies are above).
+# images. What they differ in is owed to the training on the data set, how much was learnt included (accuracies are above).
 
 # %%
 rows = []
@@ -303,7 +303,7 @@ page.listing(
 # %% [markdown]
 # **What cannot be separated.** The two kinds differ in images (their colour, their size, the number of patches), in depth, in
 # width and in pretraining all at once, and none of our models differs in one of these alone. What the tables above
-# can show is whether the way to erase, the density of maps or the training on the data set would be enough; none of them says which of depth and pretraining it was. The
+# can show is whether the way to erase, the density of maps or the training on the data set would be enough; none of them can show whether depth or pretraining is the reason. The
 # encoder's makers do not say what it has seen ({doc}`../data-and-models`); it may have seen images of CIFAR, though not,
 # as far as its ancestors' makers say, their labels.
 

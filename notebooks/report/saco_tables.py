@@ -15,7 +15,7 @@
 # Except at the profile `paper` the evidence is the paper's data with our models, and every printed value is of ImageNet while
 # ours are of CIFAR-10 and CIFAR-100. So published values are for orientation only: no cell can match, and we judge
 # statements. If no photographs of CIFAR were measured, tables and verdicts are of small models on
-# {term}`substitute data <stand-in>`; {doc}`another page <saco_stand_ins>` has both side by side. Intervals resample images
+# {term}`substitute data`; {doc}`another page <saco_stand_ins>` has both side by side. Intervals resample images
 # within each data set, each image with everything that was measured on it.
 
 # %% tags=["parameters"]
@@ -59,7 +59,7 @@ page.speaks()
 # ## The models that are explained
 #
 # The paper prints no accuracy. A metric of faithfulness can be computed for any model, but one that has learnt little
-# leaves its explanations little to be faithful to; so here is what ours reached on images they were not trained on.
+# leaves its explanations little to be faithful to. So here is what ours reached on images they were not trained on.
 # For photographs, `head` was trained in its last layer only, `lora` small changes of every block, `lora-deit` such changes by
 # the recipe of DeiT.
 
@@ -343,8 +343,8 @@ page.verdicts(last)
 # with nothing else to point at. One group of ten holds 78 pixels there, 1,254 on photographs and 5,018 in the paper. The
 # ranking of methods and its change with $K$ depends on all of that; {doc}`the page with both side by side <saco_stand_ins>` says how
 # far. Where integrated gradients lead here and not in the paper, two things may help them, neither of which we
-# have tested: they explain the probability, whose drops SaCo is made of, on a path from the mean colour to the image,
-# which is much what erasing does; and gradients of single pixels are minus noisy for a small network than for a large one.
+# have tested. They explain the probability, whose drops SaCo is made of, on a path from the mean colour to the image,
+# which is much what erasing does. And gradients of single pixels are less noisy for a small network than for a large one.
 # What the text leaves open and we had to decide is measured on the {doc}`page of open points <saco_deviations>`. Intervals cover the choice of images, not that of models or data sets.
 
 # %%

@@ -18,7 +18,7 @@ profile = "laptop"
 import matplotlib.pyplot as plt
 
 from faithbook.engine.run import load
-from faithbook.results import findings, published, scoreboard
+from faithbook.results import deciding, findings, published, scoreboard
 from faithbook.results.report import start_page
 
 page = start_page("scoreboard", profile, paper=published.OUR_OWN)
@@ -60,6 +60,16 @@ page.figure(
     alt=f"Stacked bars of the number of distinct findings by source and evidence. {alt}.",
     caption="Distinct findings by source and evidence, the firmest evidence first.",
 )
+
+# %% [markdown]
+# ## What is undecided, and what would decide it
+#
+# *Needed*: with how many inputs in the smallest cell the rule would decide four times in five, were the values as they look. A
+# rule that compares orders or trends has no such number: its units are methods or languages.
+
+# %%
+caption = "Undecided findings, each once: inputs in the smallest cell, inputs that would decide it, and why there are not as many"
+page.listing(deciding.undecided(board), "scoreboard_undecided", caption=caption)
 
 # %%
 page.finish()

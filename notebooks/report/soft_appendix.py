@@ -14,17 +14,19 @@
 profile = "laptop"
 
 # %%
-import matplotlib.pyplot as plt
+from itertools import product
+
 import numpy as np
 import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.papers.zhao_aletras_sizes import of_largest
-from faithbook.results import evidence, figures, quantities, rules
+from faithbook.results import evidence, quantities, rules
 from faithbook.results.figures import PALETTE
 from faithbook.results.labels import label
-from faithbook.results.numbers import ends_of, row_of
+from faithbook.results.numbers import row_of
 from faithbook.results.page import badge
+from faithbook.results.plots import Layout, dot_plot, line_plot
 from faithbook.results.report import start_page
 
 page = start_page("soft_appendix", profile, paper="zhao_aletras_2023")
@@ -82,38 +84,20 @@ page.speaks()
 # diagnosticity, so that is judged, and the mean score is shown beside it.
 
 # %%
-fig, axes = plt.subplots(2, 2, figsize=(8, 6.8), sharex=True)
-rows = []
-for line, shows in zip(axes, (POWER, SCORE), strict=True):
-    for ax, metric in zip(line, METRICS, strict=True):
-        for name, colour, marker in zip(noises, PALETTE[1:], "oD", strict=False):
-            points = pd.DataFrame(ends_of(found(metric, name, variance=one, shows=shows)) for one in variances)
-            figures.curve(ax, variances, points, NAMES[name], colour=colour, marker=marker, ms=5)
-        for name, colour, style in (("dropout", PALETTE[0], "-"), ("attention_mask", PALETTE[3], "--")):
-            figures.level(ax, found(metric, name, shows=shows), colour=colour, style=style, name=NAMES[name])
-        for name, variance in [("dropout", 0.0), *alternatives]:
-            rows.append({"shows": shows, "metric": metric, "perturbation": NAMES[name], "variance": variance or np.nan})
-            rows[-1] |= row_of(found(metric, name, variance=variance, shows=shows))
-        if shows == POWER:
-            ax.axhline(0.5, color="#666666", ls=":", lw=1)
-        ax.set_xscale("log")
-        ax.set_xticks(variances, [f"{variance:g}" for variance in variances], fontsize="small")
-        ax.minorticks_off()
-        ax.set_title(f"{label(metric)}: {shows}")
-for ax in axes[-1]:
-    ax.set_xlabel("variance of the noise")
-figures.legend(fig, 2)
-best = {metric: max(found(metric, name, variance=v).ours.point for name, v in alternatives[1:]) for metric in METRICS}
-spoken = "; ".join(
-    f"{label(metric)}: dropout {found(metric, 'dropout').ours.point:.2f}, attention mask "
-    f"{found(metric, 'attention_mask').ours.point:.2f}, best Gaussian {best[metric]:.2f}"
-    for metric in METRICS
-)
+rows = [
+    {"shows": shows, "metric": metric, "perturbation": NAMES[name], "variance": variance or np.nan}
+    | row_of(found(metric, name, variance=variance, shows=shows))
+    for shows, metric, (name, variance) in product((POWER, SCORE), METRICS, [("dropout", 0.0), *alternatives])
+]
+drawn = pd.DataFrame(rows)
+drawn["panel"] = [f"{label(row['metric'])}: {row['shows']}" for row in rows]
+looks = {NAMES[name]: (PALETTE[i], "ooDs"[i]) for i, name in enumerate(("dropout", *noises, "attention_mask"))}
+layout = Layout(panel="panel", series="perturbation", looks=looks)
+fig, alt = line_plot(drawn, "variance of the noise", "value", x="variance", layout=layout, log=True)
 page.figure(
     fig,
     "soft_appendix_figure",
-    alt="Line charts, Soft-NS on the left and Soft-NC on the right, diagnosticity above and mean score below, against the "
-    f"variance of the noise, with level lines for dropout and the attention mask. Diagnosticity: {spoken}.",
+    alt=alt,
     caption=f"Four ways to disturb tokens in proportion to a score, higher is better ({', '.join(measured.levels('dataset'))}; mean over "
     "methods and data sets; bands: 95 % intervals over inputs; dotted: one half). Mean scores are over scores limited to "
     "[0, 1]. The paper prints no values.",
@@ -147,25 +131,18 @@ page.listing(
 )
 
 # %%
-fig, axes = plt.subplots(1, 2, figsize=(8, 0.3 * len(alternatives) + 1.4), sharey=True)
-place = np.arange(len(alternatives))[::-1]
-for ax, metric in zip(axes, METRICS, strict=True):
-    figures.dots(ax, gaps[gaps.metric == metric], place)
-    ax.axvline(0, color="#666666", ls=":", lw=1)
-    ax.set_title(label(metric))
-    ax.set_xlabel("dropout minus alternative")
-axes[0].set_yticks(place, [NAMES[n] + (f", {v:g}" if v else "") for n, v in alternatives], fontsize="small")
-ahead, behind = int((gaps.low > 0).sum()), int((gaps.high < 0).sum())
+said = [NAMES[name] + (f", {variance:g}" if variance else "") for name, variance in alternatives]
+layout = Layout(panel="metric", names={metric: label(metric) for metric in METRICS}, mark=0.0)
+fig, alt = dot_plot(gaps.assign(row=said * len(METRICS)), "dropout minus alternative", layout=layout)
 page.figure(
     fig,
     "soft_appendix_gaps_plot",
-    alt="Dot plot with intervals, a row an alternative, a panel a metric: difference of diagnosticity. The interval lies "
-    f"wholly above zero in {ahead} and wholly below in {behind} of {len(gaps)} rows.",
+    alt=alt,
     caption="Dropout against each alternative. Right of the dotted line: dropout is more diagnostic.",
 )
 
 # %% [markdown]
-# **Does dropout do best?** It has to be ahead of each alternative under either metric, as the rule for leaders asks; the
+# **Does dropout do best?** It has to be ahead of each alternative under either metric, as the rule for leaders asks. The
 # statement stands in the paper's text without a number of its own, so it is not on the scoreboard.
 
 # %%

@@ -45,8 +45,8 @@ from faithbook.results.diagnosticity import (
     Reading,
 )
 from faithbook.results.estimates import FEWEST_CLUSTERS
-from faithbook.results.labels import LABELS, label
-from faithbook.results.numbers import ENDS, ends_of, row_of, spoken
+from faithbook.results.labels import label, labels
+from faithbook.results.numbers import ENDS, ends_of, listed, row_of, spoken
 from faithbook.results.page import badge
 from faithbook.results.report import start_page
 
@@ -97,10 +97,10 @@ among = {"parts": ["variants"], "over": ["shows", "variant", "dataset", "method"
 tried = page.measure(
     "soft_variants", prepare=lambda units: compared(units)[lambda frame: frame.shows != SCORE], bounds=(0, 1), **among
 )
-tasks = [name for name in LABELS if name in measured.levels("dataset")]
+tasks = [name for name in labels() if name in measured.levels("dataset")]
 power = page.quantity("metric", method=METHODS, shows=WIN)
 exchanged = tried.quantity("variant", "metric", method=METHODS, shows=AFTER)
-short = " and ".join(label(name) for name in LABELS if name in tried.levels("dataset"))
+short = " and ".join(label(name) for name in labels() if name in tried.levels("dataset"))
 page.speaks()
 
 # %% [markdown]
@@ -130,12 +130,12 @@ Markdown(f"An attribution of 1 for every token beats random scores (mean over da
 # %% [markdown]
 # Real attributions differ in amount as well, only less. Min-max scaling sends the lowest score of a text to 0 and the
 # highest to 1 and leaves the mean where it falls. Random scores have a mean near one half. A peaked attribution, one with
-# few high scores and many low ones, has a mean near zero: it keeps and removes less than random scores do, and both
+# few high scores and many low ones, has a mean near zero. It keeps and removes less than random scores do, and both
 # metrics count that against it, whichever tokens it chose.
 
 # %%
 examples = load("soft_examples", profile)
-kept = quantities.kept_shares(examples).table().sort_values("estimate", ignore_index=True)
+kept = listed(quantities.kept_shares(examples), ["method"]).sort_values("estimate", ignore_index=True)
 page.listing(
     kept[["method", "n", *(ENDS if kept.n.min() >= FEWEST_CLUSTERS else ENDS[:1])]],  # of so few no interval is one
     "soft_amount",
@@ -195,7 +195,7 @@ Markdown(
 # can come from nothing else. Wherever soft scores are compared, the normaliser has to be named. The paper asks for scores
 # in the unit interval and does not say how they get there.
 #
-# Three limits. Ranks take away the sizes altogether, not only their mean: a metric made to use sizes loses what was
+# Three limits. Ranks take away the sizes altogether, not only their mean. A metric made to use sizes loses what was
 # meaningful in them too, so the test shows that amounts count and not that ranks are the right scale. Nor can it tell
 # the mean of the amounts from their shape, since both are made equal. And only the short texts were scored on both
 # scales; nothing is said about long ones.
@@ -206,7 +206,7 @@ Markdown(
 # The same inputs, models and attributions are scored under the paper's choice and under the other, on the short texts.
 # Two differences are reported, always *other choice minus paper's choice*: of diagnosticity, and of the mean score, each
 # over the methods that the choice touches and over data sets. Where a choice moves which scores are defined, only inputs
-# that are defined under both are compared, so that a change is the difference of the two values beside it; the share of
+# that are defined under both are compared, so that a change is the difference of the two values next to it. The share of
 # comparisons that only one of the two defines has a column of its own. "Flips" is the share of comparisons between a real
 # and a random attribution that change sides. In the tables *change* is that of diagnosticity, *score* that of the mean
 # score, each followed by the ends of its 95 % interval.
@@ -277,7 +277,7 @@ page.figure(
 # - *Here:* `variant="released"` of `faithlib.masks.soft_keep`.
 #
 # With the direction inverted, each metric keeps what it should remove, and a higher value belongs to an attribution that
-# marks the *wrong* tokens: with `minmax` it is the same as turning real and random scores upside down (exercise 8 of
+# marks the *wrong* tokens. With `minmax` it is the same as turning real and random scores upside down (exercise 8 of
 # {doc}`../exercises`). If every comparison changed sides, diagnosticity would be mirrored about one half; amounts change
 # as well, so that not all do, as the column of flips says.
 
@@ -310,7 +310,7 @@ shown(
 # ## D3: what an empty text is
 #
 # - *Code:* the baseline $S(X, y, 0)$ and hard erasure set token ids to 0, which is the padding token for BERT and the
-#   start token for RoBERTa; the attention mask stays as it was, and so do separators and the query.
+#   start token for RoBERTa. The attention mask stays as it was, and so do separators and the query.
 # - *Paper:* an all-zero sequence.
 # - *Here:* embedding output of zero by default; `erase="pad"` puts the padding id in its place. In the row below the
 #   hard metrics erase by padding throughout, the soft metrics take only the baseline from it. A baseline decides for
@@ -406,7 +406,7 @@ Markdown(
 # operation, so that scores add up to the change of the output. The released code calls captum {cite:p}`kokhlikyan_2020`,
 # which has rules for modules of a few activation classes; of these models it finds the tanh of the pooler, and takes the
 # plain gradient everywhere else. Study 1 does as the code does: captum computes DeepLIFT. Our library's own rules cover
-# every operation of these models, and their scores add up; the table has captum's under "diagnosticity" and ours under
+# every operation of these models, and their scores add up. The table has captum's under "diagnosticity" and ours under
 # "other choice", on the same inputs, models and random scores, for this one method. Much of what is said of DeepLIFT,
 # and of any mean over methods that it is part of, depends on who computes it.
 
@@ -474,7 +474,7 @@ Markdown(
 )
 
 # %% [markdown]
-# There are two ways to read such a value, and the number cannot choose between them: the attribution is worse than
+# There are two ways to read such a value, and the number cannot choose between them. Either the attribution is worse than
 # chance by this yardstick, or the yardstick rewards something that random scores have and real ones lack. What random
 # scores have is spread: their rationale is scattered over the text, and under min-max scaling their mean importance is
 # near one half, while a peaked attribution keeps or removes far less. A higher soft score can therefore be bought with

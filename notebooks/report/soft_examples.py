@@ -81,7 +81,7 @@ page.speaks()
 #
 # **Our run.** The same with a real sentence, a real model and measured scores. A is the input-times-gradient
 # attribution of the model, min-max scaled. Of the first eighty test sentences, those of 8 to 14 wordpieces are looked
-# at on which erasing everything costs at least .2 of probability; the one taken is that on which erasing A's top two
+# at on which erasing everything costs at least .2 of probability. The one taken is that on which erasing A's top two
 # tokens costs most, so that the scores have room to move. B is made from A: the two highest scores change places and
 # the one that is now second is halved; all others are divided by four. The order below the second place stays, so that
 # A and B give the same rationale at each length from two tokens on.
@@ -210,7 +210,7 @@ page.listing(
 # %% [markdown]
 # The published values belong to other texts and models. They are here for the pattern, not for comparison cell by cell.
 # In the printed table the label Rand stands against only some of the rows, so that the assignment of a value to real or
-# random is partly a reading of the layout; the column "row label" gives what is printed there, "source" says which value
+# random is partly a reading of the layout. The column "row label" gives what is printed there, "source" says which value
 # comes from the prose.
 
 # %%
@@ -269,7 +269,7 @@ page.figure(
 # %% [markdown]
 # **What differs and why.** The first inputs of the sample were taken while the paper chose striking ones, and a substitute
 # has other texts for a task of the same kind. A case that hard erasure loses can be a tie or a near tie, on which nothing
-# but noise decides; soft erasure wins about half of those by luck, which is why the cases it loses alone are counted
+# but noise decides. Soft erasure wins about half of those by luck, which is why the cases it loses alone are counted
 # against them. A larger gap is no merit in itself: the two kinds of score have different spreads.
 
 # %%

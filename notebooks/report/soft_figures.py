@@ -20,23 +20,25 @@ profile = "laptop"
 from functools import partial
 from itertools import product
 
-import matplotlib.pyplot as plt
 import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.profiles import settings_of
 from faithbook.papers.zhao_aletras_claims import SCORE, limited, rises, slope
 from faithbook.papers.zhao_aletras_sizes import of_each, shared
-from faithbook.results import diagnosticity, evidence, figures, paired, published, quantities
+from faithbook.results import diagnosticity, evidence, paired, published, quantities
 from faithbook.results.diagnosticity import AS_OURS, LIMIT, METHODS, TIE, WIN, at_length
 from faithbook.results.figures import PALETTE
 from faithbook.results.labels import label
 from faithbook.results.numbers import ends_of, listed
+from faithbook.results.plots import Layout, line_plot
 from faithbook.results.report import start_page
 
 page = start_page("soft_figures", profile, paper="zhao_aletras_2023")
 PAIRS = {"ns": "soft_ns", "nc": "soft_nc"}
 OUTSIDE = "outside"
+LENGTH = "rationale length (share of wordpieces)"
+RANDOM = {"random": ("#000000", "X")}
 RATIOS = settings_of("soft_metrics", profile)["ratios"]
 DRAWS = 1999  # resamples that decide claims of up to 40 parts; the curve judges many
 
@@ -77,56 +79,34 @@ page.speaks()
 # are compared and not numbers.
 #
 # **Our run.** The same two metrics and five lengths, with the larger of our models. A length is a share of the wordpieces,
-# rounded up, so that several lengths can mean the same number of tokens: 1 % and 5 % are one token on texts of up to twenty
+# rounded up, so that several lengths can mean the same number of tokens. 1 % and 5 % are one token on texts of up to twenty
 # wordpieces, 10 % is one too on texts of up to ten.
 
 
 # %%
-def percent_axis(ax):
-    """Lengths on a log scale (they are spaced by factors), written as shares."""
-    ax.set_xscale("log")
-    ax.set_xticks(RATIOS, [f"{ratio:.0%}" for ratio in RATIOS])
-    ax.minorticks_off()
-
-
-def line(ax, of, colour, marker, style="-", **cells):
-    """A metric at each length with its interval, as a line with a band; its points as rows."""
+def by_length(of, **cells):
+    """A metric at each length, as rows of a plot."""
     points = listed({(of, ratio): power(at_length(of, ratio), **cells) for ratio in RATIOS}, ["metric", "ratio"])
-    name, at = label(cells.get("method", of)), [f"{ratio:.0%}" for ratio in RATIOS]
-    figures.curve(ax, RATIOS, points, name, colour=colour, at=at, marker=marker, ls=style, ms=5)
-    own = {name: level for name, level in cells.items() if name != "shows"}
-    return points.assign(**own)[[*own, *points]]
+    named = {name: level for name, level in cells.items() if name != "shows"}
+    return points.assign(**named)[[*named, *points]]
 
 
-fig, axes = plt.subplots(len(tasks), 2, figsize=(8, 2.4 * len(tasks) + 1), sharex=True, squeeze=False)
-rows = []
-for axes_of, dataset in zip(axes, tasks, strict=True):
-    for ax, metric in zip(axes_of, PAIRS, strict=True):
-        for method, colour, marker in zip([*METHODS, "random"], (*PALETTE[:5], "#000000"), "osD^vX", strict=True):
-            style = "--" if method == "random" else "-"
-            rows.append(line(ax, metric, colour, marker, style, dataset=dataset, method=method, shows=SCORE))
-        percent_axis(ax)
-        ax.set_title(f"{label(dataset)}: {label(metric)}")
-    axes_of[0].set_ylabel("mean score")
-for ax in axes[-1]:
-    ax.set_xlabel("rationale length (share of wordpieces)")
-figures.legend(fig, 3)
-first, last = RATIOS[0], RATIOS[-1]
-told = "; ".join(
-    f"mean {label(metric)} goes from {power(at_length(metric, first), shows=SCORE).ours.point:.2f} at {first:.0%} "
-    f"to {power(at_length(metric, last), shows=SCORE).ours.point:.2f} at {last:.0%}"
-    for metric in PAIRS
+rows = pd.concat(
+    by_length(metric, dataset=dataset, method=method, shows=SCORE)
+    for dataset, metric, method in product(tasks, PAIRS, [*METHODS, "random"])
 )
+rows["panel"] = [f"{label(d)}: {label(m)}" for d, m in zip(rows.dataset, rows.metric, strict=True)]
+layout = Layout(panel="panel", series="method", names={name: label(name) for name in METHODS}, looks=RANDOM)
+fig, alt = line_plot(rows, LENGTH, "mean score", x="ratio", layout=layout, log=True)
 outside = paired.mean([power(at_length(m, r), shows=OUTSIDE) for m in PAIRS for r in RATIOS]).ours.point
 page.figure(
     fig,
     "soft_figure2",
-    alt=f"Line charts, one row of two panels (NS, NC) for each of {len(tasks)} data sets: mean score against rationale "
-    f"length for {len(METHODS)} attribution methods and random scores. Over data sets and methods {told}.",
-    caption="Mean hard scores by rationale length, higher is better (bands: 95 % intervals over inputs; dashed black: random "
+    alt=alt,
+    caption="Mean hard scores by rationale length, higher is better (bands: 95 % intervals over inputs; black: random "
     "attribution). "
     f"Scores are limited to [0, 1], as in the released code; that moves {outside:.1%} of them.",
-    data=pd.concat(rows),
+    data=rows.drop(columns="panel"),
 )
 
 # %% [markdown]
@@ -179,28 +159,19 @@ page.plot(second, "soft_figure2_slopes_plot", only=["soft_c10"], caption="Change
 # **Our run.** Each method's value is compared with the random attribution's on the same input, model seed and length.
 
 # %%
-fig, axes = figures.panels(len(tasks), 2, height=2.8, more=1.4, sharex=True)
-rows, by_task = [], []
-for ax, dataset in zip(axes, tasks, strict=True):
-    for (metric, soft), colour, marker in zip(PAIRS.items(), PALETTE, "oD", strict=False):
-        rows.append(line(ax, metric, colour, marker, dataset=dataset))
-        figures.level(ax, power(soft, dataset=dataset), colour=colour, name=label(soft))
-    ax.axhline(0.5, color="#666666", ls=":", lw=1)
-    percent_axis(ax)
-    ax.set(ylim=(0, 1), title=label(dataset), ylabel="diagnosticity")
-    order = [metric for hard, soft in PAIRS.items() for metric in (soft, hard)]
-    levels = [f"{label(metric)} {power(metric, dataset=dataset).ours.point:.2f}" for metric in order]
-    by_task.append(f"{label(dataset)}: {', '.join(levels)}")
-fig.supxlabel("rationale length (share of wordpieces)", fontsize="medium")
-figures.legend(fig)
+rows = pd.concat(by_length(metric, dataset=dataset) for dataset in tasks for metric in PAIRS)
+soft = listed({(d, m): power(m, dataset=d) for d, m in product(tasks, PAIRS.values())}, ["dataset", "metric"])
+names = {name: label(name) for name in (*tasks, *PAIRS, *PAIRS.values())}
+looks = {name: (colour, "o") for pair, colour in zip(PAIRS.items(), PALETTE, strict=False) for name in pair}
+layout = Layout(panel="dataset", series="metric", names=names, looks=looks, mark=0.5)
+fig, alt = line_plot(pd.concat([rows, soft]), LENGTH, "diagnosticity", x="ratio", layout=layout, log=True)
 page.figure(
     fig,
     "soft_figure3",
-    alt="Line charts, one panel per data set: diagnosticity of NS and NC against rationale length, with level lines for "
-    f"Soft-NS and Soft-NC. Diagnosticity, hard scores averaged over lengths: {'; '.join(by_task)}.",
+    alt=alt,
     caption="Share of inputs on which a metric puts the real attribution strictly above the random one (more is better), mean over five "
     "methods. Dashed: the soft metrics. Bands: 95 % intervals over inputs. Dotted grey: one half.",
-    data=pd.concat(rows),
+    data=rows,
 )
 
 # %%

@@ -7,7 +7,7 @@
 # %% [markdown]
 # # Why do the headline numbers differ?
 #
-# In the paper's Table 2 hard metrics are well below one half and soft ones above them; with the formulas as the text writes
+# In the paper's Table 2 hard metrics are well below one half and soft ones above them. With the formulas as the text writes
 # them we find hard metrics above one half and above the soft ones ({doc}`soft_tables`). This page goes from the published
 # numbers to ours in steps: another model, all of its weights trained instead of an adapter, then the choices that the
 # released code makes differently from the text. It says what each step changes and what remains.

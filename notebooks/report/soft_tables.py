@@ -248,7 +248,7 @@ Markdown(
 # **Our run.** The settings of the `paper` profile, which should be the paper's, and those of the small model's adapters,
 # which need higher learning rates and more passes than full fine-tuning. The text next to the table has three epochs, a
 # warm-up over a tenth of the first one, gradients cut at a norm of one, five seeds, and the epoch with the smallest loss on
-# the development split; the `paper` profile has the same. Weight decay (.01) and precision (bfloat16 on a GPU, for the passes
+# the development split. The `paper` profile has the same. Weight decay (.01) and precision (bfloat16 on a GPU, for the passes
 # alone) are not printed and ours.
 
 # %%
@@ -268,7 +268,7 @@ page.listing(table5, "soft_table5", caption=caption)
 # ## What the paper claims, tested
 #
 # Claims are judged on the larger of our models; {doc}`soft_pipeline` has the verdict with each. "Published" is the paper's
-# value on the data sets that are compared here, in averages too: those are computed from the cells of Table 6, and equal the
+# value on the data sets that are compared here, in averages too. Those are computed from the cells of Table 6, and equal the
 # printed averages only if all four data sets are compared.
 #
 # **Soft against hard.** On average (c01), in 16 of 18 means over tasks or over methods (c02), and with the two exceptions

@@ -27,6 +27,16 @@ manifests = load_manifests(profile)
 Markdown(f"Profile `{profile}`: {find_profile(profile).about}\n\n{ran.in_words(manifests)}")
 
 # %% [markdown]
+# ## What the numbers of the book took
+#
+# The book's numbers are those of the full run, whose values of single inputs are committed. Its runs were made one by one, on
+# several machines; on a processor each used one thread. Runs that later ones replaced are not counted.
+
+# %%
+caption = "Computations of the full run by device, and their hours of notebook time; trainings are not among them"
+page.listing(ran.hours_by_device(ran.reference_runs()), "status_reference_hours", caption=caption, digits=1)
+
+# %% [markdown]
 # ## Computations
 #
 # *Truncated* inputs lost their end at the limit of their task; *undefined* ones have no normalised score, because the

@@ -8,13 +8,12 @@
 # # Do metrics agree?
 #
 # Each paper proposes a metric and shows what it says of some attributions. Here all of them score the same attributions
-# of the same inputs, texts and images alike: {doc}`what was run <../together/overview>`. Two metrics agree where they
-# rank the methods alike.
+# of the same inputs, texts and images alike: {doc}`what was run <../together/overview>`. Two metrics agree if they
+# rank the methods in the same order.
 #
 # **How it is counted.** On each input, Spearman's rank correlation over the methods (without the random one) between two
-# metrics, both turned so that higher is better; then the mean over inputs, with an interval that draws inputs again
-# within their data set. 1: the same ranking on every input; 0: unrelated ones. Most metrics were made for one modality;
-# {doc}`the overview <../together/overview>` says what became of them in the other.
+# metrics, both sign-flipped where needed so that higher is better. Then the mean over inputs, with an interval that resamples inputs within their data set. 1: the same ranking on every input; 0: unrelated ones. Most metrics were made for one modality;
+# {doc}`the overview <../together/overview>` says how they are computed in the other.
 
 # %% tags=["parameters"]
 profile = "laptop"
@@ -57,7 +56,7 @@ page.speaks()
 #
 # Means of every metric for every method over the inputs of a modality; `together_matrix.csv`, among the downloads of this
 # page, has each data set with its intervals and n. Arrows say which way is better. NS, NC and the soft metrics divide by
-# what the empty input loses: where that is little, values lie far outside 0 to 1, and a few such inputs move a mean. Ranks,
+# what the empty input loses: if that is little, values are far outside 0 to 1, and a few such inputs move a mean. Ranks,
 # which the rest of the page uses, do not move.
 
 # %%
@@ -156,11 +155,11 @@ for modality in modalities:
 Markdown(f"Clusters above {CLOSE}: {in_words(CLOSE)}.\n\nAbove {CLOSER}: {in_words(CLOSER)}.")
 
 # %% [markdown]
-# ## Does SaCo stand apart?
+# ## Does SaCo differ from the others?
 #
-# {cite:t}`wu_2024` find that SaCo ranks images otherwise than four older metrics do, which agree with one another, and
-# take that as a merit: {doc}`saco_figures` has their question. Here it is asked of methods, since to choose among these is
-# what metrics are for. With all metrics of faithfulness side by side, input by input: how much does each agree with the
+# {cite:t}`wu_2024` find that SaCo ranks images differently from four older metrics, which agree with one another, and
+# take that as a merit: {doc}`saco_figures` has their question. Here the question is about methods, because metrics are for choosing among
+# methods. With all metrics of faithfulness on the same inputs, how much does each agree with the
 # rest on the ranking of methods, on average?
 
 # %%
@@ -174,8 +173,8 @@ page.listing(listed(rest, ["modality", "metric"]), "together_rest", digits=2, ca
 # NC, comprehensiveness, AOPC and NAOPC from the top (MoRF), AUC, LOdds, N-AUC and AUTPC erase the highest scores first;
 # NS, sufficiency, AOPC and NAOPC from the bottom (LeRF) erase the lowest first. SaCo and soft metrics do neither.
 # An effect that is clearly not zero may still be too small to matter: where the whole interval lies within .05 of zero
-# the answer is *level*. The questions are about texts and small images, as they were before there were values of
-# photographs: these stand in the tables alone.
+# the answer is *level*. The questions were written before photographs were measured, so they are about texts and small images.
+# Photographs are in the tables only.
 
 # %%
 asked_of = [modality for modality in modalities if modality != PHOTOGRAPHS]
@@ -197,20 +196,20 @@ page.verdicts(tested)
 
 # %%
 page.plot(
-    tested, "together_rest_plot", caption="Every part of the answers; each needs its own right of the dotted line."
+    tested, "together_rest_plot", caption="Every comparison behind the answers; each must be right of the dotted line."
 )
 
 # %%
-page.parts(tested, "together_agreement_parts", caption="Every part of the answers with its 95 % interval")
+page.parts(tested, "together_agreement_parts", caption="Every comparison behind the answers with its 95 % interval")
 
 # %% [markdown]
 # **What differs and why.** Wu et al. keep the method and rank images: does an image on which one metric is high have a
 # high value of the other? Here the image or text is kept and methods are ranked, so that an input that is easy under
 # every explanation adds nothing; the correlations of all inputs are averaged. Values of one input are
-# noisy, which draws all correlations towards zero, those of coarse metrics (N-AUC and AUTPC count classes that stay) most
+# noisy, which pulls all correlations towards zero, those of coarse metrics (N-AUC and AUTPC count classes that stay) most
 # of all. Random attributions are left out; with them every metric that sees anything would agree a little with every
 # other. Metrics of one family share rows of the model, which may add to their agreement. On one input NAOPC is AOPC moved and
-# stretched, so that the two rank methods alike by construction; they are families of their own here, and count as agreement
+# stretched, so that the two rank methods alike by construction. They are families of their own here, and count as agreement
 # between families in the first question and as one direction in the last.
 #
 # Intervals cover the choice of inputs, not that of data sets, models or methods.

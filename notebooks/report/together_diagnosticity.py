@@ -8,7 +8,7 @@
 # # Which metrics separate a real attribution from a random one?
 #
 # {term}`Diagnosticity` {cite:p}`chan_2022`: how often a metric prefers what an attribution method says to random scores
-# of the same input. {cite:t}`zhao_aletras_2023` report it for four metrics on texts; here it is asked of
+# of the same input. {cite:t}`zhao_aletras_2023` report it for four metrics on texts. Here it is asked of
 # every metric, on texts and images, together with its price: how many inputs it takes to be sure, and how many rows of
 # the model each attribution costs.
 #
@@ -20,16 +20,15 @@
 profile = "laptop"
 
 # %%
-import matplotlib.pyplot as plt
 import numpy as np
 from IPython.display import Markdown, display
 
 from faithbook.engine.run import load
 from faithbook.papers import wu
-from faithbook.results import figures, published, rules
-from faithbook.results.figures import PALETTE
+from faithbook.results import published, rules
 from faithbook.results.labels import label
 from faithbook.results.numbers import listed
+from faithbook.results.plots import Layout, dot_plot
 from faithbook.results.report import start_page
 from faithbook.results.side_by_side import (
     CHANCE,
@@ -65,7 +64,7 @@ page.speaks()
 # %% [markdown]
 # ## How often
 #
-# The share of (input, method) in which the method's value is better than that of random scores; a tie counts half, as it
+# The share of (input, method) in which the method's value is better than that of random scores. A tie counts half, as it
 # tells nothing (the paper counts it as lost; the share of ties is beside). Chance is one half. One random attribution an
 # input; intervals draw inputs again, with all their methods. We give the number of inputs that would separate a
 # metric from chance only for metrics that these inputs separate: for the others the effect may be zero. For these the
@@ -93,27 +92,19 @@ caption = "Diagnosticity of every metric, mean over methods and data sets, with 
 page.listing(table, "together_diagnosticity", digits=2, caption=caption)
 
 # %%
-order = table.groupby("metric").estimate.mean().sort_values().index
-places = np.arange(len(order))
-fig, axes = plt.subplots(1, len(modalities), figsize=(9.5, 6), sharey=True, sharex=True, squeeze=False)
-for ax, modality in zip(axes[0], modalities, strict=True):
-    part = table[table.modality == modality].set_index("metric").reindex(order)
-    asking = np.isin(order, FAITHFULNESS)
-    figures.dots(ax, part[asking], places[asking], colour=PALETTE[0], label="asks the model")
-    figures.dots(ax, part[~asking], places[~asking], colour=PALETTE[1], marker="s", label="never asks the model")
-    ax.axvline(0.5, color="#666666", ls=":", lw=1)
-    ax.set_title(f"{modality}, n = {part.n.max():.0f}, fewest {part.n.min():.0f}")
-    ax.set_xlabel("diagnosticity (ties count half)")
-axes[0, 0].set_yticks(places, [label(name) for name in order])
-figures.legend(fig)
-spoken = ". ".join(
-    f"{modality}: {', '.join(f'{label(r.metric)} {r.estimate:.2f}' for r in part.itertuples())}"
-    for modality, part in table.groupby("modality", sort=False)
-)
+order = table.groupby("metric").estimate.mean().sort_values(ascending=False).index
+ASKS, NEVER = "asks the model", "never asks the model"
+drawn = table.assign(series=np.where(table.metric.isin(FAITHFULNESS), ASKS, NEVER))
+drawn = drawn.sort_values("metric", key=lambda names: names.map(order.get_loc), kind="stable")
+names = {one: label(one) for one in order} | {
+    one: f"{one}, n = {part.n.max():.0f}, fewest {part.n.min():.0f}" for one, part in table.groupby("modality")
+}
+layout = Layout(panel="modality", series="series", columns=len(modalities), names=names, mark=0.5, width=9.5)
+fig, alt = dot_plot(drawn, "diagnosticity (ties count half)", row="metric", layout=layout)
 page.figure(
     fig,
     "together_diagnosticity_plot",
-    alt=f"Dot plots of the diagnosticity of every metric on {', '.join(modalities)}, chance .5. {spoken}.",
+    alt=alt,
     caption="How often each metric prefers a real attribution to a random one (more is better), 95 % intervals; dotted: chance.",
 )
 
@@ -270,7 +261,7 @@ page.plot(
 )
 
 # %%
-page.parts(tested, "together_diagnosticity_parts", caption="Every part of the answers with its 95 % interval")
+page.parts(tested, "together_diagnosticity_parts", caption="Every comparison behind the answers with its 95 % interval")
 
 # %% [markdown]
 # **What differs and why.** Zhao & Aletras average over five rationale lengths and whole texts; here texts are ten

@@ -261,7 +261,7 @@ page.listing(
 # alone. Real reasons are spread out, and interact. A metric that fails here has no excuse; one that passes has passed the
 # easy test. Scores of 1 and 0 are the whole truth about the label; a model's *probability* may still move with the rest,
 # and a method that orders the rest well then gains on the truth. Where two triggers stand in a text either suffices, so
-# that erasing one changes nothing: methods that erase one feature at a time then miss both, and metrics that keep few
+# that erasing one changes nothing. Methods that erase one feature at a time then miss both, and metrics that keep few
 # features are kinder to the truth than those that erase few.
 #
 # The same inputs and the same truth stand behind the last table; the two models differ in what they say of erased copies.

@@ -55,7 +55,7 @@ def show(table, metrics, called):
 # ## The scenes, and the model
 #
 # A photograph is in one split alone. Objects are small enough for half of a scene, on a ground of soft colours, which is not
-# the one colour that an erased cell takes; a cell belongs to an object that covers at least half of it. The model is the
+# the one colour that an erased cell takes. A cell belongs to an object that covers at least half of it. The model is the
 # small vision transformer of study 2's photographs with an adapter that learnt eight classes from scenes of one object, of
 # about a hundred photographs. A scene counts if the model answers the class of an object in it; of two objects the map then
 # explains the one that is answered. Scenes that explain the same photograph are one cluster in every interval.

@@ -9,7 +9,7 @@
 #
 # {doc}`together_metrics` took the nine metrics of EvalxNLP {cite:p}`dhaini_2025` apart on ten excerpts and an example. Here
 # they are put to the use that they were made for: the toolkit's methods, on data of its tasks, through
-# `faithlib.evaluate`. The data are free for research only and not part of this book; where their files are not on a
+# `faithlib.evaluate`. The data are free for research only and not part of this book. Where their files are not on a
 # machine, only values of the full run are shown ({doc}`../data-and-models` says where the files come from).
 
 # %% tags=["parameters"]
@@ -18,16 +18,15 @@ profile = "laptop"
 # %%
 import math
 
-import matplotlib.pyplot as plt
 import pandas as pd
 from IPython.display import Markdown, display
 
 from faithbook.engine.profiles import settings_of
 from faithbook.engine.run import load
-from faithbook.results import figures, published
-from faithbook.results.figures import PALETTE
+from faithbook.results import published
 from faithbook.results.labels import label
 from faithbook.results.numbers import listed, spoken
+from faithbook.results.plots import Layout, dot_plot
 from faithbook.results.report import start_page
 from faithlib.catalogue import METRICS
 
@@ -91,7 +90,7 @@ else:
     display(
         Markdown(
             "**No numbers here.** Neither the reviews (`movies`) nor the pairs (`snli`, `xnli`) of the toolkit's tasks are on "
-            "the machine that built this page, and the reference has none of them; what follows says only how it would be."
+            "the machine that built this page, and the reference has none of them. What follows says only how it would be."
         )
     )
 
@@ -160,41 +159,17 @@ for name in datasets:
 
 
 # %%
-def drawn():
-    """Every metric as a panel, every method as a line in it, data sets side by side."""
-    fig, axes = plt.subplots(3, 3, figsize=(9.5, 8.5), sharey=True)
-    for ax, metric in zip(axes.flat, [name for names in GROUPS.values() for name in names], strict=True):
-        for c, name in enumerate(datasets):
-            part = table[(table.dataset == name) & (table.metric == metric)].set_index("method").reindex(methods)
-            places = [len(methods) - 1 - i + 0.15 * (1 - 2 * c) for i in range(len(methods))]
-            figures.dots(ax, part.reset_index(), places, label=label(name), colour=PALETTE[c], marker="osD"[c])
-        ax.set_title(f"{label(metric)} ({METRICS[metric]} is better)", fontsize="small")
-        ax.set_yticks(range(len(methods)), [label(name) for name in reversed(methods)])
-    figures.legend(fig)
-    return fig
-
-
-def best_means():
-    """For every metric the method with the best mean, by data set."""
-    turned = table.estimate.where(table.metric.map(METRICS) == "higher", -table.estimate)
-    best = table.assign(turned=turned)[table.method != FLOOR].sort_values("turned").groupby(CELL[::2]).tail(1)
-    return "; ".join(
-        f"{label(one.dataset)}, {label(one.metric)}: {label(one.method)} {one.estimate:.2f}"
-        for one in best.itertuples()
-    )
-
-
 if there:
-    display(
-        page.figure(
-            drawn(),
-            "together_tasks_metrics",
-            alt=f"Nine panels, one a metric, with a dot and an interval for each of {len(methods)} methods on "
-            f"{' and '.join(label(name) for name in datasets)}. Best means: {best_means()}.",
-            caption="Every method under every metric: mean and 95 % interval.",
-            data=table,
-        )
+    shown = [name for names in GROUPS.values() for name in names]
+    tidy = table[table.metric.isin(shown)].sort_values(
+        ["metric", "method"], key=lambda of: of.map([*shown, *methods].index), kind="stable"
     )
+    names = {name: label(name) for name in (*methods, *datasets)}
+    names |= {metric: f"{label(metric)} ({METRICS[metric]} is better)" for metric in shown}
+    layout = Layout(panel="metric", series="dataset", columns=3, names=names, shared=False, width=9.5)
+    fig, alt = dot_plot(tidy, "mean", row="method", layout=layout)
+    caption = "Every method under every metric: mean and 95 % interval."
+    display(page.figure(fig, "together_tasks_metrics", alt=alt, caption=caption, data=table))
 
 # %% [markdown]
 # ## Better than random scores?

@@ -7,12 +7,12 @@
 # %% [markdown]
 # # Train: one classifier of photographs
 #
-# A head and, but for `head`, a rank-8 LoRA adapter on every linear layer of the blocks of ViT-S/14, in
-# `data/checkpoints/photo/<dataset>-<model>-seed<seed>`. Three trainings of one encoder, which are no replicates and no
-# three models: `lora`; `head`, a logistic regression on the class token of the encoder as it is; `lora-deit`, the adapter with the recipe
+# A head and, except for `head`, a rank-8 LoRA adapter on every linear layer of the blocks of ViT-S/14, in
+# `data/checkpoints/photo/<dataset>-<model>-seed<seed>`. Three trainings of one encoder, neither replicates nor three
+# independent models: `lora`; `head`, a logistic regression on the class token of the encoder as it is; `lora-deit`, the adapter with the recipe
 # of Touvron et al. (2021): mixup, cutmix, random erasing, label smoothing, stochastic depth.
 #
-# Training can be stopped at any moment and started again with the same outcome: what is drawn in a step depends on the
+# Training can be stopped at any moment and started again with the same outcome. What is drawn in a step depends on the
 # seed and the step alone, and the state is kept beside the checkpoint until it is whole. The last step is kept; the test
 # split is read once, at the end.
 
@@ -48,8 +48,7 @@ from tqdm.auto import tqdm
 from faithbook.engine.profiles import settings_of
 from faithbook.models import vit_s14
 from faithbook.models.adapted import HEAD, load_classifier
-from faithbook.models.kept import Kept
-from faithbook.models.precision import precision_on
+from faithbook.models.kept import Kept, precision_on
 from faithbook.paths import checkpoints_dir
 from faithbook.sources.images import as_inputs, digest_of_ids, load_pictures
 
@@ -207,14 +206,14 @@ if rank:
 # %% [markdown]
 # ## Training the head alone
 #
-# The encoder stays as it is, so what it says of each picture is worked out once. How strongly the head is held small is
+# The encoder stays as it is, so what it says of each image is worked out once. How strongly the head is held small is
 # chosen on the development split.
 
 
 # %%
 @torch.inference_mode()
 def features(data, found):
-    """What the encoder says of pictures; `found`, of the first ones, is filled up and kept."""
+    """What the encoder says of images; `found`, of the first ones, is filled up and kept."""
     network.eval()
     for start in tqdm(range(100 * len(found), len(data), 100), desc=f"features of {data.split}", mininterval=30):
         tokens = network.forward_features(inputs_of(data[start : start + 100]))

@@ -7,14 +7,14 @@
 # %% [markdown]
 # # Train: one text classifier
 #
-# With the stand-ins' settings (`laptop`): a rank-8 LoRA adapter on every linear layer of all-MiniLM-L6-v2 and a new
+# With the settings for substitute data (`laptop`): a rank-8 LoRA adapter on every linear layer of all-MiniLM-L6-v2 and a new
 # classification head, in `data/checkpoints/text/<dataset>-seed<seed>`. With the paper's (`paper`, Table 5): all weights
 # of the paper's encoder, two learning rates, in `data/checkpoints/paper/<dataset>-seed<seed>`. With `classifier` set,
 # another model of the same data (`training_of` in the profile: a smaller encoder, an LSTM, adversarial training) in
 # `data/checkpoints/text/<dataset>-<classifier>-seed<seed>`. `messages` are learnt in English alone, by
 # multilingual-e5-small, and read in nine languages; with the paper's settings `mnli` takes their place. The papers' own
-# `sst`, `ag`, `evinf` and `multirc` are learnt by the small encoder too, from what of them lies on this machine, and `nli`
-# (English pairs of SNLI and XNLI) by multilingual-e5-small; texts that nearly repeat one of a later split are left out, and
+# `sst`, `ag`, `evinf` and `multirc` are learnt by the small encoder as well, from the parts that are available, and `nli`
+# (English pairs of SNLI and XNLI) by multilingual-e5-small. Texts that nearly repeat one of a later split are left out, and
 # counted in the card. `learnt` and `tested` of the settings: a fixed random sample of so many texts. The epoch with the
 # lowest loss on the development split is kept (the last one where training is adversarial); the test split is read once,
 # at the end.
@@ -54,10 +54,9 @@ from faithbook import hub
 from faithbook.engine.profiles import find_profile
 from faithbook.models.adversarial import worst_shift
 from faithbook.models.encoders import encoder_folder, word_embeddings
-from faithbook.models.kept import Kept
+from faithbook.models.kept import Kept, precision_on
 from faithbook.models.load import load_model
 from faithbook.models.lstm import LstmClassifier
-from faithbook.models.precision import precision_on
 from faithbook.paths import checkpoints_dir
 from faithbook.sources import home_assistant, nli_sets
 from faithbook.sources.datasets import load_dataset, load_parallel, splits_to_learn
@@ -320,7 +319,7 @@ with tqdm(total=steps, initial=first * (steps // epochs), desc=name, unit="step"
 # Everything is written beside its place and moved when whole, so a checkpoint that exists is a finished one. Accuracy
 # and F1 are those of the saved weights, loaded as every reader loads them, in float32. What `messages` reach in a
 # language is measured on the test messages that exist in all nine; types are not equally frequent there, so the mean over
-# types stands beside (chance: 1/5). What `nli` reaches, on the same test pairs in each of XNLI's fifteen (chance: 1/3).
+# types is given next to it (chance: 1/5). What `nli` reaches, on the same test pairs in each of XNLI's fifteen (chance: 1/3).
 
 # %%
 part = target.with_name(target.name + ".part")

@@ -7,9 +7,9 @@
 # %% [markdown]
 # # Train: one Vision Transformer
 #
-# With the stand-ins' settings (`laptop`): a small timm VisionTransformer, in
+# With the settings for substitute data (`laptop`): a small timm VisionTransformer, in
 # `data/checkpoints/vision/<dataset>-<model>-seed<seed>`, from random weights for Fashion-MNIST and from that model for the
-# two smaller data sets, as the paper's CIFAR models start from ImageNet's; `base`, `large` (deeper and wider) and `deit` (base with the
+# two smaller data sets, as the paper's CIFAR models start from ImageNet's. The models are `base`, `large` (deeper and wider) and `deit` (base with the
 # recipe of Touvron et al. 2021: mixup, cutmix, random erasing, label smoothing, stochastic depth) mirror ViT-B, ViT-L and
 # DeiT-B in miniature. With the paper's (`paper`): the paper's pretrained checkpoint, fine-tuned on CIFAR, whose
 # fine-tunes the authors did not publish. The last epoch is kept; the test split is read once, at the end.
@@ -43,9 +43,8 @@ from torch.nn import functional
 from tqdm.auto import tqdm
 
 from faithbook.engine.profiles import settings_of
-from faithbook.models.kept import Kept
+from faithbook.models.kept import Kept, precision_on
 from faithbook.models.load import load_model
-from faithbook.models.precision import precision_on
 from faithbook.paths import checkpoints_dir
 from faithbook.sources.images import as_inputs, load_pictures
 
@@ -62,8 +61,8 @@ train, dev, held_out = (load_pictures(dataset, split, n=limit or None) for split
 # %% [markdown]
 # ## Model
 #
-# What the pictures must look like (size, mean, deviation) goes into the model's own timm configuration, so that readers
-# prepare pictures by asking the model.
+# What the images must look like (size, mean, deviation) goes into the model's own timm configuration, so that readers
+# prepare images by asking the model.
 
 # %%
 pretrained = settings["pretrained"]

@@ -1,0 +1,224 @@
+"""What language models are asked in study 5: texts in prompts whose answer is known, and a small model by name.
+
+    model, tokenizer = language_model("smollm2")
+    task = prompts("prompted-sst", 60, words=(6, 16))
+    prompt, inputs = task.asked(model, tokenizer)
+    right = task.right(model, tokenizer)          # whether the model answers as it should, bool [B]
+
+Tasks: film reviews in a sentence ("prompted-sst", "prompted-movie"), excerpts of film reviews in which people marked
+the reason ("prompted-reviews"), topics of news ("prompted-ag"), and a name that has to be copied ("copied-name", texts
+of our own: the name is the reason). Features are words.
+
+Shape letters: B texts, F features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from faithbook.models.smollm2 import smollm2
+from faithbook.sources.datasets import load_dataset
+from faithbook.sources.excerpts import gold_of, marked_excerpts
+from faithbook.sources.splits import Span, stable_hash
+from faithbook.sources.words import split_words
+from faithlib.backends import Continuation, PromptClassifier
+from faithlib.backends.prompts import Prompt
+from faithlib.errors import InputError, unknown
+from faithlib.inputs import TextInputs
+from faithlib.perturb import Perturber, SetFunction
+
+MODELS: Mapping[str, Callable[[], tuple[Any, Any]]] = {"smollm2": smollm2}
+"""Small language models by name: each the model in `eval()` mode and its tokenizer."""
+
+FILMS = "Review: {text}\nSentiment:"
+NEWS = "Article: {text}\nTopic:"
+COPIED = "{text} The name of my neighbour is"
+
+NAMES = (
+    "Anna", "Peter", "Maria", "David", "Sarah", "Thomas", "Laura", "Daniel", "Julia", "Robert", "Emma", "Martin",
+)  # fmt: skip
+ROLES = ("doctor", "teacher", "farmer", "singer", "lawyer", "painter")
+PLACES = ("near the bridge", "at the market", "behind the school", "in the garden", "by the river", "after lunch")
+
+
+def language_model(name: str) -> tuple[Any, Any]:
+    """A model of `MODELS` and its tokenizer; UnknownNameError for another name, else what its loader raises."""
+    if name not in MODELS:
+        raise unknown("language model", name, MODELS)
+    return MODELS[name]()
+
+
+@dataclass(frozen=True)
+class Task:
+    """Texts and what is asked about them.
+
+    - `template`: the prompt, with the place of the text; `labels`: the answers to choose from, the same for all texts,
+      or `names`: for each text the answer and the other one that it could be taken for.
+    - `truth`: which of the labels is right (of names the first is); `words`: the words of each text as spans;
+      `marked`: which of them are the reason, where that is known.
+    """
+
+    name: str
+    ids: tuple[str, ...]
+    texts: tuple[str, ...]
+    template: str
+    words: tuple[tuple[Span, ...], ...]
+    truth: tuple[int, ...]
+    labels: tuple[str, ...] = ()
+    names: tuple[tuple[str, str], ...] = ()
+    marked: tuple[tuple[bool, ...], ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def __getitem__(self, rows: slice) -> Task:
+        """These texts, in their order."""
+        own = ("ids", "texts", "words", "truth", "names", "marked")
+        return replace(self, **{name: getattr(self, name)[rows] for name in own})
+
+    def asked(self, model: Any, tokenizer: Any) -> tuple[Prompt, TextInputs]:
+        """The prompted model and its inputs: a classifier of the labels, or the probability of each text's name."""
+        if self.labels:
+            prompt: Prompt = PromptClassifier(model, tokenizer, self.template, self.labels)
+            return prompt, prompt.inputs(self.texts, words=self.words, unit="wordpiece")
+        named = Continuation(model, tokenizer, self.template, reading="probability")
+        answers = [f" {name}" for name, _ in self.names]
+        return named, named.inputs(self.texts, words=self.words, unit="wordpiece", continuations=answers)
+
+    def right(self, model: Any, tokenizer: Any) -> Tensor:
+        """Whether the model chooses the right label, or finds the right name more probable than the other, [B]."""
+        prompt, inputs = self.asked(model, tokenizer)
+        asked = Perturber(prompt, inputs.to(next(model.parameters()).device), check=False)
+        if self.labels:
+            return asked.predicted.cpu() == torch.tensor(self.truth)
+        others = replace(self, names=tuple((other, name) for name, other in self.names))
+        prompt, inputs = others.asked(model, tokenizer)
+        return (asked.full > Perturber(prompt, inputs.to(asked.device), check=False).full).cpu()
+
+    def whole(self) -> Task:
+        """The same prompts with the template's own words among the features."""
+        texts = tuple(self.template.replace("{text}", text) for text in self.texts)
+        return replace(self, texts=texts, template="{text}", words=tuple(map(split_words, texts)), marked=())
+
+    def text_first(self) -> Task:
+        """The same texts with nothing of the template before them."""
+        return replace(self, template=self.template[self.template.index("{text}") :])
+
+    def without_first(self) -> Task:
+        """The same texts with the first word of each protected; only the others are features."""
+        return replace(self, words=tuple(row[1:] for row in self.words), marked=tuple(row[1:] for row in self.marked))
+
+    def gold(self, inputs: TextInputs) -> Tensor:
+        """The reason as features, bool [B, F]; InputError where nobody knows it."""
+        if not self.marked:
+            raise InputError(f"{self.name} has no known reasons: use 'prompted-reviews' or 'copied-name'")
+        return gold_of(inputs, self.marked)
+
+
+def prompts(name: str, n: int, *, words: tuple[int, int] = (6, 16)) -> Task:
+    """`n` texts of a task in an order made of their names, so that more texts keep the first ones; fewer where there
+    are no more.
+
+    `words`: how many a text may have; of an excerpt, the second number. Raises UnknownNameError for an unknown task,
+    InputError where no text has so many words.
+
+    >>> task = prompts("copied-name", 2)
+    >>> [word for mark, word in zip(task.marked[0], task.texts[0].split()) if mark] == [task.names[0][0]]
+    True
+    """
+    if name == "copied-name":
+        return _copied(n)
+    if name not in _SOURCES:
+        raise unknown("task", name, (*_SOURCES, "copied-name"))
+    template, labels = _SOURCES[name]
+    data = load_dataset(name.removeprefix("prompted-"), "test")
+    if data.rationales is not None:
+        excerpts = marked_excerpts(data, n, size=words[1])
+        rows, texts = [one.row for one in excerpts], [one.text for one in excerpts]
+        spans, marked = (tuple(one.words for one in excerpts), tuple(one.marked for one in excerpts))
+    else:
+        cut = {row: split_words(text) for row, text in enumerate(data.texts)}
+        rows = [row for row in cut if words[0] <= len(cut[row]) <= words[1]]
+        rows = sorted(rows, key=lambda row: stable_hash("prompts", data.ids[row]))[:n]
+        texts, spans, marked = [data.texts[row] for row in rows], tuple(cut[row] for row in rows), ()
+    if not rows:
+        raise InputError(f"{name} has no text of {words[0]} to {words[1]} words: give another range")
+    ids, truth = tuple(data.ids[row] for row in rows), tuple(data.labels[row] for row in rows)
+    return Task(name, ids, tuple(texts), template, spans, truth, labels, marked=marked)
+
+
+_SENTIMENT = (FILMS, (" negative", " positive"))
+_SOURCES: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "prompted-sst": _SENTIMENT,
+    "prompted-movie": _SENTIMENT,
+    "prompted-reviews": _SENTIMENT,
+    "prompted-ag": (NEWS, (" World", " Sports", " Business", " Science")),
+}
+
+
+def _copied(n: int) -> Task:
+    """ "My neighbour Anna met the doctor Peter near the bridge ." and the same the other way round."""
+    every = [one for one in product(NAMES, NAMES, ROLES, PLACES) if one[0] != one[1]]
+    texts, names, marked = [], [], []
+    for which in np.random.default_rng(0).permutation(len(every))[: -(-n // 2)]:
+        name, other, role, place = every[which]
+        for text in (
+            f"My neighbour {name} met the {role} {other} {place} .",
+            f"The {role} {other} met my neighbour {name} {place} .",
+        ):
+            texts.append(text)
+            names.append((name, other))
+            marked.append(tuple(word == name for word in text.split()))
+    words = tuple(split_words(text) for text in texts[:n])
+    ids = tuple(f"copied-{i}" for i in range(n))
+    return Task(
+        "copied-name", ids, tuple(texts[:n]), COPIED, words, (0,) * n, names=tuple(names[:n]), marked=tuple(marked[:n])
+    )
+
+
+def filled_in(task: Task, b: int, donors: Task, model: Any, tokenizer: Any, *, target: int) -> SetFunction:
+    """What the model answers to text `b` of a task where words that go give way to words of other texts (a retrieval
+    infill): for each place one word of the first 50 texts of `donors`, drawn once by the text's name.
+
+    `target`: the class whose probability is meant, of a task with labels.
+    """
+    words = task.words[b]
+    others = [
+        text[start:end]
+        for name, text, spans in zip(donors.ids[:50], donors.texts, donors.words, strict=False)
+        for start, end in spans
+        if name != task.ids[b]
+    ]
+    if not others:
+        raise InputError(f"{donors.name} has one text: expected others, whose words take the place of what goes")
+    generator = np.random.default_rng(int(stable_hash("infill", task.ids[b])[:12], 16))
+    fills = [others[i] for i in generator.integers(len(others), size=len(words))]
+
+    def answers(keep: Tensor) -> Tensor:
+        texts = []
+        for row in keep.tolist():
+            text = task.texts[b]
+            for place in reversed([i for i, stays in enumerate(row) if not stays]):
+                start, end = words[place]
+                text = text[:start] + fills[place] + text[end:]
+            texts.append(text)
+        own = ("ids", "truth", "names")
+        filled = replace(
+            task,
+            texts=tuple(texts),
+            words=tuple(((0, len(text)),) for text in texts),
+            marked=(),
+            **{name: getattr(task, name)[b : b + 1] * len(texts) for name in own},
+        )
+        prompt, inputs = filled.asked(model, tokenizer)
+        device = next(model.parameters()).device
+        return Perturber(prompt, inputs.to(device), target=target, check=False).full.cpu()
+
+    return SetFunction(answers, len(words))

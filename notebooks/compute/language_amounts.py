@@ -1,0 +1,148 @@
+# ---
+# jupyter:
+#   jupytext: {text_representation: {extension: .py, format_name: percent}}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+# ---
+
+# %% [markdown]
+# # Compute: amounts and sinks
+#
+# Study 5, questions 1 and 5, on a small language model. Soft metrics drop elements of a word's embedding with a probability
+# that follows its score. Huang & Chan (2026) say that they reward a method for large scores, whatever their order, and compare
+# methods at the same expected retention instead (pi-Soft). Decoders give most attention to their first token, whatever it is: does
+# that count as an explanation? The rules are in `data/published/rules.csv` (lm_huang_c01, lm_q1, lm_huang_c02, lm_q5, lm_q6),
+# committed before any value was computed.
+
+# %% tags=["parameters"]
+profile = "laptop"
+dataset = "prompted-movie"
+model = "smollm2"
+part = 1  # of `parts`: which share of the inputs
+parts = 1
+
+# %%
+import pandas as pd
+import torch
+
+from faithbook.engine.run import start_run
+from faithbook.engine.units import as_units
+from faithbook.language import language_model, prompts
+from faithlib.attribution import Row
+from faithlib.evaluation import explain, hard_scores, pi_soft_scores, soft_scores
+from faithlib.masks import normalise
+from faithlib.perturb import Perturber, asked_together, costs
+
+run = start_run("language_amounts", profile=profile, dataset=dataset, model=model, part=part, parts=parts)
+settings = run.settings
+device = "cuda" if torch.cuda.is_available() else "cpu"
+network, tokenizer = language_model(model)
+network.to(device)
+task = prompts(dataset, settings["inputs"][dataset], words=tuple(settings["words"]))
+SEED, DRAWS, SHARES = 0, settings["draws"], settings["shares"]
+
+# %%
+METHODS = {
+    "attention": Row("attention"),
+    "rollout": Row("rollout"),
+    "rollout_dropped": Row("rollout", options={"sink": "drop"}),
+    "saliency": Row("saliency"),
+    "input_x_gradient": Row("input_x_gradient"),
+    "integrated_gradients": Row("integrated_gradients", options={"n_steps": settings["ig_steps"]}),
+    "occlusion": Row("occlusion"),
+    "random": Row("random"),
+}
+SINKING = ("attention", "rollout", "rollout_dropped", "saliency", "input_x_gradient", "integrated_gradients")
+PROTECTED = ("attention", "rollout", "input_x_gradient", "occlusion")
+
+# %% [markdown]
+# ## Amounts
+#
+# *Amount*: the mean importance of a text's words, scores stretched to [0, 1]. Beside the methods stand two that have the order
+# of occlusion and another amount: its importance to the power 1/3 and to the power 3. At equal retention each share
+# has one draw.
+
+
+# %%
+def amounts(asked, scores):
+    """Soft metrics of one method, and how much it marks."""
+    found = {name: one.mean(dim=1) for name, one in soft_scores(asked, scores, draws=DRAWS, seed=SEED).items()}
+    importance = normalise(scores, "minmax", asked.feature_mask)
+    return found | {"amount": importance.sum(dim=1) / asked.feature_mask.sum(dim=1)}
+
+
+def at_equal_retention(asked, scores):
+    """Soft metrics of one method at equal expected retention: areas over the shares."""
+    found = pi_soft_scores(asked, scores, shares=SHARES, seed=SEED)
+    return {name: found[f"{name}_area"] for name in ("pi_soft_ns", "pi_soft_nc")}
+
+
+def as_rows(values, ids, **keys):
+    """Values [B] by method and metric as rows."""
+    frames = [
+        pd.DataFrame({"input": ids, "method": method, "metric": metric, "value": value.double().cpu(), **keys})
+        for method, found in values.items()
+        for metric, value in found.items()
+    ]
+    return pd.concat(frames)
+
+
+def measured(asked, scores, measure):
+    """What a measure says of each method's scores, all rows run together."""
+    return asked_together(lambda: {name: measure(asked, one) for name, one in scores.items()}, asked)
+
+
+# %% [markdown]
+# ## Sinks
+#
+# *Share*: what part of a prompt's absolute scores falls on its first token, the words of the template being features too.
+# *Protected*: the text comes first, and its first word is no feature; *open*: it is one.
+
+
+# %%
+def shares(whole):
+    """The share of the first token in the scores of each method, and one over the number of tokens."""
+    lm, inputs = whole.asked(network, tokenizer)
+    inputs = inputs.by_piece().to(device)
+    scores = explain(lm, inputs, {name: METHODS[name] for name in SINKING})
+    even = 1 / inputs.n_features.double()
+    return {name: {"share": one[:, 0].abs() / one.abs().sum(dim=1), "even_share": even} for name, one in scores.items()}
+
+
+def faithfulness(asked, scores):
+    """Hard and soft metrics of one method."""
+    found = soft_scores(asked, scores, draws=DRAWS, seed=SEED)
+    return {name: value.mean(dim=1) for name, value in (found | hard_scores(asked, scores)).items()}
+
+
+# %%
+looked_at = settings["protected"][dataset]
+for rows in run.blocks(len(task), settings["block"]):
+    block = task[rows]
+    ids = list(block.ids)
+    lm, inputs = block.asked(network, tokenizer)
+    inputs = inputs.to(device)
+    scores = explain(lm, inputs, METHODS)
+    importance = normalise(scores["occlusion"], "minmax", inputs.feature_mask)
+    same_order = {"occlusion_more": importance ** (1 / 3), "occlusion_less": importance**3}
+    perturber = Perturber(lm, inputs)
+    for named, measure in ((scores | same_order, amounts), (scores, at_equal_retention)):
+        run.add_units(as_units(as_rows(measured(perturber, named, measure), ids), seed=SEED))
+    facts = {"right": block.right(network, tokenizer).double(), "output": perturber.full, "empty": perturber.soft_empty}
+    run.add_units(as_units(as_rows({"none": facts}, ids), seed=SEED), "texts")
+    run.count(n=len(block), **costs(perturber))
+
+    run.add_units(as_units(as_rows(shares(block.whole()), ids, first="share"), seed=SEED, keys=["first"]), "sinks")
+    few = block[: max(0, looked_at - rows.start)]
+    for first, texts in (("open", few.text_first()), ("protected", few.text_first().without_first())):
+        if len(texts):
+            lm, inputs = texts.asked(network, tokenizer)
+            inputs = inputs.to(device)
+            scores = explain(lm, inputs, {name: METHODS[name] for name in PROTECTED})
+            perturber = Perturber(lm, inputs, check=False)
+            found = as_rows(measured(perturber, scores, faithfulness), list(texts.ids), first=first)
+            run.add_units(as_units(found, seed=SEED, keys=["first"]), "sinks")
+            run.count(**costs(perturber))
+
+# %%
+run.note(dtype="float32", device=device, model="SmolLM2-135M-Instruct, 4-bit dequantised")
+run.finish()

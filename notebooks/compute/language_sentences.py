@@ -1,0 +1,119 @@
+# ---
+# jupyter:
+#   jupytext: {text_representation: {extension: .py, format_name: percent}}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+# ---
+
+# %% [markdown]
+# # Compute: bounds with sentences as features
+#
+# Study 5, question 4, on a small model. A prompt of eight sentences has 256 subsets: few enough to run them all. So the best
+# and the worst order of removal are known, and with them how much of the best possible drop an attribution reaches. Two
+# measures that papers use for context attribution, LDS and the top-k drop (Cohen-Wang et al. 2024), are computed from the
+# same 256 numbers.
+#
+# ## The rules, fixed on November 27, 2026, before any value was computed
+#
+# - *lm_q4*: NAOPC of each method, most relevant sentence first, minus that of random scores, on each data set; margin .05.
+# - *lm_q7*: on each prompt, the rank correlation over methods (without the random one) between AOPC and LDS, between AOPC and
+#   the top-3 drop, and between LDS and the top-3 drop; alike: the mean over prompts is above .5 in all three, on each data
+#   set; margin .05.
+# - Intervals draw prompts. What a method says is not looked at before its scores are ranked: no prompt is left out.
+
+# %% tags=["parameters"]
+profile = "laptop"
+dataset = "facts"
+part = 1  # of `parts`: which share of the inputs
+parts = 1
+
+# %%
+import pandas as pd
+import torch
+
+from faithbook.engine.run import start_run
+from faithbook.engine.units import as_units
+from faithbook.language import language_model
+from faithbook.sources.facts import TEMPLATES, told
+from faithlib.attribution import Row, attribute_rows
+from faithlib.backends import Continuation
+from faithlib.bounds import exact_bounds, naopc
+from faithlib.evaluation import aopc_scores
+from faithlib.evaluation.language import lds_scores, top_k_drop_scores
+from faithlib.perturb import Perturber, costs
+
+run = start_run("language_sentences", profile=profile, dataset=dataset, part=part, parts=parts)
+settings = run.settings
+device = "cuda" if torch.cuda.is_available() else "cpu"
+model, tokenizer = language_model(settings["model"])
+model.to(device)
+data = told(dataset, settings["prompts"][dataset], sentences=settings["sentences"])
+
+# %% [markdown]
+# ## What is explained
+#
+# The log-probability of the answer: of facts the right one, of news what the model itself says, at most so many tokens. A
+# sentence that is erased is deleted, as a source that is not in the context. Methods that erase get their answers from
+# the same 256 rows.
+
+# %%
+METHODS = {
+    "attention": Row("attention"),
+    "rollout": Row("rollout"),
+    "input_x_gradient": Row("input_x_gradient", "sum"),
+    "integrated_gradients": Row("integrated_gradients", options={"n_steps": settings["ig_steps"]}),
+    "lime": Row("lime", options={"n_samples": 64}),
+    "occlusion": Row("occlusion"),
+    "shapley_sampling": Row("shapley_sampling", options={"n_samples": 50}),
+    "random": Row("random"),
+}
+asked = Continuation(model, tokenizer, TEMPLATES[dataset], max_new_tokens=settings["answer"])
+METRICS = ["aopc_morf", "naopc_morf", "lds", "top_1_drop", "top_3_drop", "decides_first"]
+
+
+def measures(perturber, bounds, scores, decides):
+    """All metrics of one method, [B] each; `decides`: which sentence has the answer, -1 where nobody knows."""
+    aopc = aopc_scores(perturber, scores)["aopc_morf"].double()
+    drops = top_k_drop_scores(perturber, scores, sizes=[1, 3])
+    first = torch.where(decides >= 0, (scores.argmax(dim=1) == decides).double(), torch.nan)
+    found = [
+        aopc,
+        naopc(aopc, bounds.lower, bounds.upper),
+        lds_scores(perturber, scores),
+        drops[:, 0],
+        drops[:, 1],
+        first,
+    ]
+    return dict(zip(METRICS, (one.double().cpu() for one in found), strict=True))
+
+
+# %%
+for rows in run.blocks(len(data), settings["block"]):
+    chosen = data[rows]
+    answers = None if chosen[0].answer is None else [one.answer for one in chosen]
+    inputs = asked.inputs([one.text for one in chosen], unit="sentence", continuations=answers).to(device)
+    if set(inputs.n_features.tolist()) != {settings["sentences"]}:
+        raise ValueError(f"{inputs.n_features.tolist()} sentences, expected {settings['sentences']} of each text")
+    ids = [one.id for one in chosen]
+    perturber = Perturber(asked, inputs, erase="delete")
+    bounds = exact_bounds(perturber)
+    scores, _ = attribute_rows(list(METHODS.values()), asked, inputs, perturber=perturber)
+    decides = torch.tensor([-1 if one.decides is None else one.decides for one in chosen], device=perturber.device)
+    found = [
+        pd.DataFrame(
+            {
+                "input": ids,
+                "method": name,
+                **measures(perturber, bounds, scores[row.name].to(perturber.device), decides),
+            }
+        )
+        for name, row in METHODS.items()
+    ]
+    run.add_units(as_units(pd.concat(found), seed=0, metrics=METRICS))
+    ends = {"lower": bounds.lower, "upper": bounds.upper, "full": perturber.full, "empty": perturber.empty}
+    ends = pd.DataFrame({"input": ids, **{name: value.double().cpu() for name, value in ends.items()}})
+    run.add_units(as_units(ends, seed=0, metrics=["lower", "upper", "full", "empty"]), "ends")
+    run.count(n=len(ids), **costs(perturber))
+
+# %%
+run.note(dtype="float32", device=device, model="SmolLM2-135M-Instruct, 4-bit dequantised")
+run.finish()

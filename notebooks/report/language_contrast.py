@@ -1,0 +1,141 @@
+# ---
+# jupyter:
+#   jupytext: {text_representation: {extension: .py, format_name: percent}}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+# ---
+
+# %% [markdown]
+# # Does a contrast find the subject?
+#
+# The figure shows how often each method gives the subject of a sentence the highest score: once where log p(right verb) minus
+# log p(wrong verb) is explained, once where log p(right verb) alone is.
+#
+# After "The keys near the cabinet" comes "are", and the subject decides that. {cite:t}`yin_neubig_2022` and
+# {cite:t}`arras_2025` explain such predictions by a contrast. The sentences are our own, so the truth is known without
+# annotation. The model is small: SmolLM2-135M {cite:p}`allal_2025`.
+
+# %% tags=["parameters"]
+profile = "laptop"
+
+# %%
+from IPython.display import Markdown, display
+
+from faithbook.results import published
+from faithbook.results.labels import label
+from faithbook.results.numbers import listed
+from faithbook.results.prompted import ALONE, CONTRAST, NO_OUTPUT, subjects, two_by_method
+from faithbook.results.report import start_page
+
+page = start_page("language_contrast", profile, paper=published.OUR_OWN)
+FILES = ["language_agreement", "language_agreement_outputs"]
+BY = {"parts": FILES, "prepare": subjects, "bounds": (0, 1)}
+there = page.has("language_agreement")
+if there:
+    measured = page.measure("language_agreement", over=["explained", "method"], **BY)
+    nearer = page.measure("language_agreement", over=["explained", "method", "misleads"], **BY)
+    display(page.speaks())
+else:
+    display(
+        Markdown(
+            "**No numbers in this copy.** `python -m faithbook.sources.files fetch smollm2` brings the model (98 MB)."
+        )
+    )
+
+# %% [markdown]
+# ## How often the subject is first
+#
+# *First*: the subject's score is the only largest of the sentence's five words. Only sentences are counted whose right verb
+# the model finds more probable than the wrong one. Under p(right verb) itself, saliency, input × gradient and occlusion order
+# words as under its logarithm. Attention, rollout and random scores do not depend on the output, so they have one value.
+# Intervals draw triples of subject, preposition and noun, which have four sentences each.
+
+
+# %%
+def share(method, explained, **more):
+    """How often a method puts the subject first."""
+    return (nearer if more else measured).mean(method=method, explained=explained, **more)
+
+
+if there:
+    frame = measured.frame
+    methods = list(dict.fromkeys(frame.loc[frame.explained == CONTRAST, "method"]))
+    blind = list(dict.fromkeys(frame.loc[frame.explained == NO_OUTPUT, "method"]))
+    contrasts = {name: share(name, CONTRAST) for name in methods}
+    alone = {name: share(name, ALONE) for name in methods} | {name: share(name, NO_OUTPUT) for name in blind}
+    everyone = {name: contrasts.get(name, alone[name]) for name in [*methods, *blind]}
+    drawn = two_by_method(
+        alone,
+        contrasts,
+        ("log p(right verb), or no output", "contrast"),
+        xlabel="share of sentences whose subject is first",
+    )
+    fig, alt = drawn
+    display(
+        page.figure(
+            fig,
+            "language_contrast_first",
+            alt=alt,
+            caption="How often the subject has the highest score, with 95 % intervals. Chance is one in five.",
+        )
+    )
+    page.overview(
+        two_by_method(
+            alone,
+            contrasts,
+            ("log p(right verb), or no output", "contrast"),
+            xlabel="share of sentences whose subject is first",
+        ),
+        "language_overview",
+        caption="Study 5, question 3: how often each method puts the subject first, with 95 % intervals (a small model).",
+    )
+    page.quote(
+        "lm_subject",
+        {
+            f"{name}, {kind}": one
+            for kind, group in (("contrast", contrasts), ("alone", alone))
+            for name, one in group.items()
+        },
+    )
+
+# %% [markdown]
+# ## Where the nearer noun misleads
+#
+# In half of the sentences the second noun has the other number ("The keys near the cabinet"), so a method that follows the
+# nearest noun finds a reason against the right verb.
+
+# %%
+if there:
+    rows = {
+        (label(name), {"False": "same number", "True": "other number"}[other], kind): share(name, kind, misleads=other)
+        for name in methods
+        for other in ("False", "True")
+        for kind in (CONTRAST, ALONE)
+    }
+    table = listed(rows, ["method", "nearer noun", "explained"])
+    display(
+        page.listing(
+            table,
+            "language_contrast_nearer",
+            digits=2,
+            caption="Share of sentences whose subject is first, by the number of the nearer noun, with 95 % intervals",
+        )
+    )
+
+# %% [markdown]
+# ## The answer
+#
+# For each method the share under the contrast minus the share under log p(right verb). *More often* means by more than .05,
+# for more than half of the methods.
+
+# %%
+parts = {label(name): contrasts[name] - alone[name] for name in methods} if there else {}
+tested = page.test({"lm_q3": parts})
+display(page.verdicts(tested))
+if there:
+    display(page.parts(tested, "language_contrast_parts", caption="The difference for each method"))
+    display(
+        page.plot(tested, "language_contrast_plot", caption="Each method's difference; the dotted line is the margin.")
+    )
+
+# %%
+page.finish(note="" if there else "the model is not on this machine")

@@ -1,0 +1,189 @@
+# ---
+# jupyter:
+#   jupytext: {text_representation: {extension: .py, format_name: percent}}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+# ---
+
+# %% [markdown]
+# # Language models: which erasure?
+#
+# Is a method better than chance? Basu & Chakraborty (2026, arXiv 2603.18579) ask this of each text: of the words that the method
+# names and of random words of the same number, which matter more to the model? The share of random sets that are beaten is the
+# method's *win rate*; one half is chance. They find that the answer depends on how words are erased, by up to 44 points.
+#
+# The model is small: SmolLM2-135M-Instruct with weights of 4 bits, asked for the sentiment of film reviews, sentences of 6 to 16
+# words (SST-2) and excerpts of 40 words in which people marked the reason. A method names the fifth of the words with the highest
+# scores. The rules were fixed before any value was computed.
+
+# %% tags=["parameters"]
+profile = "laptop"
+
+# %%
+from itertools import product
+
+from IPython.display import Markdown, display
+
+from faithbook.results import figures, published
+from faithbook.results.figures import PALETTE
+from faithbook.results.labels import label
+from faithbook.results.numbers import listed, spoken
+from faithbook.results.paired import mean
+from faithbook.results.report import start_page
+
+METHODS = ("attention", "rollout_dropped", "input_x_gradient", "integrated_gradients", "occlusion")
+ERASURES = {"delete": "deleted", "pad": "padding token", "zero": "set to zero", "infill": "other texts' words"}
+LENGTHS = {"prompted-sst": "short", "prompted-movie": "short", "prompted-reviews": "long"}
+TEXT = ["dataset", "model", "id", "cluster", "seed"]
+SIDE = "comprehensiveness"
+IDS = ("lm_ice_c01", "lm_ice_c02", "lm_ice_c03", "lm_ice_c04")
+
+page = start_page("language_win_rates", profile, paper=published.OUR_OWN)
+there = page.has("language_erasures")
+
+
+def by_length(units):
+    """Values with the length of their texts."""
+    return units.assign(length=units.dataset.map(LENGTHS))
+
+
+def with_plausibility(units):
+    """For every marked text and erasure the rank correlation over methods of win rate and average precision."""
+    real = units[units.method.isin(METHODS)]
+    marked = real[real.metric == "average_precision"].set_index([*TEXT, "method"]).value.rename("plausible")
+    wins = real[real.metric == SIDE].set_index([*TEXT, "erasure", "method"]).value.rename("wins")
+    ranks = wins.to_frame().join(marked, how="inner").groupby([*TEXT, "erasure"]).rank()
+    rho = ranks.groupby([*TEXT, "erasure"])[["wins", "plausible"]].corr().iloc[::2, 1].droplevel(-1)
+    return rho.rename("value").reset_index()
+
+
+if there:
+    measured = page.measure(
+        "language_erasures", over=["length", "erasure", "metric", "method"], prepare=by_length, bounds=(0, 1)
+    )
+    texts = page.measure("language_erasures", parts=["texts"], over=["length", "metric"], prepare=by_length)
+    wins = page.quantity("method", "erasure", "length", metric=SIDE)
+    lengths = [one for one in ("short", "long") if one in measured.levels("length")]
+    told = page.speaks()
+else:
+    told = Markdown(
+        "**No numbers in this copy.** The language model is not on the machine that built this page, and the reference has no values "
+        "yet. `python -m faithbook.sources.files fetch smollm2` brings it (93 MB)."
+    )
+told
+
+# %%
+if there:
+    table = listed(
+        {key: wins(*key) for key in product((*METHODS, "random"), ERASURES, lengths)}, ["method", "erasure", "length"]
+    )
+    real = table[table.method != "random"]
+    gap = real.groupby(["length", "method"], sort=False).estimate.agg(lambda one: one.max() - one.min())
+    widest = gap.idxmax()
+    right = ", ".join(f"{texts.mean(length=one, metric='right').ours.point:.0%} of the {one} ones" for one in lengths)
+    rates = "; ".join(
+        f"{length} texts {spoken(mean([wins(name, 'delete', length) for name in METHODS]), '.2f')} under deletion, "
+        f"{spoken(mean([wins(name, 'infill', length) for name in METHODS]), '.2f')} under infill"
+        for length in lengths
+    )
+    display(
+        Markdown(
+            f"**What one sees.** On a small model, the mean win rate of five methods is: {rates}. The widest gap between two "
+            f"erasures of one method is {gap.max():.0%} ({label(widest[1])}, {widest[0]} texts; the widest of {len(gap)}, so that "
+            f"noise is part of it). The prompt is answered rightly for {right}."
+        )
+    )
+
+# %% [markdown]
+# ## Four ways to erase
+#
+# A word is *deleted* (the text closes up), replaced by the *padding token*, *set to zero* (its embedding), or *filled in*: a word
+# of another text, drawn once for each place, replaces it. The last keeps the text one of words, as a model is used to. Attributions
+# are the same in all four; occlusion, which erases words itself, sets them to zero. *Comprehensiveness*: by how much the answer's
+# probability falls without the named words, against random words.
+
+# %%
+if there:
+    cells = table.assign(cell=[f"{one.estimate:.2f} [{one.low:.2f}, {one.high:.2f}]" for one in table.itertuples()])
+    wide = (
+        cells.pivot(index=["length", "method"], columns="erasure", values="cell")
+        .loc[lengths, list(ERASURES)]
+        .reset_index()
+    )
+    sizes = ", ".join(f"{one} {table[table.length == one].n.min()}" for one in lengths)
+    caption = (
+        f"Win rates over matched random rationales, with 95 % intervals; .5 is chance. A small model; texts: {sizes}"
+    )
+    display(page.listing(wide.rename(columns=ERASURES), "language_win_rates", caption=caption))
+
+# %%
+if there:
+    fig, axes = figures.panels(len(lengths), 2, height=4.2, sharey=True, sharex=True)
+    order = (*METHODS, "random")
+    for ax, length in zip(axes, lengths, strict=True):
+        for i, (erasure, name) in enumerate(ERASURES.items()):
+            part = (
+                table[(table.length == length) & (table.erasure == erasure)]
+                .set_index("method")
+                .loc[list(order)]
+                .reset_index()
+            )
+            places = [len(order) - 1 - j + 0.18 * (1.5 - i) for j in range(len(order))]
+            figures.dots(ax, part, places, colour=PALETTE[i], width=1.5, label=name, marker="osD^"[i], ms=5)
+        ax.axvline(0.5, color=PALETTE[6], ls=":", lw=1)
+        ax.set_title(f"{length} texts", fontsize="small")
+        ax.set_xlabel("win rate over random words", fontsize="small")
+    axes[0].set_yticks(range(len(order))[::-1], [label(name) for name in order], fontsize="small")
+    figures.legend(fig)
+    said = "; ".join(
+        f"{label(one.method)}, {ERASURES[one.erasure]}, {one.length} {one.estimate:.2f}" for one in real.itertuples()
+    )
+    alt = f"Dots with intervals, one row per method, one colour per erasure: win rate over random words, one half dotted. {said}."
+    caption = "How often the words that a method names beat random words, by what takes the place of an erased word. SmolLM2-135M."
+    display(page.figure(fig, "language_win_rates_plot", alt=alt, caption=caption, data=table))
+
+# %% [markdown]
+# ## The claims
+#
+# All four are claims of Basu & Chakraborty (2026) on seven models of 7 billion parameters or so; here they meet one small model. A
+# *configuration* is a method with an erasure and a length. *Plausible*: the average precision of a method's scores for what
+# people marked, on the long texts.
+
+# %%
+CLAIMS = {name: {} for name in IDS}  # without values they are not testable here
+if there:
+    CLAIMS["lm_ice_c01"] = {
+        f"{label(name)}: {ERASURES[one]} minus {ERASURES[two]}": wins(name, one, "short") - wins(name, two, "short")
+        for name in METHODS
+        for other in list(ERASURES)[1:]
+        for one, two in (("delete", other), (other, "delete"))
+    }
+if there and "long" in lengths:
+    over_methods = {
+        (one, length): mean([wins(name, one, length) for name in METHODS]) for one in ERASURES for length in lengths
+    }
+    plausible = page.measure("language_erasures", parts=["", "texts"], over=["erasure"], prepare=with_plausibility)
+    CLAIMS["lm_ice_c02"] = {
+        "short texts: deletion minus infill": over_methods["delete", "short"] - over_methods["infill", "short"],
+        "long texts: infill minus deletion": over_methods["infill", "long"] - over_methods["delete", "long"],
+    }
+    CLAIMS["lm_ice_c03"] = {
+        f"{label(name)}, {ERASURES[erasure]}, {length}: one half minus win rate": 0.5 - wins(name, erasure, length)
+        for name, erasure, length in product(METHODS, ERASURES, lengths)
+    }
+    CLAIMS["lm_ice_c04"] = {
+        f"win rate and plausibility, {name}": plausible.mean(erasure=one) for one, name in ERASURES.items()
+    }
+tested = page.test(CLAIMS)
+page.verdicts(tested)
+
+# %%
+page.parts(
+    tested, "language_win_rates_parts", caption="The parts of these claims, on a small model", answers=["yes", "no"]
+) if there else None
+
+# %% [markdown]
+# A win rate of one half means that a method names words as random ones would, under this erasure. It does not say which
+# erasure is right: each asks the model about other texts, and deleted or zeroed words make texts that nobody writes.
+
+# %%
+page.finish(note="" if there else "no language model on this machine")

@@ -1,0 +1,68 @@
+# ---
+# jupyter:
+#   jupytext: {text_representation: {extension: .py, format_name: percent}}
+#   kernelspec: {display_name: Python 3, language: python, name: python3}
+# ---
+
+# %% [markdown]
+# # This build beside the full run
+#
+# All pages show the numbers of the full run. Whoever builds the book runs the same computations on fewer inputs, and here
+# both are side by side: means of the same cells, values of the same inputs, and verdicts. With the full run's settings the
+# same input has the same value, and about one cell in twenty differs by more than two standard errors. Other settings (a
+# smaller model, fewer samples of LIME) give other values. Cells of fewer than ten inputs are not compared.
+
+# %% tags=["parameters"]
+profile = "laptop"
+
+# %%
+import pandas as pd
+
+from faithbook.engine.run import load
+from faithbook.results import builds, published
+from faithbook.results.reference import committed_board
+from faithbook.results.report import start_page
+
+page = start_page("this_build", profile, paper=published.OUR_OWN)
+pairs = builds.pairs_of_units(page.run)
+beside = [builds.cells_beside(*both).assign(values=name) for name, both in pairs.items()]
+cells = pd.concat(beside, ignore_index=True) if beside else pd.DataFrame(columns=["values", "away"])
+page.listing(
+    builds.in_short(pairs, cells),
+    "this_build",
+    caption="What this build and the full run have both measured, and how many of it differ",
+    empty="*This build measured nothing that the full run has.*",
+)
+
+# %% [markdown]
+# ## Cells
+#
+# The forty cells that differ most, in standard errors of the difference (as if the inputs were different ones). The file has
+# all cells.
+
+# %%
+page.run.save(cells, "this_build_cells", format="csv")
+furthest = cells.reindex(cells["away"].abs().sort_values(ascending=False).index).dropna(subset=["away"])[:40]
+furthest = furthest.dropna(axis="columns", how="all").astype(object).fillna("–")
+page.listing(
+    furthest[["values", *(name for name in furthest if name != "values")]],
+    "this_build_furthest",
+    caption="The cells that differ most from the full run's",
+    digits=3,
+    empty="*There are no cells in both.*",
+)
+
+# %% [markdown]
+# ## Verdicts
+#
+# Verdicts of this build's pages that are not those of the full run. There are some only where a page has no values of the
+# full run and shows those of this build, or where rules or published values have changed since.
+
+# %%
+boards = [frame.set_index("id").decision for frame in (load("scoreboard", profile), committed_board())]
+both = pd.concat(boards, axis=1, keys=["this build", "full run"]).dropna().rename_axis("id").reset_index()
+changed = both[both["this build"] != both["full run"]]
+page.listing(changed, "this_build_verdicts", caption="Verdicts that differ", empty="*All verdicts are the same.*")
+
+# %%
+page.finish()

@@ -1,0 +1,62 @@
+"""This build beside the full run: means of the cells that both have, and values of the inputs that both have."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from store import Store
+
+from faithbook.results import builds
+from faithbook.results.cells import Cells
+
+
+def values(n: int, *, shift: float = 0.0, seed: int = 0, method: str = "lime") -> pd.DataFrame:
+    """Values of n inputs in clusters of two; the first inputs of two frames are the same."""
+    noise = np.random.default_rng(seed).normal(size=200)[:n]
+    ids = [f"i{i}" for i in range(n)]
+    frame = pd.DataFrame({"id": ids, "cluster": [f"c{i // 2}" for i in range(n)], "seed": 0, "value": noise + shift})
+    return frame.assign(method=method, metric="nc")
+
+
+def test_a_cell_has_both_means_and_their_difference_in_standard_errors() -> None:
+    build, full = values(20, shift=0.5), pd.concat([values(100, seed=1), values(9, method="lrp")])
+    row = builds.cells_beside(build, full).iloc[0]
+    means = [
+        Cells.of(one, over=["method"], unit="id", cluster="cluster", n_resamples=2).mean(method="lime")
+        for one in (build, full)
+    ]
+    error = np.hypot(*(one.standard_error for one in means))
+    assert (row["build"], row["full"]) == pytest.approx([one.point for one in means])
+    assert row["away"] == pytest.approx((means[0].point - means[1].point) / error)
+    assert (row["n"], row["n_full"], row["method"]) == (20, 100, "lime")
+
+
+def test_values_of_the_same_inputs_are_counted_and_those_alike() -> None:
+    build, full = values(20), values(100)
+    build.loc[3, "value"] += 0.1
+    build.loc[4, "value"] += 1e-5
+    assert builds.inputs_beside(build, full) == (20, 19)
+
+
+def test_what_only_one_of_them_has_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = Store(tmp_path, monkeypatch)
+    store.add("saco_metrics", {"": values(20)}, dataset="fashion")
+    store.add("saco_metrics", {"": values(60), "groups": values(60)}, dataset="fashion", reference=True)
+    store.add("naopc_search", {"": values(60)}, dataset="bbc", reference=True)
+    verdicts = pd.DataFrame([{"id": "a", "decision": "mixed"}, {"id": "b", "decision": "undecided"}])
+    store.add("scoreboard", tables={"scoreboard": verdicts})
+    board = store.home / "data" / "reference" / "full" / "scoreboard.csv"
+    board.write_text("id,decision\na,mixed\nb,mixed\n")
+    found = store.report("this_build")
+    short = pd.read_csv(found.folder / "this_build.csv")
+    assert short.iloc[0].to_dict() == {
+        "values": "saco_metrics",
+        "cells": 1,
+        "more than 2 SE apart": 0,
+        "values of the same inputs": 20,
+        "alike": 20,
+    }
+    assert pd.read_csv(found.folder / "this_build_verdicts.csv")["id"].tolist() == ["b"]
