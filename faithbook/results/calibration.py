@@ -371,12 +371,14 @@ def plan() -> list[tuple[str, World]]:
             of_parts = [world for world in of_parts if world.correlation == CORRELATIONS[1]]
         alone = [World(name, n) for n in COUNTS]
         found += [(ALL, world) for world in (*alone, *of_parts)]
-        of_ten = [world for world in of_parts if world.parts == 10 and world.correlation == CORRELATIONS[1]]
-        found += [(rule, world) for rule in (MOST, EACH, f"{LEADER}, {AT}") for world in of_ten]
+        found += [(MOST, world) for world in of_parts if world.parts == 10 and world.correlation == CORRELATIONS[1]]
         found += [(f"{rule}, {where}", world) for rule in (LEAST, EQUAL) for where in (AT, INSIDE) for world in alone]
         found += [(HELD, world) for world in alone]
-    found += [(name, World("normal", n, items)) for name in (ORDER, ORDERS) for n in COUNTS[1:] for items in (10, 13)]
-    return found + [(TREND, World("normal", units)) for units in (5, 8)]
+    found += [(ORDER, World("normal", n, items)) for n in COUNTS[1:] for items in (10, 13)]
+    found += [(TREND, World("normal", units)) for units in (5, 8)]
+    of_ten = [World(name, n, 10, CORRELATIONS[1]) for name in LISTED[:2] for n in COUNTS[1:]]
+    found += [(rule, world) for world in of_ten for rule in (EACH, f"{LEADER}, {AT}")]
+    return [*found, (ORDERS, World("normal", COUNTS[1], 10))]
 
 
 def rows(repetitions: int) -> Iterator[dict[str, object]]:

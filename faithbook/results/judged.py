@@ -341,8 +341,8 @@ class Judged:
         if self.decision.decision != rules.UNDECIDED:
             return ""
         declared = published.beside("undecided").set_index("id")["cause"]
-        if self.id in declared:
-            return str(declared[self.id])
+        if (fact := self.rule.same_as or self.id) in declared:
+            return str(declared[fact])
         if self.awaited is None or self.own_repeat not in ("", rules.REPRODUCED):
             return RULE
         return UNOBTAINABLE if self.evidence == evidence.AUTHORS else MORE_INPUTS  # a release is as large as it is

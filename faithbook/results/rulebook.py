@@ -26,8 +26,10 @@ REPEATS = {"repeats agree": True, rules.NO_ORDER: False, "ceiling unknown": None
 """What the `why` of a rule `order` begins with: whether the paper's own repeats of the order agree with one another."""
 
 RULES = ("above", "k_of", "at_least", "equal", "leader", "order", "trend", "same", "fixed")
-DATA_SETS = ("sst", "ag", "evinf", "multirc", "cifar10", "cifar100", "imagenet", "xnli", "esnli", "exnli")
-MODELS = ("mbert", "xlmr", "robust")
+DATA_SETS = (
+    "sst", "ag", "evinf", "multirc", "cifar10", "cifar100", "imagenet", "xnli", "esnli", "exnli", "prompted-reviews",
+)  # fmt: skip
+MODELS = ("mbert", "xlmr", "robust", "smollm2")
 LANGUAGES = ("ar", "bg", "de", "el", "en", "es", "fr", "hi", "ru", "sw", "th", "tr", "ur", "vi", "zh")
 
 _Value = TypeVar("_Value", bound=Any)

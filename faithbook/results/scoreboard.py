@@ -127,11 +127,9 @@ def board(verdicts: pd.DataFrame) -> pd.DataFrame:
 
 def filled(verdicts: pd.DataFrame) -> pd.DataFrame:
     """Verdicts with every field of an `Entry`, its default where a report left it out."""
-    found = verdicts.reindex(columns=["id", *FIELDS])
-    found = found.fillna({"evidence": STAND_INS, "post_hoc": False} | dict.fromkeys(_TEXTS, "")).astype(
-        {"post_hoc": bool}
-    )
-    return found.astype(dict.fromkeys(_COUNTS, "Int64") | dict.fromkeys(_NUMBERS, "float64"))
+    defaults = dict.fromkeys(_TEXTS, "") | {"evidence": STAND_INS, "post_hoc": False}
+    found = verdicts.reindex(columns=["id", *FIELDS]).astype(dict.fromkeys(defaults, object)).fillna(defaults)
+    return found.astype({"post_hoc": bool} | dict.fromkeys(_COUNTS, "Int64") | dict.fromkeys(_NUMBERS, "float64"))
 
 
 def distinct(board: pd.DataFrame) -> pd.DataFrame:
