@@ -1,7 +1,7 @@
 """faithlib: measures of the faithfulness of feature attributions.
 
-The library behind the book. `Perturber` answers what a model says about inputs with parts erased, `masks` turns
-attribution scores into erasures, `metrics` are pure functions over the answers, `attribute` explains a prediction, and
+The library behind the book. `Perturber` answers what a model says about inputs with parts erased. `masks` turns
+attribution scores into erasures, `metrics` are pure functions over the answers, and `attribute` explains a prediction.
 `evaluate` does all of it for a table of methods and metrics. Import from the modules:
 
     from faithlib.attribution import attribute

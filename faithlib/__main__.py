@@ -2,7 +2,7 @@
 
     python -m faithlib evaluate my-model/ reviews.csv --methods saliency,lime,random --out report.html
 
-MODEL is a folder or a name on the hub of Hugging Face. TEXTS.csv is a table in UTF-8 with the column `text`; optional
+MODEL is a folder or a name on the hub of Hugging Face. TEXTS.csv is a table in UTF-8 with the column `text`. Optional
 are `text_pair` (what is read after it), `label` (used by `--target label`) and `gold`, the characters that people
 marked ("2:6 11:16"), which metrics of plausibility compare with. The report and, beside it, all values as CSV are
 written; a summary is printed. What is wrong is said in a sentence, with exit code 2.

@@ -19,9 +19,9 @@ LOWER: Direction = "lower"
 
 @dataclass(frozen=True)
 class Family:
-    """Metrics that are computed from the same rows, with the direction that is better for each, and what they need: the
-    model's answers, what people marked, bounds of AOPC, which are the same for every attribution of an input, and how
-    many features. `undefined`: when a value is NaN.
+    """Metrics that are computed from the same rows, with the direction that is better for each, and what they need.
+    That may be the model's answers, what people marked, bounds of AOPC (the same for every attribution of an input),
+    and a number of features. `undefined`: when a value is NaN.
 
     >>> FAMILIES["eraser"].directions
     {'comprehensiveness_eraser': 'higher', 'sufficiency_eraser': 'lower'}

@@ -69,7 +69,7 @@ class TextInputs(Batch):
     [B]; `tokens` and `features`: the strings of the positions and of the features; `spans`: the characters each feature
     covers in its text (of a pair, in `text + " " + pair`); `truncated` [B]: True where the text was longer than the
     limit and its end was cut off; `feature_of_word`: for words given by the caller, the feature of each, -1 for a word
-    without a token; `follows` [B, C, T]: the tokens that a language model is asked for (`backends.following`).
+    without a token; `follows` [B, C, T]: the tokens that a language model is asked for (`backends.prompts`).
 
     >>> ids, own = torch.tensor([[1, 5, 7, 2]]), torch.tensor([[-1, 0, 1, -1]])  # [CLS], two own, [SEP]
     >>> texts = TextInputs(ids, ids > 0, own, torch.tensor([2]), torch.tensor([False]), pad_id=0)
@@ -149,8 +149,8 @@ class TextInputs(Batch):
         words is protected, except blanks ("▁") that the tokenizer writes before a word's first piece.
 
         Raises InputError: no text, a text without a single token (or none within its words), a query that leaves no
-        room, an unknown unit, words that are no ascending spans of their text, options that exclude each other, texts
-        that are no strings (their rows are named), a tokenizer that gives no characters of its tokens.
+        room, an unknown unit, words that are no ascending spans of their text, options that exclude each other. Also:
+        texts that are no strings (their rows are named), a tokenizer that gives no characters of its tokens.
         """
         texts = units.listed(texts)
         if pairs is None and all(isinstance(text, tuple | list) and len(text) == 2 for text in texts):
@@ -181,7 +181,7 @@ class TextInputs(Batch):
             # Where the characters of each segment begin; a segment without a beginning carries no features.
             pieces = units.pieces_of(encoding, {0: 0, 1: len(text) + 1} if queries is None else {1: 0})
             if within is not None:
-                pieces = [piece for piece in pieces if any(_overlap(piece.span, span) for span in within[i])]
+                pieces = [p for p in pieces if any(s < p.span[1] and p.span[0] < e for s, e in within[i])]
             row = units.by_token(pieces, unit, whole) if given is None else units.by_words(pieces, given[i], whole, i)
             if not row.spans:
                 where = "no tokens" if given is None else f"no token within its {len(given[i])} words"
@@ -279,7 +279,7 @@ class ImageInputs(Batch):
         cls, pixels: Any, *, patch: int | None = None, segments: Any = None, is_normalised: bool = True
     ) -> ImageInputs:
         """Pixels [B, C, H, W], a tensor or an array, cut into square patches of `patch` pixels, row by row; or by
-        `segments`, integers [H, W] or [B, H, W] such as superpixels, which are numbered from 0 in ascending order,
+        `segments`, integers [H, W] or [B, H, W] such as superpixels. Segments are numbered from 0 in ascending order,
         negative ones never erased.
 
         `is_normalised=False`: for a model that takes pixels from 0 to 255 itself.
@@ -294,8 +294,10 @@ class ImageInputs(Batch):
         if pixels.ndim != 4:
             hint = ": grayscale images need a channel, pixels[:, None]" if pixels.ndim == 3 else ""
             raise InputError(f"pixels have shape {tuple(pixels.shape)}: expected [B, C, H, W]{hint}")
-        if is_normalised:
-            _check_normalised(pixels)
+        if is_normalised and not pixels.is_floating_point():
+            raise InputError(f"pixels are {pixels.dtype}: {_NORMALISED}")
+        if is_normalised and bool((pixels >= 0).all()) and float(pixels.max()) > 16:
+            raise InputError(f"pixels reach from {float(pixels.min()):g} to {float(pixels.max()):g}: {_NORMALISED}")
         if (patch is None) == (segments is None):
             raise InputError("patch and segments: give one of the two")
         feature_of = _patches(pixels.shape[-2], pixels.shape[-1], patch) if patch is not None else _segments(segments)
@@ -309,9 +311,7 @@ class ImageInputs(Batch):
         >>> ImageInputs.from_pixels(torch.zeros(2, 3, 2, 4), patch=2).maps(torch.tensor([1, 0, 1])).shape
         torch.Size([3, 2, 4])
         """
-        if self.feature_of.ndim == 2:
-            return self.feature_of.expand(len(rows), -1, -1)
-        return self.feature_of[rows]
+        return self.feature_of.expand(len(rows), -1, -1) if self.feature_of.ndim == 2 else self.feature_of[rows]
 
     def __getitem__(self, rows: slice | Sequence[int] | Tensor) -> ImageInputs:
         """The chosen images as a batch of their own."""
@@ -403,13 +403,6 @@ _NORMALISED = (
 )
 
 
-def _check_normalised(pixels: Tensor) -> None:
-    if not pixels.is_floating_point():
-        raise InputError(f"pixels are {pixels.dtype}: {_NORMALISED}")
-    if bool((pixels >= 0).all()) and float(pixels.max()) > 16:
-        raise InputError(f"pixels reach from {float(pixels.min()):g} to {float(pixels.max()):g}: {_NORMALISED}")
-
-
 def _patches(height: int, width: int, patch: int) -> Tensor:
     if patch < 1 or height % patch or width % patch:
         raise InputError(f"an image of {height} x {width} pixels is no whole number of {patch}-pixel patches")
@@ -426,10 +419,6 @@ def _segments(segments: Any) -> Tensor:
     for own, given in zip(numbered.view(-1, *maps.shape[-2:]), maps.view(-1, *maps.shape[-2:]), strict=True):
         own[given >= 0] = given[given >= 0].unique(return_inverse=True)[1]
     return numbered
-
-
-def _overlap(one: Span, other: Span) -> bool:
-    return one[0] < other[1] and other[0] < one[1]
 
 
 def _check_arguments(texts: Any, queries: Any, pairs: Any, words: Any, within: Any, unit: str) -> None:

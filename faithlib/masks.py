@@ -129,7 +129,7 @@ def group_salience(scores: Tensor, groups: Tensor, k: int, *, reduce: str = "sum
     positive scores sum to more than 78, and of 79 and 78 negative ones the larger group sums to less. That is Eq. 1,
     and right for a model that adds up its features, where the larger group does cost more; `saco` takes such rows as
     they are. Of a nearly uniform map, though, the sums tell the sizes and little else. `reduce` "mean" divides by the
-    group's size: descending up to rounding whatever the sizes, proportional to the sum where sizes are equal, and its
+    group's size: descending up to rounding whatever the sizes, proportional to the sum where sizes are equal. Its
     differences stay the same when all scores are shifted by a constant.
 
     Sums are taken in double precision and returned in the dtype of the scores, at least float32. Raises InputError for

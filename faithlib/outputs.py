@@ -12,7 +12,7 @@ A classifier's head is read in one of three ways, named after the output that fo
 
 One logit z is thus what the two logits (0, z) are under a softmax. `metrics` that count how long the prediction stays
 (`auc`, `n_auc`, `autpc`) follow the predicted class, of several labels the side of .5 on which the target's probability
-is; these and `log_odds`, of log F where F is a probability, do not exist for a value.
+is. These and `log_odds`, of log F where F is a probability, do not exist for a value.
 
 Shape letters: B inputs, R rows, C outputs of the model.
 """

@@ -1,9 +1,9 @@
 """The perturbation core: ask a model about many erased copies of its inputs, pay for each distinct copy once.
 
 A faithfulness metric is a formula over answers p(target | perturbed input). What costs is the answers, so one scheduler
-(`faithlib.scheduler`) serves every way to perturb (`faithlib.perturbations`): what is asked is flattened to *rows*, a
-row already answered is not run again (whichever metric, method, bound or call on one `Perturber` asked it), and the
-rest share forwards at the least cost. `asked_together` runs the rows of many questions as one.
+(`faithlib.scheduler`) serves every way to perturb (`faithlib.perturbations`). What is asked is flattened to *rows*; a
+row already answered is not run again, whichever metric, method, bound or call on one `Perturber` asked it. The rest
+share forwards at the least cost. `asked_together` runs the rows of many questions as one.
 
 Shape letters: B inputs, S perturbed copies of one, F features, L tokens, D embedding size, C classes, R rows.
 """
@@ -253,9 +253,9 @@ class Perturber:
         2023, Eq. 3), for float [B, S, F] in [0, 1].
 
         x'_i = x_i * e_i, e_i ~ Bernoulli(q_i) independently for every element, no rescaling. The elements drawn depend
-        on (seed, content of the input, index in S, draw): calls with the same seed share them (common random numbers),
-        so that a comparison of two attributions is not blurred by different draws. Rows whose probabilities are all 0
-        or 1 are the rows of `keep` with erase="zero".
+        on (seed, content of the input, index in S, draw): calls with the same seed share them (common random numbers).
+        So a comparison of two attributions is not blurred by different draws. Rows whose probabilities are all 0 or 1
+        are the rows of `keep` with erase="zero".
         """
         masks = self._shares(keep_prob, "keep_prob", 1.0)
         shared = self.erase == "zero" and isinstance(self._backend, TextBackend)

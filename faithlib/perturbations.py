@@ -129,8 +129,18 @@ class Perturbation(ABC):
 
     def _on_positions(self, rows: Rows, length: int, *, protected: float | bool) -> Tensor:
         """The masks' values per feature, spread over positions [R, L]."""
-        feature_of = _feature_of(self.backend, rows.input_of, length)
+        feature_of = self._feature_of(rows, length)
         return torch.where(feature_of >= 0, self.masks[rows.mask_of].gather(1, feature_of.clamp(min=0)), protected)
+
+    def _feature_of(self, rows: Rows, length: int) -> Tensor:
+        """The feature of every position, [R, L]; -1 where it is protected."""
+        if isinstance(self.backend, TextBackend):
+            return self.backend.inputs.feature_of[rows.input_of, :length]
+        corners = self.backend.patch_features()
+        if corners is None:
+            raise ModelError("soft perturbation of a ViT needs features made of whole patches of the model")
+        # Class and register tokens are protected.
+        return functional.pad(corners, (self.backend.reached.prefix, 0), value=-1).expand(len(rows), -1)
 
     def _embeddings(self, rows: Rows, length: int) -> Tensor:
         """The unperturbed embeddings, [R, L, D]; on a processor each input is embedded once, a GPU would wait for the
@@ -196,8 +206,7 @@ class ReplacedTokens(Erasure):
         inputs, index = self.backend.inputs, rows.input_of
         ids = torch.where(self._kept_positions(rows, length), inputs.input_ids[index, :length], self.token_id)
         types = None if inputs.token_type_ids is None else inputs.token_type_ids[index, :length]
-        mask = inputs.attention_mask[index, :length]
-        return self.backend.forward_ids(ids, mask, types, index, shared=rows.shared)
+        return self.backend.logits(self.backend.embed(ids, types), index, shared=rows.shared)
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,7 +239,8 @@ class DeletedTokens(Erasure):
         mask = kept.gather(1, front)
         ids = torch.where(mask, inputs.input_ids[index].gather(1, front), inputs.pad_id)
         types = None if inputs.token_type_ids is None else inputs.token_type_ids[index].gather(1, front)
-        return self.backend.forward_ids(ids, mask, types, index, shared=rows.shared)
+        given = {"attention_mask": mask, "token_type_ids": types}
+        return self.backend.logits(self.backend.embed(ids, types), index, shared=rows.shared, **given)
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,7 +263,7 @@ class ReplacedPixels(Erasure):
         maps = inputs.maps(index)
         kept = self.masks[rows.mask_of].gather(1, maps.clamp(min=0).flatten(1)).view(maps.shape) | (maps < 0)
         pixels = torch.where(kept[:, None], inputs.pixels[index], self.replacement[index])
-        return self.backend.forward_pixels(pixels)
+        return self.backend.asked(pixels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -408,19 +418,7 @@ class WeightedAttention(Perturbation):
         return self.backend.logits(embedded, rows.input_of, attention_mask=weights)
 
 
-# --------------------------------------------------------------------------------------------------- where features are
+# ------------------------------------------------------------------------------------------------- keys of masks
 def _set_keys(masks: NDArray[Any]) -> list[bytes]:
     """A key a mask [M, F] that says which features stay."""
     return [b"keep" + row.tobytes() for row in np.packbits(masks.astype(bool), axis=1)]
-
-
-def _feature_of(backend: Any, index: Tensor, length: int) -> Tensor:
-    """The feature of every position, [R, L] (or one row for all); -1 where it is protected."""
-    if isinstance(backend, TextBackend):
-        return backend.inputs.feature_of[index, :length]
-    corners = backend.patch_features()
-    if corners is None:
-        raise ModelError("soft perturbation of a ViT needs features made of whole patches of the model")
-    # Class and register tokens are protected.
-    prefix = corners.new_full((backend.reached.prefix,), -1)
-    return torch.cat([prefix, corners])[None].expand(len(index), -1)

@@ -1,7 +1,7 @@
 """When rows run, and which of them share a forward.
 
-Rows already answered are dropped (the memo is shared by all that is asked of one scheduler); the rest are sorted by
-length and cut into chunks by cost: a forward has a price before its first token, so rows of different lengths share one
+Rows already answered are dropped (the memo is shared by all that is asked of one scheduler). The rest are sorted by
+length and cut into chunks by cost. A forward has a price before its first token, so rows of different lengths share one
 where padding costs less than another launch. What is asked inside `put_off` waits and runs at the end, rows of one kind
 of perturbation joined.
 
@@ -21,6 +21,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
+from torch.nn import functional
 from tqdm.auto import tqdm
 
 from faithlib.errors import InputError, ModelError, OutOfMemoryError
@@ -83,19 +84,15 @@ class Memo:
         slot = self._slot
         found = np.fromiter((slot.setdefault(key, len(slot)) for key in keys), dtype=np.int64, count=len(keys))
         if len(slot) > len(self.done):
-            self.done = np.concatenate(
-                [self.done, np.zeros(max(len(slot), 2 * len(self.done)) - len(self.done), dtype=bool)]
-            )
+            self.done = np.pad(self.done, (0, max(len(slot) - len(self.done), len(self.done))))
         return found
 
     def put(self, slots: NDArray[np.int64], values: Tensor, places: Tensor | None = None) -> None:
         """Store the answers [R, C] of rows that have just run; `places`: the slots on the device, where they are."""
         with torch.inference_mode():
             if self._values is None or len(self._values) < len(self.done):
-                grown = values.new_zeros(len(self.done), values.shape[1])
-                if self._values is not None:
-                    grown[: len(self._values)] = self._values
-                self._values = grown
+                known = values.new_zeros(0, values.shape[1]) if self._values is None else self._values
+                self._values = functional.pad(known, (0, 0, 0, len(self.done) - len(known)))
             self._values[torch.from_numpy(slots).to(values.device) if places is None else places] = values
         self.done[slots] = True
 
@@ -346,8 +343,12 @@ class Scheduler:
                     continue
                 self._memo.put(slots[chunk], logits.float(), places[chunk])
                 broken |= logits.softmax(dim=-1).isnan().any()
-                self._count(sizes[0], longest)
+                self.stats.rows_run += sizes[0]
+                self.stats.forwards += 1
+                self.stats.tokens_run += sizes[0] * longest
                 self.stats.tokens_shared += sizes[0] * rows.shared
+                peak = round((self.pace.bytes_a_token or 0) * sizes[0] * longest)
+                self.stats.peak_bytes = max(self.stats.peak_bytes, peak)
                 bar.update(sizes[0])
                 start, sizes = chunk.stop, [] if measured else sizes[1:]
         self.stats.seconds_model += clock.seconds()
@@ -362,12 +363,6 @@ class Scheduler:
             f"the model answered NaN for {int(bad.sum())} rows, of inputs {inputs[:5]}, first {row[:4]}: check its "
             "weights; numbers of float16 end at 65504, so try dtype=torch.float32 or torch.bfloat16"
         )
-
-    def _count(self, rows: int, length: int) -> None:
-        self.stats.rows_run += rows
-        self.stats.forwards += 1
-        self.stats.tokens_run += rows * length
-        self.stats.peak_bytes = max(self.stats.peak_bytes, round((self.pace.bytes_a_token or 0) * rows * length))
 
     def _sizes(self, lengths: NDArray[np.int64]) -> list[int]:
         """How many of the next rows each of the next forwards takes; `lengths` fall."""
@@ -390,7 +385,7 @@ class Scheduler:
 
     def _measured(self, perturbation: Perturbation, rows: Rows, length: int, *, timed: bool) -> tuple[Tensor, bool]:
         """Logits [R, C] of a chunk, whose longest row has `length` tokens beyond those shared, and whether it was
-        measured: the first are, for the memory that a token takes, and again those much larger; some on a GPU for their
+        measured. The first are, for the memory that a token takes, and again those much larger; some on a GPU for their
         time."""
         tokens = len(rows) * length
         known = self.pace.bytes_a_token is not None

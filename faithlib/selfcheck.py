@@ -69,7 +69,7 @@ def self_check(asked: Any, backend: Backend, first: Tensor | None = None) -> int
             again, here = call(), None if here is None else backend.model([backend.inputs.texts[b]])[0]
         elif backend.tokens is None:
             own_model = replica(asked) if in_training(asked) else asked
-            again = backend.asked(own_model, backend.inputs.pixels[[b]])[0].float()
+            again = backend.asked(backend.inputs.pixels[[b]], own_model)[0].float()
         else:
             again, here = here, None
             if (apart := _apart(backend, own, b)) is not None:
@@ -115,7 +115,7 @@ def _own_call(asked: Any, backend: Backend, b: int) -> Callable[[], Tensor] | No
         return lambda: numbers_of(fn(texts), 1)[0]
     if not isinstance(backend, TextBackend):
         pixels = backend.inputs.pixels[b : b + 1]
-        return lambda: backend.asked(asked, pixels)[0].float()
+        return lambda: backend.asked(pixels, asked)[0].float()
     taken = inspect.signature(backend.model.forward).parameters
     if "input_ids" not in taken and not any(one.kind is one.VAR_KEYWORD for one in taken.values()):
         return None

@@ -17,6 +17,7 @@ import families
 import numpy as np
 import pandas as pd
 import peft
+import pytest
 import timm
 import torch
 import transformers as hf
@@ -69,8 +70,8 @@ def small(kind: Any, **more: Any) -> nn.Module:
     """A random model of BERT's or Llama's kind for another task."""
     torch.manual_seed(0)
     config = kind.config_class
-    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
-    return kind(config(vocab_size=60, pad_token_id=0, max_position_embeddings=64, **sizes, **more)).eval()
+    sizes = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32} | more
+    return kind(config(vocab_size=60, pad_token_id=0, max_position_embeddings=64, **sizes)).eval()
 
 
 def seer(name: str = "vit_tiny_patch16_224", **given: Any) -> Any:
@@ -234,6 +235,30 @@ def _() -> Held:
 def _() -> Held:
     with warnings.catch_warnings(action="ignore"):
         return reading(torch.ao.quantization.quantize_dynamic(text_model(), {nn.Linear}))
+
+
+def in_few_bits(kind: str) -> Held:
+    """With the encoder's weights in bitsandbytes, which the lock does not have: tried in an environment of its own."""
+    few = pytest.importorskip("bitsandbytes").nn
+    model = small(hf.BertForSequenceClassification, hidden_size=64, intermediate_size=64)
+    for name, part in list(model.bert.encoder.named_modules()):
+        if isinstance(part, nn.Linear):
+            sizes = part.in_features, part.out_features
+            made = few.Linear4bit(*sizes, compute_dtype=torch.float32, quant_type=kind) if kind == "nf4" else None
+            made = made or few.Linear8bitLt(*sizes, has_fp16_weights=False, threshold=6.0)
+            made.load_state_dict(part.state_dict())
+            model.bert.encoder.set_submodule(name, made)
+    return reading(model.to("cpu").eval())
+
+
+@case("8-bit, bitsandbytes 0.50.2 on a processor")
+def _() -> Held:
+    return in_few_bits("int8")
+
+
+@case("4-bit (nf4), bitsandbytes 0.50.2 on a processor")
+def _() -> Held:
+    return in_few_bits("nf4")
 
 
 @case("float16 whose gradients underflow", "LRP-eXplains-Transformers#7")

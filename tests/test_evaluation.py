@@ -29,7 +29,7 @@ from faithlib.evaluation import (
     shuffled,
     soft_scores,
 )
-from faithlib.evaluation.measures import MEASURES, Asked, Options, bounds_of
+from faithlib.evaluation.measures import MEASURES, Asked, bounds_of
 from faithlib.masks import top_ratio
 from faithlib.metrics import auc, auprc, complexity, n_auc, sparseness, token_f1
 from faithlib.perturb import Perturber
@@ -278,10 +278,9 @@ def test_every_family_of_the_catalogue_is_computed_and_gives_its_metrics(bag):
     gold = inputs.feature_mask & (scores > 0.5)
     for name, family in FAMILIES.items():
         part = inputs[[2, 3]]  # few enough features for exact bounds
-        options = Options(draws=1, seed=0, groups=2, beam=1, gold_size=1)
         width = part.feature_mask.shape[1]
         perturber = Perturber(model, part)
-        asked = Asked(perturber, options, gold[[2, 3], :width], bounds_of(perturber, beam=1))
+        asked = Asked(perturber, gold[[2, 3], :width], bounds_of(perturber, beam=1), draws=1, groups=2)
         assert MEASURES[name](asked, scores[[2, 3], :width]).keys() == family.directions.keys()
 
 

@@ -77,7 +77,11 @@ def test_sentences_that_the_model_gets_wrong_are_not_counted(store: Store) -> No
 
 def test_below_three_hundred_sentences_nothing_is_judged(store: Store) -> None:
     agreement(store, dict.fromkeys(METHODS, 0.3), sentences=320, wrong=40)
-    assert store.report("language_contrast").verdict("lm_q3") == "not testable here"
+    page = store.report("language_contrast")
+    assert page.verdict("lm_q3") == "not testable here"
+    assert "280 sentences were counted, and the rule needs 300" in page.text
+    shown = pd.read_csv(page.folder / "language_contrast_parts.csv")
+    assert (shown.high - shown.low < 0.2).all()  # intervals are those of the sentences that are there
 
 
 def test_without_values_the_questions_are_not_testable(store: Store) -> None:
@@ -149,4 +153,4 @@ def test_subjects_counts_by_the_contrast_alone() -> None:
     found = subjects(units)
     assert len(found) == 350 and found.cluster.nunique() == 350
     few = subjects(units[units.id.astype(int) > 100])
-    assert few.cluster.nunique() < 10
+    assert len(few) == 249 and set(few.model) == {"too few sentences"}

@@ -282,6 +282,6 @@ def test_scores_stand_by_method_beside_those_of_the_other_models() -> None:
     left = fig.axes[0]
     assert [text.get_text() for text in left.get_yticklabels()] == ["α (attention)", "LIME", "random"]
     six, lstm = (line.get_ydata() for line in left.lines)
-    assert len(six) == 3 and len(lstm) == 2 and six[1] - lstm[0] == pytest.approx(0.7 / 3)  # a line for three models
+    assert len(six) == 3 and len(lstm) == 2 and six[1] - lstm[0] == pytest.approx(0.35)
     titles = ["AOPC, MoRF: movie (for SST), bbc (for AG)", "AOPC, MoRF: sst2"]
     assert [ax.get_title() for ax in (left, fig.axes[2])] == titles

@@ -14,7 +14,18 @@ import pytest
 from store import Store, units_of
 
 from faithbook.engine.profiles import table as profiles
-from faithbook.results import evidence, exhibits, judged, paired, published, rank_tests, rulebook, rules, scoreboard
+from faithbook.results import (
+    evidence,
+    exhibits,
+    judged,
+    paired,
+    published,
+    rank_tests,
+    rulebook,
+    rules,
+    scoreboard,
+    tables,
+)
 from faithbook.results.cells import Cells
 from faithbook.results.judged import Along, Ordered, Printed, Provided
 from faithbook.results.measured import REFERENCE, RUN
@@ -319,9 +330,9 @@ def test_a_table_we_have_nothing_of_is_refused_and_gaps_are_shown() -> None:
 
 def test_long_tables_are_folded() -> None:
     frame = pd.DataFrame({"a": ["x|y"] * 21})
-    long = exhibits.markdown_table(frame, "a_b", "What was met (n inputs); intervals")
+    long = tables.markdown_table(frame, "a_b", "What was met (n inputs); intervals")
     assert long.startswith("::::{admonition} What was met: all 21 rows\n:class: dropdown")
-    short = exhibits.markdown_table(frame[:20], "a_b", "Short")
+    short = tables.markdown_table(frame[:20], "a_b", "Short")
     assert short.startswith(":::{table} Short\n:name: a-b\n") and r"| x\|y |" in short
 
 
@@ -513,7 +524,7 @@ def test_a_table_without_rows_is_what_stands_in_its_place_or_an_error(store: Sto
     with pytest.raises(InputError, match="table none has no rows"):
         page.listing(pd.DataFrame(), "none", caption="None")
     assert "none" not in " ".join(page.run.files)
-    assert "{csv-table} Some" in page.listing(pd.DataFrame({"a": [1]}), "some", caption="Some", empty="*Nothing.*").data
+    assert "{table} Some" in page.listing(pd.DataFrame({"a": [1]}), "some", caption="Some", empty="*Nothing.*").data
 
 
 def test_stand_ins_are_listed_beside_what_they_stand_for_or_said_to_be_none(store: Store) -> None:
@@ -521,7 +532,7 @@ def test_stand_ins_are_listed_beside_what_they_stand_for_or_said_to_be_none(stor
     both = pairs({"a": 0.4, "b": 0.2}, {"a": 0.5})
     cells = {("films", name): pair for name, pair in both.items()}
     told = page.stand_ins(cells, ["dataset", "method"], "apart", caption="Apart").data
-    assert "{csv-table} Apart" in told
+    assert "{table} Apart" in told
     found = pd.read_csv(page.run.path("apart.csv"))
     assert list(found.columns) == ["dataset", "method", "estimate", "low", "high", "n", "published"]
     assert found.estimate.tolist() == pytest.approx([0.4, 0.2])

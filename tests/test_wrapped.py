@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from toy_models import image_inputs, text_inputs, text_model, tokenizer, vision_model
 
 from faithlib.attribution import Row, attribute, attribute_rows, methods
-from faithlib.attribution.inside import looking_inside
+from faithlib.attribution.texts import looking_inside
 from faithlib.backends import PromptClassifier
 from faithlib.errors import InputError, ModelError, OutOfMemoryError
 from faithlib.evaluation import evaluate, explain

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import matplotlib.pyplot as plt
 import pandas as pd
 
 from faithbook.bench.tables import Tables
 from faithbook.results import figures
 from faithbook.results.labels import label
 from faithbook.results.page import write
+from faithbook.results.plots import Layout, dot_plot
 
 CAPTIONS: Mapping[str, str] = {
     "answers": "The four questions of the last chapter, the best first: does it tell real attributions from random "
@@ -156,22 +156,15 @@ def _picture(folder: Path, name: str, table: pd.DataFrame, own: str) -> str:
         return ""
     figures.theme()
     column, chance = _PICTURED[name]
-    order = list(table.groupby(column)["estimate"].mean().sort_values().index)
-    kinds = list(dict.fromkeys(table["modality"]))
-    fig, axes = plt.subplots(1, len(kinds), figsize=(9.5, 0.3 * len(order) + 1.6), sharey=True, squeeze=False)
-    for ax, kind in zip(axes[0], kinds, strict=True):
-        part = table[table["modality"] == kind]
-        for mine, colour, marker in ((False, figures.PALETTE[0], "o"), (True, figures.PALETTE[1], "D")):
-            rows = part[(part[column] == own) == mine]
-            figures.dots(ax, rows, [order.index(one) for one in rows[column]], colour=colour, marker=marker)
-        ax.axvline(chance, color="#666666", ls=":", lw=1)
+    order = table.groupby(column)["estimate"].mean().sort_values(ascending=False).index
+    tidy = table.assign(series=["the others" if one != own else own for one in table[column]])
+    tidy = tidy.sort_values(column, key=lambda names: names.map(order.get_loc), kind="stable")
+    looks = {own: (figures.PALETTE[1], "D"), "the others": (figures.PALETTE[0], "o")}
+    words = {one: label(one) for one in order}
+    for kind, part in table.groupby("modality"):
         fewest, most = part["n"].min(), part["n"].max()
-        ax.set_title(f"{kind}, n = {most:.0f}" + (f", fewest {fewest:.0f}" if fewest < most else ""))
-    axes[0, 0].set_yticks(range(len(order)), [label(one) for one in order])
-    spoken = "; ".join(
-        f"{row['modality']}, {label(row[column])} {row['estimate']:.2f} ({row['low']:.2f} to {row['high']:.2f})"
-        for row in table.to_dict("records")
-    )
-    alt = f"Dot plot with 95 % intervals, dotted line at {chance:g}, {own} as diamonds. {spoken}."
+        words[kind] = f"{kind}, n = {most:.0f}" + (f", fewest {fewest:.0f}" if fewest < most else "")
+    layout = Layout(panel="modality", series="series", names=words, looks=looks, mark=chance, width=9.5)
+    fig, alt = dot_plot(tidy, name.replace("_", " "), row=column, layout=layout)
     figures.save(fig, Bound(folder), name, alt=alt, caption=CAPTIONS[name])
     return f'<img src="{name}.svg" alt="{html.escape(alt, quote=True)}">'

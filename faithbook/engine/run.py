@@ -402,11 +402,7 @@ def _provenance(run: Run, n: int | str | None, note: str, name: str) -> str:
     took, number = sum(row["seconds"] for row in computed), len(computed)
     reads = f", {took:.0f} s for {number} computation{'s' * (number != 1)} it reads" if computed else ""
     files = [f"{job.notebook}.ipynb <{job.notebook}.ipynb>"]
-    files += [
-        f"{file} <{run.link(file)}>"
-        for file in sorted(run.files)
-        if file.endswith(".csv") and not file.endswith("_shown.csv")
-    ]
+    files += [f"{file} <{run.link(file)}>" for file in sorted(run.files) if file.endswith(".csv")]
     rows = {
         "Notebook": f"`notebooks/{job.kind}/{job.notebook}.py` (run `{job.run_id}`)",
         "Parameters": ", ".join(f"{key} = {value}" for key, value in job.parameters.items()),

@@ -25,10 +25,8 @@ from faithbook.results.numbers import row_of
 from faithbook.results.numbers import spoken as with_interval
 from faithbook.results.page import Folder, write
 from faithbook.results.paired import Paired
+from faithbook.results.tables import markdown_table, rounded
 from faithlib.errors import InputError
-
-MOST_ROWS = 20
-"""A table with more rows is folded."""
 
 CellOf = Callable[[Mapping[str, str]], Paired | None]
 """From a row of a published table to what we have for it, None where there is nothing."""
@@ -45,12 +43,7 @@ def short(x: float, digits: int = 2) -> str:
     >>> short(0.824), short(-0.3), short(1.5), short(float("nan"))
     ('.82', '-.30', '1.50', '–')
     """
-    if math.isnan(x):
-        return "–"
-    text = f"{x:.{digits}f}"
-    if float(text) == 0:
-        text = text.lstrip("-")
-    return text.replace("0.", ".", 1) if abs(float(text)) < 1 and digits else text
+    return re.sub(r"^(-?)0\.", r"\1.", rounded(x, digits))
 
 
 def apart(away: float) -> str:
@@ -156,30 +149,6 @@ def _namer(words: Mapping[str, str]) -> Callable[[str], str]:
         return words[name] if name in words else label(name).replace("_", " ")
 
     return named
-
-
-def markdown_table(frame: pd.DataFrame, name: str, caption: str, *, findable: bool = False) -> str:
-    """A numbered table of MyST text; folded where it has more than 20 rows, unless it sorts and filters in the page
-    (`findable`; `book/_static/tables.js`)."""
-    options = f":name: {name.replace('_', '-')}\n" + (":class: findable\n" if findable else "")
-    told = f":::{{table}} {caption}\n{options}\n{pipe_table(frame)}\n:::"
-    return told if findable else folded(told, len(frame), caption)
-
-
-def pipe_table(frame: pd.DataFrame) -> str:
-    """A table of MyST text without a number, its cells as they are; what is missing is left empty."""
-    head = "| " + " | ".join(map(str, frame.columns)) + " |"
-    rule = "| " + " | ".join("---" for _ in frame.columns) + " |"
-    rows = [["" if pd.isna(x) else str(x).replace("|", "\\|") for x in row] for row in frame.itertuples(index=False)]
-    return "\n".join([head, rule, *("| " + " | ".join(row) + " |" for row in rows)])
-
-
-def folded(text: str, rows: int, caption: str) -> str:
-    """A table's text, in a box that opens where it has more than 20 rows; the box says what its caption says first."""
-    if rows <= MOST_ROWS:
-        return text
-    about = re.split(r"[;:(]|, ", caption, maxsplit=1)[0].strip().rstrip(".")
-    return f"::::{{admonition}} {about}: all {rows} rows\n:class: dropdown note\n\n{text}\n::::"
 
 
 def slim_line(run: Folder, notebook: str, *names: str) -> str:

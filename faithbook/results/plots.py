@@ -77,16 +77,19 @@ def dot_plot(frame: pd.DataFrame, x_label: str, *, row: str = "row", layout: Lay
     )
     for ax, (panel, rows) in zip(axes, panels.items(), strict=True):
         look.draw_mark(ax, panel, upright=True)
-        for name, part in _split(rows, look.series).items():
+        of_series = _split(rows, look.series)
+        alone = len(of_series) == 1 or not rows.duplicated([row]).any()
+        for i, (name, part) in enumerate(of_series.items()):
             colour, marker = styles[name]
-            apart = 0.7 * ((len(styles) - 1) / 2 - list(styles).index(name)) / len(styles)
+            apart = 0.0 if alone else 0.7 * ((len(of_series) - 1) / 2 - i) / len(of_series)
             at = part[row].map(place).to_numpy(dtype=float) + apart
             hollow = {"mfc": "white", "mew": 1.6} if part["low"].isna().all() else {}
-            label = {"label": look.word(name), **hollow}
+            label: dict[str, Any] = {"label": look.word(name), **hollow}
             figures.dots(ax, part, at, colour=colour, marker=marker, ms=5, width=1.5, **label)
-        _finish(ax, look.word(panel), x_label)
+        ax.set_title(look.word(panel), fontsize="small")
         ax.grid(axis="y", visible=False)
     axes[0].set_yticks(list(place.values()), [look.word(name) for name in place])
+    fig.supxlabel(x_label, fontsize="small")
     _legend(fig, axes, styles)
     return fig, _spoken(frame, f"Dot plot of {x_label} with 95 % intervals", row, look)
 
@@ -125,11 +128,12 @@ def line_plot(
             ax.set_xscale("log")
             ticks = sorted(set(frame[x].dropna()))
             ticks = ticks[:: -(-len(ticks) // 7)]
-            ax.set_xticks(ticks, labels=[f"{tick:,g}" for tick in ticks])
+            ax.set_xticks(ticks, labels=[f"{tick:,g}" for tick in ticks], fontsize="small")
             ax.minorticks_off()
-        _finish(ax, look.word(panel), x_label)
+        ax.set_title(look.word(panel), fontsize="small")
     for ax in axes[::columns]:
         ax.set_ylabel(y_label)
+    fig.supxlabel(x_label, fontsize="small")
     _legend(fig, axes, styles)
     return fig, _spoken(frame, f"Line plot of {y_label} against {x_label} with 95 % intervals", x, look)
 
@@ -144,11 +148,6 @@ def _split(frame: pd.DataFrame, column: str) -> dict[str, pd.DataFrame]:
     if not column:
         return {"": frame}
     return {str(name): part for name, part in frame.groupby(column, sort=False, observed=True)}
-
-
-def _finish(ax: Any, title: str, x_label: str) -> None:
-    ax.set_title(title, fontsize="small")
-    ax.set_xlabel(x_label, fontsize="small")
 
 
 def _legend(fig: Any, axes: Sequence[Any], styles: Mapping[str, object]) -> None:

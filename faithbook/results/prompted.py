@@ -11,14 +11,13 @@ import numpy as np
 import pandas as pd
 
 from faithbook.results import figures
-from faithbook.results.estimates import FEWEST_CLUSTERS
 from faithbook.results.figures import OURS, PUBLISHED
 from faithbook.results.labels import label
 from faithbook.results.numbers import ends_of
 from faithbook.results.paired import Paired
 
 CONTRAST, ALONE, NO_OUTPUT = "contrast", "log_probability", "no output"
-FEWEST_SENTENCES = 300
+FEWEST_SENTENCES, MODEL = 300, "smollm2"
 ORDERING = ("aopc_morf", "lds", "top_3_drop")
 """The measures that are asked whether they order methods alike."""
 FLOOR = "random"
@@ -26,18 +25,16 @@ FLOOR = "random"
 
 def subjects(units: pd.DataFrame) -> pd.DataFrame:
     """Of `language_agreement` whether the subject is first, on the sentences whose right verb the model finds more
-    probable than the wrong one. Below `FEWEST_SENTENCES` of them in fewer clusters than a rule decides on."""
+    probable than the wrong one. Below `FEWEST_SENTENCES` of them the model that the rule needs is not named."""
     outputs = units[(units["metric"] == "output") & (units["explained"] == CONTRAST)]
     right = outputs.loc[outputs["value"] > 0, "id"]
-    rows = units[(units["metric"] == "subject_first") & units["id"].isin(right)].assign(model="smollm2")
-    if len(right) >= FEWEST_SENTENCES:
-        return rows
-    return rows.assign(cluster=(rows["cluster"].astype(int) % (FEWEST_CLUSTERS - 1)).astype(str))
+    named = MODEL if len(right) >= FEWEST_SENTENCES else "too few sentences"
+    return units[(units["metric"] == "subject_first") & units["id"].isin(right)].assign(model=named)
 
 
 def bounded(units: pd.DataFrame) -> pd.DataFrame:
     """The values of `language_sentences` that are defined, with the model's name."""
-    return units.dropna(subset=["value"]).assign(model="smollm2")
+    return units.dropna(subset=["value"]).assign(model=MODEL)
 
 
 def ordered_alike(units: pd.DataFrame) -> pd.DataFrame:
@@ -47,7 +44,7 @@ def ordered_alike(units: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for (dataset, prompt, cluster), part in real.groupby(["dataset", "id", "cluster"], sort=False, observed=True):
         rho = part.pivot_table(index="method", columns="metric", values="value", observed=True).corr("spearman")
-        about = {"dataset": dataset, "id": prompt, "cluster": cluster, "model": "smollm2"}
+        about = {"dataset": dataset, "id": prompt, "cluster": cluster, "model": MODEL}
         rows += [{**about, "first": a, "second": b, "value": rho.loc[a, b]} for a, b in combinations(ORDERING, 2)]
     return pd.DataFrame(rows).dropna(subset=["value"])
 

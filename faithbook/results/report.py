@@ -201,9 +201,8 @@ class Page:
         """
         if empty is not None and frame.empty:
             return Markdown(empty)
-        told = tables.table(frame, self.run, name, caption=caption, digits=digits, line="").data.rstrip()
         line = exhibits.slim_line(self.run, self.notebook, f"{name}.csv")
-        return Markdown(f"{exhibits.folded(told, len(frame), caption)}\n\n{line}")
+        return tables.table(frame, self.run, name, caption=caption, digits=digits, line=line)
 
     def stand_ins(
         self, cells: Mapping[tuple[str, ...], Paired], columns: Sequence[str], name: str, *, caption: str
@@ -217,7 +216,7 @@ class Page:
     def findable(self, frame: pd.DataFrame, name: str, *, caption: str, data: str) -> Markdown:
         """A long table that sorts and filters in the page without a kernel, its cells as they are; `data`: the file of
         the run to download."""
-        told = exhibits.markdown_table(frame, name, caption, findable=True)
+        told = tables.markdown_table(frame, name, caption, findable=True)
         return Markdown(f"{told}\n\n{exhibits.slim_line(self.run, self.notebook, data)}")
 
     def parts(self, tested: Tested, name: str, *, caption: str, answers: Sequence[str] | None = None) -> Markdown:

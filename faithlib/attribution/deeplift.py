@@ -1,8 +1,8 @@
 """DeepLift: differences from a reference, passed back through the network by multipliers.
 
 Shrikumar et al. 2017 define a multiplier m = (contribution to dy) / dx for each operation y = f(x), where d is the
-difference between the input's run and the reference's, and chain multipliers as gradients are chained. With a rule that
-is exact for every operation the scores add up: sum (e - e') m = F(e) - F(e').
+difference between the input's run and the reference's. They chain multipliers as gradients are chained. With a rule
+that is exact for every operation the scores add up: sum (e - e') m = F(e) - F(e').
 
 captum has such rules for *modules* of a few activation classes. A transformer's GELU, softmax, LayerNorm and products
 of two activations are none of them (often not even modules), so captum takes the plain gradient there. Here the rules
@@ -44,14 +44,13 @@ def deeplift(chunk: Chunk, *, baseline: str = "zero", keep_protected: bool = Tru
     """(e - e') * multiplier, [R, L, D], signed (Shrikumar et al. 2017, Eq. 3-7); `baseline` and `keep_protected` as for
     integrated_gradients.
 
-    `rules="rescale"`: the table above; the scores of the features add up to F(e) - F(e') within float32's rounding
+    `rules="rescale"`: the table above. The scores of the features add up to F(e) - F(e') within float32's rounding
     (tested to 2e-5 on BERT-, RoBERTa-, DistilBERT- and XLM-R-shaped models; 6e-7 measured on the movie MiniLM, where
-    captum's miss by up to 0.6 of probability). `rules="captum"`:
-    captum's DeepLift, that is, Rescale at `nn.Tanh` and `nn.ReLU` modules (BERT's pooler) and the gradient at the input
-    everywhere else; nothing adds up, and on a model without such modules (RoBERTa, DistilBERT) it is
-    (e - e') * gradient. It is what code that calls captum has, that of Zhao & Aletras 2023 among it; the two can rank
-    features quite differently. Cost: two forward and two backward rows an input, one
-    forward row for the predicted class.
+    captum's miss by up to 0.6 of probability). `rules="captum"`: captum's DeepLift, that is, Rescale at `nn.Tanh` and
+    `nn.ReLU` modules (BERT's pooler) and the gradient at the input everywhere else. Nothing adds up, and on a model
+    without such modules (RoBERTa, DistilBERT) it is (e - e') * gradient. It is what code that calls captum has, that of
+    Zhao & Aletras 2023 among it; the two can rank features quite differently. Cost: two forward and two backward rows
+    an input, one forward row for the predicted class.
 
     Raises ModelError where fused attention cannot be written out.
 
@@ -170,8 +169,8 @@ def _log_mean(u: Tensor, u0: Tensor) -> Tensor:
 def _shares(x: Tensor, dim: int) -> tuple[Tensor, Tensor]:
     """For both runs' scores: s = dy / du of each probability y = e^u, and s / sum s = the multipliers of log sum exp.
 
-    u = x - lse(x). The probabilities of both runs add up to 1, so 0 = sum dy = sum s (dx - dlse), and so
-    dlse = sum s dx / sum s: exact, and free of the reference's and the input's scale.
+    u = x - lse(x). The probabilities of both runs add up to 1, so 0 = sum dy = sum s (dx - dlse). Hence dlse = sum s dx
+    / sum s: exact, and free of the reference's and the input's scale.
     """
     u, u0 = (half.log_softmax(dim) for half in _halves(x))
     slope = _log_mean(u, u0)

@@ -18,63 +18,39 @@ from faithlib.inputs import Inputs, TextInputs
 DISTRIBUTIONS = ("gaussian", "uniform")
 
 
-def random(inputs: TextInputs, *, seed: int = 0, distribution: str = "gaussian") -> Tensor:
-    """Independent N(0, 1) draws, as in the released code of Zhao & Aletras 2023, or U(0, 1) with "uniform".
+def random(inputs: Inputs, *, seed: int = 0, distribution: str | None = None) -> Tensor:
+    """Independent draws: N(0, 1) ("gaussian"), by default for texts, as in the released code of Zhao & Aletras 2023; or
+    U(0, 1) ("uniform"), for all others the default, the Random Attribution of Wu et al. 2024 (section 5.2).
 
-    Drawn from (seed, content of the input): the same text gets the same scores in every batch.
+    One draw per position of a text, per feature of an image (features of one pixel make the paper's map of pixels) or
+    of a function's text. Drawn from (seed, content of the input): the same input gets the same scores in every batch.
 
     >>> ids, words = torch.tensor([[1, 5, 7, 2]]), torch.tensor([[-1, 0, 1, -1]])  # [CLS], two words, [SEP]
     >>> texts = TextInputs(ids, ids > 0, words, torch.tensor([2]), torch.tensor([False]), pad_id=0)
     >>> torch.equal(random(texts), random(texts)), random(texts).shape
     (True, torch.Size([1, 4]))
     """
-    check_known("distribution", distribution, DISTRIBUTIONS)
-    scores = torch.zeros(inputs.input_ids.shape)
-    draw = torch.randn if distribution == "gaussian" else torch.rand
-    for b, (key, length) in enumerate(zip(inputs.keys(), inputs.lengths.tolist(), strict=True)):
-        scores[b, :length] = draw(length, generator=generator(seed, key))
+    own = DISTRIBUTIONS[not isinstance(inputs, TextInputs)] if distribution is None else distribution
+    check_known("distribution", own, DISTRIBUTIONS)
+    draw = torch.randn if own == "gaussian" else torch.rand
+    scores = torch.zeros_like(uniform(inputs))
+    sizes = inputs.lengths.tolist() if isinstance(inputs, TextInputs) else [scores.shape[1]] * len(scores)
+    for row, key, size in zip(scores, inputs.keys(), sizes, strict=True):
+        row[:size] = draw(size, generator=generator(seed, key))
     return scores
 
 
-def uniform(inputs: TextInputs) -> Tensor:
-    """1 at every position: each wordpiece matters alike. Pooled by sum, a word gets the number of its pieces.
+def uniform(inputs: Inputs) -> Tensor:
+    """1 for every position of a text, or every feature, whatever its size: each matters alike.
 
-    With pool="sum" this is the length confound of Zaman & Belinkov 2022 (PAPERS.md, E5) by itself.
-
-    >>> ids, words = torch.tensor([[1, 5, 7, 2]]), torch.tensor([[-1, 0, 1, -1]])  # [CLS], two words, [SEP]
-    >>> texts = TextInputs(ids, ids > 0, words, torch.tensor([2]), torch.tensor([False]), pad_id=0)
-    >>> uniform(texts)
-    tensor([[1., 1., 1., 1.]])
-    """
-    return torch.ones(inputs.input_ids.shape)
-
-
-def random_features(inputs: Inputs, *, seed: int = 0, distribution: str = "uniform") -> Tensor:
-    """Independent U(0, 1) draws, the Random Attribution of Wu et al. 2024 (section 5.2), or N(0, 1) with "gaussian".
-
-    One draw a feature: of an image (features of one pixel make the paper's map of pixels), of a function's text. Drawn
-    from (seed, content of the input and its features): the same input gets the same scores in every batch.
+    A word of a text gets the number of its pieces: with pool="sum" this is the length confound of Zaman & Belinkov 2022
+    (PAPERS.md, E5) by itself. SaCo has no answer to equal saliences.
 
     >>> from faithlib.inputs import WordInputs
-    >>> words = WordInputs.from_texts(["good film", "fine", "good film"])
-    >>> scores = random_features(words)
-    >>> scores.shape, torch.equal(scores[0], scores[2])
-    (torch.Size([3, 2]), True)
-    """
-    check_known("distribution", distribution, DISTRIBUTIONS)
-    draw = torch.randn if distribution == "gaussian" else torch.rand
-    n, keys = inputs.feature_mask.shape[1], inputs.keys()
-    return torch.stack([draw(n, generator=generator(seed, key)) for key in keys])
-
-
-def uniform_features(inputs: Inputs) -> Tensor:
-    """1 for every feature, whatever its size: each matters alike. SaCo has no answer to equal saliences.
-
-    >>> from faithlib.inputs import WordInputs
-    >>> uniform_features(WordInputs.from_texts(["good film"]))
+    >>> uniform(WordInputs.from_texts(["good film"]))
     tensor([[1., 1.]])
     """
-    return torch.ones(inputs.feature_mask.shape)
+    return torch.ones(inputs.input_ids.shape if isinstance(inputs, TextInputs) else inputs.feature_mask.shape)
 
 
 def generator(seed: int, key: int) -> torch.Generator:

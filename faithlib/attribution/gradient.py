@@ -113,10 +113,10 @@ def integrated_gradients(
 
     As captum's IntegratedGradients: Gauss-Legendre with `n_steps` points, at most `internal_batch_size` rows a forward
     (default: by `max_tokens`). The baseline e' is the zero embedding ("zero"), or the embedding of [PAD] ("pad") or
-    [MASK] ("mask") at each position; protected positions stay as they are, so that e' is the erased input of
+    [MASK] ("mask") at each position. Protected positions stay as they are, so that e' is the erased input of
     `Perturber.empty` and the scores of the features add up to F(e) - F(e'). `keep_protected=False` moves [CLS], [SEP]
-    and query too, and their part of the sum is lost. 50 steps are captum's default, and not always enough: on the movie
-    MiniLM the sum misses F(e) - F(e') by up to 0.13 of probability; `return_delta=True` says by how much, for two
+    and query too, and their part of the sum is lost. captum's default is 50 steps, and not always enough: on the movie
+    MiniLM the sum misses F(e) - F(e') by up to 0.13 of probability. `return_delta=True` says by how much, for two
     forward rows more. Cost: `n_steps` forward and backward rows an input, one forward row for the predicted class.
 
     >>> from faithlib.attribution import attribute

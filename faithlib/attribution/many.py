@@ -1,9 +1,9 @@
 """One attribution, or many of the same inputs at once: the rows of a paper's table, each forward pass paid for once.
 
 Thirteen rows and two outputs are twenty-six calls of `attribute`, and most of what those run is the same. Here rows
-that differ only in aggregation or pooling read one run of their method; gradients of all outputs come from one forward
-pass; methods that erase share one `Perturber` for each way to erase, whose memo answers the second output from the
-logits of the first.
+that differ only in aggregation or pooling read one run of their method, and gradients of all outputs come from one
+forward pass. Methods that erase share one `Perturber` for each way to erase, whose memo answers the second output from
+the logits of the first.
 
 Shape letters: B inputs, F features.
 """
@@ -158,9 +158,9 @@ def attribute_rows(
     - `deltas`: where given, filled with the `return_delta` [B] of `attribute` for rows of integrated_gradients.
     - `check`: as for `attribute`; not where a perturber is given, which has been checked.
 
-    Cost: per method and input, whatever the number of aggregations, poolings and outputs, the forward rows that the
-    method states (integrated_gradients: times the number of outputs), one forward row for all plain gradients and one
-    for guided ones, and one backward row for each output. What methods share is on the account of the row named first.
+    Cost per method and input, whatever the number of aggregations, poolings and outputs: the forward rows that the
+    method states (integrated_gradients: times the number of outputs), and one backward row for each output. All plain
+    gradients take one forward row, guided ones another. What methods share is on the account of the row named first.
 
     Raises what `attribute` raises, and InputError for no rows, images, or a perturber of other inputs.
 

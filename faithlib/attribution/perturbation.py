@@ -116,7 +116,7 @@ class Answers:
 
     def __call__(self, keep: Tensor, own: Tensor | None = None) -> Tensor:
         """F [B, S] with the features of `keep` [B, S, F] left in place, where `own` [B, S] says that the input has such
-        a copy (default: everywhere); 0 at the places that are there for longer inputs only."""
+        a copy (default: everywhere). It is 0 at the places that are there for longer inputs only."""
         device = self.present.device
         own = torch.ones(keep.shape[:2], dtype=torch.bool, device=device) if own is None else own.to(device)
         index = own.nonzero()[:, 0]
@@ -153,11 +153,11 @@ def lime(
     """Weights of a linear surrogate of F around the input (Ribeiro et al. 2016, Eq. 1-2), signed.
 
     The surrogate is fitted to the input itself and `n_samples` - 1 copies in which each feature stays with probability
-    1/2, weighted by exp(-d^2 / (2 kernel_width^2)), d the cosine distance to the input in feature space. `surrogate`
+    1/2. Its weight is exp(-d^2 / (2 kernel_width^2)), d the cosine distance to the input in feature space. `surrogate`
     "ridge" has the penalty alpha ||w||^2 (default 1, the lime package's), "lasso" scikit-learn's (default 0.01,
-    captum's), which sets most weights of a long text to 0. 50 samples are those of Zaman & Belinkov 2022; fewer samples
-    than features leave the answer to the penalty. Samples depend on (seed, content of the input) only.
-    Cost: `n_samples` forward rows an input.
+    captum's), which sets most weights of a long text to 0. Zaman & Belinkov 2022 take 50 samples; fewer samples than
+    features leave the answer to the penalty. Samples depend on (seed, content of the input) only. Cost: `n_samples`
+    forward rows an input.
 
     Raises InputError for fewer than 2 samples, and a width or penalty that is not above 0.
 

@@ -81,8 +81,8 @@ WORD_METHODS: dict[str, Method] = {
     "lime": Method(perturbation.lime, "features"),
     "occlusion": Method(perturbation.occlusion, "features"),
     "shapley_sampling": Method(perturbation.shapley_sampling, "features"),
-    "random": Method(floors.random_features, "floor"),
-    "uniform": Method(floors.uniform_features, "floor"),
+    "random": Method(floors.random, "floor"),
+    "uniform": Method(floors.uniform, "floor"),
 }
 IMAGE_METHODS: dict[str, Method] = {
     "integrated_gradients": Method(vit.integrated_gradients, "pixels"),

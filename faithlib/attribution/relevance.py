@@ -39,9 +39,10 @@ def lrp_rules() -> TorchFunctionMode:
     Run the model inside, frozen and in evaluation mode (`undisturbed`), attention written out (`plain_attention`).
     `torch.autograd.grad(logits.gather(1, target[:, None]).sum(), tensors)`, outside, then answers relevances in the
     tensors' shapes, signed, for R = 1 at each row's target; `grad_outputs` sets another start. Of the start, the tokens
-    that enter the first block get all but two parts: what the sums hand to constants (such as a positional embedding;
-    a bias is no contribution and takes nothing), and R at outputs of linear maps without one positive contribution,
-    where the denominator is 0 and so is what is handed on. The forward's values are the model's own.
+    that enter the first block get all but two parts. One is what the sums hand to constants, such as a positional
+    embedding (a bias is no contribution and takes nothing). The other is R at outputs of linear maps without one
+    positive contribution, where the denominator is 0 and so is what is handed on. The forward's values are the model's
+    own.
 
     Raises ModelError for an operation without a rule, naming it.
 

@@ -79,10 +79,6 @@ class Chunk:
         """The embedding output [R, L, D], a leaf that gradients can be taken to."""
         return self.backend.embeddings(self.rows, length=self.length).detach().clone().requires_grad_()
 
-    def present(self) -> Tensor:
-        """True at tokens, False at padding: [R, L]."""
-        return self.backend.inputs.attention_mask[self.rows, : self.length]
-
     def feature_of(self) -> Tensor:
         """The feature of each position, -1 where protected: [R, L]."""
         return self.backend.inputs.feature_of[self.rows, : self.length]
@@ -138,7 +134,7 @@ class Chunk:
         with torch.no_grad():
             embedded = self.backend.embeddings(self.rows, length=self.length)
             replaced = torch.zeros_like(embedded) if kind == "zero" else self._embedded_as(inputs, kind)
-        moved = self.feature_of() >= 0 if keep_protected else self.present()
+        moved = self.feature_of() >= 0 if keep_protected else inputs.attention_mask[self.rows, : self.length]
         return torch.where(moved[..., None], replaced, embedded)
 
     def _embedded_as(self, inputs: TextInputs, kind: str) -> Tensor:

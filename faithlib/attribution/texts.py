@@ -9,20 +9,23 @@ Shape letters: B inputs, R rows of one chunk, L tokens, D embedding size, F feat
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from faithlib.attribution.costs import Costs
-from faithlib.attribution.inside import looking_inside, note_underflow
 from faithlib.attribution.perturbation import erased_inputs
 from faithlib.attribution.target import chunks
 from faithlib.backends import TextBackend
-from faithlib.errors import check_counts
+from faithlib.backends.functions import ERASING_METHODS
+from faithlib.backends.wrappers import is_quantised
+from faithlib.errors import FaithlibError, ModelError, OutOfMemoryError, check_counts
 from faithlib.inputs import Inputs, TextInputs
+from faithlib.memory import is_out_of_memory
+from faithlib.notes import note
 from faithlib.scheduler import pace_of
 
 if TYPE_CHECKING:
@@ -42,6 +45,9 @@ Number = tuple[str, Tensor | None]
 # A backward pass keeps every layer's activations: small chunks on a processor are also the fastest.
 _MOST_TOKENS = {"cpu": 2048, "cuda": 1 << 15}
 _CLAMPED = ("grad_cam", "transformer_mm", "transformer_attribution")  # where 0 is what is left of a negative number
+# What these raise about a model; an error of another make is the caller's own, of a hook for example.
+_OF_LIBRARIES = ("builtins", "torch", "captum", "timm", "transformers")
+_SHARE_OF_ZEROS = 0.01
 
 
 @dataclass(eq=False)
@@ -120,8 +126,6 @@ def run_on_texts(
             chunk = together[0 if job.method.blind else used.index(job.number)]
             with job.trying(), costs.of_chunk(job.name, job.readers, chunk):
                 answer = answer_of(job, chunk, chunk.feature_of() >= 0)
-                if job.delta is not None and chunk.delta is not None:
-                    job.delta[chunk.rows] = chunk.delta.float()
                 for aggregation, positions in job.found.items():
                     positions[chunk.rows, : chunk.length] = (
                         answer if aggregation is None else AGGREGATIONS[aggregation](answer)
@@ -129,7 +133,8 @@ def run_on_texts(
 
 
 def answer_of(job: Job, chunk: Any, where: Tensor | slice = slice(None)) -> Tensor:
-    """What a method that looks inside answers about a chunk, float32; `where`: places at which 0 is no answer.
+    """What a method that looks inside answers about a chunk, float32; `where`: places at which 0 is no answer. The
+    job's `delta` is filled where it is wanted.
 
     >>> from types import SimpleNamespace
     >>> from faithlib.attribution.registry import Method
@@ -142,6 +147,8 @@ def answer_of(job: Job, chunk: Any, where: Tensor | slice = slice(None)) -> Tens
         answer = job.method.run(chunk, **job.options).detach()
         if not job.method.blind and job.name not in _CLAMPED:
             note_underflow(job.name, answer, where, chunk.backend.model)
+        if job.delta is not None and chunk.delta is not None:
+            job.delta[chunk.rows] = chunk.delta.float()
         return answer.float()
 
 
@@ -169,3 +176,58 @@ def pooled(positions: Tensor, feature_of: Tensor, feature_mask: Tensor, pool: st
     if pool == "mean":
         scores /= torch.zeros_like(scores).scatter_add_(1, index, owned.to(scores.dtype)).clamp(min=1)
     return scores
+
+
+# -------------------------------------------------------------------------------- what a method that looks inside meets
+@contextmanager
+def looking_inside(name: str, model: nn.Module, *, gradients: bool) -> Iterator[None]:
+    """Inside, a method runs on a model; with `gradients`, cuDNN leaves recurrent layers alone: its own go backward in
+    training mode only.
+
+    Raises ModelError where gradients end at weights of few bits, and for whatever torch, captum, timm or transformers
+    raise inside; OutOfMemoryError where memory runs out.
+
+    >>> with looking_inside("saliency", nn.Identity(), gradients=True):
+    ...     torch.zeros(1).backward()
+    Traceback (most recent call last):
+    faithlib.errors.ModelError: saliency does not work on this Identity: RuntimeError: element 0 of tensors does not ...
+    """
+    if gradients and is_quantised(model):
+        raise ModelError(
+            f"{name} takes gradients, which quantised weights (int8, 4-bit) do not pass on: methods that work: "
+            f"{ERASING_METHODS}, and those that only read attention or embeddings"
+        )
+    with ExitStack() as stack:
+        if gradients and any(isinstance(part, nn.RNNBase) for part in model.modules()):
+            stack.enter_context(torch.backends.cudnn.flags(enabled=False))
+        try:
+            yield
+        except Exception as error:
+            if is_out_of_memory(error) and not isinstance(error, FaithlibError):
+                told = f"{name} ran out of memory: give a smaller max_tokens, the positions of one forward"
+                raise OutOfMemoryError(told) from error
+            if isinstance(error, FaithlibError) or type(error).__module__.split(".")[0] not in _OF_LIBRARIES:
+                raise
+            told = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+            raise ModelError(
+                f"{name} does not work on this {type(model).__name__}: {told}. Methods that work: {ERASING_METHODS}"
+            ) from error
+
+
+def note_underflow(name: str, answer: Tensor, where: Tensor | slice, model: nn.Module) -> None:
+    """A note where numbers made of gradients in float16, at the places `where` (bool, as many axes as it has), are 0
+    more often than numbers are: they are below the smallest that it holds.
+
+    >>> from faithlib.notes import gathered
+    >>> with gathered() as notes:
+    ...     note_underflow("saliency", torch.tensor([[0.0, 1.0]]), torch.tensor([[True, True]]), nn.Linear(1, 1).half())
+    >>> notes["saliency"][:37]
+    '50 % of its numbers are 0 in float16,'
+    """
+    first = next(model.parameters(), None)
+    if first is None or first.dtype != torch.float16:
+        return
+    share = float((answer[where] == 0).float().mean())
+    if share > _SHARE_OF_ZEROS:
+        told = f"{round(100 * share)} % of its numbers are 0 in float16, whose smallest is 6e-8: gradients underflow; "
+        note(name, told + "take float32 or bfloat16")

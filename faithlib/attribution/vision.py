@@ -216,8 +216,6 @@ def _run_on_chunks(
     job.delta = torch.full((len(scores),), torch.nan, device=backend.device) if job.wants_delta else None
     for chunk in image_chunks(backend, target, output, most_tokens(backend.device, max_tokens, _MOST_TOKENS)):
         found = answer_of(job, chunk)
-        if job.delta is not None and chunk.delta is not None:
-            job.delta[chunk.rows] = chunk.delta.float()
         if is_map and one_to_one:
             scores[chunk.rows[:, None], patches] = found
             continue

@@ -43,7 +43,7 @@ def integrated_gradients(
 
     captum's IntegratedGradients, Gauss-Legendre with `n_steps` points, at most `internal_batch_size` rows a forward
     (default: by `max_tokens`). The baseline x' is 0 in normalised pixels ("zero": the data set's mean colour), or what
-    `Perturber` puts in the place of erased pixels, "mean" or "blur"; the scores add up to F(x) - F(x') as far as
+    `Perturber` puts in the place of erased pixels, "mean" or "blur". The scores add up to F(x) - F(x') as far as
     `n_steps` points reach. F is a probability by default, as for texts. Cost: `n_steps` forward and backward rows an
     image, one forward row for the predicted class.
 
@@ -185,9 +185,9 @@ def attcat(chunk: ImageChunk, *, queries: str = "all") -> Tensor:
     """Sum over blocks b of E_n(alpha_b,i) * sum_d (dF/dh_b * h_b)_i,d (Qiang et al. 2022, AttCAT): [R, P], signed.
 
     h_b are the tokens that enter block b, and alpha_b,i is the attention that token i receives in it: on average over
-    all tokens (`queries="all"`, as in the released code, which settles what an alpha of one index means), or from the
-    class token ("class"). In a ViT with LayerNorm before attention the last block adds nothing: what a patch's token
-    sends from there has passed the norm, and stretching the token changes none of it. F: the logit by default, as
+    all tokens (`queries="all"`), or from the class token ("class"). The released code has the first, which settles what
+    an alpha of one index means. In a ViT with LayerNorm before attention the last block adds nothing: what a patch's
+    token sends from there has passed the norm, and stretching the token changes none of it. F: the logit by default, as
     theirs. Cost: one forward and one backward row an image.
 
     >>> from faithlib.attribution import attribute

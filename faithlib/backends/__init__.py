@@ -9,9 +9,8 @@
 | `tokens` | what enters the blocks of vision transformers, timm's and Hugging Face's |
 | `wrappers` | what stands around a model, taken off or refused: `unwrapped` |
 | `answers` | logits in what a model answers |
-| `prompts` | a causal language model asked by prompt: `PromptClassifier` |
+| `prompts` | a causal language model asked by prompt: `PromptClassifier`; the tokens that follow an input |
 | `continuation` | a causal language model asked for the text that follows: `Continuation` |
-| `following` | the tokens that follow an input |
 | `functions` | any function of texts: `FunctionBackend` |
 | `replica` | the copy of a model's structure on which all this is done, so that the model itself is never changed |
 """
@@ -21,13 +20,15 @@ from typing import Any
 import torch
 from torch import nn
 
-from faithlib.backends.continuation import Continuation
-from faithlib.backends.families import Family, family_of
-from faithlib.backends.functions import FunctionBackend
-from faithlib.backends.pixels import VisionBackend
-from faithlib.backends.prompts import Prompt, PromptClassifier
-from faithlib.backends.replica import replica
-from faithlib.backends.texts import TextBackend
+from faithlib.backends.continuation import Continuation as Continuation
+from faithlib.backends.families import Family as Family
+from faithlib.backends.families import family_of
+from faithlib.backends.functions import FunctionBackend as FunctionBackend
+from faithlib.backends.pixels import VisionBackend as VisionBackend
+from faithlib.backends.prompts import Prompt as Prompt
+from faithlib.backends.prompts import PromptClassifier as PromptClassifier
+from faithlib.backends.replica import replica as replica
+from faithlib.backends.texts import TextBackend as TextBackend
 from faithlib.backends.tokens import is_vit, tokens_of
 from faithlib.errors import ModelError
 from faithlib.inputs import ImageInputs, Inputs, TextInputs
@@ -73,18 +74,3 @@ def acts_on(model: Any) -> str:
     if hasattr(model, "base_model_prefix"):
         return family_of(model).acts_on
     return "pixels alone" if isinstance(model, nn.Module) else "words or pixels alone"
-
-
-__all__ = [
-    "Backend",
-    "Continuation",
-    "Family",
-    "FunctionBackend",
-    "Prompt",
-    "PromptClassifier",
-    "TextBackend",
-    "VisionBackend",
-    "acts_on",
-    "backend_for",
-    "replica",
-]

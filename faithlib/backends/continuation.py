@@ -12,10 +12,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from faithlib.backends.following import stacked
-from faithlib.backends.prompts import Prompt, Template, check_apart, check_causal
+from faithlib.backends.prompts import Prompt, Template, check_apart, check_causal, stacked
 from faithlib.backends.wrappers import inside
-from faithlib.errors import InputError, unknown
+from faithlib.errors import InputError, check_counts, check_known
 from faithlib.inputs import Span, TextInputs
 from faithlib.units import listed
 
@@ -83,14 +82,12 @@ class Continuation(Prompt):
         check_causal(model)
         super().__init__(model, tokenizer, template)
         self.reading = reading or ("log_probability" if against is None else "contrast")
-        if self.reading not in READINGS:
-            raise unknown("reading", self.reading, READINGS)
+        check_known("reading", self.reading, READINGS)
         if (self.reading == "contrast") != (against is not None):
             raise InputError("reading 'contrast' and `against` go together: give both or neither")
         if token is not None and self.reading in ("contrast", *_OF_NEXT):
             raise InputError(f"token {token} and reading {self.reading!r}: one token is of a (log-)probability")
-        if max_new_tokens < 1:
-            raise InputError(f"max_new_tokens {max_new_tokens}: expected at least 1")
+        check_counts(max_new_tokens=max_new_tokens)
         self.continuation, self.against, self.token = continuation, against, token
         self.max_new_tokens = max_new_tokens
         self.stated_output = "probability" if self.reading == "distribution" else "value"

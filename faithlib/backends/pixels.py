@@ -32,7 +32,7 @@ class VisionBackend:
 
     >>> images = ImageInputs.from_pixels(torch.ones(1, 2, 4, 4), patch=2)
     >>> backend = VisionBackend(lambda pixels: pixels.mean(dim=(2, 3)), images)  # a channel for each class
-    >>> backend.forward_pixels(images.pixels), backend.has_tokens
+    >>> backend.asked(images.pixels), backend.has_tokens
     (tensor([[1., 1.]]), False)
     """
 
@@ -89,12 +89,10 @@ class VisionBackend:
             return self.logits(self.tokens.embed(pixels))
         return logits_of(self.model(pixels), len(pixels), self.model)
 
-    def forward_pixels(self, pixels: Tensor) -> Tensor:
-        """Logits [R, C] of pixels [R, C, H, W], in the model's own precision; gradients flow."""
-        return self.asked(self.model, pixels)
-
-    def asked(self, model: Any, pixels: Tensor) -> Tensor:
-        """The same by another model's call; ModelError where it does not take such images."""
+    def asked(self, pixels: Tensor, model: Any = None) -> Tensor:
+        """Logits [R, C] of pixels [R, C, H, W] by the model's call, or another's, in its own precision; gradients flow.
+        ModelError where it does not take such images."""
+        model = self.model if model is None else model
         try:
             answer = model(pixels.to(self.dtype))
         except (TypeError, ValueError, AssertionError) as error:

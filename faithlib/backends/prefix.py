@@ -11,10 +11,11 @@ only for what follows its first changed token, which its mask determines:
 | weights of attention | nothing: no decoder takes any |
 | gradients, attention maps, relevance | nothing: these need the whole pass |
 
-What all inputs of a batch begin with, a template and its shots, is computed once for all of them; what the rows of one
-input share beyond it, once in each forward that has enough of them. Encoders look ahead and share nothing; nor do
-models that pass a state from token to token (Mamba, RWKV, hybrids), nor one whose longest input gets another answer
-that way (attention that looks ahead, a cache of another make): their rows run whole, and the log says so.
+What all inputs of a batch begin with, a template and its shots, is computed once for all of them. What the rows of one
+input share beyond it is computed once in each forward that has enough of them. Encoders look ahead and share nothing;
+nor do models that pass a state from token to token (Mamba, RWKV, hybrids). The same holds for one whose longest input
+gets another answer that way (attention that looks ahead, a cache of another make). Their rows run whole, and the log
+says so.
 
 Shape letters: B inputs, R rows of one forward, L tokens, D embedding size, H heads, P tokens of a beginning, U
 beginnings.

@@ -43,6 +43,10 @@ def replica(model: nn.Module) -> Any:
             wants = parameter.requires_grad
             shared[id(parameter)] = nn.Parameter(parameter.detach(), requires_grad=False) if wants else parameter
         for module in model.modules():
+            # An 8-bit layer of bitsandbytes takes over what its weight holds in its first forward; of two that share
+            # the weight, the second would find nothing. Its copy gets what it has taken.
+            if getattr(getattr(module, "weight", None), "CB", None) is not None:
+                module.init_8bit_state()
             kept = [value for value in vars(module).values() if isinstance(value, Tensor)]
             tables = [table for name, table in vars(module).items() if name.endswith("hooks")]
             # PyTorch keeps hooks in dicts; transformers keeps the handles of its own in a list.

@@ -21,8 +21,7 @@ from torch.nn import functional
 
 from faithlib.backends.answers import check_task, logits_of
 from faithlib.backends.families import base_of, family_of, text_config
-from faithlib.backends.following import appended, forwards
-from faithlib.backends.prompts import Prompt
+from faithlib.backends.prompts import Prompt, appended, forwards
 from faithlib.backends.replica import Slot, replica, slot_at
 from faithlib.backends.vocabulary import check_tables
 from faithlib.errors import ModelError
@@ -188,21 +187,6 @@ class TextBackend:
             for slot, answer in zip(self._slots, self._answers(embeddings), strict=False):
                 stack.enter_context(slot.answering(answer))
             return model(**given)
-
-    def forward_ids(
-        self,
-        input_ids: Tensor,
-        attention_mask: Tensor,
-        token_type_ids: Tensor | None,
-        rows: Tensor | None = None,
-        *,
-        shared: int = 0,
-    ) -> Tensor:
-        """Logits [R, C] of token ids [R, L], positions counted from the attention mask's left end; `rows` and `shared`
-        as in `logits`."""
-        embeddings = self.embed(input_ids, token_type_ids)
-        given = {"attention_mask": attention_mask, "token_type_ids": token_type_ids}
-        return self.logits(embeddings, rows, shared=shared, **given)
 
     @cached_property
     def beginnings(self) -> Beginnings | None:

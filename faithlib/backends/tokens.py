@@ -1,7 +1,7 @@
 """The tokens of a vision transformer: what enters its first block, the way on from there, and what can be seen on it.
 
 Of timm's VisionTransformer the parts are called one after the other. Of a Hugging Face classifier the model's own
-forward runs, on a replica, and a hook puts tokens in the place of those that enter the first block: whatever the model
+forward runs, on a replica, and a hook puts tokens in the place of those that enter the first block. Whatever the model
 does before and after, its blocks are found by what they take.
 
 Shape letters: R rows of one forward, L tokens, P patches, D embedding size, N heads, C classes.
@@ -84,9 +84,9 @@ class TimmTokens:
 class _Reached(Exception):
     """The first block was reached, with these tokens."""
 
-    def __init__(self, tokens: Tensor) -> None:
+    def __init__(self, tokens: Any) -> None:
         super().__init__()
-        self.tokens = tokens
+        self.tokens: Tensor = tokens
 
 
 class HuggingFaceTokens:
@@ -150,10 +150,8 @@ class HuggingFaceTokens:
         if self not in (entering := HANDED.get()):
             return None
         if (tokens := entering[self]) is None:
-            raise _Reached(_first(given, named))
-        if given:
-            return (tokens, *given[1:]), named
-        return given, {"hidden_states": tokens, **{k: v for k, v in named.items() if k != "hidden_states"}}
+            raise _Reached(given[0] if given else named.get("hidden_states"))
+        return ((tokens, *given[1:]), named) if given else (given, {**named, "hidden_states": tokens})
 
     @contextmanager
     def recorded(self, maps: list[Tensor], tokens: list[Tensor]) -> Iterator[None]:
@@ -209,12 +207,8 @@ def keeping_maps(maps: list[Tensor], size: Callable[[], tuple[int, ...]]) -> Cal
     return keep
 
 
-def _first(given: tuple[Any, ...], named: dict[str, Any]) -> Any:
-    return given[0] if given else named.get("hidden_states")
-
-
 def _keep(kept: list[Tensor]) -> Any:
-    return lambda module, given, named: kept.append(_first(given, named))
+    return lambda module, given, named: kept.append(given[0] if given else named.get("hidden_states"))
 
 
 def _no_class_token(model: Any, how: str) -> str:

@@ -81,15 +81,8 @@ def note_tokenizer(model: Any, tokenizer: Any) -> None:
         said = said if isinstance(said, list) else [said]
         if own is not None and said != [None] and own not in said:
             found.append(f"its {name} token has the id {own}, and the model says {', '.join(map(str, said))}")
-    size, count = getattr(config, "vocab_size", None), _size(tokenizer)
+    size, count = getattr(config, "vocab_size", None), len(tokenizer) if hasattr(tokenizer, "__len__") else None
     if isinstance(size, int) and count is not None and size - count > _MOST_WITHOUT_TOKEN:
         found.append(f"it has {count} tokens, and the model ids for {size}")
     if found:
         note("tokenizer", f"{'; '.join(found)}: is this the model's own tokenizer?")
-
-
-def _size(tokenizer: Any) -> int | None:
-    try:
-        return len(tokenizer)
-    except TypeError:
-        return None

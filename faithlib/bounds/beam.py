@@ -12,10 +12,12 @@ import torch
 from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
-from faithlib.bounds._parts import Array, as_orders, as_tensor, present_features
-from faithlib.bounds.ends import Bounds
+from faithlib.bounds.ends import Bounds, present_features
 from faithlib.errors import InputError, check_known
 from faithlib.perturb import Perturber, SetFunction
+
+Array = NDArray[np.float64]
+Numbers = NDArray[np.int64]
 
 
 def beam_bounds(
@@ -111,7 +113,7 @@ class _Layer:
 
     def __init__(
         self,
-        owner: NDArray[np.int64],
+        owner: Numbers,
         key: NDArray[np.uint64],
         bits: NDArray[np.uint8],
         values: Array,
@@ -121,7 +123,7 @@ class _Layer:
             owner, key = np.append(known.owner, owner), np.append(known.key, key)
             bits, values = np.append(known.bits, bits, axis=0), np.append(known.values, values)
         _, first = np.unique(key, return_index=True)
-        self.owner: NDArray[np.int64] = owner[first]
+        self.owner: Numbers = owner[first]
         self.key: NDArray[np.uint64] = key[first]
         self.bits: NDArray[np.uint8] = bits[first]
         self.values: Array = values[first]
@@ -129,7 +131,7 @@ class _Layer:
         self.last = np.zeros((2, len(first)), dtype=np.int64)
         self.children = np.zeros(len(first), dtype=np.int64)
 
-    def find(self, key: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    def find(self, key: NDArray[np.uint64]) -> tuple[Numbers, NDArray[np.bool_]]:
         """Where sets with these keys are, and whether they are there."""
         place = np.minimum(np.searchsorted(self.key, key), len(self.key) - 1)
         return place, self.key[place] == key
@@ -170,11 +172,11 @@ class _Search:
         nothing = np.packbits(np.zeros_like(self.here), axis=1)
         self.layers = [_Layer(np.arange(self.inputs), self.word_of_input, nothing, self.full)]
         self.layers[0].best[:] = 0.0
-        self.finished: dict[int, tuple[float, NDArray[np.int64]]] = {}
+        self.finished: dict[int, tuple[float, Numbers]] = {}
         # The open entries of all beams.
-        self.searched: NDArray[np.int64] = np.arange(self.inputs) if narrower is None else narrower.searched
+        self.searched: Numbers = np.arange(self.inputs) if narrower is None else narrower.searched
         self.visited: list[_Layer] = [] if narrower is None else narrower.layers
-        self.widths: NDArray[np.int64] = np.zeros_like(self.sizes) if narrower is None else narrower.widths
+        self.widths: Numbers = np.zeros_like(self.sizes) if narrower is None else narrower.widths
         self.widths[self.searched] = width
         self.group = np.concatenate([self.searched, self.searched + self.inputs])
         self.removed = np.zeros((len(self.group), self.features), dtype=bool)
@@ -183,10 +185,10 @@ class _Search:
         self.order = np.zeros((len(self.group), 0), dtype=np.int64)
         self.effect = np.zeros((2 * self.inputs, self.features))  # by group, searched or not
 
-    def _input(self, group: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _input(self, group: Numbers) -> Numbers:
         return group % self.inputs
 
-    def _sign(self, group: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _sign(self, group: Numbers) -> Numbers:
         """What costs: the answer itself for the upper end, its negative for the lower."""
         return np.where(group < self.inputs, 1, -1)
 
@@ -215,7 +217,7 @@ class _Search:
         self.order = np.column_stack([self.order[entry[kept]], feature[kept]])
         self._close()
 
-    def _children(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _children(self) -> tuple[Numbers, Numbers]:
         """(entry, feature) of every child to answer."""
         open_ = self.here[self._input(self.group)] & ~self.removed
         if self.candidates is not None and len(self.layers) > 1:
@@ -225,7 +227,7 @@ class _Search:
         entry, feature = np.nonzero(open_)
         return entry, feature
 
-    def _look(self, candidates: int) -> NDArray[np.int64]:
+    def _look(self, candidates: int) -> Numbers:
         """How many features each entry looks at."""
         if self.limits is None:
             return np.full(len(self.group), candidates)
@@ -233,7 +235,7 @@ class _Search:
         left = np.where(self._sign(self.group) > 0, self.value - low, high - self.value)
         return np.where(left <= self.tolerance, 2, candidates)
 
-    def _learn(self, entry: NDArray[np.int64], feature: NDArray[np.int64], value: Array) -> None:
+    def _learn(self, entry: Numbers, feature: Numbers, value: Array) -> None:
         """Remember the latest effect of each feature for each end; in log-odds it changes least from step to step."""
         before, after = self.value[entry], value
         if self.limits is not None:
@@ -249,7 +251,7 @@ class _Search:
         share = np.clip((value - low) / (high - low), 1e-7, 1 - 1e-7)
         return np.log(share / (1 - share))
 
-    def _answers(self, owner: NDArray[np.int64], removed: NDArray[np.bool_]) -> Array:
+    def _answers(self, owner: Numbers, removed: NDArray[np.bool_]) -> Array:
         if not len(owner):  # all inputs that are searched have removed every feature, longer ones are not
             return np.zeros(0)
         device = self.present.device
@@ -263,11 +265,11 @@ class _Search:
                 )
         return values
 
-    def _keys(self, owner: NDArray[np.int64], sets: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    def _keys(self, owner: Numbers, sets: NDArray[np.bool_]) -> NDArray[np.uint64]:
         words = np.where(sets, self.word_of_feature, np.uint64(0))
         return np.bitwise_xor.reduce(words, axis=1) ^ self.word_of_input[owner]
 
-    def _best(self, group: NDArray[np.int64], cost: Array, key: NDArray[np.uint64]) -> NDArray[np.int64]:
+    def _best(self, group: Numbers, cost: Array, key: NDArray[np.uint64]) -> Numbers:
         """The `width` cheapest children of every group, each set once if sets are merged; ties go by row."""
         rows = np.lexsort((cost, group))
         if self.merge:
@@ -296,17 +298,16 @@ class _Search:
             ended = [self.finished[g] for g in range(2 * self.inputs)]
             total = np.array([cost for cost, _ in ended]).reshape(2, -1)
             orders = [order for _, order in ended]
-        upper, lower = self.full - total[0] / self.sizes, self.full + total[1] / self.sizes
-        rows = sum(np.bincount(layer.owner, minlength=self.inputs) for layer in self.layers)
-        return Bounds(
-            lower=as_tensor(lower, self.present),
-            upper=as_tensor(upper, self.present),
-            lower_order=as_orders(orders[self.inputs :], self.present),
-            upper_order=as_orders(orders[: self.inputs], self.present),
-            rows=torch.as_tensor(rows, device=self.present.device),
-            width=torch.as_tensor(self.widths.copy(), device=self.present.device),
-            certified_lower=as_tensor(self.full + certified[1] / self.sizes, self.present),
-            certified_upper=as_tensor(self.full - certified[0] / self.sizes, self.present),
+        return Bounds.of(
+            self.present,
+            lower=self.full + total[1] / self.sizes,
+            upper=self.full - total[0] / self.sizes,
+            lower_order=orders[self.inputs :],
+            upper_order=orders[: self.inputs],
+            rows=sum(np.bincount(layer.owner, minlength=self.inputs) for layer in self.layers),
+            width=self.widths.copy(),
+            certified_lower=self.full + certified[1] / self.sizes,
+            certified_upper=self.full - certified[0] / self.sizes,
         )
 
     def _link(self) -> None:
@@ -331,7 +332,7 @@ class _Search:
             total[:, layer.owner[whole]] = layer.best[:, whole]
         return total
 
-    def _trace(self) -> list[NDArray[np.int64]]:
+    def _trace(self) -> list[Numbers]:
         """The orders of the cheapest paths: first the upper end of every input, then the lower."""
         end, owner = np.repeat([0, 1], self.inputs), np.tile(np.arange(self.inputs), 2)
         everything = self.here[owner]

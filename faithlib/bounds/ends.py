@@ -6,9 +6,13 @@ Shape letters: B inputs, F features, M values of one input.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
+
+from faithlib.errors import InputError
+from faithlib.perturb import Perturber, SetFunction
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,20 @@ class Bounds:
     width: Tensor
     certified_lower: Tensor
     certified_upper: Tensor
+
+    @classmethod
+    def of(cls, present: Tensor, **found: Any) -> Bounds:
+        """Bounds of inputs with the features `present` [B, F], from arrays, and from lists of orders."""
+        made = {
+            name: torch.as_tensor(values, device=present.device)
+            for name, values in found.items()
+            if "_order" not in name
+        }
+        for name in found.keys() - made.keys():
+            made[name] = torch.full(present.shape, -1, device=present.device)
+            for row, order in zip(made[name], found[name], strict=True):
+                row[: len(order)] = torch.as_tensor(order)
+        return cls(**made)
 
     def widened(self, aopc: Tensor) -> Bounds:
         """These bounds with values [B] or [B, M] of AOPC taken in that orders are known to reach, for a beam can be
@@ -75,3 +93,15 @@ def naopc_faults(aopc: Tensor, lower: Tensor, upper: Tensor, *, tolerance: float
     aopc, lower, upper = torch.broadcast_tensors(aopc.double(), lower.double(), upper.double())
     outside = (upper > lower) & ((aopc < lower - tolerance) | (aopc > upper + tolerance))
     return {"clipped": int(outside.sum()), "undefined": int((~(upper > lower)).sum())}
+
+
+def present_features(score: Perturber | SetFunction) -> Tensor:
+    """Which features each input has, bool [B, F]; InputError for an input without any.
+
+    >>> present_features(SetFunction(lambda keep: keep.double().sum(dim=1), 2))
+    tensor([[True, True]])
+    """
+    present = score.feature_mask
+    if not bool(present.any(dim=1).all()):
+        raise InputError(f"input {int((~present.any(dim=1)).nonzero()[0])} has no features: nothing can be removed")
+    return present

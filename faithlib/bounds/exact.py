@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import comb
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,11 +15,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 from tqdm.auto import tqdm
 
-from faithlib.bounds._parts import Array, as_orders, as_tensor, present_features
-from faithlib.bounds.ends import Bounds
+from faithlib.bounds.ends import Bounds, present_features
 from faithlib.errors import InputError
 from faithlib.perturb import Perturber, SetFunction
 
+Array = NDArray[np.float64]
 _ROWS_A_CALL = 1 << 16
 _FAR = 62  # shifting a set's code by this gives 0: where an input has no feature
 _MOST_EXACT = 22
@@ -48,23 +49,14 @@ def exact_bounds(score: Perturber | SetFunction, *, max_features: int = 16) -> B
             f"(max_features, at most {_MOST_EXACT}): use beam_bounds"
         )
     answers = _all_subsets(score, present)
-    lower, upper = (
-        [_shortest_path(sign * values, size) for values, size in zip(answers, sizes, strict=True)] for sign in (-1, 1)
-    )
     full = score.full.double().cpu().numpy()
     places = [row.nonzero()[:, 0].cpu().numpy() for row in present]
-    found = {
-        "lower": as_tensor([full[b] + total / sizes[b] for b, (total, _) in enumerate(lower)], present),
-        "upper": as_tensor([full[b] - total / sizes[b] for b, (total, _) in enumerate(upper)], present),
-    }
-    orders = {
-        "lower_order": as_orders([places[b][order] for b, (_, order) in enumerate(lower)], present),
-        "upper_order": as_orders([places[b][order] for b, (_, order) in enumerate(upper)], present),
-    }
-    rows = torch.tensor([2**size for size in sizes], device=present.device)
-    return Bounds(
-        **found, **orders, rows=rows, width=0 * rows, certified_lower=found["lower"], certified_upper=found["upper"]
-    )
+    found: dict[str, Any] = {"rows": 2 ** np.array(sizes), "width": np.zeros_like(sizes)}
+    for end, sign in (("upper", 1), ("lower", -1)):
+        paths = [_shortest_path(sign * values, size) for values, size in zip(answers, sizes, strict=True)]
+        found[end] = found[f"certified_{end}"] = full - sign * np.array([total for total, _ in paths]) / sizes
+        found[f"{end}_order"] = [own[order] for own, (_, order) in zip(places, paths, strict=True)]
+    return Bounds.of(present, **found)
 
 
 def _all_subsets(score: Perturber | SetFunction, present: Tensor) -> list[Array]:

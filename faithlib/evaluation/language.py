@@ -12,20 +12,10 @@ import torch
 from torch import Tensor
 
 from faithlib.attribution.floors import generator
-from faithlib.errors import InputError, unknown
+from faithlib.errors import InputError, check_known
 from faithlib.masks import normalise, position_in_rank, soft_keep, top_ratio
+from faithlib.metrics import language as formulas
 from faithlib.metrics import soft_nc, soft_ns
-from faithlib.metrics.language import (
-    area,
-    comprehensiveness_distance,
-    equal_retention,
-    lds,
-    mas,
-    randomisation_p,
-    rise,
-    sufficiency_distance,
-    win_rate,
-)
 from faithlib.perturb import Perturber, SetFunction
 
 PI_SHARES = tuple(step / 10 for step in range(1, 10))
@@ -52,8 +42,7 @@ def distance_scores(
     Traceback (most recent call last):
     faithlib.errors.InputError: the output at input 0 is 0.6, and of a similarity 1: expected a Continuation ...
     """
-    if variant not in ("paper", "released"):
-        raise unknown("variant", variant, ("paper", "released"))
+    check_known("variant", variant, ("paper", "released"))
     far = (perturber.full - 1).abs() > 1e-3
     if bool(far.any()):
         b = int(far.nonzero()[0])
@@ -72,8 +61,8 @@ def distance_scores(
 
     d_empty = distance(perturber.soft_empty)[:, None]
     return {
-        "soft_ns": sufficiency_distance(of("sufficiency"), d_empty),
-        "soft_nc": comprehensiveness_distance(of("comprehensiveness"), d_empty),
+        "soft_ns": formulas.sufficiency_distance(of("sufficiency"), d_empty),
+        "soft_nc": formulas.comprehensiveness_distance(of("comprehensiveness"), d_empty),
     }
 
 
@@ -107,9 +96,9 @@ def pi_soft_scores(
     importance = normalise(scores, normaliser, mask)
     full, floor = perturber.full[:, None, None], perturber.soft_empty[:, None, None]
     for name, formula, kept in (("pi_soft_ns", soft_ns, importance), ("pi_soft_nc", soft_nc, 1 - importance)):
-        keep = torch.stack([equal_retention(kept, share, mask) for share in shares], dim=1)
+        keep = torch.stack([formulas.equal_retention(kept, share, mask) for share in shares], dim=1)
         found[name] = formula(full, perturber.soft(keep, draws=draws, seed=seed), floor).mean(dim=2)
-        found[f"{name}_area"] = area(found[name], torch.tensor(shares, dtype=torch.double))
+        found[f"{name}_area"] = formulas.area(found[name], torch.tensor(shares, dtype=torch.double))
     return found
 
 
@@ -146,7 +135,7 @@ def lds_scores(
         raise InputError(f"keep {keep}: expected a probability between 0 and 1")
     drawn = _drawn(perturber, ablations, seed) < keep
     predicted = (drawn * scores[:, None]).sum(dim=2)
-    return lds(predicted, perturber.keep(drawn))
+    return formulas.lds(predicted, perturber.keep(drawn))
 
 
 def rise_scores(perturber: Perturber | SetFunction, scores: Tensor, *, steps: int = 20) -> dict[str, Tensor]:
@@ -176,7 +165,7 @@ def rise_scores(perturber: Perturber | SetFunction, scores: Tensor, *, steps: in
         whole = own.sum(dim=1, keepdim=True)
         left = (kept * own[:, None]).sum(dim=2) / whole
         left = torch.where(whole > 0, left, torch.linspace(1, 0, k + 1, dtype=torch.double, device=n.device))
-        found[:, index.cpu()] = torch.stack([rise(path.double()), mas(path.double(), left)]).cpu()
+        found[:, index.cpu()] = torch.stack([formulas.rise(path.double()), formulas.mas(path.double(), left)]).cpu()
     return {"rise": found[0], "mas": found[1]}
 
 
@@ -201,7 +190,7 @@ def win_rate_scores(
     random = torch.stack([top_ratio(drawn[:, m], [share], mask)[:, 0] for m in range(matches)], dim=1)
     both = torch.cat([own, random], dim=1)
     outcomes = {"comprehensiveness": -perturber.keep(~both), "sufficiency": perturber.keep(both)}
-    rules: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"": win_rate, "_p": randomisation_p}
+    rules: dict[str, Callable[[Tensor, Tensor], Tensor]] = {"": formulas.win_rate, "_p": formulas.randomisation_p}
     return {
         f"{name}{ending}": rule(value[:, 0], value[:, 1:])
         for name, value in outcomes.items()

@@ -8,32 +8,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
+from faithlib import metrics as formulas
 from faithlib.bounds import beam_bounds, exact_bounds, naopc
 from faithlib.catalogue import DIRECTIONS, FAMILIES, LANGUAGE
 from faithlib.errors import InputError, check_counts, check_known
 from faithlib.evaluation import language
 from faithlib.evaluation.scores import aopc_scores, hard_scores, saco_scores, soft_scores
 from faithlib.masks import checked_mask, top_ratio
-from faithlib.metrics import (
-    auc,
-    auprc,
-    average_precision,
-    complexity,
-    comprehensiveness_eraser,
-    erasure_rationales,
-    iou,
-    iou_f1,
-    n_auc,
-    pointing_game,
-    sparseness,
-    sufficiency_eraser,
-    token_f1,
-)
 from faithlib.perturb import Perturber
 
 FAD_SHARES = (0.0, 0.05, 0.1, 0.15, 0.2)
@@ -43,42 +29,31 @@ _TOP_SIZES = (1, 3, 5)
 
 
 @dataclass(frozen=True)
-class Options:
-    """What metrics leave open. InputError for no group and for no feature of gold.
-
-    >>> Options(draws=4, seed=0, groups=10, beam=3, gold_size=1).groups
-    10
-    """
-
-    draws: int
-    seed: int
-    groups: int
-    beam: int
-    gold_size: int
-
-    def __post_init__(self) -> None:
-        check_counts(groups=self.groups, gold_size=self.gold_size)
-
-
-@dataclass(frozen=True)
 class Asked:
     """Inputs that metrics ask about, each as often as it has attributions: what only depends on model and inputs.
 
-    `gold`: bool [B, F]; `bounds`: of AOPC, lower and upper [B].
+    `gold`: bool [B, F]; `bounds`: of AOPC, lower and upper [B]; the others are what metrics leave open, as in
+    `evaluate`. InputError for no group and for no feature of gold.
 
     >>> from faithlib.inputs import WordInputs
     >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
     >>> perturber = Perturber(model, WordInputs.from_texts(["good film"]))
 
-    >>> asked = Asked(perturber, Options(draws=4, seed=0, groups=2, beam=3, gold_size=1))
+    >>> asked = Asked(perturber)
     >>> asked.still_predicted(torch.tensor([[2.0, 1.0]]), [0.0, 0.5])  # two words or one
     tensor([[1., 0.]])
     """
 
     perturber: Perturber
-    options: Options
     gold: Tensor | None = None
     bounds: tuple[Tensor, Tensor] | None = None
+    draws: int = 4
+    seed: int = 0
+    groups: int = 10
+    gold_size: int = 1
+
+    def __post_init__(self) -> None:
+        check_counts(groups=self.groups, gold_size=self.gold_size)
 
     @property
     def present(self) -> Tensor:
@@ -88,7 +63,7 @@ class Asked:
         """Some of the inputs, of one also several times."""
         gold = None if self.gold is None else self.gold[index]
         bounds = self.bounds and (self.bounds[0][index], self.bounds[1][index])
-        return Asked(self.perturber.of(index), self.options, gold, bounds)
+        return replace(self, perturber=self.perturber.of(index), gold=gold, bounds=bounds)
 
     def still_predicted(self, scores: Tensor, shares: Sequence[float]) -> Tensor:
         """1 where the predicted class stays the predicted one while these shares of the features go, [B, K]."""
@@ -105,17 +80,17 @@ def _hard(asked: Asked, scores: Tensor) -> Values:
 
 
 def _soft(asked: Asked, scores: Tensor) -> Values:
-    drawn = soft_scores(asked.perturber, scores, draws=asked.options.draws, seed=asked.options.seed)
+    drawn = soft_scores(asked.perturber, scores, draws=asked.draws, seed=asked.seed)
     return {name: values.mean(dim=1) for name, values in drawn.items()}
 
 
 def _eraser(asked: Asked, scores: Tensor) -> Values:
-    rationales = erasure_rationales(scores, asked.present)
+    rationales = formulas.erasure_rationales(scores, asked.present)
     full = asked.perturber.full
     removed, kept = asked.perturber.keep(torch.cat([~rationales, rationales], dim=1)).chunk(2, dim=1)
     return {
-        "comprehensiveness_eraser": comprehensiveness_eraser(full, removed),
-        "sufficiency_eraser": sufficiency_eraser(full, kept),
+        "comprehensiveness_eraser": formulas.comprehensiveness_eraser(full, removed),
+        "sufficiency_eraser": formulas.sufficiency_eraser(full, kept),
     }
 
 
@@ -127,7 +102,7 @@ def _naopc(asked: Asked, scores: Tensor) -> Values:
 
 def _groups(asked: Asked, scores: Tensor) -> Values:
     found: dict[str, list[Tensor]] = defaultdict(list)
-    sizes = asked.present.sum(dim=1).clamp(max=asked.options.groups)
+    sizes = asked.present.sum(dim=1).clamp(max=asked.groups)
     groups = [(size, (sizes == size).nonzero()[:, 0]) for size in sizes.unique().tolist()]
     for size, index in groups:
         values = saco_scores(asked.perturber.of(index.tolist()), scores[index], k=size)
@@ -140,8 +115,8 @@ def _groups(asked: Asked, scores: Tensor) -> Values:
 
 def _curves(asked: Asked, scores: Tensor) -> Values:
     return {
-        "n_auc": n_auc(asked.still_predicted(scores, FAD_SHARES)),
-        "autpc": auc(asked.still_predicted(scores, ALL_SHARES)),
+        "n_auc": formulas.n_auc(asked.still_predicted(scores, FAD_SHARES)),
+        "autpc": formulas.auc(asked.still_predicted(scores, ALL_SHARES)),
     }
 
 
@@ -149,22 +124,22 @@ def _plausibility(asked: Asked, scores: Tensor) -> Values:
     assert asked.gold is not None
     given = (scores, asked.gold, asked.present)
     return {
-        "iou_f1": iou_f1(*given, k=asked.options.gold_size),
-        "token_f1": token_f1(*given, k=asked.options.gold_size),
-        "iou": iou(*given),
-        "pointing_game": pointing_game(*given),
-        "auprc": auprc(*given),
-        "average_precision": average_precision(*given),
+        "iou_f1": formulas.iou_f1(*given, k=asked.gold_size),
+        "token_f1": formulas.token_f1(*given, k=asked.gold_size),
+        "iou": formulas.iou(*given),
+        "pointing_game": formulas.pointing_game(*given),
+        "auprc": formulas.auprc(*given),
+        "average_precision": formulas.average_precision(*given),
     }
 
 
 def _hellinger(asked: Asked, scores: Tensor) -> Values:
-    drawn = language.distance_scores(asked.perturber, scores, draws=asked.options.draws, seed=asked.options.seed)
+    drawn = language.distance_scores(asked.perturber, scores, draws=asked.draws, seed=asked.seed)
     return {f"hellinger_{name}": values.mean(dim=1) for name, values in drawn.items()}
 
 
 def _pi_soft(asked: Asked, scores: Tensor) -> Values:
-    found = language.pi_soft_scores(asked.perturber, scores, draws=asked.options.draws, seed=asked.options.seed)
+    found = language.pi_soft_scores(asked.perturber, scores, draws=asked.draws, seed=asked.seed)
     return {name.removesuffix("_area"): value for name, value in found.items() if value.ndim == 1}
 
 
@@ -174,7 +149,7 @@ def _top_k(asked: Asked, scores: Tensor) -> Values:
 
 
 def _win_rate(asked: Asked, scores: Tensor) -> Values:
-    found = language.win_rate_scores(asked.perturber, scores, seed=asked.options.seed)
+    found = language.win_rate_scores(asked.perturber, scores, seed=asked.seed)
     return {f"win_rate_{name}": value for name, value in found.items() if not name.endswith("_p")}
 
 
@@ -187,14 +162,14 @@ MEASURES: dict[str, Measure] = {
     "groups": _groups,
     "curves": _curves,
     "simplicity": lambda asked, scores: {
-        "complexity": complexity(scores, asked.present),
-        "sparseness": sparseness(scores, asked.present),
+        "complexity": formulas.complexity(scores, asked.present),
+        "sparseness": formulas.sparseness(scores, asked.present),
     },
     "plausibility": _plausibility,
     "hellinger": _hellinger,
     "pi_soft": _pi_soft,
     "top_k": _top_k,
-    "lds": lambda asked, scores: {"lds": language.lds_scores(asked.perturber, scores, seed=asked.options.seed)},
+    "lds": lambda asked, scores: {"lds": language.lds_scores(asked.perturber, scores, seed=asked.seed)},
     "deletion": lambda asked, scores: language.rise_scores(asked.perturber, scores),
     "win_rate": _win_rate,
 }

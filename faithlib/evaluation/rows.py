@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from faithlib.bounds import exact_bounds, most_rows
-from faithlib.errors import ModelError
-from faithlib.evaluation.measures import EVERY, EXACT_UP_TO, MEASURES, Asked, Options, check_scores, families_of
+from faithlib.errors import ModelError, check_counts
+from faithlib.evaluation.measures import EVERY, EXACT_UP_TO, MEASURES, Asked, check_scores, families_of
 from faithlib.inputs import Inputs
 from faithlib.perturb import Perturber
 from faithlib.perturbations import Perturbation, Rows
@@ -122,14 +122,14 @@ def count_rows(
         inputs = inputs.to(next(model.parameters()).device)
     for name, scores in methods.items():
         check_scores(name, scores, inputs.feature_mask)
-    options = Options(draws=draws, seed=seed, groups=groups, beam=beam, gold_size=1)
+    check_counts(groups=groups)
 
     def rows_of(chosen: Sequence[str]) -> tuple[int, ...]:
         counter = RowCounter(model, inputs, erase=erase, output=output)
         if any(EVERY[name].needs_bounds for name in chosen):
             counter.count_bounds(beam=beam)
         nothing = counter.full
-        asked = Asked(counter, options, bounds=(nothing, nothing))
+        asked = Asked(counter, None, (nothing, nothing), draws, seed, groups)
         for scores in methods.values():
             for name in chosen:
                 if EVERY[name].asks_model:

@@ -10,11 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from faithlib.attribution.floors import generator
 from faithlib.errors import InputError, check_known
+from faithlib.inputs import Inputs
 from faithlib.masks import (
     group_salience,
     position_in_rank,
@@ -168,7 +171,7 @@ def saco_steps(
     `masks.group_salience` (`reduce`). `labels` [B]: the classes that count as correct, by default the predicted ones.
     Features that are in no group (remainder "drop") are never erased.
 
-    3K - 2 distinct rows an input with the unperturbed one (28 for K = 10), asked in one call: the first group to go in
+    3K - 2 distinct rows an input with the unperturbed one (28 for K = 10), asked in one call. The first group to go in
     either order is also erased alone, and both orders end with nothing left. One metric at a time asks for 5 (K + 1).
 
     Raises InputError for labels that are no integers [B], and as `salience_groups` does.
@@ -200,18 +203,7 @@ def saco_steps(
     )
 
 
-def saco_scores(
-    perturber: Perturber,
-    scores: Tensor,
-    *,
-    k: int = 10,
-    labels: Tensor | None = None,
-    remainder: str = "spread",
-    ties: str = "position",
-    reduce: str = "sum",
-    lodds: str = "ratio",
-    seed: int = 0,
-) -> dict[str, Tensor]:
+def saco_scores(perturber: Perturber, scores: Tensor, *, lodds: str = "ratio", **options: Any) -> dict[str, Tensor]:
     """SaCo and the four metrics it is compared with (Wu et al. 2024, Section 4.3), of attributions [B, F], [B] each.
 
     - "saco": the salience-guided faithfulness coefficient (Algorithm 1), in [-1, 1], higher is better. NaN where all
@@ -228,7 +220,7 @@ def saco_scores(
 
     "auc" and "log_odds" are missing where the output is a predicted value.
 
-    The other options are those of `saco_steps`, which gives what stands behind these numbers, for the same rows. For
+    The other `options` are those of `saco_steps`, which gives what stands behind these numbers, for the same rows. For
     tied drops counted by halves: `saco(steps.salience, steps.alone, ties="half")`.
 
     >>> from faithlib.inputs import WordInputs
@@ -240,7 +232,7 @@ def saco_scores(
     {'saco': 1.0, 'auc': 0.25, 'aopc_morf': 0.4, 'log_odds': -0.5878, 'aopc_lerf': 0.2}
     """
     check_known("lodds", lodds, ("ratio", "odds"))
-    steps = saco_steps(perturber, scores, k=k, labels=labels, remainder=remainder, ties=ties, reduce=reduce, seed=seed)
+    steps = saco_steps(perturber, scores, **options)
     p_full, path = steps.log_p[:, 0].exp(), steps.log_p[:, 1:].exp()
     log_ratio = (steps.log_p[:, 1:] - steps.log_p[:, :1]).mean(dim=1)
     found = {
@@ -254,17 +246,9 @@ def saco_scores(
     return {name: value for name, value in found.items() if name not in of_classes}
 
 
-def saco_of_groups(
-    perturber: Perturber,
-    scores: Tensor,
-    *,
-    k: int = 10,
-    remainder: str = "spread",
-    ties: str = "position",
-    reduce: str = "sum",
-    seed: int = 0,
-) -> Tensor:
+def saco_of_groups(perturber: Perturber, scores: Tensor, *, k: int = 10, reduce: str = "sum", **options: Any) -> Tensor:
     """SaCo alone, [B]: the "saco" of `saco_scores` for K + 1 rows an input where all five metrics need 3K - 2.
+    `options`: those of `masks.salience_groups`.
 
     >>> from faithlib.inputs import WordInputs
     >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
@@ -274,7 +258,7 @@ def saco_of_groups(
     tensor([-1.])
     """
     scores = scores.to(perturber.device)
-    group = salience_groups(scores, k, perturber.feature_mask, remainder=remainder, ties=ties, seed=seed)
+    group = salience_groups(scores, k, perturber.feature_mask, **options)
     kept = group[:, None] != torch.arange(k, device=group.device)[:, None]
     alone = perturber.full[:, None] - perturber.keep(kept)
     return _saco(perturber, scores, group_salience(scores, group, k, reduce=reduce), alone)
@@ -294,13 +278,31 @@ def _correct(perturber: Perturber, logits: Tensor, labels: Tensor | None) -> Ten
         return torch.zeros(logits.shape[:2], dtype=torch.bool, device=logits.device)
     if labels is None:
         return stays(logits, perturber.logits_full, perturber.target, perturber.head)
-    return predicted(logits) == _checked_labels(labels, perturber.predicted)[:, None]
+    if labels.shape != perturber.predicted.shape or labels.is_floating_point() or labels.dtype == torch.bool:
+        told = f"labels have shape {tuple(labels.shape)} and dtype {labels.dtype}"
+        raise InputError(f"{told}: expected integers [B] = [{len(perturber.predicted)}]")
+    return predicted(logits) == labels.to(logits.device)[:, None]
 
 
-def _checked_labels(labels: Tensor, predicted: Tensor) -> Tensor:
-    if labels.shape != predicted.shape or labels.is_floating_point() or labels.dtype == torch.bool:
-        raise InputError(
-            f"labels have shape {tuple(labels.shape)} and dtype {labels.dtype}: expected integers [B] = "
-            f"[{len(predicted)}]"
-        )
-    return labels.to(predicted.device)
+def shuffled(scores: Tensor, inputs: Inputs, *, share: float = 1.0, seed: int = 0) -> Tensor:
+    """Scores [B, F] of which this share, at least two an input, has changed places among the features.
+
+    A control that keeps what a method's scores look like (their values, and so their density) and forgets where they
+    belong. Drawn from (seed, content of the input); a larger share moves more features, never others.
+
+    Raises InputError for a share that is not above 0 and at most 1.
+
+    >>> from faithlib.inputs import WordInputs
+
+    >>> found = shuffled(torch.tensor([[1.0, 2.0, 3.0]]), WordInputs.from_texts(["a good film"]))
+    >>> found.sort().values  # the same scores, elsewhere
+    tensor([[1., 2., 3.]])
+    """
+    if not 0 < share <= 1:
+        raise InputError(f"share {share}: expected above 0, at most 1")
+    found = scores.clone()
+    for b, (key, n) in enumerate(zip(inputs.keys(), inputs.feature_mask.sum(dim=1).tolist(), strict=True)):
+        order = generator(seed, key)
+        moving = torch.randperm(n, generator=order)[: max(2, round(share * n))]
+        found[b, moving] = scores[b, moving[torch.randperm(len(moving), generator=order)]]
+    return found

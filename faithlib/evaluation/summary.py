@@ -15,8 +15,7 @@ import pandas as pd
 
 from faithlib.catalogue import DIRECTIONS, HIGHER
 from faithlib.errors import InputError
-from faithlib.evaluation.report import fragment, page, summary_table
-from faithlib.evaluation.shown import Shown
+from faithlib.evaluation.report import Shown, fragment, page, summary_table
 from faithlib.units import some_rows
 
 COLUMNS = ("input", "method", "metric", "value", "direction")

@@ -8,9 +8,10 @@ metrics are formulas over the answers. Shape letters: B inputs, F features, N at
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,19 +20,22 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from faithlib.attribution import Row
-from faithlib.catalogue import METRICS
-from faithlib.errors import InputError, ModelError, NotFiniteError
+from faithlib.backends.labels import label_names
+from faithlib.catalogue import DIRECTIONS, METRICS
+from faithlib.errors import InputError, ModelError, NotFiniteError, check_counts
 from faithlib.evaluation.explaining import LEFT_OUT, explained
-from faithlib.evaluation.measures import EVERY, MEASURES, Asked, Options, bounds_of, check_scores, families_of
-from faithlib.evaluation.opening import RAISE, named_methods, opened, those_that_work
-from faithlib.evaluation.outcome import Measured, finished
+from faithlib.evaluation.measures import EVERY, MEASURES, Asked, bounds_of, check_scores, families_of
+from faithlib.evaluation.opening import RAISE, Opened, named_methods, opened, those_that_work
+from faithlib.evaluation.report import shown_of
 from faithlib.evaluation.summary import Table
 from faithlib.inputs import Span
 from faithlib.notes import gathered
 from faithlib.outputs import NEEDS_PROBABILITY
-from faithlib.perturb import Perturber, asked_together
+from faithlib.perturb import Perturber, asked_together, costs
+from faithlib.units import some_rows
 
 _MOST_MASK_PLACES = 1 << 27
+_FAMILY_OF = {metric: family for family in EVERY.values() for metric in family.directions}
 
 
 def evaluate(
@@ -89,7 +93,7 @@ def evaluate(
       many groups as features.
     - `dtype`: the precision of all rows of erased inputs ("auto": `Perturber`); gradients are taken in the model's own.
     - `unit`: what a feature of a text is, "word" (default), "wordpiece", "character" or "sentence" (`faithlib.units`),
-      of an image the side of its patches in pixels; or give the `spans` (start, end) of the features of each text.
+      of an image the side of its patches in pixels. Or give the `spans` (start, end) of the features of each text.
     - `max_length`: tokens read of a text, at most what the model takes. Default: that, and no more than 512.
     - `on_error`: "raise", or "skip" inputs that cannot be read, explained or measured; the others keep their index.
 
@@ -134,7 +138,7 @@ def evaluate(
             raise InputError(f"gold is {gold.dtype} {tuple(gold.shape)}: expected bool [B, F] = {list(mask.shape)}")
     if gold_size is None:
         gold_size = 1 if gold is None else average_marked(gold)
-    options = Options(draws=draws, seed=seed, groups=groups, beam=beam, gold_size=gold_size)
+    check_counts(groups=groups, gold_size=gold_size)
     wanted, classes = list(METRICS) if metrics is None else metrics, whole.classes(target)
 
     place_of = {row: place for place, row in enumerate(whole.rows)}
@@ -150,9 +154,10 @@ def evaluate(
         perturber = Perturber(model, part, erase=erase, output=output, target=explains, dtype=dtype, check=check)
         about = None if classes is None else perturber.target
         scores = explained(own, model, perturber, about, left_out, deltas, passed)
-        asked = Asked(perturber, options, None if gold is None else gold[places, :width].to(perturber.device))
-        if any(EVERY[name].needs_bounds for name in families):
-            asked = replace(asked, bounds=bounds_of(perturber, beam=beam))
+        marked = None if gold is None else gold[places, :width].to(perturber.device)
+        needs_bounds = any(EVERY[name].needs_bounds for name in families)
+        bounds = bounds_of(perturber, beam=beam) if needs_bounds else None
+        asked = Asked(perturber, marked, bounds, draws, seed, groups, gold_size)
         questions = _questions(scores, asked)
         found = asked_together(lambda: _values(families, questions, left_out), perturber)
         if not found:
@@ -231,3 +236,74 @@ def average_marked(gold: Tensor) -> int:
     """
     sizes = gold.sum(dim=1)[gold.any(dim=1)].float()
     return max(1, round(float(sizes.mean()))) if len(sizes) else 1
+
+
+# ---------------------------------------------------------------------------------------- what the caller gets
+class Measured(NamedTuple):
+    """What was measured on some inputs: `values` (columns input, counted from 0, method, metric, value), `scores`
+    [B, F] by method, the `perturber`; `left_out`: methods and metrics that the model does not allow, and why; `deltas`
+    [B]: what integrated gradients miss, by name.
+
+    >>> Measured(pd.DataFrame(), {}, None, {"attention": "a function has no maps"}, {}).left_out
+    {'attention': 'a function has no maps'}
+    """
+
+    values: pd.DataFrame
+    scores: Mapping[str, Tensor]
+    perturber: Perturber
+    left_out: Mapping[str, str]
+    deltas: Mapping[str, Tensor]
+
+
+def finished(measured: Measured, whole: Opened, notes: Mapping[str, str]) -> Table:
+    """The table of values and of what has to be said about them. `whole`: what the caller gave, of which these inputs
+    are; `notes`: what was noted on the way.
+
+    >>> from faithlib.evaluation.opening import opened
+    >>> whole = opened(lambda texts: [[0.5, 0.5] for _ in texts], ["good film", "bad"])
+    >>> values = pd.DataFrame({"input": [0, 1], "method": "mine", "metric": "saco", "value": [1.0, 1.0]})
+    >>> table = finished(Measured(values, {}, Perturber(whole.model, whole.inputs), {}, {}), whole, {})
+    >>> table.value.tolist(), table.attrs["undefined"][0]["rows"]
+    ([1.0, nan], [1])
+    """
+    values, scores, perturber, left_out, deltas = measured
+    skipped = whole.skipped or {}
+    rows = [row for row in whole.rows if row not in skipped]
+    table = Table(values.assign(direction=values["metric"].map(DIRECTIONS)))
+    undefined = _undefined(table, perturber.feature_mask.sum(dim=1).tolist(), rows)
+    table["input"] = table["input"].map(dict(enumerate(rows)))
+    table.attrs = {
+        "costs": costs(perturber),
+        "left_out": dict(left_out),
+        "undefined": undefined,
+        "convergence": {name: dict(zip(rows, delta.tolist(), strict=True)) for name, delta in deltas.items()},
+        "notes": dict(notes),
+        "truncated": [row for row in whole.truncated if row not in skipped],
+        "skipped": [{"row": row, "reason": skipped[row]} for row in sorted(skipped)],
+    }
+    table.shown = shown_of(rows, scores, perturber, label_names(whole.model))
+    table.whole = len(table)
+    if notes:
+        warnings.warn("; ".join(f"{about}: {what}" for about, what in notes.items()), stacklevel=3)
+    if skipped:
+        told = f"{len(skipped)} of {whole.total} inputs were skipped (rows {some_rows(sorted(skipped))})"
+        warnings.warn(f"{told}; first {skipped[min(skipped)]}. All reasons: table.attrs['skipped']", stacklevel=3)
+    return table
+
+
+def _undefined(table: pd.DataFrame, sizes: Sequence[int], rows: Sequence[int]) -> list[dict[str, Any]]:
+    """Makes values NaN where an input has too few features; then all that are NaN, in groups of the same reason."""
+    least = table["metric"].map({metric: family.least_features for metric, family in _FAMILY_OF.items()})
+    few = table["input"].map(dict(enumerate(sizes))) < least
+    table.loc[few, "value"] = float("nan")
+    reasons = table["metric"].map({metric: family.undefined for metric, family in _FAMILY_OF.items()})
+    reasons = reasons.mask(few, "fewer features than the " + least.astype(str) + " that the metric needs")
+    return [
+        {
+            "reason": reason,
+            "metrics": list(dict.fromkeys(group["metric"])),
+            "methods": list(dict.fromkeys(group["method"])),
+            "rows": [rows[place] for place in sorted(set(group["input"]))],
+        }
+        for reason, group in table[table["value"].isna()].groupby(reasons, sort=False)
+    ]

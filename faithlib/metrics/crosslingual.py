@@ -2,7 +2,7 @@
 
 A sentence pair and its translation are two inputs that say the same. Scores of the translation are carried over to the
 English words along word alignments (`aligned_scores`) and correlated with the scores of the English words themselves
-(`crosslingual_rho`); nothing is erased, so no input is out of distribution. The rest is what the paper compares this
+(`crosslingual_rho`). Nothing is erased, so no input is out of distribution. The rest is what the paper compares this
 with: random alignments (Figure 7), what its released code makes of ERASER's two metrics (`metrics.erasure`; Tables 3, 9
 and 10), and a test of whether translations are similar inputs to the model at all (Figure 6).
 

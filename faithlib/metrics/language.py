@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from faithlib.errors import InputError, unknown
+from faithlib.errors import InputError, check_known
 from faithlib.masks import checked_mask
 from faithlib.metrics.curves import auc
 
@@ -26,8 +26,7 @@ def hellinger(p: Tensor, q: Tensor, *, variant: str = "paper") -> Tensor:
     >>> round(hellinger(p, q).item(), 4), round(hellinger(p, q, variant="released").item(), 4)
     (0.7071, 0.7071)
     """
-    if variant not in ("paper", "released"):
-        raise unknown("variant", variant, ("paper", "released"))
+    check_known("variant", variant, ("paper", "released"))
     squares = (p.sqrt() - q.sqrt()).square().sum(dim=-1)
     return (squares if variant == "released" else squares.sqrt()) / 2**0.5
 
@@ -62,7 +61,7 @@ def equal_retention(importance: Tensor, share: float, feature_mask: Tensor | Non
     """Keep-probabilities q_i = min(1, max(0, a_i + b)), [B, F], whose mean over an input's features is `share`.
 
     The b of each input is found by bisection. pi-Soft-NC and pi-Soft-NS (Huang & Chan 2026, arXiv 2601.03089) compare
-    attributions at the same expected retaining probability; how a score becomes a probability of that mean is our
+    attributions at the same expected retaining probability. How a score becomes a probability of that mean is our
     choice: a shift keeps the order, and the differences of whatever is not clipped. Importance a in [0, 1]
     (`masks.normalise`). Raises InputError for a share that is not in [0, 1].
 

@@ -38,7 +38,7 @@ def auprc(scores: Tensor, gold: Tensor, feature_mask: Tensor | None = None) -> T
     ERASER's AUPRC).
 
     `average_precision` sums the same points as steps. Lines between them promise precisions that no threshold gives,
-    and the first one starts at precision 1, so the two differ either way; where all scores are equal this one is
+    and the first one starts at precision 1, so the two differ either way. Where all scores are equal this one is
     halfway between 1 and the share of marked features. In (0, 1], higher is better; NaN and errors as there.
 
     >>> round(auprc(torch.tensor([[0.9, 0.5, 0.1]]), torch.tensor([[True, False, True]])).item(), 4)

@@ -21,16 +21,16 @@ def saco(salience: Tensor, drop: Tensor, *, ties: str = "satisfied") -> Tensor:
     p(y|x without G_i), each group erased alone (Eq. 2). In [-1, 1], higher is better: 1 where every pair obeys, -1
     where none does, 0 expected of a random attribution. Unchanged when all saliences of an input are shifted or
     multiplied by a positive number. Where the saliences are equally spaced it is Spearman's rank correlation of
-    salience and drop, so a random attribution has a standard deviation of 1 / sqrt(K - 1) an input: .50, .33, .23 for
-    K = 5, 10, 20. NaN where all saliences are equal (the weights sum to 0): callers count these inputs.
+    salience and drop. So a random attribution has a standard deviation of 1 / sqrt(K - 1) an input: .50, .33, .23 for K
+    = 5, 10, 20. NaN where all saliences are equal (the weights sum to 0): callers count these inputs.
 
     `ties` says what two equal drops are worth: "satisfied" counts the pair as obeying (Algorithm 1, and the only line
     of it that was released), "half" counts it 0, halfway between the two answers. Under "satisfied" a model that
     ignores its input gives 1 to every attribution.
 
     The published sum is taken as it stands for rows that are not in descending order, which unequal group sizes can
-    bring about: the weight s_i - s_j is then negative, so that a pair of unequal drops still counts by which group is
-    more salient, and a pair of tied drops counts as a violation, because the algorithm looks at places and not at
+    bring about. The weight s_i - s_j is then negative, so that a pair of unequal drops still counts by which group is
+    more salient. A pair of tied drops counts as a violation, because the algorithm looks at places and not at
     saliences.
 
     Raises InputError for shapes that are not one [B, K] and for values that are not finite, and UnknownNameError for
@@ -44,8 +44,13 @@ def saco(salience: Tensor, drop: Tensor, *, ties: str = "satisfied") -> Tensor:
         raise InputError(
             f"salience {tuple(salience.shape)} and drop {tuple(drop.shape)}: expected the same shape [B, K] for both"
         )
-    _check_finite(salience, "salience")
-    _check_finite(drop, "drop")
+    for name, values in (("salience", salience), ("drop", drop)):
+        if (broken := ~torch.isfinite(values)).any():
+            row, group = broken.nonzero()[0].tolist()
+            raise InputError(
+                f"{name} of input {row} is {values[row, group].item()} at group {group}: expected finite numbers; "
+                "leave the input out, or look at what made it"
+            )
     k = salience.shape[1]
     first, second = torch.triu_indices(k, k, offset=1, device=salience.device)
     # In double precision: differences of almost equal saliences are all that a nearly uniform map has.
@@ -56,13 +61,3 @@ def saco(salience: Tensor, drop: Tensor, *, ties: str = "satisfied") -> Tensor:
     total = weight.abs().sum(dim=1)
     coefficient = torch.where(total > 0, (sign * weight).sum(dim=1) / total, torch.nan)
     return coefficient.to(torch.promote_types(torch.result_type(salience, drop), torch.float32))
-
-
-def _check_finite(values: Tensor, name: str) -> None:
-    broken = ~torch.isfinite(values)
-    if broken.any():
-        row, group = broken.nonzero()[0].tolist()
-        raise InputError(
-            f"{name} of input {row} is {values[row, group].item()} at group {group}: expected finite numbers; "
-            "leave the input out, or look at what made it"
-        )

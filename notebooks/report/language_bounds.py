@@ -90,7 +90,7 @@ if there:
             fig,
             "language_bounds_reached",
             alt=alt,
-            caption="NAOPC of each method with 95 % intervals: 1 is the best order of removal, 0 the worst.",
+            caption="NAOPC of each method with 95 % intervals, on a small model: 1 is the best order of removal, 0 the worst.",
         )
     )
     page.quote("lm_reached", {f"{method}, {name}": pair for name, of in reached.items() for method, pair in of.items()})
@@ -162,11 +162,6 @@ tested = page.test({"lm_q4": q4, "lm_q7": q7})
 display(page.verdicts(tested))
 if there:
     display(page.parts(tested, "language_bounds_parts", caption="Every part of the answers"))
-    display(
-        page.plot(
-            tested, "language_bounds_plot", caption="Every part of the answers; the dotted line is the threshold."
-        )
-    )
 
 # %%
 page.finish(note="" if there else "the model is not on this machine")

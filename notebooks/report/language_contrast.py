@@ -23,7 +23,7 @@ from IPython.display import Markdown, display
 from faithbook.results import published
 from faithbook.results.labels import label
 from faithbook.results.numbers import listed
-from faithbook.results.prompted import ALONE, CONTRAST, NO_OUTPUT, subjects, two_by_method
+from faithbook.results.prompted import ALONE, CONTRAST, FEWEST_SENTENCES, NO_OUTPUT, subjects, two_by_method
 from faithbook.results.report import start_page
 
 page = start_page("language_contrast", profile, paper=published.OUR_OWN)
@@ -62,31 +62,19 @@ if there:
     blind = list(dict.fromkeys(frame.loc[frame.explained == NO_OUTPUT, "method"]))
     contrasts = {name: share(name, CONTRAST) for name in methods}
     alone = {name: share(name, ALONE) for name in methods} | {name: share(name, NO_OUTPUT) for name in blind}
-    everyone = {name: contrasts.get(name, alone[name]) for name in [*methods, *blind]}
-    drawn = two_by_method(
+    fig, alt = two_by_method(
         alone,
         contrasts,
         ("log p(right verb), or no output", "contrast"),
         xlabel="share of sentences whose subject is first",
     )
-    fig, alt = drawn
     display(
         page.figure(
             fig,
             "language_contrast_first",
             alt=alt,
-            caption="How often the subject has the highest score, with 95 % intervals. Chance is one in five.",
+            caption="How often the subject has the highest score, with 95 % intervals, on a small model. Chance is one in five.",
         )
-    )
-    page.overview(
-        two_by_method(
-            alone,
-            contrasts,
-            ("log p(right verb), or no output", "contrast"),
-            xlabel="share of sentences whose subject is first",
-        ),
-        "language_overview",
-        caption="Study 5, question 3: how often each method puts the subject first, with 95 % intervals (a small model).",
     )
     page.quote(
         "lm_subject",
@@ -129,13 +117,12 @@ if there:
 
 # %%
 parts = {label(name): contrasts[name] - alone[name] for name in methods} if there else {}
-tested = page.test({"lm_q3": parts})
+counted = measured.frame.id.nunique() if there else 0
+few = f"{counted} sentences were counted, and the rule needs {FEWEST_SENTENCES}"
+tested = page.test({"lm_q3": parts}, asides={"lm_q3": few} if counted < FEWEST_SENTENCES else {})
 display(page.verdicts(tested))
 if there:
     display(page.parts(tested, "language_contrast_parts", caption="The difference for each method"))
-    display(
-        page.plot(tested, "language_contrast_plot", caption="Each method's difference; the dotted line is the margin.")
-    )
 
 # %%
 page.finish(note="" if there else "the model is not on this machine")
