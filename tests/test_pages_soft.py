@@ -264,7 +264,7 @@ def test_the_tables_of_a_world_in_which_soft_does_better(store: Store) -> None:
     assert {name: found.verdict(name) for name in TABLES} == dict.fromkeys(TABLES, "reproduced")
     assert {name: found.verdict(name) for name in NAMED} == dict.fromkeys(NAMED, "not tested")
     assert found.verdict("soft_table5") == "nothing to test"
-    assert set(found.verdicts.evidence) == {"substitute data, our models"}
+    assert set(found.verdicts.evidence) - {""} == {"substitute data, our models"}
     told = found.verdicts
     assert told.contradicted["soft_c03"] == 2
     assert "Soft-NC on MultiRC" in found.text

@@ -119,7 +119,7 @@ def paragraph(lesson: Lesson, results: Results) -> str:
 
 
 def _verdict(results: Results, name: str) -> Mapping[str, Any]:
-    results.side(name)  # raises where there is none
+    results.decision(name)  # raises where there is none
     return {str(key): value for key, value in results.board.loc[name].items()}
 
 
