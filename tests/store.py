@@ -51,8 +51,8 @@ class Shown:
         return pd.read_parquet(self.folder / "verdicts.parquet").set_index("id")
 
     def verdict(self, name: str) -> str:
-        """The word of one id."""
-        return str(self.verdicts.loc[name, "verdict"])
+        """The decision on one id."""
+        return str(self.verdicts.loc[name, "decision"])
 
     @property
     def text(self) -> str:

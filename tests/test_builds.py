@@ -46,10 +46,10 @@ def test_what_only_one_of_them_has_is_left_out(tmp_path: Path, monkeypatch: pyte
     store.add("saco_metrics", {"": values(20)}, dataset="fashion")
     store.add("saco_metrics", {"": values(60), "groups": values(60)}, dataset="fashion", reference=True)
     store.add("naopc_search", {"": values(60)}, dataset="bbc", reference=True)
-    verdicts = pd.DataFrame([{"id": "a", "verdict": "holds"}, {"id": "b", "verdict": "fails"}])
+    verdicts = pd.DataFrame([{"id": "a", "decision": "mixed"}, {"id": "b", "decision": "undecided"}])
     store.add("scoreboard", tables={"scoreboard": verdicts})
     board = store.home / "data" / "reference" / "full" / "scoreboard.csv"
-    board.write_text("id,verdict\na,holds\nb,holds\n")
+    board.write_text("id,decision\na,mixed\nb,mixed\n")
     found = store.report("this_build")
     short = pd.read_csv(found.folder / "this_build.csv")
     assert short.iloc[0].to_dict() == {

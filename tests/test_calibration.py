@@ -53,6 +53,21 @@ def test_many_worlds_at_once_are_judged_as_each_alone(name: str) -> None:
             assert found.answer == rules.k_of(parts, k).answer
 
 
+def test_each_and_leader_are_judged_many_at_once_as_each_alone() -> None:
+    """Four leads of about .05, all true at the margin: by the rules themselves, and by the rates of many worlds."""
+    world, draws = World("normal", 24, 4, 0.5), resamples(24)
+    (portion,) = calibration._in_portions(world, 40, 3)
+    alone = [quantities(0.2 * own + 0.05, draws) for own in portion.swapaxes(0, 1)]
+    answers = [rules.leader(parts, margin=0.05).answer for parts in alone]
+    rates = calibration.leader(world, 0.05, worlds=40, seed=3)
+    assert rates[rules.YES] == answers.count(rules.YES) / 40
+    assert rates[rules.NO] == (answers.count(rules.NO) + answers.count(rules.LEVEL)) / 40
+    answers = [rules.each(quantities(own, draws)).answer for own in portion.swapaxes(0, 1)]
+    rates = calibration.each(world, worlds=40, seed=3)
+    mixed = answers.count(rules.PARTLY)
+    assert rates == {one: (answers.count(one) + mixed) / 40 for one in (rules.YES, rules.NO)}
+
+
 def test_what_no_decision_asks_for_is_left_out_and_decides_the_same() -> None:
     values = World("normal", 30, 8, 0.5).values(200, np.random.default_rng(0))
     many = Means.of(values, resamples(30))
@@ -177,7 +192,8 @@ def test_calibrating_writes_the_table_and_how_it_was_made(tmp_path: Path, monkey
     few = [(calibration.ALL, World("normal", 24, 2, 0.5)), (calibration.HELD, World("normal", 10))]
     few += [(calibration.ORDER, World("normal", 24, 10)), (calibration.TREND, World("normal", 8))]
     few += [(name, World("normal", 24)) for name in calibration.MEASURES if name.startswith(("at least", "equal"))]
-    few += [(calibration.MOST, World("normal", 24, 10, 0.5))]
+    several = [calibration.MOST, calibration.EACH, f"{calibration.LEADER}, {calibration.AT}", calibration.ORDERS]
+    few += [(name, World("normal", 24, 10, 0.5)) for name in several]
     monkeypatch.setattr(calibration, "plan", lambda: few)
     monkeypatch.setattr(calibration, "root", lambda: tmp_path)
     with pytest.raises(DataError, match="faithbook calibrate"):
@@ -185,7 +201,7 @@ def test_calibrating_writes_the_table_and_how_it_was_made(tmp_path: Path, monkey
     calibration.calibrate(20)
     frame, made = calibration.measured()
     assert list(frame.rule) == [rule for rule, _ in few]
-    assert list(frame.worlds) == [40, 40, 20, 40, 40, 40, 40, 40, 40]
+    assert list(frame.worlds) == [40, 40, 20, *[40] * 8, 20]
     assert made["repetitions"] == 20
     assert json.loads((tmp_path / calibration.MADE).read_text()) == made
     assert frame.held.notna().tolist() == [rule == calibration.HELD for rule, _ in few]

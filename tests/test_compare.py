@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from faithbook.papers.zhao_aletras import STAND_INS
-from faithbook.results import evidence, published, quantities, rank_tests, resampling, scoreboard
+from faithbook.results import evidence, published, quantities, rank_tests, resampling, rules, scoreboard
 from faithbook.results.cells import Cells
 from faithbook.results.scoreboard import Entry
 from faithlib import masks
@@ -269,18 +269,18 @@ def test_rank_tests_at_the_edges() -> None:
 def test_published_tables_and_indices_are_read() -> None:
     table = published.table("soft_table2")
     assert table.value.between(0, 1).all() and table.spread.notna().sum() == 4
-    assert set(published.index("claims").paper) <= set(published.PAPERS)
-    assert set(published.index("claims", STUDY).paper) == {STUDY}
+    assert set(published.claims("claim").paper) <= set(published.PAPERS)
+    assert set(published.claims("claim", STUDY).paper) == {STUDY}
     with pytest.raises(UnknownNameError, match="soft_table2"):
         published.table("soft_tabel2")
-    with pytest.raises(UnknownNameError, match="figures"):
-        published.index("figure")
+    with pytest.raises(UnknownNameError, match="figure"):
+        published.claims("figures")
     assert set(STAND_INS.values()) == set(published.table("soft_table6").dataset)
 
 
 # -------------------------------------------------------------------------------------------------------- scoreboard
 def known(paper: str) -> list[str]:
-    return [name for kind in published.KINDS for name in published.index(kind, paper).id]
+    return list(published.claims(paper=paper).id)
 
 
 def all_known() -> list[str]:
@@ -288,7 +288,7 @@ def all_known() -> list[str]:
 
 
 def verdicts(*ids: str) -> pd.DataFrame:
-    return scoreboard.entries(Entry(name, "holds", "executed/page", 4) for name in ids)
+    return scoreboard.entries(Entry(name, rules.REPRODUCED, "executed/page", n=4) for name in ids)
 
 
 def test_the_scoreboard_lists_everything_with_its_paper() -> None:
@@ -296,16 +296,10 @@ def test_the_scoreboard_lists_everything_with_its_paper() -> None:
     assert list(board.id) != list(reversed(all_known()))
     assert sorted(board.id) == sorted(all_known())
     assert sorted(board[board.paper == STUDY].id) == sorted(known(STUDY))
-    assert (board.verdict == "holds").all()
+    assert (board.decision == rules.REPRODUCED).all()
     assert list(board.columns) == ["id", "paper", "kind", *scoreboard.FIELDS]
     assert set(board.evidence) == {evidence.STAND_INS}
     assert set(board.kind) == {"table", "figure", "claim", "question"}
-
-
-def test_what_nothing_was_measured_for_rests_on_no_ground() -> None:
-    told = {"a": evidence.HOLDS, "b": evidence.SET_UP, "c": evidence.NOT_RECOMPUTABLE, "d": evidence.NOT_RUN}
-    rows = scoreboard.entries(Entry(name, word, "executed/page", evidence=evidence.DATA) for name, word in told.items())
-    assert scoreboard.filled(rows).evidence.tolist() == [evidence.DATA, "", "", ""]
 
 
 def test_an_incomplete_scoreboard_is_an_error() -> None:
@@ -319,5 +313,5 @@ def test_an_incomplete_scoreboard_is_an_error() -> None:
 
 
 def test_an_unknown_verdict_is_refused() -> None:
-    with pytest.raises(UnknownNameError, match="inconclusive"):
-        Entry("soft_c01", "inconclusif", "executed/page")
+    with pytest.raises(UnknownNameError, match="undecided"):
+        Entry("soft_c01", "undecide", "executed/page")

@@ -11,7 +11,7 @@ import pytest
 from faithbook.paths import reference_dir
 from faithbook.results import judged, published, rules
 from faithbook.results.cells import Cells
-from faithbook.results.deciding import CAUSES, Deciding, deciding, in_words, undecided
+from faithbook.results.deciding import CAUSES, Deciding, deciding, undecided
 from faithbook.results.paired import Paired
 from faithbook.results.rulebook import Rule, rule
 
@@ -87,14 +87,13 @@ def test_every_undecided_finding_of_the_reference_says_why() -> None:
     assert (by_number != "-").all()
 
 
-def test_a_number_in_a_note_is_found_again() -> None:
-    note = f"1 of 2 parts; {in_words(Deciding('a minus b', 1234, rules.NO), 0.1)}; an aside"
+def test_a_finding_that_another_repeats_is_listed_once() -> None:
     rows = {
         "id": ["saco_c06", "x"],
-        "verdict": "inconclusive",
+        "decision": "undecided",
         "n": 100,
         "same_as": ["", "saco_c06"],
-        "note": [note, ""],
+        "needed": ["1234", ""],
     }
     found = undecided(pd.DataFrame(rows))
     assert found[["finding", "n", "needed"]].values.tolist() == [["saco_c06", 100, "1,234"]]

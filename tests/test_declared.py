@@ -65,7 +65,7 @@ REACH_SACO = set(
         (lambda: load_gold("rwth"), "rwth"),
         (lambda: load_gold("xlwa"), "xlwa"),
         (lambda: published.table("saco_table1"), "data/published/saco_table1.csv"),
-        (lambda: published.index("questions"), "data/questions.csv"),
+        (lambda: published.claims(), "data/claims.csv"),
         (lambda: load_units("saco_metrics", reference=True), "data/reference/full/units/saco_metrics"),
     ],
 )

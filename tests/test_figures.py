@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from faithbook.results import evidence, figures, page, plots, tables
+from faithbook.results import evidence, figures, page, plots, rules, tables
 from faithbook.results.labels import label
 from faithlib.errors import InputError
 
@@ -297,7 +297,10 @@ def test_tokens_scores_and_rationale_must_agree(tokens, scores, rationale):
 
 
 # ---------------------------------------------------------------------------------------------------------- verdicts
-@pytest.mark.parametrize("verdict", evidence.DECISIONS)
+DECISIONS = {evidence.worded(one, ground) for one in rules.DECISIONS for ground in evidence.GROUNDS}
+
+
+@pytest.mark.parametrize("verdict", sorted(DECISIONS))
 def test_a_badge_says_its_verdict_in_words(verdict):
     place = verdict.replace(",", "").replace(" ", "-")
     assert page.badge(verdict) == f'<span class="verdict verdict-{place}">{verdict}</span>'
@@ -305,7 +308,7 @@ def test_a_badge_says_its_verdict_in_words(verdict):
 
 def test_every_verdict_has_a_style():
     css = (Path(__file__).parents[1] / "book" / "_static" / "book.css").read_text(encoding="utf-8")
-    for verdict in evidence.DECISIONS:
+    for verdict in DECISIONS:
         assert f".verdict-{verdict.replace(',', '').replace(' ', '-')}" in css
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from store import Store
 
-from faithbook.results import evidence, findings, published, ran, rulebook, scoreboard
+from faithbook.results import evidence, findings, published, ran, rulebook, rules, scoreboard
 from faithbook.results.scoreboard import Entry
 
 REPEATS = {name: rule.same_as for name, rule in rulebook.log().items()}
@@ -18,41 +18,39 @@ REPEATS = {name: rule.same_as for name, rule in rulebook.log().items()}
 def board(**told: Entry) -> pd.DataFrame:
     """Everything that is judged, not run but for what is told (by id)."""
     known = scoreboard.to_judge()["id"]
-    untold = {name: Entry(name, evidence.NOT_RUN, "executed/page", same_as=REPEATS[name]) for name in known}
+    untold = {name: Entry(name, rules.NOT_TESTED, "executed/page", same_as=REPEATS[name]) for name in known}
     return scoreboard.board(scoreboard.entries({**untold, **told}.values()))
 
 
-def entry(name: str, verdict: str, ground: str = evidence.STAND_INS, **more: object) -> Entry:
-    return Entry(name, verdict, "executed/page", n=30, evidence=ground, same_as=REPEATS[name], **more)  # type: ignore[arg-type]
+def entry(name: str, decision: str, ground: str = evidence.STAND_INS, **more: object) -> Entry:
+    return Entry(name, decision, "executed/page", n=30, evidence=ground, same_as=REPEATS[name], **more)  # type: ignore[arg-type]
 
 
 BOARD = board(
-    saco_c03=entry(
-        "saco_c03", "does not carry over", hangs="so under 3 of 8 options of *normaliser*", passed=1, parts=4
-    ),
-    saco_table1=entry("saco_table1", "does not carry over"),  # repeats c03
-    saco_c05=entry("saco_c05", "carries over"),
-    saco_c08=entry("saco_c08", "carries over"),
-    saco_c11=entry("saco_c11", "not testable here", passed=0, parts=1),
-    saco_text=entry("saco_text", "set up as published"),
-    saco_table2=entry("saco_table2", "no order to reproduce"),
-    naopc_c01=entry("naopc_c01", "holds", evidence.AUTHORS),
-    naopc_c05=entry("naopc_c05", "fails", evidence.AUTHORS),
-    together_q2=entry("together_q2", "holds", evidence.OUR_QUESTION),
+    saco_c03=entry("saco_c03", "not reproduced", depends_on="normaliser: rank", passed=1, parts=4),
+    saco_table1=entry("saco_table1", "not reproduced"),  # repeats c03
+    saco_c05=entry("saco_c05", "reproduced"),
+    saco_c08=entry("saco_c08", "reproduced"),
+    saco_c11=entry("saco_c11", "not tested", passed=0, parts=1),
+    saco_text=entry("saco_text", "nothing to test"),
+    saco_table2=entry("saco_table2", "nothing to test", reason="the paper's own repeats disagree on the ranking"),
+    naopc_c01=entry("naopc_c01", "reproduced", evidence.AUTHORS),
+    naopc_c05=entry("naopc_c05", "not reproduced", evidence.AUTHORS),
+    together_q2=entry("together_q2", "reproduced", evidence.OUR_QUESTION),
 )
 
 
-def test_every_word_is_on_a_side_and_every_headline_has_plain_words() -> None:
-    assert set(findings.SIDES) == set(evidence.DECISIONS)
+def test_every_headline_has_plain_words() -> None:
     headlines = {name for name, rule in rulebook.log().items() if rule.headline}
-    assert headlines <= set(findings.plain_words()) <= set(scoreboard.to_judge()["id"])
-    assert not [words for words in findings.plain_words().values() if words.endswith(".")]
+    plain = published.column("plain")
+    assert headlines <= {name for name, words in plain.items() if words}
+    assert not [words for words in plain.values() if words.endswith(".")]
 
 
 def test_a_fact_counts_once_and_what_cannot_be_found_not_at_all() -> None:
-    found = findings.sided(BOARD).set_index("id")
+    found = findings.facts(BOARD).set_index("id")
     assert "saco_table1" not in found.index and "saco_text" not in found.index
-    assert found.loc["saco_c11", ["side", "ground"]].tolist() == [findings.NOT_TESTED, findings.NOT_TESTED]
+    assert found.loc["saco_c11", ["decision", "ground"]].tolist() == [findings.NOT_TESTED, findings.NOT_TESTED]
     counts = findings.counts(BOARD)
     assert counts.loc[(evidence.STAND_INS, "wu_2024")].tolist() == [2, 0, 1, 0, 0]
     assert counts.loc[(evidence.AUTHORS, "edin_2025")].tolist() == [1, 0, 0, 0, 0]
@@ -63,27 +61,34 @@ def test_a_fact_counts_once_and_what_cannot_be_found_not_at_all() -> None:
 
 
 @pytest.mark.parametrize(
-    ("verdict", "ground", "decision"),
+    ("answer", "ground", "decision"),
     [
-        ("match", evidence.AUTHORS, "reproduced"),
-        ("holds", evidence.PAPER, "reproduced"),
-        ("carries over", evidence.DATA, "replicates on our models"),
-        ("does not carry over", evidence.STAND_INS, "does not replicate on our models"),
-        ("level", evidence.DATA, "does not replicate on our models"),
-        ("partly", evidence.OUR_QUESTION, "mixed"),
-        ("fails", evidence.OUR_QUESTION, "does not hold"),
-        ("inconclusive", evidence.DATA, "undecided"),
-        ("not run", "", "not tested"),
-        ("no order to reproduce", evidence.DATA, "nothing to test"),
+        (rules.YES, evidence.AUTHORS, "reproduced"),
+        (rules.EXPLAINED, evidence.AUTHORS, "reproduced"),
+        (rules.YES, evidence.DATA, "replicates on our models"),
+        (rules.NO, evidence.STAND_INS, "does not replicate on our models"),
+        (rules.LEVEL, evidence.DATA, "does not replicate on our models"),
+        (rules.PARTLY, evidence.OUR_QUESTION, "mixed"),
+        (rules.DEPENDS, evidence.DATA, "mixed"),
+        (rules.NO, evidence.OUR_QUESTION, "does not hold"),
+        (rules.INCONCLUSIVE, evidence.DATA, "undecided"),
+        (rules.UNTESTABLE, evidence.DATA, "not tested"),
+        (rules.NOT_RUN, "", "not tested"),
+        (rules.NO_ORDER, evidence.DATA, "nothing to test"),
+        (rules.SET_UP, evidence.DATA, "nothing to test"),
+        (rules.NOT_RECOMPUTABLE, evidence.DATA, "nothing to test"),
     ],
 )
-def test_a_decision_is_one_of_six_and_names_our_models(verdict: str, ground: str, decision: str) -> None:
-    assert findings.decision(verdict, ground) == decision
+def test_a_decision_is_one_of_six_and_names_our_models(answer: str, ground: str, decision: str) -> None:
+    found = rules.Decision(answer, 0, 1)
+    assert found.decision in rules.DECISIONS
+    assert evidence.worded(found.decision, ground) == decision
+    assert bool(found.reason) == (answer not in (rules.YES, rules.NO, rules.INCONCLUSIVE))
 
 
 def test_what_a_review_page_says_is_never_the_papers() -> None:
     """The landing page said "what the paper says" of claims that the paper does not make."""
-    claims = published.index("claims").set_index("id")
+    claims = published.claims("claim").set_index("id")
     assert set(claims.index[claims["source"] == "review"]) == {f"naopc_c0{k}" for k in (3, 4, 5, 6)}
     assert set(claims["source"]) == {"paper", "review"}
     for name in ("naopc_c01", "naopc_c02"):  # summarised from the paper's abstract, which prints no number
@@ -95,9 +100,9 @@ def test_what_a_review_page_says_is_never_the_papers() -> None:
 
 def test_counts_for_sentences_add_up() -> None:
     told = findings.in_numbers(BOARD)
-    assert told["all"] == len(findings.sided(BOARD)) and told["own"] == 1 == told["own reproduced"]
+    assert told["all"] == len(findings.facts(BOARD)) and told["own"] == 1 == told["own reproduced"]
     assert sum(told[f"own {side}"] for side in findings.DECIDED) == told["own"]
-    turned = findings.in_numbers(BOARD.assign(verdict=BOARD.verdict.replace({"holds": "fails"})))
+    turned = findings.in_numbers(BOARD.assign(decision=BOARD.decision.replace({"reproduced": "not reproduced"})))
     assert (turned["own reproduced"], turned["own not reproduced"]) == (0, 1)
 
 
@@ -133,7 +138,7 @@ def test_the_scoreboard_begins_with_its_table(store: Store) -> None:
     store.add("soft_tables", tables={"verdicts": BOARD.drop(columns=["paper", "kind"])})
     found = store.report("scoreboard")
     assert ":class: findable" in found.shown[0] and found.text.count("{doc}`see <page>`") == len(BOARD)
-    assert pd.read_csv(found.folder / "scoreboard.csv").set_index("id").hangs["saco_c03"].startswith("so under 3 of 8")
+    assert pd.read_csv(found.folder / "scoreboard.csv").set_index("id").depends_on["saco_c03"] == "normaliser: rank"
 
 
 def test_the_status_page_names_models(store: Store) -> None:

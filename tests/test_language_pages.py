@@ -174,21 +174,32 @@ def amounts_world(
     [
         (
             {"rewarded": 1.0, "sink": 0.5, "gain": 0.2},
-            {"lm_huang_c01": "holds", "lm_q1": "holds", "lm_huang_c02": "holds", "lm_q5": "holds", "lm_q6": "holds"},
+            {
+                "lm_huang_c01": "reproduced",
+                "lm_q1": "reproduced",
+                "lm_huang_c02": "reproduced",
+                "lm_q5": "reproduced",
+                "lm_q6": "reproduced",
+            },
         ),
         (
             {"rewarded": -1.0, "dominant": 0.4, "sink": 0.01, "gain": -0.2},
-            {"lm_huang_c01": "fails", "lm_q1": "fails", "lm_huang_c02": "fails", "lm_q5": "fails", "lm_q6": "fails"},
+            {
+                "lm_huang_c01": "not reproduced",
+                "lm_q1": "not reproduced",
+                "lm_huang_c02": "not reproduced",
+                "lm_q5": "not reproduced",
+                "lm_q6": "not reproduced",
+            },
         ),
     ],
     ids=["as claimed", "the other way round"],
 )
-def test_amounts_and_sinks_are_judged_as_they_are(
-    store: Store, world: dict[str, float], expected: dict[str, str]
-) -> None:
+def test_amounts_and_sinks_are_judged_as_they_are(store: Store, world: dict[str, float], expected: str) -> None:
     amounts_world(store, **world)
     page = store.report("language_measures")
-    assert {name: page.verdict(name) for name in expected} == expected
+    names = ("lm_huang_c01", "lm_q1", "lm_huang_c02", "lm_q5", "lm_q6")
+    assert {name: page.verdict(name) for name in names} == dict.fromkeys(names, expected)
     assert "What one sees" in page.text and "70%" in page.text
 
 
@@ -216,20 +227,20 @@ def wins_world(store: Store, *, deletion: float, infill: float, plausible: bool 
 def test_erasures_are_judged_as_they_are(store: Store) -> None:
     wins_world(store, deletion=0.3, infill=-0.1)
     page = store.report("language_win_rates")
-    assert page.verdict("lm_ice_c01") == "holds" and page.verdict("lm_ice_c02") == "holds"
-    assert page.verdict("lm_ice_c03") == "holds"  # pad and zero lose to random words
+    assert page.verdict("lm_ice_c01") == "reproduced" and page.verdict("lm_ice_c02") == "reproduced"
+    assert page.verdict("lm_ice_c03") == "reproduced"  # pad and zero lose to random words
     assert "short 40, long 40" in page.text
 
 
 def test_erasures_that_make_no_difference(store: Store) -> None:
     wins_world(store, deletion=0.0, infill=0.0, plausible=True)
     page = store.report("language_win_rates")
-    assert page.verdict("lm_ice_c01") == "fails"  # no gap is above the smallest effect of interest
-    assert page.verdict("lm_ice_c02") == "level" and page.verdict("lm_ice_c04") == "fails"
+    assert page.verdict("lm_ice_c01") == "not reproduced"  # no gap is above the smallest effect of interest
+    assert page.verdict("lm_ice_c02") == "not reproduced" and page.verdict("lm_ice_c04") == "not reproduced"
 
 
 def test_pages_without_a_language_model_say_so(store: Store) -> None:
     for name in ("language_measures", "language_win_rates"):
         page = store.report(name)
         assert "No numbers in this copy" in page.text
-        assert set(page.verdicts.verdict) == {"not testable here"}
+        assert set(page.verdicts.decision) == {"not tested"}

@@ -12,7 +12,7 @@ import pytest
 import torch
 from scipy.stats import spearmanr
 
-from faithbook.results import evidence, overviews, published, taught
+from faithbook.results import overviews, published, rules, taught
 from faithbook.results.scoreboard import to_judge
 from faithbook.results.sentences import Results
 from faithlib.metrics import comprehensiveness_nc, saco
@@ -24,7 +24,7 @@ BOXES = published.beside("in_short")
 
 def results(**verdicts: str) -> Results:
     ids = to_judge()["id"]
-    board = pd.DataFrame({"id": ids, "verdict": [verdicts.get(name, evidence.NOT_RUN) for name in ids]})
+    board = pd.DataFrame({"id": ids, "decision": [verdicts.get(name, rules.NOT_TESTED) for name in ids]})
     columns = ["claim", "part", "published", "ours", "low", "high", "n"]
     values = pd.DataFrame([("soft_average", "NC", 0.41, 0.703, 0.692, 0.7141, 1360)], columns=columns)
     return Results(board, values)
@@ -52,9 +52,9 @@ def test_a_box_has_intervals_and_n() -> None:
 
 def test_a_sentence_of_a_box_is_refused_when_its_decision_changes() -> None:
     (row,) = BOXES[(BOXES.overview == "paper1") & (BOXES.says == "What to do")].to_dict("records")
-    boxes = taught.in_short(results(soft_c01="does not carry over"))
+    boxes = taught.in_short(results(soft_c01="not reproduced"))
     assert row["text"] in boxes["paper1"]
-    turned = taught.in_short(results(soft_c01="carries over"))
+    turned = taught.in_short(results(soft_c01="reproduced"))
     assert row["text"] not in turned["paper1"] and "`soft_c01` is reproduced" in turned["paper1"]
 
 

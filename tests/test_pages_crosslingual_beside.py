@@ -240,7 +240,7 @@ def aligner_page(store: Store, shares: dict[str, float], *, batches: int = 40, b
 
 def test_multilingual_models_that_find_more_translations_carry_over(store: Store) -> None:
     found = aligner_page(store, dict.fromkeys(MULTILINGUAL, 1.0) | {ENGLISH: 0.5})
-    assert found.verdicts.verdict.to_dict() == {"crosslingual_figure6": "carries over"}
+    assert found.verdicts.decision.to_dict() == {"crosslingual_figure6": "reproduced"}
     assert found.verdicts.loc["crosslingual_figure6", ["n", "passed", "parts"]].tolist() == [40, 3, 3]
     figure = pd.read_csv(found.folder / "crosslingual_figure6.csv").set_index(["model", "language"])
     assert figure.loc[(ENGLISH, "mean"), "estimate"] == 0.5
@@ -265,19 +265,19 @@ def test_only_multilingual_models_are_set_against_the_english_one(store: Store) 
     found = aligner_page(store, dict.fromkeys(MULTILINGUAL, 1.0) | alone)
     parts = pd.read_csv(found.folder / "crosslingual_figure6.csv")
     assert set(parts.model) == {*MULTILINGUAL, *alone}
-    assert found.verdicts.loc["crosslingual_figure6", ["verdict", "passed", "parts"]].tolist() == ["carries over", 3, 3]
+    assert found.verdicts.loc["crosslingual_figure6", ["decision", "passed", "parts"]].tolist() == ["reproduced", 3, 3]
 
 
 def test_multilingual_models_that_find_fewer_do_not(store: Store) -> None:
     found = aligner_page(store, dict.fromkeys(MULTILINGUAL, 0.25) | {ENGLISH: 0.75}, better_layer="8")
-    assert found.verdict("crosslingual_figure6") == "does not carry over"
+    assert found.verdict("crosslingual_figure6") == "not reproduced"
     assert "in layer 8 (clearly in: 8)" in found.text
 
 
 @pytest.mark.parametrize("batches", [3, 8])
 def test_few_batches_decide_nothing(store: Store, batches: int) -> None:
     found = aligner_page(store, dict.fromkeys(MULTILINGUAL, 1.0) | {ENGLISH: 0.5}, batches=batches)
-    assert found.verdict("crosslingual_figure6") == "not testable here"
+    assert found.verdict("crosslingual_figure6") == "not tested"
 
 
 # --------------------------------------------------------------------------------------------------------- the example
@@ -335,9 +335,9 @@ def test_the_example_goes_through_the_steps(store: Store) -> None:
     }
     store.add("crosslingual_metrics", tables=tables, **named)
     found = store.report("crosslingual_example")
-    assert found.verdicts.verdict.to_dict() == {"crosslingual_figure1": "not recomputable"}
+    assert found.verdicts.decision.to_dict() == {"crosslingual_figure1": "nothing to test"}
     # i1 has links that cross: 1 2 3 4 5 7 0 is carried over, of ranks 2 3 4 5 6 7 1 beside 1 2 3 4 5 6 7.
-    assert "rho is 0.250; as the study saved it 0.500" in found.verdicts.loc["crosslingual_figure1", "note"]
+    assert "rho is 0.250; as the study saved it 0.500" in found.text
     steps = pd.read_csv(found.folder / "crosslingual_example_steps.csv")
     assert steps["carried score"].tolist() == [1, 2, 3, 4, 5, 7, 0]
     assert steps["linked with"].tolist() == ["w1", "w0", "w2", "w3", "w4", "w5", "–"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -79,12 +80,12 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
 
 
 FIXED = {
-    "naopc_review": "not recomputable",
-    "naopc_figure_ranking_comprehensiveness_older": "not recomputable",
-    "naopc_figure_ranking_sufficiency_older": "not recomputable",
-    "naopc_figure_beam_all": "not recomputable",
-    "naopc_figure_beam_single": "not recomputable",
-    "naopc_figure_lengths": "set up as published",
+    "naopc_review": "nothing to test",
+    "naopc_figure_ranking_comprehensiveness_older": "nothing to test",
+    "naopc_figure_ranking_sufficiency_older": "nothing to test",
+    "naopc_figure_beam_all": "nothing to test",
+    "naopc_figure_beam_single": "nothing to test",
+    "naopc_figure_lengths": "nothing to test",
 }
 
 
@@ -94,24 +95,21 @@ def test_claims_hold_in_a_world_in_which_they_are_true(store: Store) -> None:
     missed = 0.05 * (made.index % 50 == 0)
     near = made.assign(lower=made.lower_beam - missed, upper=made.upper_beam + missed)
     found = world(store, near, chance=0.0, turned=True)
-    assert found.verdict("naopc_c02") == "holds"
-    assert found.verdict("naopc_c03") == "holds"
-    assert found.verdict("naopc_c04") == "holds"  # of what was released, one value in a hundred lies outside
-    assert found.verdict("naopc_c05") == "holds"
+    assert found.verdict("naopc_c02") == "reproduced"
+    assert found.verdict("naopc_c03") == "reproduced"
+    assert found.verdict("naopc_c04") == "reproduced"  # of what was released, one value in a hundred lies outside
+    assert found.verdict("naopc_c05") == "reproduced"
     assert {name: found.verdict(name) for name in FIXED} == FIXED
     for name, curve in (("naopc_c02", 6), ("naopc_c05", 12)):
-        assert f"of {curve} specifications" in found.verdicts.note[name]
+        assert found.verdicts.specifications[name] == curve
     assert set(found.verdicts.evidence[["naopc_c01", "naopc_c05", "naopc_released_taus"]]) == {"authors' outputs"}
     # What is compared of the numbers that are printed, and what ours is no second source of.
-    note = found.verdicts.note
-    assert "51 of the 192 numbers of the table are compared" in note["naopc_released_beam"]
-    assert "66" not in note["naopc_released_beam"]
-    assert "75 are a count made for this book on a sample of 600 inputs" in note["naopc_released_beam"]
-    assert (
-        "72 of the " in note["naopc_released_bounds"]
-        and "that agree are of long texts" in note["naopc_released_bounds"]
-    )
-    assert "the rule allows 0.0001; by more than half" in note["naopc_figure_ranking_long"]
+    note = found.text
+    assert "51 of the 192 numbers of the table are compared" in note
+    assert "66" not in note
+    assert "75 are a count made for this book on a sample of 600 inputs" in note
+    assert "72 of the " in note and "that agree are of long texts" in note
+    assert "the rule allows 0.0001; by more than half" in note
     assert (
         "No search asks for fewer answers than the adaptive one and misses both bounds together by less." in found.text
     )
@@ -126,15 +124,15 @@ def test_claims_fail_in_a_world_in_which_they_are_false(store: Store) -> None:
     apart = made.assign(upper=made.model.map({model: 0.1 + 0.15 * k for k, model in enumerate(MODELS)}))
     found = world(store, apart, chance=0.3, turned=False)
     for name in ("naopc_c02", "naopc_c03", "naopc_c05"):
-        assert found.verdict(name) == "fails", (name, found.verdicts.loc[name, "note"])
+        assert found.verdict(name) == "not reproduced", (name, found.verdicts.loc[name, "part"])
     for name in ("naopc_released_bounds", "naopc_figure_upper_limit"):
-        assert found.verdict(name) == "differs"
-    assert found.verdict("naopc_c01") == "holds"
+        assert found.verdict(name) == "not reproduced"
+    assert found.verdict("naopc_c01") == "reproduced"
 
 
 def test_models_with_one_range_of_limits_can_be_compared(store: Store) -> None:
     found = world(store, released(30).assign(lower=-0.5, upper=0.5), chance=0.3, turned=False)
-    assert found.verdict("naopc_c01") == "fails"
+    assert found.verdict("naopc_c01") == "not reproduced"
 
 
 def test_scores_by_a_beam_are_limited_and_need_a_range() -> None:
@@ -227,7 +225,7 @@ def small_tables() -> dict[str, pd.DataFrame]:
 def test_the_functions_of_four_words_have_the_bounds_of_their_formulas(store: Store) -> None:
     store.add("naopc_small_functions", tables=small_tables())
     found = store.report("naopc_toy")
-    assert found.verdict("naopc_figure_toy") == "not recomputable"
+    assert found.verdict("naopc_figure_toy") == "nothing to test"
     bounds = pd.read_csv(found.folder / "naopc_toy_bounds.csv").set_index("model")
     assert bounds["upper, formula"]["negation"] == pytest.approx(0.65)
     assert bounds["mean NAOPC"]["OR"] == pytest.approx(1 / 3)
@@ -313,8 +311,8 @@ def models(
 
 def test_adversarial_training_that_looks_better_and_is_worse_carries_over(store: Store) -> None:
     found = models(store, aopc=0.1, naopc=-0.1)
-    assert found.verdict("naopc_c06") == "carries over"
-    assert "carries under 10 of 10 specifications" in found.verdicts.note["naopc_c06"]
+    assert found.verdict("naopc_c06") == "reproduced"
+    assert found.verdicts.loc["naopc_c06", ["agreeing", "specifications"]].tolist() == [10, 10]
     bounds = pd.read_csv(found.folder / "naopc_bounds_models.csv").set_index(
         ["dataset", "length", "classifier", "bound"]
     )
@@ -324,7 +322,7 @@ def test_adversarial_training_that_looks_better_and_is_worse_carries_over(store:
     assert beams.upper_error["released, width 1"] == pytest.approx(0.01)
     assert beams["upper off"].to_dict() == pytest.approx({"released, width 1": 0.1, "merged, width 1": 0.0})
     # Three of six pairs of models have upper limits more than .05 apart, which are not most of them.
-    assert "By the rule of `naopc_c01`, asked of these models: it carries under 3 of 3" in found.text
+    assert re.search(r"By the rule of `naopc_c01`, .*replicates on our models</span> \(3 of 3 spec", found.text)
     # By NAOPC `robust` comes last, by AOPC only `lstm` is before it: two of six pairs change places.
     taus = pd.read_csv(found.folder / "naopc_rankings.csv").set_index(["dataset", "length", "metric", "ranking"])
     assert taus.estimate["movie", "short", "aopc_morf", "models"] == pytest.approx(1 / 3)
@@ -332,7 +330,7 @@ def test_adversarial_training_that_looks_better_and_is_worse_carries_over(store:
     assert certificates[certificates.end == "lower"].estimate.tolist() == pytest.approx([0.05] * 8)
     # None of 40 texts of a data set speaks against a share, and none proves it to be whole.
     assert "The certificate held on a share of 1.000 [0." in found.text
-    assert "By the rule of `naopc_c03`, asked of these models: it carries under 0 of 2" in found.text
+    assert re.search(r"By the rule of `naopc_c03`, .*>does not replicate on our models</span>", found.text)
 
     # What one model lacks is left out of what compares models.
     drawn = pd.read_csv(found.folder / "naopc_methods_plot.csv").groupby("classifier").method.unique()
@@ -345,8 +343,8 @@ def test_adversarial_training_that_looks_better_and_is_worse_carries_over(store:
 
 def test_adversarial_training_that_is_better_under_both_does_not(store: Store) -> None:
     found = models(store, aopc=0.1, naopc=0.1)
-    assert found.verdict("naopc_c06") == "does not carry over"
-    assert "carries under 0 of 10 specifications, does not under 10" in found.verdicts.note["naopc_c06"]
+    assert found.verdict("naopc_c06") == "not reproduced"
+    assert found.verdicts.loc["naopc_c06", ["agreeing", "specifications"]].tolist() == [10, 10]
 
 
 def test_all_models_of_the_papers_size_are_drawn_and_compared_on_the_same_texts_alone(
@@ -369,16 +367,16 @@ def test_all_models_of_the_papers_size_are_drawn_and_compared_on_the_same_texts_
     # Of the adversarially trained models the one that read the paper's own data speaks.
     assert found.verdicts.evidence["naopc_c06"] == "paper's data, our models"
     assert found.names["hardened"] == "bert-robust"
-    assert found.verdict("naopc_c06") == "carries over"
+    assert found.verdict("naopc_c06") == "reproduced"
 
 
 def test_too_few_texts_or_no_such_model_say_nothing(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert models(store, aopc=0.1, naopc=-0.1, n=4).verdict("naopc_c06") == "not testable here"
+    assert models(store, aopc=0.1, naopc=-0.1, n=4).verdict("naopc_c06") == "not tested"
     other = models(Store(tmp_path / "other", monkeypatch), aopc=0.1, naopc=-0.1, n=4, without="robust")
-    assert other.verdict("naopc_c06") == "not testable here"
-    assert "about robust" in other.verdicts.note["naopc_c06"]
+    assert other.verdict("naopc_c06") == "not tested"
+    assert other.verdicts.reason["naopc_c06"] == "about robust"
 
 
 # --- Searches --------------------------------------------------------------------------------------------------------
@@ -442,7 +440,7 @@ def test_few_long_texts_or_none_say_nothing_of_rows(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few = searches(store, rows=100.0, short=0.001, n=3).text
-    assert ">not testable here<" in few
+    assert ">not tested<" in few
     assert "on 3 texts, fewer than the 10 that an answer needs" in few
     assert "The adaptive search ran at 0 pairs" in few
     other = searches(Store(tmp_path / "other", monkeypatch), rows=100.0, short=0.001, words=25)
@@ -451,7 +449,7 @@ def test_few_long_texts_or_none_say_nothing_of_rows(
 
 def test_a_single_text_has_no_interval_and_an_adaptive_search_may_be_outdone(store: Store) -> None:
     found = searches(store, rows=100.0, short=0.001, n=1, adaptive=150.0)
-    assert ">not testable here<" in found.text
+    assert ">not tested<" in found.text
     assert "on one text, which has no interval" in found.text
     assert "The adaptive search ran at 2 pairs of a classifier and a length. At 2 of them a pruned search" in found.text
     assert "- l6, 80 words: *pruned, width 3, 8 words* asks for 100 rows, not 150, and errs by" in found.text

@@ -119,13 +119,13 @@ CLAIMS = ["saco_table1", "saco_table2", "saco_c03", "saco_c04", "saco_c08", "sac
 
 def test_what_the_paper_prints_carries_over_to_a_world_that_is_as_printed(store: Store) -> None:
     found = page(store, as_printed())
-    assert {name: found.verdict(name) for name in CLAIMS} == dict.fromkeys(CLAIMS, "carries over")
-    assert found.verdict("saco_text") == "set up as published"
-    assert set(found.verdicts.evidence) == {"substitute data, our models"}
-    assert "13 of the 13 numbers" in found.verdicts.loc["saco_text", "note"]
+    assert {name: found.verdict(name) for name in CLAIMS} == dict.fromkeys(CLAIMS, "reproduced")
+    assert found.verdict("saco_text") == "nothing to test"
+    assert set(found.verdicts.evidence) - {""} == {"substitute data, our models"}
+    assert (pd.read_csv(found.folder / "saco_text.csv").agrees == "yes").sum() == 13
     # The last layer with gradients is printed for ten groups alone, and at 20 all layers lie below that.
-    hangs = "carries under 4 of 5 specifications, does not under 1; what changes the answer alone: setting (20 groups)"
-    assert hangs in found.verdicts.loc["saco_c04", "note"]
+    shown = found.verdicts.loc["saco_c04", ["depends_on", "agreeing", "specifications"]]
+    assert shown.tolist() == ["setting: 20 groups", 4, 5]
 
 
 def test_a_world_that_is_the_other_way_round_says_no(store: Store) -> None:
@@ -134,12 +134,12 @@ def test_a_world_that_is_the_other_way_round_says_no(store: Store) -> None:
     turned |= {("integrated_gradients", 20): 0.2, ("attcat", 20): 0.1, ("raw_attention", 5): 0.9}
     found = page(store, turned)
     for name in ("saco_c03", "saco_c04", "saco_table2", "saco_c08", "saco_c09", "saco_c10", "saco_c11"):
-        assert found.verdict(name) == "does not carry over", (name, found.verdicts.loc[name, "note"])
+        assert found.verdict(name) == "not reproduced", (name, found.verdicts.loc[name, "part"])
 
 
 def test_few_pictures_decide_nothing(store: Store) -> None:
     found = page(store, as_printed(), n=3)
-    assert {found.verdict(name) for name in CLAIMS} == {"not testable here"}
+    assert {found.verdict(name) for name in CLAIMS} == {"not tested"}
 
 
 def test_the_reference_speaks_where_a_run_says_otherwise(store: Store) -> None:
@@ -147,8 +147,9 @@ def test_the_reference_speaks_where_a_run_says_otherwise(store: Store) -> None:
     for seed, dataset in enumerate(DATASETS):
         store.add("saco_metrics", saco_units(as_printed(), n=40, seed=seed), dataset=dataset, reference=True)
     found = page(store, turned, n=24)
-    assert found.verdict("saco_c04") == "carries over"
-    assert found.verdicts.loc["saco_c04", "n"] == 40
+    assert found.verdict("saco_c04") == "reproduced"
+    assert found.verdicts.n["saco_c04"] == 40
+    assert "from the reference, evidence: substitute data, our models" in found.text
     assert json.loads((found.folder / "manifest.json").read_text())["notes"]["speaks"] == "the reference"
 
 
@@ -164,7 +165,7 @@ def test_photographs_of_the_papers_own_data_decide_and_small_pictures_stand_afte
     photographs(store, saco_units(as_printed(), n=24, seed=3))
     found = page(store, turned)
     judged = [name for name in CLAIMS if name != "saco_text"]
-    assert {name: found.verdict(name) for name in judged} == dict.fromkeys(judged, "carries over")
+    assert {name: found.verdict(name) for name in judged} == dict.fromkeys(judged, "reproduced")
     assert set(found.verdicts.loc[judged, "evidence"]) == {"paper's data, our models"}
     assert set(found.verdicts.loc[judged, "n"]) == {24}
     listed = pd.read_csv(found.folder / "saco_table2_datasets.csv")
@@ -207,12 +208,12 @@ def test_both_kinds_of_pictures_stand_side_by_side(store: Store) -> None:
     store.add("saco_metrics", whole, declared=("local:photo/cifar100-lora-seed0",), dataset="cifar100-few")
     found = store.report("saco_stand_ins")
     claims = pd.read_csv(found.folder / "saco_stand_ins_claims.csv").set_index(["pictures", "claim"]).decision
-    said = published.index("claims").set_index("id")["claim"]
+    said = published.column("claim")
     for name in ("saco_c03", "saco_c04", "saco_c06", "saco_c07", "saco_c11"):
-        assert claims["photographs", said[name]] == "carries over"
-        assert claims["small pictures", said[name]] == "does not carry over"
+        assert claims["photographs", said[name]] == "replicates on our models"
+        assert claims["small pictures", said[name]] == "does not replicate on our models"
     for name in ("saco_c02", "saco_c05"):
-        assert claims["photographs", said[name]] == claims["small pictures", said[name]] == "carries over"
+        assert claims["photographs", said[name]] == claims["small pictures", said[name]] == "replicates on our models"
     (sentence,) = re.findall(r"The decision is the same on both kinds for \d+ of 11 claims. Apart: .+", found.text)
     assert said["saco_c07"] in sentence
     assert said["saco_c02"] not in sentence
@@ -261,10 +262,10 @@ def test_a_network_on_imagenet_is_asked_what_names_no_transformer(store: Store) 
     store.add("saco_imagenet", {"": units}, declared=("local:photo/imagenet-lite0",), dataset="imagenet-few")
     shutil.rmtree(store.home / "data" / "results" / "laptop" / "runs" / "saco_stand_ins")
     found = store.report("saco_stand_ins")
-    said = published.index("claims").set_index("id")["claim"]
+    said = published.column("claim")
     judged = pd.read_csv(found.folder / "saco_stand_ins_network_claims.csv").set_index("claim")
     assert set(judged.index) == {said[name] for name in ("saco_c01", "saco_c02", "saco_c05")}
-    assert judged.decision.eq("carries over").all()  # on the paper's data, with a model of ours
+    assert judged.decision.eq("replicates on our models").all()  # on the paper's data, with a model of ours
     assert judged.estimate[said["saco_c02"]] == pytest.approx(1.0, abs=0.15)
     every = pd.read_csv(found.folder / "saco_stand_ins_network.csv").set_index(["metric", "method"])
     assert every.n.eq(n).all()
@@ -277,10 +278,10 @@ FIGURES = ["saco_figure2", "saco_figure3", "saco_figure4", "saco_c01", "saco_c02
 
 def test_the_figures_carry_over_to_a_world_that_is_as_the_paper_says(store: Store) -> None:
     found = figures(store, like_saco=False, compete=0.6, zero=0.0, leads=2.0)
-    assert {name: found.verdict(name) for name in FIGURES} == dict.fromkeys(FIGURES, "carries over")
-    assert found.verdict("saco_figure1") == "not recomputable"
-    told = "carries under 2 of 6 specifications, does not under 0"  # turned otherwise, the existing metrics part
-    assert told in found.verdicts.loc["saco_c02", "note"]
+    assert {name: found.verdict(name) for name in FIGURES} == dict.fromkeys(FIGURES, "reproduced")
+    assert found.verdict("saco_figure1") == "nothing to test"
+    # Turned otherwise, the existing metrics part.
+    assert found.verdicts.loc["saco_c02", ["agreeing", "specifications", "depends_on"]].tolist() == [2, 6, ""]
     for name in ("saco_c05", "saco_c06"):
         curve = pd.read_csv(found.folder / f"{name}_curve.csv")
         assert {"main, first model", "nearest"} & set(curve.setting)
@@ -290,10 +291,10 @@ def test_the_figures_carry_over_to_a_world_that_is_as_the_paper_says(store: Stor
 def test_the_figures_do_not_carry_over_to_the_opposite_world(store: Store) -> None:
     found = figures(store, like_saco=True, compete=-0.19, zero=0.5, leads=-2.0)
     # Which metrics are turned decides about c02 here, and the paper does not report it.
-    depends = dict.fromkeys(("saco_c02", "saco_figure2"), "depends on an unreported choice")
-    words = dict.fromkeys(FIGURES, "does not carry over") | depends
+    depends = dict.fromkeys(("saco_c02", "saco_figure2"), "mixed")
+    words = dict.fromkeys(FIGURES, "not reproduced") | depends
     assert {name: found.verdict(name) for name in FIGURES} == words
-    assert "what the paper does not report: turned" in found.verdicts.loc["saco_c02", "note"]
+    assert found.verdicts.depends_on["saco_c02"].startswith("turned: ")
 
 
 def metrics_of_one(dataset: str) -> pd.DataFrame:
@@ -348,14 +349,14 @@ def test_the_picture_of_figure_1_is_one_that_may_be_shown(store: Store) -> None:
     photographs(store, metric_units(n=60, seed=3, **world), tables=stored("cifar10", channels=3))  # type: ignore[arg-type]
     found = figures(store, **world)
     assert "a picture of fashion (for CIFAR-10), label a, taken for b" in found.text
-    assert {name: found.verdict(name) for name in FIGURES} == dict.fromkeys(FIGURES, "carries over")
+    assert {name: found.verdict(name) for name in FIGURES} == dict.fromkeys(FIGURES, "reproduced")
     assert set(found.verdicts.loc[FIGURES, "evidence"]) == {"paper's data, our models"}
     assert set(pd.read_csv(found.folder / "saco_figure4.csv").dataset) == {"cifar10"}
 
 
 def test_the_figures_of_few_pictures_decide_nothing(store: Store) -> None:
     found = figures(store, n=3, like_saco=False, compete=0.6, zero=0.0, leads=2.0)
-    assert {found.verdict(name) for name in FIGURES} == {"not testable here"}
+    assert {found.verdict(name) for name in FIGURES} == {"not tested"}
 
 
 # ----------------------------------------------------------------------------------------------- random scores, choices

@@ -49,7 +49,7 @@ def appendix(store: Store, dropout: float, others: float, *, n: int = 40) -> Sho
 
 def test_dropout_that_does_best_is_told(store: Store) -> None:
     found = appendix(store, dropout=0.9, others=0.4)
-    assert ">carries over<" in found.text
+    assert ">replicates on our models<" in found.text
     assert "ahead of 14 of 14 alternatives" in found.text
     gaps = pd.read_csv(found.folder / "soft_appendix_gaps.csv")
     assert (gaps.estimate > 0.9).all()
@@ -63,12 +63,12 @@ def test_dropout_that_does_best_is_told(store: Store) -> None:
 
 def test_dropout_that_does_worst_does_not_carry_over(store: Store) -> None:
     found = appendix(store, dropout=0.4, others=0.9)
-    assert ">does not carry over<" in found.text
+    assert ">does not replicate on our models<" in found.text
     assert "ahead of 0 of 14 alternatives" in found.text
 
 
 def test_few_inputs_say_nothing_of_dropout(store: Store) -> None:
-    assert ">not testable here<" in appendix(store, dropout=0.9, others=0.4, n=4).text
+    assert ">not tested<" in appendix(store, dropout=0.9, others=0.4, n=4).text
 
 
 # --- Figure 1 and Table 4 --------------------------------------------------------------------------------------------
@@ -128,8 +128,8 @@ def examples(
 
 def test_examples_that_soft_erasure_wins_alone_carry_over(store: Store) -> None:
     found = examples(store, soft=0.9, hard=0.2)
-    assert found.verdict("soft_table4_examples") == "carries over"
-    assert found.verdict("soft_figure1") == "not recomputable"
+    assert found.verdict("soft_table4_examples") == "reproduced"
+    assert found.verdict("soft_figure1") == "nothing to test"
     assert "equal at 3 rationale lengths from two tokens on in 2 of 2 metrics" in found.text
     assert "beyond their Monte-Carlo error in 2 of 2" in found.text
     shares = pd.read_csv(found.folder / "soft_table4_shares.csv").set_index(["question", "metric", "dataset"])
@@ -143,21 +143,21 @@ def test_examples_that_soft_erasure_wins_alone_carry_over(store: Store) -> None:
 
 def test_examples_that_hard_erasure_wins_alone_do_not(store: Store) -> None:
     found = examples(store, soft=0.2, hard=0.9)
-    assert found.verdict("soft_table4_examples") == "does not carry over"
+    assert found.verdict("soft_table4_examples") == "not reproduced"
     shares = pd.read_csv(found.folder / "soft_table4_shares.csv").set_index(["question", "metric", "dataset"])
     assert shares.estimate["hard alone", "ns", "movie"] == pytest.approx(1.0)
 
 
 def test_examples_of_the_papers_own_data_are_judged_without_stand_ins(store: Store) -> None:
     found = examples(store, soft=0.2, hard=0.9, on_sst=(0.9, 0.2))
-    assert found.verdict("soft_table4_examples") == "carries over"
+    assert found.verdict("soft_table4_examples") == "reproduced"
     shares = pd.read_csv(found.folder / "soft_table4_shares.csv").set_index(["question", "metric", "dataset"]).estimate
     assert shares["soft alone", "nc", "compared"] == pytest.approx(1.0)
     assert shares["soft alone", "nc", "movie"] == 0
 
 
 def test_few_examples_decide_nothing(store: Store) -> None:
-    assert examples(store, soft=0.9, hard=0.2, n=8).verdict("soft_table4_examples") == "not testable here"
+    assert examples(store, soft=0.9, hard=0.2, n=8).verdict("soft_table4_examples") == "not tested"
 
 
 # --- Tables and figures ----------------------------------------------------------------------------------------------
@@ -261,16 +261,15 @@ NAMED = ("soft_table1", "soft_c03", "soft_c07", "soft_c08")
 def test_the_tables_of_a_world_in_which_soft_does_better(store: Store) -> None:
     study(store, world(TRUE, tasks=0.2), n=64)
     found = store.report("soft_tables")
-    assert {name: found.verdict(name) for name in TABLES} == dict.fromkeys(TABLES, "carries over")
-    assert {name: found.verdict(name) for name in NAMED} == dict.fromkeys(NAMED, "not testable here")
-    assert found.verdict("soft_table5") == "set up as published"
-    assert set(found.verdicts.evidence) == {"substitute data, our models"}
-    notes = found.verdicts.note
-    assert "12 of 12 settings" in notes["soft_table5"]
-    assert "the paper's own values on the data compared here contradict 2 of 2 parts" in notes["soft_c03"]
-    assert "Soft-NC on MultiRC" in notes["soft_c03"]
-    assert "carries under 7 of 7 specifications" in notes["soft_c01"]
-    assert "carries under 10 of 10 specifications" in notes["soft_c02"]
+    assert {name: found.verdict(name) for name in TABLES} == dict.fromkeys(TABLES, "reproduced")
+    assert {name: found.verdict(name) for name in NAMED} == dict.fromkeys(NAMED, "not tested")
+    assert found.verdict("soft_table5") == "nothing to test"
+    assert set(found.verdicts.evidence) - {""} == {"substitute data, our models"}
+    told = found.verdicts
+    assert told.contradicted["soft_c03"] == 2
+    assert "Soft-NC on MultiRC" in found.text
+    assert told.loc["soft_c01", ["agreeing", "specifications"]].tolist() == [7, 7]
+    assert told.loc["soft_c02", ["agreeing", "specifications"]].tolist() == [10, 10]
     table = pd.read_csv(found.folder / "soft_table6.csv").set_index(["dataset", "method", "metric"])
     assert len(table) == 80
     assert table.estimate["bbc", "attention", "soft_nc"] == pytest.approx(0.88, abs=0.01)
@@ -300,7 +299,7 @@ def test_the_precision_is_that_of_the_runs_and_not_of_the_machine_that_draws(
     assert curve.precision[0] == "float32"
     half = curve[curve.precision == "bfloat16"]
     assert (len(half), half.estimate.item()) == (1, 0)  # a specification of its own, with values of its own
-    assert "carries under 7 of 8 specifications" in found.verdicts.note["soft_c01"]
+    assert found.verdicts.loc["soft_c01", ["agreeing", "specifications"]].tolist() == [7, 8]
 
 
 def test_precisions_are_those_of_the_data_sets_that_speak(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -328,15 +327,15 @@ def test_precisions_are_those_of_the_data_sets_that_speak(tmp_path: Path, monkey
 def test_the_tables_of_a_world_that_is_the_other_way_round(store: Store) -> None:
     study(store, world(FALSE, tasks=0.0), n=64)
     found = store.report("soft_tables")
-    assert {name: found.verdict(name) for name in TABLES} == dict.fromkeys(TABLES, "does not carry over")
-    assert "carries under 0 of 7 specifications" in found.verdicts.note["soft_c01"]
+    assert {name: found.verdict(name) for name in TABLES} == dict.fromkeys(TABLES, "not reproduced")
+    assert found.verdicts.specifications["soft_c01"] == 7
 
 
 @pytest.mark.usefixtures("splits")
 def test_the_tables_of_few_inputs_decide_nothing(store: Store) -> None:
     study(store, world(TRUE, tasks=0.2), n=8)
     found = store.report("soft_tables")
-    assert {found.verdict(name) for name in TABLES} == {"not testable here"}
+    assert {found.verdict(name) for name in TABLES} == {"not tested"}
 
 
 THEIRS = ("sst", "ag", "evinf", "multirc")
@@ -352,8 +351,8 @@ def test_claims_about_named_data_sets_are_judged_on_those(store: Store, splits: 
         shares["soft_ns", "ag", method], shares["ns", "multirc", method] = 0.25, 0.8
     study(store, shares, n=64)
     found = store.report("soft_tables")
-    assert {found.verdict(name) for name in ("soft_c03", "soft_c08")} == {"carries over"}
-    assert found.verdict("soft_table1") == "set up as published"
+    assert {found.verdict(name) for name in ("soft_c03", "soft_c08")} == {"reproduced"}
+    assert found.verdict("soft_table1") == "nothing to test"
     assert found.verdicts.evidence["soft_c03"] == "paper's data, our models"
     data = pd.read_csv(found.folder / "soft_table1.csv").set_index("dataset")
     of_each_model = data.loc[["ag"], ["words per text", "classes", "train"]].to_numpy().tolist()
@@ -364,10 +363,10 @@ def test_claims_about_named_data_sets_can_be_wrong(store: Store, splits: dict[tu
     splits["sst", "test"] = 1
     study(store, world(TRUE, tasks=0.2, names=THEIRS), n=64)
     found = store.report("soft_tables")
-    assert {found.verdict(name) for name in ("soft_c03", "soft_c08")} == {"does not carry over"}
-    assert found.verdict("soft_c07") == "carries over"  # as all four tasks are there
-    assert found.verdict("soft_table1") == "differs"
-    assert "the printed size; not SST, test 1 (printed 1,821)" in found.verdicts.note["soft_table1"]
+    assert {found.verdict(name) for name in ("soft_c03", "soft_c08")} == {"not reproduced"}
+    assert found.verdict("soft_c07") == "reproduced"  # as all four tasks are there
+    assert found.verdict("soft_table1") == "not reproduced"
+    assert "SST, test 1 (printed 1,821)" in found.text
 
 
 def test_averages_are_compared_with_the_published_ones_of_the_same_data_sets(store: Store) -> None:
@@ -384,15 +383,15 @@ def test_averages_are_compared_with_the_published_ones_of_the_same_data_sets(sto
     assert by_task["nc", "sst"] == 0.409  # a single cell as it is printed
     assert "averages over SST and AG News, the published ones by Table 6" in found.text
     # Of 18 averages 14 are left; on these the paper's own numbers have 10, and ours none.
-    assert found.verdict("soft_c02") == "does not carry over"
-    assert "asked for 10, as many as the paper's own numbers" in found.verdicts.note["soft_c02"]
+    assert found.verdict("soft_c02") == "not reproduced"
+    assert "asked for 10, as many as the paper's own numbers" in found.verdicts.reason["soft_c02"]
 
 
 def test_stand_ins_stand_after_the_papers_own_data(store: Store) -> None:
     study(store, world(TRUE, tasks=0.0, names=THEIRS) | world(FALSE, tasks=0.0), n=64)
     found = store.report("soft_tables")
-    assert found.verdict("soft_c01") == "carries over"
-    assert found.verdict("soft_c07") == "does not carry over"  # its tasks are alike
+    assert found.verdict("soft_c01") == "reproduced"
+    assert found.verdict("soft_c07") == "not reproduced"  # its tasks are alike
     assert found.verdicts.evidence["soft_c01"] == "paper's data, our models"
     others = pd.read_csv(found.folder / "soft_tables_stand_ins.csv").set_index(["dataset", "metric"])
     assert len(others) == 16
@@ -409,13 +408,13 @@ FIGURES = ("soft_figure2", "soft_figure3", "soft_c10", "soft_c11")
 def test_the_figures_of_a_world_in_which_scores_rise_and_soft_does_better(store: Store) -> None:
     study(store, world(TRUE, tasks=0.2), n=40, rise=0.05)
     found = store.report("soft_figures")
-    assert {name: found.verdict(name) for name in FIGURES} == dict.fromkeys(FIGURES, "carries over")
-    notes = found.verdicts.note
-    assert "rises more than random scores in 0 of 8 panels" in notes["soft_c10"]
+    assert {name: found.verdict(name) for name in FIGURES} == dict.fromkeys(FIGURES, "reproduced")
+    told = found.verdicts
+    assert "rises more than random scores in 0 of 8 panels" in found.text
     slopes = pd.read_csv(found.folder / "soft_figure2_slopes.csv")
     assert slopes["minus that of random"].abs().max() < 1e-6  # all rise alike: the claim is hollow here
-    assert "carries under 10 of 10 specifications" in notes["soft_c11"]
-    assert "values on the data compared here contradict 1 of 4 parts" in notes["soft_c11"]  # Soft-NC on MultiRC
+    assert told.loc["soft_c11", ["agreeing", "specifications"]].tolist() == [10, 10]
+    assert told.contradicted["soft_c11"] == 1  # Soft-NC on MultiRC
     curves = pd.read_csv(found.folder / "soft_figure2.csv").set_index(["dataset", "metric", "method", "ratio"]).estimate
     assert curves["movie", "nc", "random", 0.5] - curves["movie", "nc", "random", 0.01] == pytest.approx(0.2)
     assert (
@@ -430,14 +429,14 @@ def test_the_figures_of_a_world_in_which_scores_rise_and_soft_does_better(store:
 def test_the_figures_of_a_world_in_which_scores_fall_and_hard_does_better(store: Store) -> None:
     study(store, world(FALSE, tasks=0.0), n=40, rise=-0.05)
     found = store.report("soft_figures")
-    assert {name: found.verdict(name) for name in FIGURES} == dict.fromkeys(FIGURES, "does not carry over")
-    assert "carries under 0 of 10 specifications" in found.verdicts.note["soft_c11"]
+    assert {name: found.verdict(name) for name in FIGURES} == dict.fromkeys(FIGURES, "not reproduced")
+    assert found.verdicts.specifications["soft_c11"] == 10
 
 
 def test_the_figures_of_few_inputs_decide_nothing(store: Store) -> None:
     study(store, world(TRUE, tasks=0.2), n=8, rise=0.05)
     found = store.report("soft_figures")
-    assert {found.verdict(name) for name in FIGURES} == {"not testable here"}
+    assert {found.verdict(name) for name in FIGURES} == {"not tested"}
 
 
 # --- Deviations ------------------------------------------------------------------------------------------------------
@@ -482,7 +481,7 @@ def deviations(store: Store, *, minmax: float, ranks: float, n: int = 40) -> Sho
 
 def test_amounts_that_count_are_told_and_each_choice_has_its_effect(store: Store) -> None:
     found = deviations(store, minmax=0.2, ranks=0.8)
-    assert ">carries over<" in found.text
+    assert ">replicates on our models<" in found.text
     assert "Soft-NS 0.600 [0." in found.text
     # A score of 1 for every token beats random ones wherever it is defined.
     assert "under Soft-NS on a share of the inputs of 1.000" in found.text
@@ -507,8 +506,8 @@ def test_amounts_that_count_are_told_and_each_choice_has_its_effect(store: Store
 
 
 def test_amounts_that_do_not_count_do_not_carry_over(store: Store) -> None:
-    assert ">does not carry over<" in deviations(store, minmax=0.8, ranks=0.3).text
+    assert ">does not replicate on our models<" in deviations(store, minmax=0.8, ranks=0.3).text
 
 
 def test_few_inputs_say_nothing_of_amounts(store: Store) -> None:
-    assert ">not testable here<" in deviations(store, minmax=0.2, ranks=0.8, n=4).text
+    assert ">not tested<" in deviations(store, minmax=0.2, ranks=0.8, n=4).text

@@ -13,6 +13,7 @@ from faithbook.engine.plan import plan
 from faithbook.engine.profiles import place_of, table
 from faithbook.engine.run import load_units
 from faithbook.paths import reference_dir, results_dir
+from faithbook.results import rulebook
 from faithbook.results.diagnosticity import WIN, counted, with_lengths
 from faithbook.results.measured import REFERENCE as SPEAKS
 from faithbook.results.scoreboard import filled
@@ -38,13 +39,28 @@ def test_the_verdicts_of_the_reference_follow_from_its_committed_values(html: Pa
         if (job.folder / "verdicts.parquet").is_file():
             verdicts = filled(pd.read_parquet(job.folder / "verdicts.parquet"))
             verdicts = verdicts.astype(str).replace("<NA>", "").set_index("id")
-            if json.loads(job.manifest.read_text(encoding="utf-8"))["notes"].get("speaks") != SPEAKS:
+            if json.loads(job.manifest.read_text())["notes"].get("speaks") != SPEAKS:
                 continue
             for name, row in verdicts.iterrows():
-                columns = ["verdict", "n", "passed", "parts"]
+                columns = ["decision", "n", "passed", "parts"]
                 assert row[columns].tolist() == board.loc[name, columns].tolist(), name
                 judged.add(name)
     assert not with_values or len(judged) > 5
+
+
+def test_verdicts_before_and_after_have_a_reason_for_each_change() -> None:
+    """The words of November 26 beside the six decisions: what changed is named, with the rule that did it."""
+    table = pd.read_csv(REFERENCE.parent / "verdicts_before_after.csv", keep_default_na=False, dtype=str).set_index(
+        "id"
+    )
+    board = pd.read_csv(REFERENCE / "scoreboard.csv", keep_default_na=False, dtype=str).set_index("id")
+    assert table["after"].to_dict() == board["decision"].reindex(table.index).to_dict()
+    changed = table[table["before"] != table["after"]]
+    assert 0 < len(changed) < 10
+    assert (changed["reason"] != "").all() and (table.drop(changed.index)["reason"] == "").all()
+    for name in changed.index:  # a rule that was changed after its results were seen says so
+        rule = rulebook.rule(name)
+        assert rule.post_hoc and f"{rule.dated}:" in rule.why, name
 
 
 def wins(units: pd.DataFrame, lengths: pd.DataFrame) -> pd.DataFrame:

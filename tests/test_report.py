@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,18 @@ import pytest
 from store import Store, units_of
 
 from faithbook.engine.profiles import table as profiles
-from faithbook.results import evidence, exhibits, judged, paired, published, rulebook, rules, scoreboard, tables
+from faithbook.results import (
+    evidence,
+    exhibits,
+    judged,
+    paired,
+    published,
+    rank_tests,
+    rulebook,
+    rules,
+    scoreboard,
+    tables,
+)
 from faithbook.results.cells import Cells
 from faithbook.results.judged import Along, Ordered, Printed, Provided
 from faithbook.results.measured import REFERENCE, RUN
@@ -88,15 +100,11 @@ def test_a_prediction_interval_is_only_for_the_papers_own_population() -> None:
 
 
 # ----------------------------------------------------------------------------------------------------------- evidence
-def test_every_answer_of_a_rule_has_a_word_on_every_ground() -> None:
-    fixed = (evidence.SET_UP, evidence.NOT_RECOMPUTABLE, evidence.NOT_RUN)
-    answers = (rules.YES, rules.NO, rules.INCONCLUSIVE, rules.LEVEL, rules.PARTLY, rules.UNTESTABLE, rules.NO_ORDER)
+def test_every_decision_has_a_word_on_every_ground() -> None:
     for ground in evidence.GROUNDS:
-        assert {evidence.worded(answer, ground) for answer in (*answers, *fixed)} <= set(evidence.DECISIONS)
-    with pytest.raises(UnknownNameError, match="answer"):
+        assert len({evidence.worded(decision, ground) for decision in rules.DECISIONS}) == len(rules.DECISIONS)
+    with pytest.raises(UnknownNameError, match="decision"):
         evidence.worded("perhaps", evidence.PAPER)
-    with pytest.raises(UnknownNameError, match="evidence"):
-        evidence.worded(rules.YES, "hearsay")
 
 
 @pytest.mark.parametrize(
@@ -128,7 +136,6 @@ def test_adapters_on_the_papers_pictures_rest_on_its_data_and_not_its_models(dat
     assert evidence.ground("wu_2024", notebook="saco_metrics", datasets=[dataset], models=models) == evidence.DATA
     mixed = evidence.ground("wu_2024", notebook="saco_metrics", datasets=[dataset, "fashion"], models=models)
     assert mixed == evidence.STAND_INS
-    assert evidence.worded("yes", evidence.DATA) == evidence.CARRIES_OVER
 
 
 def test_the_materials_are_those_of_the_profiles() -> None:
@@ -142,8 +149,8 @@ def test_the_materials_are_those_of_the_profiles() -> None:
 
 
 def test_every_id_belongs_to_one_page() -> None:
-    places = published.beside("pages")
-    assert list(places.id) == list(scoreboard.to_judge().id)
+    places = published.claims()
+    assert places.id.is_unique
     notebooks = {name for _, kind, name, _ in profiles().entries() if kind == "report"}
     assert set(places.page) <= notebooks
 
@@ -152,7 +159,7 @@ def test_every_id_belongs_to_one_page() -> None:
 @pytest.fixture
 def log(monkeypatch: pytest.MonkeyPatch) -> None:
     """A rule log of one id a rule, with names that the papers' indices know."""
-    base = {"k": None, "threshold": 0.0, "margin": None, "test": "t", "needs": (), "same_as": ""}
+    base = {"k": None, "threshold": 0.0, "margin": None, "needs": (), "same_as": ""}
     base |= {"unreported": (), "headline": False}
     dated = {"dated": rulebook.rule("saco_c03").dated, "post_hoc": True, "why": "for a test"}
     made = {
@@ -175,74 +182,99 @@ def judge(name: str, claim: judged.Claim, *have: str) -> judged.Judged:
 
 
 @pytest.mark.usefixtures("log")
-def test_a_part_is_told_with_the_published_value_and_the_ground_decides_the_word() -> None:
+def test_a_part_is_beside_the_published_value_and_the_ground_decides_the_word() -> None:
     one = pairs({"a": 0.6, "b": 0.2}, {"a": 0.5, "b": 0.25}, evidence=evidence.PAPER)
     found = judge("soft_c01", {"a minus b": one["a"] - one["b"]})
-    assert (found.word, found.n) == ("holds", 40)
-    assert re.fullmatch(r"1 of 1 parts; a minus b 0\.400 \[0\.\d+, 0\.\d+\] \(published 0\.250\)", found.note)
+    assert (found.word, found.n, found.waits_for) == ("reproduced", 40, "")
+    told = found.columns
+    assert (told["part"], told["passed"], told["parts"], told["published"]) == ("a minus b", 1, 1, 0.25)
+    assert told["effect"] == pytest.approx(0.4) and told["low"] < 0.4 < told["high"]
     weak = pairs({"a": 0.2, "b": 0.6}, {"a": 0.5, "b": 0.25}, evidence=evidence.STAND_INS)
-    assert judge("soft_c01", {"a minus b": weak["a"] - weak["b"]}).word == "does not carry over"
+    assert judge("soft_c01", {"a minus b": weak["a"] - weak["b"]}).word == "does not replicate on our models"
 
 
 @pytest.mark.usefixtures("log")
-def test_what_the_paper_prints_against_itself_is_said() -> None:
+def test_what_the_paper_prints_against_itself_is_counted() -> None:
     one = pairs({"a": 0.6, "b": 0.2, "c": 0.1}, {"a": 0.5, "b": 0.55, "c": 0.1})
     found = judge("soft_c02", {f"a minus {name}": one["a"] - one[name] for name in "bc"})
-    assert found.word == "carries over"
-    assert "the paper's own values on the data compared here contradict 1 of 2 parts" in found.note
+    assert (found.decision.decision, found.contradicted) == (rules.REPRODUCED, 1)
+    assert judge("soft_c02", {"a minus c": one["a"] - one["c"]}).contradicted is None
 
 
 @pytest.mark.usefixtures("log")
-def test_what_is_undecided_says_what_would_have_been_found() -> None:
+def test_what_is_undecided_has_the_inputs_that_would_decide_it_and_what_it_waits_for() -> None:
     frame = pd.DataFrame({"id": range(12), "m": "a", "value": np.linspace(-1, 1.1, 12)})
     pair = Paired(Cells.of(frame, over=["m"], unit="id", n_resamples=RESAMPLES).mean())
     found = judge("soft_c01", {"a": pair})
-    assert found.word == "inconclusive"
-    effect = rules.smallest_detectable(pair.ours)
-    told = f"about {rules.how_many(pair.ours):,} inputs would decide it (yes), by a, in which this run would have found"
-    assert f"were the values as they look, {told} an effect of {effect:.3f}" in found.note
+    assert (found.word, found.waits_for) == ("undecided", scoreboard.MORE_INPUTS)
+    told = found.columns
+    assert told["needed"] == rules.how_many(pair.ours)
+    assert told["detectable"] == pytest.approx(rules.smallest_detectable(pair.ours))
+    released = judge("soft_c01", {"a": replace(pair, evidence=evidence.AUTHORS)})
+    assert released.waits_for == scoreboard.UNOBTAINABLE  # a release is as large as it is
+    skewed = pd.DataFrame({"id": range(40), "m": "a", "value": [0.9] * 34 + [0.2] * 6})
+    of_tail = judge("soft_c01", {"a": Paired(Cells.of(skewed, over=["m"], unit="id", n_resamples=RESAMPLES).mean())})
+    assert (of_tail.word, of_tail.waits_for) == ("undecided", scoreboard.RULE)
 
 
 @pytest.mark.usefixtures("log")
 def test_margins_bases_and_named_data_decide_too() -> None:
     one = pairs({"a": 0.6, "b": 0.58, "none": 0.0}, {"a": 0.5})
     near = one["a"] - one["b"]
-    assert judge("soft_c03", {"a minus b": near}).word == "carries over"
-    assert judge("soft_c03", {"a": one["a"]}).word == "does not carry over"
-    assert judge("soft_c08", {"b minus a": -near}).word == "carries over"
-    assert judge("soft_c01", Provided({"a": one["a"]}, {"b": one["b"]})).word == "carries over"
+
+    def decided(name: str, claim: judged.Claim, *have: str) -> str:
+        return judge(name, claim, *have).decision.decision
+
+    assert decided("soft_c03", {"a minus b": near}) == rules.REPRODUCED
+    assert decided("soft_c03", {"a": one["a"]}) == rules.NOT_REPRODUCED
+    assert decided("soft_c08", {"b minus a": -near}) == rules.REPRODUCED
+    assert decided("soft_c01", Provided({"a": one["a"]}, {"b": one["b"]})) == rules.REPRODUCED
     without = judge("soft_c01", Provided({"a": one["a"]}, {"the base": one["none"]}))
-    assert (without.word, "the base is not clearly above zero" in without.note) == ("not testable here", True)
+    assert (without.word, without.reason) == ("not tested", "not clearly above zero: the base")
     elsewhere = judge("soft_c09", {"a": one["a"]}, "movie")
-    assert elsewhere.word == "not testable here"
-    # A count of parts that say yes would read as a no.
-    assert elsewhere.note.startswith("not testable here: about sst; a 0.6") and "of 1 parts" not in elsewhere.note
-    assert judge("soft_c09", {"a": one["a"]}, "sst").word == "carries over"
+    assert (elsewhere.word, elsewhere.reason) == ("not tested", "about sst")
+    assert elsewhere.waits_for == scoreboard.UNOBTAINABLE
+    assert "passed" not in elsewhere.columns  # a count of parts that say yes would read as a no
+    assert decided("soft_c09", {"a": one["a"]}, "sst") == rules.REPRODUCED
 
 
 @pytest.mark.usefixtures("log")
 def test_orders_trends_numbers_and_fixed_decisions() -> None:
     names = [f"m{i}" for i in range(6)]
     rising = pairs({name: 0.1 * i for i, name in enumerate(names)}, {name: 1.0 + i for i, name in enumerate(names)})
-    assert judge("soft_c04", Ordered(rising)).word == "carries over"
+    assert judge("soft_c04", Ordered(rising)).decision.answer == rules.YES
     falling = {name: Paired(-pair.ours, pair.published) for name, pair in rising.items()}
     found = judge("soft_c04", [Ordered(falling)])
-    assert found.word == "does not carry over"
+    assert found.decision.answer == rules.NO
     assert found.rows.loc[0, "ours"] == -1.0
+    both = judge("soft_c04", [Ordered(rising), Ordered(rising)])
+    assert (both.columns["part"], both.columns["effect"]) == ("mean of 2", pytest.approx(1.0))
     along = judge("soft_c05", Along(rising, rising))
-    assert (along.word, along.rows.loc[0, "ours"]) == ("carries over", pytest.approx(1.0))
-    assert judge("soft_c05", Along(rising, falling)).word == "does not carry over"
+    assert (along.decision.answer, along.rows.loc[0, "ours"]) == (rules.YES, pytest.approx(1.0))
+    assert judge("soft_c05", Along(rising, falling)).decision.answer == rules.NO
     numbers = {"a": Printed(0.824, "0.82"), "b": Printed(0.31, "0.30")}
     twice = judge("soft_c06", numbers)
-    assert (twice.word, twice.evidence) == ("differs", evidence.AUTHORS)
-    assert twice.note == "1 of 2 numbers agree; b 0.310 (published 0.300)"
-    assert judge("soft_c06", {"a": numbers["a"]}).word == "match"
-    # The furthest first, whole numbers as such, and as many digits as it takes to see a difference.
-    off = {"a": Printed(0.3152, "0.3149"), "b": Printed(4000, "102000"), "c": Printed(0.4, "0.3")}
-    told = "a 0.3152 (published 0.3149)", "b 4,000 (published 102,000)", "c 0.400 (published 0.300)"
-    assert judge("soft_c06", off).note == "; ".join(["0 of 3 numbers agree", told[1], told[2], told[0]])
+    assert (twice.word, twice.evidence) == ("not reproduced", evidence.AUTHORS)
+    told = twice.columns
+    assert [told[name] for name in ("passed", "parts", "part", "effect", "published")] == [1, 2, "b", 0.31, 0.3]
+    assert judge("soft_c06", {"a": numbers["a"]}).word == "reproduced"
     fixed = judge("soft_c07", None)
-    assert (fixed.word, fixed.note, fixed.n) == ("not recomputable", "people marked it", None)
+    assert (fixed.word, fixed.reason, fixed.n) == ("nothing to test", "people marked it", None)
+
+
+@pytest.mark.usefixtures("log")
+def test_an_order_is_judged_beside_the_papers_own_repeat() -> None:
+    names = [f"m{i}" for i in range(6)]
+    rising = pairs({name: 0.1 * i for i, name in enumerate(names)}, {name: 1.0 + i for i, name in enumerate(names)})
+    printed = {name: float(i) for i, name in enumerate(names)}
+    for again, decision in (
+        (printed, rules.REPRODUCED),
+        (dict(zip(names, [3, 1, 5, 0, 4, 2], strict=True)), "undecided"),
+    ):
+        found = judge("soft_c04", Ordered(rising, repeats=(printed, again)))
+        assert found.own_repeat == decision
+        assert found.rows.loc[0, "repeat"] == pytest.approx(rank_tests.tau_b([*printed.values()], [*again.values()]))
+    assert judge("soft_c04", Ordered(rising)).own_repeat == ""
 
 
 # ----------------------------------------------------------------------------------------------------------- exhibits
@@ -454,8 +486,6 @@ def test_a_page_ends_only_with_all_its_verdicts_and_no_other(store: Store) -> No
     page.test({"saco_c05": {"mean SaCo of random scores": ours("random")}})
     with pytest.raises(InputError, match="saco_c05 is judged twice"):
         page.test({"saco_c05": {"mean SaCo of random scores": ours("random")}})
-    with pytest.raises(UnknownNameError, match="aside"):
-        page.test({}, asides={"saco_c03": "more"})
 
 
 @pytest.mark.parametrize(("of_its_run", "speaks"), [(False, REFERENCE), (True, RUN)])
@@ -477,7 +507,7 @@ def test_verdicts_are_saved_with_what_they_rest_on(store: Store) -> None:
     shown = page.verdicts(tested).data
     assert f"{badge('replicates on our models')} (substitute data, our models)" in shown
     assert "after a first run was seen" in shown
-    with pytest.raises(DataError, match=r"saco_c05 belong to another page: change data/pages\.csv"):
+    with pytest.raises(DataError, match=r"saco_c05 belong to another page: change their `page` in data/claims\.csv"):
         page.finish()
 
 
@@ -530,17 +560,14 @@ def test_what_is_undecided_with_an_interval_on_one_side_says_why_in_its_cell() -
 
 
 @pytest.mark.usefixtures("log")
-def test_a_curve_counts_where_the_claim_carries_and_names_what_it_hangs_on() -> None:
+def test_a_curve_counts_where_the_claim_carries_and_names_what_it_depends_on() -> None:
     truth = {("min-max", "one"): 0.3, ("rank", "one"): -0.3, ("min-max", "two"): 0.2, ("rank", "two"): 0.1}
     specifications = {key: {"gain": pairs({"a": mean}, {})["a"]} for key, mean in truth.items()}
     curve = multiverse("soft_c01", ["normaliser", "draws"], specifications, have=())
-    assert (curve.carried, curve.share) == (3, 0.75)
-    assert curve.hangs_on == {"normaliser": ["rank"]}
-    told = "carries under 3 of 4 specifications, does not under 1; what changes the answer alone: normaliser (rank)"
-    assert curve.sentence == told
-    assert curve.in_short == "so under 1 of 2 options of *normaliser*"
+    assert curve.turned_by == {"normaliser": ["rank"]}
+    assert curve.columns == {"depends_on": "normaliser: rank", "agreeing": 3, "specifications": 4}
     alike = {key: {"gain": pairs({"a": abs(mean)}, {})["a"]} for key, mean in truth.items()}
-    assert multiverse("soft_c01", ["x", "y"], alike, have=()).in_short == "so under 4 of 4 specifications"
+    assert multiverse("soft_c01", ["x", "y"], alike, have=()).columns["agreeing"] == 4
     assert list(curve.frame["estimate"]) == pytest.approx(list(truth.values()))
     assert (curve.frame["low"] < curve.frame["estimate"]).all()
     assert "lowest -0.300" in curve.alt and "under normaliser rank, draws one" in curve.alt
@@ -564,19 +591,13 @@ def test_curves_of_none_and_of_too_many_are_refused() -> None:
 # --------------------------------------------------------------------------------------------------------- scoreboard
 def test_the_board_counts_a_fact_once() -> None:
     rows = [
-        scoreboard.Entry("saco_c03", "carries over", "p"),
-        scoreboard.Entry("saco_table1", "carries over", "p", same_as="saco_c03"),
-        scoreboard.Entry("saco_table2", "not run", "p", same_as="soft_c01"),  # of a row that is not there
+        scoreboard.Entry("saco_c03", "mixed", "p"),
+        scoreboard.Entry("saco_table1", "mixed", "p", same_as="saco_c03"),
+        scoreboard.Entry("saco_table2", "not tested", "p", same_as="soft_c01"),  # of a row that is not there
     ]
     assert list(scoreboard.distinct(scoreboard.entries(rows)).id) == ["saco_c03", "saco_table2"]
     with pytest.raises(UnknownNameError, match="evidence"):
-        scoreboard.Entry("saco_c03", "holds", "p", evidence="hearsay")
-
-
-def test_verdicts_of_old_pages_rest_on_stand_ins() -> None:
-    old = pd.DataFrame([{"id": "soft_c01", "verdict": "holds", "page": "p", "n": 4, "note": "x"}])
-    found = scoreboard.filled(old).iloc[0]
-    assert (found.evidence, found.same_as, bool(found.post_hoc)) == ("substitute data, our models", "", False)
+        scoreboard.Entry("saco_c03", "mixed", "p", evidence="hearsay")
 
 
 def test_cells_of_tables_do_not_take_the_style_of_cells_of_notebooks() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shutil
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from faithbook.engine.plan import part_of, plan
 from faithbook.engine.run import load_units, start_run
 from faithbook.engine.units import COLUMNS, UNITS_SCHEMA, as_units, checked_units, read_units, write_units
 from faithbook.results import reference as committed
+from faithbook.results import scoreboard
 from faithbook.results.reference import add, add_all, judged_again, keep_verdicts
 from faithlib.errors import DataError, InputError, UnknownNameError
 
@@ -188,7 +190,7 @@ def committed_reference(home: Path) -> Path:
     whole(home)
     folder = add_all("smoke")
     (folder / "scoreboard.csv").write_text(
-        "id,paper,kind,verdict,n,page,note\na,p,claim,holds,7,q,old\nb,p,claim,holds,7,q,\n"
+        "id,paper,kind,decision,page,reason,n\na,p,claim,reproduced,q,old,7\nb,p,claim,reproduced,q,,7\n"
     )
     shutil.rmtree(home / "data" / "results")
     return folder
@@ -222,7 +224,7 @@ def test_single_runs_take_the_places_of_earlier_ones_or_new_ones(home: Path, com
     runs = json.loads((committed_reference / "manifest.json").read_text())["runs"]
     named = [run["parameters"].get("dataset") for run in runs if run["notebook"] == "count"]
     assert sorted(named) == ["bbc", "film-few", "movie"]
-    assert "holds" in (committed_reference / "scoreboard.csv").read_text()  # until it is judged again
+    assert "reproduced" in (committed_reference / "scoreboard.csv").read_text()  # until it is judged again
     add([run_of(home, "film_0-0123456789ab", parameters={"profile": "smoke", "dataset": "film", "seed": 0})])
     assert set(kept(committed_reference)) == {"bbc", "movie", "film"}  # all inputs in the place of a few
     with pytest.raises(DataError, match="a few inputs of a data set of which the reference has more"):
@@ -298,7 +300,7 @@ def test_the_pages_of_another_profile_judge_the_reference_again(
         keep_verdicts("laptop")
     (page,) = (job for job in plan("laptop") if job.kind == "report")
     finish(page)
-    verdicts = pd.DataFrame([{"id": name, "verdict": "fails", "n": 3} for name in "ac"])
+    verdicts = pd.DataFrame([{"id": name, "decision": "not reproduced", "n": 3} for name in "ac"])
     verdicts.to_parquet(page.folder / "verdicts.parquet")
 
     def judged(source: str) -> dict[str, str]:
@@ -306,11 +308,10 @@ def test_the_pages_of_another_profile_judge_the_reference_again(
         page.manifest.write_text(json.dumps(facts | {"notes": {"speaks": source}}))
         keep_verdicts("laptop")
         board = pd.read_csv(committed_reference / "scoreboard.csv", index_col="id", keep_default_na=False)
-        assert "here" not in board
-        return board["verdict"].to_dict()
+        return board["decision"].to_dict()
 
-    assert judged("this run") == {"a": "holds", "b": "holds"}
-    assert judged("the reference") == {"a": "fails", "b": "holds", "c": "fails"}
+    assert judged("this run") == {"a": "reproduced", "b": "reproduced"}
+    assert judged("the reference") == {"a": "not reproduced", "b": "reproduced", "c": "not reproduced"}
     source = home / "notebooks" / "compute" / "count.py"
     source.write_text(source.read_text() + "\n")
     with pytest.raises(DataError, match=r"differ from it: notebooks/compute/count\.py"):
@@ -318,17 +319,19 @@ def test_the_pages_of_another_profile_judge_the_reference_again(
 
 
 def test_new_verdicts_take_the_places_of_old_ones_on_the_scoreboard_or_new_ones() -> None:
-    board = b'id,paper,kind,verdict,n,page,note\na,p,claim,not run,,,waits\nb,p,claim,holds,7,q,"x, y"\n'
-    told = {"verdict": "fails", "n": 3, "page": "r", "note": "z"}
+    board = b'id,paper,kind,decision,page,reason,n\na,p,claim,not tested,,waits,\nb,p,claim,mixed,q,"x, y",7\n'
+    told = {"decision": "not reproduced", "n": 3, "page": "r", "reason": "z"}
     new = pd.DataFrame([{"id": "a", **told}, {"id": "c", **told}])
     places = pd.DataFrame([{"id": name, "paper": "o", "kind": "question"} for name in "abcd"])
-    rest = b"evidence,same_as,post_hoc,passed,parts,hangs"
-    assert judged_again(board, new, places) == (
-        b"id,paper,kind,verdict,n,page,note," + rest + b"\n"
-        b'a,p,claim,fails,3,r,z,"substitute data, our models",,False,,,\n'
-        b'b,p,claim,holds,7,q,"x, y",,,,,,\n'
-        b'c,o,question,fails,3,r,z,"substitute data, our models",,False,,,\n'
-    )
+    found = pd.read_csv(io.BytesIO(judged_again(board, new, places)), keep_default_na=False, dtype=str)
+    assert list(found.columns) == ["id", "paper", "kind", *scoreboard.FIELDS]
+    shown = ["id", "paper", "kind", "decision", "page", "reason", "n", "evidence", "post_hoc"]
+    ground = "substitute data, our models"
+    assert found[shown].values.tolist() == [
+        ["a", "p", "claim", "not reproduced", "r", "z", "3", ground, "False"],
+        ["b", "p", "claim", "mixed", "q", "x, y", "7", "", ""],
+        ["c", "o", "question", "not reproduced", "r", "z", "3", ground, "False"],
+    ]
 
 
 # --- from a notebook's frame -----------------------------------------------------------------------------------------

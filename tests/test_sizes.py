@@ -128,7 +128,9 @@ def test_from_the_published_numbers_to_ours(store: Store) -> None:
     verdicts = pd.read_csv(found.folder / "soft_pipeline_by_size.csv")
     assert len(verdicts) == 17  # eleven claims of study 1, six of study 4
     by_id = verdicts.set_index(verdicts.claim.str.extract(r"\((\w+)\)$")[0])
-    assert set(by_id.loc["soft_c01", [*SIZES.values()]]) == {"does not carry over"}  # plain is ahead with either
+    assert set(by_id.loc["soft_c01", [*SIZES.values()]]) == {
+        "does not replicate on our models"
+    }  # plain is ahead with either
     assert by_id.loc["soft_c11"].str.startswith("not tested").sum() == 2
     assert by_id.loc["naopc_c01"].str.startswith("authors' outputs").sum() == 2
     amounts = pd.read_csv(found.folder / "soft_pipeline_amounts.csv").set_index(["method", "metric", "what"]).estimate

@@ -10,7 +10,7 @@ import pytest
 from store import Store
 from tiny import REPOSITORY
 
-from faithbook.results import evidence, findings, published, rulebook, scoreboard, sentences, taught
+from faithbook.results import evidence, published, rulebook, rules, scoreboard, sentences, taught
 from faithbook.results.scoreboard import Entry
 from faithbook.results.sentences import Refused, Results
 from faithlib.errors import DataError, UnknownNameError
@@ -23,20 +23,18 @@ GUARDED = [
     *((one.asks, one.answer, one.when) for one in LESSONS),
 ]
 WRITING = {"published", "lowest", "highest", "passed", "parts", "%", "whole", "size", "named"}
-WORDS = {side: word for word, side in reversed(findings.SIDES.items())}
-"""A word of the rules for each of the six decisions."""
 
 
 def board(**told: Entry) -> pd.DataFrame:
     """Everything that is judged, not run except what is told (by id)."""
     known = scoreboard.to_judge()["id"]
-    untold = {name: Entry(name, evidence.NOT_RUN, "executed/page") for name in known}
+    untold = {name: Entry(name, rules.NOT_TESTED, "executed/page") for name in known}
     return scoreboard.board(scoreboard.entries({**untold, **told}.values()))
 
 
-def decided(sides: dict[str, str]) -> pd.DataFrame:
+def decided(decisions: dict[str, str]) -> pd.DataFrame:
     """A board on which these ids have these decisions, with counts of comparisons everywhere."""
-    told = {name: Entry(name, WORDS[side], "executed/page") for name, side in sides.items()}
+    told = {name: Entry(name, one, "executed/page") for name, one in decisions.items()}
     return board(**told).assign(passed=1, parts=2)
 
 
@@ -60,9 +58,9 @@ VALUES = pd.DataFrame(
 )
 
 
-def soft(verdict: str, **more: object) -> str:
+def soft(decision: str, **more: object) -> str:
     """The evidence below the first answer where the first verdict is this one."""
-    told = {"evidence": evidence.DATA, "passed": 0, "parts": 2, **more, "verdict": verdict}
+    told = {"evidence": evidence.DATA, "passed": 0, "parts": 2, **more, "decision": decision}
     made = UNTOLD.copy()
     made.loc[made["id"] == "soft_c01", ["page", "n", *told]] = ["executed/soft_tables", 32, *told.values()]
     return taught.paragraph(LESSONS[0], Results(made, VALUES)).split("\n\n")[1]
@@ -84,7 +82,7 @@ def test_a_sentence_is_refused_when_a_decision_that_it_rests_on_has_changed(name
     said = Results(decided(sides), everything(text)).say(text, when)
     assert "{" not in re.sub(r"\{\w+\}`", "", said) and "nan" not in said
     for one, written in sentences.conditions(when).items():
-        for other in set(findings.SIDES.values()) - set(written):
+        for other in set(rules.DECISIONS) - set(written):
             turned = Results(decided(sides | {one: other}), everything(text))
             with pytest.raises(Refused, match=f"`{one}` is {other}"):
                 turned.say(text, when)
@@ -93,9 +91,9 @@ def test_a_sentence_is_refused_when_a_decision_that_it_rests_on_has_changed(name
 
 @pytest.mark.parametrize(("name", "text", "when"), GUARDED, ids=[name for name, _, _ in GUARDED])
 def test_the_committed_verdicts_are_those_that_a_sentence_was_written_for(name: str, text: str, when: str) -> None:
-    kept = pd.read_csv(REPOSITORY / "data" / "reference" / "full" / "scoreboard.csv").set_index("id")["verdict"]
+    kept = pd.read_csv(REPOSITORY / "data" / "reference" / "full" / "scoreboard.csv").set_index("id")["decision"]
     for one, written in sentences.conditions(when).items():
-        assert findings.SIDES[kept[one]] in written, f"{name}: {one} is {kept[one]}"
+        assert kept[one] in written, f"{name}: {one} is {kept[one]}"
 
 
 def test_an_answer_about_a_claim_rests_on_a_decision() -> None:
@@ -115,8 +113,8 @@ def test_no_measured_number_is_typed() -> None:
 
 def test_places_are_filled_or_the_sentence_is_refused() -> None:
     made = board(
-        soft_c01=Entry("soft_c01", "does not carry over", "p", passed=1, parts=1200),
-        soft_c02=Entry("soft_c02", "partly", "p", passed=2, parts=34),
+        soft_c01=Entry("soft_c01", "not reproduced", "p", passed=1, parts=1200),
+        soft_c02=Entry("soft_c02", "mixed", "p", passed=2, parts=34),
     )
     results = Results(made, VALUES)
     assert results.say("{Soft-NS minus NS}, {published|Soft-NC minus NC}", of="soft_c01") == "−.27, .13"
@@ -158,28 +156,31 @@ def test_a_sentence_says_estimates_and_not_that_one_exception_is_there(support: 
 
 def test_the_decision_comes_after_the_claim_that_it_judges() -> None:
     """A badge after a finding that contradicts the claim read as if the finding failed."""
-    first, note = soft("does not carry over").split("\n")
+    first, note = soft("not reproduced").split("\n")
     assert first == (
         "Mean diagnosticity changes from NC to Soft-NC by −.21 (published for these data: .13), from NS to Soft-NS by "
         "−.27 (.00)."
     )
     badge = taught.badge("does not replicate on our models")
     badge += " paper's data, our models; n = 32 in the smallest cell; `soft_c01`; {doc}`soft_tables`"
-    claim = findings.in_words()["soft_c01"]
+    claim = published.column("claim")["soft_c01"]
     assert note == f'<span class="verdict-note">Claim of Zhao & Aletras 2023: *{claim}*. {badge}</span>'
 
 
-@pytest.mark.parametrize("word", evidence.DECISIONS)
-def test_evidence_is_the_same_under_every_verdict_that_measured_something(word: str) -> None:
-    told = soft(word)
-    assert f"{findings.in_words()['soft_c01']}*. {taught.badge(findings.decision(word, evidence.DATA))}" in told
-    measured = findings.SIDES[word] in taught.MEASURED
+@pytest.mark.parametrize("decision", rules.DECISIONS)
+def test_evidence_is_the_same_under_every_verdict_that_measured_something(decision: str) -> None:
+    told = soft(decision)
+    badge = taught.badge(evidence.worded(decision, evidence.DATA))
+    assert f"{published.column('claim')['soft_c01']}*. {badge}" in told
+    measured = decision in taught.MEASURED
     assert ("by −.21" in told) == measured == ("n = 32" in told)
     assert measured or told.startswith("Not tested on the data of this copy.")
 
 
 def test_what_a_review_page_says_is_named_so() -> None:
-    made = Results(board(naopc_c05=Entry("naopc_c05", "fails", "executed/p", evidence=evidence.AUTHORS)), VALUES)
+    made = Results(
+        board(naopc_c05=Entry("naopc_c05", "not reproduced", "executed/p", evidence=evidence.AUTHORS)), VALUES
+    )
     told = taught.paragraph(LESSONS[7], made)
     assert "Claim of a review page of Edin et al. 2025: *A value of 0 means as bad as a random order*." in told
     assert "Claim of Edin et al. 2025: *AOPC depends on the model" in taught.paragraph(LESSONS[6], made)
@@ -198,12 +199,14 @@ def test_agreement_across_languages_is_read_next_to_what_ignores_the_prediction(
 
 
 def test_a_silent_id_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = pd.DataFrame({"lesson": ["1"], "asks": ["Is it?"], "answer": ["It is."], "when": "", "id": "soft_c04"})
-    rows["found"] = ""
-    monkeypatch.setattr(taught.published, "beside", lambda name: rows)
+    claims = published.claims()
+    monkeypatch.setattr(taught.published, "claims", lambda: claims)
+    claims.loc[claims["id"] == "soft_c04", "lesson"] = "1.5"
     with pytest.raises(DataError, match="soft_c04"):
         taught.lessons()
-    rows["answer"], rows["found"] = [""], ["{part}"]
+    claims["lesson"] = ""
+    rows = pd.DataFrame({"lesson": ["1"], "asks": ["Is it?"], "answer": [""], "when": ""})
+    monkeypatch.setattr(taught.published, "beside", lambda name: rows)
     with pytest.raises(DataError, match="lacks `asks` or `answer`"):
         taught.lessons()
     with pytest.raises(DataError, match="no verdict on soft_c01"):
@@ -212,7 +215,7 @@ def test_a_silent_id_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_page_its_data_and_what_the_landing_page_includes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = Store(tmp_path, monkeypatch)
-    entry = Entry("saco_c05", "carries over", "executed/saco_random", n=32, evidence=evidence.DATA)
+    entry = Entry("saco_c05", "reproduced", "executed/saco_random", n=32, evidence=evidence.DATA)
     made = board(saco_c05=entry)
     quoted = pd.DataFrame([("saco_c05", "mean SaCo of random scores", 0.0, 0.02)], columns=VALUES.columns)
     store.add("saco_random", tables={"verdicts": made.drop(columns=["paper", "kind"]), "quotable": quoted})
@@ -220,7 +223,7 @@ def test_the_page_its_data_and_what_the_landing_page_includes(tmp_path: Path, mo
     assert len(re.findall(r"^## \d+\. ", found.text, flags=re.MULTILINE)) == 10
     assert "Random scores have a mean SaCo of .02." in found.text
     data = pd.read_csv(found.folder / "taught.csv").set_index("id")
-    assert data.loc["saco_c05", "verdict"] == "carries over" and len(data) == len(RESTS_ON)
+    assert data.loc["saco_c05", "decision"] == "reproduced" and len(data) == len(RESTS_ON)
     # Without values of the studies no finding is printed, and each says why.
     landing = (found.folder / "landing.md").read_text(encoding="utf-8")
     assert landing.count("*A sentence is left out here: `") == 6

@@ -245,7 +245,20 @@ class Rows:
         """The thirteen in their order; both rows of a method change places together with those of another."""
         told = [self._where(output), *(str(one) for one in labels.values() if isinstance(one, str))]
         items = {row_label(*row): self(row, output, **labels) for row in THIRTEEN}
-        return Ordered(items, {row_label(*row): row[0] for row in THIRTEEN}, name=f"tau, {', '.join(told)}")
+        blocks = {row_label(*row): row[0] for row in THIRTEEN}
+        return Ordered(items, blocks, f"tau, {', '.join(told)}", self.repeats(output, **labels))
+
+    def repeats(self, output: str, **labels: object) -> tuple[dict[str, float], dict[str, float]] | None:
+        """The printed values of the thirteen for each of two models, None where not two are printed."""
+        models = [] if "model" not in self.printed.columns else list(dict.fromkeys(self.printed["model"]))
+        if len(models) != 2:
+            return None
+        named = [{**self.fixed, **labels, "output": output, "model": model} for model in models]
+        first, second = (
+            {row_label(*row): self._published({**one, "method": row[0], "aggregation": row[1]}) for row in THIRTEEN}
+            for one in named
+        )
+        return first, second
 
     def leads(self, leaders: Sequence[Row], output: str, **labels: object) -> dict[str, Paired]:
         """Each of these rows minus every row that is not one of them (turned where smaller is better)."""

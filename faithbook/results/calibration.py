@@ -225,14 +225,19 @@ def _shares(answers: list[str]) -> Rates:
 
 def _judged(world: World, worlds: int, seed: int, told: Told, by: float = 1.0) -> Rates:
     """The shares of worlds in which a rule says yes and no; values of no share are taken `by` times."""
-    draws, share = resamples(world.clusters), _SHARES.get(world.shape)
     answers: list[str] = []
-    for values in _in_portions(world, worlds, seed):
-        found = Means.of(values if share else by * values, draws, share=share)
+    for found in _means(world, worlds, seed, by):
         yes, no, needed = told(found)
-        each = zip(yes, no, found.skew, strict=True)
-        answers += [rules.conjunction(up, down, needed, world.clusters, skew).answer for up, down, skew in each]
+        decided = zip(yes, no, found.skew, strict=True)
+        answers += [rules.conjunction(up, down, needed, world.clusters, skew).answer for up, down, skew in decided]
     return _shares(answers)
+
+
+def _means(world: World, worlds: int, seed: int, by: float = 1.0) -> Iterator[Means]:
+    """The means of worlds, some at a time; values of no share are taken `by` times."""
+    draws, share = resamples(world.clusters), _SHARES.get(world.shape)
+    for values in _in_portions(world, worlds, seed):
+        yield Means.of(values if share else by * values, draws, share=share)
 
 
 def all_above(world: World, *, k: int | str = "all", worlds: int, seed: int = SEED) -> Rates:
@@ -270,6 +275,32 @@ def equal(world: World, true: float, *, worlds: int, seed: int = SEED) -> Rates:
     return _judged(world, worlds, seed, told, SPREAD)
 
 
+def each(world: World, *, worlds: int, seed: int = SEED) -> Rates:
+    """`rules.each` at equality: how often it says of some part that it is above zero (yes, or mixed), or below."""
+    answers: list[str] = []
+    for found in _means(world, worlds, seed):
+        limit = rules.ALPHA / world.parts
+        both = found.p_above(0.0, limit=limit), found.p_above(0.0, sign=-1, limit=limit)
+        for up, down, skew in zip(*both, found.skew, strict=True):
+            every, some = (rules.conjunction(up, down, k, world.clusters, skew) for k in (world.parts, 1))
+            answers.append(rules.of_each(every, some).answer)
+    mixed = answers.count(rules.PARTLY) / len(answers)
+    return {answer: rate + mixed for answer, rate in _shares(answers).items()}
+
+
+def leader(world: World, true: float, *, worlds: int, seed: int = SEED) -> Rates:
+    """`rules.leader` with the margin .05 where every lead is truly `true`; level counts as a no."""
+    answers: list[str] = []
+    for found in _means(world, worlds, seed, SPREAD):
+        up = found.p_above(-true, least=world.parts)
+        down, level = (found.p_above(true - d, sign=-1, limit=rules.ALPHA / world.parts) for d in (0.0, MARGIN))
+        for yes, no, below, skew in zip(up, down, level, found.skew, strict=True):
+            answer = rules.conjunction(yes, no, world.parts, world.clusters, skew).answer
+            is_level = answer == rules.YES and world.parts * below.min() <= rules.ALPHA
+            answers.append(rules.NO if is_level else answer)
+    return _shares(answers)
+
+
 def coverage(world: World, *, worlds: int, seed: int = SEED) -> float:
     """The share of worlds in which the 95 % interval of a mean holds the truth."""
     draws, held = resamples(world.clusters), 0
@@ -279,14 +310,15 @@ def coverage(world: World, *, worlds: int, seed: int = SEED) -> float:
     return held / worlds
 
 
-def unrelated_orders(world: World, *, worlds: int, seed: int = SEED) -> Rates:
-    """`rules.order` where ours and the published order have nothing to do with one another: items (the parts) differ
-    clearly, in an order of their own."""
+def unrelated_orders(world: World, *, several: int = 1, worlds: int, seed: int = SEED) -> Rates:
+    """`rules.orders` where ours and the published order have nothing to do with one another: items (the parts) differ
+    clearly, in an order of their own, which all of `several` orders share (two outputs of the same methods)."""
     generator, draws = np.random.default_rng(seed), resamples(world.clusters, OF_ENDS)
     items, answers = world.parts, []
-    for values in world.values(worlds, generator).swapaxes(0, 1):
-        own = quantities(values + generator.permutation(items) * 0.5, draws)
-        answers.append(rules.order(own, np.arange(items, dtype=float)).answer)
+    printed = np.arange(items, dtype=float)
+    for values in world.values(several * worlds, generator).swapaxes(0, 1).reshape(worlds, several, -1, items):
+        places = generator.permutation(items) * 0.5
+        answers.append(rules.orders([(quantities(one + places, draws), printed) for one in values]).answer)
     return _shares(answers)
 
 
@@ -302,7 +334,8 @@ ALL, MOST, HELD = "all parts above 0", "most parts above 0", "interval of a mean
 LEAST, EQUAL = "at least", "equal"
 HELD_AS, SKEW_APART = "held", "strong skew"
 AT, INSIDE = "at the margin", "inside the margin"
-ORDER, TREND = "order, unrelated", "trend, unrelated"
+ORDER, ORDERS, TREND = "order, unrelated", "two orders, unrelated", "trend, unrelated"
+EACH, LEADER = "each part for itself", "leader"
 
 MEASURES: dict[str, Callable[[World, int], Rates]] = {
     ALL: lambda world, n: all_above(world, worlds=n),
@@ -312,7 +345,10 @@ MEASURES: dict[str, Callable[[World, int], Rates]] = {
     f"{EQUAL}, {AT}": lambda world, n: equal(world, MARGIN, worlds=n),
     f"{EQUAL}, {INSIDE}": lambda world, n: equal(world, 0.0, worlds=n),
     HELD: lambda world, n: {HELD_AS: coverage(world, worlds=n)},
+    EACH: lambda world, n: each(world, worlds=n),
+    f"{LEADER}, {AT}": lambda world, n: leader(world, MARGIN, worlds=n),
     ORDER: lambda world, n: unrelated_orders(world, worlds=n),
+    ORDERS: lambda world, n: unrelated_orders(world, several=2, worlds=n),
     TREND: lambda world, n: unrelated_trend(world, worlds=n),
 }
 """What is measured, by the name of its rows."""
@@ -322,7 +358,7 @@ def promised(rule: str, clusters: int) -> Rates:
     """What VERDICTS promises of a rate: at most so much of yes and no, at least so much held."""
     if rule == HELD:
         return {HELD_AS: 0.92 if clusters < rules.FEWEST_FOR_SEVERAL_NO else 0.94}
-    limits = {} if rule.endswith(INSIDE) else {rules.YES: 0.05}
+    limits = {} if rule.endswith(INSIDE) or rule.startswith(LEADER) else {rules.YES: 0.05}
     return limits | ({rules.NO: 0.05} if clusters >= rules.FEWEST_FOR_SEVERAL_NO or rule == TREND else {})
 
 
@@ -339,13 +375,16 @@ def plan() -> list[tuple[str, World]]:
         found += [(f"{rule}, {where}", world) for rule in (LEAST, EQUAL) for where in (AT, INSIDE) for world in alone]
         found += [(HELD, world) for world in alone]
     found += [(ORDER, World("normal", n, items)) for n in COUNTS[1:] for items in (10, 13)]
-    return found + [(TREND, World("normal", units)) for units in (5, 8)]
+    found += [(TREND, World("normal", units)) for units in (5, 8)]
+    of_ten = [World(name, n, 10, CORRELATIONS[1]) for name in LISTED[:2] for n in COUNTS[1:]]
+    found += [(rule, world) for world in of_ten for rule in (EACH, f"{LEADER}, {AT}")]
+    return [*found, (ORDERS, World("normal", COUNTS[1], 10))]
 
 
 def rows(repetitions: int) -> Iterator[dict[str, object]]:
     """The table's rows, one by one: rates with what is promised of them, and the worlds that each is a share of."""
     for rule, world in tqdm(plan(), unit="rate", mininterval=5):
-        worlds = repetitions if world.parts >= 30 or rule == ORDER else 2 * repetitions
+        worlds = repetitions if world.parts >= 30 or rule in (ORDER, ORDERS) else 2 * repetitions
         limits = promised(rule, world.clusters)
         about = (world.shape, world.clusters, world.parts, world.correlation)
         yield {

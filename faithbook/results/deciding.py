@@ -8,14 +8,12 @@ it would be: yes where k of them are above the line.
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 
 import pandas as pd
 import scipy.stats
 
 from faithbook.results import published, rules
-from faithbook.results.evidence import INCONCLUSIVE
 from faithbook.results.rulebook import Rule
 
 POWER = 0.8
@@ -25,7 +23,6 @@ CAUSES = {
     "unobtainable": "with more than there are",
 }
 """Why a finding is undecided, in `data/undecided.csv`, and what would decide it."""
-_TOLD = re.compile(r"about ([\d,]+) inputs would decide it")
 
 
 @dataclass(frozen=True)
@@ -58,26 +55,18 @@ def deciding(rule: Rule, rows: pd.DataFrame, lines: tuple[float, ...]) -> Decidi
     return Deciding(str(clearest["part"]), needed, rules.YES if yes else rules.NO)
 
 
-def in_words(found: Deciding, detectable: float) -> str:
-    """For a verdict's note; `detectable`: the smallest effect that the run would have found in that part."""
-    return (
-        f"were the values as they look, about {found.needed:,} inputs would decide it ({found.answer}), by "
-        f"{found.part}, in which this run would have found an effect of {detectable:.3f}"
-    )
-
-
 def undecided(board: pd.DataFrame) -> pd.DataFrame:
     """The findings of a scoreboard that are undecided, each once: how many inputs there are in the smallest cell, how
-    many would decide it as its note says, and why there are not as many. Of what only a small run leaves undecided
+    many would decide it, and why there are not as many. Of what only a small run leaves undecided
     nothing is known.
     """
-    own = board[(board["verdict"] == INCONCLUSIVE) & ~board["same_as"].isin(set(board["id"]))]
+    own = board[(board["decision"] == rules.UNDECIDED) & ~board["same_as"].isin(set(board["id"]))]
     causes = published.beside("undecided").set_index("id").reindex(own["id"]).fillna("")
     return pd.DataFrame(
         {
             "finding": own["id"].to_numpy(),
             "n": own["n"].to_numpy(),
-            "needed": [match[1] if (match := _TOLD.search(note)) else "-" for note in own["note"]],
+            "needed": [f"{int(needed):,}" if needed else "-" for needed in pd.to_numeric(own["needed"]).fillna(0)],
             "decided": [CAUSES.get(cause, "not known") for cause in causes["cause"]],
             "why not": causes["why"].to_numpy(),
         }

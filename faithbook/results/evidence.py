@@ -1,11 +1,8 @@
-"""What a verdict rests on, and the word that a decision has on that ground.
+"""What a verdict rests on, and how a decision reads on that ground.
 
 Four grounds: what the authors released; the paper's data and models; the paper's data with our models; substitute data.
 Which data sets, models and files are a paper's own stands in `data/materials.csv`, so that the ground follows from what
 a run has read and is never typed beside a claim.
-
-A rule's answer (`faithbook.results.rules`) becomes a word on its ground: what holds on the paper's own material is only
-*carried over* by other models or data.
 """
 
 from __future__ import annotations
@@ -24,50 +21,26 @@ OUR_QUESTION = "no paper (our own question)"
 GROUNDS = (AUTHORS, PAPER, DATA, STAND_INS, OUR_QUESTION)
 """From the firmest to the weakest; questions of our own stand apart, for they are about whatever was measured."""
 
-MATCH, DIFFERS, HOLDS, FAILS = "match", "differs", "holds", "fails"
-CARRIES_OVER, DOES_NOT = "carries over", "does not carry over"
-LEVEL, PARTLY, INCONCLUSIVE, UNTESTABLE = "level", "partly", "inconclusive", "not testable here"
-EXPLAINED, DEPENDS = "reproduced, with explained differences", "depends on an unreported choice"
-NOT_RUN, NOT_RECOMPUTABLE, SET_UP, NO_ORDER = rules.NOT_RUN, rules.NOT_RECOMPUTABLE, rules.SET_UP, rules.NO_ORDER
-DECISIONS = (
-    *(MATCH, EXPLAINED, HOLDS, CARRIES_OVER, SET_UP, LEVEL, PARTLY, DEPENDS, INCONCLUSIVE, DOES_NOT, FAILS, DIFFERS),
-    *(UNTESTABLE, NO_ORDER, NOT_RECOMPUTABLE, NOT_RUN),
-)
-"""Every word of a verdict, from yes over undecided to no, then what was not tested."""
-UNMEASURED = (SET_UP, NOT_RECOMPUTABLE, NOT_RUN)
-"""Words for what nothing was measured for, so that it rests on no ground at all."""
+UNMEASURED = (rules.SET_UP, rules.NOT_RECOMPUTABLE, rules.NOT_RUN)
+"""Answers where nothing was measured, so that they rest on no ground at all."""
 
-_FIRM = (AUTHORS, PAPER, OUR_QUESTION)
-_PLAIN = {
-    rules.LEVEL: LEVEL,
-    rules.PARTLY: PARTLY,
-    rules.EXPLAINED: EXPLAINED,
-    rules.DEPENDS: DEPENDS,
-    rules.INCONCLUSIVE: INCONCLUSIVE,
-    rules.UNTESTABLE: UNTESTABLE,
-    rules.NO_ORDER: NO_ORDER,
-    SET_UP: SET_UP,
-    NOT_RECOMPUTABLE: NOT_RECOMPUTABLE,
-    NOT_RUN: NOT_RUN,
-}
+_OWN_MODELS = {rules.REPRODUCED: "replicates on our models", rules.NOT_REPRODUCED: "does not replicate on our models"}
+_OWN_QUESTION = {rules.REPRODUCED: "holds", rules.NOT_REPRODUCED: "does not hold"}
+_ON = {OUR_QUESTION: _OWN_QUESTION, DATA: _OWN_MODELS, STAND_INS: _OWN_MODELS}
 
 
-def worded(answer: str, ground: str, *, same: bool = False) -> str:
-    """The word for a rule's answer on a ground; `same`: the rule compared one quantity worked out twice.
+def worded(decision: str, ground: str) -> str:
+    """A decision as it reads on its ground: what is reproduced on the paper's own material only *replicates* on other
+    models or data.
 
-    Raises UnknownNameError for another answer or ground.
+    Raises UnknownNameError for another decision.
 
-    >>> worded("yes", PAPER), worded("yes", STAND_INS), worded("no", DATA), worded("no", AUTHORS, same=True)
-    ('holds', 'carries over', 'does not carry over', 'differs')
+    >>> worded("reproduced", DATA), worded("not reproduced", AUTHORS), worded("mixed", DATA)
+    ('replicates on our models', 'not reproduced', 'mixed')
     """
-    if ground not in GROUNDS:
-        raise unknown("evidence", ground, GROUNDS)
-    if answer in _PLAIN:
-        return _PLAIN[answer]
-    if answer not in (rules.YES, rules.NO):
-        raise unknown("answer of a rule", answer, [rules.YES, rules.NO, *_PLAIN])
-    yes, no = (MATCH, DIFFERS) if same else (HOLDS, FAILS) if ground in _FIRM else (CARRIES_OVER, DOES_NOT)
-    return yes if answer == rules.YES else no
+    if decision not in rules.DECISIONS:
+        raise unknown("decision", decision, rules.DECISIONS)
+    return _ON.get(ground, {}).get(decision, decision)
 
 
 def weakest(grounds: Iterable[str]) -> str:

@@ -1,5 +1,5 @@
 """The scoreboard for people: the decision on every finding, counts of distinct findings by evidence, and the table of
-all of them. `data/plain.csv` has headline claims in plain words.
+all of them.
 """
 
 from __future__ import annotations
@@ -11,21 +11,9 @@ import pandas as pd
 
 from faithbook.results import evidence, published
 from faithbook.results.page import badge
-from faithbook.results.scoreboard import distinct
+from faithbook.results.rules import MIXED, NOT_REPRODUCED, NOT_TESTED, NOTHING, REPRODUCED, UNDECIDED
+from faithbook.results.scoreboard import WAITS, distinct
 
-REPRODUCED, MIXED, NOT_REPRODUCED, UNDECIDED = "reproduced", "mixed", "not reproduced", "undecided"
-NOT_TESTED, NOTHING = "not tested", "nothing to test"
-SIDES: Mapping[str, str] = {
-    **dict.fromkeys((evidence.MATCH, evidence.EXPLAINED, evidence.HOLDS, evidence.CARRIES_OVER), REPRODUCED),
-    **dict.fromkeys((evidence.PARTLY, evidence.DEPENDS), MIXED),
-    **dict.fromkeys((evidence.DIFFERS, evidence.FAILS, evidence.DOES_NOT, evidence.LEVEL), NOT_REPRODUCED),
-    evidence.INCONCLUSIVE: UNDECIDED,
-    **dict.fromkeys((evidence.UNTESTABLE, evidence.NOT_RUN), NOT_TESTED),
-    **dict.fromkeys((evidence.SET_UP, evidence.NOT_RECOMPUTABLE, evidence.NO_ORDER), NOTHING),
-}
-"""The decision that a verdict is, one of six. An effect smaller than the smallest of interest (*level*) is not
-reproduced. Tables of the set-up, illustrations, people's marks, and rankings on which the paper's own repeats disagree
-leave nothing to test, so that they are not findings."""
 COLOURS = {
     REPRODUCED: "#56B4E9",
     MIXED: "#CC79A7",
@@ -35,8 +23,6 @@ COLOURS = {
 }
 """The decisions that findings have, in their order, with the colour of each."""
 DECIDED = tuple(COLOURS)
-_OWN_MODELS = {REPRODUCED: "replicates on our models", NOT_REPRODUCED: "does not replicate on our models"}
-_OWN_QUESTION = {REPRODUCED: "holds", NOT_REPRODUCED: "does not hold"}
 
 GROUNDS = (*evidence.GROUNDS, NOT_TESTED)
 OWN_MATERIAL = (evidence.AUTHORS, evidence.PAPER, evidence.DATA)
@@ -51,21 +37,6 @@ NAMES: Mapping[str, str] = {
     published.OUR_OWN: "Our own questions",
 }
 """Whose findings are counted together: each paper's, a review page's apart from its paper's, and ours."""
-_TITLES = {"table": "title", "figure": "shows", "claim": "claim", "question": "question"}
-
-
-_REASONS = {
-    evidence.EXPLAINED: "the numbers that differ do so for a known cause",
-    evidence.PARTLY: "some comparisons support it, others contradict it",
-    evidence.DEPENDS: "depends on a choice that the paper does not report",
-    evidence.LEVEL: "the difference is smaller than the smallest effect of interest",
-    evidence.INCONCLUSIVE: "more inputs would be needed",
-    evidence.UNTESTABLE: "about data, a model or a language that we do not have, or with too few inputs",
-    evidence.NOT_RUN: "not computed at this profile",
-    evidence.NO_ORDER: "the paper's own repeats disagree on the ranking",
-    evidence.SET_UP: "a table of the set-up",
-    evidence.NOT_RECOMPUTABLE: "an illustration, or people's annotations",
-}
 
 SMALLEST = "n (smallest cell)"
 """The head of a column of n: independent inputs in the smallest cell that a verdict averages."""
@@ -82,21 +53,19 @@ def cited(paper: str) -> str:
 
 
 def plain_words() -> dict[str, str]:
-    """Headline claims and questions in plain words, by id."""
-    told = published.beside("plain")
-    return dict(zip(told["id"], told["words"], strict=True))
+    """What every id says, headline claims and questions in plain words, the others as their source words them."""
+    return {name: words or published.column("claim")[name] for name, words in published.column("plain").items()}
 
 
-def sided(board: pd.DataFrame) -> pd.DataFrame:
-    """The distinct findings of a board with the `side` each is on and the `ground` it rests on, the firmest first.
+def facts(board: pd.DataFrame) -> pd.DataFrame:
+    """The distinct findings of a board with the `ground` each rests on, the firmest first.
 
     A fact that several ids state counts once (`same_as`). `paper` is whose words they are: those of a review page
     are not its paper's.
     """
-    facts = distinct(board)
-    side = facts["verdict"].map(SIDES)
-    found = facts.assign(side=side, ground=facts["evidence"].where(side != NOT_TESTED, NOT_TESTED), paper=_whose(facts))
-    found = found[found["side"] != NOTHING]
+    found = distinct(board)
+    ground = found["evidence"].where(found["decision"] != NOT_TESTED, NOT_TESTED)
+    found = found.assign(ground=ground, paper=_whose(found))[found["decision"] != NOTHING]
     return found.sort_values("ground", key=lambda column: column.map(GROUNDS.index), kind="stable", ignore_index=True)
 
 
@@ -106,9 +75,9 @@ def _whose(board: pd.DataFrame) -> pd.Series:
 
 
 def counts(board: pd.DataFrame) -> pd.DataFrame:
-    """Distinct findings: one row per ground and source, one column per side; the firmest ground first."""
-    found = sided(board)
-    table = found.groupby(["ground", "paper", "side"]).size().unstack(fill_value=0)
+    """Distinct findings: one row per ground and source, one column per decision; the firmest ground first."""
+    found = facts(board)
+    table = found.groupby(["ground", "paper", "decision"]).size().unstack(fill_value=0)
     known = [(ground, paper) for ground in GROUNDS for paper in NAMES if (ground, paper) in table.index]
     return table.reindex(
         index=pd.MultiIndex.from_tuples(known, names=["ground", "paper"]), columns=DECIDED, fill_value=0
@@ -118,36 +87,24 @@ def counts(board: pd.DataFrame) -> pd.DataFrame:
 def in_numbers(board: pd.DataFrame) -> dict[str, int]:
     """Counts of distinct findings for sentences: `all`; `own`, on authors' outputs or the papers' own data, without
     what only a review page says; and of these how many have each decision (`own reproduced`)."""
-    found = sided(board)
+    found = facts(board)
     own = found[found["ground"].isin(OWN_MATERIAL) & (found["paper"] != published.REVIEW)]
-    sides = own["side"].value_counts()
-    return {"all": len(found), "own": len(own)} | {f"own {side}": int(sides.get(side, 0)) for side in DECIDED}
-
-
-def decision(verdict: str, ground: str) -> str:
-    """A decision as it reads on its evidence.
-
-    >>> decision("carries over", evidence.DATA), decision("fails", evidence.AUTHORS), decision("partly", evidence.DATA)
-    ('replicates on our models', 'not reproduced', 'mixed')
-    """
-    side = SIDES[verdict]
-    own = {evidence.OUR_QUESTION: _OWN_QUESTION, evidence.DATA: _OWN_MODELS, evidence.STAND_INS: _OWN_MODELS}
-    return own.get(ground, {}).get(side, side)
+    decided = own["decision"].value_counts()
+    return {"all": len(found), "own": len(own)} | {f"own {one}": int(decided.get(one, 0)) for one in DECIDED}
 
 
 def every(board: pd.DataFrame) -> pd.DataFrame:
     """All verdicts for people, the firmest evidence first: the claim in plain words with its id, which is a place to
     link to (`anchor`), the decision, evidence, comparisons that support it, n, why, source, printed numbers, page."""
-    side = board["verdict"].map(SIDES)
-    ground = board["evidence"].where(~side.isin([NOT_TESTED, NOTHING]), side)
+    ground = board["evidence"].where(~board["decision"].isin([NOT_TESTED, NOTHING]), board["decision"])
     rows = board.assign(ground=ground, paper=_whose(board))
     order = [*GROUNDS, NOTHING].index
     rows = rows.sort_values("ground", key=lambda column: column.map(order), kind="stable", ignore_index=True)
-    said, taken = in_words() | plain_words(), taken_at_its_word()
+    said, taken = plain_words(), taken_at_its_word()
     return pd.DataFrame(
         {
             "claim": [f"{_upper(said[name])} `{name}`{{#{anchor(name)}}}" for name in rows["id"]],
-            "decision": [badge(decision(*row)) for row in zip(rows["verdict"], rows["evidence"], strict=True)],
+            "decision": [badge(evidence.worded(*row)) for row in zip(rows["decision"], rows["evidence"], strict=True)],
             "evidence": rows["ground"],
             "comparisons": [_counted(row) for row in rows.to_dict("records")],
             SMALLEST: rows["n"].astype(str).replace("<NA>", ""),
@@ -179,27 +136,14 @@ def anchor(name: str) -> str:
 
 
 def _why(row: Mapping[Any, Any]) -> str:
-    """The reason for a decision where the word of the rule says more, and which finding it repeats."""
+    """The reason for a decision where the rule says more, what it waits for, and which finding it repeats."""
     repeats = f"same finding as `{row['same_as']}`" if row["same_as"] else ""
-    return "; ".join(filter(None, (reason(row["verdict"]), repeats)))
-
-
-def reason(verdict: str) -> str:
-    """Why a decision is what it is, where the verdict of the rule says more; else nothing."""
-    return _REASONS.get(verdict, "")
-
-
-def in_words() -> dict[str, str]:
-    """What every id says, in the words of the index that has it."""
-    return {
-        str(name): str(text)
-        for kind, column in _TITLES.items()
-        for name, text in published.index(f"{kind}s").set_index("id")[column].items()
-    }
+    waits = f"waits for {WAITS[row['waits_for']]}" if row["waits_for"] else ""
+    return "; ".join(filter(None, (row["reason"], waits, repeats)))
 
 
 def taken_at_its_word() -> dict[str, str]:
     """By claim, whether the printed or released numbers bear it out as it is worded, without a margin or an interval:
     another standard than the verdict's, so that the two may differ."""
-    status = published.index("claims").set_index("id")["status_in_published_tables"]
-    return {str(name): text.replace("_", " ") for name, text in status.items() if not text.startswith("not_testable")}
+    status = published.column("status_in_published_tables")
+    return {name: text for name, text in status.items() if text and not text.startswith("not_testable")}

@@ -1,13 +1,14 @@
-"""Claims as data, judged: every part published and ours, the rule's decision, and what it says in words.
+"""Claims as data, judged: every part published and ours, the rule's decision, and its columns on the scoreboard.
 
 A claim is, by the rule that the rule book has for its id,
 
-- a mapping from the words of a part to a `Paired` quantity that the claim says is above the threshold;
+- a mapping from the words of a part to a `Paired` quantity that the claim says is above the threshold (at least minus
+  the margin; within the margin of zero);
 - an `Ordered` (or several): items whose order the paper prints;
 - an `Along`: two values a unit that are said to rise together;
 - a mapping from names to a `Printed`: the same number worked out twice;
 - a `Provided`: parts that ask for something to be clearly above zero first;
-- `None` where the rule book has the decision.
+- `None` where the rule book has the decision, or where what the claim names is not there.
 """
 
 from __future__ import annotations
@@ -15,32 +16,65 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 
 from faithbook.results import evidence, published, rulebook, rules
 from faithbook.results.agreement import tau_of
-from faithbook.results.deciding import deciding, in_words
-from faithbook.results.estimates import Quantity
+from faithbook.results.deciding import Deciding, deciding
+from faithbook.results.estimates import FEWEST_CLUSTERS, Quantity
 from faithbook.results.numbers import row_of
 from faithbook.results.paired import Paired
+from faithbook.results.rank_tests import tau_b
 from faithbook.results.rulebook import Rule
+from faithbook.results.scoreboard import MORE_INPUTS, RULE, UNOBTAINABLE
+from faithlib.errors import InputError
 
 COLUMNS = (
     *("claim", "part", "published", "ours", "low", "high", "n", "clusters", "p", "answer", "why"),
-    *("predicted_low", "predicted_high", "away", "detectable", "needed"),
+    *("predicted_low", "predicted_high", "away", "detectable", "needed", "repeat"),
 )
+
+
+class Kind(Protocol):
+    """A kind of claim: what it rests on, its decision by a rule, and its parts as rows."""
+
+    @property
+    def grounds(self) -> list[str]:
+        """What each of its numbers rests on."""
+        ...
+
+    def decide(self, rule: Rule) -> rules.Decision:
+        """What the rule says of it."""
+        ...
+
+    def rows(self, rule: Rule) -> list[dict[str, Any]]:
+        """Its parts, in the columns of `COLUMNS`."""
+        ...
 
 
 @dataclass(frozen=True)
 class Ordered:
-    """Items by name whose order the paper prints; `blocks`: which of them change places together (see `rules`)."""
+    """Items by name whose order the paper prints; `blocks`: which of them change places together (see `rules`);
+    `repeats`: the values of the same items that the paper prints twice, where it repeats the order itself."""
 
     items: Mapping[str, Paired]
     blocks: Mapping[str, object] | None = None
     name: str = "Kendall's tau with the printed order"
+    repeats: tuple[Mapping[str, float], Mapping[str, float]] | None = None
+
+    @property
+    def published(self) -> list[float]:
+        """The printed values, in the order of the items."""
+        return [pair.published for pair in self.items.values()]
+
+    @property
+    def ours(self) -> list[Quantity]:
+        """Ours, in the same order."""
+        return [pair.ours for pair in self.items.values()]
 
 
 @dataclass(frozen=True)
@@ -50,6 +84,23 @@ class Along:
     x: Mapping[str, Paired]
     y: Mapping[str, Paired]
     name: str = "correlation"
+
+    @property
+    def grounds(self) -> list[str]:
+        """As `Kind`."""
+        return [pair.evidence for pair in (*self.x.values(), *self.y.values())]
+
+    def decide(self, rule: Rule) -> rules.Decision:
+        """As `Kind`."""
+        return rules.trend(*([pair.ours.point for pair in side.values()] for side in (self.x, self.y)))
+
+    def rows(self, rule: Rule) -> list[dict[str, Any]]:
+        """As `Kind`."""
+        x, y = (np.array([pair.ours.point for pair in side.values()]) for side in (self.x, self.y))
+        theirs = [np.array([pair.published for pair in side.values()]) for side in (self.x, self.y)]
+        row = {"part": f"{self.name} over {len(x)} units", "ours": _pearson(x, y), "published": _pearson(*theirs)}
+        everyone = [pair.ours for pair in (*self.x.values(), *self.y.values())]
+        return [row | {"n": min(one.n for one in everyone), "clusters": min(one.clusters for one in everyone)}]
 
 
 @dataclass(frozen=True)
@@ -66,37 +117,203 @@ class Printed:
     cause: str = ""
 
 
+Parts = Mapping[str, Paired]
+
+
 @dataclass(frozen=True)
 class Provided:
     """Parts or orders that mean something only where some quantities are clearly above zero: a multiple of zero is
     none, and a text that a model does not read has no reasons.
 
-    `bases`: those quantities by name. Where one is not above zero (p <= .025), the claim is not testable here.
+    `bases`: those quantities by name. Where one is not above zero (p <= .025), the claim is not tested.
     """
 
-    parts: Mapping[str, Paired] | Sequence[Ordered]
-    bases: Mapping[str, Paired]
+    parts: Parts | Sequence[Ordered]
+    bases: Parts
+
+    @property
+    def grounds(self) -> list[str]:
+        """As `Kind`."""
+        return [*_kind(self.parts).grounds, *(base.evidence for base in self.bases.values())]
+
+    def decide(self, rule: Rule) -> rules.Decision:
+        """As `Kind`."""
+        unsure = [name for name, base in self.bases.items() if base.ours.p_above() > rules.ALPHA]
+        if unsure:
+            why = f"not clearly above zero: {', '.join(unsure)}"
+            return rules.Decision(rules.UNTESTABLE, 0, len(self.parts), why=why)
+        return _about(rule, self.parts).decide(rule)
+
+    def rows(self, rule: Rule) -> list[dict[str, Any]]:
+        """As `Kind`."""
+        return _kind(self.parts).rows(rule)
 
 
-Parts = Mapping[str, Paired]
 Claim = Parts | Provided | Ordered | Sequence[Ordered] | Along | Mapping[str, Printed] | None
 
 
 @dataclass(frozen=True)
+class _Contrasts:
+    """Parts that the claim says are above the threshold."""
+
+    parts: Parts
+
+    @property
+    def grounds(self) -> list[str]:
+        return [pair.evidence for pair in self.parts.values()]
+
+    def decide(self, rule: Rule) -> rules.Decision:
+        """Of fewer parts than the claim counts, as many are asked for as the paper's own numbers of them have, and
+        where it prints none the claim is not tested."""
+        parts, k, margin = [pair.ours for pair in self.parts.values()], rule.k or "all", rule.margin
+        if isinstance(k, int) and len(parts) < k:
+            as_many = sum(pair.published > rule.threshold for pair in self.parts.values())
+            why = f"{len(parts)} parts, the claim is about {k} at least"
+            if not as_many:
+                return rules.Decision(rules.UNTESTABLE, 0, len(parts), why=why)
+            why = f"{why}; asked for {as_many}, as many as the paper's own numbers of these have"
+            return replace(rules.k_of(parts, as_many, rule.threshold, margin=margin), why=why)
+        if k == "each":
+            not_worse = rule.rule == "at_least"
+            d = -(margin or 0.0) if not_worse else rule.threshold
+            return rules.each(parts, d, margin=None if not_worse else margin)
+        if rule.rule == "leader":
+            return rules.leader(parts, margin=margin)
+        if rule.rule == "above" and len(parts) > 1:
+            raise InputError(f"{rule.id} is judged by `above`, which has one part; {len(parts)} came")
+        if rule.rule == "at_least":
+            return rules.at_least(parts, margin or 0.0, k=k)
+        if rule.rule == "equal":
+            return rules.equal(parts, margin or 0.0, k=k)
+        return rules.k_of(parts, k, rule.threshold, margin=margin)
+
+    def rows(self, rule: Rule) -> list[dict[str, Any]]:
+        return [{"part": part, **part_of(rule, pair)} for part, pair in self.parts.items()]
+
+
+@dataclass(frozen=True)
+class _Orders:
+    """Several orders of the same items, decided together."""
+
+    several: Sequence[Ordered]
+
+    @property
+    def grounds(self) -> list[str]:
+        return [pair.evidence for one in self.several for pair in one.items.values()]
+
+    @property
+    def blocks(self) -> list[object] | None:
+        first = self.several[0]
+        return None if first.blocks is None else [first.blocks[name] for name in first.items]
+
+    def decide(self, rule: Rule) -> rules.Decision:
+        if apart := sorted(set().union(*(set(one.items) ^ set(self.several[0].items) for one in self.several))):
+            raise InputError(f"orders of {rule.id} differ in {', '.join(apart)}: expected the same items")
+        several = [(one.ours, one.published) for one in self.several]
+        return rules.orders(several, self.blocks, repeats_agree=rule.repeats_agree)
+
+    def rows(self, rule: Rule) -> list[dict[str, Any]]:
+        """Kendall's tau-b of each order with the printed one, with its interval over inputs; before several of them
+        their mean."""
+        rows = [_order_row(one) for one in self.several]
+        if len(rows) == 1:
+            return rows
+        taus = [tau_of(one.ours, one.published) for one in self.several]
+        mean = sum(taus[1:], start=taus[0]) / len(taus) if len({id(tau.drawn) for tau in taus}) == 1 else None
+        together = {} if mean is None else row_of(mean, "ours", "low", "high")
+        first = {"part": f"mean of {len(rows)}", "ours": float(np.mean([row["ours"] for row in rows])), **together}
+        first |= {name: min(row[name] for row in rows) for name in ("n", "clusters")}
+        known = [row["repeat"] for row in rows if "repeat" in row]
+        return [first | ({"repeat": float(np.mean(known))} if len(known) == len(rows) else {}), *rows]
+
+    @property
+    def own_repeat(self) -> str:
+        """What the rule decides of the paper's own repeats of these orders, as if they were ours; "" without them."""
+        known = [one for one in self.several if one.repeats is not None]
+        pairs = {frozenset(map(_as_tuple, one.repeats or ())): one for one in known}
+        if len(known) < len(self.several) or not pairs:
+            return ""
+        both = [[[side[name] for name in one.items] for side in one.repeats or ()] for one in pairs.values()]
+        answer = rules.Agreement.of([one[0] for one in both], [one[1] for one in both], self.blocks).answer
+        return rules.Decision(answer, 0, 1).decision
+
+
+def _as_tuple(values: Mapping[str, float]) -> tuple[float, ...]:
+    return tuple(values.values())
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """Numbers that are worked out twice."""
+
+    numbers: Mapping[str, Printed]
+
+    @property
+    def grounds(self) -> list[str]:
+        return [one.evidence for one in self.numbers.values()]
+
+    def decide(self, rule: Rule) -> rules.Decision:
+        numbers = list(self.numbers.values())
+        ours, theirs, causes = zip(*((one.ours, one.published, one.cause) for one in numbers), strict=True)
+        told = rules.same(ours, theirs, tolerance=rule.margin, causes=causes)
+        return replace(told, answer=rules.SET_UP) if rule.set_up and told.answer == rules.YES else told
+
+    def rows(self, rule: Rule) -> list[dict[str, Any]]:
+        found = []
+        for part, one in self.numbers.items():
+            close = rules.same([one.ours], [one.published], tolerance=rule.margin)
+            found.append({"part": part, "published": float(one.published), "ours": one.ours, "answer": close.answer})
+        return found
+
+
+def _kind(claim: Claim) -> Kind:
+    """A claim as the kind that it is."""
+    if isinstance(claim, Provided | Along):
+        return claim
+    if isinstance(claim, Mapping):
+        numbers = {part: one for part, one in claim.items() if isinstance(one, Printed)}
+        return _Numbers(numbers) if numbers else _Contrasts(claim)  # type: ignore[arg-type]
+    return _Orders([claim] if isinstance(claim, Ordered) else list(claim or ()))
+
+
+_ASKED: Mapping[str, tuple[type, str]] = {
+    "order": (_Orders, "orders"),
+    "trend": (Along, "x and y"),
+    "same": (_Numbers, "numbers of ours and published ones"),
+}
+
+
+def _about(rule: Rule, claim: Claim) -> Kind:
+    """The kind of a claim. Raises InputError where it is not what its rule is about."""
+    kind, what = _ASKED.get(rule.rule, (_Contrasts, "parts"))
+    if not claim or not isinstance(found := _kind(claim), kind | Provided):
+        raise InputError(f"{rule.id} is judged by `{rule.rule}`, which asks for {what}: none came")
+    return found
+
+
+@dataclass(frozen=True)
 class Judged:
-    """One claim with its decision; `rows`: its parts as data."""
+    """One claim with its decision; `rows`: its parts as data; `own_repeat`: what the rule decides of the paper's own
+    repeat, where it prints one."""
 
     id: str
     rule: Rule
     decision: rules.Decision
     evidence: str
     rows: pd.DataFrame = field(repr=False)
-    aside: str = ""
+    own_repeat: str = ""
 
     @property
     def word(self) -> str:
-        """The decision in words, on its ground."""
-        return evidence.worded(self.decision.answer, self.evidence, same=self.rule.rule == "same")
+        """The decision as it reads on its ground."""
+        return evidence.worded(self.decision.decision, self.evidence)
+
+    @property
+    def reason(self) -> str:
+        """Why, where the rule says more than the decision."""
+        if self.rule.rule == "fixed":
+            return self.rule.why.partition(":")[2].partition("Before:")[0].strip().rstrip(".")
+        return self.decision.why or self.decision.reason
 
     @property
     def n(self) -> int | None:
@@ -105,111 +322,114 @@ class Judged:
         return int(counted.min()) if len(counted) else None
 
     @property
-    def note(self) -> str:
-        """What was found, in words made from the numbers."""
-        return "; ".join(filter(None, [*_found(self), _printed(self), _undecided(self), self.aside]))
+    def awaited(self) -> Deciding | None:
+        """Of what is undecided, the part that it waits for and the inputs that would decide it; None where more inputs
+        do not."""
+        rows = self.rows.dropna(subset=["low"])
+        skewed = self.decision.why == rules.TOO_SKEWED
+        if self.decision.answer != rules.INCONCLUSIVE or skewed or rows.empty:
+            return None
+        return deciding(self.rule, rows, lines(self.rule))
+
+    @property
+    def waits_for(self) -> str:
+        """What an undecided or untested claim waits for, one of `deciding.CAUSES`: what people wrote into
+        `data/undecided.csv`, else what follows from its numbers."""
+        if self.decision.decision == rules.NOT_TESTED:
+            few = (self.rows["clusters"] < FEWEST_CLUSTERS).any()
+            return MORE_INPUTS if few else UNOBTAINABLE
+        if self.decision.decision != rules.UNDECIDED:
+            return ""
+        declared = published.beside("undecided").set_index("id")["cause"]
+        if (fact := self.rule.same_as or self.id) in declared:
+            return str(declared[fact])
+        if self.awaited is None or self.own_repeat not in ("", rules.REPRODUCED):
+            return RULE
+        return UNOBTAINABLE if self.evidence == evidence.AUTHORS else MORE_INPUTS  # a release is as large as it is
+
+    @property
+    def contradicted(self) -> int | None:
+        """Parts of which the published values, read as they are, say the opposite, where these are so many that the
+        paper's own numbers refute the claim on the data compared."""
+        if self.rule.rule not in ("above", "k_of", "leader", "at_least"):
+            return None
+        values = self.rows["published"].dropna()
+        against, k = int((values <= lines(self.rule)[0]).sum()), self.rule.k or "all"
+        needed = len(values) if k == "each" else rules.parts_needed(k, max(len(values), k if isinstance(k, int) else 1))
+        return against if against and len(values) - against < needed else None
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """Its columns on the scoreboard that are made of its parts."""
+        tested = self.decision.decision not in (rules.NOT_TESTED, rules.NOTHING)
+        found: dict[str, Any] = {"n": self.n, "contradicted": self.contradicted, "own_repeat": self.own_repeat}
+        found |= {"waits_for": self.waits_for, "reason": self.reason}
+        if tested:
+            found |= {"passed": self.decision.passed, "parts": self.decision.parts}
+        if not tested or self.rows.empty:
+            return found
+        row = self.rows.iloc[self._decisive()]
+        names = {"part": "part", "effect": "ours", "low": "low", "high": "high", "published": "published"}
+        found |= {name: None if pd.isna(row[own]) else row[own] for name, own in names.items()}
+        found["detectable"] = None if pd.isna(row["detectable"]) else row["detectable"]
+        return found | {"needed": self.awaited.needed if self.awaited else None}
+
+    def _decisive(self) -> int:
+        """The row of the part that decides, or that an undecided claim waits for: of numbers the one furthest off."""
+        if self.awaited:
+            return int(np.flatnonzero(self.rows["part"] == self.awaited.part)[0])
+        if self.rule.rule == "same":
+            return int((self.rows["ours"] - self.rows["published"]).abs().fillna(0.0).argmax())
+        if self.rule.rule in ("order", "trend"):
+            return 0
+        return decisive(self.rule, self.rows["ours"].fillna(0.0).to_numpy(dtype=float))
 
 
-def judge(
-    name: str, claim: Claim, *, have: Collection[str], aside: str = "", turned_by: Collection[str] = ()
-) -> Judged:
+def decisive(rule: Rule, estimates: ArrayLike) -> int:
+    """Which part decides: of k that are needed, the k-th highest; of parts that should be near zero, the k-th nearest.
+
+    >>> decisive(rulebook.rule("saco_c04"), [0.1, 0.3, 0.2]), decisive(rulebook.rule("saco_c08"), [0.1, 0.3, 0.2])
+    (0, 2)
+    """
+    order = np.argsort(np.abs(np.asarray(estimates)) if rule.rule == "equal" else -np.asarray(estimates), kind="stable")
+    m = len(order)
+    needed = {"all": m, "each": m, "most": m // 2 + 1}[rule.k] if isinstance(rule.k, str) else rule.k or m
+    return int(order[min(needed, m) - 1])
+
+
+def judge(name: str, claim: Claim, *, have: Collection[str], turned_by: Collection[str] = ()) -> Judged:
     """The claim of an id by its rule.
 
-    `have`: the data sets, models and languages that are there; `aside`: a sentence to add to the note; `turned_by`:
-    choices of its curve that turn a yes or no into the other (`Curve.hangs_on`), of which those count that the paper
-    does not report. Raises UnknownNameError for an id without a rule, InputError where the claim is not what its rule
-    is about.
+    `have`: the data sets, models and languages that are there; where the rule `needs` one that is not among them, the
+    claim is not tested. `turned_by`: choices of its curve that turn a yes or no into the other (`Curve.turned_by`), of
+    which those count that the paper does not report. Raises UnknownNameError for an id without a rule, InputError where
+    the claim is not what its rule is about.
     """
     rule = rulebook.rule(name)
-    ground = evidence.weakest(_grounds(claim)) if claim else _ground_of(name)
-    decision = _decided(rule, claim, have)
-    open_choices = [choice for choice in rule.unreported if choice in turned_by]
-    if open_choices and decision.answer in (rules.YES, rules.NO):
-        why = f"the answer depends on what the paper does not report: {', '.join(open_choices)}"
-        decision = replace(decision, answer=rules.DEPENDS, why=why)
-    return Judged(name, rule, decision, ground, _rows(rule, claim), aside)
+    decision, kind = _decided(rule, claim, have), _kind(claim) if claim else None
+    if decision.answer in (rules.YES, rules.NO) and any(choice in turned_by for choice in rule.unreported):
+        decision = replace(decision, answer=rules.DEPENDS, why="")
+    ours = published.column("kind").get(name) == "question"
+    nothing = evidence.OUR_QUESTION if ours else evidence.STAND_INS  # nobody's material but the paper's own words
+    ground = evidence.weakest(kind.grounds) if kind else nothing
+    frame = pd.DataFrame(
+        [{"claim": rule.id, **row} for row in (kind.rows(rule) if kind else [])], columns=list(COLUMNS)
+    )
+    repeat = kind.own_repeat if isinstance(kind, _Orders) else ""
+    if isinstance(kind, Provided) and isinstance(orders := _kind(kind.parts), _Orders):
+        repeat = orders.own_repeat
+    return Judged(name, rule, decision, ground, frame.astype({"n": "Int64", "clusters": "Int64"}), repeat)
 
 
 def _decided(rule: Rule, claim: Claim, have: Collection[str]) -> rules.Decision:
-    """What the rule says of the claim."""
-    if not claim:
-        return rulebook.judge(rule.id, have=have)
-    if isinstance(claim, Provided):
-        unsure = [name for name, base in claim.bases.items() if base.ours.p_above() > rules.ALPHA]
-        if unsure:
-            why = f"{' and '.join(unsure)} {'is' if len(unsure) == 1 else 'are'} not clearly above zero"
-            return rules.Decision(rules.UNTESTABLE, 0, len(claim.parts), why=why)
-        return _decided(rule, claim.parts, have)
-    if isinstance(claim, Along):
-        x, y = ([pair.ours.point for pair in side.values()] for side in (claim.x, claim.y))
-        return rulebook.judge(rule.id, x=x, y=y, have=have)
-    if isinstance(claim, Mapping):
-        if numbers := _numbers(claim):
-            ours, theirs = [one.ours for one in numbers], [one.published for one in numbers]
-            causes = [one.cause for one in numbers]
-            return rulebook.judge(rule.id, ours=ours, published=theirs, causes=causes, have=have)
-        pairs = {part: pair for part, pair in claim.items() if isinstance(pair, Paired)}
-        as_many = sum(pair.published > rule.threshold for pair in pairs.values())
-        return rulebook.judge(rule.id, {part: pair.ours for part, pair in pairs.items()}, as_many=as_many, have=have)
-    orders = [
-        rulebook.Order(
-            {item: pair.ours for item, pair in one.items.items()},
-            {item: pair.published for item, pair in one.items.items()},
-            one.blocks,
-        )
-        for one in _orders(claim)
-    ]
-    return rulebook.judge(rule.id, orders=orders, have=have)
-
-
-def _orders(claim: Ordered | Sequence[Ordered]) -> list[Ordered]:
-    return [claim] if isinstance(claim, Ordered) else list(claim)
-
-
-def _pairs(claim: Claim) -> list[Paired]:
-    """All quantities of a claim."""
-    if not claim:
-        return []
-    if isinstance(claim, Provided):
-        return [*_pairs(claim.parts), *claim.bases.values()]
-    if isinstance(claim, Along):
-        return [*claim.x.values(), *claim.y.values()]
-    if isinstance(claim, Mapping):
-        return [one for one in claim.values() if isinstance(one, Paired)]
-    return [pair for one in _orders(claim) for pair in one.items.values()]
-
-
-def _numbers(claim: Claim) -> list[Printed]:
-    """All numbers of a claim that are worked out twice."""
-    return [one for one in claim.values() if isinstance(one, Printed)] if isinstance(claim, Mapping) else []
-
-
-def _grounds(claim: Claim) -> list[str]:
-    return [*(one.evidence for one in _numbers(claim)), *(pair.evidence for pair in _pairs(claim))]
-
-
-def _ground_of(name: str) -> str:
-    """The ground of what nothing was measured for: nobody's material but the paper's own words."""
-    return evidence.OUR_QUESTION if name in set(published.index("questions").id) else evidence.STAND_INS
+    if rule.rule == "fixed":
+        return rules.Decision(rule.fixed, 0, 1)
+    if lacking := [name for name in rule.needs if name not in have]:
+        return rules.Decision(rules.UNTESTABLE, 0, 1, why=f"about {', '.join(lacking)}")
+    return _about(rule, claim).decide(rule)
 
 
 # ---------------------------------------------------------------------------------------------------------------- rows
-def _rows(rule: Rule, claim: Claim) -> pd.DataFrame:
-    """One row a part, in the columns of `COLUMNS`."""
-    if isinstance(claim, Provided):
-        return _rows(rule, claim.parts)
-    rows: list[dict[str, Any]] = []
-    if isinstance(claim, Along):
-        rows.append(_correlation(claim))
-    elif isinstance(claim, Mapping):
-        for part, one in claim.items():
-            rows.append({"part": part, **(_number(rule, one) if isinstance(one, Printed) else part_of(rule, one))})
-    elif claim:
-        rows.extend(_order(one) for one in _orders(claim))
-    frame = pd.DataFrame([{"claim": rule.id, **row} for row in rows], columns=list(COLUMNS))
-    return frame.astype({"n": "Int64", "clusters": "Int64"})
-
-
 def part_of(rule: Rule, pair: Paired) -> dict[str, Any]:
     """One part: published, ours with its interval, its p-value and answer were it the only part."""
     alone = _alone(rule, pair.ours)
@@ -249,100 +469,18 @@ def _alone(rule: Rule, quantity: Quantity) -> rules.Decision:
     return rules.above(quantity, rule.threshold)
 
 
-def _order(one: Ordered) -> dict[str, Any]:
-    """Kendall's tau-b of our order with the printed one, its interval over inputs."""
-    printed = [pair.published for pair in one.items.values()]
-    ours = [pair.ours for pair in one.items.values()]
-    tau = tau_of(ours, printed)
+def _order_row(one: Ordered) -> dict[str, Any]:
+    """Kendall's tau-b of our order with the printed one, its interval over inputs; `repeat`: that of the paper's own
+    repeat."""
+    tau = tau_of(one.ours, one.published)
     row: dict[str, Any] = {"part": one.name, "published": 1.0, **row_of(tau, "ours", "low", "high")}
-    return row | {"clusters": tau.clusters}
-
-
-def _correlation(claim: Along) -> dict[str, Any]:
-    x, y = (np.array([pair.ours.point for pair in side.values()]) for side in (claim.x, claim.y))
-    theirs = [np.array([pair.published for pair in side.values()]) for side in (claim.x, claim.y)]
-    row = {"part": f"{claim.name} over {len(x)} units", "ours": _pearson(x, y), "published": _pearson(*theirs)}
-    everyone = [pair.ours for pair in (*claim.x.values(), *claim.y.values())]
-    return row | {"n": min(one.n for one in everyone), "clusters": min(one.clusters for one in everyone)}
+    row["clusters"] = tau.clusters
+    if one.repeats is not None:
+        row["repeat"] = float(tau_b(*([side[name] for name in one.items] for side in one.repeats)))
+    return row
 
 
 def _pearson(x: np.ndarray, y: np.ndarray) -> float:
     if len(x) < 2 or np.isnan(x).any() or np.isnan(y).any() or not x.std() or not y.std():
         return math.nan
     return float(np.corrcoef(x, y)[0, 1])
-
-
-def _number(rule: Rule, one: Printed) -> dict[str, Any]:
-    close = rules.same([one.ours], [one.published], tolerance=rule.margin)
-    return {"published": float(one.published), "ours": one.ours, "answer": close.answer}
-
-
-# --------------------------------------------------------------------------------------------------------------- words
-def _found(judged: Judged) -> list[str]:
-    """How many parts, and all of them or the lowest and the highest; where it cannot be tested here, why, and no count:
-    that none of its parts says yes would read as a no."""
-    decision, rows = judged.decision, judged.rows
-    if judged.rule.rule == "fixed":
-        return [judged.rule.why.partition(":")[2].partition("Before:")[0].strip().rstrip(".")]
-    told = [decision.why] if decision.why else []
-    if rows.empty:
-        return told or ["nothing here to test it on"]
-    if judged.rule.rule in ("order", "trend"):
-        return told
-    testable = decision.answer != rules.UNTESTABLE
-    counted = [f"{decision.passed} of {decision.parts} parts"] if testable else [f"not testable here: {decision.why}"]
-    if judged.rule.rule == "same":
-        off = rows[rows["answer"] != rules.YES]
-        by = (off["ours"] - off["published"]).abs()
-        furthest = off.assign(by=by).sort_values("by", ascending=False, kind="stable")
-        agreed = [f"{decision.passed} of {decision.parts} numbers agree"] if testable else counted
-        return [*agreed, *(_apart(row) for row in _records(furthest)[:3])]
-    few = rows if len(rows) <= 3 else rows.sort_values("ours").iloc[[0, -1]]
-    names = ["", "", ""] if len(rows) <= 3 else ["lowest: ", "highest: "]
-    values = [f"{name}{_against(row)}" for name, row in zip(names, _records(few), strict=False)]
-    return [*counted, *values, *(told if testable else [])]
-
-
-def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
-
-
-def _against(row: Mapping[str, Any]) -> str:
-    ends = "" if pd.isna(row["low"]) else f" [{row['low']:.3f}, {row['high']:.3f}]"
-    printed = "" if pd.isna(row["published"]) else f" (published {row['published']:.3f})"
-    return f"{row['part']} {'undefined' if pd.isna(row['ours']) else format(row['ours'], '.3f')}{ends}{printed}"
-
-
-def _apart(row: Mapping[str, Any]) -> str:
-    """A number beside the printed one that it is not, in as many digits as it takes to see that."""
-    ours, printed = row["ours"], row["published"]
-    if pd.isna(ours) or pd.isna(printed):
-        return _against(row)
-    whole = float(ours).is_integer() and float(printed).is_integer()
-    forms = [",.0f"] if whole else [f".{digits}f" for digits in range(3, 10)]
-    form = next((one for one in forms if format(ours, one) != format(printed, one)), forms[-1])
-    return f"{row['part']} {ours:{form}} (published {printed:{form}})"
-
-
-def _printed(judged: Judged) -> str:
-    """Where what the paper prints of the data compared refutes the claim, that: of its published values, read as they
-    are, fewer are so than the rule asks for."""
-    if judged.rule.rule not in ("above", "k_of", "leader", "at_least") or judged.rows.empty:
-        return ""
-    values = judged.rows["published"].dropna()
-    against, k = int((values <= lines(judged.rule)[0]).sum()), judged.rule.k or "all"
-    needed = len(values) if k == "each" else rules.parts_needed(k, max(len(values), k if isinstance(k, int) else 0))
-    if not against or len(values) - against >= needed:
-        return ""
-    return f"the paper's own values on the data compared here contradict {against} of {len(values)} parts"
-
-
-def _undecided(judged: Judged) -> str:
-    """Where it is inconclusive: how many inputs would decide it, and the smallest effect that would have been found in
-    the part that it waits for."""
-    rows = judged.rows.dropna(subset=["low"])
-    if judged.decision.answer != rules.INCONCLUSIVE or judged.decision.why == rules.TOO_SKEWED or rows.empty:
-        return ""
-    if (awaited := deciding(judged.rule, rows, lines(judged.rule))) is None:
-        return ""
-    return in_words(awaited, float(rows.loc[rows["part"] == awaited.part, "detectable"].iloc[0]))

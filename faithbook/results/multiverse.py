@@ -1,11 +1,11 @@
-"""A claim under every open choice: one specification curve, and the share of specifications in which it carries.
+"""A claim under every open choice: one specification curve.
 
     curve = multiverse("saco_c02", ["turned", "correlation"], {
         ("no", "Spearman"): {"existing minus SaCo": ...},      # the first is the book's own
         ("yes", "Spearman"): {"existing minus SaCo": ...},
         ("no", "Kendall"): {"existing minus SaCo": ...},
     }, have=page.have)
-    curve.share, curve.sentence
+    curve.turned_by, curve.columns
 
 Specifications are the open choices one at a time and declared pairs, 64 at most. Each is judged by the rule of the
 claim on its own parts; quantities of different specifications may come from different cells, for each has its interval.
@@ -20,18 +20,16 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
 
-from faithbook.results import evidence, pointed, rulebook, rules
+from faithbook.results import pointed, rulebook, rules
 from faithbook.results.figures import OURS, PALETTE, PUBLISHED, REFERENCE
-from faithbook.results.judged import Claim, Judged, judge, lines, why_open
-from faithbook.results.rulebook import Rule
+from faithbook.results.judged import Claim, Judged, decisive, judge, lines, why_open
 from faithlib.errors import InputError
 
 MOST = 64
 """Specifications of one curve."""
 
-_BETWEEN = {rules.LEVEL: "level", rules.PARTLY: "in part"}
+_BETWEEN = (rules.LEVEL, rules.PARTLY)
 
 
 @dataclass(frozen=True)
@@ -48,17 +46,7 @@ class Curve:
     frame: pd.DataFrame = field(repr=False)
 
     @property
-    def carried(self) -> int:
-        """Specifications in which the rule says yes."""
-        return int((self.frame["answer"] == rules.YES).sum())
-
-    @property
-    def share(self) -> float:
-        """The share of them, in [0, 1]."""
-        return self.carried / len(self.frame)
-
-    @property
-    def hangs_on(self) -> dict[str, list[str]]:
+    def turned_by(self) -> dict[str, list[str]]:
         """By choice, the options that alone lead to another yes or no than the first specification; what is only open
         under an option, for want of inputs say, does not count."""
         own = self.frame.iloc[0]
@@ -70,30 +58,12 @@ class Curve:
         return found
 
     @property
-    def in_short(self) -> str:
-        """On what the answer hangs, for a sentence about the claim: of each choice that changes it alone, under how
-        many of its options the rule says yes (level, in part, where it says that of the book's own); else of all
-        specifications."""
-        own, told = self.frame.iloc[0], []
-        answer = own["answer"] if own["answer"] in _BETWEEN else rules.YES
-        word = _BETWEEN.get(answer, "so")
-        for choice in self.hangs_on:
-            others = [name for name in self.over if name != choice]
-            options = self.frame[(self.frame[others] == own[others]).all(axis=1)]
-            told.append(f"{word} under {(options['answer'] == answer).sum()} of {len(options)} options of *{choice}*")
-        settled = self.frame["answer"].isin([rules.YES, rules.NO, *_BETWEEN])
-        whole = f"{word} under {(self.frame['answer'] == answer).sum()} of {len(self.frame)} specifications"
-        return ", ".join(told) or (whole if settled.all() else f"{whole}, {(~settled).sum()} open")
-
-    @property
-    def sentence(self) -> str:
-        """How many specifications it carries in, and which choice it hangs on."""
-        answers = self.frame["answer"].value_counts()
-        told = f"carries under {self.carried} of {len(self.frame)} specifications"
-        told += f", does not under {answers.get(rules.NO, 0)}"
-        told += "".join(f", {word} under {answers[answer]}" for answer, word in _BETWEEN.items() if answer in answers)
-        choices = [f"{name} ({', '.join(options)})" for name, options in self.hangs_on.items()]
-        return f"{told}; what changes the answer alone: {', '.join(choices)}" if choices else told
+    def columns(self) -> dict[str, Any]:
+        """Its columns on the scoreboard: the choices that alone change the answer, each with the options that do, and
+        how many specifications have the answer of the book's own."""
+        turned = "; ".join(f"{name}: {', '.join(options)}" for name, options in self.turned_by.items())
+        agreeing = int((self.frame["answer"] == self.frame["answer"].iloc[0]).sum())
+        return {"depends_on": turned, "agreeing": agreeing, "specifications": len(self.frame)}
 
     @property
     def unexplained(self) -> str:
@@ -113,7 +83,8 @@ class Curve:
         )
         return (
             f"Specification curve of {len(self.frame)} specifications, in the order of their estimates, with 95 % "
-            f"intervals above and the choices of each below: {ends}. It {self.sentence}."
+            f"intervals above and the choices of each below: {ends}. {self.columns['agreeing']} of them have the "
+            "answer of the book's own."
         )
 
     def draw(self) -> Any:
@@ -127,7 +98,7 @@ class Curve:
             above.axhline(line, color="#666666", ls=":", lw=1)
         yes, no = ((ordered["answer"] == answer).to_numpy() for answer in (rules.YES, rules.NO))
         between = ordered["answer"].isin(_BETWEEN).to_numpy()
-        kinds = [(yes, OURS, "o", "carries"), (no, PUBLISHED, "s", "does not")]
+        kinds = [(yes, OURS, "o", "as claimed"), (no, PUBLISHED, "s", "not as claimed")]
         kinds += [(between, PALETTE[3], "^", "level or in part")] if between.any() else []
         kinds += [(~(yes | no | between), REFERENCE, "D", "open")]
         for chosen, colour, marker, words in kinds:
@@ -180,20 +151,8 @@ def multiverse(
 def _row(judged: Judged) -> dict[str, Any]:
     if judged.rows.empty:
         raise InputError(f"{judged.id} has no parts: its rule {judged.rule.rule} makes no curve")
-    least = judged.rows.iloc[deciding(judged.rule, judged.rows["ours"].fillna(0.0).to_numpy(dtype=float))]
+    least = judged.rows.iloc[decisive(judged.rule, judged.rows["ours"].fillna(0.0).to_numpy(dtype=float))]
     found = {"part": least["part"], "estimate": least["ours"], "low": least["low"], "high": least["high"]}
-    word = evidence.worded(judged.decision.answer, judged.evidence)
+    word = judged.word
     why = why_open(judged.decision, lines(judged.rule), found["low"], found["high"])
     return {**found, "n": least["n"], "answer": judged.decision.answer, "word": word, "why": why}
-
-
-def deciding(rule: Rule, estimates: ArrayLike) -> int:
-    """Which part decides: of k that are needed, the k-th highest; of parts that should be near zero, the k-th nearest.
-
-    >>> deciding(rulebook.rule("saco_c04"), [0.1, 0.3, 0.2]), deciding(rulebook.rule("saco_c08"), [0.1, 0.3, 0.2])
-    (0, 2)
-    """
-    order = np.argsort(np.abs(np.asarray(estimates)) if rule.rule == "equal" else -np.asarray(estimates), kind="stable")
-    m = len(order)
-    needed = {"all": m, "each": m, "most": m // 2 + 1}[rule.k] if isinstance(rule.k, str) else rule.k or m
-    return int(order[min(needed, m) - 1])

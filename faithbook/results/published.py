@@ -15,7 +15,7 @@ PAPERS = ("zhao_aletras_2023", "wu_2024", "zaman_belinkov_2022", "edin_2025")
 OUR_OWN = "this_book"
 REVIEW = "review_of_edin_2025"
 """The page through which this book first knew a paper; what only this page says counts apart from the paper."""
-KINDS = ("tables", "figures", "claims", "questions")
+KINDS = ("table", "figure", "claim", "question")
 
 
 def table(name: str) -> pd.DataFrame:
@@ -32,19 +32,35 @@ def table(name: str) -> pd.DataFrame:
 
 
 def beside(name: str) -> pd.DataFrame:
-    """A table of ours that lies in `data/` and says something of the papers' (materials, pages), all as text."""
+    """A table of ours that lies in `data/` and says something of the papers' (materials, prices), all as text."""
     ask(f"data/{name}.csv")
     return pd.read_csv(root() / "data" / f"{name}.csv", dtype=str, keep_default_na=False)
 
 
-def index(kind: str, paper: str | None = None) -> pd.DataFrame:
-    """The papers' "tables", "figures" or "claims", of one paper or all; or the "questions" of our own."""
-    if kind not in KINDS:
-        raise unknown("index", kind, KINDS)
-    if kind == "questions":
-        ask("data/questions.csv")
-    frame = pd.read_csv(root() / "data" / "questions.csv") if kind == "questions" else table(kind)
-    return frame if paper is None else frame[frame.paper == paper].reset_index(drop=True)
+def claims(kind: str = "", paper: str = "") -> pd.DataFrame:
+    """Everything that gets a verdict, one row per id of `data/claims.csv`, all as text: the papers' tables, figures and
+    claims, and our questions (`KINDS`), of one kind or paper or all.
+
+    What it says (`claim`, as its source words it, and in `plain` words), whose words it is (`paper`, `source`), the
+    numbers printed for it, by which rule it is judged since when and why, on which page, and in which of the ten
+    lessons it is told (`lesson`, `found`).
+    """
+    ask("data/claims.csv")
+    if kind and kind not in KINDS:
+        raise unknown("kind of claim", kind, KINDS)
+    found = pd.read_csv(root() / "data" / "claims.csv", dtype=str, keep_default_na=False)
+    chosen = found["kind"].isin([kind] if kind else KINDS) & found["paper"].isin([paper] if paper else found["paper"])
+    return found[chosen].reset_index(drop=True)
+
+
+def column(name: str) -> dict[str, str]:
+    """One column of the claims by id.
+
+    >>> column("page")["soft_c01"]
+    'soft_tables'
+    """
+    found = claims()
+    return dict(zip(found["id"], found[name], strict=True))
 
 
 def sources() -> dict[str, str]:
@@ -53,9 +69,5 @@ def sources() -> dict[str, str]:
     >>> sources()["naopc_c01"], sources()["naopc_c05"]
     ('edin_2025', 'review_of_edin_2025')
     """
-    found = {name: paper for kind in KINDS for name, paper in index(kind).set_index("id")["paper"].items()}
-    claims, tables = index("claims"), index("tables").set_index("id")
-    page = tables["source_file"]["naopc_review"]
-    printed = pd.concat([tables.reset_index(), index("figures")])
-    reviewed = [*claims["id"][claims["source"] == "review"], *printed["id"][printed["source_file"] == page]]
-    return found | dict.fromkeys(reviewed, REVIEW)
+    found = claims()
+    return dict(zip(found["id"], found["paper"].mask(found["source"] == "review", REVIEW), strict=True))

@@ -99,8 +99,7 @@ def keep_verdicts(profile: str, study: str | None = None) -> Path:
     paths = [job.folder / "verdicts.parquet" for job, source in zip(jobs, sources, strict=True) if source == REFERENCE]
     verdicts = [pd.read_parquet(path) for path in paths if path.is_file()]
     if verdicts:
-        judged = filled(pd.concat(verdicts))
-        files[Path(BOARD)] = judged_again(files.get(Path(BOARD), b"id,paper,kind\n"), judged, to_judge())
+        files[Path(BOARD)] = judged_again(files.get(Path(BOARD), b"id,paper,kind\n"), pd.concat(verdicts), to_judge())
     return _written(files)
 
 
@@ -111,7 +110,7 @@ def judged_again(board: bytes, verdicts: pd.DataFrame, places: pd.DataFrame) -> 
     rows = pd.read_csv(io.BytesIO(board), keep_default_na=False, dtype=str).set_index("id")
     new = filled(verdicts).set_index("id")[list(FIELDS)]
     new = new.astype(str).replace("<NA>", "")
-    rows = rows.reindex(columns=[*rows.columns, *(name for name in FIELDS if name not in rows.columns)], fill_value="")
+    rows = rows.reindex(columns=["paper", "kind", *FIELDS], fill_value="")
     rows.update(new)
     added = places[places["id"].isin(new.index.difference(rows.index))].set_index("id")
     return pd.concat([rows, added.join(new)]).reset_index().to_csv(index=False, lineterminator="\n").encode()

@@ -15,14 +15,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.run import Run, start_run
-from faithbook.results import exhibits, figures, findings, judged, published, rulebook, scoreboard, tables
+from faithbook.results import evidence, exhibits, figures, judged, published, rulebook, scoreboard, tables
 from faithbook.results.judged import Claim, Judged
 from faithbook.results.measured import REFERENCE, RUN, Measured, Prepare, has_values
 from faithbook.results.multiverse import Curve, multiverse
@@ -66,12 +65,8 @@ class Page:
         self._prepared: dict[Hashable, pd.DataFrame] = {}
         self._entries: dict[str, scoreboard.Entry] = {}
         self._quotable: list[pd.DataFrame] = []
-        self._hangs: dict[str, str] = {}
-        self._turned_by: dict[str, tuple[str, ...]] = {}
-        self._said = published.index("claims").set_index("id")["claim"].to_dict()
-        self._said |= published.index("questions").set_index("id")["question"].to_dict()
-        self._said |= published.index("tables").set_index("id")["title"].to_dict()
-        self._said |= published.index("figures").set_index("id")["shows"].to_dict()
+        self._curves: dict[str, Curve] = {}
+        self._said = published.column("claim")
         self._source = published.sources()
 
     # ------------------------------------------------------------------------------------------------------- measured
@@ -118,19 +113,13 @@ class Page:
         return Markdown(f"**Data used.** {'; '.join(dict.fromkeys(told))}.{rest}")
 
     # --------------------------------------------------------------------------------------------------------- claims
-    def test(self, claims: Mapping[str, Claim], *, asides: Mapping[str, str] | None = None) -> Tested:
+    def test(self, claims: Mapping[str, Claim]) -> Tested:
         """Judge each claim by the rule of its id and keep its verdict.
 
-        `asides`: by id, what else its note says. Raises UnknownNameError for an id without a rule, InputError for an
-        id judged before or a claim that is not what its rule is about.
+        Raises UnknownNameError for an id without a rule, InputError for an id judged before or a claim that is not what
+        its rule is about.
         """
-        asides = asides or {}
-        if stray := sorted(set(asides) - set(claims)):
-            raise unknown("id with an aside", stray[0], claims)
-        found = [
-            judged.judge(name, one, have=self.have, aside=asides.get(name, ""), turned_by=self._turns(name))
-            for name, one in claims.items()
-        ]
+        found = [judged.judge(name, one, have=self.have, turned_by=self._turns(name)) for name, one in claims.items()]
         self._quotable += [one.rows for one in found]
         for one in found:
             if one.id in self._entries:
@@ -140,7 +129,8 @@ class Page:
 
     def _turns(self, name: str) -> tuple[str, ...]:
         """The choices that turn the answer of an id, or of the id that it repeats, as their curve has it."""
-        return self._turned_by.get(name) or self._turned_by.get(rulebook.rule(name).same_as, ())
+        curve = self._curves.get(name) or self._curves.get(rulebook.rule(name).same_as)
+        return tuple(curve.turned_by) if curve else ()
 
     def quote(self, name: str, values: Mapping[str, Paired]) -> None:
         """Keep values that belong to no claim for sentences of other pages, which call them by `name` and part."""
@@ -151,32 +141,31 @@ class Page:
         self._quotable.append(pd.DataFrame(rows, columns=list(judged.COLUMNS)))
 
     def _entry(self, one: Judged) -> scoreboard.Entry:
+        unmeasured = one.decision.answer in evidence.UNMEASURED
+        curve = self._curves.get(one.id)
         return scoreboard.Entry(
             id=one.id,
-            verdict=one.word,
+            decision=one.decision.decision,
             page=f"executed/{self.notebook}",
-            n=one.n,
-            note=one.note,
-            evidence=one.evidence,
+            evidence="" if unmeasured else one.evidence,
             same_as=one.rule.same_as,
             post_hoc=one.rule.post_hoc,
-            passed=one.decision.passed,
-            parts=one.decision.parts,
+            **one.columns,
+            **(curve.columns if curve else {}),
         )
 
     def verdicts(self, tested: Tested) -> Markdown:
-        """The claims of a section: verdict, evidence and claim; below in small print the numbers and the age of the
+        """The claims of a section: decision, evidence and claim; below in small print its columns and the age of the
         rule."""
         lines = []
         for name, one in tested.claims.items():
             ground = f" ({one.evidence})" if one.rule.rule != "fixed" else ""
-            dated = f"rule of {one.rule.dated}" + (", after a first run was seen" if one.rule.post_hoc else "")
             said = self._said.get(name, "").rstrip(".")
             said += " (so says a review page of the paper)" if self._source.get(name) == published.REVIEW else ""
-            size = f" n = {one.n:,} in the smallest cell." if one.n else ""
-            told = f"{_sentence(findings.reason(one.word))} {_sentence(one.note)}{size} *({dated})*".lstrip()
-            decided = badge(findings.decision(one.word, one.evidence))
-            lines.append(f'- `{name}` {decided}{ground} {said}. <span class="verdict-note">{told}</span>')
+            shown = scoreboard.in_cells(self._entries[name])
+            shown["rule of"] = f"{one.rule.dated}" + (", after a first run was seen" if one.rule.post_hoc else "")
+            told = "; ".join(f"{label}: {value}" for label, value in shown.items())
+            lines.append(f'- `{name}` {badge(one.word)}{ground} {said}. <span class="verdict-note">{told}</span>')
         return Markdown("\n".join(lines))
 
     # ------------------------------------------------------------------------------------------------------- exhibits
@@ -267,17 +256,14 @@ class Page:
         if rows.empty:
             return Markdown("*Too few inputs for an interval of any part: nothing to draw.*")
         chosen = [tested[one] for one in dict.fromkeys(rows["claim"])]
-        decided = {one.id: findings.decision(one.word, one.evidence) for one in chosen}
-        titles = {one.id: f"{one.id.rpartition('_')[2]}: {decided[one.id]}" for one in chosen}
+        titles = {one.id: f"{one.id.rpartition('_')[2]}: {one.word}" for one in chosen}
         fig = exhibits.claims_plot(rows, titles, lines={one.id: judged.lines(one.rule) for one in chosen})
         return self.figure(fig, name, alt=exhibits.spoken(rows, titles), caption=caption)
 
     def multiverse(self, name: str, over: Sequence[str], specifications: Mapping[tuple[str, ...], Claim]) -> Curve:
-        """The claim of an id under every open choice (`results.multiverse`); its `sentence` belongs into the asides of
-        `test`."""
-        found = multiverse(name, over, specifications, have=self.have)
-        self._hangs[name], self._turned_by[name] = found.in_short, tuple(found.hangs_on)
-        return found
+        """The claim of an id under every open choice (`results.multiverse`); to be drawn before it is judged."""
+        self._curves[name] = multiverse(name, over, specifications, have=self.have)
+        return self._curves[name]
 
     def curve(self, curve: Curve, name: str, *, caption: str) -> Markdown:
         """A specification curve as a figure, with its data."""
@@ -314,17 +300,15 @@ class Page:
 
         `of_its_run`: tables of the page hang on its own run, whoever speaks of single values, so that the reference
         does not take them from it. Raises DataError where an id of this page has none, or one of another page has one
-        (which page an id belongs to stands in `data/pages.csv`).
+        (`data/claims.csv` says which page an id belongs to).
         """
-        places = published.beside("pages")
-        own = places.loc[places["page"] == self.notebook, "id"]
+        own = [name for name, place in published.column("page").items() if place == self.notebook]
         if stray := sorted(set(self._entries) - set(own)):
-            raise DataError(f"{', '.join(stray)} belong to another page: change data/pages.csv")
+            raise DataError(f"{', '.join(stray)} belong to another page: change their `page` in data/claims.csv")
         if missing := [name for name in own if name not in self._entries]:
             raise DataError(f"{self.notebook} gives no verdict on {', '.join(missing)}: put them into page.test(...)")
         if self._entries:
-            entries = [replace(one, hangs=self._hangs.get(name, "")) for name, one in self._entries.items()]
-            self.run.save(scoreboard.entries(entries), "verdicts")
+            self.run.save(scoreboard.entries(self._entries.values()), "verdicts")
         if quotable := [frame[list(_QUOTED)] for frame in self._quotable if not frame.empty]:
             self.run.save(pd.concat(quotable, ignore_index=True).astype({"n": "Int64"}), "quotable")
         if self._measured:
@@ -351,7 +335,3 @@ def _alone(answer: object, why: object) -> str:
 
 def _ends(low: float, high: float) -> str:
     return "" if math.isnan(low) else f"{exhibits.short(low, 3)} to {exhibits.short(high, 3)}"
-
-
-def _sentence(text: str) -> str:
-    return f"{text[0].upper()}{text[1:].rstrip('.')}." if text else ""

@@ -1,39 +1,22 @@
 """The rule log: by which rule each table, figure, claim and question is judged, since when, and why.
 
-    found = rulebook.judge("soft_c01", {"Soft-NC minus NC": gain_nc, "Soft-NS minus NS": gain_ns})
-    found.answer, found.passed, found.parts
-
-Rules stand in `data/published/rules.csv`, one row an id, fixed and dated before the results that they judge; what was
-fixed after a first run was seen says so (`post_hoc`). This module reads the log and applies `faithbook.results.rules`.
-
-What `judge` is given depends on the rule:
-
-- above, k_of, at_least, equal: the parts by name, each a `Quantity` that the claim says is above the threshold (at
-  least minus the margin; within the margin of zero);
-- leader: the contrasts by name, the one that leads minus each rival (`contrasts` makes them), of every setting that the
-  claim names;
-- order: the items by name and their `published` values; of several orders, one such pair each (`Order`);
-- trend: `x` and `y`, one value of each a unit;
-- same: `ours` and the `published` cells as printed, and (optional) why they differ where they do (`causes`);
-- fixed: nothing, the log has the decision.
+Rules stand in `data/claims.csv`, one row per id, fixed and dated before the results that they judge; what was fixed
+after a first run was seen says so (`post_hoc`). `faithbook.results.judged` applies them.
 """
 
 from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import pandas as pd
-from numpy.typing import ArrayLike
 
 from faithbook.declared import remembered
 from faithbook.results import rules
-from faithbook.results.estimates import Quantity
-from faithbook.results.published import table
-from faithbook.results.rules import Decision
+from faithbook.results.published import claims
 from faithlib.errors import DataError, InputError, unknown
 
 FIXED = (rules.SET_UP, rules.NOT_RECOMPUTABLE, rules.NOT_RUN, rules.NO_ORDER)
@@ -43,10 +26,6 @@ REPEATS = {"repeats agree": True, rules.NO_ORDER: False, "ceiling unknown": None
 """What the `why` of a rule `order` begins with: whether the paper's own repeats of the order agree with one another."""
 
 RULES = ("above", "k_of", "at_least", "equal", "leader", "order", "trend", "same", "fixed")
-TESTS = ("t",)
-"""The tests of a part: Student's t with the bootstrap (`Quantity.p_above`)."""
-
-_TESTED = ("above", "k_of", "at_least", "equal", "leader")
 DATA_SETS = (
     "sst", "ag", "evinf", "multirc", "cifar10", "cifar100", "imagenet", "xnli", "esnli", "exnli", "prompted-reviews",
 )  # fmt: skip
@@ -64,7 +43,6 @@ class Rule:
     - `rule`: its name; `k`: how many parts are needed (a number, "all", "most", or "each": every part has an answer of
       its own); `threshold`, `margin`: see `rules`; of `same` the margin is the tolerance (none: half of the last
       printed digit).
-    - `test`: the test of a part, one of `TESTS`.
     - `needs`: what has to be there (data sets, models, languages, as notebooks/profiles.yaml names them).
     - `same_as`: the id whose fact this one repeats; `headline`: it gets a specification curve.
     - `unreported`: choices of that curve which the paper does not report: where one of them alone turns yes into no,
@@ -77,7 +55,6 @@ class Rule:
     k: int | str | None
     threshold: float
     margin: float | None
-    test: str
     needs: tuple[str, ...]
     same_as: str
     headline: bool
@@ -107,19 +84,10 @@ class Rule:
         return REPEATS[self.why.partition(":")[0]] if self.rule == "order" else None
 
 
-@dataclass(frozen=True)
-class Order:
-    """Items by name, the value that the paper prints for each, and (optional) the block that each belongs to."""
-
-    items: Mapping[str, Quantity]
-    published: Mapping[str, float]
-    blocks: Mapping[str, object] | None = None
-
-
 @remembered
 def log() -> dict[str, Rule]:
     """The rule of every id, in the order of the file; what `checked` raises."""
-    rows = table("rules").to_dict("records")
+    rows = claims().to_dict("records")
     return checked([{str(key): str(value) for key, value in row.items()} for row in rows])
 
 
@@ -172,95 +140,11 @@ def not_worse(name: str, quantity: _Value) -> _Value:
     return worse
 
 
-def judge(
-    name: str,
-    parts: Mapping[str, Quantity] | None = None,
-    *,
-    orders: Sequence[Order] = (),
-    x: ArrayLike | None = None,
-    y: ArrayLike | None = None,
-    ours: ArrayLike | None = None,
-    published: Sequence[str] | None = None,
-    causes: Sequence[str] | None = None,
-    as_many: int | None = None,
-    have: Collection[str] | None = None,
-) -> Decision:
-    """What the rule of an id says; see the head of this module for what it has to be given.
-
-    `have`: the data sets, models and languages of the run; where the rule `needs` one that is not among them, the
-    decision is "not testable". `as_many`: how many of these parts are so in the paper's own numbers, which is asked of
-    ours where a claim counts more parts than there are. Raises InputError where what the rule is about was not given.
-    """
-    found = rule(name)
-    if found.rule == "fixed":
-        return Decision(found.fixed, 0, 1)
-    if found.needs and (lacking := _lacking(found, have)):
-        return Decision(rules.UNTESTABLE, 0, 1, why=f"about {', '.join(lacking)}")
-    if found.rule == "order":
-        if not orders:
-            raise _lacks(found, "orders")
-        return rules.orders([_order(one) for one in orders], found.k or "all", repeats_agree=found.repeats_agree)
-    if found.rule == "trend":
-        if x is None or y is None:
-            raise _lacks(found, "x and y")
-        return rules.trend(x, y)
-    if found.rule == "same":
-        if ours is None or published is None:
-            raise _lacks(found, "ours and published")
-        told = rules.same(ours, published, tolerance=found.margin, causes=causes)
-        return replace(told, answer=rules.SET_UP) if found.set_up and told.answer == rules.YES else told
-    if not parts:
-        raise _lacks(found, "parts")
-    return _of_parts(found, list(parts.values()), as_many)
-
-
-def _of_parts(found: Rule, parts: list[Quantity], as_many: int | None) -> Decision:
-    """The rules that take parts; of fewer than the claim counts, as many are asked for as the paper's own numbers of
-    them have, and where it prints none the claim is not testable."""
-    k, margin = found.k or "all", found.margin
-    if isinstance(k, int) and len(parts) < k:
-        why = f"{len(parts)} parts, the claim is about {k} at least"
-        if not as_many:
-            return Decision(rules.UNTESTABLE, 0, len(parts), why=why)
-        told = rules.k_of(parts, as_many, found.threshold, margin=margin)
-        return replace(told, why=f"{why}; asked for {as_many}, as many as the paper's own numbers of these have")
-    if k == "each":
-        not_worse = found.rule == "at_least"
-        d = -(margin or 0.0) if not_worse else found.threshold
-        return rules.each(parts, d, margin=None if not_worse else margin)
-    if found.rule == "leader":
-        return rules.leader(parts, margin=margin)
-    if found.rule == "above" and len(parts) > 1:
-        raise InputError(f"{found.id} is judged by `above`, which has one part; {len(parts)} came")
-    if found.rule == "at_least":
-        return rules.at_least(parts, margin or 0.0, k=k)
-    if found.rule == "equal":
-        return rules.equal(parts, margin or 0.0, k=k)
-    return rules.k_of(parts, k, found.threshold, margin=margin)
-
-
-def _order(one: Order) -> tuple[list[Quantity], list[float], list[object] | None]:
-    if missing := sorted(set(one.items) ^ set(one.published)):
-        raise InputError(f"items and published values differ in {', '.join(missing)}: expected the same names")
-    blocks = None if one.blocks is None else [one.blocks[name] for name in one.items]
-    return list(one.items.values()), [one.published[name] for name in one.items], blocks
-
-
-def _lacking(found: Rule, have: Collection[str] | None) -> list[str]:
-    if have is None:
-        raise InputError(f"{found.id} is about {', '.join(found.needs)}: say in `have` what the run has")
-    return [name for name in found.needs if name not in have]
-
-
-def _lacks(found: Rule, what: str) -> InputError:
-    return InputError(f"{found.id} is judged by `{found.rule}`, which asks for {what}: none came")
-
-
 # --------------------------------------------------------------------------------------------------- reading the log
 def read(row: Mapping[str, str]) -> Rule:
     """A row of the log, checked.
 
-    Raises UnknownNameError for an unknown rule, test or thing it needs, DataError for what its rule lacks or a value
+    Raises UnknownNameError for an unknown rule or thing it needs, DataError for what its rule lacks or a value
     that cannot be read.
     """
     name, kind = row["id"], row["rule"]
@@ -272,7 +156,6 @@ def read(row: Mapping[str, str]) -> Rule:
         k=_k(name, row["k"]),
         threshold=_number(name, "threshold", row["threshold"]) or 0.0,
         margin=_number(name, "margin", row["margin"]),
-        test=row["test"],
         needs=tuple(part for part in row["needs"].split(";") if part),
         same_as=row["same_as"],
         headline=_flag(name, "headline", row["headline"]),
@@ -287,8 +170,6 @@ def read(row: Mapping[str, str]) -> Rule:
 
 def _check(found: Rule) -> None:
     """That a row has what its rule needs."""
-    if found.rule in _TESTED and found.test not in TESTS:
-        raise unknown(f"test (of {found.id})", found.test, TESTS)
     for one in found.needs:
         if one not in (known := (*DATA_SETS, *MODELS, *LANGUAGES)):
             raise unknown(f"thing that {found.id} needs", one, known)

@@ -35,6 +35,30 @@ DEPENDS = "depends"
 NO_ORDER = "no order to reproduce"
 SET_UP, NOT_RECOMPUTABLE, NOT_RUN = "set up as published", "not recomputable", "not run"
 
+REPRODUCED, MIXED, NOT_REPRODUCED, UNDECIDED = "reproduced", "mixed", "not reproduced", "undecided"
+NOT_TESTED, NOTHING = "not tested", "nothing to test"
+DECISIONS = (REPRODUCED, MIXED, NOT_REPRODUCED, UNDECIDED, NOT_TESTED, NOTHING)
+"""What is decided about a claim, one of six."""
+_DECIDES = {
+    **dict.fromkeys((YES, EXPLAINED), REPRODUCED),
+    **dict.fromkeys((PARTLY, DEPENDS), MIXED),
+    **dict.fromkeys((NO, LEVEL), NOT_REPRODUCED),
+    INCONCLUSIVE: UNDECIDED,
+    **dict.fromkeys((UNTESTABLE, NOT_RUN), NOT_TESTED),
+    **dict.fromkeys((SET_UP, NOT_RECOMPUTABLE, NO_ORDER), NOTHING),
+}
+_REASONS = {
+    EXPLAINED: "the numbers that differ do so for a known cause",
+    PARTLY: "some comparisons support it, others contradict it",
+    DEPENDS: "depends on a choice that the paper does not report",
+    LEVEL: "the difference is smaller than the smallest effect of interest",
+    UNTESTABLE: "about data, a model or a language that we do not have, or with too few inputs",
+    NOT_RUN: "not computed at this profile",
+    NO_ORDER: "the paper's own repeats disagree on the ranking",
+    SET_UP: "a table of the set-up",
+    NOT_RECOMPUTABLE: "an illustration, or people's annotations",
+}
+
 ALPHA = 0.025
 FEWEST_FOR_SEVERAL_NO = 24
 """Clusters that a "no" from several parts needs."""
@@ -59,6 +83,18 @@ class Decision:
     p_yes: float = math.nan
     p_no: float = math.nan
     why: str = ""
+
+    @property
+    def decision(self) -> str:
+        """What it decides about a claim, one of `DECISIONS`. An effect smaller than the smallest of interest (*level*)
+        is not reproduced. Tables of the set-up, illustrations, people's marks, and rankings on which the paper's own
+        repeats disagree leave nothing to test, so that they are not findings."""
+        return _DECIDES[self.answer]
+
+    @property
+    def reason(self) -> str:
+        """Why, where the answer of the rule says more than the decision."""
+        return _REASONS.get(self.answer, "")
 
     def __str__(self) -> str:
         told = f"{self.answer} ({self.passed} of {self.parts})" if self.parts > 1 else self.answer
@@ -104,8 +140,11 @@ def each(parts: Sequence[Quantity], d: float = 0.0, *, margin: float | None = No
     For a claim whose parts are claims of their own (two halves of a sentence, one answer per metric), so that one part
     does not decide about the others.
     """
-    every = k_of(parts, "all", d, margin=margin)
-    some = k_of(parts, 1, d, margin=margin)
+    return of_each(k_of(parts, "all", d, margin=margin), k_of(parts, 1, d, margin=margin))
+
+
+def of_each(every: Decision, some: Decision) -> Decision:
+    """`each` from the decisions on "all of them are" and "one of them is"."""
     if every.answer != NO or some.answer == NO:
         return every
     if some.answer == YES:
@@ -114,9 +153,9 @@ def each(parts: Sequence[Quantity], d: float = 0.0, *, margin: float | None = No
 
 
 def leader(parts: Sequence[Quantity], *, margin: float | None = None) -> Decision:
-    """Is each of the leads above zero? Level where one of them is, but lies within `margin` on its whole interval."""
+    """Is each of the leads above zero? Level where one of them is, but is below `margin`, after correction for all."""
     found = k_of(parts, "all")
-    level = [part for part in parts if margin is not None and part.interval().inside(margin)]
+    level = [part for part in parts if margin is not None and len(parts) * part.p_below(margin) <= ALPHA]
     if found.answer != YES or not level:
         return found
     return replace(
@@ -196,7 +235,7 @@ def equal(parts: Quantity | Sequence[Quantity], margin: float, *, k: int | str =
     if m == 1:
         interval = several[0].interval()
         outside = outside if interval.low > margin or interval.high < -margin else [1.0]
-    return replace(conjunction(inside, outside, needed, fewest), why=f"margin {margin:g}")
+    return conjunction(inside, outside, needed, fewest)
 
 
 def _positive(margin: float) -> float:
@@ -206,79 +245,81 @@ def _positive(margin: float) -> float:
 
 
 # --------------------------------------------------------------------------------------------------- orders and trends
-def order(
-    items: Sequence[Quantity],
-    published: ArrayLike,
+@dataclass(frozen=True)
+class Agreement:
+    """Kendall's tau-b of several orders of the same items with the published ones, one each and their mean, and how
+    rare they are where all change places alike: the share of permutations with a tau as high, or as low."""
+
+    taus: NDArray[np.float64]
+    each_above: NDArray[np.float64]
+    mean: float
+    above: float
+    below: float
+    permutations: int
+
+    @classmethod
+    def of(cls, ours: ArrayLike, published: ArrayLike, blocks: Sequence[object] | None, seed: int = 0) -> Agreement:
+        """Of values [M, I] of M orders of I items; `blocks` as `orders` takes them."""
+        mine, theirs = np.asarray(ours, dtype=float), np.asarray(published, dtype=float)
+        places = _permutations(tuple(range(mine.shape[1]) if blocks is None else blocks), seed)
+        moved = np.nan_to_num([tau_b(one[places], other) for one, other in zip(mine, theirs, strict=True)])  # [M, P]
+        together, seen = moved.mean(0), moved[:, :1] - 1e-9
+        above, below = (together >= together[0] - 1e-9).mean(), (together <= together[0] + 1e-9).mean()
+        return cls(
+            moved[:, 0], (moved >= seen).mean(1), float(together[0]), float(above), float(below), places.shape[0]
+        )
+
+    @property
+    def answer(self) -> str:
+        """Whether orders without a spread of their own, as those that a paper prints twice, are the same."""
+        return YES if self.above <= ALPHA else NO if self.below <= ALPHA else INCONCLUSIVE
+
+
+def orders(
+    several: Sequence[tuple[Sequence[Quantity], ArrayLike]],
     blocks: Sequence[object] | None = None,
     *,
     repeats_agree: bool | None = None,
     seed: int = 0,
 ) -> Decision:
-    """Is the order of the items the published one? By Kendall's tau-b with the published values.
+    """Are several orders of the same items (two outputs, two models) the published ones, taken together? By the mean of
+    Kendall's tau-b with the published values, one p-value for all: the items of every order change places alike.
 
-    Yes: the permutation p-value is at most .025 and the lower end of tau's interval is above zero; no: the same the
-    other way round. `blocks` [I]: items of one name change places together, and only with blocks of the same size
+    Yes: the permutation p-value is at most .025 and the lower end of the mean's interval is above zero; no: the same
+    the other way round. `blocks` [I]: items of one name change places together, and only with blocks of the same size
     (aggregations of one method); at least 40 distinct permutations are needed. `repeats_agree`: whether the paper's own
     repeats of the order agree with one another; where they do not, there is no order to reproduce.
+
+    Raises InputError where orders differ in their number of items.
     """
-    return orders([(items, published, blocks)], repeats_agree=repeats_agree, seed=seed)
-
-
-def orders(
-    several: Sequence[tuple[Sequence[Quantity], ArrayLike, Sequence[object] | None]],
-    k: int | str = "all",
-    *,
-    repeats_agree: bool | None = None,
-    seed: int = 0,
-) -> Decision:
-    """Are `k` of several orders, each as `order` takes it, the published ones? By partial conjunction."""
     m = _counted(several)
-    needed = parts_needed(k, m)
-    for items, published, _ in several:
-        if len(items) != np.size(published):
-            raise InputError(f"{len(items)} items and {np.size(published)} published values: expected as many")
+    sizes = {size for items, published in several for size in (len(items), np.size(published))}
+    if len(sizes) > 1:
+        raise InputError(f"orders and published values of {', '.join(map(str, sorted(sizes)))} items: expected as many")
     if repeats_agree is False:
-        return Decision(NO_ORDER, 0, m, why="the paper's own repeats of it do not agree")
-    fewest = min(item.clusters for items, _, _ in several for item in items)
+        return Decision(NO_ORDER, 0, m)
+    fewest = min(item.clusters for items, _ in several for item in items)
     if fewest < FEWEST_CLUSTERS:
         return _too_few(fewest, m)
-    found = [_ordered(*one, seed) for one in several]
-    if (ways := min(one.permutations for one in found)) < FEWEST_PERMUTATIONS:
-        return Decision(UNTESTABLE, 0, m, why=f"{ways} permutations, fewer than {FEWEST_PERMUTATIONS}")
-    yes = [one.p_above if one.low > 0 else 1.0 for one in found]
-    no = [one.p_below if one.high < 0 else 1.0 for one in found]
-    ceiling = "" if repeats_agree else "; how well the paper's own repeats agree is unknown"
-    told = "; ".join(f"tau {one.tau:.2f} [{one.low:.2f}, {one.high:.2f}]" for one in found)
-    return replace(conjunction(yes, no, needed, fewest), why=f"{told}, {ways} permutations{ceiling}")
+    theirs = np.array([published for _, published in several], dtype=float)
+    found = Agreement.of([[item.point for item in items] for items, _ in several], theirs, blocks, seed)
+    passed = int((found.each_above <= ALPHA).sum())
+    if found.permutations < FEWEST_PERMUTATIONS:
+        return Decision(UNTESTABLE, 0, m, why=f"{found.permutations} permutations, fewer than {FEWEST_PERMUTATIONS}")
+    low, high = _ends_of_tau([items for items, _ in several], theirs, found.mean)
+    yes, no = found.above <= ALPHA and low > 0, found.below <= ALPHA and high < 0
+    return Decision(YES if yes else NO if no else INCONCLUSIVE, passed, m, found.above, found.below)
 
 
-@dataclass(frozen=True)
-class _Ordered:
-    """Kendall's tau-b of an order with the published one, its interval, and how rare it is among permutations."""
-
-    tau: float
-    low: float
-    high: float
-    p_above: float
-    p_below: float
-    permutations: int
-
-
-def _ordered(items: Sequence[Quantity], published: ArrayLike, blocks: Sequence[object] | None, seed: int) -> _Ordered:
-    theirs = np.asarray(published, dtype=float)
-    places = _permutations(tuple(range(len(items)) if blocks is None else blocks), seed)
-    ours = np.array([item.point for item in items])
-    tau = float(tau_b(ours, theirs))
-    first, second = np.triu_indices(len(ours), 1)
-    # Ties stay ties wherever items go, so that permutations differ in tau's numerator alone.
-    moved, signs = ours[places], np.nan_to_num(np.sign(theirs[first] - theirs[second]))
-    by_chance = np.nan_to_num(np.sign(moved[:, first] - moved[:, second])) @ signs
-    above, below = float((by_chance >= by_chance[0] - 0.5).mean()), float((by_chance <= by_chance[0] + 0.5).mean())
-    drawn = tau_b(np.stack([item.draws for item in items], axis=1), theirs)
+def _ends_of_tau(
+    several: Sequence[Sequence[Quantity]], theirs: NDArray[np.float64], mean: float
+) -> tuple[float, float]:
+    """The 95 % interval over inputs of the mean of several taus."""
+    stacked = (np.stack([item.draws for item in items], axis=1) for items in several)
+    drawn = np.mean([tau_b(draws, one) for draws, one in zip(stacked, theirs, strict=True)], axis=0)
     low, high = np.nanquantile(drawn, [ALPHA, 1 - ALPHA])
-    widen = outward(min(item.clusters for item in items))
-    low, high = tau - widen * max(0.0, tau - low), tau + widen * max(0.0, high - tau)
-    return _Ordered(tau, max(-1.0, float(low)), min(1.0, float(high)), above, below, len(places))
+    widen = outward(min(item.clusters for items in several for item in items))
+    return mean - widen * max(0.0, mean - float(low)), mean + widen * max(0.0, float(high) - mean)
 
 
 @functools.lru_cache(maxsize=16)
@@ -323,9 +364,8 @@ def trend(x: ArrayLike, y: ArrayLike, *, rising: bool = True, seed: int = 0) -> 
     seen = float((b if rising else -b) @ a)
     tolerance = 1e-12 * float(np.abs(along).max())
     p_yes, p_no = float((along >= seen - tolerance).mean()), float((along <= seen + tolerance).mean())
-    r = float(a @ b / np.sqrt(a @ a * (b @ b)))
     answer = YES if p_yes <= ALPHA else NO if p_no <= ALPHA else INCONCLUSIVE
-    return Decision(answer, int(answer == YES), 1, p_yes, p_no, f"r {r:.2f} over {len(a)} units")
+    return Decision(answer, int(answer == YES), 1, p_yes, p_no)
 
 
 # ----------------------------------------------------------------------------------------------------- the same number

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 
 import pandas as pd
 
-from faithbook.results.evidence import DECISIONS, GROUNDS, STAND_INS, UNMEASURED
-from faithbook.results.published import KINDS, index
+from faithbook.results.evidence import GROUNDS, STAND_INS
+from faithbook.results.published import claims
+from faithbook.results.rules import DECISIONS, UNDECIDED
 from faithlib.errors import DataError, unknown
 
-FIELDS = ("verdict", "n", "page", "note", "evidence", "same_as", "post_hoc", "passed", "parts", "hangs")
-"""Columns of the board beside id, paper and kind."""
+RULE, MORE_INPUTS, UNOBTAINABLE = "rule", "n", "unobtainable"
+WAITS = {RULE: "another rule", MORE_INPUTS: "more inputs", UNOBTAINABLE: "what we cannot get", "": ""}
+"""What an undecided or untested claim waits for, in words."""
+
+_TEXTS = ("decision", "reason", "page", "evidence", "part", "depends_on", "waits_for", "own_repeat", "same_as")
+_COUNTS = ("n", "passed", "parts", "needed", "contradicted", "agreeing", "specifications")
+_NUMBERS = ("effect", "low", "high", "published", "detectable")
 
 
 @dataclass(frozen=True)
@@ -20,44 +26,91 @@ class Entry:
     """One line of the scoreboard: an id of the published tables, figures or claims or of our questions, and how it
     fared.
 
-    `evidence`: the ground of the verdict; `same_as`: the id whose fact it repeats; `post_hoc`: whether its rule was
-    fixed after a first run was seen; `passed` of `parts`: parts that say yes on their own; `hangs`: of a headline, the
-    choice that it hangs on (`multiverse.Curve.in_short`).
+    - `decision`: one of `rules.DECISIONS`; `reason`: why, where the rule says more; `evidence`: what it rests on;
+    - `n`: independent inputs in the smallest cell; `passed` of `parts`: contrasts that hold on their own;
+    - `part`: the contrast that decides, its `effect` with the 95 % interval (`low`, `high`) and what is `published` for
+      it; `detectable`: the smallest effect that this run would have found there, `needed`: inputs that would decide it;
+    - `contradicted`: contrasts of which the paper's own numbers, as they are, say the opposite;
+    - `own_repeat`: what the same rule decides of the paper's own repeat, where it prints one;
+    - `depends_on`: choices that alone change the answer, with the options that do; `agreeing` of `specifications` have
+      the answer of the book's own;
+    - `waits_for`: what an undecided or untested claim waits for, by cause (`deciding.CAUSES`);
+    - `same_as`: the id whose fact it repeats; `post_hoc`: whether its rule was fixed after a first run was seen.
     """
 
     id: str
-    verdict: str
+    decision: str
     page: str
-    n: int | None = None
-    note: str = ""
+    reason: str = ""
     evidence: str = STAND_INS
-    same_as: str = ""
-    post_hoc: bool = False
+    n: int | None = None
     passed: int | None = None
     parts: int | None = None
-    hangs: str = ""
+    part: str = ""
+    effect: float | None = None
+    low: float | None = None
+    high: float | None = None
+    published: float | None = None
+    detectable: float | None = None
+    needed: int | None = None
+    contradicted: int | None = None
+    own_repeat: str = ""
+    depends_on: str = ""
+    agreeing: int | None = None
+    specifications: int | None = None
+    waits_for: str = ""
+    same_as: str = ""
+    post_hoc: bool = False
 
     def __post_init__(self) -> None:
-        if self.verdict not in DECISIONS:
-            raise unknown("verdict", self.verdict, DECISIONS)
-        if self.evidence not in GROUNDS:
+        if self.decision not in DECISIONS:
+            raise unknown("decision", self.decision, DECISIONS)
+        if self.evidence not in (*GROUNDS, ""):
             raise unknown("evidence", self.evidence, GROUNDS)
+
+
+FIELDS = tuple(one.name for one in fields(Entry) if one.name != "id")
+"""Columns of the board beside id, paper and kind."""
 
 
 def entries(rows: Iterable[Entry]) -> pd.DataFrame:
     """Entries as a frame, for a report to save as `verdicts`."""
-    return pd.DataFrame([asdict(row) for row in rows])
+    return filled(pd.DataFrame([asdict(row) for row in rows]))
+
+
+def in_cells(entry: Entry) -> dict[str, str]:
+    """The columns of an entry that have a value, under the names that readers see.
+
+    >>> in_cells(Entry("soft_c01", "undecided", "p", passed=1, parts=2, part="a", effect=0.5, needed=70))
+    {'contrasts that hold': '1 of 2', 'a': '0.500', 'n to decide': '70'}
+    """
+    found = {"why": entry.reason}
+    found["contrasts that hold"] = f"{entry.passed} of {entry.parts}" if (entry.parts or 0) > 1 else ""
+    if entry.effect is not None:
+        ends = "" if entry.low is None or entry.high is None else f" [{entry.low:.3f}, {entry.high:.3f}]"
+        printed = "" if entry.published is None else f", published {entry.published:.3f}"
+        found[entry.part] = f"{entry.effect:.3f}{ends}{printed}"
+    found["n (smallest cell)"] = f"{entry.n:,}" if entry.n else ""
+    undecided = entry.decision == UNDECIDED
+    found["smallest detectable effect"] = f"{entry.detectable:.3f}" if undecided and entry.detectable else ""
+    found["n to decide"] = f"{entry.needed:,}" if entry.needed else ""
+    found["waits for"] = WAITS[entry.waits_for]
+    found["contradicted by the paper's own values"] = f"{entry.contradicted} contrasts" if entry.contradicted else ""
+    found["the paper's own repeat, by this rule"] = entry.own_repeat
+    found["depends on"] = entry.depends_on
+    same = f"{entry.agreeing} of {entry.specifications}" if entry.specifications else ""
+    found["specifications with this answer"] = same
+    return {name: value for name, value in found.items() if value}
 
 
 def to_judge() -> pd.DataFrame:
     """Everything that gets a verdict, in the order of the scoreboard: id, paper, kind."""
-    return pd.concat([index(kind)[["id", "paper"]].assign(kind=kind.removesuffix("s")) for kind in KINDS])
+    return claims()[["id", "paper", "kind"]]
 
 
 def board(verdicts: pd.DataFrame) -> pd.DataFrame:
     """Every table, figure and claim of the four papers and every question of our own with its verdict: id, paper, kind,
-    and the fields of an `Entry`. Reports that name no ground rest on stand-ins; what nothing was measured for
-    rests on none.
+    and the fields of an `Entry`.
 
     Raises DataError where one lacks a verdict, or an id is unknown or judged twice.
     """
@@ -73,15 +126,10 @@ def board(verdicts: pd.DataFrame) -> pd.DataFrame:
 
 
 def filled(verdicts: pd.DataFrame) -> pd.DataFrame:
-    """Verdicts with every field of an `Entry`, its default where a report left it out; no ground where nothing was
-    measured."""
-    texts = {"note": "", "evidence": STAND_INS, "same_as": "", "hangs": "", "post_hoc": False}
-    found = verdicts.reindex(columns=["id", *FIELDS])
-    found = found.astype({"n": "Int64", "passed": "Int64", "parts": "Int64"})
-    found = found.astype(dict.fromkeys(["page", *texts], object)).fillna({"page": "", **texts})
-    found = found.infer_objects().astype({"post_hoc": bool})
-    found.loc[found["verdict"].isin(UNMEASURED), "evidence"] = ""
-    return found
+    """Verdicts with every field of an `Entry`, its default where a report left it out."""
+    defaults = dict.fromkeys(_TEXTS, "") | {"evidence": STAND_INS, "post_hoc": False}
+    found = verdicts.reindex(columns=["id", *FIELDS]).astype(dict.fromkeys(defaults, object)).fillna(defaults)
+    return found.astype({"post_hoc": bool} | dict.fromkeys(_COUNTS, "Int64") | dict.fromkeys(_NUMBERS, "float64"))
 
 
 def distinct(board: pd.DataFrame) -> pd.DataFrame:

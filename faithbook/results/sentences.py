@@ -21,7 +21,7 @@ from fnmatch import fnmatchcase
 import pandas as pd
 
 from faithbook.results.exhibits import short
-from faithbook.results.findings import SIDES
+from faithbook.results.rules import DECISIONS
 from faithlib.errors import DataError, unknown
 
 _PLACE = re.compile(r"\{([^{}]+)\}(?!`)")
@@ -48,10 +48,10 @@ class Results:
 
         Raises Refused where a decision is another one than `when` says, or a number was not measured.
         """
-        for name, sides in conditions(when).items():
-            side = self.side(name)
-            if side not in sides:
-                raise Refused(f"`{name}` is {side}, and the sentence was written for {' or '.join(sides)}")
+        for name, written in conditions(when).items():
+            decision = self.decision(name)
+            if decision not in written:
+                raise Refused(f"`{name}` is {decision}, and the sentence was written for {' or '.join(written)}")
         return _PLACE.sub(lambda place: self._number(place, of), text)
 
     def shown(self, text: str, when: str = "", *, of: str = "") -> str:
@@ -61,11 +61,11 @@ class Results:
         except Refused as refused:
             return f"*A sentence is left out here: {refused}.*"
 
-    def side(self, name: str) -> str:
+    def decision(self, name: str) -> str:
         """The decision on an id. Raises DataError where it has none."""
         if name not in self.board.index:
             raise DataError(f"no verdict on {name}, on which a sentence rests")
-        return SIDES[str(self.board.loc[name, "verdict"])]
+        return str(self.board.loc[name, "decision"])
 
     def _number(self, place: re.Match[str], of: str) -> str:
         pieces = place[1].split("|")
@@ -110,11 +110,11 @@ def conditions(when: str) -> Mapping[str, list[str]]:
     """
     found = {}
     for one in filter(None, (piece.strip() for piece in when.split(";"))):
-        name, _, sides = one.partition(" ")
-        found[name] = sides.split("/")
-        for side in found[name]:
-            if side not in SIDES.values():
-                raise unknown("decision", side, sorted(set(SIDES.values())))
+        name, _, decisions = one.partition(" ")
+        found[name] = decisions.split("/")
+        for decision in found[name]:
+            if decision not in DECISIONS:
+                raise unknown("decision", decision, DECISIONS)
     return found
 
 

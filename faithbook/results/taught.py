@@ -1,9 +1,9 @@
 """What the book found, in sentences that people wrote (`sentences`): the landing page's findings, and ten answers with
 their evidence.
 
-`data/findings.csv` has the landing page, one row per paragraph; `data/lessons.csv` ten questions, each with an answer,
-and for each claim that answers it a sentence of what was measured. A verdict comes after the claim as its source words
-it, never after the finding: a finding that contradicts a claim would read as if it failed itself.
+`data/findings.csv` has the landing page, one row per paragraph; `data/lessons.csv` ten questions, each with an answer;
+`data/claims.csv` for each claim that answers one a sentence of what was measured. A verdict comes after the claim as
+its source words it, never after the finding: a finding that contradicts a claim would read as if it failed itself.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from faithbook.results import figures, findings, published
+from faithbook.results import evidence, figures, findings, published
 from faithbook.results.page import badge
 from faithbook.results.paired import Paired
 from faithbook.results.sentences import Results, conditions
@@ -63,20 +63,22 @@ class Paragraph:
 
 
 def lessons() -> tuple[Lesson, ...]:
-    """The ten lessons of `data/lessons.csv`, in order.
+    """The ten lessons of `data/lessons.csv`, in order, each with the claims whose `lesson` is its number and
+    their place in it (`6.2`).
 
     Raises DataError for an id without a sentence, or a lesson without a question or an answer.
     """
+    claims = published.claims()
+    if silent := sorted(claims["id"][(claims["lesson"] != "") & (claims["found"] == "")]):
+        raise DataError(f"data/claims.csv says nothing of {', '.join(silent)}: fill `found`")
     found = []
-    for number, rows in published.beside("lessons").groupby("lesson", sort=False):
-        asks, answer, when = rows[["asks", "answer", "when"]].iloc[0]
-        support = tuple(Support(name, text) for name, text in zip(rows["id"], rows["found"], strict=True))
-        if silent := [one.id for one in support if not one.found]:
-            raise DataError(f"data/lessons.csv says nothing of {', '.join(silent)}: fill `found`")
+    for number, asks, answer, when in published.beside("lessons").itertuples(index=False):
         if not asks or not answer:
-            raise DataError(f"lesson {number} of data/lessons.csv lacks `asks` or `answer`: fill both in its first row")
+            raise DataError(f"lesson {number} of data/lessons.csv lacks `asks` or `answer`: fill both")
         conditions(when)
-        found.append(Lesson(int(str(number)), asks, answer, when, support))
+        told = claims[claims["lesson"].str.startswith(f"{number}.")].sort_values("lesson")
+        support = tuple(Support(name, text) for name, text in zip(told["id"], told["found"], strict=True))
+        found.append(Lesson(int(number), asks, answer, when, support))
     return tuple(found)
 
 
@@ -117,46 +119,46 @@ def paragraph(lesson: Lesson, results: Results) -> str:
 
 
 def _verdict(results: Results, name: str) -> Mapping[str, Any]:
-    results.side(name)  # raises where there is none
+    results.decision(name)  # raises where there is none
     return {str(key): value for key, value in results.board.loc[name].items()}
 
 
 def sentence(support: Support, results: Results) -> str:
     """What was measured for a claim, or that it was not tested here."""
-    if results.side(support.id) not in MEASURED:
+    if results.decision(support.id) not in MEASURED:
         return "Not tested on the data of this copy."
     return f"{results.shown(support.found, of=support.id)}."
 
 
 def _claim(verdict: Mapping[str, Any]) -> str:
     """The claim as its source words it, and after it the decision with its evidence."""
-    name, word, page = (str(verdict[one]) for one in ("id", "verdict", "page"))
+    name, decision, page = (str(verdict[one]) for one in ("id", "decision", "page"))
     source = published.sources()[name]
     kind = "Claim of" if verdict["kind"] == "claim" else "Published by"
     whose = "Our question" if source == published.OUR_OWN else f"{kind} {findings.cited(source)}"
-    measured = findings.SIDES[word] in MEASURED
+    measured = decision in MEASURED
     size = f"n = {int(verdict['n']):,} in the smallest cell" if measured and not pd.isna(verdict["n"]) else ""
     pieces = [
         str(verdict["evidence"]) if measured else "",
         size,
-        findings.reason(word),
+        str(verdict["reason"]),
         f"`{name}`",
         f"{{doc}}`{page.removeprefix('executed/')}`" if page else "",
     ]
-    said = findings.in_words()[name].rstrip(".")
-    decided = badge(findings.decision(word, str(verdict["evidence"])))
+    said = published.column("claim")[name].rstrip(".")
+    decided = badge(evidence.worded(decision, str(verdict["evidence"])))
     return f"{whose}: *{said}*. {decided} {'; '.join(filter(None, pieces))}"
 
 
 def table(results: Results) -> pd.DataFrame:
-    """Every sentence with its verdict as data: lesson, question, id, source, verdict, evidence, n, sentence."""
+    """Every sentence with its verdict as data: lesson, question, id, source, decision, evidence, n, sentence."""
     source = published.sources()
     rows = [
         {
             "lesson": lesson.number,
             "asks": lesson.asks,
             "source": source[one.id],
-            **{name: results.board.loc[one.id, name] for name in ("id", "verdict", "evidence", "n")},
+            **{name: results.board.loc[one.id, name] for name in ("id", "decision", "evidence", "n")},
             "sentence": sentence(one, results),
         }
         for lesson in lessons()

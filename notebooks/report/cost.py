@@ -119,18 +119,11 @@ def computations(report):
 
 
 # %%
-places = published.beside("pages").set_index("id")["page"]
-listed = pd.concat(
-    [
-        published.index("tables")[["id", "paper", "title"]],
-        published.index("figures")[["id", "paper", "shows"]].rename(columns={"shows": "title"}),
-    ]
-)
+listed = published.claims()
 exhibits = [
-    {"exhibit": one.id, "paper": one.paper, "title": one.title, "page": places[one.id], "notebook": name}
-    for one in listed.itertuples()
-    if one.id in places and places[one.id] in entries
-    for name in computations(places[one.id])
+    {"exhibit": one.id, "paper": one.paper, "title": one.claim, "page": one.page, "notebook": name}
+    for one in listed[listed.kind.isin(["table", "figure"]) & listed.page.isin(list(entries))].itertuples()
+    for name in computations(one.page)
 ]
 exhibits = pd.DataFrame(exhibits).merge(costs.drop(columns="study"), on="notebook")
 exhibits["unknown"] = exhibits["hours"].isna().astype(int)

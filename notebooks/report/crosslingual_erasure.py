@@ -375,7 +375,6 @@ second = page.test(
             for output, short in OUTPUT_NAMES.items()
         },
     },
-    asides={"xl_c09": curve.sentence},
 )
 page.verdicts(second)
 

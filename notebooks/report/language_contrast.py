@@ -118,9 +118,10 @@ if there:
 # %%
 parts = {label(name): contrasts[name] - alone[name] for name in methods} if there else {}
 counted = measured.frame.id.nunique() if there else 0
-few = f"{counted} sentences were counted, and the rule needs {FEWEST_SENTENCES}"
-tested = page.test({"lm_q3": parts}, asides={"lm_q3": few} if counted < FEWEST_SENTENCES else {})
+tested = page.test({"lm_q3": parts})
 display(page.verdicts(tested))
+if counted < FEWEST_SENTENCES:
+    display(Markdown(f"{counted} sentences were counted, and the rule needs {FEWEST_SENTENCES}."))
 if there:
     display(page.parts(tested, "language_contrast_parts", caption="The difference for each method"))
 

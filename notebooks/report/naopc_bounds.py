@@ -34,6 +34,7 @@ from faithbook.results import paired, published
 from faithbook.results.agreement import tau_of
 from faithbook.results.labels import label
 from faithbook.results.numbers import listed, row_of, spoken
+from faithbook.results.page import badge
 from faithbook.results.report import start_page
 
 page = start_page("naopc_bounds", profile, paper="edin_2025")
@@ -56,7 +57,10 @@ page.speaks()
 def asked(name, over, specifications):
     """What the rule of a claim that {doc}`another page <naopc_released_outputs>` judges says of our models."""
     curve = page.multiverse(name, over, specifications)
-    return f"By the rule of `{name}`, asked of these models: it {curve.sentence}."
+    same = "{agreeing} of {specifications}".format(**curve.columns)
+    return (
+        f"By the rule of `{name}`, asked of these models: {badge(curve.frame['word'].iloc[0])} ({same} specifications)."
+    )
 
 
 EXACT = ("short",)  # texts whose bounds are exact
@@ -224,7 +228,7 @@ def with_pair(sets):
     return [name for name in sets if any({*two} <= {*asked_on[name]} for two in edin_bounds.HARDENED)]
 
 
-both, asides, on = None, {}, with_pair(measured.comparable()) or with_pair(datasets) or datasets
+both, on = None, with_pair(measured.comparable()) or with_pair(datasets) or datasets
 usual, hardened = next((two for two in edin_bounds.HARDENED if {*two} <= {*asked_on[on[0]]}), (None, None))
 if hardened:
     pair = edin_bounds.common(methods, [usual, hardened])
@@ -235,8 +239,7 @@ if hardened:
     specifications |= {("short texts", label(method), "MoRF"): turned(method=method) for method in pair}
     specifications |= {(texts, every, "LeRF"): turned("lerf", length=of) for texts, of in TEXTS.items()}
     curve = page.multiverse("naopc_c06", ["texts", "method", "sum"], specifications)
-    asides = {"naopc_c06": curve.sentence}
-tested = page.test({"naopc_c06": both}, asides=asides)
+tested = page.test({"naopc_c06": both})
 page.verdicts(tested)
 
 # %%

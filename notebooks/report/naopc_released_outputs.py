@@ -188,9 +188,11 @@ first = page.test(
             for d in SHORT
         },
     },
-    asides={"naopc_released_bounds": edin_tables.aside(bounds), "naopc_c01": edin_claims.pairs_apart(gaps)},
 )
 page.verdicts(first)
+
+# %%
+Markdown(f"Models, two by two: {edin_claims.pairs_apart(gaps)}. Bounds: {edin_tables.aside(bounds)}.")
 
 # %% [markdown]
 # ## Scores of ten methods
@@ -278,13 +280,14 @@ second = page.test(
         "naopc_c04": {f"outside, {NAMES[m]}": outside(m) for m in models},
         "naopc_c05": by_chance("comprehensiveness"),
     },
-    asides={
-        "naopc_released_scores": edin_tables.aside(means),
-        "naopc_c04": "at most 5 of 100 outside is what is tested; taken to the letter, one value outside refutes it",
-        "naopc_c05": curve.sentence,
-    },
 )
 page.verdicts(second)
+
+# %%
+Markdown(
+    f"Scores: {edin_tables.aside(means)}. Of `naopc_c04`, at most 5 of 100 outside is what is tested; taken to the letter, one "
+    "value outside refutes it."
+)
 
 # %%
 page.plot(
@@ -344,9 +347,11 @@ third = page.test(
         "naopc_figure_beam_single": None,
         "naopc_c03": off,
     },
-    asides={"naopc_released_beam": edin_tables.beams_compared(widths)},
 )
 page.verdicts(third)
+
+# %%
+Markdown(f"Beams: {edin_tables.beams_compared(widths)}.")
 
 # %% [markdown]
 # ## Rankings under AOPC and NAOPC
@@ -425,11 +430,13 @@ fourth = page.test(
         "naopc_figure_ranking_comprehensiveness_older": None,
         "naopc_figure_ranking_sufficiency_older": None,
         "naopc_review": None,
-    },
-    asides={"naopc_released_taus": edin_tables.aside(taus), "naopc_c02": flips.sentence}
-    | {"naopc_figure_ranking_long": edin_tables.aside(few, within=rule("naopc_figure_ranking_long").margin)},
+    }
 )
 page.verdicts(fourth)
+
+# %%
+within = edin_tables.aside(few, within=rule("naopc_figure_ranking_long").margin)
+Markdown(f"Rankings: {edin_tables.aside(taus)}. Panels of long texts: {within}.")
 
 # %%
 page.curve(flips, "naopc_c02_curve", caption="How far normalising moves models, by texts and bounds.")

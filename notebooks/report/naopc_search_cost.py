@@ -130,7 +130,7 @@ for row in table[(table.words >= LONG) & table.kind.isin(["pruned", "adaptive"])
     rows.append({"classifier": row.classifier, "words": row.words, "search": row.search, "n": short.n})
     rows[-1] |= ends(fewer, "times fewer", "fewer low", "fewer high")
     rows[-1] |= ends(short, "short of", "short low", "short high")
-    rows[-1] |= {"reached": evidence.worded(answers[-1].answer, evidence.OUR_QUESTION)}
+    rows[-1] |= {"reached": evidence.worded(answers[-1].decision, evidence.OUR_QUESTION)}
 aims = pd.DataFrame(rows)
 page.listing(
     aims,
@@ -143,16 +143,16 @@ page.listing(
 
 # %%
 if aims.empty:
-    word = evidence.NOT_RUN
+    word = rules.NOT_TESTED
     told = f"A beam of width 5 asks for some 30,000 rows of a text of {LONG} words: this profile leaves such texts out."
 else:
     tested = [answer for answer in answers if answer.answer != rules.UNTESTABLE]
-    answer = rules.UNTESTABLE
+    word = rules.NOT_TESTED
     if tested:  # by one search at least, after the correction for all that were tried
-        fewest = int(aims.n[aims.reached != evidence.UNTESTABLE].min())
-        answer = rules.conjunction([one.p_yes for one in tested], [one.p_no for one in tested], 1, fewest).answer
-    word = evidence.worded(answer, evidence.OUR_QUESTION)
-    reached = aims[aims.reached == evidence.HOLDS]
+        fewest = int(aims.n[aims.reached != rules.NOT_TESTED].min())
+        answer = rules.conjunction([one.p_yes for one in tested], [one.p_no for one in tested], 1, fewest)
+        word = evidence.worded(answer.decision, evidence.OUR_QUESTION)
+    reached = aims[aims.reached == evidence.worded(rules.REPRODUCED, evidence.OUR_QUESTION)]
     told = (
         f"By one search at least, all that were tried taken into account. Each for itself, {len(reached)} of {len(aims)} lines "
         f"of the table reach it, and {len(aims) - len(tested)} have too few texts for an answer."

@@ -158,12 +158,11 @@ second = page.test(
         "saco_c02": wu.more_among_four(correlations),
         "saco_figure2": wu.more_among_four(correlations),
     },
-    asides={
-        "saco_c01": f"published: {low:.2f} to {high:.2f}",
-        "saco_c02": f"published: {others:.4f} among the four, {low:.2f} to {high:.2f} with SaCo; {curve.sentence}",
-    },
 )
 page.verdicts(second)
+
+# %%
+Markdown(f"Published: {others:.4f} among the four, {low:.2f} to {high:.2f} with SaCo.")
 
 # %% [markdown]
 # **On random scores.** What a metric says of an image depends on the explanation, and on the image: an image whose
@@ -211,11 +210,11 @@ of_all = page.measure("saco_metrics", over=["dataset", "model", "quantity"], pre
 asked = of_all.quantity("quantity", dataset=on)
 *parts, share = of_all.levels("quantity")
 often = asked(share).ours.interval()
-third = page.test(
-    {"saco_figure3": {name: asked(name) for name in parts}},
-    asides={"saco_figure3": f"SaCo has the paper's order on {often.estimate:.0%} of all images, by chance on 17 %"},
-)
+third = page.test({"saco_figure3": {name: asked(name) for name in parts}})
 page.verdicts(third)
+
+# %%
+Markdown(f"SaCo has the paper's order on {often.estimate:.0%} of all images, by chance on 17 %.")
 
 # %% [markdown]
 # **What differs and why.** The paper's image was chosen to make a point, ours is the first. A classifier of ten
@@ -304,7 +303,6 @@ fourth = page.test(
         "saco_c07": wu.integrated_gradients_lead(mean),
         "saco_figure4": wu.competes(ahead),
     },
-    asides={"saco_c05": c05.sentence, "saco_c06": c06.sentence},
 )
 page.verdicts(fourth)
 

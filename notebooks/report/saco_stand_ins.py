@@ -145,7 +145,7 @@ curves = {
     name: page.multiverse(name, ["pictures"], {(which,): of[name] for which, of in parts.items()})
     for name in sorted(next(iter(parts.values())))
 }
-said = published.index("claims").set_index("id")["claim"]
+said = published.column("claim")
 judged = pd.concat([curve.frame.assign(claim=said[name]) for name, curve in curves.items()], ignore_index=True)
 judged = judged.rename(columns={"word": "decision", "part": "the part that decides"})
 page.listing(

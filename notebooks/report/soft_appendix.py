@@ -149,7 +149,7 @@ page.figure(
 decision = rules.k_of([lead.ours for lead in leads.values()], "all")
 worst = min(leads, key=lambda says: leads[says].ours.point)
 Markdown(
-    f"{badge(evidence.worded(decision.answer, measured.evidence()))} ({measured.evidence()}) Dropout is clearly ahead of "
+    f"{badge(evidence.worded(decision.decision, measured.evidence()))} ({measured.evidence()}) Dropout is clearly ahead of "
     f"{decision.passed} of {decision.parts} alternatives. Its smallest lead: {worst}, {leads[worst].ours.point:.3f}."
 )
 

@@ -182,7 +182,7 @@ gains = {metric: exchanged(RANKS, metric) - exchanged(RANKS, metric, shows=BEFOR
 alone = {metric: exchanged(REAL_ALONE, metric) - exchanged(REAL_ALONE, metric, shows=BEFORE) for metric in SOFT}
 decision = rules.k_of([gain.ours for gain in gains.values()], "all")
 Markdown(
-    f"{badge(evidence.worded(decision.answer, tried.evidence()))} ({tried.evidence()}) Amounts count: with equal amounts, "
+    f"{badge(evidence.worded(decision.decision, tried.evidence()))} ({tried.evidence()}) Amounts count: with equal amounts, "
     "soft metrics prefer real attributions to random ones more often than with min-max amounts. Change of diagnosticity, "
     f"mean over methods: {'; '.join(f'{label(m)} {spoken(gain, n=True)}' for m, gain in gains.items())}. Random scores change "
     "scale as well; with those left at min-max and only the real attributions on ranks: "

@@ -137,7 +137,7 @@ parts_of = {
     model: claims(partial(power, dataset=both), both) | {"soft_c10": rises(power, both, ratios)}
     for model, power in power_of.items()
 }
-for row in published.index("claims").itertuples() if both else ():
+for row in published.claims("claim").itertuples() if both else ():
     words = {}
     for model, parts in parts_of.items():
         if row.id == "naopc_c06" or (row.id.startswith("soft_") and row.id not in (*parts, "soft_c09")):

@@ -59,7 +59,7 @@ page.listing(
 # full run and shows those of this build, or where rules or published values have changed since.
 
 # %%
-boards = [frame.set_index("id").verdict for frame in (load("scoreboard", profile), committed_board())]
+boards = [frame.set_index("id").decision for frame in (load("scoreboard", profile), committed_board())]
 both = pd.concat(boards, axis=1, keys=["this build", "full run"]).dropna().rename_axis("id").reset_index()
 changed = both[both["this build"] != both["full run"]]
 page.listing(changed, "this_build_verdicts", caption="Verdicts that differ", empty="*All verdicts are the same.*")

@@ -224,14 +224,12 @@ lost = {
     for (modality, model, metric), pair in follows.items()
     if model == "trained" and (modality, "misled by erasure", metric) in follows
 }
-GIVEN = "given these models, one a condition; reworded after a first run"
 tested = page.test(
     {
         "together_q5": q5,
         "together_q6": q6,
         "together_q7": {f"{label(m)}, {modality}: trained minus misled": pair for (modality, m), pair in lost.items()},
     },
-    asides={"together_q6": GIVEN, "together_q7": GIVEN},
 )
 page.verdicts(tested)
 
