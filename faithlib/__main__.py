@@ -34,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     2
     """
     given = _parser().parse_args(arguments)
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(action="default"):
         warnings.showwarning = lambda message, *_, **__: print(f"note: {message}", file=sys.stderr)
         try:
             _evaluate(given)

@@ -195,11 +195,13 @@ def amounts_world(
     ],
     ids=["as claimed", "the other way round"],
 )
-def test_amounts_and_sinks_are_judged_as_they_are(store: Store, world: dict[str, float], expected: str) -> None:
+def test_amounts_and_sinks_are_judged_as_they_are(
+    store: Store, world: dict[str, float], expected: dict[str, str]
+) -> None:
     amounts_world(store, **world)
     page = store.report("language_measures")
     names = ("lm_huang_c01", "lm_q1", "lm_huang_c02", "lm_q5", "lm_q6")
-    assert {name: page.verdict(name) for name in names} == dict.fromkeys(names, expected)
+    assert {name: page.verdict(name) for name in names} == expected
     assert "What one sees" in page.text and "70%" in page.text
 
 

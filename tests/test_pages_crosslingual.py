@@ -61,7 +61,7 @@ def rows_of(means: Values, printed: pd.DataFrame | None = None, better: int = 1)
     cells = Cells.of(frame, over=["metric", "model", *KEYS], unit="id", n_resamples=499)
     material = Material("this run", "laptop", frame, ("messages",), ())
     none = pd.DataFrame({"value": pd.Series(dtype=float)})
-    found = Measured("zaman_belinkov_2022", "crosslingual_metrics", frame, material, cells, None, None, none)
+    found = Measured("zaman_belinkov_2022", "crosslingual_metrics", frame, material, cells, none)
     return Rows(found, printed, better=better, metric="comprehensiveness")
 
 

@@ -96,7 +96,8 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_table_of_profiles_names_the_same_parts() -> None:
     pictures = {name: (f"{name}-folder",) for name in cifar.NAMES}
-    assert dict(table().instead) == by_url._SOURCES | pictures
+    prompted = {"prompted-ag": ("smollm2", *by_url._SOURCES["ag"])}  # the same texts, asked of a language model
+    assert dict(table().instead) == by_url._SOURCES | pictures | prompted
     assert {name for names in by_url._SOURCES.values() for name in names} <= set(files.sources()) | {
         source.id.partition(":")[0] for source in files.sources().values()
     }

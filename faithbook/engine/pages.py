@@ -57,12 +57,13 @@ def stage(profile: str, jobs: Sequence[Job]) -> Path:
             {path.relative_to(prose): path.read_bytes() for path in _prose(prose)}, source, keep=("_build", "executed")
         )
     files: dict[Path, bytes] = {}
-    jobs = [job for job in jobs if not is_numberless(job)]
+    left_out = [job.notebook for job in jobs if is_numberless(job)]
+    jobs = [job for job in jobs if job.notebook not in left_out]
     for job in jobs:
         if job.kind in PAGE_KINDS and repository() and not place_of(job.notebook)[1].public:
             files[Path(f"{job.notebook}.ipynb")] = _not_public(job)
         elif job.kind in PAGE_KINDS:
-            files[Path(f"{job.notebook}.ipynb")] = page(job)
+            files[Path(f"{job.notebook}.ipynb")] = without_links(page(job), left_out)
             for path in public_files(job):
                 files[Path(job.notebook, path.name)] = path.read_bytes()
         else:
@@ -86,6 +87,17 @@ def is_numberless(job: Job) -> bool:
     reads = place_of(job.notebook)[1].reads
     known = any((root() / UNITS_DIR / name).is_dir() for name in reads)
     return job.kind in PAGE_KINDS and bool(reads) and not job.upstream and not known
+
+
+def without_links(content: bytes, left_out: Sequence[str]) -> bytes:
+    """A page whose links to pages that this book leaves out are words that say so.
+
+    >>> without_links(b"{doc}`see <bounds>`, {doc}`see <tables>`", ["bounds"])
+    b'see (not in this copy), {doc}`see <tables>`'
+    """
+    names = b"|".join(re.escape(name).encode() for name in left_out)
+    link = rb"\{doc\}`([^`<]*?) ?<(?:\.\./executed/)?(?:%b)>`" % names
+    return re.sub(link, rb"\1 (not in this copy)", content) if left_out else content
 
 
 def contents(source: Path) -> str:

@@ -220,7 +220,7 @@ def _texts(frame: pd.DataFrame) -> NDArray[np.int64]:
     """A number for every text by a model: of a data set, length, model and id. UnknownNameError for other names."""
     number = frame["id"].to_numpy(dtype=np.int64)
     for name in ("dataset", "length", "model"):
-        codes = frame[name].astype(_NAMES[name]).cat.codes.to_numpy(dtype=np.int64)
+        codes = _NAMES[name].categories.get_indexer(pd.Index(frame[name].astype(object)))
         if (codes < 0).any():
             raise unknown(name, str(frame[name][codes < 0].iloc[0]), _NAMES[name].categories)
         number = number * len(_NAMES[name].categories) + codes

@@ -57,7 +57,7 @@ def data_and_classifiers(names: Iterable[str], models: Iterable[str]) -> tuple[p
         for model in [one for one in SIZES if one in set(own.get("classifier", ()))] or [""]:
             trained = own[own["classifier"] == model] if len(own) else own
             rows.append(row | {"model": SIZES[model]} | _of_classifiers(trained, f"{f1} ± {deviation}"))
-    return pd.DataFrame(rows).reindex(columns=[*COLUMNS]).fillna(UNKNOWN), sizes
+    return pd.DataFrame(rows).reindex(columns=[*COLUMNS]).astype(object).fillna(UNKNOWN), sizes
 
 
 def wrong_sizes(sizes: Sizes, names: Collection[str]) -> str:

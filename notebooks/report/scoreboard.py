@@ -69,7 +69,8 @@ page.figure(
 
 # %%
 caption = "Undecided findings, each once: inputs in the smallest cell, inputs that would decide it, and why there are not as many"
-page.listing(deciding.undecided(board), "scoreboard_undecided", caption=caption)
+if len(undecided := deciding.undecided(board)):
+    page.listing(undecided, "scoreboard_undecided", caption=caption)
 
 # %%
 page.finish()
