@@ -58,7 +58,8 @@ def test_verdicts_before_and_after_have_a_reason_for_each_change() -> None:
     changed = table[table["before"] != table["after"]]
     assert 0 < len(changed) < 10
     assert (changed["reason"] != "").all() and (table.drop(changed.index)["reason"] == "").all()
-    for name in changed.index:  # a rule that was changed after its results were seen says so
+    by_rule = changed[~changed["reason"].str.startswith("more inputs: ")]
+    for name in by_rule.index:  # a rule that was changed after its results were seen says so
         rule = rulebook.rule(name)
         assert rule.post_hoc and f"{rule.dated}:" in rule.why, name
 
