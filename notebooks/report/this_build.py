@@ -18,6 +18,7 @@ profile = "laptop"
 # %%
 import pandas as pd
 
+from faithbook.declared import ask
 from faithbook.engine.run import load
 from faithbook.results import builds, published
 from faithbook.results.reference import committed_board
@@ -59,6 +60,7 @@ page.listing(
 # full run and shows those of this build, or where rules or published values have changed since.
 
 # %%
+ask("data/reference/full/scoreboard.csv")
 boards = [frame.set_index("id").decision for frame in (load("scoreboard", profile), committed_board())]
 both = pd.concat(boards, axis=1, keys=["this build", "full run"]).dropna().rename_axis("id").reset_index()
 changed = both[both["this build"] != both["full run"]]
