@@ -38,7 +38,7 @@ def test_the_verdicts_of_the_reference_follow_from_its_committed_values(html: Pa
             continue
         if (job.folder / "verdicts.parquet").is_file():
             verdicts = filled(pd.read_parquet(job.folder / "verdicts.parquet"))
-            verdicts = verdicts.astype(str).replace("<NA>", "").set_index("id")
+            verdicts = verdicts.astype(str).fillna("").set_index("id")
             if json.loads(job.manifest.read_text())["notes"].get("speaks") != SPEAKS:
                 continue
             for name, row in verdicts.iterrows():

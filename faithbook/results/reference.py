@@ -109,7 +109,7 @@ def judged_again(board: bytes, verdicts: pd.DataFrame, places: pd.DataFrame) -> 
     """
     rows = pd.read_csv(io.BytesIO(board), keep_default_na=False, dtype=str).set_index("id")
     new = filled(verdicts).set_index("id")[list(FIELDS)]
-    new = new.astype(str).replace("<NA>", "")
+    new = new.astype(str).fillna("")
     rows = rows.reindex(columns=["paper", "kind", *FIELDS], fill_value="")
     rows.update(new)
     added = places[places["id"].isin(new.index.difference(rows.index))].set_index("id")
