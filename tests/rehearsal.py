@@ -257,7 +257,8 @@ def printed(name: str) -> pd.DataFrame:
 def can_be_computed(study: str) -> set[str]:
     """The published tables of a study's paper that can be computed again."""
     listed = pd.read_csv(REPOSITORY / "data" / "claims.csv", keep_default_na=False)
-    return set(listed["id"][listed["id"].str.startswith(f"{study}_") & listed["recomputable"].str.startswith("yes")])
+    of_study = listed["id"].str.startswith(f"{study}_") & (listed["kind"] == "table")
+    return set(listed["id"][of_study & listed["recomputable"].str.startswith("yes")])
 
 
 def unfilled(rehearsed: Rehearsal, name: str, shown: Shown) -> list[str]:
