@@ -32,6 +32,7 @@ def write_reviews(folder: Path) -> None:
     (folder / "test.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
+@pytest.mark.filterwarnings("ignore:.*were cut off at their end")  # real reviews are long
 @pytest.mark.long
 @pytest.mark.parametrize("files", ["made", "real"])
 def test_reviews_go_through_every_metric(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: str) -> None:
