@@ -35,7 +35,7 @@ import torch
 
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
-from faithbook.models.smollm2 import smollm2
+from faithbook.language import language_model
 from faithbook.sources.verb_number import ARE, IS, SUBJECT, beginnings
 from faithlib.attribution import Row
 from faithlib.backends import Continuation
@@ -45,7 +45,7 @@ from faithlib.perturb import Perturber, costs
 run = start_run("language_agreement", profile=profile, dataset=dataset, part=part, parts=parts)
 settings = run.settings
 device = "cuda" if torch.cuda.is_available() else "cpu"
-model, tokenizer = smollm2()
+model, tokenizer = language_model("smollm2")
 model.to(device)
 data = beginnings(settings["sentences"])
 

@@ -10,7 +10,7 @@
 # Study 5, questions 1 and 5, on a small language model. Soft metrics drop elements of a word's embedding with a probability
 # that follows its score. Huang & Chan (2026) say that they reward a method for large scores, whatever their order, and compare
 # methods at the same expected retention instead (pi-Soft). Decoders give most attention to their first token, whatever it is: does
-# that count as an explanation? The rules are in `data/published/rules.csv` (lm_huang_c01, lm_q1, lm_huang_c02, lm_q5, lm_q6),
+# that count as an explanation? The rules are in `data/claims.csv` (lm_huang_c01, lm_q1, lm_huang_c02, lm_q5, lm_q6),
 # committed before any value was computed.
 
 # %% tags=["parameters"]

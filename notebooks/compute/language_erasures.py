@@ -10,7 +10,7 @@
 # Study 5, question 2, on a small language model. Basu & Chakraborty (2026) set the words that a method names against random words
 # of the same number, and count how often it wins; the answer, they say, depends on how words are erased. Here they are deleted,
 # replaced by the padding token, set to zero, or filled in with words of other texts. The rules are in
-# `data/published/rules.csv` (lm_ice_c01 to lm_ice_c04), committed before any value was computed.
+# `data/claims.csv` (lm_ice_c01 to lm_ice_c04), committed before any value was computed.
 
 # %% tags=["parameters"]
 profile = "laptop"
