@@ -625,7 +625,7 @@ def test_every_need_of_the_page_names_a_known_metric_and_role() -> None:
 
 
 def test_prices_are_of_the_run_whose_answers_are_shown() -> None:
-    """Answers were of the full run, and rows an input of the present build."""
+    """Answers were of the full run, and rows per input of the present build."""
     run = pd.DataFrame({"modality": "text", "what": ["hard", "every metric"], "rows_run": 70, "inputs": 10})
     theirs, ours = (side_by_side.prices_of(SimpleNamespace(speaks=one), run) for one in (REFERENCE, RUN))
     assert ours.to_dict() == {("text", "hard"): 7.0}

@@ -70,7 +70,7 @@ WRONG: dict[str, list[tuple[str, str, str, set[str]]]] = {
     "session4": [
         ("paired", "(difference.std(unbiased=True) / math.sqrt(len(difference))).item()", APART, {"paired"}),
         ("paired", "math.sqrt(len(difference))", "1", {"paired"}),
-        ("verdict", 'len(intervals) - no < k else "inconclusive"', 'yes < k else "inconclusive"', {"open"}),
+        ("verdict", 'len(intervals) - no < k else "undecided"', 'yes < k else "undecided"', {"open"}),
         ("verdict", "if yes >= k:", "if yes == len(intervals):", {"clear"}),
         ("ask", "rows[first : first + size]", "rows[:size]", {"ask"}),  # the released fault
         ("plot", '"C": "undecided"', '"C": "level"', {"plot"}),  # no evidence of a difference is not evidence of none

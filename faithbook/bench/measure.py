@@ -90,7 +90,7 @@ class Measured:
     `values`: real models, with `control` "", "shuffled" or "ranks"; `mirrored`: values of mirror images; `planted`:
     with model and erase; `rho`: of methods, picture against mirror image (id, method, value); `true`: how a method
     stands to the truth (model, id, method, value); `alike`: rank correlation of the own method with others (id, method,
-    value); `prices`: rows an input (modality, name, rows, seconds).
+    value); `prices`: rows per input (modality, name, rows, seconds).
     """
 
     values: list[pd.DataFrame] = field(default_factory=list)

@@ -18,7 +18,7 @@ from faithbook.results.page import write
 from faithbook.results.plots import Layout, dot_plot
 
 CAPTIONS: Mapping[str, str] = {
-    "answers": "The four questions of the last chapter, the best first: does it tell real attributions from random "
+    "answers": "The four questions of the last chapter, the best first: does it separate real attributions from random "
     "ones, also where amounts are alike, does it prefer a planted reason, and is it not worse after misleading; n of "
     "the answer with fewest inputs; rank correlation with the truth before and after misleading, and the worse one.",
     "diagnosticity": "How often each metric prefers a real attribution to random scores (ties count half), with 95 % "

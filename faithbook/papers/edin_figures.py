@@ -113,7 +113,7 @@ def trade_off(cost: pd.DataFrame) -> Drawn:
     drawn = drawn.assign(panel=[f"{one.classifier}, {one.words} words" for one in drawn.itertuples()])
     looks = {kind: (colour, marker) for (kind, marker), colour in zip(SEARCHES.items(), PALETTE, strict=False)}
     layout = Layout(panel="panel", series="kind", looks=looks, mark=0.005)
-    return line_plot(drawn, "distinct rows a text", "mean error", x="rows", layout=layout, bars=True, log=True)
+    return line_plot(drawn, "distinct rows per text", "mean error", x="rows", layout=layout, bars=True, log=True)
 
 
 def rankings(panels: Mapping[str, pd.DataFrame]) -> Drawn:

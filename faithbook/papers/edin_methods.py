@@ -24,8 +24,8 @@ def kernel_shap(perturber: Perturber, *, n_samples: int, seed: int = 0) -> Tenso
     """Shapley values of p(target), estimated by captum's weighted regression on erased copies (Lundberg & Lee 2017).
 
     Signed; a text's values sum to p(whole text) - p(empty text), as nearly as a weight of 10^6 makes them. Cost:
-    `n_samples` rows an input, the whole and the empty text among them, minus those that were drawn twice. What is drawn
-    depends on the seed and the input's content alone.
+    `n_samples` rows per input, the whole and the empty text among them, minus those that were drawn twice. What is
+    drawn depends on the seed and the input's content alone.
     """
     inputs = perturber.inputs
     scores = torch.zeros(inputs.feature_mask.shape)

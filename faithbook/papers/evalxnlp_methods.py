@@ -35,8 +35,8 @@ def partition_shap(perturber: Perturber, *, max_evals: int = 500) -> Tensor:
     it takes more than `max_evals` copies (24 words take 428), the branches that change most are split first, and what
     a branch changes that is left whole is shared out evenly among its features. 500 copies are shap's default, and so
     the toolkit's, whose tree groups wordpieces by punctuation instead.
-    Cost: at most `max_evals` rows an input, up to the last ten that are asked together, and nine seconds of a process's
-    first call, in which the package is imported and compiled.
+    Cost: at most `max_evals` rows per input, up to the last ten that are asked together, and nine seconds of a
+    process's first call, in which the package is imported and compiled.
 
     Raises InputError for fewer than 2 copies, MissingPackageError where shap is not installed.
     """

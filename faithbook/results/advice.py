@@ -42,10 +42,10 @@ def advice(
 ) -> pd.DataFrame:
     """One row per modality and metric: the answer to each of `QUESTIONS`, or that nobody asked; n (of the answer with
     fewest inputs); rank correlation with how true explanations are, on the model trained as usual, on the misled one,
-    and the worse of the two; inputs needed, rows an input. The best first: by the answers that decide, then by the
+    and the worse of the two; inputs needed, rows per input. The best first: by the answers that decide, then by the
     worse.
 
-    - `telling`: modality, metric, above chance, n, inputs needed, rows an input;
+    - `telling`: modality, metric, above chance, n, inputs needed, rows per input;
     - `amounts`: modality, metric, against, answer, n (of metrics with controls, the soft ones);
     - `right`: modality, model, metric, answer, n; `lost`: modality, metric, answer, n;
     - `follows`: modality, model, metric, estimate.

@@ -107,7 +107,7 @@ def every(board: pd.DataFrame) -> pd.DataFrame:
             "decision": [badge(evidence.worded(*row)) for row in zip(rows["decision"], rows["evidence"], strict=True)],
             "evidence": rows["ground"],
             "comparisons": [_counted(row) for row in rows.to_dict("records")],
-            SMALLEST: rows["n"].astype(str).replace("<NA>", ""),
+            SMALLEST: rows["n"].astype(str).fillna(""),
             "why": [_why(row) for row in rows.to_dict("records")],
             "source": [cited(paper) for paper in rows["paper"]],
             "printed numbers": [taken.get(name, "") for name in rows["id"]],

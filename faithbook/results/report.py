@@ -237,7 +237,7 @@ class Page:
                 "ours": [exhibits.short(float(x), 3) for x in frame["ours"]],
                 "95 % interval": [_ends(low, high) for low, high in zip(frame["low"], frame["high"], strict=True)],
                 "apart": [exhibits.apart(x) for x in frame["away"]],
-                "n": frame["n"].astype(str).replace("<NA>", "–"),
+                "n": frame["n"].astype(str).fillna("–"),
                 "alone": [_alone(answer, why) for answer, why in zip(frame["answer"], frame["why"], strict=True)],
             }
         )

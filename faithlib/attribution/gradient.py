@@ -117,7 +117,7 @@ def integrated_gradients(
     `Perturber.empty` and the scores of the features add up to F(e) - F(e'). `keep_protected=False` moves [CLS], [SEP]
     and query too, and their part of the sum is lost. captum's default is 50 steps, and not always enough: on the movie
     MiniLM the sum misses F(e) - F(e') by up to 0.13 of probability. `return_delta=True` says by how much, for two
-    forward rows more. Cost: `n_steps` forward and backward rows an input, one forward row for the predicted class.
+    forward rows more. Cost: `n_steps` forward and backward rows per input, one forward row for the predicted class.
 
     >>> from faithlib.attribution import attribute
     >>> from faithlib.inputs import TextInputs

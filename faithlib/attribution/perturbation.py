@@ -127,7 +127,7 @@ class Answers:
 
 
 def occlusion(answers: Answers) -> Tensor:
-    """F(x) - F(x without feature f) (Zeiler & Fergus 2014), signed. Cost: F + 1 forward rows an input.
+    """F(x) - F(x without feature f) (Zeiler & Fergus 2014), signed. Cost: F + 1 forward rows per input.
 
     >>> from faithlib.inputs import WordInputs
     >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
@@ -157,7 +157,7 @@ def lime(
     "ridge" has the penalty alpha ||w||^2 (default 1, the lime package's), "lasso" scikit-learn's (default 0.01,
     captum's), which sets most weights of a long text to 0. Zaman & Belinkov 2022 take 50 samples; fewer samples than
     features leave the answer to the penalty. Samples depend on (seed, content of the input) only. Cost: `n_samples`
-    forward rows an input.
+    forward rows per input.
 
     Raises InputError for fewer than 2 samples, and a width or penalty that is not above 0.
 
@@ -202,7 +202,7 @@ def shapley_sampling(answers: Answers, *, n_samples: int = 25, seed: int = 0) ->
 
     An unbiased estimate of the Shapley value; the scores of an input always add up to F(x) - F(everything erased).
     25 orders are those of Zaman & Belinkov 2022. Orders depend on (seed, content of the input) only.
-    Cost: at most `n_samples` * F forward rows an input.
+    Cost: at most `n_samples` * F forward rows per input.
 
     Raises InputError for fewer than 1 order.
 

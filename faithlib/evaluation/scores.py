@@ -171,7 +171,7 @@ def saco_steps(
     `masks.group_salience` (`reduce`). `labels` [B]: the classes that count as correct, by default the predicted ones.
     Features that are in no group (remainder "drop") are never erased.
 
-    3K - 2 distinct rows an input with the unperturbed one (28 for K = 10), asked in one call. The first group to go in
+    3K - 2 distinct rows per input with the unperturbed one (28 for K = 10), asked in one call. The first group to go in
     either order is also erased alone, and both orders end with nothing left. One metric at a time asks for 5 (K + 1).
 
     Raises InputError for labels that are no integers [B], and as `salience_groups` does.
@@ -247,7 +247,7 @@ def saco_scores(perturber: Perturber, scores: Tensor, *, lodds: str = "ratio", *
 
 
 def saco_of_groups(perturber: Perturber, scores: Tensor, *, k: int = 10, reduce: str = "sum", **options: Any) -> Tensor:
-    """SaCo alone, [B]: the "saco" of `saco_scores` for K + 1 rows an input where all five metrics need 3K - 2.
+    """SaCo alone, [B]: the "saco" of `saco_scores` for K + 1 rows per input where all five metrics need 3K - 2.
     `options`: those of `masks.salience_groups`.
 
     >>> from faithlib.inputs import WordInputs

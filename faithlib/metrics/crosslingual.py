@@ -139,11 +139,11 @@ def first_batch_fault(values: Tensor, batch_size: int = 64, window: int = 6) -> 
     """What the released erasure code reads instead of the model's answers: [R, ...] -> [R / window, window, ...].
 
     `values`: the answers (probabilities of all classes, say) to the rows as that code lays them out, every input
-    followed by its perturbations, `window` rows an input. Each of its batches holds the first `batch_size` rows of the
+    followed by its perturbations, `window` rows per input. Each of its batches holds the first `batch_size` rows of the
     whole list again, so that row r is answered with row r mod `batch_size`; then the list is cut into windows. For six
-    rows an input and batches of 64 there are 32 different windows, 11 of which start on an input and 10 of which belong
-    to one input from end to end. Right only for a list that fits into one batch. (That code also answers its last,
-    shorter batch with a full one, which adds up to ten more windows; they are left out, so that inputs keep their
+    rows per input and batches of 64 there are 32 different windows, 11 of which start on an input and 10 of which
+    belong to one input from end to end. Right only for a list that fits into one batch. (That code also answers its
+    last, shorter batch with a full one, which adds up to ten more windows; they are left out, so that inputs keep their
     windows.)
 
     Raises InputError where R is not a multiple of `window`.

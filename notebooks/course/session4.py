@@ -54,40 +54,40 @@ assert (
 # A claim says that something is above zero in at least `k` of its parts. Each part has an interval (low, high):
 #
 # - `"yes"`: wholly above zero; `"no"`: wholly below zero; any other part is undecided.
-# - The claim *carries over* if at least `k` parts are `"yes"`.
-# - It *does not carry over* if so many parts are `"no"` that `k` can no longer be reached.
+# - The claim is *reproduced* if at least `k` parts are `"yes"`.
+# - It is *not reproduced* if so many parts are `"no"` that `k` can no longer be reached.
 # - Before both of these: it is *level* if every interval is wholly within `margin` of zero.
-# - Otherwise it is *inconclusive*.
+# - Otherwise it is *undecided*.
 
 
 # %% nbgrader={"grade": false, "grade_id": "solution-verdict", "locked": false, "schema_version": 3, "solution": true, "task": false}
 def verdict(intervals, k, margin):
-    """One of "carries over", "does not carry over", "level", "inconclusive" for a list of (low, high)."""
+    """One of "reproduced", "not reproduced", "level", "undecided" for a list of (low, high)."""
     ### BEGIN SOLUTION
     if all(-margin < low and high < margin for low, high in intervals):
         return "level"
     yes = sum(low > 0 for low, _ in intervals)
     no = sum(high < 0 for _, high in intervals)
     if yes >= k:
-        return "carries over"
-    return "does not carry over" if len(intervals) - no < k else "inconclusive"
+        return "reproduced"
+    return "not reproduced" if len(intervals) - no < k else "undecided"
     ### END SOLUTION
 
 
 # %% nbgrader={"grade": true, "grade_id": "test-clear", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
-assert verdict([(0.1, 0.3), (0.2, 0.5)], 2, 0.05) == "carries over"
-assert verdict([(-0.3, -0.1), (0.2, 0.5)], 2, 0.05) == "does not carry over"
+assert verdict([(0.1, 0.3), (0.2, 0.5)], 2, 0.05) == "reproduced"
+assert verdict([(-0.3, -0.1), (0.2, 0.5)], 2, 0.05) == "not reproduced"
 ### BEGIN HIDDEN TESTS
-assert verdict([(-0.3, -0.1), (0.2, 0.5), (0.1, 0.2)], 2, 0.05) == "carries over"
-assert verdict([(-0.3, -0.1), (-0.5, -0.2), (0.1, 0.2)], 2, 0.05) == "does not carry over"
+assert verdict([(-0.3, -0.1), (0.2, 0.5), (0.1, 0.2)], 2, 0.05) == "reproduced"
+assert verdict([(-0.3, -0.1), (-0.5, -0.2), (0.1, 0.2)], 2, 0.05) == "not reproduced"
 ### END HIDDEN TESTS
 
 # %% nbgrader={"grade": true, "grade_id": "test-open", "locked": true, "points": 2, "schema_version": 3, "solution": false, "task": false}
-assert verdict([(0.1, 0.3), (-0.2, 0.5)], 2, 0.05) == "inconclusive"
+assert verdict([(0.1, 0.3), (-0.2, 0.5)], 2, 0.05) == "undecided"
 ### BEGIN HIDDEN TESTS
-assert verdict([(-0.1, 0.3), (-0.2, 0.1), (-0.3, 0.2)], 2, 0.05) == "inconclusive"  # not known is not no
+assert verdict([(-0.1, 0.3), (-0.2, 0.1), (-0.3, 0.2)], 2, 0.05) == "undecided"  # not known is not no
 assert verdict([(0.01, 0.02), (0.02, 0.04)], 2, 0.05) == "level"  # above zero, and of no interest
-assert verdict([(0.01, 0.02), (-0.2, 0.4)], 2, 0.05) == "inconclusive"
+assert verdict([(0.01, 0.02), (-0.2, 0.4)], 2, 0.05) == "undecided"
 ### END HIDDEN TESTS
 
 

@@ -22,7 +22,7 @@ from IPython.display import Markdown, display
 from faithbook.results import published
 from faithbook.results.labels import label
 from faithbook.results.numbers import listed
-from faithbook.results.prompted import FLOOR, ORDERING, bounded, ordered_alike, two_by_method
+from faithbook.results.prompted import FLOOR, ORDERING, WITHOUT_MODEL, bounded, ordered_alike, two_by_method
 from faithbook.results.report import start_page
 
 page = start_page("language_bounds", profile, paper=published.OUR_OWN)
@@ -38,11 +38,7 @@ if there:
     ends = page.measure("language_sentences", parts=["ends"], over=["dataset", "metric"], prepare=bounded)
     display(page.speaks())
 else:
-    display(
-        Markdown(
-            "**No numbers in this copy.** `python -m faithbook.sources.files fetch smollm2` brings the model (98 MB)."
-        )
-    )
+    display(Markdown(WITHOUT_MODEL))
 
 # %% [markdown]
 # ## The prompts

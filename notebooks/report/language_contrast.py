@@ -23,7 +23,15 @@ from IPython.display import Markdown, display
 from faithbook.results import published
 from faithbook.results.labels import label
 from faithbook.results.numbers import listed
-from faithbook.results.prompted import ALONE, CONTRAST, FEWEST_SENTENCES, NO_OUTPUT, subjects, two_by_method
+from faithbook.results.prompted import (
+    ALONE,
+    CONTRAST,
+    FEWEST_SENTENCES,
+    NO_OUTPUT,
+    WITHOUT_MODEL,
+    subjects,
+    two_by_method,
+)
 from faithbook.results.report import start_page
 
 page = start_page("language_contrast", profile, paper=published.OUR_OWN)
@@ -35,11 +43,7 @@ if there:
     nearer = page.measure("language_agreement", over=["explained", "method", "misleads"], **BY)
     display(page.speaks())
 else:
-    display(
-        Markdown(
-            "**No numbers in this copy.** `python -m faithbook.sources.files fetch smollm2` brings the model (98 MB)."
-        )
-    )
+    display(Markdown(WITHOUT_MODEL))
 
 # %% [markdown]
 # ## How often the subject is first

@@ -27,6 +27,7 @@ from faithbook.results import figures, published
 from faithbook.results.figures import OURS, PALETTE
 from faithbook.results.labels import label
 from faithbook.results.numbers import listed, spoken
+from faithbook.results.prompted import WITHOUT_MODEL
 from faithbook.results.report import start_page
 
 METHODS = (
@@ -81,10 +82,7 @@ if there:
     of, first_token = page.quantity("metric", "method"), sinks.quantity("first", "metric", "method")
     told = page.speaks()
 else:
-    told = Markdown(
-        "**No numbers in this copy.** The language model is not on the machine that built this page, and the reference has no values "
-        "yet. `python -m faithbook.sources.files fetch smollm2` brings it (93 MB)."
-    )
+    told = Markdown(WITHOUT_MODEL)
 told
 
 # %%

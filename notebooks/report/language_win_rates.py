@@ -28,6 +28,7 @@ from faithbook.results.figures import PALETTE
 from faithbook.results.labels import label
 from faithbook.results.numbers import listed, spoken
 from faithbook.results.paired import mean
+from faithbook.results.prompted import WITHOUT_MODEL
 from faithbook.results.report import start_page
 
 METHODS = ("attention", "rollout_dropped", "input_x_gradient", "integrated_gradients", "occlusion")
@@ -65,10 +66,7 @@ if there:
     lengths = [one for one in ("short", "long") if one in measured.levels("length")]
     told = page.speaks()
 else:
-    told = Markdown(
-        "**No numbers in this copy.** The language model is not on the machine that built this page, and the reference has no values "
-        "yet. `python -m faithbook.sources.files fetch smollm2` brings it (93 MB)."
-    )
+    told = Markdown(WITHOUT_MODEL)
 told
 
 # %%

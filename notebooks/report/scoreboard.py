@@ -27,7 +27,7 @@ page.run.save(board, "scoreboard", format="csv")
 caption = (
     "Every verdict. *Comparisons*: how many of a claim's comparisons support it on their own. *Printed numbers*: whether the "
     "paper's own numbers, or those that its authors released, bear the claim out as it is worded, without margins or "
-    "intervals; the decision is by our rule. The notes with all estimates are in the file"
+    "intervals; the decision is by our rule. All estimates are in the file"
 )
 page.findable(findings.every(board), "scoreboard_verdicts", caption=caption, data="scoreboard.csv")
 

@@ -7,7 +7,7 @@ sentences of 8 to 40 words, which are the features, the model a real MiniLM clas
 - `floor`: the rows that the model has to see, each at its text's own length, x the price of a row of that length in the
   best of several batch sizes, forward or forward and backward; prices are taken before and after;
 - `ratio`: the least of `--repeats` times of `attribute_rows` over that floor (aim: at most 1.10);
-- `asked`, `run`: forward and backward rows an input that the rows of the table ask for and that the model saw;
+- `asked`, `run`: forward and backward rows per input that the rows of the table ask for and that the model saw;
 - `alone / together` (with --alone): the time of one call of `attribute` for each of the 26 rows to ours;
 - `ms an input` with 1 and 4 times the inputs: the slope;
 - then rows and seconds of each method.

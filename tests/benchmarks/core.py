@@ -44,7 +44,7 @@ from faithlib.scheduler import Scheduler
 
 METHODS = ("input_x_gradient", "integrated_gradients", "saliency", "occlusion", "random")
 EXPLAINING = ("input_x_gradient", "integrated_gradients", "saliency", "occlusion", "shapley_sampling", "lime")
-GRADIENTS = 50 + 1  # rows an input: of integrated gradients, and the one that the two others share
+GRADIENTS = 50 + 1  # rows per input: of integrated gradients, and the one that the two others share
 HEADLINES = (
     "ns", "nc", "soft_ns", "soft_nc", "comprehensiveness_eraser", "sufficiency_eraser", "aopc_morf", "aopc_lerf",
     "saco", "log_odds",

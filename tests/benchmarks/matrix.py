@@ -4,8 +4,8 @@
 
 Ten score vectors an input, on a real MiniLM (texts of 16 tokens) and on a small ViT (28 x 28 pixels, 49 cells), with
 all metrics and without NAOPC, whose bounds are searched (beam of 3 for texts, 1 for pictures):
-- `asked`, `run`: rows an input that the metrics asked for and rows that the model saw;
-- `alone`: rows an input that the model sees where each family of metrics has a call of its own, with all attributions
+- `asked`, `run`: rows per input that the metrics asked for and rows that the model saw;
+- `alone`: rows per input that the model sees where each family of metrics has a call of its own, with all attributions
   in it (measured on two inputs); `alone / run` is what metrics save by sharing with one another;
 - `floor`: rows run x the time one row takes in the best of several batch sizes, measured between the forwards of the
   work itself (`timing.Beside`), for a shared machine is not equally fast all the time;
