@@ -36,7 +36,7 @@ def of_reference() -> list[Manifest]:
 
 def of_profile(profile: str) -> list[Manifest]:
     """The manifests of the computations of a profile that lie on this machine."""
-    paths = sorted((results_dir(profile) / "runs").glob(f"*/*/{MANIFEST}"))
+    paths = sorted((results_dir(profile) / "runs").glob(f"*/[!.]*/{MANIFEST}"))  # dot: being written
     runs = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
     return [one for one in runs if one.get("kind") == "compute"]
 

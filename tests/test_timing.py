@@ -109,6 +109,9 @@ def test_a_job_takes_as_long_as_an_earlier_run_of_it_or_else_of_its_notebook(hom
             earlier = job.folder.with_name(f"{job.slug}-0123456789ab")  # of other code
             earlier.mkdir(parents=True)
             (earlier / MANIFEST).write_text(json.dumps({"seconds": took[job.slug]}))
+            unfinished = earlier.with_name(f".{earlier.name}.half.tmp")
+            unfinished.mkdir()
+            (unfinished / MANIFEST).write_text("{")
     assert {job.slug: earlier_seconds(job) for job in jobs} == {**took, "bbc_1": 20.0, "all": None}
 
 

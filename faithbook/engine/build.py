@@ -412,7 +412,7 @@ def earlier_seconds(job: Job) -> float | None:
     """The seconds that an earlier run of a job took, else those of its notebook at this profile on average; None where
     there is none."""
     took: dict[str, float] = {}
-    for path in job.folder.parent.glob(f"*/{MANIFEST}"):
+    for path in job.folder.parent.glob(f"[!.]*/{MANIFEST}"):  # a run that is being written begins with a dot
         took[path.parent.name] = float(json.loads(path.read_text(encoding="utf-8"))["seconds"])
     alike = [value for name, value in took.items() if name.rpartition("-")[0] == job.slug]
     return fmean(alike or took.values()) if took else None
