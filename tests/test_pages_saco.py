@@ -137,11 +137,6 @@ def test_a_world_that_is_the_other_way_round_says_no(store: Store) -> None:
         assert found.verdict(name) == "not reproduced", (name, found.verdicts.loc[name, "part"])
 
 
-def test_few_pictures_decide_nothing(store: Store) -> None:
-    found = page(store, as_printed(), n=3)
-    assert {found.verdict(name) for name in CLAIMS} == {"not tested"}
-
-
 def test_the_reference_speaks_where_a_run_says_otherwise(store: Store) -> None:
     turned = {key: 0.7 - value for key, value in as_printed().items()}
     for seed, dataset in enumerate(DATASETS):
@@ -231,16 +226,6 @@ def test_both_kinds_of_pictures_stand_side_by_side(store: Store) -> None:
     assert set(pd.read_csv(found.folder / "saco_stand_ins_figure4.csv").dataset) == set(DATASETS)
     assert {"saco_stand_ins_figure2_plot.svg", "saco_stand_ins_figure4_radar.svg"} <= set(os.listdir(found.folder))
     assert "verdicts.parquet" not in {path.name for path in found.folder.iterdir()}
-
-
-def test_one_kind_of_pictures_has_one_column(store: Store) -> None:
-    for seed, dataset in enumerate(DATASETS):
-        parts = beside_others(saco_units(as_printed(), n=40, seed=seed), n=40, seed=seed, compete=0.19, leads=2.0)
-        store.add("saco_metrics", parts, dataset=dataset)
-    found = store.report("saco_stand_ins")
-    assert "There are no photographs among the values used here" in found.text
-    assert "which {doc}`saco_figures` draws: small pictures" in found.text
-    assert "difference" not in pd.read_csv(found.folder / "saco_stand_ins_table2.csv").columns
 
 
 def test_a_network_on_imagenet_is_asked_what_names_no_transformer(store: Store) -> None:
@@ -335,15 +320,6 @@ def test_images_of_imagenet_are_shown_with_maps_of_their_class(store: Store) -> 
     assert {path.name for path in found.folder.glob("*.svg")} == {"saco_photographs_imagenet.svg"}
 
 
-def test_without_photographs_there_is_nothing_to_draw(store: Store) -> None:
-    tables = stored("fashion") | {"saco_scores": metrics_of_one("fashion")}
-    store.add("saco_metrics", tables=tables, dataset="fashion")
-    found = store.report("saco_photographs")
-    assert "No photograph was measured in this run" in found.text
-    assert "No image of ImageNet was explained in this run" in found.text
-    assert not list(found.folder.glob("*.svg"))
-
-
 def test_the_picture_of_figure_1_is_one_that_may_be_shown(store: Store) -> None:
     world = {"like_saco": False, "compete": 0.6, "zero": 0.0, "leads": 2.0}
     photographs(store, metric_units(n=60, seed=3, **world), tables=stored("cifar10", channels=3))  # type: ignore[arg-type]
@@ -352,11 +328,6 @@ def test_the_picture_of_figure_1_is_one_that_may_be_shown(store: Store) -> None:
     assert {name: found.verdict(name) for name in FIGURES} == dict.fromkeys(FIGURES, "reproduced")
     assert set(found.verdicts.loc[FIGURES, "evidence"]) == {"paper's data, our models"}
     assert set(pd.read_csv(found.folder / "saco_figure4.csv").dataset) == {"cifar10"}
-
-
-def test_the_figures_of_few_pictures_decide_nothing(store: Store) -> None:
-    found = figures(store, n=3, like_saco=False, compete=0.6, zero=0.0, leads=2.0)
-    assert {found.verdict(name) for name in FIGURES} == {"not tested"}
 
 
 # ----------------------------------------------------------------------------------------------- random scores, choices

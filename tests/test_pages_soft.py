@@ -67,10 +67,6 @@ def test_dropout_that_does_worst_does_not_carry_over(store: Store) -> None:
     assert "ahead of 0 of 14 alternatives" in found.text
 
 
-def test_few_inputs_say_nothing_of_dropout(store: Store) -> None:
-    assert ">not tested<" in appendix(store, dropout=0.9, others=0.4, n=4).text
-
-
 # --- Figure 1 and Table 4 --------------------------------------------------------------------------------------------
 
 DATASETS = ("movie", "bbc", "section", "pair")
@@ -154,10 +150,6 @@ def test_examples_of_the_papers_own_data_are_judged_without_stand_ins(store: Sto
     shares = pd.read_csv(found.folder / "soft_table4_shares.csv").set_index(["question", "metric", "dataset"]).estimate
     assert shares["soft alone", "nc", "compared"] == pytest.approx(1.0)
     assert shares["soft alone", "nc", "movie"] == 0
-
-
-def test_few_examples_decide_nothing(store: Store) -> None:
-    assert examples(store, soft=0.9, hard=0.2, n=8).verdict("soft_table4_examples") == "not tested"
 
 
 # --- Tables and figures ----------------------------------------------------------------------------------------------
@@ -331,13 +323,6 @@ def test_the_tables_of_a_world_that_is_the_other_way_round(store: Store) -> None
     assert found.verdicts.specifications["soft_c01"] == 7
 
 
-@pytest.mark.usefixtures("splits")
-def test_the_tables_of_few_inputs_decide_nothing(store: Store) -> None:
-    study(store, world(TRUE, tasks=0.2), n=8)
-    found = store.report("soft_tables")
-    assert {found.verdict(name) for name in TABLES} == {"not tested"}
-
-
 THEIRS = ("sst", "ag", "evinf", "multirc")
 
 
@@ -433,12 +418,6 @@ def test_the_figures_of_a_world_in_which_scores_fall_and_hard_does_better(store:
     assert found.verdicts.specifications["soft_c11"] == 10
 
 
-def test_the_figures_of_few_inputs_decide_nothing(store: Store) -> None:
-    study(store, world(TRUE, tasks=0.2), n=8, rise=0.05)
-    found = store.report("soft_figures")
-    assert {found.verdict(name) for name in FIGURES} == {"not tested"}
-
-
 # --- Deviations ------------------------------------------------------------------------------------------------------
 UNDEFINED = 10
 """Inputs of 40 whose text has no higher probability than the empty one: a score of 1 for every token has no score."""
@@ -507,7 +486,3 @@ def test_amounts_that_count_are_told_and_each_choice_has_its_effect(store: Store
 
 def test_amounts_that_do_not_count_do_not_carry_over(store: Store) -> None:
     assert ">does not replicate on our models<" in deviations(store, minmax=0.8, ranks=0.3).text
-
-
-def test_few_inputs_say_nothing_of_amounts(store: Store) -> None:
-    assert ">not tested<" in deviations(store, minmax=0.2, ranks=0.8, n=4).text

@@ -112,11 +112,6 @@ def test_what_is_worked_out_by_hand_is_what_the_library_says(store: Store) -> No
     assert not (found.folder / "verdicts.parquet").exists()  # a page without a claim has no verdict to save
 
 
-def test_a_metric_that_the_library_has_otherwise_is_counted(store: Store) -> None:
-    by_hand(store, off=0.01)
-    assert "8 of 9 agree to four digits; largest difference: 1.0e-02" in store.report("together_metrics").text
-
-
 @pytest.mark.parametrize(("harder", "direction"), [(0.0, "open"), (0.5, "down")])
 def test_what_the_released_code_changes_has_an_interval_and_a_direction(
     store: Store, harder: float, direction: str
@@ -246,13 +241,6 @@ def test_where_this_run_has_no_photographs_the_reference_speaks(store: Store) ->
     assert "this run looked at" not in found.text and "Values of this build" not in found.text
 
 
-def test_without_photographs_the_page_has_texts_alone(store: Store) -> None:
-    found = with_texts(store)
-    assert "**No numbers for images in this copy.**" in found.text and not list(found.folder.glob("*.svg"))
-    told = (found.folder / "together_marked_pair.csv").read_text()
-    assert "better" in told and "SaCo" not in told
-
-
 # ------------------------------------------------------------------------------------------------------- shared worlds
 N = 40
 ON_PICTURES = ["grad_cam", "rollout", "lrp", "attcat"]
@@ -290,13 +278,6 @@ def crossed(generator: np.random.Generator, methods: int) -> dict[str, np.ndarra
     return found | {"sufficiency_eraser": -found["sufficiency_eraser"]}
 
 
-def alike(generator: np.random.Generator, methods: int) -> dict[str, np.ndarray]:
-    """All metrics say nearly the same."""
-    a = generator.normal(size=methods)
-    found = {name: a + generator.normal(0, 0.02, methods) for name in ASKED}
-    return found | {"sufficiency_eraser": -found["sufficiency_eraser"]}
-
-
 def matrix(store: Store, world: Callable[[np.random.Generator, int], dict[str, np.ndarray]], n: int = N) -> Shown:
     generator = np.random.default_rng(0)
     for dataset, methods in METHODS.items():
@@ -329,14 +310,6 @@ def test_families_that_disagree_are_found_too(store: Store) -> None:
     # Some metrics clearly agree less with the rest than SaCo does; corrected for all, whether any agrees more is open.
     assert found.verdict("together_q2") == "undecided"
     assert found.verdicts.loc["together_q2", ["passed", "parts"]].tolist() == [3, 12]
-
-
-def test_a_trivial_effect_is_level(store: Store) -> None:
-    assert matrix(store, alike).verdict("together_q1") == "not reproduced"
-
-
-def test_few_inputs_say_nothing_of_agreement(store: Store) -> None:
-    assert set(matrix(store, agreeing, n=8).verdicts.decision) == {"not tested"}
 
 
 def test_an_input_is_counted_once_in_a_contrast_of_pairs() -> None:
@@ -424,11 +397,6 @@ def test_metrics_that_do_not_tell_are_found_and_the_lax_floor_is_named(store: St
     assert "0 of 2 methods are clearly above that" in found.text
 
 
-def test_few_inputs_say_nothing_of_telling(store: Store) -> None:
-    found = telling(store, hard=0.65, soft=0.8, mirrored=0.6, n=8)
-    assert {found.verdict(name) for name in TELLING} == {"not tested"}
-
-
 def test_ties_count_half_and_controls_are_compared_with_their_own(store: Store) -> None:
     plain = [("i", "lime", "soft_ns", 0.5), ("i", "random", "soft_ns", 0.5)]
     frame = units([(*row[:3], None, row[3]) for row in plain] + [("i", "lime", "soft_ns", "shuffled", 0.2)], "control")
@@ -489,10 +457,6 @@ def test_metrics_that_turn_the_truth_round_are_found(store: Store) -> None:
     words = dict.fromkeys(PLANTED, "not reproduced") | {"together_q6": "mixed"}
     assert {name: found.verdict(name) for name in PLANTED} == words
     assert "| q5 |" in found.text and "Dot plot, one panel a claim, estimates with" in found.text
-
-
-def test_few_inputs_say_nothing_of_the_truth(store: Store) -> None:
-    assert set(planted(store, sign=1, n=8).verdicts.decision) == {"not tested"}
 
 
 def test_a_trifle_is_a_tie_against_methods_and_not_against_rungs() -> None:
@@ -634,14 +598,6 @@ def test_prices_are_of_the_run_whose_answers_are_shown() -> None:
     # Where the number follows from the formula: SaCo's ten groups, and both orders of 12 words or 49 cells.
     assert theirs["text", "groups"] == theirs["vision", "groups"] == 3 * 10 - 2
     assert (theirs["text", "aopc"], theirs["vision", "aopc"]) == (2 * 12, 2 * 49)
-
-
-def test_a_metric_of_amounts_that_tells_without_them_is_recommended_and_the_page_has_its_example(store: Store) -> None:
-    found = advised(store, freed="yes")
-    assert recommended(found.names["table"]) == {key: ["nc", "soft_ns", "comprehensiveness_eraser"] for key in KEYS}
-    assert "200 × 4 × 40 = 32,000 passes" in found.text
-    quoted = pd.read_parquet(found.folder / "quotable.parquet").set_index("part").ours
-    assert quoted["NC, text: passes"] == 30 and quoted["SaCo, vision: worse of the two"] == 0.8
 
 
 def test_the_worked_example_prints_what_the_page_says(capsys: pytest.CaptureFixture[str]) -> None:
