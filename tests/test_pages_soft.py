@@ -13,8 +13,9 @@ import pandas as pd
 import pytest
 from store import Shown, Store, units_of
 
+from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
 from faithbook.papers.zhao_aletras_tables import precision_of
-from faithbook.results import diagnosticity, published
+from faithbook.results import published
 from faithbook.results.measured import REFERENCE, RUN
 from faithbook.sources import datasets
 from faithlib.errors import DataError

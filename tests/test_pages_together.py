@@ -14,7 +14,8 @@ import torch
 from store import Shown, Store
 from tiny import REPOSITORY
 
-from faithbook.results import evalxnlp, published, side_by_side
+from faithbook.papers import evalxnlp
+from faithbook.results import published, side_by_side
 from faithbook.results.advice import NOT_WORSE, advice, asked_everything, decisions, holds_role, recommended
 from faithbook.results.measured import REFERENCE, RUN
 from faithlib import metrics

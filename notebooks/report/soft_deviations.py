@@ -26,10 +26,9 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.run import load
+from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
 from faithbook.papers import zhao_aletras_figures
-from faithbook.papers.zhao_aletras_sizes import of_largest
-from faithbook.results import diagnosticity, evidence, published, quantities, rules
-from faithbook.results.diagnosticity import (
+from faithbook.papers.zhao_aletras_diagnosticity import (
     AFTER,
     BEFORE,
     EVERYTHING,
@@ -44,6 +43,8 @@ from faithbook.results.diagnosticity import (
     WIN,
     Reading,
 )
+from faithbook.papers.zhao_aletras_sizes import of_largest
+from faithbook.results import evidence, published, quantities, rules
 from faithbook.results.estimates import FEWEST_CLUSTERS
 from faithbook.results.labels import label, labels
 from faithbook.results.numbers import ENDS, ends_of, listed, row_of, spoken

@@ -30,11 +30,12 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.profiles import find_profile, settings_of
+from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
 from faithbook.papers.zhao_aletras_claims import METRICS, PAIRS, claims, eighteen, variance
+from faithbook.papers.zhao_aletras_diagnosticity import LIMIT, METHODS, TIE, WIN, Reading
 from faithbook.papers.zhao_aletras_sizes import of_each, shared
 from faithbook.papers.zhao_aletras_tables import SPLITS, data_and_classifiers, precision_of, wrong_sizes
-from faithbook.results import diagnosticity, evidence, published, rank_tests
-from faithbook.results.diagnosticity import LIMIT, METHODS, TIE, WIN, Reading
+from faithbook.results import evidence, published, rank_tests
 from faithbook.results.judged import Printed
 from faithbook.results.labels import label
 from faithbook.results.numbers import ends_of
