@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -24,11 +23,6 @@ SETTINGS = (
     *("main", "mean of pieces", "mean of links", "means of both", "unaligned left out", "no copied words"),
     *("means, aligned, no copied words", "other links", "random links", "random links, degrees kept"),
 )
-
-
-@pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
-    return Store(tmp_path, monkeypatch)
 
 
 def outputs_of(row: Row) -> list[str]:
@@ -102,13 +96,11 @@ def test_methods_above_all_floors_are_counted_and_their_order_compared(store: St
     assert cells.loc[("main", "uniform", "loss"), "estimate"].item() == pytest.approx(0.2)
     texts = pd.read_csv(found.folder / "crosslingual_floors_texts.csv").set_index(["quantity", "language"]).estimate
     assert texts.to_dict() == pytest.approx(OF_TEXTS)
-    assert "20% are copied" in found.text.replace("\n", " ")
 
 
 def test_where_rho_is_defined_on_no_text_there_is_no_floor(store: Store) -> None:
     found = floors_page(store, lambda setting, row: np.nan)
     assert (above(found).methods == 0).all()
-    assert "Rho is defined on no text of this run" in found.text
     assert pd.read_csv(found.folder / "crosslingual_floors.csv").estimate.isna().all()
 
 
@@ -171,7 +163,6 @@ def test_each_choice_has_the_change_that_it_makes(store: Store) -> None:
         assert effect.estimate == pytest.approx(expected, abs=1e-3), (point, row)
         assert (effect.low > 0 or effect.high < 0) == (expected != 0.0), (point, row)
     assert (effects.n == 40).all()
-    assert "Bins whose size the rounding changes: 30%" in found.text  # three of five with 25 words, none with 100
     assert not (found.folder / "verdicts.parquet").exists()
 
 
@@ -233,7 +224,6 @@ def test_multilingual_models_that_find_more_translations_carry_over(store: Store
     assert scores.loc[("softmax", "7", "recall"), "estimate"] == pytest.approx(0.4, abs=1e-6)
     assert "AER is lowest in layer 7, which is in use" in found.text
     assert list(pd.read_csv(found.folder / "crosslingual_agreement_f1.csv").language) == ["de", "bg"]
-    assert "Get them by hand" in found.text
 
 
 def test_multilingual_models_that_find_fewer_do_not(store: Store) -> None:

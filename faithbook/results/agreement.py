@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from faithbook.results.estimates import Array, Drawn, Quantity
+from faithbook.results.p_values import defined_mean
 from faithbook.results.rank_tests import drawn_correlations, tau_b
-from faithbook.results.resampling import defined_mean
 from faithlib.errors import InputError
 
 SPEARMAN, KENDALL = "Spearman", "Kendall"

@@ -11,12 +11,10 @@ import math
 from dataclasses import dataclass
 
 import pandas as pd
-import scipy.stats
 
 from faithbook.results import published, rules
 from faithbook.results.rulebook import Rule
 
-POWER = 0.8
 CAUSES = {
     "rule": "by its rule more inputs do not decide it",
     "n": "with more inputs",
@@ -51,7 +49,7 @@ def deciding(rule: Rule, rows: pd.DataFrame, lines: tuple[float, ...]) -> Decidi
     place, alpha = (k, rules.ALPHA / (m - k + 1)) if yes else (m - k + 1, rules.ALPHA / k)
     clearest = known[inside == yes].sort_values("needed", kind="stable").iloc[place - 1]
     several = 0 if yes or m == 1 else rules.FEWEST_FOR_SEVERAL_NO
-    needed = max(math.ceil(clearest["needed"] * (_reach(alpha) / _reach(rules.ALPHA)) ** 2), several)
+    needed = max(math.ceil(clearest["needed"] * (rules.reach(alpha) / rules.reach()) ** 2), several)
     return Deciding(str(clearest["part"]), needed, rules.YES if yes else rules.NO)
 
 
@@ -71,8 +69,3 @@ def undecided(board: pd.DataFrame) -> pd.DataFrame:
             "why not": causes["why"].to_numpy(),
         }
     )
-
-
-def _reach(alpha: float) -> float:
-    """How many standard errors from the line a value lies that is found with the power at this level."""
-    return float(scipy.stats.norm.ppf(1 - alpha) + scipy.stats.norm.ppf(POWER))

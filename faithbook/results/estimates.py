@@ -28,6 +28,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from faithbook.results.p_values import (
@@ -42,7 +43,6 @@ from faithbook.results.p_values import (
     skewnesses,
     wilson_ends,
 )
-from faithbook.results.resampling import drawn_counts
 from faithlib.errors import InputError
 
 _UNSIGNED = ("standard_error", "draw_errors")
@@ -62,8 +62,14 @@ class Drawn:
 
     @classmethod
     def of(cls, stratum: NDArray[np.int64], *, n_resamples: int, seed: int) -> Self:
-        """Clusters drawn with replacement, from each stratum as many as it has."""
-        return cls(drawn_counts(stratum, n_resamples, seed), stratum)
+        """Clusters drawn with replacement, from each stratum as many as it has. The one bootstrap of the book; all
+        intervals over inputs rest on these counts."""
+        generator, counts = np.random.default_rng(seed), np.zeros((n_resamples, len(stratum)))
+        for one in pd.unique(stratum):
+            members = np.flatnonzero(stratum == one)
+            equally = np.full(len(members), 1 / len(members))
+            counts[:, members] = generator.multinomial(len(members), equally, size=n_resamples)
+        return cls(counts, stratum)
 
     def variance(self, influence: Array) -> Array:
         """The variance of sums over clusters, from what each adds to them [K, ...]: strata apart, times n / (n - 1)."""

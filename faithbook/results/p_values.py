@@ -111,3 +111,14 @@ def p_discordant(wins: int, losses: int) -> float:
     (0.015625, 1.0)
     """
     return float(scipy.stats.binom.sf(wins - 1, wins + losses, 0.5))
+
+
+def defined_mean(values: Array) -> Array:
+    """The mean over the first axis of what is not NaN; NaN where nothing is left.
+
+    >>> defined_mean(np.array([[1.0, np.nan], [3.0, np.nan]])).tolist()
+    [2.0, nan]
+    """
+    there = ~np.isnan(values)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.where(there, values, 0).sum(0) / there.sum(0))

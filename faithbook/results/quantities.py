@@ -12,20 +12,6 @@ from faithlib.errors import InputError
 from faithlib.preferences import preferences
 
 
-def over_lengths(scores: pd.DataFrame) -> pd.DataFrame:
-    """One `value` for every data set, model seed, input, method and metric: the mean over rationale lengths.
-
-    The hard score of an input is that mean, and is undefined where the score of one length is; a soft score has no
-    length and stays what it is.
-
-    >>> keys = {"dataset": "d", "model_seed": 0, "input": 1, "method": "m", "metric": "ns"}
-    >>> over_lengths(pd.DataFrame([keys | {"value": 0.2}, keys | {"value": 0.6}])).value.tolist()
-    [0.4]
-    """
-    keys = ["dataset", "model_seed", "input", "method", "metric"]
-    return scores.groupby(keys, observed=True, sort=False).value.agg(lambda v: v.mean(skipna=False)).reset_index()
-
-
 def outside_unit(values: pd.Series) -> pd.Series:
     """1 where a score lies outside [0, 1], so that limiting it to that range moves it; 0 elsewhere, NaN if undefined.
 

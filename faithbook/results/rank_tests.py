@@ -1,13 +1,11 @@
-"""Kendall's tau-b, and rank tests with their effect sizes."""
+"""Kendall's tau-b, and rank correlations in many samples at once."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
-import scipy.stats
 from numpy.typing import ArrayLike, NDArray
 
 from faithlib.errors import InputError
@@ -61,27 +59,3 @@ def drawn_correlations(values: NDArray[Any], weights: NDArray[Any]) -> tuple[NDA
             concordant = (weights * (weights @ (orders[i] * orders[j]))).sum(1)
             tau.append(concordant / np.sqrt(own[i][1] * own[j][1]))
     return np.array(rho, dtype=float), np.array(tau, dtype=float)
-
-
-@dataclass(frozen=True)
-class RankTest:
-    """A two-sided rank test with its effect size in [-1, 1]; positive: the first sample is larger."""
-
-    p: float
-    effect: float
-    n: tuple[int, int]
-
-
-def rank_sum(first: ArrayLike, second: ArrayLike) -> RankTest:
-    """Wilcoxon's rank-sum (Mann-Whitney) test of two independent samples, effect Cliff's delta P(x > y) - P(x < y)."""
-    a, b = _finite(first), _finite(second)
-    result = scipy.stats.mannwhitneyu(a, b, alternative="two-sided")
-    return RankTest(float(result.pvalue), float(2 * result.statistic / (len(a) * len(b)) - 1), (len(a), len(b)))
-
-
-def _finite(values: ArrayLike) -> NDArray[np.float64]:
-    array = np.asarray(values, dtype=float)
-    array = array[~np.isnan(array)]
-    if not len(array):
-        raise InputError("a sample without values cannot be tested")
-    return array

@@ -7,12 +7,10 @@ after a first run was seen says so (`post_hoc`). `faithbook.results.judged` appl
 from __future__ import annotations
 
 import datetime
-import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
-
-import pandas as pd
 
 from faithbook.declared import remembered
 from faithbook.results import rules
@@ -141,6 +139,19 @@ def not_worse(name: str, quantity: _Value) -> _Value:
 
 
 # --------------------------------------------------------------------------------------------------- reading the log
+_NUMBER = (r"|-?\d*\.?\d+", "a number or nothing")
+_FLAG = ("|yes", "yes or nothing")
+_COLUMNS = {
+    "k": (r"|all|most|each|[1-9]\d*", "a number, all, most, each or nothing"),
+    "threshold": _NUMBER,
+    "margin": _NUMBER,
+    "headline": _FLAG,
+    "post_hoc": _FLAG,
+    "dated": (r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])", "a date like 2026-11-22"),
+}
+"""What columns of the log may hold: as a pattern, and in words."""
+
+
 def read(row: Mapping[str, str]) -> Rule:
     """A row of the log, checked.
 
@@ -150,18 +161,21 @@ def read(row: Mapping[str, str]) -> Rule:
     name, kind = row["id"], row["rule"]
     if kind not in RULES:
         raise unknown(f"rule (of {name})", kind, RULES)
+    for column, (pattern, expected) in _COLUMNS.items():
+        if not re.fullmatch(pattern, row[column]):
+            raise DataError(f"the rule of {name} has {column} {row[column]!r}: expected {expected}")
     found = Rule(
         id=name,
         rule=kind,
-        k=_k(name, row["k"]),
-        threshold=_number(name, "threshold", row["threshold"]) or 0.0,
-        margin=_number(name, "margin", row["margin"]),
+        k=int(row["k"]) if row["k"].isdigit() else row["k"] or None,
+        threshold=float(row["threshold"] or 0),
+        margin=float(row["margin"]) if row["margin"] else None,
         needs=tuple(part for part in row["needs"].split(";") if part),
         same_as=row["same_as"],
-        headline=_flag(name, "headline", row["headline"]),
+        headline=row["headline"] == "yes",
         unreported=tuple(part for part in row["unreported"].split(";") if part),
-        dated=_date(name, row["dated"]),
-        post_hoc=_flag(name, "post_hoc", row["post_hoc"]),
+        dated=datetime.date.fromisoformat(row["dated"]),
+        post_hoc=row["post_hoc"] == "yes",
         why=row["why"],
     )
     _check(found)
@@ -187,31 +201,3 @@ def _check(found: Rule) -> None:
         raise DataError(f"the why of {found.id} begins {found.why[:30]!r}: expected one of {told}")
     if not found.why:
         raise DataError(f"the rule of {found.id} has no why")
-
-
-def _k(name: str, text: str) -> int | str | None:
-    if text in ("", "all", "most", "each"):
-        return text or None
-    if text.isdigit() and int(text) > 0:
-        return int(text)
-    raise DataError(f"the rule of {name} has k {text!r}: expected a number, all, most, each or nothing")
-
-
-def _number(name: str, column: str, text: str) -> float | None:
-    value = pd.to_numeric(text, errors="coerce") if text else None
-    if value is not None and not math.isfinite(value):
-        raise DataError(f"the rule of {name} has {column} {text!r}: expected a number or nothing")
-    return None if value is None else float(value)
-
-
-def _flag(name: str, column: str, text: str) -> bool:
-    if text not in ("", "yes"):
-        raise DataError(f"the rule of {name} has {column} {text!r}: expected yes or nothing")
-    return text == "yes"
-
-
-def _date(name: str, text: str) -> datetime.date:
-    try:
-        return datetime.date.fromisoformat(text)
-    except ValueError:
-        raise DataError(f"the rule of {name} is dated {text!r}: expected a date like 2026-11-22") from None

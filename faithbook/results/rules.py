@@ -59,7 +59,7 @@ _REASONS = {
     NOT_RECOMPUTABLE: "an illustration, or people's annotations",
 }
 
-ALPHA = 0.025
+ALPHA, POWER = 0.025, 0.8
 FEWEST_FOR_SEVERAL_NO = 24
 """Clusters that a "no" from several parts needs."""
 STRONG_SKEW = 1.0
@@ -347,8 +347,8 @@ def _permutations(blocks: tuple[object, ...], seed: int) -> NDArray[np.int64]:
     return found
 
 
-def trend(x: ArrayLike, y: ArrayLike, *, rising: bool = True, seed: int = 0) -> Decision:
-    """Does y rise (fall) with x over the units that the claim names? By Pearson's r and a permutation test, exact where
+def trend(x: ArrayLike, y: ArrayLike, *, seed: int = 0) -> Decision:
+    """Does y rise with x over the units that the claim names? By Pearson's r and a permutation test, exact where
     there are at most 10,000 permutations; not testable with fewer than five units."""
     a, b = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if a.shape != b.shape or a.ndim != 1:
@@ -360,8 +360,7 @@ def trend(x: ArrayLike, y: ArrayLike, *, rising: bool = True, seed: int = 0) -> 
     a, b = a - a.mean(), b - b.mean()
     if not a.any() or not b.any():
         return Decision(UNTESTABLE, 0, 1, why="one side is the same for all units")
-    along = (b if rising else -b)[_permutations(tuple(range(len(b))), seed)] @ a
-    seen = float((b if rising else -b) @ a)
+    along, seen = b[_permutations(tuple(range(len(b))), seed)] @ a, float(b @ a)
     tolerance = 1e-12 * float(np.abs(along).max())
     p_yes, p_no = float((along >= seen - tolerance).mean()), float((along <= seen + tolerance).mean())
     answer = YES if p_yes <= ALPHA else NO if p_no <= ALPHA else INCONCLUSIVE
@@ -406,23 +405,28 @@ def half_digit(text: str) -> float:
 
 
 # ----------------------------------------------------------------------------------------------- what would decide it
-def smallest_detectable(quantity: Quantity, *, power: float = 0.8) -> float:
-    """The effect that an above-zero test on as many clusters finds with this power: (t(.975) + t(power)) * SE."""
+def smallest_detectable(quantity: Quantity) -> float:
+    """The effect that an above-zero test on as many clusters finds with a power of .8: (t(.975) + t(.8)) * SE."""
     freedom = quantity.clusters - 1
     if freedom < 1:
         return math.inf
-    quantiles = scipy.stats.t.ppf(1 - ALPHA, freedom) + scipy.stats.t.ppf(power, freedom)
+    quantiles = scipy.stats.t.ppf(1 - ALPHA, freedom) + scipy.stats.t.ppf(POWER, freedom)
     return float(quantiles * quantity.standard_error)
 
 
-def how_many(quantity: Quantity, effect: float | None = None, *, power: float = 0.8) -> int:
+def reach(alpha: float = ALPHA) -> float:
+    """How many standard errors from a line a value lies that is found there at this level with a power of .8."""
+    return float(scipy.stats.norm.ppf(1 - alpha) + scipy.stats.norm.ppf(POWER))
+
+
+def how_many(quantity: Quantity, effect: float | None = None) -> int:
     """Clusters that would decide whether the quantity is above zero, were its true value `effect` (default: its point).
 
-    By the normal approximation from the present spread; 0 where nothing spreads. Raises InputError for no effect.
+    By the normal approximation from the present spread, with a power of .8; 0 where nothing spreads. Raises InputError
+    for no effect.
     """
     size = abs(quantity.point if effect is None else effect)
     if not size > 0:
         raise InputError("an effect of zero: no number of inputs shows it")
-    quantiles = scipy.stats.norm.ppf(1 - ALPHA) + scipy.stats.norm.ppf(power)
     spread = quantity.standard_error * math.sqrt(quantity.clusters)
-    return math.ceil((quantiles * spread / size) ** 2)
+    return math.ceil((reach() * spread / size) ** 2)
