@@ -58,13 +58,13 @@ def undecided(board: pd.DataFrame) -> pd.DataFrame:
     many would decide it, and why there are not as many. Of what only a small run leaves undecided
     nothing is known.
     """
-    own = board[(board["decision"] == rules.UNDECIDED) & ~board["same_as"].isin(set(board["id"]))]
-    causes = published.beside("undecided").set_index("id").reindex(own["id"]).fillna("")
+    rows = board[(board["decision"] == rules.UNDECIDED) & ~board["same_as"].isin(set(board["id"]))]
+    causes = published.beside("undecided").set_index("id").reindex(rows["id"]).fillna("")
     return pd.DataFrame(
         {
-            "finding": own["id"].to_numpy(),
-            "n": own["n"].to_numpy(),
-            "needed": [f"{int(needed):,}" if needed else "-" for needed in pd.to_numeric(own["needed"]).fillna(0)],
+            "finding": rows["id"].to_numpy(),
+            "n": rows["n"].to_numpy(),
+            "needed": [f"{int(needed):,}" if needed else "-" for needed in pd.to_numeric(rows["needed"]).fillna(0)],
             "decided": [CAUSES.get(cause, "not known") for cause in causes["cause"]],
             "why not": causes["why"].to_numpy(),
         }

@@ -63,10 +63,10 @@ def facts(board: pd.DataFrame) -> pd.DataFrame:
     A fact that several ids state counts once (`same_as`). `paper` is whose words they are: those of a review page
     are not its paper's.
     """
-    found = distinct(board)
-    ground = found["evidence"].where(found["decision"] != NOT_TESTED, NOT_TESTED)
-    found = found.assign(ground=ground, paper=_whose(found))[found["decision"] != NOTHING]
-    return found.sort_values("ground", key=lambda column: column.map(GROUNDS.index), kind="stable", ignore_index=True)
+    rows = distinct(board)
+    ground = rows["evidence"].where(rows["decision"] != NOT_TESTED, NOT_TESTED)
+    rows = rows.assign(ground=ground, paper=_whose(rows))[rows["decision"] != NOTHING]
+    return rows.sort_values("ground", key=lambda column: column.map(GROUNDS.index), kind="stable", ignore_index=True)
 
 
 def _whose(board: pd.DataFrame) -> pd.Series:
@@ -76,8 +76,8 @@ def _whose(board: pd.DataFrame) -> pd.Series:
 
 def counts(board: pd.DataFrame) -> pd.DataFrame:
     """Distinct findings: one row per ground and source, one column per decision; the firmest ground first."""
-    found = facts(board)
-    table = found.groupby(["ground", "paper", "decision"]).size().unstack(fill_value=0)
+    rows = facts(board)
+    table = rows.groupby(["ground", "paper", "decision"]).size().unstack(fill_value=0)
     known = [(ground, paper) for ground in GROUNDS for paper in NAMES if (ground, paper) in table.index]
     return table.reindex(
         index=pd.MultiIndex.from_tuples(known, names=["ground", "paper"]), columns=DECIDED, fill_value=0
@@ -87,10 +87,10 @@ def counts(board: pd.DataFrame) -> pd.DataFrame:
 def in_numbers(board: pd.DataFrame) -> dict[str, int]:
     """Counts of distinct findings for sentences: `all`; `own`, on authors' outputs or the papers' own data, without
     what only a review page says; and of these how many have each decision (`own reproduced`)."""
-    found = facts(board)
-    own = found[found["ground"].isin(OWN_MATERIAL) & (found["paper"] != published.REVIEW)]
-    decided = own["decision"].value_counts()
-    return {"all": len(found), "own": len(own)} | {f"own {one}": int(decided.get(one, 0)) for one in DECIDED}
+    rows = facts(board)
+    of_papers = rows[rows["ground"].isin(OWN_MATERIAL) & (rows["paper"] != published.REVIEW)]
+    decided = of_papers["decision"].value_counts()
+    return {"all": len(rows), "own": len(of_papers)} | {f"own {one}": int(decided.get(one, 0)) for one in DECIDED}
 
 
 def every(board: pd.DataFrame) -> pd.DataFrame:
@@ -100,10 +100,10 @@ def every(board: pd.DataFrame) -> pd.DataFrame:
     rows = board.assign(ground=ground, paper=_whose(board))
     order = [*GROUNDS, NOTHING].index
     rows = rows.sort_values("ground", key=lambda column: column.map(order), kind="stable", ignore_index=True)
-    said, taken = plain_words(), taken_at_its_word()
+    words, taken = plain_words(), taken_at_its_word()
     return pd.DataFrame(
         {
-            "claim": [f"{_upper(said[name])} `{name}`{{#{anchor(name)}}}" for name in rows["id"]],
+            "claim": [f"{_upper(words[name])} `{name}`{{#{anchor(name)}}}" for name in rows["id"]],
             "decision": [badge(evidence.worded(*row)) for row in zip(rows["decision"], rows["evidence"], strict=True)],
             "evidence": rows["ground"],
             "comparisons": [_counted(row) for row in rows.to_dict("records")],

@@ -255,15 +255,15 @@ class _Numbers:
     def decide(self, rule: Rule) -> rules.Decision:
         numbers = list(self.numbers.values())
         ours, theirs, causes = zip(*((one.ours, one.published, one.cause) for one in numbers), strict=True)
-        told = rules.same(ours, theirs, tolerance=rule.margin, causes=causes)
-        return replace(told, answer=rules.SET_UP) if rule.set_up and told.answer == rules.YES else told
+        decision = rules.same(ours, theirs, tolerance=rule.margin, causes=causes)
+        return replace(decision, answer=rules.SET_UP) if rule.set_up and decision.answer == rules.YES else decision
 
     def rows(self, rule: Rule) -> list[dict[str, Any]]:
-        found = []
+        parts = []
         for part, one in self.numbers.items():
             close = rules.same([one.ours], [one.published], tolerance=rule.margin)
-            found.append({"part": part, "published": float(one.published), "ours": one.ours, "answer": close.answer})
-        return found
+            parts.append({"part": part, "published": float(one.published), "ours": one.ours, "answer": close.answer})
+        return parts
 
 
 def _kind(claim: Claim) -> Kind:
@@ -286,9 +286,9 @@ _ASKED: Mapping[str, tuple[type, str]] = {
 def _about(rule: Rule, claim: Claim) -> Kind:
     """The kind of a claim. Raises InputError where it is not what its rule is about."""
     kind, what = _ASKED.get(rule.rule, (_Contrasts, "parts"))
-    if not claim or not isinstance(found := _kind(claim), kind | Provided):
+    if not claim or not isinstance(made := _kind(claim), kind | Provided):
         raise InputError(f"{rule.id} is judged by `{rule.rule}`, which asks for {what}: none came")
-    return found
+    return made
 
 
 @dataclass(frozen=True)
@@ -362,17 +362,17 @@ class Judged:
     def columns(self) -> dict[str, Any]:
         """Its columns on the scoreboard that are made of its parts."""
         tested = self.decision.decision not in (rules.NOT_TESTED, rules.NOTHING)
-        found: dict[str, Any] = {"n": self.n, "contradicted": self.contradicted, "own_repeat": self.own_repeat}
-        found |= {"waits_for": self.waits_for, "reason": self.reason}
+        values: dict[str, Any] = {"n": self.n, "contradicted": self.contradicted, "own_repeat": self.own_repeat}
+        values |= {"waits_for": self.waits_for, "reason": self.reason}
         if tested:
-            found |= {"passed": self.decision.passed, "parts": self.decision.parts}
+            values |= {"passed": self.decision.passed, "parts": self.decision.parts}
         if not tested or self.rows.empty:
-            return found
+            return values
         row = self.rows.iloc[self._decisive()]
         names = {"part": "part", "effect": "ours", "low": "low", "high": "high", "published": "published"}
-        found |= {name: None if pd.isna(row[own]) else row[own] for name, own in names.items()}
-        found["detectable"] = None if pd.isna(row["detectable"]) else row["detectable"]
-        return found | {"needed": self.awaited.needed if self.awaited else None}
+        values |= {name: None if pd.isna(row[column]) else row[column] for name, column in names.items()}
+        values["detectable"] = None if pd.isna(row["detectable"]) else row["detectable"]
+        return values | {"needed": self.awaited.needed if self.awaited else None}
 
     def _decisive(self) -> int:
         """The row of the part that decides, or that an undecided claim waits for: of numbers the one furthest off."""
@@ -446,11 +446,11 @@ def part_of(rule: Rule, pair: Paired) -> dict[str, Any]:
     return row
 
 
-def why_open(found: rules.Decision, marks: Sequence[float], low: float, high: float) -> str:
+def why_open(decision: rules.Decision, marks: Sequence[float], low: float, high: float) -> str:
     """Why a part is undecided although its interval lies on one side of the line, in a few words; else ""."""
-    if found.answer != rules.INCONCLUSIVE or any(low <= mark <= high for mark in marks) or math.isnan(low + high):
+    if decision.answer != rules.INCONCLUSIVE or any(low <= mark <= high for mark in marks) or math.isnan(low + high):
         return ""
-    return "too skewed to test" if found.why == rules.TOO_SKEWED else f"p = {min(found.p_yes, found.p_no):.3f}"
+    return "too skewed to test" if decision.why == rules.TOO_SKEWED else f"p = {min(decision.p_yes, decision.p_no):.3f}"
 
 
 def lines(rule: Rule) -> tuple[float, ...]:

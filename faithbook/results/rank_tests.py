@@ -48,14 +48,14 @@ def drawn_correlations(values: NDArray[Any], weights: NDArray[Any]) -> tuple[NDA
     orders = [np.sign(column[:, None] - column[None, :]).astype(np.float32) for column in values.T]
     weights = np.asarray(weights, dtype=np.float32)
     ranks = [weights @ order.T for order in orders]  # twice the midrank in the sample drawn, minus its mean
-    own = [
+    norms = [
         ((weights * rank**2).sum(1), (weights * (weights @ np.abs(order))).sum(1))
         for rank, order in zip(ranks, orders, strict=True)
     ]
     rho, tau = [], []
     with np.errstate(invalid="ignore", divide="ignore"):
         for i, j in combinations(range(len(orders)), 2):
-            rho.append((weights * ranks[i] * ranks[j]).sum(1) / np.sqrt(own[i][0] * own[j][0]))
+            rho.append((weights * ranks[i] * ranks[j]).sum(1) / np.sqrt(norms[i][0] * norms[j][0]))
             concordant = (weights * (weights @ (orders[i] * orders[j]))).sum(1)
-            tau.append(concordant / np.sqrt(own[i][1] * own[j][1]))
+            tau.append(concordant / np.sqrt(norms[i][1] * norms[j][1]))
     return np.array(rho, dtype=float), np.array(tau, dtype=float)

@@ -97,11 +97,11 @@ def checked(rows: Sequence[Mapping[str, str]]) -> dict[str, Rule]:
     names = [row["id"] for row in rows]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise DataError(f"more than one rule for: {', '.join(twice)}")
-    found = {row["id"]: read(row) for row in rows}
-    for one in found.values():
-        if one.same_as and (one.same_as not in found or found[one.same_as].same_as or one.same_as == one.id):
+    by_id = {row["id"]: read(row) for row in rows}
+    for one in by_id.values():
+        if one.same_as and (one.same_as not in by_id or by_id[one.same_as].same_as or one.same_as == one.id):
             raise DataError(f"the rule of {one.id} says same_as {one.same_as!r}: expected an id that repeats no other")
-    return found
+    return by_id
 
 
 def rule(name: str) -> Rule:
@@ -121,8 +121,8 @@ def contrasts(items: Mapping[str, _Value], leads: str, *, where: str = "") -> di
         raise unknown("item that leads", leads, items)
     if len(items) < 2:
         raise InputError(f"{leads} has no rival: nobody to lead")
-    told = f", {where}" if where else ""
-    return {f"{leads} minus {name}{told}": items[leads] - other for name, other in items.items() if name != leads}
+    setting = f", {where}" if where else ""
+    return {f"{leads} minus {name}{setting}": items[leads] - other for name, other in items.items() if name != leads}
 
 
 def not_worse(name: str, quantity: _Value) -> _Value:
@@ -131,10 +131,10 @@ def not_worse(name: str, quantity: _Value) -> _Value:
 
     Raises DataError where the rule of the id has no margin.
     """
-    found = rule(name)
-    if found.margin is None:
+    of_id = rule(name)
+    if of_id.margin is None:
         raise DataError(f"the rule of {name} has no margin: nothing says how much worse is not worse")
-    worse: _Value = quantity + (found.threshold + found.margin)
+    worse: _Value = quantity + (of_id.threshold + of_id.margin)
     return worse
 
 
@@ -164,7 +164,7 @@ def read(row: Mapping[str, str]) -> Rule:
     for column, (pattern, expected) in _COLUMNS.items():
         if not re.fullmatch(pattern, row[column]):
             raise DataError(f"the rule of {name} has {column} {row[column]!r}: expected {expected}")
-    found = Rule(
+    made = Rule(
         id=name,
         rule=kind,
         k=int(row["k"]) if row["k"].isdigit() else row["k"] or None,
@@ -178,26 +178,26 @@ def read(row: Mapping[str, str]) -> Rule:
         post_hoc=row["post_hoc"] == "yes",
         why=row["why"],
     )
-    _check(found)
-    return found
+    _check(made)
+    return made
 
 
-def _check(found: Rule) -> None:
+def _check(made: Rule) -> None:
     """That a row has what its rule needs."""
-    for one in found.needs:
+    for one in made.needs:
         if one not in (known := (*DATA_SETS, *MODELS, *LANGUAGES)):
-            raise unknown(f"thing that {found.id} needs", one, known)
-    if found.rule == "k_of" and found.k is None:
-        raise DataError(f"the rule of {found.id} is k_of without a k: give a number, all, most or each")
-    if found.unreported and not (found.headline or found.same_as):
+            raise unknown(f"thing that {made.id} needs", one, known)
+    if made.rule == "k_of" and made.k is None:
+        raise DataError(f"the rule of {made.id} is k_of without a k: give a number, all, most or each")
+    if made.unreported and not (made.headline or made.same_as):
         raise DataError(
-            f"the rule of {found.id} names unreported choices: give it a curve (headline) to see what they do"
+            f"the rule of {made.id} names unreported choices: give it a curve (headline) to see what they do"
         )
-    if found.rule in ("at_least", "equal") and not (found.margin and found.margin > 0):
-        raise DataError(f"the rule of {found.id} is {found.rule} without a margin: give a number above 0")
-    beginnings = {"fixed": FIXED, "order": tuple(REPEATS)}.get(found.rule)
-    if beginnings and found.why.partition(":")[0] not in beginnings:
-        told = ", ".join(f"{one}:" for one in beginnings)
-        raise DataError(f"the why of {found.id} begins {found.why[:30]!r}: expected one of {told}")
-    if not found.why:
-        raise DataError(f"the rule of {found.id} has no why")
+    if made.rule in ("at_least", "equal") and not (made.margin and made.margin > 0):
+        raise DataError(f"the rule of {made.id} is {made.rule} without a margin: give a number above 0")
+    beginnings = {"fixed": FIXED, "order": tuple(REPEATS)}.get(made.rule)
+    if beginnings and made.why.partition(":")[0] not in beginnings:
+        expected = ", ".join(f"{one}:" for one in beginnings)
+        raise DataError(f"the why of {made.id} begins {made.why[:30]!r}: expected one of {expected}")
+    if not made.why:
+        raise DataError(f"the rule of {made.id} has no why")

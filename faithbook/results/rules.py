@@ -97,8 +97,8 @@ class Decision:
         return _REASONS.get(self.answer, "")
 
     def __str__(self) -> str:
-        told = f"{self.answer} ({self.passed} of {self.parts})" if self.parts > 1 else self.answer
-        return f"{told}: {self.why}" if self.why else told
+        text = f"{self.answer} ({self.passed} of {self.parts})" if self.parts > 1 else self.answer
+        return f"{text}: {self.why}" if self.why else text
 
 
 # --------------------------------------------------------------------------------------------------- above a threshold
@@ -125,13 +125,15 @@ def k_of(parts: Sequence[Quantity], k: int | str, d: float = 0.0, *, margin: flo
     def decided(p_of: Callable[[Quantity, float], float], skew: float) -> Decision:
         return conjunction([p_of(part, d) for part in parts], [p_of(-part, -d) for part in parts], needed, fewest, skew)
 
-    found = decided(Quantity.p_above, skew)
-    if found.why == TOO_SKEWED:
+    decision = decided(Quantity.p_above, skew)
+    if decision.why == TOO_SKEWED:
         bounded = decided(Quantity.p_bounded, 0.0)
-        found = found if bounded.answer == INCONCLUSIVE else replace(bounded, passed=found.passed, why=BY_RANGE)
+        decision = (
+            decision if bounded.answer == INCONCLUSIVE else replace(bounded, passed=decision.passed, why=BY_RANGE)
+        )
     if margin is not None and all(_around(part.interval(), d).inside(margin) for part in parts):
-        return replace(found, answer=LEVEL, why=f"every interval lies within {margin:g} of {d:g}")
-    return found
+        return replace(decision, answer=LEVEL, why=f"every interval lies within {margin:g} of {d:g}")
+    return decision
 
 
 def each(parts: Sequence[Quantity], d: float = 0.0, *, margin: float | None = None) -> Decision:
@@ -154,12 +156,12 @@ def of_each(every: Decision, some: Decision) -> Decision:
 
 def leader(parts: Sequence[Quantity], *, margin: float | None = None) -> Decision:
     """Is each of the leads above zero? Level where one of them is, but is below `margin`, after correction for all."""
-    found = k_of(parts, "all")
+    decision = k_of(parts, "all")
     level = [part for part in parts if margin is not None and len(parts) * part.p_below(margin) <= ALPHA]
-    if found.answer != YES or not level:
-        return found
+    if decision.answer != YES or not level:
+        return decision
     return replace(
-        found, answer=LEVEL, why=f"in front, but by less than {margin:g} on {len(level)} of {len(parts)} parts"
+        decision, answer=LEVEL, why=f"in front, but by less than {margin:g} on {len(level)} of {len(parts)} parts"
     )
 
 
@@ -302,13 +304,15 @@ def orders(
     if fewest < FEWEST_CLUSTERS:
         return _too_few(fewest, m)
     theirs = np.array([published for _, published in several], dtype=float)
-    found = Agreement.of([[item.point for item in items] for items, _ in several], theirs, blocks, seed)
-    passed = int((found.each_above <= ALPHA).sum())
-    if found.permutations < FEWEST_PERMUTATIONS:
-        return Decision(UNTESTABLE, 0, m, why=f"{found.permutations} permutations, fewer than {FEWEST_PERMUTATIONS}")
-    low, high = _ends_of_tau([items for items, _ in several], theirs, found.mean)
-    yes, no = found.above <= ALPHA and low > 0, found.below <= ALPHA and high < 0
-    return Decision(YES if yes else NO if no else INCONCLUSIVE, passed, m, found.above, found.below)
+    agreement = Agreement.of([[item.point for item in items] for items, _ in several], theirs, blocks, seed)
+    passed = int((agreement.each_above <= ALPHA).sum())
+    if agreement.permutations < FEWEST_PERMUTATIONS:
+        return Decision(
+            UNTESTABLE, 0, m, why=f"{agreement.permutations} permutations, fewer than {FEWEST_PERMUTATIONS}"
+        )
+    low, high = _ends_of_tau([items for items, _ in several], theirs, agreement.mean)
+    yes, no = agreement.above <= ALPHA and low > 0, agreement.below <= ALPHA and high < 0
+    return Decision(YES if yes else NO if no else INCONCLUSIVE, passed, m, agreement.above, agreement.below)
 
 
 def _ends_of_tau(
@@ -329,8 +333,8 @@ def _permutations(blocks: tuple[object, ...], seed: int) -> NDArray[np.int64]:
     for place, block in enumerate(blocks):
         members.setdefault(block, []).append(place)
     sizes: dict[int, list[list[int]]] = {}
-    for own in members.values():
-        sizes.setdefault(len(own), []).append(own)
+    for held in members.values():
+        sizes.setdefault(len(held), []).append(held)
     groups = [np.array(group) for group in sizes.values()]  # of each size, places [blocks, size]
     number = math.prod(math.factorial(len(group)) for group in groups)
     if number <= _ENUMERATED:
@@ -341,10 +345,10 @@ def _permutations(blocks: tuple[object, ...], seed: int) -> NDArray[np.int64]:
         ways = [generator.permuted(np.tile(range(len(group)), (_ENUMERATED, 1)), axis=1) for group in groups]
         for way in ways:
             way[0] = range(way.shape[1])
-    found = np.tile(np.arange(len(blocks)), (min(number, _ENUMERATED), 1))
+    places = np.tile(np.arange(len(blocks)), (min(number, _ENUMERATED), 1))
     for group, way in zip(groups, ways, strict=True):
-        found[:, group] = group[way]
-    return found
+        places[:, group] = group[way]
+    return places
 
 
 def trend(x: ArrayLike, y: ArrayLike, *, seed: int = 0) -> Decision:
@@ -383,11 +387,11 @@ def same(
     >>> str(same([0.8249, 0.31], ["0.82", "0.30"])), str(same([1, 2, 4], ["1", "2", "3"], causes=["", "", "a slip"]))
     ('no (1 of 2)', 'explained (2 of 3)')
     """
-    found = np.asarray(ours, dtype=float)
-    if len(found) != len(published) or not len(found):
-        raise InputError(f"{len(found)} values and {len(published)} published ones: expected as many, at least one")
+    values = np.asarray(ours, dtype=float)
+    if len(values) != len(published) or not len(values):
+        raise InputError(f"{len(values)} values and {len(published)} published ones: expected as many, at least one")
     allowed = [half_digit(text) if tolerance is None else tolerance for text in published]
-    close = np.abs(found - [float(text) for text in published]) <= np.array(allowed) * (1 + 1e-9)
+    close = np.abs(values - [float(text) for text in published]) <= np.array(allowed) * (1 + 1e-9)
     explained = (
         2 * close.sum() > len(close) and causes is not None and bool((close | np.array(causes, dtype=bool)).all())
     )

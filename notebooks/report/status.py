@@ -86,7 +86,7 @@ page.findable(shown, "status_compute", caption="Every computation of this profil
 # ## Pages
 
 # %%
-made = runs.loc[runs["kind"] == "report", ["notebook", "seconds", "started"]]
+made = runs[runs["kind"] == "report"].reindex(columns=["notebook", "seconds", "started"])
 page.run.save(made, "status_pages", format="csv")
 page.findable(made, "status_pages", caption="Every page made from a notebook", data="status_pages.csv")
 
