@@ -106,10 +106,6 @@ def test_the_same_seed_gives_the_same_draws() -> None:
 
 
 # --------------------------------------------------------------------------------- one score an input, limits, amounts
-def test_outside_is_what_limiting_moves() -> None:
-    values = pd.Series([-3.0, -1e-9, 0.0, 0.5, 1.0, 1.0 + 1e-9, np.nan], index=list("abcdefg"))
-    moved = (values.clip(0, 1) != values).astype(float).where(values.notna())
-    pd.testing.assert_series_equal(quantities.outside_unit(values), moved)
 
 
 def test_kept_shares_are_the_mean_importance_that_masks_give() -> None:
@@ -163,31 +159,6 @@ def test_tables_have_the_diagnosticity_that_the_library_computes(seed: int) -> N
     assert pairs.win.isna().sum() == library.dropped == 20
     drawn = Cells.of(pairs, over=["method"], unit="input", value="win", n_resamples=20_000).mean().draws
     assert np.quantile(drawn, [0.025, 0.975]) == pytest.approx([library.low, library.high], abs=1 / 380)
-
-
-def test_an_attribution_that_is_random_itself_wins_half_of_the_time() -> None:
-    generator = np.random.default_rng(0)
-    frame = pd.DataFrame({"input": [*range(2000)] * 2, "method": ["a"] * 2000 + ["random"] * 2000})
-    frame["value"] = generator.normal(size=4000)
-    pairs = quantities.against_random(frame, on=["input"])
-    interval = Cells.of(pairs, over=["method"], unit="input", value="win").mean().interval()
-    assert interval.low < 0.5 < interval.high
-
-
-def test_by_default_random_is_that_of_the_same_input_seed_and_metric() -> None:
-    frame = pd.DataFrame(
-        [
-            {"dataset": "d", "model_seed": seed, "input": i, "metric": metric, "method": method, "value": value}
-            for value, (seed, i, metric, method) in enumerate(
-                (seed, i, metric, method)
-                for seed in (0, 1)
-                for i in (0, 1)
-                for metric in ("ns", "nc")
-                for method in ("random", "a")
-            )
-        ]
-    )
-    assert quantities.against_random(frame).gap.tolist() == [1] * 8
 
 
 # ------------------------------------------------------------------------------------------------------------- tests

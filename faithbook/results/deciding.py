@@ -43,7 +43,7 @@ def deciding(rule: Rule, rows: pd.DataFrame, lines: tuple[float, ...]) -> Decidi
     if rule.rule not in ("above", "k_of", "leader", "at_least", "equal") or len(known) < len(rows) or rows.empty:
         return None
     m = len(known)
-    k = m if rule.rule == "leader" or rule.k == "each" else rules.parts_needed(rule.k or "all", m)
+    k = rule.needed(m)
     inside = (known["ours"] > lines[0]) & (known["ours"] < lines[-1] if len(lines) > 1 else True)
     yes = int(inside.sum()) >= k
     place, alpha = (k, rules.ALPHA / (m - k + 1)) if yes else (m - k + 1, rules.ALPHA / k)

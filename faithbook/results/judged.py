@@ -354,9 +354,8 @@ class Judged:
         if self.rule.rule not in ("above", "k_of", "leader", "at_least"):
             return None
         values = self.rows["published"].dropna()
-        against, k = int((values <= lines(self.rule)[0]).sum()), self.rule.k or "all"
-        needed = len(values) if k == "each" else rules.parts_needed(k, max(len(values), k if isinstance(k, int) else 1))
-        return against if against and len(values) - against < needed else None
+        against = int((values <= lines(self.rule)[0]).sum())
+        return against if against and len(values) - against < self.rule.needed(len(values)) else None
 
     @property
     def columns(self) -> dict[str, Any]:
@@ -392,9 +391,7 @@ def decisive(rule: Rule, estimates: ArrayLike) -> int:
     (0, 2)
     """
     order = np.argsort(np.abs(np.asarray(estimates)) if rule.rule == "equal" else -np.asarray(estimates), kind="stable")
-    m = len(order)
-    needed = {"all": m, "each": m, "most": m // 2 + 1}[rule.k] if isinstance(rule.k, str) else rule.k or m
-    return int(order[min(needed, m) - 1])
+    return int(order[rule.needed(len(order)) - 1])
 
 
 def judge(name: str, claim: Claim, *, have: Collection[str], turned_by: Collection[str] = ()) -> Judged:

@@ -43,12 +43,7 @@ def kept_shares(examples: pd.DataFrame) -> dict[tuple[str], Quantity]:
     return {(name,): cells.mean(method=name) for name in sorted(per_text["method"].unique())}
 
 
-def against_random(
-    frame: pd.DataFrame,
-    *,
-    on: Sequence[str] = ("dataset", "model_seed", "input", "metric"),
-    value: str = "value",
-) -> pd.DataFrame:
+def against_random(frame: pd.DataFrame, *, on: Sequence[str]) -> pd.DataFrame:
     """The rows of every method but "random", each beside the random attribution's `value` that agrees in `on`.
 
     Adds `random` (that value), `win` (1 where the method's value is strictly higher, else 0), `tie`, and `gap` (method
@@ -63,7 +58,7 @@ def against_random(
     if chance.duplicated(list(on)).any():
         raise InputError(f"the random attribution has several rows for one combination of {list(on)}: add columns")
     pairs = frame[frame.method != "random"].merge(
-        chance[[*on, value]].rename(columns={value: "random"}), on=list(on), how="left", validate="many_to_one"
+        chance[[*on, "value"]].rename(columns={"value": "random"}), on=list(on), how="left", validate="many_to_one"
     )
-    win, tie = preferences(pairs[value], pairs["random"])
-    return pairs.assign(win=win, tie=tie, gap=pairs[value] - pairs["random"])
+    win, tie = preferences(pairs["value"], pairs["random"])
+    return pairs.assign(win=win, tie=tie, gap=pairs["value"] - pairs["random"])

@@ -61,6 +61,12 @@ class Rule:
     post_hoc: bool
     why: str
 
+    def needed(self, m: int) -> int:
+        """How many of m parts have to be so; all of them where each has an answer of its own."""
+        return (
+            min(self.k, m) if isinstance(self.k, int) else rules.parts_needed("most" if self.k == "most" else "all", m)
+        )
+
     @property
     def statistical(self) -> bool:
         """Whether the answer is drawn from values of inputs, and not fixed or a matter of digits."""
