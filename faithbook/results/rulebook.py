@@ -63,9 +63,8 @@ class Rule:
 
     def needed(self, m: int) -> int:
         """How many of m parts have to be so; all of them where each has an answer of its own."""
-        return (
-            min(self.k, m) if isinstance(self.k, int) else rules.parts_needed("most" if self.k == "most" else "all", m)
-        )
+        k: int | str = self.k if self.k and self.k != "each" else "all"
+        return min(k, m) if isinstance(k, int) else rules.parts_needed(k, m)
 
     @property
     def statistical(self) -> bool:
