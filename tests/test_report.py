@@ -116,6 +116,7 @@ def test_every_decision_has_a_word_on_every_ground() -> None:
         (["imagenet"], [], evidence.DATA),
         (["imagenet", "fashion"], ["local:paper/x"], evidence.STAND_INS),
         (["fashion"], ["local:vision/fashion-base-seed0"], evidence.STAND_INS),
+        (["cifar10"], ["local:photo/cifar10-lora-seed0", "local:photo/cifar10-head-seed0"], evidence.DATA),
         ([], [], evidence.STAND_INS),
     ],
 )
