@@ -14,7 +14,7 @@ Shape letters: B texts, F features.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -183,11 +183,14 @@ def _copied(n: int) -> Task:
     )
 
 
-def filled_in(task: Task, b: int, donors: Task, model: Any, tokenizer: Any, *, target: int) -> SetFunction:
+def filled_in(
+    task: Task, b: int, donors: Task, model: Any, tokenizer: Any, *, target: int, features: Sequence[int]
+) -> SetFunction:
     """What the model answers to text `b` of a task where words that go give way to words of other texts (a retrieval
     infill): for each place one word of the first 50 texts of `donors`, drawn once by the text's name.
 
-    `target`: the class whose probability is meant, of a task with labels.
+    `target`: the class whose probability is meant, of a task with labels. `features`: the feature of each word, as
+    `TextInputs.feature_of_word` has it (words that share a token are one feature); a word of none (-1) always stays.
     """
     words = task.words[b]
     others = [
@@ -205,7 +208,7 @@ def filled_in(task: Task, b: int, donors: Task, model: Any, tokenizer: Any, *, t
         texts = []
         for row in keep.tolist():
             text = task.texts[b]
-            for place in reversed([i for i, stays in enumerate(row) if not stays]):
+            for place in reversed([i for i, feature in enumerate(features) if feature >= 0 and not row[feature]]):
                 start, end = words[place]
                 text = text[:start] + fills[place] + text[end:]
             texts.append(text)
@@ -221,4 +224,4 @@ def filled_in(task: Task, b: int, donors: Task, model: Any, tokenizer: Any, *, t
         device = next(model.parameters()).device
         return Perturber(prompt, inputs.to(device), target=target, check=False).full.cpu()
 
-    return SetFunction(answers, len(words))
+    return SetFunction(answers, max(features) + 1)

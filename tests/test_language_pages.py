@@ -77,15 +77,30 @@ def test_words_of_other_texts_take_the_place_of_what_goes(tiny: tuple[Any, Any])
     prompt, inputs = task.asked(*tiny)
     plain = Perturber(prompt, inputs, target=1)
     for b in range(len(task)):
-        asked = filled_in(task, b, task, *tiny, target=1)
+        of_words = inputs.feature_of_word[b]
+        asked = filled_in(task, b, task, *tiny, target=1, features=of_words)
         assert asked.full.item() == pytest.approx(plain.full[b].item(), abs=1e-5), "nothing goes"
         assert asked.n_features == int(inputs.n_features[b])
-        again = filled_in(task[b : b + 1], 0, task, *tiny, target=1)
+        again = filled_in(task[b : b + 1], 0, task, *tiny, target=1, features=of_words)
         with pytest.raises(InputError, match="expected others"):
-            filled_in(task, b, task[b : b + 1], *tiny, target=1)
+            filled_in(task, b, task[b : b + 1], *tiny, target=1, features=of_words)
         keep = torch.zeros(1, 1, asked.n_features, dtype=torch.bool)
         assert again.keep(keep).item() == asked.keep(keep).item(), "drawn by the text's name"
         assert asked.empty.item() != pytest.approx(asked.full.item(), abs=1e-6)
+
+
+def test_words_that_share_a_feature_go_together_and_a_word_without_one_stays(tiny: tuple[Any, Any]) -> None:
+    task = films()
+    n = len(task.words[0])
+    apart = filled_in(task, 0, task, *tiny, target=1, features=range(n))
+    shared = filled_in(task, 0, task, *tiny, target=1, features=[0, 0, -1, *range(1, n - 2)])
+    assert shared.n_features == n - 2
+    goes = torch.ones(1, 1, n, dtype=torch.bool)
+    goes[..., :2] = False
+    assert shared.keep(torch.arange(n - 2).ne(0)[None, None]).item() == apart.keep(goes).item()
+    all_but_third = torch.zeros(1, 1, n, dtype=torch.bool)
+    all_but_third[..., 2] = True
+    assert shared.empty.item() == apart.keep(all_but_third).item()
 
 
 # -------------------------------------------------------------------------------------------------------- computations
