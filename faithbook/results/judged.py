@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -37,23 +37,6 @@ COLUMNS = (
     *("claim", "part", "published", "ours", "low", "high", "n", "clusters", "p", "answer", "why"),
     *("predicted_low", "predicted_high", "away", "detectable", "needed", "repeat"),
 )
-
-
-class Kind(Protocol):
-    """A kind of claim: what it rests on, its decision by a rule, and its parts as rows."""
-
-    @property
-    def grounds(self) -> list[str]:
-        """What each of its numbers rests on."""
-        ...
-
-    def decide(self, rule: Rule) -> rules.Decision:
-        """What the rule says of it."""
-        ...
-
-    def rows(self, rule: Rule) -> list[dict[str, Any]]:
-        """Its parts, in the columns of `COLUMNS`."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -87,15 +70,15 @@ class Along:
 
     @property
     def grounds(self) -> list[str]:
-        """As `Kind`."""
+        """What each of its numbers rests on."""
         return [pair.evidence for pair in (*self.x.values(), *self.y.values())]
 
     def decide(self, rule: Rule) -> rules.Decision:
-        """As `Kind`."""
+        """What the rule says of it."""
         return rules.trend(*([pair.ours.point for pair in side.values()] for side in (self.x, self.y)))
 
     def rows(self, rule: Rule) -> list[dict[str, Any]]:
-        """As `Kind`."""
+        """Its parts, in the columns of `COLUMNS`."""
         x, y = (np.array([pair.ours.point for pair in side.values()]) for side in (self.x, self.y))
         theirs = [np.array([pair.published for pair in side.values()]) for side in (self.x, self.y)]
         row = {"part": f"{self.name} over {len(x)} units", "ours": _pearson(x, y), "published": _pearson(*theirs)}
@@ -133,11 +116,11 @@ class Provided:
 
     @property
     def grounds(self) -> list[str]:
-        """As `Kind`."""
+        """What each of its numbers rests on."""
         return [*_kind(self.parts).grounds, *(base.evidence for base in self.bases.values())]
 
     def decide(self, rule: Rule) -> rules.Decision:
-        """As `Kind`."""
+        """What the rule says of it."""
         unsure = [name for name, base in self.bases.items() if base.ours.p_above() > rules.ALPHA]
         if unsure:
             why = f"not clearly above zero: {', '.join(unsure)}"
@@ -145,7 +128,7 @@ class Provided:
         return _about(rule, self.parts).decide(rule)
 
     def rows(self, rule: Rule) -> list[dict[str, Any]]:
-        """As `Kind`."""
+        """Its parts, in the columns of `COLUMNS`."""
         return _kind(self.parts).rows(rule)
 
 
@@ -264,6 +247,10 @@ class _Numbers:
             close = rules.same([one.ours], [one.published], tolerance=rule.margin)
             parts.append({"part": part, "published": float(one.published), "ours": one.ours, "answer": close.answer})
         return parts
+
+
+Kind = _Contrasts | _Orders | _Numbers | Along | Provided
+"""A claim with what it rests on (`grounds`), its decision by a rule (`decide`) and its parts (`rows`)."""
 
 
 def _kind(claim: Claim) -> Kind:

@@ -269,7 +269,7 @@ def has_run(run: Run, notebook: str) -> bool:
 def has_values(run: Run, notebook: str) -> bool:
     """Whether there are values of a compute notebook to speak: of the present run's, or of the reference."""
     committed = (root() / UNITS_DIR / notebook).is_dir()
-    return has_run(run, notebook) or (committed and _is_beside(run.job.profile, _told_by_reference()["profile"]))
+    return has_run(run, notebook) or (committed and _is_beside(run.job.profile, _reference_manifest()["profile"]))
 
 
 def _by_ground(paper: str, notebook: str, one: Material, datasets: Iterable[str]) -> dict[str, list[str]]:
@@ -297,13 +297,13 @@ def _of_reference(notebook: str, parts: Sequence[str]) -> Material | None:
     """The committed values of a compute notebook, None where the reference has none yet."""
     if not (root() / UNITS_DIR / notebook).is_dir():
         return None
-    manifest = _told_by_reference()
+    manifest = _reference_manifest()
     of_notebook = [one for one in manifest["runs"] if one["notebook"] == notebook]
     frames = [load_units(notebook, part=part, reference=True) for part in parts]
     return _material(REFERENCE, frames, of_notebook, manifest["profile"], notebook)
 
 
-def _told_by_reference() -> dict[str, Any]:
+def _reference_manifest() -> dict[str, Any]:
     """The manifest of the committed reference."""
     manifest: dict[str, Any] = json.loads((reference_dir() / MANIFEST).read_text(encoding="utf-8"))
     return manifest

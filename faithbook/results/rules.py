@@ -21,7 +21,7 @@ import numpy as np
 import scipy.stats
 from numpy.typing import ArrayLike, NDArray
 
-from faithbook.results.estimates import FEWEST_CLUSTERS, Interval95, Quantity
+from faithbook.results.estimates import FEWEST_CLUSTERS, Quantity
 from faithbook.results.p_values import outward
 from faithbook.results.rank_tests import tau_b
 from faithlib.errors import InputError, unknown
@@ -131,7 +131,7 @@ def k_of(parts: Sequence[Quantity], k: int | str, d: float = 0.0, *, margin: flo
         decision = (
             decision if bounded.answer == INCONCLUSIVE else replace(bounded, passed=decision.passed, why=BY_RANGE)
         )
-    if margin is not None and all(_around(part.interval(), d).inside(margin) for part in parts):
+    if margin is not None and all((part - d).interval().inside(margin) for part in parts):
         return replace(decision, answer=LEVEL, why=f"every interval lies within {margin:g} of {d:g}")
     return decision
 
@@ -211,10 +211,6 @@ def parts_needed(k: int | str, m: int) -> int:
     if not 1 <= k <= m:
         raise InputError(f"{k} of {m} parts: expected 1 to {m}")
     return k
-
-
-def _around(interval: Interval95, d: float) -> Interval95:
-    return Interval95(interval.estimate - d, interval.low - d, interval.high - d)
 
 
 def at_least(parts: Quantity | Sequence[Quantity], margin: float, *, k: int | str = "all") -> Decision:
