@@ -99,7 +99,10 @@ def grid(
     """
     if printed.duplicated([*rows, *columns]).any():
         raise InputError(f"rows {', '.join(rows)} and columns {', '.join(columns)} do not tell all cells apart")
-    named = _namer(words or {})
+
+    def named(name: str) -> str:
+        return words[name] if words and name in words else label(name).replace("_", " ")
+
     shown: dict[tuple[str, ...], dict[str, str]] = {}
     smallest: dict[tuple[str, ...], int] = {}
     long: list[tuple[Mapping[str, str], Paired]] = []
@@ -142,13 +145,6 @@ def every(**labels: Iterable[object]) -> pd.DataFrame:
     [{'language': 'de', 'metric': 'rho'}, {'language': 'fr', 'metric': 'rho'}]
     """
     return pd.DataFrame(itertools.product(*labels.values()), columns=[*labels])
-
-
-def _namer(words: Mapping[str, str]) -> Callable[[str], str]:
-    def named(name: str) -> str:
-        return words[name] if name in words else label(name).replace("_", " ")
-
-    return named
 
 
 def slim_line(run: Folder, notebook: str, *names: str) -> str:

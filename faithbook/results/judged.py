@@ -213,16 +213,12 @@ class _Orders:
     def own_repeat(self) -> str:
         """What the rule decides of the paper's own repeats of these orders, as if they were ours; "" without them."""
         known = [one for one in self.several if one.repeats is not None]
-        pairs = {frozenset(map(_as_tuple, one.repeats or ())): one for one in known}
+        pairs = {frozenset(tuple(side.values()) for side in one.repeats or ()): one for one in known}
         if len(known) < len(self.several) or not pairs:
             return ""
         both = [[[side[name] for name in one.items] for side in one.repeats or ()] for one in pairs.values()]
         answer = rules.Agreement.of([one[0] for one in both], [one[1] for one in both], self.blocks).answer
         return rules.Decision(answer, 0, 1).decision
-
-
-def _as_tuple(values: Mapping[str, float]) -> tuple[float, ...]:
-    return tuple(values.values())
 
 
 @dataclass(frozen=True)

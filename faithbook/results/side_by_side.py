@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import pandas as pd
@@ -145,7 +145,7 @@ def agreements(units: pd.DataFrame, known: Known = BOOK) -> pd.DataFrame:
     for key, part in values[values.method != "random"].groupby(_INPUT, sort=False):
         wide = part.pivot_table(index="method", columns="metric", values="value")
         rho = wide.reindex(columns=[name for name in known.family_of if name in wide.columns]).corr(method="spearman")
-        frames.append(_labelled(_of_input(rho, known), _INPUT, key))
+        frames.append(_of_input(rho, known).assign(**dict(zip(_INPUT, key, strict=True))))
     return pd.concat(frames, ignore_index=True).dropna(subset=["value"])
 
 
@@ -206,11 +206,6 @@ def _contrast(pairs: Iterable[tuple[bool, float]]) -> float:
     """The mean value of pairs of one kind minus that of the others."""
     known = list(pairs)
     return _mean([value for same, value in known if same]) - _mean([value for same, value in known if not same])
-
-
-def _labelled(frame: pd.DataFrame, names: Sequence[str], key: Any) -> pd.DataFrame:
-    """The frame with a column for each label of a group's key."""
-    return frame.assign(**dict(zip(names, key, strict=True)))
 
 
 def _mean(values: Sequence[float] | np.ndarray) -> float:
