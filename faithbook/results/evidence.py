@@ -60,7 +60,7 @@ def ground(paper: str, *, notebook: str, datasets: Iterable[str], models: Iterab
     """
     if paper == published.OUR_OWN:
         return OUR_QUESTION
-    of_paper = _materials(paper).own
+    of_paper = _materials(paper).of_paper
     if notebook in of_paper["outputs"]:
         return AUTHORS
     named = list(datasets)
@@ -90,7 +90,7 @@ def published_n(paper: str, datasets: Iterable[str]) -> int | None:
 class _Materials:
     """A paper's rows of `data/materials.csv`: by kind what is its own, by stand-in what it stands for, by name n."""
 
-    own: dict[str, set[str]]
+    of_paper: dict[str, set[str]]
     stands_for: dict[str, str]
     n: dict[str, str]
 

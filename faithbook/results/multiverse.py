@@ -89,7 +89,7 @@ class Curve:
 
     def draw(self) -> Any:
         """The curve: estimates with intervals from the lowest to the highest, and below them what each chose."""
-        ordered = self.frame.assign(own=np.arange(len(self.frame)) == 0).sort_values("estimate", kind="stable")
+        ordered = self.frame.assign(first=np.arange(len(self.frame)) == 0).sort_values("estimate", kind="stable")
         x = np.arange(len(ordered))
         options = [(name, str(one)) for name in self.over for one in dict.fromkeys(self.frame[name])]
         heights = [2.4, 0.22 * len(options) + 0.3]
@@ -105,8 +105,8 @@ class Curve:
             rows = ordered[chosen]
             above.vlines(x[chosen], rows["low"], rows["high"], color=colour, lw=1.5)
             above.plot(x[chosen], rows["estimate"], marker, color=colour, ms=4, label=words)
-        own = ordered["own"].to_numpy()
-        above.plot(x[own], ordered["estimate"][own], "o", mfc="none", mec="black", ms=10, label="the book's own")
+        first = ordered["first"].to_numpy()
+        above.plot(x[first], ordered["estimate"][first], "o", mfc="none", mec="black", ms=10, label="the book's own")
         above.set_ylabel("deciding part")
         pointed.say(above, x, ordered["estimate"], [self._spoken(row) for row in ordered.to_dict("records")])
         fig.legend(loc="outside upper center", ncols=4, fontsize="small")
@@ -122,7 +122,7 @@ class Curve:
         """A specification for who points at it: its answer, the part that decides, what was chosen."""
         value = f"{row['estimate']:.3f} ({row['low']:.3f} to {row['high']:.3f}), n = {row['n']}"
         open_for = f" ({row['why']})" if row["why"] else ""
-        texts = [f"{row['word']}{open_for}{', the book’s own' if row['own'] else ''}", f"{row['part']}: {value}"]
+        texts = [f"{row['word']}{open_for}{', the book’s own' if row['first'] else ''}", f"{row['part']}: {value}"]
         return "\n".join([*texts, *(f"{name}: {row[name]}" for name in self.over)])
 
 
