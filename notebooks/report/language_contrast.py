@@ -72,14 +72,9 @@ if there:
         ("log p(right verb), or no output", "contrast"),
         xlabel="share of sentences whose subject is first",
     )
-    display(
-        page.figure(
-            fig,
-            "language_contrast_first",
-            alt=alt,
-            caption="How often the subject has the highest score, with 95 % intervals, on a small model. Chance is one in five.",
-        )
-    )
+    caption = "How often the subject has the highest score, with 95 % intervals, on a small model (SmolLM2-135M). Chance is one in five."
+    display(page.figure(fig, "language_contrast_first", alt=alt, caption=caption))
+    page.overview((fig, alt), "language_overview", caption=caption)
     page.quote(
         "lm_subject",
         {

@@ -64,6 +64,8 @@ if there:
     texts = page.measure("language_erasures", parts=["texts"], over=["length", "metric"], prepare=by_length)
     wins = page.quantity("method", "erasure", "length", metric=SIDE)
     lengths = [one for one in ("short", "long") if one in measured.levels("length")]
+    every = list(product((*METHODS, "random"), ERASURES, lengths))
+    page.quote("lm_wins", {", ".join(key): wins(*key) for key in every})
     told = page.speaks()
 else:
     told = Markdown(WITHOUT_MODEL)
@@ -71,9 +73,7 @@ told
 
 # %%
 if there:
-    table = listed(
-        {key: wins(*key) for key in product((*METHODS, "random"), ERASURES, lengths)}, ["method", "erasure", "length"]
-    )
+    table = listed({key: wins(*key) for key in every}, ["method", "erasure", "length"])
     real = table[table.method != "random"]
     gap = real.groupby(["length", "method"], sort=False).estimate.agg(lambda one: one.max() - one.min())
     widest = gap.idxmax()
@@ -142,7 +142,7 @@ if there:
 # %% [markdown]
 # ## The claims
 #
-# All four are claims of Basu & Chakraborty (2026) on seven models of 7 billion parameters or so; here they meet one small model. A
+# All four are claims of Basu & Chakraborty (2026) about seven language models; here they are tested on one small model. A
 # *configuration* is a method with an erasure and a length. *Plausible*: the average precision of a method's scores for what
 # people marked, on the long texts.
 
