@@ -40,10 +40,10 @@ def advice(
     *,
     known: Known = BOOK,
 ) -> pd.DataFrame:
-    """One row per modality and metric: the answer to each of `QUESTIONS`, or that nobody asked; n (of the answer with
-    fewest inputs); rank correlation with how true explanations are, on the model trained as usual, on the misled one,
-    and the worse of the two; inputs needed, rows per input. The best first: by the answers that decide, then by the
-    worse.
+    """One row per modality and metric, the best first: by the answers that decide, then by the worse rank correlation.
+    Columns are the answer to each of `QUESTIONS`, or that nobody asked, and n (of the answer with fewest inputs). Then
+    come the rank correlation with how true explanations are, on the model trained as usual, on the misled one, and the
+    worse of the two; inputs needed, rows per input.
 
     - `telling`: modality, metric, above chance, n, inputs needed, rows per input;
     - `amounts`: modality, metric, against, answer, n (of metrics with controls, the soft ones);

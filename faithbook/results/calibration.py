@@ -2,9 +2,9 @@
 
     python -m faithbook calibrate
 
-makes `data/reference/calibration.csv`: a row is a rule in a kind of world where nothing is to be found (or the effect
-stands exactly at the margin): the shape of the values, how many clusters and parts, how parts correlate, what is
-promised, and the share of worlds in which the rule said yes or no, or in which an interval held the truth.
+makes `data/reference/calibration.csv`. A row is a rule in a kind of world where nothing is to be found (or the effect
+is exactly at the margin). Its columns are the shape of the values, how many clusters and parts, how parts correlate,
+what is promised, and the share of worlds in which the rule said yes or no, or in which an interval held the truth.
 
 Worlds are drawn and judged many at once, by the functions that judge claims (`p_values.p_means`, `rules.conjunction`
 and the rest); a test holds that against rules that are given one world at a time. Resamples are drawn once a number of
@@ -311,7 +311,7 @@ def coverage(world: World, *, worlds: int, seed: int = SEED) -> float:
 
 
 def unrelated_orders(world: World, *, several: int = 1, worlds: int, seed: int = SEED) -> Rates:
-    """`rules.orders` where ours and the published order have nothing to do with one another: items (the parts) differ
+    """`rules.orders` where ours and the published order have nothing to do with one another. Items (the parts) differ
     clearly, in an order of their own, which all of `several` orders share (two outputs of the same methods)."""
     generator, draws = np.random.default_rng(seed), resamples(world.clusters, OF_ENDS)
     items, answers = world.parts, []

@@ -41,9 +41,9 @@ def claims(kind: str = "", paper: str = "") -> pd.DataFrame:
     """Everything that gets a verdict, one row per id of `data/claims.csv`, all as text: the papers' tables, figures and
     claims, and our questions (`KINDS`), of one kind or paper or all.
 
-    What it says (`claim`, as its source words it, and in `plain` words), whose words it is (`paper`, `source`), the
-    numbers printed for it, by which rule it is judged since when and why, on which page, and in which of the ten
-    lessons it is told (`lesson`, `found`).
+    What it says (`claim`, as its source words it, and in `plain` words), whose words it is (`paper`, `source`), and the
+    numbers printed for it. Then by which rule it is judged, since when and why, on which page, and which of the ten
+    lessons has it (`lesson`, `found`).
     """
     ask("data/claims.csv")
     if kind and kind not in KINDS:
