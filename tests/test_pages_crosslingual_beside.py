@@ -88,7 +88,7 @@ def test_methods_above_all_floors_are_counted_and_their_order_compared(store: St
     found = floors_page(store, ahead)
     counted = above(found)
     assert len(counted) == 2 * len(SETTINGS)
-    assert counted["above all floors"].tolist() == [11] * len(counted)
+    assert counted["above all baselines"].tolist() == [11] * len(counted)
     assert counted["below one"].sum() == 0
     assert set(counted["over"]) == {"activation (L2)"}
     assert np.isnan(counted.loc[("loss", "as published"), "tau"])
@@ -108,14 +108,14 @@ def test_methods_above_all_floors_are_counted_and_their_order_compared(store: St
 
 def test_methods_below_the_floors_are_counted(store: Store) -> None:
     counted = above(floors_page(store, lambda setting, row: 0.5 if row == BLIND[0] else 0.1))
-    assert counted["above all floors"].sum() == 0
+    assert counted["above all baselines"].sum() == 0
     assert counted["below one"].tolist() == [11] * len(counted)
 
 
 @pytest.mark.parametrize("n", [3, 8])
 def test_few_messages_count_no_method(store: Store, n: int) -> None:
     counted = above(floors_page(store, ahead, n=n))
-    assert counted[["above all floors", "below one"]].to_numpy().sum() == 0
+    assert counted[["above all baselines", "below one"]].to_numpy().sum() == 0
 
 
 def test_where_rho_is_defined_on_no_text_there_is_no_floor(store: Store) -> None:
