@@ -48,9 +48,9 @@ def claims(kind: str = "", paper: str = "") -> pd.DataFrame:
     ask("data/claims.csv")
     if kind and kind not in KINDS:
         raise unknown("kind of claim", kind, KINDS)
-    found = pd.read_csv(root() / "data" / "claims.csv", dtype=str, keep_default_na=False)
-    chosen = found["kind"].isin([kind] if kind else KINDS) & found["paper"].isin([paper] if paper else found["paper"])
-    return found[chosen].reset_index(drop=True)
+    rows = pd.read_csv(root() / "data" / "claims.csv", dtype=str, keep_default_na=False)
+    chosen = rows["kind"].isin([kind] if kind else KINDS) & rows["paper"].isin([paper] if paper else rows["paper"])
+    return rows[chosen].reset_index(drop=True)
 
 
 def column(name: str) -> dict[str, str]:
@@ -59,8 +59,8 @@ def column(name: str) -> dict[str, str]:
     >>> column("page")["soft_c01"]
     'soft_tables'
     """
-    found = claims()
-    return dict(zip(found["id"], found[name], strict=True))
+    rows = claims()
+    return dict(zip(rows["id"], rows[name], strict=True))
 
 
 def sources() -> dict[str, str]:
@@ -69,5 +69,5 @@ def sources() -> dict[str, str]:
     >>> sources()["naopc_c01"], sources()["naopc_c05"]
     ('edin_2025', 'review_of_edin_2025')
     """
-    found = claims()
-    return dict(zip(found["id"], found["paper"].mask(found["source"] == "review", REVIEW), strict=True))
+    rows = claims()
+    return dict(zip(rows["id"], rows["paper"].mask(rows["source"] == "review", REVIEW), strict=True))

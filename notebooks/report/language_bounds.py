@@ -29,12 +29,8 @@ page = start_page("language_bounds", profile, paper=published.OUR_OWN)
 there = page.has("language_sentences")
 if there:
     measured = page.measure("language_sentences", over=["dataset", "method", "metric"], prepare=bounded)
-    pairs = page.measure(
-        "language_sentences",
-        over=["dataset", "first", "second"],
-        prepare=ordered_alike,
-        bounds=(-1, 1),
-    )
+    among = ["dataset", "first", "second"]
+    pairs = page.measure("language_sentences", over=among, prepare=ordered_alike, bounds=(-1, 1))
     ends = page.measure("language_sentences", parts=["ends"], over=["dataset", "metric"], prepare=bounded)
     display(page.speaks())
 else:

@@ -20,18 +20,10 @@ profile = "laptop"
 # %%
 from IPython.display import Markdown, display
 
-from faithbook.results import published
+from faithbook.results import prompted, published
 from faithbook.results.labels import label
 from faithbook.results.numbers import listed
-from faithbook.results.prompted import (
-    ALONE,
-    CONTRAST,
-    FEWEST_SENTENCES,
-    NO_OUTPUT,
-    WITHOUT_MODEL,
-    subjects,
-    two_by_method,
-)
+from faithbook.results.prompted import ALONE, CONTRAST, FEWEST_SENTENCES, NO_OUTPUT, WITHOUT_MODEL, subjects
 from faithbook.results.report import start_page
 
 page = start_page("language_contrast", profile, paper=published.OUR_OWN)
@@ -66,7 +58,7 @@ if there:
     blind = list(dict.fromkeys(frame.loc[frame.explained == NO_OUTPUT, "method"]))
     contrasts = {name: share(name, CONTRAST) for name in methods}
     alone = {name: share(name, ALONE) for name in methods} | {name: share(name, NO_OUTPUT) for name in blind}
-    fig, alt = two_by_method(
+    fig, alt = prompted.two_by_method(
         alone,
         contrasts,
         ("log p(right verb), or no output", "contrast"),

@@ -115,16 +115,9 @@ if there:
 if there:
     rows = {(name, metric): of(metric, name) for name in METHODS for metric in ("amount", *SOFT, *SOFT.values())}
     table = listed(rows, ["method", "metric"])
-    cells = pd.DataFrame(
-        {
-            "method": table.method,
-            "metric": table.metric,
-            "cell": [f"{one.estimate:.2f} [{one.low:.2f}, {one.high:.2f}]" for one in table.itertuples()],
-        }
-    )
-    wide = cells.pivot(index="method", columns="metric", values="cell").loc[
-        list(METHODS), ["amount", *SOFT, *SOFT.values()]
-    ]
+    cells = table.assign(cell=[spoken(one, ".2f") for one in table.itertuples()])
+    wide = cells.pivot(index="method", columns="metric", values="cell")
+    wide = wide.loc[list(METHODS), ["amount", *SOFT, *SOFT.values()]]
     caption = "Methods on a small language model: mean importance, soft metrics as they are and at equal retention (higher is better), with 95 % intervals"
     display(
         page.listing(

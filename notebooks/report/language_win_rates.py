@@ -101,12 +101,9 @@ if there:
 
 # %%
 if there:
-    cells = table.assign(cell=[f"{one.estimate:.2f} [{one.low:.2f}, {one.high:.2f}]" for one in table.itertuples()])
-    wide = (
-        cells.pivot(index=["length", "method"], columns="erasure", values="cell")
-        .loc[lengths, list(ERASURES)]
-        .reset_index()
-    )
+    cells = table.assign(cell=[spoken(one, ".2f") for one in table.itertuples()])
+    wide = cells.pivot(index=["length", "method"], columns="erasure", values="cell")
+    wide = wide.loc[lengths, list(ERASURES)].reset_index()
     sizes = ", ".join(f"{one} {table[table.length == one].n.min()}" for one in lengths)
     caption = (
         f"Win rates over matched random rationales, with 95 % intervals; .5 is chance. A small model; texts: {sizes}"
@@ -119,12 +116,8 @@ if there:
     order = (*METHODS, "random")
     for ax, length in zip(axes, lengths, strict=True):
         for i, (erasure, name) in enumerate(ERASURES.items()):
-            part = (
-                table[(table.length == length) & (table.erasure == erasure)]
-                .set_index("method")
-                .loc[list(order)]
-                .reset_index()
-            )
+            part = table[(table.length == length) & (table.erasure == erasure)]
+            part = part.set_index("method").loc[list(order)].reset_index()
             places = [len(order) - 1 - j + 0.18 * (1.5 - i) for j in range(len(order))]
             figures.dots(ax, part, places, colour=PALETTE[i], width=1.5, label=name, marker="osD^"[i], ms=5)
         ax.axvline(0.5, color=PALETTE[6], ls=":", lw=1)
