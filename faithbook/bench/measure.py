@@ -22,7 +22,6 @@ from torch import Tensor
 from faithbook import reasons
 from faithbook.bench.subject import OwnMethod, OwnMetric
 from faithbook.engine.profiles import find_profile
-from faithbook.models import closed_form
 from faithbook.models.load import Classifier, load_model
 from faithbook.sources.datasets import load_dataset
 from faithbook.sources.images import as_inputs, load_pictures
@@ -50,7 +49,6 @@ _TRAINED = {
     "misled by erasure": "planted-misled",
 }
 _PRICED = 2  # inputs whose rows are counted
-_REAL, _MIRRORED, _LINEAR, _DETECTOR = "real", "mirrored", "linear", "detector"
 
 
 @dataclass(frozen=True)
@@ -116,22 +114,13 @@ class Measured:
 
 @dataclass(frozen=True)
 class Bench:
-    """What is judged, at which sizes, what hears of each step of `steps` (name, line) as it begins, and what has been
-    measured."""
+    """What is judged, at which sizes, what hears of each step as it begins, and what has been measured."""
 
     metric: OwnMetric | None
     method: OwnMethod | None
     sizes: Sizes
-    begin: Callable[[str, str], None] = lambda name, line: None
+    tell: Callable[[str], None] = lambda line: None
     found: Measured = field(default_factory=Measured)
-
-    def steps(self, modality: str) -> list[str]:
-        """The names of the steps of `real` and `planted`, in their order."""
-        real = (_REAL, _MIRRORED) if modality == "vision" else (_REAL,)
-        return [_step(modality, name) for name in (*real, _LINEAR, _DETECTOR, *_TRAINED)]
-
-    def _tell(self, modality: str, name: str, line: str) -> None:
-        self.begin(_step(modality, name), f"{modality}: {line}")
 
     # ------------------------------------------------------------------------------------------------- explanations
     def explanations(
@@ -187,7 +176,7 @@ class Bench:
         model = classifier.model.to(_device())
         inputs, ids = real_inputs(modality, classifier, self.sizes)
         methods = real_methods(modality, self.sizes)
-        self._tell(modality, _REAL, f"{len(inputs)} inputs of a real model, {len(methods)} methods")
+        self.tell(f"{modality}: {len(inputs)} inputs of a real model, {len(methods)} methods")
         explanations = self.explanations(model, inputs, methods, erase=None)
         if self.method is not None:
             own = explanations[self.method.name]
@@ -280,7 +269,7 @@ class Bench:
         table: pd.DataFrame,
     ) -> None:
         """Mirror images, explained anew: values of metrics, and each method's scores cell by cell."""
-        self._tell("vision", _MIRRORED, "the mirror images of the same pictures")
+        self.tell("vision: the mirror images of the same images")
         mirrored = replace(inputs, pixels=inputs.pixels.flip(-1))
         turned = self.explanations(model, mirrored, methods, erase=None)
         if self.metric is not None:
@@ -306,38 +295,23 @@ class Bench:
         """Two models in closed form and three trained ones, whose reason was planted."""
         n = self.sizes.planted[modality]
         trained = {name: load_model(_PLANTED[modality].format(data)) for name, data in _TRAINED.items()}
-        tokenizer = next(iter(trained.values())).tokenizer
-        detector = closed_form.word_detector(tokenizer) if modality == "text" else closed_form.stripe_detector()
+        detector = reasons.detector(modality, next(iter(trained.values())).tokenizer)
         whole, right = {}, []
-        for name, classifier in {_DETECTOR: detector, **trained}.items():
+        for name, classifier in {"detector": detector, **trained}.items():
             classifier.model.to(_device())
             inputs, marks, labels, ids = reasons.planted_inputs(modality, "planted", classifier, 3 * n)
             inputs = inputs.to(_device())
             whole[name] = classifier.model, inputs, marks, ids
             right.append((Perturber(classifier.model, inputs).predicted.cpu() == labels) & (labels > 0))
-        self._linear(modality, tokenizer, n)
+        model, inputs, truth, ids = reasons.linear(modality, n, detector, device=_device())
+        self.tell(f"{modality}: {len(inputs)} inputs of a linear model")
+        self._of_planted(modality, "linear", model, inputs, truth, None, list(ids))
         rows = torch.stack(right).all(dim=0).nonzero()[:n, 0].tolist()
         for name, (model, inputs, marks, ids) in whole.items():
             part = inputs[rows]
             gold = marks[rows][:, : part.feature_mask.shape[1]].to(_device())
-            self._tell(modality, name, f"{len(rows)} inputs with something planted, model {name}")
+            self.tell(f"{modality}: {len(rows)} inputs with something planted, model {name}")
             self._of_planted(modality, name, model, part, gold.float(), gold, [ids[i] for i in rows])
-
-    def _linear(self, modality: str, tokenizer: Any, n: int) -> None:
-        inputs: Inputs
-        if modality == "text":
-            texts = load_dataset("planted", "test", n=n)
-            bag = closed_form.BagOfWords(load_dataset("movie", "train"), tokenizer)
-            model, (inputs, _), ids = bag.classifier.model, reasons.text_inputs(texts, tokenizer), texts.ids
-            truth = bag.truth(inputs, Perturber(model, inputs).predicted)
-        else:
-            shown = load_pictures("planted", "test", n=n)
-            model, ids = closed_form.linear_patches().model, shown.ids
-            inputs, _ = reasons.picture_inputs(shown, model)
-            truth = closed_form.patch_truth(inputs, Perturber(model, inputs).predicted)
-        self._tell(modality, _LINEAR, f"{len(inputs)} inputs of a linear model")
-        model.to(_device())
-        self._of_planted(modality, _LINEAR, model, inputs.to(_device()), truth.to(_device()), None, list(ids))
 
     def _of_planted(
         self,
@@ -403,10 +377,6 @@ def tidy(ids: Iterable[str], method: str, metric: str, values: Tensor) -> pd.Dat
     """
     numbers = values.detach().double().cpu().numpy()
     return pd.DataFrame({"id": list(ids), "method": method, "metric": metric, "value": numbers})
-
-
-def _step(modality: str, name: str) -> str:
-    return f"{modality}: {name}"
 
 
 def _device() -> str:

@@ -6,7 +6,7 @@ Every share and correlation has a 95 % interval over inputs and their number; ev
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import pandas as pd
 
 from faithbook.bench.measure import MIDDLE, Measured
 from faithbook.results import rules
-from faithbook.results.advice import QUESTIONS, advice
+from faithbook.results.advice import advice
 from faithbook.results.cells import Cells
 from faithbook.results.estimates import Quantity
 from faithbook.results.numbers import listed
@@ -237,64 +237,19 @@ def _mirrored_methods(rho: pd.DataFrame) -> pd.DataFrame:
 
 
 # ------------------------------------------------------------------------------------------------------------- in words
-_INPUTS = {"text": "texts", "vision": "pictures"}
-Said = Mapping[str, Mapping[str, str]]
-OF_METRIC: Said = {
-    QUESTIONS[0]: {
-        "yes": "prefers real attributions to random ones",
-        "no": "does not prefer real attributions to random ones",
-        "unsure": "cannot be said to prefer real attributions to random ones",
-    },
-    QUESTIONS[1]: {
-        "yes": "tells attributions apart where amounts are alike",
-        "no": "does not tell them apart where amounts are alike",
-        "unsure": "is undecided where amounts are alike",
-    },
-    QUESTIONS[2]: {
-        "yes": "prefers a planted reason to itself shuffled",
-        "no": "does not prefer a planted reason to itself shuffled",
-        "unsure": "is undecided about a planted reason",
-    },
-    QUESTIONS[3]: {
-        "yes": "tracks the truth no worse on a model that erasure misleads",
-        "no": "tracks the truth worse on a model that erasure misleads",
-        "unsure": "is undecided where erasure misleads",
-    },
-}
-OF_METHOD: Said = {
-    METHOD_QUESTIONS[0]: {
-        "yes": "is preferred to random scores by most metrics",
-        "no": "is liked less than random scores by most metrics",
-        "unsure": "is not clearly preferred to random scores by most metrics",
-    },
-    METHOD_QUESTIONS[1]: {
-        "yes": "is preferred to itself shuffled by most metrics",
-        "no": "is liked less than itself shuffled by most metrics",
-        "unsure": "is not clearly preferred to itself shuffled by most metrics",
-    },
-    METHOD_QUESTIONS[2]: {
-        "yes": "finds what was planted better than random scores do",
-        "no": "finds what was planted no better than random scores do",
-        "unsure": "cannot be said to find what was planted better than random scores do",
-    },
-    METHOD_QUESTIONS[3]: {
-        "yes": "loses less than a tenth of that where erasure misleads",
-        "no": "loses of that where erasure misleads",
-        "unsure": "is undecided where erasure misleads",
-    },
-}
+_INPUTS = {"text": "texts", "vision": "images"}
 
 
-def in_words(answers: pd.DataFrame, name: str, said: Said) -> list[str]:
-    """What the answers say of a metric or a method, a sentence a modality.
+def in_words(answers: pd.DataFrame, name: str, questions: Sequence[str]) -> list[str]:
+    """The answers to the questions about a metric or a method, a line for each modality.
 
-    >>> answers = pd.DataFrame({"modality": ["text"], "n": [20], **{question: ["yes"] for question in OF_METHOD}})
-    >>> in_words(answers, "mine", OF_METHOD)[0][:66]
-    'On texts (n = 20), mine is preferred to random scores by most metr'
+    >>> answers = pd.DataFrame({"modality": ["text"], "n": [20], "tells": ["yes"], "is right": ["unsure"]})
+    >>> in_words(answers, "mine", ["tells", "is right"])
+    ['On texts (n = 20), mine: tells: yes; is right: unsure.']
     """
-    own = answers[answers["metric"] == name] if "metric" in answers.columns else answers
+    of_name = answers[answers["metric"] == name] if "metric" in answers.columns else answers
     return [
-        f"On {_INPUTS[row['modality']]} (n = {row['n']}), {name} "
-        f"{'; '.join(told[row[question]] for question, told in said.items())}."
-        for row in own.to_dict("records")
+        f"On {_INPUTS[row['modality']]} (n = {row['n']}), {name}: "
+        f"{'; '.join(f'{question}: {row[question]}' for question in questions)}."
+        for row in of_name.to_dict("records")
     ]

@@ -26,10 +26,7 @@ from tqdm.auto import tqdm
 from faithbook import reasons
 from faithbook.engine.run import start_run
 from faithbook.engine.units import as_units
-from faithbook.models import closed_form
 from faithbook.models.load import load_model
-from faithbook.sources.datasets import load_dataset
-from faithbook.sources.images import load_pictures
 from faithlib.catalogue import FAITHFULNESS, FAMILIES
 from faithlib.evaluation import average_marked, evaluate
 from faithlib.perturb import Perturber
@@ -57,11 +54,7 @@ def planted_inputs(name, classifier):
     return inputs.to(device), *others
 
 
-detector = (
-    closed_form.word_detector(next(iter(trained.values())).tokenizer)
-    if modality == "text"
-    else closed_form.stripe_detector()
-)
+detector = reasons.detector(modality, next(iter(trained.values())).tokenizer)
 detector.model.to(device)
 checked, right_about, whole = [], [], {}
 for name, classifier in {"detector": detector, **trained}.items():
@@ -131,21 +124,8 @@ def measured(name, model, inputs, truth, gold, ids, erase):
 
 
 # %%
-if modality == "text":
-    texts = load_dataset("planted", "test", n=settings["inputs"])
-    bag = closed_form.BagOfWords(load_dataset("movie", "train"), detector.tokenizer)
-    linear, ids = bag.classifier, texts.ids
-    inputs, _ = reasons.text_inputs(texts, linear.tokenizer)
-    summands = bag.truth
-else:
-    shown = load_pictures("planted", "test", n=settings["inputs"])
-    linear, ids = closed_form.linear_patches(), shown.ids
-    inputs, _ = reasons.picture_inputs(shown, linear.model)
-    summands = closed_form.patch_truth
-inputs = inputs.to(device)
-linear.model.to(device)
-truth = summands(inputs.to("cpu"), Perturber(linear.model, inputs).predicted.cpu()).to(device)
-measured("linear", linear.model, inputs, truth, None, ids, MAIN)
+linear, inputs, truth, ids = reasons.linear(modality, settings["inputs"], detector, device=device)
+measured("linear", linear, inputs, truth, None, ids, MAIN)
 
 # %%
 knowing = torch.stack(right_about).all(dim=0)
