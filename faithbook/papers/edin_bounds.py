@@ -38,7 +38,6 @@ import numpy as np
 import pandas as pd
 
 from faithbook.papers.edin_claims import OFF
-from faithbook.results.estimates import FEWEST_CLUSTERS
 
 ENDS = ("lower", "upper")
 ROUNDING = 1e-6
@@ -165,57 +164,6 @@ def outdone(found: pd.DataFrame, error: str, search: str = "adaptive") -> tuple[
         return None
     better = found[(found["rows"] < own["rows"].iloc[0]) & (found[error] < own[error].iloc[0] - ROUNDING)]
     return None if better.empty else (own.iloc[0], better.sort_values(error).iloc[0])
-
-
-def outdone_in_words(cost: pd.DataFrame) -> str:
-    """Whether the adaptive search is outdone on the released answers, both bounds together: `cost` has the columns
-    search, width, rows, upper_error, lower_error."""
-    found = outdone(cost.assign(error=cost["upper_error"] + cost["lower_error"]), "error")
-    if found is None:
-        return "No search asks for fewer answers than the adaptive one and misses both bounds together by less."
-    own, better = (
-        f"{one['rows']:.0f} answers a text and misses the upper bound by {one['upper_error']:.4f} and the lower one by "
-        f"{one['lower_error']:.4f} on average"
-        for one in found
-    )
-    named = f"*{found[1]['search']}*, width {found[1]['width']:.0f}"
-    why = "fewer answers, and a smaller error of the two together"
-    return f"The adaptive search asks for {own}; {named}, asks for {better}: {why}."
-
-
-def nearest(aims: pd.DataFrame, times: float, close: float) -> list[str]:
-    """Of each classifier and length the search with `times` times fewer rows at least that falls short of the published
-    one least, and what so many texts can tell of it, in words.
-
-    `aims`: a row a search with classifier, words, search, n, "times fewer", and "short of" with the ends of its
-    interval, "short low" and "short high".
-    """
-    told = []
-    for (classifier, words), part in aims.groupby(["classifier", "words"], sort=False):
-        enough = part[part["times fewer"] >= times]
-        if enough.empty:
-            told.append(f"{classifier}, {words} words: no search asks for {times:g} times fewer rows")
-        else:
-            least = enough.sort_values("short of").iloc[0]
-            told.append(f"{classifier}, {words} words: {_missed(least, close)}")
-    return told
-
-
-def _missed(row: pd.Series, close: float) -> str:
-    n, fewer, short = row["n"], row["times fewer"], row["short of"]
-    told = f"*{row['search']}*, {fewer:.1f} times fewer rows, bounds {_side(short)}"
-    if n < 2:
-        return f"{told} on one text, which has no interval"
-    low, high = row["short low"], row["short high"]
-    told += f" ({_side(low)} to {_side(high)}) on {n} texts"
-    half = (high - low) / 2
-    if low <= close < high and half > close:
-        return f"{told}; half of that interval is {half:.4f}, more than {close:g}, so that {n} texts cannot decide it"
-    return told if n >= FEWEST_CLUSTERS else f"{told}, fewer than the {FEWEST_CLUSTERS} that an answer needs"
-
-
-def _side(short: float) -> str:
-    return f"{abs(short):.4f} {'short' if short > 0 else 'better'}"
 
 
 def _named(kind: str, width: float, candidates: float) -> str:
