@@ -5,7 +5,6 @@ Words are features of texts, 4 x 4 cells those of pictures. Shape letters: B inp
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -74,17 +73,16 @@ def linear(
     reviews, or which direction of stripes a picture has more of."""
     data: Dataset | Pictures
     inputs: Inputs
-    truth_of: Callable[..., Tensor]
     if modality == "text":
         data = load_dataset("planted", "test", n=n)
         bag = closed_form.BagOfWords(load_dataset("movie", "train"), detector.tokenizer)
-        model, truth_of = bag.classifier.model, bag.truth
-        inputs, _ = text_inputs(data, detector.tokenizer)
+        model, (inputs, _) = bag.classifier.model, text_inputs(data, detector.tokenizer)
+        truth = bag.truth(inputs, Perturber(model, inputs).predicted)
     else:
         data = load_pictures("planted", "test", n=n)
-        model, truth_of = closed_form.linear_patches().model, closed_form.patch_truth
+        model = closed_form.linear_patches().model
         inputs, _ = picture_inputs(data, model)
-    truth = truth_of(inputs, Perturber(model, inputs).predicted)
+        truth = closed_form.patch_truth(inputs, Perturber(model, inputs).predicted)
     return model.to(device), inputs.to(device), truth.to(device), data.ids
 
 

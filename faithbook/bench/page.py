@@ -107,12 +107,12 @@ def _listed(title: str, lines: Sequence[str], kind: str = "plain") -> str:
     return f'<section class="{kind}"><h2>{title}</h2><ul>{items}</ul></section>' if lines else ""
 
 
-def _table(name: str, table: pd.DataFrame, own: str) -> str:
+def _table(name: str, table: pd.DataFrame, subject: str) -> str:
     """A table with its caption and download; rows that name what is judged are marked."""
     heads = "".join(f'<th scope="col">{html.escape(str(column))}</th>' for column in table.columns)
     rows = []
     for row in table.to_dict("records"):
-        judged = any(row.get(column) == own for column in _NAMES)
+        judged = any(row.get(column) == subject for column in _NAMES)
         first, *others = (_cell(str(column), value) for column, value in row.items())
         cells = f'<th scope="row">{first}</th>' + "".join(f"<td>{cell}</td>" for cell in others)
         rows.append(f"{'<tr class=own>' if judged else '<tr>'}{cells}</tr>")
@@ -137,14 +137,14 @@ _PICTURED = {"diagnosticity": ("metric", 0.5), "agreement": ("metric", 0.0), "be
 """Tables that are drawn: the column that names a row, and the value of chance."""
 
 
-def _picture(folder: Path, name: str, table: pd.DataFrame, own: str) -> str:
+def _picture(folder: Path, name: str, table: pd.DataFrame, subject: str) -> str:
     """Estimates with their intervals, a panel a modality; what is judged in another colour and another form."""
     figures.theme()
     column, chance = _PICTURED[name]
     order = table.groupby(column)["estimate"].mean().sort_values(ascending=False).index
-    tidy = table.assign(series=["the others" if one != own else own for one in table[column]])
+    tidy = table.assign(series=["the others" if one != subject else subject for one in table[column]])
     tidy = tidy.sort_values(column, key=lambda names: names.map(order.get_loc), kind="stable")
-    looks = {own: (figures.PALETTE[1], "D"), "the others": (figures.PALETTE[0], "o")}
+    looks = {subject: (figures.PALETTE[1], "D"), "the others": (figures.PALETTE[0], "o")}
     words = {one: label(one) for one in order}
     for kind, part in table.groupby("modality"):
         fewest, most = part["n"].min(), part["n"].max()

@@ -34,12 +34,12 @@ def every_answer(score: Perturber | SetFunction) -> list[Tensor]:
     [[0.75, 0.25, 0.5, 0.0]]
     """
     present = score.feature_mask
-    found = []
+    answers = []
     for b, n in enumerate(present.sum(dim=1).tolist()):
         keep = _sets(n, present.shape[1]).to(present.device)
         answer = score.keep_rows(torch.full((2**n,), b), keep)
-        found.append(answer.double().cpu())
-    return found
+        answers.append(answer.double().cpu())
+    return answers
 
 
 def of_chance(values: Tensor) -> float:

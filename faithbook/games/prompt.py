@@ -43,8 +43,8 @@ def made(model: Any, tokenizer: Any, *, sentences: int = SENTENCES) -> dict[str,
     for method, options in METHODS.items():
         more: dict[str, Any] = {**options, **({"perturber": score} if method in _ASKING else {})}
         given[method] = attribute(method, lm, inputs, **more).cpu().double()
-    found = answers.erasing(AnswerTable([0], answers.every_answer(score)), given)
-    tables = [one.assign(model="smollm2") for one in (found.answers, found.items, found.orders)]
+    game = answers.erasing(AnswerTable([0], answers.every_answer(score)), given)
+    tables = [one.assign(model="smollm2") for one in (game.answers, game.items, game.orders)]
     names = {
         "text": f"“… {TEMPLATES['facts'].removeprefix('{text} ')}”",
         "model": "SmolLM2-135M, a small language model",

@@ -70,37 +70,39 @@ def of_models(units: pd.DataFrame) -> pd.DataFrame:
 def of_shares(units: pd.DataFrame) -> pd.DataFrame:
     """The second table, in the same columns."""
     _, beams, _ = _searches(units.rename(columns={"classifier": "model"}))
-    found = {f"off_{end}": _error(beams, end) > OFF for end in ENDS}
-    found["proved_lower"] = beams["certified_lower"] <= beams["lower_exact"] + ROUNDING
-    found["proved_upper"] = beams["certified_upper"] >= beams["upper_exact"] - ROUNDING
-    return _long(beams.assign(**found).astype(dict.fromkeys(found, float)), _KEYS, list(found))
+    flags = {f"off_{end}": _error(beams, end) > OFF for end in ENDS}
+    flags["proved_lower"] = beams["certified_lower"] <= beams["lower_exact"] + ROUNDING
+    flags["proved_upper"] = beams["certified_upper"] >= beams["upper_exact"] - ROUNDING
+    return _long(beams.assign(**flags).astype(dict.fromkeys(flags, float)), _KEYS, list(flags))
 
 
 def _searches(units: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Searches, one row a text: the exact ones, the beams of short texts beside them, those of long texts."""
-    found = _wide(units[units["metric"].isin(_SEARCHED)], [*_TEXT, "method", "width"])
-    found["search"] = [
-        f"{name}, width {width:.0f}" for name, width in zip(found["method"], found["width"], strict=True)
+    searches = _wide(units[units["metric"].isin(_SEARCHED)], [*_TEXT, "method", "width"])
+    searches["search"] = [
+        f"{name}, width {width:.0f}" for name, width in zip(searches["method"], searches["width"], strict=True)
     ]
-    short, exact = found["length"] == "short", found["method"] == "exact"
-    found["method"] = "none"
-    known = found.loc[short & exact, [*_TEXT, *ENDS, "rows"]]
-    beams = found[short & ~exact].merge(known, on=_TEXT, suffixes=("", "_exact"), validate="many_to_one")
-    return found[short & exact], beams, found[~short]
+    short, exact = searches["length"] == "short", searches["method"] == "exact"
+    searches["method"] = "none"
+    known = searches.loc[short & exact, [*_TEXT, *ENDS, "rows"]]
+    beams = searches[short & ~exact].merge(known, on=_TEXT, suffixes=("", "_exact"), validate="many_to_one")
+    return searches[short & exact], beams, searches[~short]
 
 
 def _error(beams: pd.DataFrame, end: str) -> pd.Series:
     return (beams[end] - beams[f"{end}_exact"]).abs()
 
 
-def explained(found: pd.DataFrame) -> dict[str, list[str]]:
+def explained(values: pd.DataFrame) -> dict[str, list[str]]:
     """The methods of every model that the first table has scores of, random left out.
 
     >>> explained(pd.DataFrame({"model": ["a", "a", "b"], "method": ["lime", "random", "lime"], "metric": "aopc_morf"}))
     {'a': ['lime'], 'b': ['lime']}
     """
-    scored = found[(found["metric"] == "aopc_morf") & (found["method"] != "random")]
-    return {str(model): list(own) for model, own in scored.groupby("model", sort=False)["method"].unique().items()}
+    scored = values[(values["metric"] == "aopc_morf") & (values["method"] != "random")]
+    return {
+        str(model): list(of_model) for model, of_model in scored.groupby("model", sort=False)["method"].unique().items()
+    }
 
 
 def common(methods: Mapping[str, Sequence[str]], models: Sequence[str]) -> list[str]:
@@ -112,18 +114,18 @@ def common(methods: Mapping[str, Sequence[str]], models: Sequence[str]) -> list[
     return [name for name in methods[models[0]] if all(name in methods[model] for model in models)]
 
 
-def together(found: pd.DataFrame, models: Sequence[str]) -> list[tuple[list[str], list[str]]]:
+def together(values: pd.DataFrame, models: Sequence[str]) -> list[tuple[list[str], list[str]]]:
     """Which of these models were asked on the same data sets, in their order, and on which: what can be compared.
 
     >>> asked = [("a", "films"), ("b", "films"), ("a", "news"), ("b", "news"), ("c", "snippets")]
     >>> together(pd.DataFrame(asked, columns=["model", "dataset"]), ["b", "a", "c"])
     [(['b', 'a'], ['films', 'news']), (['c'], ['snippets'])]
     """
-    asked = found.groupby("dataset", sort=False, observed=True)["model"].unique()
+    asked = values.groupby("dataset", sort=False, observed=True)["model"].unique()
     groups: dict[tuple[str, ...], list[str]] = {}
     for dataset, there in asked.items():
         groups.setdefault(tuple(model for model in models if model in there), []).append(str(dataset))
-    return [(list(own), sets) for own, sets in groups.items()]
+    return [(list(models_asked), sets) for models_asked, sets in groups.items()]
 
 
 def of_searches(units: pd.DataFrame) -> pd.DataFrame:
@@ -133,37 +135,41 @@ def of_searches(units: pd.DataFrame) -> pd.DataFrame:
     """
     units = units.rename(columns={"classifier": "model"})
     text = ["dataset", "model", "words", "id"]
-    found = _wide(units[units["metric"].isin(_SEARCHED)], [*text, "method", "width", "candidates"])
-    found["kind"] = np.where((found["method"] == "merged") & (found["candidates"] > 0), "pruned", found["method"])
-    found["search"] = [_named(*row) for row in found[["kind", "width", "candidates"]].itertuples(index=False)]
-    found["unsure"] = (_beyond(found, "upper") + _beyond(found, "lower")) / 2
-    each = found.groupby(text)
+    searches = _wide(units[units["metric"].isin(_SEARCHED)], [*text, "method", "width", "candidates"])
+    searches["kind"] = np.where(
+        (searches["method"] == "merged") & (searches["candidates"] > 0), "pruned", searches["method"]
+    )
+    searches["search"] = [_named(*row) for row in searches[["kind", "width", "candidates"]].itertuples(index=False)]
+    searches["unsure"] = (_beyond(searches, "upper") + _beyond(searches, "lower")) / 2
+    each = searches.groupby(text)
     upper, lower = each["upper"].transform("max"), each["lower"].transform("min")
-    found["error"] = (upper - found["upper"] + found["lower"] - lower) / 2
-    theirs = found.loc[found["search"] == PUBLISHED_SEARCH, [*text, *ENDS, "rows"]]
-    found = found.merge(theirs, on=text, how="left", suffixes=("", "_theirs"), validate="many_to_one")
-    found["fewer"] = found["rows_theirs"] / found["rows"]
-    found["short"] = (found["upper_theirs"] - found["upper"] + found["lower"] - found["lower_theirs"]) / 2
-    found["id"] = found["words"].astype(str) + " words, " + found["id"]
+    searches["error"] = (upper - searches["upper"] + searches["lower"] - lower) / 2
+    theirs = searches.loc[searches["search"] == PUBLISHED_SEARCH, [*text, *ENDS, "rows"]]
+    searches = searches.merge(theirs, on=text, how="left", suffixes=("", "_theirs"), validate="many_to_one")
+    searches["fewer"] = searches["rows_theirs"] / searches["rows"]
+    searches["short"] = (
+        searches["upper_theirs"] - searches["upper"] + searches["lower"] - searches["lower_theirs"]
+    ) / 2
+    searches["id"] = searches["words"].astype(str) + " words, " + searches["id"]
     keys = ["dataset", "model", "words", "kind", "search", "id", "cluster"]
-    return _long(found.assign(cluster=found["id"]), keys, ["error", "unsure", "rows", "fewer", "short"])
+    return _long(searches.assign(cluster=searches["id"]), keys, ["error", "unsure", "rows", "fewer", "short"])
 
 
-def outdone(found: pd.DataFrame, error: str, search: str = "adaptive") -> tuple[pd.Series, pd.Series] | None:
+def outdone(searches: pd.DataFrame, error: str, search: str = "adaptive") -> tuple[pd.Series, pd.Series] | None:
     """A search and the one that errs least of those that ask for fewer rows than it and err less, by more than
     rounding; None where there is none.
 
-    `found`: searches of the same texts, with the columns search, rows and an `error`.
+    `searches`: searches of the same texts, with the columns search, rows and an `error`.
 
     >>> rows = [("adaptive", 9, 0.2), ("merged", 8, 0.1), ("released", 7, 0.3)]
     >>> outdone(pd.DataFrame(rows, columns=["search", "rows", "error"]), "error")[1]["search"]
     'merged'
     """
-    own = found[found["search"] == search]
-    if own.empty:
+    named = searches[searches["search"] == search]
+    if named.empty:
         return None
-    better = found[(found["rows"] < own["rows"].iloc[0]) & (found[error] < own[error].iloc[0] - ROUNDING)]
-    return None if better.empty else (own.iloc[0], better.sort_values(error).iloc[0])
+    better = searches[(searches["rows"] < named["rows"].iloc[0]) & (searches[error] < named[error].iloc[0] - ROUNDING)]
+    return None if better.empty else (named.iloc[0], better.sort_values(error).iloc[0])
 
 
 def _named(kind: str, width: float, candidates: float) -> str:
@@ -177,14 +183,14 @@ def _named(kind: str, width: float, candidates: float) -> str:
     return f"{kind}, width {width:.0f}" + (f", {candidates:.0f} words" if kind == "pruned" else "")
 
 
-def _beyond(found: pd.DataFrame, end: str) -> pd.Series:
+def _beyond(searches: pd.DataFrame, end: str) -> pd.Series:
     """How far the certificate reaches beyond a bound."""
-    return (found[f"certified_{end}"] - found[end]).abs()
+    return (searches[f"certified_{end}"] - searches[end]).abs()
 
 
 def _wide(units: pd.DataFrame, keys: Sequence[str]) -> pd.DataFrame:
     return units.pivot_table(index=list(keys), columns="metric", values="value", observed=True).reset_index()
 
 
-def _long(found: pd.DataFrame, keys: Sequence[str], metrics: Sequence[str]) -> pd.DataFrame:
-    return found.melt(list(keys), list(metrics), "metric", "value")
+def _long(wide: pd.DataFrame, keys: Sequence[str], metrics: Sequence[str]) -> pd.DataFrame:
+    return wide.melt(list(keys), list(metrics), "metric", "value")

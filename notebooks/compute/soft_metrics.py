@@ -113,13 +113,13 @@ def measured(perturber, scores, facts):
 def save(everything, facts):
     """Add a block's values to what the reports read."""
     run.add(everything, "soft_scores")
-    own = {"seed": seed, "clusters": data.clusters}
+    labels = {"seed": seed, "clusters": data.clusters}
     at_lengths = everything.metric.isin(["ns", "nc"])
     soft = everything[~at_lengths]
-    run.add_units(as_units(soft, **own))
-    run.add_units(as_units(soft.assign(metric=soft.metric + "_one_draw", value=soft.value_one_draw), **own))
-    run.add_units(as_units(facts, metrics=["p_full", "p_empty", "n_features"], **own))
-    run.add_units(as_units(everything[at_lengths], keys=["ratio"], **own), "lengths")
+    run.add_units(as_units(soft, **labels))
+    run.add_units(as_units(soft.assign(metric=soft.metric + "_one_draw", value=soft.value_one_draw), **labels))
+    run.add_units(as_units(facts, metrics=["p_full", "p_empty", "n_features"], **labels))
+    run.add_units(as_units(everything[at_lengths], keys=["ratio"], **labels), "lengths")
 
 
 # %% [markdown]

@@ -67,13 +67,13 @@ def replayed(block, zeroed, padded):
 
 
 # %%
-own = {"seed": seed, "clusters": data.clusters}
+labels = {"seed": seed, "clusters": data.clusters}
 for rows in run.blocks(len(data), settings["block"]):
     block = data[rows]
     inputs = task.inputs_of(block)
     zeroed = Perturber(task.model, inputs, dtype=task.dtype)
     padded = Perturber(task.model, inputs, erase="pad", dtype=task.dtype)
-    run.add_units(as_units(replayed(block, zeroed, padded), keys=["variant"], **own), "replayed")
+    run.add_units(as_units(replayed(block, zeroed, padded), keys=["variant"], **labels), "replayed")
     run.count(n=len(block.ids), truncated=int(inputs.truncated.sum()), **costs(zeroed, padded))
 
 # %%

@@ -136,8 +136,8 @@ def all_variants(block):
             values = {**hard_scores(block.perturber, score), **soft(block.perturber, score)}
             yield OTHER_METHODS[variant][0], variant, values
 
-    found = block.together(lambda: list(ask()))
-    return pd.concat([block.frame(values, of, variant=name) for of, name, values in found], ignore_index=True)
+    asked = block.together(lambda: list(ask()))
+    return pd.concat([block.frame(values, of, variant=name) for of, name, values in asked], ignore_index=True)
 
 
 # %% [markdown]
@@ -158,23 +158,23 @@ def all_perturbations(block):
                     noisy = gaussian_scores(block.perturber, score, **noise, seed=seed)
                     yield method, noisy, {"perturbation": f"gaussian_eq{equation}", "variance": variance}
 
-    found = block.together(lambda: list(ask()))
-    return pd.concat([block.frame(values, method, **said) for method, values, said in found], ignore_index=True)
+    asked = block.together(lambda: list(ask()))
+    return pd.concat([block.frame(values, method, **named) for method, values, named in asked], ignore_index=True)
 
 
 # %% [markdown]
 # ## Block by block
 
 # %%
-own = {"seed": seed, "clusters": data.clusters}
+labels = {"seed": seed, "clusters": data.clusters}
 for rows in run.blocks(len(data), settings["block"]):
     block = Block(data[rows])
     variants, appendix = all_variants(block), all_perturbations(block)
     run.add(variants, "soft_variants")
-    run.add_units(as_units(variants, keys=["variant"], **own), "variants")
+    run.add_units(as_units(variants, keys=["variant"], **labels), "variants")
     run.add(appendix, "soft_appendix")
     filled = appendix.assign(variance=appendix.variance.fillna(0))  # of what adds no noise
-    run.add_units(as_units(filled, keys=["perturbation", "variance"], **own), "appendix")
+    run.add_units(as_units(filled, keys=["perturbation", "variance"], **labels), "appendix")
     run.count(n=len(block.ids), truncated=int(block.inputs.truncated.sum()), **block.costs())
 
 # %%

@@ -95,7 +95,7 @@ run.save(
 MAIN = ERASURES[0]
 shared = {"draws": settings["draws"], "groups": settings["groups"], "beam": settings["beam"][modality]}
 BOUNDED, PLAUSIBLE = FAMILIES["naopc"].directions, FAMILIES["plausibility"].directions
-found = []
+tables = []
 
 
 def measured(name, model, inputs, truth, gold, ids, erase):
@@ -112,15 +112,15 @@ def measured(name, model, inputs, truth, gold, ids, erase):
             continue
         part = inputs[rows]
         width = part.feature_mask.shape[1]  # of the longest among them
-        own = {key: what[rows, :width] for key, what in explanations.items()} | methods
+        given = {key: what[rows, :width] for key, what in explanations.items()} | methods
         marks = {} if gold is None else {"gold": gold[rows, :width], "gold_size": average_marked(gold)}
         metrics = [*metrics, *(PLAUSIBLE if marks else ())]
-        table = evaluate(model, part, methods=own, metrics=metrics, erase=erase, **marks, **shared)
+        table = evaluate(model, part, methods=given, metrics=metrics, erase=erase, **marks, **shared)
         spent = table.attrs["costs"]
         run.count(rows_asked=spent["rows_asked"], rows_run=spent["rows_run"])
         table["input"] = [ids[rows[i]] for i in table["input"]]
         table.attrs.clear()
-        found.append(table.assign(model=name, erase=erase))
+        tables.append(table.assign(model=name, erase=erase))
 
 
 # %%
@@ -137,7 +137,7 @@ for name, classifier in tqdm(plan.items(), desc="models"):
     gold = marks[rows][:, : part.feature_mask.shape[1]].to(device)
     for erase in ERASURES[: 2 if name == "trained" else 1]:
         measured(name, classifier.model, part, gold.float(), gold, [ids[i] for i in rows], erase)
-values = pd.concat(found, ignore_index=True)
+values = pd.concat(tables, ignore_index=True)
 run.save_units(as_units(values, seed=0, keys=["model", "erase"]))
 
 # %%

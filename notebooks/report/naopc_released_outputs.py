@@ -206,7 +206,7 @@ Markdown(f"Models, two by two: {edin_claims.pairs_apart(gaps)}. Bounds: {edin_ta
 
 # %%
 short = cells[cells.length == "short"]
-kept = short[~short.own].groupby("dataset")[["model", "id"]].apply(lambda part: len(part.drop_duplicates()))
+kept = short[~short.computed].groupby("dataset")[["model", "id"]].apply(lambda part: len(part.drop_duplicates()))
 told = ", ".join(f"{n} of {SETS[name]}" for name, n in kept[kept > 0].items()) or "none"
 lacking = int(cells.aopc_files.isna().sum())
 Markdown(

@@ -32,7 +32,7 @@ from IPython.display import Markdown
 from faithbook.engine.profiles import find_profile, settings_of
 from faithbook.papers.zhao_aletras_claims import METRICS, PAIRS, claims, eighteen, variance
 from faithbook.papers.zhao_aletras_sizes import of_each, shared
-from faithbook.papers.zhao_aletras_tables import SPLITS, data_and_classifiers, precision_of, wrong_sizes
+from faithbook.papers.zhao_aletras_tables import SPLITS, data_and_classifiers, precision_of
 from faithbook.results import diagnosticity, evidence, published, rank_tests
 from faithbook.results.diagnosticity import LIMIT, METHODS, TIE, WIN, Reading
 from faithbook.results.judged import Printed
@@ -103,9 +103,6 @@ parts1 = {
 }
 first = page.test({"soft_table1": parts1})
 page.verdicts(first)
-
-# %%
-Markdown(wrong_sizes(sizes, own))
 
 # %% [markdown]
 # **What differs and why.** The authors published neither fine-tuned checkpoints nor copies of the data. Our SST is the
