@@ -21,6 +21,7 @@ import scipy.stats
 from numpy.typing import NDArray
 
 from faithbook.papers.zaman_belinkov import AGGREGATED, OUTPUT_NAMES, PERTURBING, THIRTEEN
+from faithbook.papers.zaman_belinkov_spread import Signal, matrix, signal
 from faithbook.results import exhibits, rulebook
 from faithbook.results.cells import Cells
 from faithbook.results.estimates import FEWEST_CLUSTERS, Quantity
@@ -32,7 +33,6 @@ from faithbook.results.paired import Paired, mean
 from faithbook.results.published import table
 from faithbook.results.rank_tests import tau_b
 from faithbook.results.report import Page
-from faithbook.results.spread import Signal, matrix, signal
 from faithlib.errors import InputError, UnknownNameError
 
 Row = tuple[str, str]
@@ -339,7 +339,7 @@ def labels_of(rows: Iterable[tuple[Row, str]], **fixed: object) -> list[dict[str
 
 
 def signal_of(cells: Cells, rows: Iterable[tuple[Row, str]], **fixed: object) -> Signal:
-    """The spread of rows over explanations, taken apart (`results.spread`); undefined, of no message, where fewer than
+    """The spread of rows over explanations, taken apart (`zaman_belinkov_spread`); undefined, of no message, where fewer than
     two have a value of every row."""
     try:
         return signal(*matrix(cells, labels_of(rows, **fixed)), cells.drawn)
