@@ -26,7 +26,6 @@ from faithbook.papers.edin import AnswerTable
 from faithbook.paths import root
 from faithbook.results.page import write
 from faithbook.sources.images import Pictures, as_inputs, load_pictures
-from faithlib.attribution import attribute
 from faithlib.inputs import ImageInputs
 from faithlib.perturb import Perturber
 
@@ -41,7 +40,6 @@ METHODS: dict[str, dict[str, Any]] = {
     "lime": {"n_samples": 200, "seed": 0},
     "shapley_sampling": {"n_samples": 25, "seed": 0},
 }
-_ASKING = ("occlusion", "lime", "shapley_sampling")
 
 
 def chosen() -> tuple[nn.Module, list[Pictures], ImageInputs]:
@@ -68,11 +66,7 @@ def made() -> dict[str, NDArray[Any]]:
     score = Perturber(model, inputs, erase="mean")
     p = np.stack([(one.numpy() * PARTS).round().astype(np.uint16) for one in answers.every_answer(score)])
     table = AnswerTable(list(range(len(p))), [torch.tensor(one / PARTS) for one in p])
-    given = {}
-    for method, options in METHODS.items():
-        asked: dict[str, Any] = {**options, **({"perturber": score} if method in _ASKING else {})}
-        given[method] = attribute(method, model, inputs, output="probability", **asked).cpu().double()
-    game = answers.erasing(table, given)
+    game = answers.erasing(table, answers.attributed(METHODS, model, inputs, score, output="probability"))
     orders = {
         name: game.orders.pivot(index="item", columns="method", values=name)[list(METHODS)]
         for name in ("order", "aopc")

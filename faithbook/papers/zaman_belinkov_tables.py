@@ -339,8 +339,8 @@ def labels_of(rows: Iterable[tuple[Row, str]], **fixed: object) -> list[dict[str
 
 
 def signal_of(cells: Cells, rows: Iterable[tuple[Row, str]], **fixed: object) -> Signal:
-    """The spread of rows over explanations, taken apart (`zaman_belinkov_spread`); undefined, of no message, where fewer than
-    two have a value of every row."""
+    """The spread of rows over explanations, taken apart (`zaman_belinkov_spread`); undefined, of no message, where
+    fewer than two have a value of every row."""
     try:
         return signal(*matrix(cells, labels_of(rows, **fixed)), cells.drawn)
     except InputError:
