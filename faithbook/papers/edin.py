@@ -99,16 +99,16 @@ def scores_of(model: str, dataset: str, table: AnswerTable) -> dict[str, Tensor]
     given = attributions(model, dataset)
     sizes = table.feature_mask.sum(dim=1).tolist()
     place = {name: b for b, name in enumerate(table.ids)}
-    found: dict[str, Tensor] = {}
+    by_method: dict[str, Tensor] = {}
     given = given[given.id.isin(place)]
     for name, method, row in zip(given.id.tolist(), given.method.tolist(), given.scores.tolist(), strict=True):
-        scores = found.setdefault(method, torch.full(table.feature_mask.shape, torch.nan, dtype=torch.float64))
+        scores = by_method.setdefault(method, torch.full(table.feature_mask.shape, torch.nan, dtype=torch.float64))
         b = place[name]
         if len(row) == sizes[b]:
             last = np.nanmin(np.append(row, 0.0)) - 1.0
             scores[b, : sizes[b]] = torch.from_numpy(np.where(np.isnan(row), last, row))
             scores[b, sizes[b] :] = 0.0
-    return found
+    return by_method
 
 
 def aopc(score: SetFunction, order: NDArray[np.int64]) -> float:

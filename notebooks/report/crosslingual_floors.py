@@ -158,7 +158,7 @@ def left(setting, output):
     if frame.empty:
         return {"output": output, "setting": SETTINGS[setting], "methods": 0}
     best = frame.loc[frame.estimate.idxmax()]
-    pairs = [(rho[setting].found(row, output), rho["main"].found(row, output)) for row in LOOKING]
+    pairs = [(rho[setting].if_defined(row, output), rho["main"].if_defined(row, output)) for row in LOOKING]
     both = [(measured_pair.ours, published.ours) for measured_pair, published in pairs if measured_pair and published]
     tau = {}
     if setting != "main" and len(both) > 1:
@@ -185,7 +185,7 @@ page.listing(
 # %%
 def value(setting, row):
     """A row's rho for the loss in words, with its interval."""
-    pair = rho[setting].found(row, "loss")
+    pair = rho[setting].if_defined(row, "loss")
     return spoken(pair, ".2f") if pair else "–"
 
 
@@ -218,15 +218,15 @@ quoted = {
 }
 page.quote(
     "crosslingual_floors",
-    {kind: pair for kind, row in quoted.items() if (pair := rho["main"].found(row, "loss"))},
+    {kind: pair for kind, row in quoted.items() if (pair := rho["main"].if_defined(row, "loss"))},
 )
 printed = published.table("crosslingual_table1").set_index(["method", "aggregation", "output"]).value
 both = {
     row_label(*row): replace(pair, published=printed[(*row, "loss")])
     for row in LOOKING
-    if (pair := rho["main"].found(row, "loss"))
+    if (pair := rho["main"].if_defined(row, "loss"))
 }
-bands = {kind: pair for kind, row in list(quoted.items())[:2] if (pair := rho["main"].found(row, "loss"))}
+bands = {kind: pair for kind, row in list(quoted.items())[:2] if (pair := rho["main"].if_defined(row, "loss"))}
 if both:
     caption = "Agreement across languages (attributions of the loss), published and ours. Bands: two attributions that ignore the prediction."
     page.overview(overviews.dots(both, xlabel="ρ", bands=bands), "crosslingual_overview", caption=caption)
