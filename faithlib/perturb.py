@@ -21,8 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from faithlib.backends import TextBackend, backend_for
-from faithlib.backends.labels import target_classes
-from faithlib.backends.wrappers import unwrapped
+from faithlib.backends.door import target_classes, unwrapped
 from faithlib.errors import InputError, ModelError, check_counts, check_known, unknown
 from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
 from faithlib.outputs import FOLLOWED, NEEDS_PROBABILITY, head_of, predicted, read, settled, settled_classes, stays

@@ -18,9 +18,9 @@ from torch import Tensor, nn
 
 from faithlib.backends import Backend, FunctionBackend, TextBackend, VisionBackend, backend_for, replica
 from faithlib.backends.answers import check_head, logits_of, named
+from faithlib.backends.door import in_training, inside, is_quantised, scales_by_batch, unwrapped
 from faithlib.backends.functions import numbers_of
 from faithlib.backends.prompts import Prompt
-from faithlib.backends.wrappers import in_training, inside, is_quantised, scales_by_batch, unwrapped
 from faithlib.errors import ModelError
 from faithlib.inputs import ImageInputs, Inputs
 from faithlib.memory import is_out_of_memory

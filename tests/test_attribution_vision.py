@@ -21,7 +21,7 @@ from faithbook.models.load import load_model, local_checkpoints
 from faithlib.attribution import attribute, methods
 from faithlib.attribution.registry import IMAGE_METHODS
 from faithlib.attribution.relevance import conservative_rules, lrp_rules, plain_attention
-from faithlib.backends.tokens import WITHOUT_CLASS_TOKEN
+from faithlib.backends.pixels import WITHOUT_CLASS_TOKEN
 from faithlib.errors import InputError, ModelError, UnknownNameError
 from faithlib.inputs import ImageInputs
 from faithlib.perturb import Perturber

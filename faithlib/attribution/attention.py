@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from faithlib.attribution.target import Chunk, eager_attention
-from faithlib.backends.tokens import keeping_maps
+from faithlib.backends.pixels import keeping_maps
 from faithlib.errors import InputError, ModelError, check_known
 
 VARIANTS = ("paper", "released")

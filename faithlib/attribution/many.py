@@ -23,8 +23,7 @@ from faithlib.attribution.target import undisturbed
 from faithlib.attribution.texts import Job, Number, run_on_texts
 from faithlib.attribution.vision import run_on_images
 from faithlib.backends import TextBackend, VisionBackend, replica
-from faithlib.backends.labels import target_classes
-from faithlib.backends.wrappers import unwrapped
+from faithlib.backends.door import target_classes, unwrapped
 from faithlib.errors import InputError, check_known
 from faithlib.inputs import ImageInputs, Inputs, TextInputs
 from faithlib.perturb import Perturber, asked_together

@@ -12,8 +12,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from faithlib.backends.door import inside
 from faithlib.backends.prompts import Prompt, Template, check_apart, check_causal, stacked
-from faithlib.backends.wrappers import inside
 from faithlib.errors import InputError, check_counts, check_known
 from faithlib.inputs import Span, TextInputs
 from faithlib.units import listed

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from faithlib.backends.answers import logits_in
-from faithlib.backends.wrappers import inside
+from faithlib.backends.door import inside
 from faithlib.errors import InputError, ModelError
 from faithlib.inputs import Span, TextInputs
 from faithlib.units import Filled, listed, readable

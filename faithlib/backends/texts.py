@@ -20,10 +20,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from faithlib.backends.answers import check_task, logits_of
+from faithlib.backends.door import check_tables
 from faithlib.backends.families import base_of, family_of, text_config
 from faithlib.backends.prompts import Prompt, appended, forwards
 from faithlib.backends.replica import Slot, replica, slot_at
-from faithlib.backends.vocabulary import check_tables
 from faithlib.errors import ModelError
 from faithlib.inputs import TextInputs
 from faithlib.metrics.language import hellinger

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from tqdm.auto import tqdm
 
-from faithlib.bounds.ends import Bounds, present_features
+from faithlib.bounds.exact import Bounds, present_features
 from faithlib.errors import InputError, check_known
 from faithlib.perturb import Perturber, SetFunction
 

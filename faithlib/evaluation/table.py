@@ -20,14 +20,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from faithlib.attribution import Row
-from faithlib.backends.labels import label_names
+from faithlib.backends.door import label_names
 from faithlib.catalogue import DIRECTIONS, METRICS
 from faithlib.errors import InputError, ModelError, NotFiniteError, check_counts
-from faithlib.evaluation.explaining import LEFT_OUT, explained
 from faithlib.evaluation.measures import EVERY, MEASURES, Asked, bounds_of, check_scores, families_of
-from faithlib.evaluation.opening import RAISE, Opened, named_methods, opened, those_that_work
-from faithlib.evaluation.report import shown_of
-from faithlib.evaluation.summary import Table
+from faithlib.evaluation.opening import LEFT_OUT, RAISE, Opened, explained, named_methods, opened, those_that_work
+from faithlib.evaluation.summary import Table, shown_of
 from faithlib.inputs import Span
 from faithlib.notes import gathered
 from faithlib.outputs import NEEDS_PROBABILITY
