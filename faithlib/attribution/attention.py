@@ -21,7 +21,6 @@ from faithlib.backends.pixels import keeping_maps
 from faithlib.errors import InputError, ModelError, check_known
 
 VARIANTS = ("paper", "released")
-SINKS = ("keep", "drop")
 
 
 def attention(chunk: Chunk, *, layer: int = -1) -> Tensor:
@@ -94,7 +93,7 @@ def rollout(chunk: Chunk, *, sink: str = "keep") -> Tensor:
     >>> attribute("rollout", model, texts)  # weights of 0: half of a quarter each
     tensor([[0.1250, 0.1250]])
     """
-    check_known("sink of rollout", sink, SINKS)
+    check_known("sink of rollout", sink, ("keep", "drop"))
     if sink == "drop" and chunk.backend.family.reads != "last":
         raise ModelError(f"this {type(chunk.backend.model).__name__} reads its first token: use sink='keep'")
     with torch.no_grad():

@@ -33,8 +33,6 @@ from faithlib.attribution.gradient import by_captum
 from faithlib.attribution.target import Chunk, eager_attention
 from faithlib.errors import ModelError, check_known
 
-RULES = ("rescale", "captum")
-
 # Below this difference float32 loses the quotient dy / dx; the slope midway is then exact to the square of it.
 _SMALL = 1e-3
 _TINY = 1e-6
@@ -66,7 +64,7 @@ def deeplift(chunk: Chunk, *, baseline: str = "zero", keep_protected: bool = Tru
     >>> bool((scores.sum(dim=1) - (asked.full - asked.empty)).abs() < 1e-4)  # they add up
     True
     """
-    check_known("rules of deeplift", rules, RULES)
+    check_known("rules of deeplift", rules, ("rescale", "captum"))
     embeddings, reference = chunk.embeddings(), chunk.baseline(baseline, keep_protected)
     if rules == "captum":
         return by_captum("DeepLift", chunk, baselines=reference)
@@ -192,12 +190,7 @@ def _softmax(func: Callable[..., Tensor], x: Tensor, *args: Any, **kwargs: Any) 
 
 
 def _layer_norm(
-    func: Callable[..., Tensor],
-    x: Tensor,
-    normalized_shape: Any,
-    weight: Tensor | None = None,
-    bias: Tensor | None = None,
-    eps: float = 1e-5,
+    func: Any, x: Tensor, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5
 ) -> Tensor:
     dims = tuple(range(-len(normalized_shape), 0))
     x1, x0 = _halves(x)

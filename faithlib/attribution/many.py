@@ -61,12 +61,12 @@ def attribute(
     | scaled_attention | - | layer, variant "paper" / "released" |
     | rollout | - | sink "keep" / "drop" (of decoders: their first token) |
     | input_x_gradient | abs_sum | - |
-    | integrated_gradients | sum | baseline, keep_protected, n_steps, internal_batch_size |
+    | integrated_gradients | sum | baseline, keep_protected, n_steps |
     | deeplift | sum | baseline, keep_protected, rules "rescale" / "captum" |
     | saliency | l2 | - |
     | guided_backprop | l2 | variant "paper" / "released" |
     | activation | l2 | - |
-    | lime | - | n_samples, surrogate, alpha, kernel_width, seed, erase, unit, perturber |
+    | lime | - | n_samples, surrogate, alpha, seed, erase, unit, perturber |
     | occlusion | - | erase, unit, perturber |
     | shapley_sampling | - | n_samples, seed, erase, unit, perturber |
     | random | - | seed, distribution |
@@ -82,17 +82,17 @@ def attribute(
 
     | method | map | output | own options |
     | --- | --- | --- | --- |
-    | integrated_gradients | pixels | probability | baseline, n_steps, internal_batch_size |
+    | integrated_gradients | pixels | probability | baseline, n_steps |
     | grad_cam | patches | logit | - |
     | lrp | pixels | logit, no other | - |
     | partial_lrp | patches | logit, no other | variant "paper" / "released" |
     | transformer_attribution | patches | logit, no other | start_layer |
     | conservative_lrp | patches | logit, no other | - |
     | raw_attention | patches | no effect | layer |
-    | rollout | patches | no effect | fusion, start_layer |
+    | rollout | patches | no effect | start_layer |
     | transformer_mm | patches | logit | layers "all" / "last" |
     | attcat | patches | logit | queries "all" / "class" |
-    | lime | features | probability | n_samples, surrogate, alpha, kernel_width, seed, erase, perturber |
+    | lime | features | probability | n_samples, surrogate, alpha, seed, erase, perturber |
     | occlusion | features | probability | erase, perturber |
     | shapley_sampling | features | probability | n_samples, seed, erase, perturber |
     | random | features | no effect | seed, distribution |
@@ -127,13 +127,13 @@ def attribute(
     """
     if return_delta and name != WITH_DELTA:
         raise InputError(f"return_delta: of {name} nothing is known to add up; it is for {WITH_DELTA}")
-    checked(Row(name, aggregation, output, pool=pool, options=options), unwrapped(model), inputs)
-    max_tokens, perturber = (options.pop(shared, None) for shared in ("max_tokens", "perturber"))
-    if perturber is not None:
-        check_given(perturber, erased_inputs(inputs, options), options.get("erase"))
-    rows, deltas = {name: Row(name, aggregation, output, pool=pool, options=options)}, dict[str, Tensor]()
-    shared: dict[str, Any] = {"perturber": perturber, "max_tokens": max_tokens, "targets": {PREDICTED: target}}
-    scores = attributed(rows, model, inputs, check=check, deltas=deltas if return_delta else None, **shared)[0][name]
+    row, deltas = Row(name, aggregation, output, pool=pool, options=options), dict[str, Tensor]()
+    checked(row, unwrapped(model), inputs)
+    shared: dict[str, Any] = {of_all: options.pop(of_all, None) for of_all in ("max_tokens", "perturber")}
+    if shared["perturber"] is not None:
+        check_given(shared["perturber"], erased_inputs(inputs, options), options.get("erase"))
+    shared |= {"targets": {PREDICTED: target}, "check": check, "deltas": deltas if return_delta else None}
+    scores = attributed({name: row}, model, inputs, **shared)[0][name]
     return (scores, deltas[name]) if return_delta else scores
 
 
@@ -173,8 +173,8 @@ def attribute_rows(
         raise InputError(f"inputs are {type(inputs).__name__}: attribute_rows explains TextInputs; use attribute")
     if not rows:
         raise InputError("rows: expected at least one Row")
-    if perturber is not None and perturber.inputs.keys() != inputs.keys():
-        raise InputError("the perturber was made for other inputs: make both from the same batch")
+    if perturber is not None:
+        check_given(perturber, inputs, None)
     given: dict[str, Any] = {"perturber": perturber, "max_tokens": max_tokens, "check": check, "deltas": deltas}
     return attributed({row.name: row for row in rows}, model, inputs, targets=targets, **given)
 

@@ -26,9 +26,8 @@ from faithlib.outputs import FOLLOWED, settled_classes
 from faithlib.perturb import ERASURES, Perturber
 
 UNITS = ("feature", "wordpiece")
-SURROGATES = ("ridge", "lasso")
-
 _MOST_MASK_BYTES = 1 << 26
+_KERNEL_WIDTH = 0.25
 
 
 class Perturbers:
@@ -142,24 +141,18 @@ def occlusion(answers: Answers) -> Tensor:
 
 
 def lime(
-    answers: Answers,
-    *,
-    n_samples: int = 50,
-    surrogate: str = "ridge",
-    alpha: float | None = None,
-    kernel_width: float = 0.25,
-    seed: int = 0,
+    answers: Answers, *, n_samples: int = 50, surrogate: str = "ridge", alpha: float | None = None, seed: int = 0
 ) -> Tensor:
     """Weights of a linear surrogate of F around the input (Ribeiro et al. 2016, Eq. 1-2), signed.
 
     The surrogate is fitted to the input itself and `n_samples` - 1 copies in which each feature stays with probability
-    1/2. Its weight is exp(-d^2 / (2 kernel_width^2)), d the cosine distance to the input in feature space. `surrogate`
-    "ridge" has the penalty alpha ||w||^2 (default 1, the lime package's), "lasso" scikit-learn's (default 0.01,
-    captum's), which sets most weights of a long text to 0. Zaman & Belinkov 2022 take 50 samples; fewer samples than
-    features leave the answer to the penalty. Samples depend on (seed, content of the input) only. Cost: `n_samples`
-    forward rows per input.
+    1/2. Its weight is exp(-d^2 / (2 width^2)), d the cosine distance to the input in feature space, width 0.25 (that of
+    the lime package for texts). `surrogate` "ridge" has the penalty alpha ||w||^2 (default 1, the lime package's),
+    "lasso" scikit-learn's (default 0.01, captum's), which sets most weights of a long text to 0. Zaman & Belinkov 2022
+    take 50 samples; fewer samples than features leave the answer to the penalty. Samples depend on (seed, content of
+    the input) only. Cost: `n_samples` forward rows per input.
 
-    Raises InputError for fewer than 2 samples, and a width or penalty that is not above 0.
+    Raises InputError for fewer than 2 samples, and a penalty that is not above 0.
 
     >>> from faithlib.inputs import WordInputs
     >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]
@@ -172,9 +165,7 @@ def lime(
 
     if n_samples < 2:
         raise InputError(f"n_samples {n_samples}: expected at least 2")
-    check_known("surrogate", surrogate, SURROGATES)
-    if not kernel_width > 0:
-        raise InputError(f"kernel_width {kernel_width}: expected more than 0")
+    check_known("surrogate", surrogate, ("ridge", "lasso"))
     penalty = {"ridge": 1.0, "lasso": 0.01}[surrogate] if alpha is None else alpha
     if not penalty > 0:
         raise InputError(f"alpha {alpha}: expected more than 0")
@@ -191,7 +182,7 @@ def lime(
             continue
         samples = keep[b, :, :size].double().numpy()
         distance = 1 - np.sqrt(samples.mean(axis=1))
-        weights = np.exp(-(distance**2) / (2 * kernel_width**2))
+        weights = np.exp(-(distance**2) / (2 * _KERNEL_WIDTH**2))
         scores[b, :size] = torch.from_numpy(linear.fit(samples, values[b], sample_weight=weights).coef_).float()
     return scores.to(answers.present.device)
 

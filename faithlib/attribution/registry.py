@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -78,11 +78,8 @@ METHODS: dict[str, Method] = {
 
 # What explains a function that nobody can look into.
 WORD_METHODS: dict[str, Method] = {
-    "lime": Method(perturbation.lime, "features"),
-    "occlusion": Method(perturbation.occlusion, "features"),
-    "shapley_sampling": Method(perturbation.shapley_sampling, "features"),
-    "random": Method(floors.random, "floor"),
-    "uniform": Method(floors.uniform, "floor"),
+    name: replace(METHODS[name], in_pieces=False)
+    for name in ("lime", "occlusion", "shapley_sampling", "random", "uniform")
 }
 IMAGE_METHODS: dict[str, Method] = {
     "integrated_gradients": Method(vit.integrated_gradients, "pixels"),

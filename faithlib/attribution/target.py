@@ -24,8 +24,6 @@ from faithlib.inputs import TextInputs
 from faithlib.outputs import settled_classes
 from faithlib.scheduler import cut
 
-BASELINES = ("zero", "pad", "mask")
-
 # What stands around a forward pass to change how it is differentiated.
 Rules = Callable[[], AbstractContextManager[Any]]
 
@@ -129,7 +127,7 @@ class Chunk:
         "zero": zero embeddings. "pad", "mask": that token's embedding at the same position. Protected positions ([CLS],
         [SEP], a query) stay as they are in the input unless `keep_protected` is False.
         """
-        check_known("baseline", kind, BASELINES)
+        check_known("baseline", kind, ("zero", "pad", "mask"))
         inputs = self.backend.inputs
         with torch.no_grad():
             embedded = self.backend.embeddings(self.rows, length=self.length)

@@ -25,7 +25,6 @@ from faithlib.backends import VisionBackend
 from faithlib.errors import ModelError, check_known
 from faithlib.outputs import settled_classes
 
-UPSAMPLINGS = ("bilinear", "nearest")
 # With maps of all blocks in the graph, a ViT-B takes 1.2 MB a token (measured): 1 and 10 GB.
 _MOST_TOKENS = {"cpu": 1024, "cuda": 1 << 13}
 
@@ -208,7 +207,7 @@ def _run_on_chunks(
 ) -> Tensor:
     """Scores [B, F]; `delta` is filled where it is wanted."""
     upsample, is_map = job.options.pop("upsample", "bilinear"), job.method.answers == "patches"
-    check_known("upsample", upsample, UPSAMPLINGS)
+    check_known("upsample", upsample, ("bilinear", "nearest"))
     feature_mask = backend.inputs.feature_mask
     patches = backend.patch_features() if is_map and backend.has_tokens else None
     one_to_one = patches is not None and patches.sort().values.tolist() == list(range(feature_mask.shape[1]))

@@ -16,7 +16,7 @@ from torch import Tensor
 from faithlib import metrics as formulas
 from faithlib.bounds import beam_bounds, exact_bounds, naopc
 from faithlib.catalogue import DIRECTIONS, FAMILIES, LANGUAGE
-from faithlib.errors import InputError, check_counts, check_known
+from faithlib.errors import InputError, check_known
 from faithlib.evaluation import language
 from faithlib.evaluation.scores import aopc_scores, hard_scores, saco_scores, soft_scores
 from faithlib.masks import checked_mask, top_ratio
@@ -51,9 +51,6 @@ class Asked:
     seed: int = 0
     groups: int = 10
     gold_size: int = 1
-
-    def __post_init__(self) -> None:
-        check_counts(groups=self.groups, gold_size=self.gold_size)
 
     @property
     def present(self) -> Tensor:

@@ -56,10 +56,7 @@ class RowCounter(Perturber):
 
     def __init__(self, model: Any, inputs: Inputs, *, erase: str | None = None, output: str | None = None) -> None:
         super().__init__(model, inputs, erase=erase, output=output, target=0, check=False)
-
-    @property
-    def rows(self) -> NDArray[np.int64]:
-        return self.scheduler.rows
+        self.rows = self.scheduler.rows
 
     def count_bounds(self, *, beam: int) -> None:
         """Count the rows of `bounds_of`. A beam goes where the answers lead, and these are made up: the most rows that
@@ -67,7 +64,7 @@ class RowCounter(Perturber):
         sizes = self.feature_mask.sum(dim=1).tolist()
         if short := [b for b, n in enumerate(sizes) if n <= EXACT_UP_TO]:
             exact_bounds(self.of(short))
-        self.scheduler.rows += np.array([0 if n <= EXACT_UP_TO else most_rows(n, width=beam) for n in sizes])
+        self.rows += np.array([0 if n <= EXACT_UP_TO else most_rows(n, width=beam) for n in sizes])
 
 
 @dataclass(frozen=True)

@@ -18,14 +18,7 @@ from torch import Tensor
 from faithlib.attribution.floors import generator
 from faithlib.errors import InputError, check_known
 from faithlib.inputs import Inputs
-from faithlib.masks import (
-    group_salience,
-    position_in_rank,
-    removal_path,
-    salience_groups,
-    soft_keep,
-    top_ratio,
-)
+from faithlib.masks import group_salience, position_in_rank, removal_path, salience_groups, soft_keep, top_ratio
 from faithlib.metrics import aopc, auc, comprehensiveness_nc, log_odds, saco, soft_nc, soft_ns, sufficiency_ns
 from faithlib.outputs import log_probability, predicted, read, stays
 from faithlib.perturb import Perturber, SetFunction

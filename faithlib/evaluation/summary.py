@@ -171,8 +171,6 @@ def _interval(values: pd.Series[Any]) -> tuple[float, float, int]:
     """Mean, half of its interval (NaN for fewer than two values) and number of the defined values."""
     values = values.dropna()
     n = len(values)
-    if n < 2:
-        return float(values.mean()), np.nan, n
     from scipy import stats  # which takes long to import, and no table needs it before it is summed up
 
     return float(values.mean()), float(stats.t.ppf(0.975, n - 1) * values.std(ddof=1) / np.sqrt(n)), n
