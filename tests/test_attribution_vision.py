@@ -374,10 +374,8 @@ def test_integrated_gradients_add_up(model: VisionTransformer, baseline: str, ou
     if output == "probability":
         default = attribute("integrated_gradients", model, inputs, baseline=baseline, n_steps=100)
         assert torch.allclose(default, scores, atol=1e-6)
-    few = attribute(
-        "integrated_gradients", model, inputs, baseline=baseline, output=output, n_steps=100, max_tokens=9
-    )
-    assert torch.allclose(small, scores, atol=1e-5)
+    given = {"baseline": baseline, "output": output, "n_steps": 100, "max_tokens": 9}
+    assert torch.allclose(attribute("integrated_gradients", model, inputs, **given), scores, atol=1e-5)
 
 
 def test_relevance_arrives_whole() -> None:
