@@ -57,7 +57,7 @@ class Chunk:
     (torch.Size([1, 4, 4]), [True, False, False, True])
     """
 
-    backend: TextBackend
+    backend: Any
     rows: Tensor
     length: int
     output: str
@@ -83,8 +83,7 @@ class Chunk:
 
     def value(self, embeddings: Tensor) -> Tensor:
         """The explained number [R] at the inputs' own embeddings. Settles what the predicted class is."""
-        logits = self.backend.logits(embeddings, self.rows)
-        return read(logits, self._settled(logits), self.output)
+        return self._read(self.backend.logits(embeddings, self.rows))
 
     def gradient(self, rules: Rules = nullcontext) -> Tensor:
         """dF/de [R, L, D] at the inputs' own embeddings, from a forward under `rules`; kept for who asks again.
@@ -97,8 +96,8 @@ class Chunk:
             with rules():
                 logits = self.backend.logits(embeddings, self.rows)
             for chunk in self.together:
-                value = read(logits, chunk._settled(logits), chunk.output).sum()
                 more = chunk is not self.together[-1]
+                value = chunk._read(logits).sum()
                 (chunk._gradients[rules],) = torch.autograd.grad(value, embeddings, retain_graph=more)
         return self._gradients[rules]
 
@@ -114,12 +113,12 @@ class Chunk:
         assert self.target is not None
         return self.target
 
-    def _settled(self, logits: Tensor) -> Tensor:
-        """The target classes, given the logits of the inputs themselves."""
+    def _read(self, logits: Tensor) -> Tensor:
+        """The explained number, given the logits of the inputs themselves, which settle the target classes."""
         for chunk in self.together:
             chunk.target = settled_classes(logits, chunk.target, chunk.output)
         assert self.target is not None
-        return self.target
+        return read(logits, self.target, self.output)
 
     def baseline(self, kind: str, keep_protected: bool) -> Tensor:
         """Where a path to the input begins: [R, L, D].

@@ -56,7 +56,7 @@ def integrated_gradients(chunk: ImageChunk, *, baseline: str = "zero", n_steps: 
     pixels = chunk.pixels()
     start = replacement_pixels(pixels.detach(), baseline)
     target = chunk.settled_target()
-    by_element = captum.IntegratedGradients(chunk.value_of).attribute(
+    by_element = captum.IntegratedGradients(chunk.value).attribute(
         pixels,
         baselines=start,
         additional_forward_args=(target,),
@@ -66,7 +66,7 @@ def integrated_gradients(chunk: ImageChunk, *, baseline: str = "zero", n_steps: 
     )
     if chunk.wants_delta:
         with torch.no_grad():
-            ends = [chunk.value_of(at, target) for at in (pixels, start)]
+            ends = [chunk.value(at, target) for at in (pixels, start)]
         chunk.delta = by_element.sum(dim=(1, 2, 3)) - (ends[0] - ends[1])
     return by_element.sum(dim=1)
 
@@ -220,7 +220,7 @@ def lrp(chunk: ImageChunk) -> Tensor:
     """
     pixels = chunk.pixels()
     with eager_attention(chunk.backend.model), lrp_rules():
-        value = chunk.value_of(pixels)
+        value = chunk.value(pixels)
     (relevance,) = torch.autograd.grad(value.sum(), pixels)
     return relevance.sum(dim=1)
 
