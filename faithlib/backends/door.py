@@ -83,6 +83,18 @@ def is_quantised(model: nn.Module) -> bool:
     return any(not (p.is_floating_point() or p.is_complex() or p.dtype == torch.bool) for p in model.parameters())
 
 
+def failure(model: Any, error: Exception) -> str:
+    """What a model's forward raised, in words.
+
+    >>> failure(nn.Linear(1, 1), AssertionError())
+    'AssertionError'
+    """
+    told = f"{type(error).__name__}: {error}".removesuffix(": ")
+    if isinstance(model, nn.Module) and is_quantised(model):
+        told += " (quantised weights: in 4 bits some widths cannot be unpacked; load it in 8 bits or unquantised)"
+    return told
+
+
 def scales_by_batch(model: nn.Module) -> bool:
     """Whether activations are rounded to int8 by the range of all that shares a forward, so that an input's numbers
     depend on its neighbours: torch's dynamic quantisation.

@@ -19,8 +19,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from faithlib.backends.answers import check_task, logits_of
-from faithlib.backends.door import check_tables
+from faithlib.backends.answers import check_task, logits_of, named
+from faithlib.backends.door import check_tables, failure
 from faithlib.backends.families import base_of, family_of, text_config
 from faithlib.backends.prompts import Prompt, appended, forwards
 from faithlib.backends.replica import Slot, replica, slot_at
@@ -181,7 +181,10 @@ class TextBackend:
         with ExitStack() as stack:
             for slot, answer in zip(self._slots, self._answers(embeddings), strict=False):
                 stack.enter_context(slot.answering(answer))
-            return model(**given)
+            try:
+                return model(**given)
+            except AssertionError as error:  # of bitsandbytes, for example, about widths that it cannot unpack
+                raise ModelError(f"{named(model)} fails where it is run: {failure(model, error)}") from error
 
     @cached_property
     def beginnings(self) -> Beginnings | None:

@@ -127,7 +127,7 @@ def opened(
     if isinstance(inputs, Inputs):
         if any(given is not None for given in (unit, spans, max_length)):
             raise InputError(f"unit, spans, max_length: {type(inputs).__name__} are cut already; give plain texts")
-    elif getattr(inputs, "ndim", 0) == 4 and "float" in str(inputs.dtype):
+    elif getattr(inputs, "ndim", 0) > 2 and (isinstance(inputs, Tensor) or "float" in str(inputs.dtype)):
         inputs = inputs_of_pixels(inputs, inside, unit)
     else:
         items = listed(inputs)
