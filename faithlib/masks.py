@@ -7,8 +7,6 @@ masks on every machine. NaN among the scores of real features is an error; featu
 Shape letters: B inputs, S steps, F features, K groups.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Callable, Sequence

@@ -17,8 +17,6 @@ is. These and `log_odds`, of log F where F is a probability, do not exist for a 
 Shape letters: B inputs, R rows, C outputs of the model.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

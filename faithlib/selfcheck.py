@@ -7,8 +7,6 @@ same call answers differently each time where something is random. All of that s
 Shape letters: B inputs, C outputs of the model.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from typing import Any

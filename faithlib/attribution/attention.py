@@ -8,8 +8,6 @@ Fused attention kernels return no maps, so the model's attention is written out 
 Shape letters: R rows of one chunk, L tokens, H heads.
 """
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 from functools import reduce
 

@@ -19,8 +19,6 @@ Shape letters: R rows of one chunk, L tokens, D embedding size. Tensors inside h
 after them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -5,8 +5,6 @@ Each function answers from the inputs alone: for texts [B, L], one number a posi
 Shape letters: B inputs, L tokens, F features.
 """
 
-from __future__ import annotations
-
 import hashlib
 
 import torch

@@ -6,8 +6,6 @@ and pools positions to features. A row's gradient is taken from that row's own o
 Shape letters: R rows of one chunk, L tokens, D embedding size.
 """
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

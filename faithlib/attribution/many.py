@@ -8,8 +8,6 @@ the logits of the first.
 Shape letters: B inputs, F features.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any

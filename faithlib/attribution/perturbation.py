@@ -9,8 +9,6 @@ is the perturber's: "zero" (default), "pad", "mask" or "delete".
 Shape letters: B inputs, S erased copies of one input, F features, C classes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

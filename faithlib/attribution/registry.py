@@ -4,8 +4,6 @@ What a method does is said at its function. Shape letters: B inputs, R rows of o
 embedding size, F features, H and W pixels.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace

@@ -8,8 +8,6 @@ Shape letters: R images of one chunk, L tokens, P patches (tokens without class 
 N heads, C classes, H and W pixels.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass

@@ -14,8 +14,6 @@ prediction is read from, at the patches.
 Shape letters: R images of one chunk, L tokens, P patches, D embedding size, N heads, H and W pixels.
 """
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

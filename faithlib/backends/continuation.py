@@ -3,8 +3,6 @@
 Shape letters: B prompts, R rows, C continuations, T tokens of the longest, V words of the vocabulary.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

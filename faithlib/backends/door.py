@@ -4,8 +4,6 @@ What people put around a model is taken off where the model inside is the same f
 Texts have to be in the numbers that the model reads: a number beyond a table ends a GPU's process.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -8,8 +8,6 @@ answers for all C of them; longer ones take a forward each.
 Shape letters: B texts, R rows, L tokens, C labels or continuations, T tokens of the longest, V words, K numbers.
 """
 
-from __future__ import annotations
-
 import copy
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -4,8 +4,6 @@ Formulas are in `faithlib.metrics.language`. All of them take any model; the pap
 answer (`faithlib.backends.Continuation`). Shape letters: B inputs, F features, K sizes, M random sets, P shares.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 
 import torch

@@ -6,8 +6,6 @@ rows and forwards.
 Shape letters: B inputs, F features.
 """
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence

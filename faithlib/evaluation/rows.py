@@ -3,8 +3,6 @@
 Shape letters: B inputs, F features.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ perturber.
 Shape letters: B inputs, S rationale lengths, F features, K groups.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -6,8 +6,6 @@ Three stages: inputs are explained; all rows that any metric of any attribution 
 metrics are formulas over the answers. Shape letters: B inputs, F features, N attributions (of an input by a method).
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
