@@ -42,7 +42,8 @@ def read(logits: Tensor, target: Tensor, output: str) -> Tensor:
     """The explained number F [R, ...] of logits [R, ..., C] for target classes [R].
 
     Beside the table above: "loss", log softmax(z)_t, the cross entropy with its sign turned, so that a larger number,
-    and a positive score, always supports the target; "top_logit", max_c z_c, whichever class that is for these logits.
+    and a positive score, always supports the target. "top_logit" is max_c z_c, whichever class that is for these
+    logits.
 
     Raises UnknownNameError for another output, InputError for a softmax of one logit, which is 1 whatever the model
     says.

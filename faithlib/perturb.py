@@ -93,8 +93,8 @@ class Perturber:
     - `max_rows`: at most that many rows a forward (default: by memory). Results do not depend on it.
     - `check`: whether one input also goes through the model's own call, twice, to be compared with what is computed
       here (`faithlib.selfcheck`): two rows, on no account.
-    - `dtype`: run the model in this precision (a copy of it is made; answers come back in float32). "auto": bfloat16 on
-      a GPU that has it, several times faster and less exact; as it is elsewhere. Default: as it is.
+    - `dtype`: run the model in this precision (a copy of it is made; answers come back in float32). With "auto":
+      bfloat16 on a GPU that has it, several times faster and less exact; as it is elsewhere. Default: as it is.
 
     `feature_mask` [B, F]: which features each input has. `stats`: what was asked and what it cost.
 

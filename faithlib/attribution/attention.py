@@ -75,8 +75,8 @@ def rollout(chunk: Chunk, *, sink: str = "keep") -> Tensor:
     over heads. In [0, 1]; target and output have no effect. Cost: one forward row per input.
 
     `sink`: decoders give most attention to their first token, whatever it is. "keep" it, as the paper does, or "drop"
-    it: attention to the first token is set to 0 and every row renormalised before the product. Where that token is a
-    feature its score is then what it passes on to itself.
+    it. Then attention to the first token is set to 0 and every row renormalised before the product. Where that token is
+    a feature its score is then what it passes on to itself.
 
     Raises ModelError as `attention`, and for sink "drop" where the prediction is read from the first token.
 

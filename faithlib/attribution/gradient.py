@@ -59,8 +59,8 @@ def activation(chunk: Chunk) -> Tensor:
     with it.
 
     A floor: it ignores the prediction, and target and output have no effect on it. With "l2" it is the norm of the
-    embedding, which after LayerNorm differs little between tokens (by 17 % of its mean on the movie MiniLM, in much the
-    order of the bare word vectors' norms: Spearman 0.90). Cost: the embedding layer alone.
+    embedding, which after LayerNorm differs little between tokens. On the movie MiniLM it differs by 17 % of its mean,
+    in much the order of the bare word vectors' norms (Spearman 0.90). Cost: the embedding layer alone.
 
     >>> from types import SimpleNamespace
     >>> activation(SimpleNamespace(embeddings=lambda: torch.tensor([[[3.0, 5.0]]])))
@@ -105,8 +105,8 @@ def integrated_gradients(
     As captum's IntegratedGradients: Gauss-Legendre with `n_steps` points. The baseline e' is the zero embedding
     ("zero"), or the embedding of [PAD] ("pad") or [MASK] ("mask") at each position. Protected positions stay as they
     are, so that e' is the erased input of `Perturber.empty` and the scores of the features add up to F(e) - F(e').
-    `keep_protected=False` moves [CLS], [SEP] and query too, and their part of the sum is lost. captum's default is 50
-    steps, and not always enough: on the movie MiniLM the sum misses F(e) - F(e') by up to 0.13 of probability.
+    `keep_protected=False` moves [CLS], [SEP] and query too, and their part of the sum is lost. The default of captum is
+    50 steps, and not always enough: on the movie MiniLM the sum misses F(e) - F(e') by up to 0.13 of probability.
     `return_delta=True` says by how much, for two forward rows more. Cost: `n_steps` forward and backward rows per
     input, one forward row for the predicted class.
 

@@ -47,8 +47,8 @@ def attribute(
     turned) of `target`: the "predicted" class, a class index, or one a input (gold labels). Larger always supports the
     target. Default: the probability; for images, where the table says so, the logit, as in the methods' papers. Of
     models whose outputs are no softmax over classes, "sigmoid" or "value" (`faithlib.outputs`), by default as the
-    model's configuration says. "top_logit" is the largest logit, whichever class has it: on an erased copy or on the
-    way to a baseline it may be another class than the predicted one.
+    model's configuration says. The output "top_logit" is the largest logit, whichever class has it: on an erased copy
+    or on the way to a baseline it may be another class than the predicted one.
 
     **Texts** (a Hugging Face classifier). Gradients, attention and baselines act on the embedding output, of which
     `faithlib.backends.acts_on` says what it is.
@@ -113,10 +113,10 @@ def attribute(
     aggregation and pooling.
     random and uniform do not look at it and accept None. Scores are on the model's device.
 
-    Raises UnknownNameError for an unknown method, option, target, output, aggregation, pool or upsample; InputError for
-    values that cannot be used, images of another size than the model's, and where a method answers NaN or infinity;
-    ModelError where the model lacks what the method needs, such as the class token whose attention row most image
-    methods read.
+    Raises UnknownNameError for an unknown method, option, target, output, aggregation, pool or upsample. InputError is
+    for values that cannot be used, images of another size than the model's, and a method that answers NaN or infinity.
+    ModelError is raised where the model lacks what the method needs, such as the class token whose attention row most
+    image methods read.
 
     >>> from faithlib.inputs import WordInputs
     >>> model = lambda texts: [[0.1, 0.9] if "good" in text else [0.5, 0.5] for text in texts]

@@ -30,7 +30,7 @@ class Method:
     """A function and what it answers.
 
     `answers`: "elements" [R, L, D] of a chunk, "positions" [R, L] of a chunk, "floor" [B, L] of the inputs alone,
-    "features" [B, F] of erased copies; of images "patches" [R, P] or "pixels" [R, H, W] of a chunk, "floor" [B, F].
+    "features" [B, F] of erased copies. Of images: "patches" [R, P] or "pixels" [R, H, W] of a chunk, "floor" [B, F].
     `aggregation`: the default over D, for elements. `outputs`: what it can explain, the default first. `blind`: target
     and output have no effect. `in_pieces`: features can be erased piece by piece.
 

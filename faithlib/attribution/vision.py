@@ -200,8 +200,8 @@ def _run_on_chunks(
 
 def on_pixels(patches: Tensor, backend: VisionBackend, upsample: str) -> Tensor:
     """A map of patches [R, P] as one of pixels [R, H, W]: each patch's score at the patch's centre, and between centres
-    as `upsample` says ("bilinear", beyond the outermost centres constant; "nearest", constant in each patch). Pixels at
-    the edge that the model does not see get 0. A map [R, h, w] of a convolutional network is stretched over the image.
+    as `upsample` says. "bilinear" is constant beyond the outermost centres, "nearest" in each patch. Pixels at the edge
+    that the model does not see get 0. A map [R, h, w] of a convolutional network is stretched over the image.
 
     >>> from types import SimpleNamespace
     >>> tokens = SimpleNamespace(grid=(1, 2), patch_size=(1, 2))

@@ -52,8 +52,8 @@ class Continuation(Prompt):
     numbers of each row.
 
     Raises InputError for a continuation that is empty or shares a token with the prompt, for one that begins with
-    `against` or the other way round, for names that are unknown, and as `Prompt`; ModelError for a model that predicts
-    no next token.
+    `against` or the other way round, for names that are unknown, and as `Prompt`. ModelError is for a model that
+    predicts no next token.
 
     >>> from transformers import LlamaConfig, LlamaForCausalLM
     >>> sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1, "intermediate_size": 8}

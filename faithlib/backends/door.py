@@ -134,7 +134,7 @@ def label_names(model: Any) -> tuple[str, ...]:
 
 def target_classes(target: Any, model: Any, n: int) -> Tensor | None:
     """Target classes [B] of n inputs out of what a caller may give: a class index, the name of a label (whatever its
-    case), or one of these for each input; None for "predicted" (known only after a forward).
+    case), or one of these for each input. None stands for "predicted", known only after a forward.
 
     Raises UnknownNameError for a name that the model does not have, or where it has none at all, and InputError
     for what is no class.

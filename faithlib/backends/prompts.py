@@ -91,7 +91,7 @@ class Prompt(nn.Module):
         each prompt from their names to texts.
 
         Features: `unit` "word", "sentence", "character", "wordpiece" or "token" (one token of the tokenizer), "slot"
-        (the text of each slot as a whole), or spans of your own, `words` (with unit "wordpiece", as
+        (the text of each slot as a whole). Or spans of your own, `words` (with unit "wordpiece", as
         `TextInputs.from_texts`, in the text of the only slot).
 
         Raises InputError for a prompt that does not fit whole, within `max_length` tokens or the model's own window.

@@ -181,7 +181,7 @@ def _layers(n: int) -> list[NDArray[np.int64]]:
 
 def _shortest_path(cost: Array, n: int) -> tuple[float, NDArray[np.int64]]:
     """The smallest sum of costs [2^n] along a path from the empty to the full set (the empty set costs nothing), and
-    the order in which its features join; among equals the lowest feature joins last."""
+    the order in which its features join. Among equals the lowest feature joins last."""
     best = np.full(2**n, np.inf)
     best[0] = 0.0
     for sets in _layers(n)[1:]:

@@ -64,7 +64,7 @@ def evaluate(
     - `model`: a classifier in `eval()` mode of Hugging Face or timm, or a pipeline of transformers; a causal model in a
       `PromptClassifier` or `Continuation`; a function from texts to probabilities, or from pixels to logits.
     - `inputs`: texts in any container (list, Series, array, generator, column of a data set), or pairs (text, other
-      text), with the model's fast `tokenizer`; PIL images, files of images or uint8 arrays, with a `processor` where
+      text), with the model's fast `tokenizer`. Or PIL images, files of images or uint8 arrays, with a `processor` where
       the model does not bring its transform; float pixels [B, C, H, W]; or `TextInputs`, `ImageInputs`, `WordInputs`.
     - `target`: the class that is explained, and whose probability all metrics follow: "predicted", a class index, the
       name of a label, or one of these for each input. What counts how long a class stays the predicted one (`auc`,
