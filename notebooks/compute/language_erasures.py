@@ -87,7 +87,8 @@ for rows in run.blocks(len(task), settings["block"]):
         run.count(**costs(perturber))
     single = []
     for b, n in enumerate(inputs.n_features.tolist()):
-        asked = filled_in(block, b, task, network, tokenizer, target=int(perturber.target[b]))
+        about = {"target": int(perturber.target[b]), "features": inputs.feature_of_word[b]}
+        asked = filled_in(block, b, task, network, tokenizer, **about)
         single.append(together(asked, {name: one[b : b + 1, :n].cpu() for name, one in scores.items()}))
         run.count(**costs(asked))
     found["infill"] = {
