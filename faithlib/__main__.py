@@ -170,8 +170,8 @@ def _tell_costs(whole: Opened, given: argparse.Namespace, *, has_gold: bool) -> 
     """Prints how many rows will run of what erases, methods and metrics, and about how long they take."""
     import torch
 
+    from faithlib.evaluation.measures import RowCounter, count_rows
     from faithlib.evaluation.opening import erases, explained, named_methods
-    from faithlib.evaluation.rows import RowCounter, count_rows
     from faithlib.perturb import Perturber
 
     inputs, methods = whole.inputs, named_methods(given.methods, whole)

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from faithlib.attribution import attention, deeplift, floors, gradient, perturbation, vit
+from faithlib.attribution import attention, deeplift, gradient, perturbation, vit
 from faithlib.attribution.texts import AGGREGATIONS, POOLS
 from faithlib.errors import InputError, ModelError, NotFiniteError, UnknownNameError, check_known, unknown
 from faithlib.inputs import ImageInputs, Inputs, TextInputs, WordInputs
@@ -70,8 +70,8 @@ METHODS: dict[str, Method] = {
     "lime": Method(perturbation.lime, "features", in_pieces=True),
     "occlusion": Method(perturbation.occlusion, "features", in_pieces=True),
     "shapley_sampling": Method(perturbation.shapley_sampling, "features", in_pieces=True),
-    "random": Method(floors.random, "floor", blind=True),
-    "uniform": Method(floors.uniform, "floor", blind=True),
+    "random": Method(perturbation.random, "floor", blind=True),
+    "uniform": Method(perturbation.uniform, "floor", blind=True),
 }
 
 # What explains a function that nobody can look into.

@@ -10,11 +10,11 @@ from faithlib.evaluation.language import win_rate_scores as win_rate_scores
 from faithlib.evaluation.measures import ALL_SHARES as ALL_SHARES
 from faithlib.evaluation.measures import EXACT_UP_TO as EXACT_UP_TO
 from faithlib.evaluation.measures import FAD_SHARES as FAD_SHARES
+from faithlib.evaluation.measures import RowCount as RowCount
+from faithlib.evaluation.measures import RowCounter as RowCounter
+from faithlib.evaluation.measures import count_rows as count_rows
 from faithlib.evaluation.opening import DEFAULT_METHODS as DEFAULT_METHODS
 from faithlib.evaluation.opening import explain as explain
-from faithlib.evaluation.rows import RowCount as RowCount
-from faithlib.evaluation.rows import RowCounter as RowCounter
-from faithlib.evaluation.rows import count_rows as count_rows
 from faithlib.evaluation.scores import PAPER_RATIOS as PAPER_RATIOS
 from faithlib.evaluation.scores import RELEASED_RATIOS as RELEASED_RATIOS
 from faithlib.evaluation.scores import SacoSteps as SacoSteps

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from faithlib.attribution.floors import generator
+from faithlib.attribution.perturbation import generator
 from faithlib.errors import InputError, check_known
 from faithlib.masks import normalise, position_in_rank, soft_keep, top_ratio
 from faithlib.metrics import language as formulas

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from faithlib.attribution.floors import generator
+from faithlib.attribution.perturbation import generator
 from faithlib.errors import InputError, check_known
 from faithlib.inputs import Inputs
 from faithlib.masks import group_salience, position_in_rank, removal_path, salience_groups, soft_keep, top_ratio
