@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from faithlib.attribution import Row, attribute, methods
 from faithlib.backends import VisionBackend, acts_on, replica
-from faithlib.backends.tokens import HuggingFaceTokens
+from faithlib.backends.pixels import HuggingFaceTokens
 from faithlib.errors import ModelError
 from faithlib.evaluation import evaluate
 from faithlib.inputs import ImageInputs
