@@ -12,7 +12,7 @@ import pytest
 import torch
 from bag_model import Bag
 from torch import nn
-from toy_models import FAMILIES, LENGTHS, image_inputs, text_inputs, text_model, vision_model
+from toy_models import FAMILIES, FAST, image_inputs, text_inputs, text_model, vision_model
 
 from faithlib.attribution import attribute, methods
 from faithlib.attribution.registry import AGGREGATIONS, IMAGE_METHODS, METHODS, Method
@@ -20,7 +20,6 @@ from faithlib.errors import InputError, ModelError, UnknownNameError
 from faithlib.inputs import ImageInputs, Inputs, TextInputs
 from faithlib.perturb import Perturber
 
-FAST = {"lime": {"n_samples": 12}, "shapley_sampling": {"n_samples": 3}, "integrated_gradients": {"n_steps": 8}}
 ELEMENTS = [name for name in methods() if METHODS[name].aggregation]
 
 
@@ -316,7 +315,3 @@ def test_every_method_is_documented() -> None:
         own = {p.name for p in inspect.signature(method.run).parameters.values() if p.kind is p.KEYWORD_ONLY}
         line = next(line for line in table.splitlines() if line.startswith(f"| {name} |"))
         assert all(option in line for option in own)
-
-
-def test_lengths_of_the_toy_are_uneven() -> None:
-    assert len(set(LENGTHS)) == 3, "the padding tests above rest on it"

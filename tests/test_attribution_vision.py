@@ -15,7 +15,7 @@ from timm.models.deit import VisionTransformerDistilled
 from timm.models.vision_transformer import ParallelScalingBlock, VisionTransformer
 from torch import Tensor, nn
 from torch.nn import functional
-from toy_models import image_inputs, text_inputs, text_model, vision_model, vit
+from toy_models import FAST, image_inputs, text_inputs, text_model, vision_model, vit
 
 from faithbook.models.load import load_model, local_checkpoints
 from faithlib.attribution import attribute, methods
@@ -28,9 +28,6 @@ from faithlib.perturb import Perturber
 from faithlib.perturbations import replacement_pixels
 
 NAMES = methods("image")
-FAST: dict[str, dict[str, Any]] = {
-    "integrated_gradients": {"n_steps": 6}, "lime": {"n_samples": 8}, "shapley_sampling": {"n_samples": 2}
-}  # fmt: skip
 NEEDS_MODEL = [name for name in NAMES if IMAGE_METHODS[name].answers != "floor"]
 CLASSLESS = ("raw_attention", "rollout")
 PATCHES = [name for name in NAMES if IMAGE_METHODS[name].answers == "patches"]

@@ -17,6 +17,7 @@ import torch
 from families import FAMILIES, PAIRS, TEXTS, one_row, opened
 from supported import HF_VISION, hf_seer
 from torch import Tensor, nn
+from toy_models import quick_rows
 
 from faithlib.attribution import attribute, methods
 from faithlib.backends import PromptClassifier, TextBackend, acts_on
@@ -28,7 +29,6 @@ from faithlib.perturb import Perturber
 
 ROOT = Path(__file__).resolve().parents[1]
 TABLE = ROOT / "book" / "foundations" / "models.md"
-FAST = {"lime": {"n_samples": 8}, "shapley_sampling": {"n_samples": 2}, "integrated_gradients": {"n_steps": 3}}
 VISION = {
     "ResNet": ("resnet10t", {}),
     "EfficientNet": ("tf_efficientnet_lite0", {}),
@@ -399,15 +399,9 @@ def test_any_class_can_be_evaluated(folder: Callable[..., Path]) -> None:
 
 def works(model: Any, inputs: Any, kind: str) -> tuple[set[str], set[str]]:
     """Which methods and which families of metrics a model allows, by trying."""
-    table = evaluate(model, inputs, methods={name: _row(name) for name in methods(kind)}, draws=1)
+    table = evaluate(model, inputs, methods=quick_rows(kind), draws=1)
     assert np.isfinite(table.value[table.metric == "aopc_morf"]).all()
     return set(table.method), set(table.metric)
-
-
-def _row(name: str) -> Any:
-    from faithlib.attribution import Row
-
-    return Row(name, options=FAST.get(name, {}))
 
 
 @pytest.mark.long

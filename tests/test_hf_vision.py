@@ -11,16 +11,15 @@ import transformers
 from supported import HF_VISION, hf_seer
 from test_replica import state
 from torch import Tensor, nn
+from toy_models import FAST, quick_rows
 
-from faithlib.attribution import Row, attribute, methods
+from faithlib.attribution import attribute, methods
 from faithlib.backends import VisionBackend, acts_on, replica
 from faithlib.backends.tokens import HuggingFaceTokens
 from faithlib.errors import ModelError
 from faithlib.evaluation import evaluate
 from faithlib.inputs import ImageInputs
 from faithlib.perturb import Perturber
-
-FAST = {"lime": {"n_samples": 8}, "shapley_sampling": {"n_samples": 2}, "integrated_gradients": {"n_steps": 3}}
 
 
 def images(n: int = 3) -> ImageInputs:
@@ -180,7 +179,7 @@ def test_a_model_of_timm_in_a_wrapper_of_transformers_is_one_of_timm() -> None:
             return transformers.modeling_outputs.ImageClassifierOutput(logits=self.timm_model(pixel_values))
 
     model, inputs = Wrapped().eval(), images()
-    table = evaluate(model, inputs, methods={n: Row(n, options=FAST.get(n, {})) for n in methods("image")}, draws=1)
+    table = evaluate(model, inputs, methods=quick_rows("image"), draws=1)
     assert table.attrs["left_out"] == {}
     for method in ("rollout", "transformer_attribution"):
         assert torch.allclose(attribute(method, model, inputs), attribute(method, inside.eval(), inputs), atol=1e-6)

@@ -11,7 +11,7 @@ import pytest
 import timm
 import torch
 from torch import Tensor, nn
-from toy_models import image_inputs, text_inputs, text_model, vision_model
+from toy_models import FAST, image_inputs, quick_rows, text_inputs, text_model, vision_model
 
 from faithlib.attribution import Row, attribute, attribute_rows, methods
 from faithlib.errors import InputError
@@ -19,7 +19,6 @@ from faithlib.evaluation import count_rows, evaluate, explain, saco_scores
 from faithlib.inputs import ImageInputs, WordInputs
 from faithlib.perturb import Perturber
 
-FAST = {"lime": {"n_samples": 8}, "shapley_sampling": {"n_samples": 2}, "integrated_gradients": {"n_steps": 3}}
 OF_CLASSES = {"auc", "n_auc", "autpc", "log_odds"}
 
 

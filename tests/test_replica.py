@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor, nn
-from toy_models import image_inputs, one_row, text_inputs, text_model, vit
+from toy_models import FAST, image_inputs, one_row, text_inputs, text_model, vit
 
 from faithlib.attribution import attribute, methods
 from faithlib.attribution.registry import IMAGE_METHODS, METHODS
@@ -19,7 +19,6 @@ from faithlib.perturb import Perturber
 
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 LOOKING = [name for name in methods() if METHODS[name].answers != "floor" and name != "activation"]
-FAST = {"lime": {"n_samples": 12}, "shapley_sampling": {"n_samples": 3}, "integrated_gradients": {"n_steps": 8}}
 VARIANTS = {
     ("text", "guided_backprop"): [{"variant": "released"}],
     ("text", "scaled_attention"): [{"variant": "released"}],

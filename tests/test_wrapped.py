@@ -15,9 +15,9 @@ from families import TEXTS, opened, saved
 from supported import checkpointed, compiled_forward, with_gradients_of_inputs, without_dicts
 from test_replica import state
 from torch import Tensor, nn
-from toy_models import image_inputs, text_inputs, text_model, tokenizer, vision_model
+from toy_models import FAST, image_inputs, quick_rows, text_inputs, text_model, tokenizer, vision_model
 
-from faithlib.attribution import Row, attribute, attribute_rows, methods
+from faithlib.attribution import Row, attribute, attribute_rows
 from faithlib.attribution.texts import looking_inside
 from faithlib.backends import PromptClassifier
 from faithlib.errors import InputError, ModelError, OutOfMemoryError
@@ -25,8 +25,7 @@ from faithlib.evaluation import evaluate, explain
 from faithlib.inputs import TextInputs
 from faithlib.perturb import Perturber
 
-FAST = {"lime": {"n_samples": 8}, "shapley_sampling": {"n_samples": 2}, "integrated_gradients": {"n_steps": 3}}
-ROWS = {name: Row(name, options=FAST.get(name, {})) for name in methods()}
+ROWS = quick_rows("text")
 
 
 def ever_checkpointed(model: nn.Module) -> nn.Module:

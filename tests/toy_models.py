@@ -11,10 +11,20 @@ import transformers
 from timm.models.vision_transformer import VisionTransformer
 from torch import Tensor, nn
 
+from faithlib.attribution import Row, methods
 from faithlib.inputs import ImageInputs, TextInputs
 
 FAMILIES = ("bert", "roberta", "distilbert", "xlm-roberta")
 LENGTHS = (9, 6, 4)
+# Enough for tests that ask for every method and not for its accuracy.
+FAST: dict[str, dict[str, Any]] = {
+    "lime": {"n_samples": 8}, "shapley_sampling": {"n_samples": 2}, "integrated_gradients": {"n_steps": 6}
+}  # fmt: skip
+
+
+def quick_rows(kind: str) -> dict[str, Row]:
+    """Every method for "text", "image" or "words" inputs, at little cost."""
+    return {name: Row(name, options=FAST.get(name, {})) for name in methods(kind)}
 
 
 def text_model(family: str = "bert", *, classes: int = 3) -> nn.Module:
