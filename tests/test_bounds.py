@@ -10,11 +10,10 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from toy_models import image_inputs, text_inputs, text_model, vision_model
+from toy_models import text_inputs, text_model
 
 from faithlib.bounds import Bounds, adaptive_bounds, beam_bounds, exact_bounds, naopc, naopc_faults
 from faithlib.errors import InputError, UnknownNameError
-from faithlib.inputs import ImageInputs
 from faithlib.perturb import Perturber, SetFunction
 
 
@@ -187,15 +186,6 @@ def test_a_batch_of_texts_of_different_lengths_equals_text_by_text(erase):
             assert aopc_of(together, order, b) == pytest.approx(batch.upper[b].item(), abs=1e-5)
 
 
-def test_images_have_bounds_too():
-    pixels = image_inputs(2).pixels
-    score = Perturber(vision_model(), ImageInputs.from_pixels(pixels, patch=pixels.shape[-1] // 2))
-    exact, beam = exact_bounds(score), beam_bounds(score, width=6)
-    torch.testing.assert_close(exact.upper, beam.upper)
-    torch.testing.assert_close(exact.lower, beam.lower)
-    assert score.stats.rows_run == 2 * 2**4
-
-
 def test_beam_and_exact_share_the_memo():
     score = table(6, 0)
     exact_bounds(score)
@@ -282,14 +272,6 @@ def test_doubling_never_loses_what_a_narrower_beam_has_found_and_says_where_it_s
     assert found.certified_upper.item() <= min(one.certified_upper.item() for one in widths.values()) + 1e-12
     assert found.rows.item() >= max(one.rows.item() for one in widths.values())
     assert last in (2, 4, 8, 16, 32, 64)
-
-
-def test_one_more_doubling_would_have_moved_nothing_where_all_sets_are_visited():
-    exact = exact_bounds(table(6, 3))
-    found = adaptive_bounds(table(6, 3), first=64, most=128, change=0, limits=(0, 1))
-    assert found.upper.item() == pytest.approx(exact.upper.item(), abs=1e-12)
-    assert found.certified_upper.item() == pytest.approx(exact.upper.item(), abs=1e-12)
-    assert (found.width.item(), found.rows.item()) == (128, 2**6)
 
 
 def test_a_width_that_cannot_double_is_refused_or_searched_once():

@@ -236,11 +236,6 @@ def test_texts_need_a_tokenizer(bag):
         evaluate(SimpleNamespace(model=bag[0]), bag[1])
 
 
-def test_the_library_needs_nothing_of_the_book():
-    code = "import sys, faithlib.evaluation; assert not [name for name in sys.modules if name.startswith('faithbook')]"
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
 def test_the_package_offers_it_without_importing_it_first():
     code = "import sys, faithlib; assert 'torch' not in sys.modules; print(faithlib.evaluate.__module__)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -9,7 +9,6 @@ import timm
 import torch
 import transformers
 from supported import HF_VISION, hf_seer
-from test_replica import state
 from torch import Tensor, nn
 from toy_models import FAST, quick_rows
 
@@ -155,13 +154,6 @@ def test_rollout_of_a_model_that_reads_its_patches_too_is_the_mean_of_the_rows()
         product = (attention.mean(dim=1) + torch.eye(5)) / 2 @ product
     expected = (product[:, 0] + product[:, 1:].mean(dim=1))[:, 1:] / 2
     assert torch.allclose(attribute("rollout", model, inputs), expected, atol=1e-5)
-
-
-def test_the_model_itself_is_not_touched() -> None:
-    model, inputs = hf_seer("ViT"), images()
-    before = state(model)
-    evaluate(model, inputs, methods=["rollout", "grad_cam", "occlusion"], metrics=["nc", "soft_nc"], draws=1)
-    assert state(model) == before
 
 
 def test_a_model_of_timm_in_a_wrapper_of_transformers_is_one_of_timm() -> None:

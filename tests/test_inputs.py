@@ -194,13 +194,6 @@ def test_every_position_can_be_a_feature_of_its_own():
     assert pieces.by_piece().n_features.tolist() == [7, 4, 3]
 
 
-def test_long_texts_are_cut_and_said_so():
-    inputs = TextInputs.from_texts(["film " * 100, "film"], tokenizer())
-    assert inputs.input_ids.shape[1] == 32
-    assert inputs.truncated.tolist() == [True, False]
-    assert inputs.n_features.tolist() == [30, 1]
-
-
 def test_what_cannot_be_explained_is_refused():
     with pytest.raises(InputError, match="unit 'phrase': expected one of 'wordpiece', 'word', 'character', 'sentence'"):
         TextInputs.from_texts(TEXTS, tokenizer(), unit="phrase")

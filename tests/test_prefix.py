@@ -200,16 +200,6 @@ def test_a_model_whose_cache_is_of_another_make_runs_whole(
     assert torch.allclose(perturber.logits_full, expected, atol=1e-4)
 
 
-def test_layers_of_an_unknown_kind_share_nothing() -> None:
-    import transformers
-
-    config = transformers.LlamaConfig(num_hidden_layers=2)
-    assert prefix.keeps_keys_and_values(config)
-    config.layer_types = ["full_attention", "of another kind"]
-    assert not prefix.keeps_keys_and_values(config)
-    assert not prefix.keeps_keys_and_values(object())
-
-
 def test_a_causal_model_whose_embeddings_cannot_be_reached_by_ids_is_refused(folder: Callable[..., Path]) -> None:
     import transformers
 
