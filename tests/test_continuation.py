@@ -42,8 +42,10 @@ def ids_of(reader: Any, text: str) -> list[int]:
 
 
 # ------------------------------------------------------------------------------------------------------------- values
-@pytest.mark.parametrize("family", MODELS)
-@pytest.mark.parametrize("erase", TEXT_ERASURES)
+@pytest.mark.parametrize(
+    ("family", "erase"),
+    [(family, "delete") for family in MODELS] + [("llama", erase) for erase in TEXT_ERASURES if erase != "delete"],
+)
 def test_values_are_those_of_a_slow_loop(
     family: str, erase: str, folder: Callable[..., Path], shared_to_the_last: None
 ) -> None:

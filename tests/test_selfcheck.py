@@ -98,8 +98,11 @@ def test_an_output_that_is_changed_around_the_model_is_refused(door: str) -> Non
         DOORS[door](Louder(model).eval(), text_inputs(model))
 
 
-@pytest.mark.parametrize("kind", ["PromptTuningConfig", "PrefixTuningConfig", "PromptEncoderConfig"])
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize(
+    ("kind", "door"),
+    [("PrefixTuningConfig", "evaluate"), ("PromptEncoderConfig", "evaluate")]
+    + [("PromptTuningConfig", door) for door in DOORS],
+)
 def test_virtual_tokens_are_refused_by_name(kind: str, door: str) -> None:
     model = text_model()
     inputs = text_inputs(model)
