@@ -1,10 +1,12 @@
 """`python -m faithbook run|build|book|pdf|train|preflight|reference|calibrate|bench`.
 
-`run` executes one notebook into a hidden folder and renames it when whole; `build` lets Snakemake run all notebooks
-of a profile that are not there yet; `book` puts the executed reports beside the prose and makes the pages, `pdf` one
-file of them; `preflight` says what a profile needs and what of it is missing; `reference` copies a profile's tables to
-where they are committed; `calibrate` measures how often the rules err; `bench` judges a metric or a method of one's
-own beside the known ones.
+- `run` executes one notebook into a hidden folder and renames it when whole.
+- `build` lets Snakemake run all notebooks of a profile that have not been run yet.
+- `book` puts the executed reports next to the prose and makes the pages, `pdf` one file of them.
+- `preflight` says what a profile needs and what of it is missing.
+- `reference` copies a profile's values to where they are committed.
+- `calibrate` measures how often the rules err.
+- `bench` judges a metric or a method of your own next to the known ones.
 """
 
 from __future__ import annotations

@@ -5,9 +5,12 @@
     prompt, inputs = task.asked(model, tokenizer)
     right = task.right(model, tokenizer)          # whether the model answers as it should, bool [B]
 
-Tasks: film reviews in a sentence ("prompted-sst", "prompted-movie"), excerpts of film reviews in which people marked
-the reason ("prompted-reviews"), topics of news ("prompted-ag"), and a name that has to be copied ("copied-name", texts
-of our own: the name is the reason). Features are words.
+Tasks, whose features are words:
+
+- "prompted-sst", "prompted-movie": film reviews in a sentence;
+- "prompted-reviews": excerpts of film reviews in which people marked the reason;
+- "prompted-ag": topics of news;
+- "copied-name": texts of our own with a name that has to be copied, which is the reason.
 
 Shape letters: B texts, F features.
 """
@@ -59,8 +62,9 @@ def language_model(name: str) -> tuple[Any, Any]:
 class Task:
     """Texts and what is asked about them.
 
-    - `template`: the prompt, with the place of the text; `labels`: the answers to choose from, the same for all texts,
-      or `names`: for each text the answer and the other one that it could be taken for.
+    - `template`: the prompt, with the place of the text.
+    - `labels`: the answers to choose from, the same for all texts, or `names`: for each text the answer and the other
+      one that it could be taken for.
     - `truth`: which of the labels is right (of names the first is); `words`: the words of each text as spans;
       `marked`: which of them are the reason, where that is known.
     """
@@ -186,8 +190,8 @@ def _copied(n: int) -> Task:
 def filled_in(
     task: Task, b: int, donors: Task, model: Any, tokenizer: Any, *, target: int, features: Sequence[int]
 ) -> SetFunction:
-    """What the model answers to text `b` of a task where words that go give way to words of other texts (a retrieval
-    infill): for each place one word of the first 50 texts of `donors`, drawn once by the text's name.
+    """What the model answers to text `b` of a task whose erased words are replaced by words of other texts (a retrieval
+    infill). Each place gets one word of the first 50 texts of `donors`, drawn once by the text's name.
 
     `target`: the class whose probability is meant, of a task with labels. `features`: the feature of each word, as
     `TextInputs.feature_of_word` has it (words that share a token are one feature); a word of none (-1) always stays.

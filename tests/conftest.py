@@ -22,12 +22,19 @@ os.environ["REPOSITORY"] = ""  # books that tests build are of nobody, in GitHub
 import pytest
 import torch
 from browser import Browser, browser, chromium
+from store import Store
 
 from faithbook.declared import declare
 
 torch.set_num_threads(1)
 ROOT = Path(__file__).resolve().parents[1]
 WITH_BOOK = 3
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+    """An empty result store, on which reports run."""
+    return Store(tmp_path, monkeypatch)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

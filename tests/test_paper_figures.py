@@ -179,7 +179,7 @@ def test_kinds_of_links_stand_beside_one_another() -> None:
     fig, alt = zaman_belinkov_figures.by_links(frame, {"aligner": 0.5, "random links": float("nan")})
     first, second = fig.axes[0].lines[1:]
     assert len(first.get_ydata()) == rows and first.get_ydata()[0] - second.get_ydata()[0] == pytest.approx(0.35)
-    assert alt.endswith("aligner 0.50; random links undefined.")
+    assert alt.endswith("aligner 0.50; random links –.")
 
 
 def test_floors_stand_upright_and_those_without_rho_are_none() -> None:

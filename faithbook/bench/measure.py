@@ -87,10 +87,11 @@ def sizes_of(profile: str) -> Sizes:
 class Measured:
     """Long frames, a row a value. All have modality, id, method, metric, value, but where it is said.
 
-    `values`: real models, with `control` "", "shuffled" or "ranks"; `mirrored`: values of mirror images; `planted`:
-    with model and erase; `rho`: of methods, picture against mirror image (id, method, value); `true`: how a method
-    stands to the truth (model, id, method, value); `alike`: rank correlation of the own method with others (id, method,
-    value); `prices`: rows per input (modality, name, rows, seconds).
+    - `values`: real models, with `control` "", "shuffled" or "ranks"; `mirrored`: values of mirror images;
+    - `planted`: with model and erase; `true`: how true a method is (model, id, method, value);
+    - `rho`: of methods, image against mirror image (id, method, value);
+    - `alike`: rank correlation of the own method with others (id, method, value);
+    - `prices`: rows per input (modality, name, rows, seconds).
     """
 
     values: list[pd.DataFrame] = field(default_factory=list)

@@ -13,7 +13,7 @@ Nothing here needs torch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -21,7 +21,6 @@ import pandas as pd
 
 from faithbook.papers import edin_tables
 from faithbook.papers.edin_released import MODELS
-from faithbook.results import rules
 from faithbook.results.paired import Paired, combined
 
 OFF = 0.02
@@ -114,13 +113,6 @@ def moved(
 def between_models(bounds: Sequence[Paired]) -> Paired:
     """The standard deviation over models of their mean bounds on the same texts."""
     return combined(lambda means: means.std(axis=-1), bounds)
-
-
-def pairs_apart(gaps: Mapping[str, Paired]) -> str:
-    """How many pairs of models are clearly further apart than the smallest effect of interest, each on its own."""
-    clear = sum(gap.ours.p_above(APART) <= rules.ALPHA for gap in gaps.values())
-    furthest = max(gap.ours.point for gap in gaps.values())
-    return f"{clear} of {len(gaps)} pairs are clearly more than {APART:g} apart, the furthest by {furthest:.2f}"
 
 
 def unlike(values: np.ndarray, *, models: int = MODELS_RANKED) -> np.ndarray:

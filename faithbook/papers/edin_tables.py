@@ -91,26 +91,15 @@ def numbers(table: pd.DataFrame, *names: str) -> dict[str, Printed]:
     return {word: Printed(ours, text, cause=cause) for word, ours, text, cause in found}
 
 
-def aside(table: pd.DataFrame, *, within: float | None = None) -> str:
-    """Of how many rows of a compared table ours is no value of our own, and how many differ, how far and from which
-    cause, in words; `within`: the tolerance of a rule that has another than half of the last printed digit."""
-    table = table[table.ours.notna()]
-    gap = _gap(table)
-    off = ~table.match if within is None else gap > within * (1 + 1e-9)
-    again = int((~off & (table.length == "long")).sum())
-    told = []
-    if again:
-        told.append(
-            f"{again} of the {(~off).sum()} that agree are of long texts, whose answers were not released: ours is "
-            "made of the released values of single texts, which checks the sums alone"
-        )
-    for cause, n in table.cause[off].value_counts().items():
-        far = gap[off & (table.cause == cause)].max()
-        told.append(f"{n} of {len(table)} numbers, at most {far:.4f} apart: {cause}")
-    if within is not None:
-        more = int((~table.match).sum())
-        told.append(f"the rule allows {within:g}; by more than half of the last printed digit {more} differ")
-    return "; ".join(told) or "none differs"
+def differences(table: pd.DataFrame, *, within: float | None = None) -> pd.DataFrame:
+    """Of how many rows of a compared table ours is another number, and how far at most, by cause; `within`: the
+    tolerance of a rule that has another than half of the last printed digit."""
+    known = table[table.ours.notna()]
+    gap = _gap(known)
+    off = ~known.match if within is None else gap > within * (1 + 1e-9)
+    by_cause = gap[off].groupby(known.cause[off]).agg(["size", "max"]).sort_values("size", ascending=False)
+    by_cause = by_cause.rename(columns={"size": "numbers", "max": "at most apart"})
+    return by_cause.round(4).reset_index()
 
 
 def _gap(table: pd.DataFrame) -> pd.Series:
@@ -455,22 +444,6 @@ def beam_table(limits: pd.DataFrame, beams: pd.DataFrame, exact: pd.DataFrame) -
     length = table.statistic == "length_mean"
     cause = table.cause.mask(sampled, SAMPLE).mask(missing & ~sampled, NOT_RELEASED).mask(length, PIECES)
     return table.assign(cause=cause.mask(missing & sampled, NOT_ASKED).mask(table.match, ""))
-
-
-def beams_compared(table: pd.DataFrame) -> str:
-    """Which of the numbers about beams the verdict is on, and what of the others, in words."""
-    theirs, sampled = (part for _, part in table.groupby(table.comparison == "beam_variants"))
-    known = int(theirs.ours.notna().sum())
-    told = [
-        f"{known} of the {len(table)} numbers of the table are compared, each worked out from the released searches"
-    ]
-    told += [f"{n} are {cause}" for cause, n in theirs[theirs.ours.isna()].cause.value_counts().items()]
-    rest = "".join(f", {n} do not ({cause})" for cause, n in sampled[~sampled.match].cause.value_counts().items())
-    told.append(
-        f"{len(sampled)} are a count made for this book on a sample of 600 inputs and not the authors': "
-        f"{sampled.match.sum()} lie within two standard errors of ours{rest}"
-    )
-    return "; ".join(told)
 
 
 # ------------------------------------------------------------------------------------------------------------ rankings

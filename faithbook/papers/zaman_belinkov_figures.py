@@ -19,6 +19,7 @@ from faithbook.results.labels import row_label
 from faithbook.results.numbers import ends_of
 from faithbook.results.paired import Paired
 from faithbook.results.plots import LOOKS, Drawn, Layout, dot_plot, line_plot
+from faithbook.results.tables import rounded
 
 BY_CHANCE = 0.05
 """The share of pairs that would be told apart were all equal."""
@@ -78,16 +79,8 @@ def by_links(frame: pd.DataFrame, means: Mapping[str, float]) -> Drawn:
     names = [row_label(*row) for row in THIRTEEN] + ["floor: uniform"]
     rows = pd.concat([frame[frame.links == text].assign(row=names) for text in means if (frame.links == text).any()])
     fig, alt = dot_plot(rows, "rho (loss)", layout=Layout(series="links", mark=0.0, width=7.5))
-    return fig, f"{alt} Mean over the thirteen: {told_by_links(means)}."
-
-
-def told_by_links(means: Mapping[str, float]) -> str:
-    """Means by kind of links in words.
-
-    >>> told_by_links({"aligner": 0.456, "random links": float("nan")})
-    'aligner 0.46; random links undefined'
-    """
-    return "; ".join(f"{text} {'undefined' if math.isnan(x) else f'{x:.2f}'}" for text, x in means.items())
+    each = "; ".join(f"{text} {rounded(mean, 2)}" for text, mean in means.items())
+    return fig, f"{alt} Mean over the thirteen: {each}."
 
 
 def above_floors(

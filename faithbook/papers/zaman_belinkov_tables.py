@@ -21,6 +21,7 @@ import scipy.stats
 from numpy.typing import NDArray
 
 from faithbook.papers.zaman_belinkov import AGGREGATED, OUTPUT_NAMES, PERTURBING, THIRTEEN
+from faithbook.papers.zaman_belinkov_spread import Signal, matrix, signal
 from faithbook.results import exhibits, rulebook
 from faithbook.results.cells import Cells
 from faithbook.results.estimates import FEWEST_CLUSTERS, Quantity
@@ -32,7 +33,6 @@ from faithbook.results.paired import Paired, mean
 from faithbook.results.published import table
 from faithbook.results.rank_tests import tau_b
 from faithbook.results.report import Page
-from faithbook.results.spread import Signal, matrix, signal
 from faithlib.errors import InputError, UnknownNameError
 
 Row = tuple[str, str]

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pandas as pd
 
+from faithbook.papers.zhao_aletras_diagnosticity import AS_OURS, METHODS, Reading, at_length
 from faithbook.results import paired, rulebook
-from faithbook.results.diagnosticity import AS_OURS, METHODS, Reading, at_length
 from faithbook.results.judged import Parts
 from faithbook.results.labels import label, short
 from faithbook.results.paired import Paired

@@ -14,10 +14,11 @@ from typing import Any
 
 import pandas as pd
 
+from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
 from faithbook.papers.zhao_aletras import RELEASED, SQUARED, STAND_INS, replay_name, subsets
+from faithbook.papers.zhao_aletras_diagnosticity import METHODS, TIE, WIN
 from faithbook.papers.zhao_aletras_sizes import ALL_WEIGHTS, SIZES, of_largest
-from faithbook.results import diagnosticity, evidence
-from faithbook.results.diagnosticity import METHODS, TIE, WIN
+from faithbook.results import evidence
 from faithbook.results.labels import label
 from faithbook.results.measured import Measured
 from faithbook.results.numbers import ends_of, listed, row_of

@@ -31,8 +31,8 @@ def score(name: str, mean: Callable[[str], Paired]) -> Paired:
     def ratio(counts: Array) -> Array:
         return np.asarray(scores_of_counts(dict(zip(COUNTS, np.moveaxis(counts, -1, 0), strict=True)))[name])
 
-    found = combined(ratio, [mean(count) for count in COUNTS])
-    return replace(found, ours=replace(found.ours, bounds=(0.0, 1.0)))
+    pair = combined(ratio, [mean(count) for count in COUNTS])
+    return replace(pair, ours=replace(pair.ours, bounds=(0.0, 1.0)))
 
 
 def found_batches(hits: pd.DataFrame, *, n_resamples: int = 9999) -> dict[tuple[str, str], Quantity]:
@@ -44,12 +44,12 @@ def found_batches(hits: pd.DataFrame, *, n_resamples: int = 9999) -> dict[tuple[
     orders = hits["draw"].nunique()
     cells = Cells.of(hits, over=["model", "language"], unit=["draw", "id"], bounds=(0.0, 1.0), n_resamples=n_resamples)
     languages = list(dict.fromkeys(hits["language"]))
-    found = {}
+    shares = {}
     for model in dict.fromkeys(hits["model"]):
         for language in (*languages, EVERY):
             one = cells.mean(model=model, language=languages if language == EVERY else language)
-            found[model, language] = _of_one(one, orders)
-    return found
+            shares[model, language] = _of_one(one, orders)
+    return shares
 
 
 def _of_one(mean: Quantity, orders: int) -> Quantity:

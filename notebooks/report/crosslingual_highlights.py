@@ -28,28 +28,9 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.run import load
-from faithbook.papers import zaman_belinkov_figures
-from faithbook.papers.zaman_belinkov import (
-    AGGREGATED,
-    ERASING,
-    MARKED,
-    OUTPUT_NAMES,
-    PAPER_LANGUAGES,
-    THIRTEEN,
-    firmest_marks,
-)
-from faithbook.papers.zaman_belinkov_tables import (
-    FLOORS,
-    KEYS,
-    RELEASED,
-    Rows,
-    agreement,
-    defined,
-    of_texts,
-    on_more_texts,
-    shown,
-    words,
-)
+from faithbook.papers import zaman_belinkov, zaman_belinkov_figures, zaman_belinkov_tables
+from faithbook.papers.zaman_belinkov import AGGREGATED, ERASING, MARKED, OUTPUT_NAMES, PAPER_LANGUAGES, THIRTEEN
+from faithbook.papers.zaman_belinkov_tables import FLOORS, KEYS, RELEASED, Rows, defined, on_more_texts, shown, words
 from faithbook.results import published
 from faithbook.results.exhibits import every
 from faithbook.results.figures import PALETTE
@@ -66,7 +47,7 @@ marked = page.measure("crosslingual_plausibility", over=cells, prepare=partial(d
 on_all = page.measure(
     "crosslingual_plausibility", over=cells, prepare=partial(defined, over=cells, further=True), bounds=(0, 1)
 )
-MARKS = firmest_marks(marked.levels("dataset"))
+MARKS = zaman_belinkov.firmest_marks(marked.levels("dataset"))
 NAMED = {name: label(name) for name in MARKED} | {"pair": "sentences of ACLSum"}
 precision = Rows(marked, table4, dataset=MARKS, metric="average_precision")
 on_more = Rows(on_all, table4, dataset=MARKS, metric="average_precision")
@@ -82,7 +63,7 @@ across = page.measure(
     bounds=(-1, 1),
     firmest=True,
 )
-texts = of_texts(page)
+texts = zaman_belinkov_tables.of_texts(page)
 languages = [one for one in PAPER_LANGUAGES if one in across.levels("language")]
 rho = Rows(across, published.table("crosslingual_table1")[[*KEYS, "value"]], setting="main", language=languages)
 page.speaks()
@@ -264,7 +245,9 @@ page.figure(
 
 # %%
 page.listing(
-    pd.DataFrame([{"output": output} | agreement(rho, precision, output) for output in OUTPUT_NAMES]),
+    pd.DataFrame(
+        [{"output": output} | zaman_belinkov_tables.agreement(rho, precision, output) for output in OUTPUT_NAMES]
+    ),
     "crosslingual_winners",
     digits=2,
     caption="Who leads in rho and in MAP, published and ours, and Kendall's tau between the two orders of the thirteen "
@@ -302,7 +285,7 @@ page.listing(
 # %%
 PRINTED_THRESHOLD = 0.167  # Section 4.3, from e-SNLI
 thresholds = load("crosslingual_threshold", profile).sort_values("seed", ignore_index=True)
-thresholds = thresholds[thresholds.dataset == firmest_marks(thresholds.dataset.unique())]
+thresholds = thresholds[thresholds.dataset == zaman_belinkov.firmest_marks(thresholds.dataset.unique())]
 of_words = texts.frame[(texts.frame.metric == "words") & (texts.frame.language == "en")]
 lengths = of_words.drop_duplicates("id").value
 even = {"its texts": float((of_marks.value**-0.5).mean()), "carried": float((lengths**-0.5).mean())}

@@ -29,12 +29,8 @@ page = start_page("language_bounds", profile, paper=published.OUR_OWN)
 there = page.has("language_sentences")
 if there:
     measured = page.measure("language_sentences", over=["dataset", "method", "metric"], prepare=bounded)
-    pairs = page.measure(
-        "language_sentences",
-        over=["dataset", "first", "second"],
-        prepare=ordered_alike,
-        bounds=(-1, 1),
-    )
+    among = ["dataset", "first", "second"]
+    pairs = page.measure("language_sentences", over=among, prepare=ordered_alike, bounds=(-1, 1))
     ends = page.measure("language_sentences", parts=["ends"], over=["dataset", "metric"], prepare=bounded)
     display(page.speaks())
 else:
@@ -43,10 +39,10 @@ else:
 # %% [markdown]
 # ## The prompts
 #
-# *facts*: four people, where each lives and what each works as, one sentence each, in any order, then "So Anna lives in". The
-# log-probability of the right city is followed, and one sentence decides it. *news*: the first eight sentences of a BBC story
-# {cite:p}`greene_cunningham_2006`, then "Summary:". The log-probability of the model's own answer (eight tokens at most) is
-# followed. A sentence that is removed is deleted from the prompt.
+# *facts*: where four people live and what they work as, in eight sentences in random order, then "So Anna lives in". We explain
+# the log-probability of the right city, which one sentence decides. *news*: the first eight sentences of a BBC story
+# {cite:p}`greene_cunningham_2006`, then "Summary:". We explain the log-probability of the model's own answer (eight tokens at
+# most). Removed sentences are deleted from the prompt.
 
 # %%
 if there:
@@ -65,7 +61,8 @@ if there:
 # %% [markdown]
 # ## How close to the best order
 #
-# NAOPC: AOPC, most relevant sentence first, between its exact bounds. Methods that erase use the same 256 outputs.
+# NAOPC is the place of AOPC, most relevant sentence first, between its exact bounds. Methods that erase use the same 256
+# outputs.
 
 
 # %%

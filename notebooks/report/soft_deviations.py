@@ -26,24 +26,11 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.run import load
+from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
 from faithbook.papers import zhao_aletras_figures
+from faithbook.papers.zhao_aletras_diagnosticity import AFTER, BEFORE, FLIP, METHODS, SCORE, TIE, WIN, Reading
 from faithbook.papers.zhao_aletras_sizes import of_largest
-from faithbook.results import diagnosticity, evidence, published, quantities, rules
-from faithbook.results.diagnosticity import (
-    AFTER,
-    BEFORE,
-    EVERYTHING,
-    FLIP,
-    LIMIT,
-    METHODS,
-    ONE_SIDED,
-    OUTSIDE,
-    REAL_ALONE,
-    SCORE,
-    TIE,
-    WIN,
-    Reading,
-)
+from faithbook.results import evidence, published, quantities, rules
 from faithbook.results.estimates import FEWEST_CLUSTERS
 from faithbook.results.labels import label, labels
 from faithbook.results.numbers import ENDS, ends_of, listed, row_of, spoken
@@ -122,7 +109,7 @@ told = []
 for metric in SOFT:
     best = max(METHODS, key=lambda name, metric=metric: power(metric, method=name).ours.point)
     told.append(
-        f"under {label(metric)} on a share of the inputs of {spoken(power(metric, method=EVERYTHING), n=True)}, the best real "
+        f"under {label(metric)} on a share of the inputs of {spoken(power(metric, method=diagnosticity.EVERYTHING), n=True)}, the best real "
         f"attribution, {label(best)}, on {spoken(power(metric, method=best), n=True)}"
     )
 Markdown(f"An attribution of 1 for every token beats random scores (mean over data sets): {'; '.join(told)}.")
@@ -179,7 +166,10 @@ page.figure(
 
 # %%
 gains = {metric: exchanged(RANKS, metric) - exchanged(RANKS, metric, shows=BEFORE) for metric in SOFT}
-alone = {metric: exchanged(REAL_ALONE, metric) - exchanged(REAL_ALONE, metric, shows=BEFORE) for metric in SOFT}
+alone = {
+    metric: exchanged(diagnosticity.REAL_ALONE, metric) - exchanged(diagnosticity.REAL_ALONE, metric, shows=BEFORE)
+    for metric in SOFT
+}
 decision = rules.k_of([gain.ours for gain in gains.values()], "all")
 Markdown(
     f"{badge(evidence.worded(decision.decision, tried.evidence()))} ({tried.evidence()}) Amounts count: with equal amounts, "
@@ -232,7 +222,7 @@ def effect(variant, metric, touched):
     found = {"choice": NAMES[variant], "metric": metric}
     found |= {"diagnosticity": of(BEFORE).ours.point, "other choice": of(AFTER).ours.point}
     found |= ends_of(of(AFTER) - of(BEFORE), "change", "low", "high") | ends_of(score, "score")
-    shares = {"flips": FLIP, "outside": OUTSIDE, "one side only": ONE_SIDED}
+    shares = {"flips": FLIP, "outside": diagnosticity.OUTSIDE, "one side only": diagnosticity.ONE_SIDED}
     return found | {name: of(shows).ours.point for name, shows in shares.items()} | {"n": of(AFTER).ours.n}
 
 
@@ -370,7 +360,7 @@ shown("soft_d6", "D6, scaled attention: effect on that method alone", "scaled_at
 # %%
 rows = []
 for dataset, metric in product(tasks, METRICS):
-    won, tied, limit = (power(metric, dataset=dataset, shows=what).ours for what in (WIN, TIE, LIMIT))
+    won, tied, limit = (power(metric, dataset=dataset, shows=what).ours for what in (WIN, TIE, diagnosticity.LIMIT))
     rows.append({"dataset": dataset, "metric": metric, "strict": won.point, "ties": tied.point})
     fair = Reading(tied=0.5).share(power, metric, dataset=dataset)
     rows[-1] |= {"at the limit": limit.point, **ends_of(fair, "half", "low", "high")}

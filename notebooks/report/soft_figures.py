@@ -24,10 +24,11 @@ import pandas as pd
 from IPython.display import Markdown
 
 from faithbook.engine.profiles import settings_of
+from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
 from faithbook.papers.zhao_aletras_claims import SCORE, limited, rises, slope
+from faithbook.papers.zhao_aletras_diagnosticity import AS_OURS, LIMIT, METHODS, TIE, WIN, at_length
 from faithbook.papers.zhao_aletras_sizes import of_each, shared
-from faithbook.results import diagnosticity, evidence, paired, published, quantities
-from faithbook.results.diagnosticity import AS_OURS, LIMIT, METHODS, TIE, WIN, at_length
+from faithbook.results import evidence, paired, published, quantities
 from faithbook.results.figures import PALETTE
 from faithbook.results.labels import label
 from faithbook.results.numbers import ends_of, listed

@@ -25,16 +25,17 @@ from dataclasses import replace
 from functools import partial
 from itertools import product
 
-import numpy as np
 import pandas as pd
+import scipy.stats
 from IPython.display import Markdown
 
 from faithbook.engine.profiles import find_profile, settings_of
+from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
 from faithbook.papers.zhao_aletras_claims import METRICS, PAIRS, claims, eighteen, variance
+from faithbook.papers.zhao_aletras_diagnosticity import LIMIT, METHODS, TIE, WIN, Reading
 from faithbook.papers.zhao_aletras_sizes import of_each, shared
 from faithbook.papers.zhao_aletras_tables import SPLITS, data_and_classifiers, precision_of, wrong_sizes
-from faithbook.results import diagnosticity, evidence, published, rank_tests
-from faithbook.results.diagnosticity import LIMIT, METHODS, TIE, WIN, Reading
+from faithbook.results import evidence, published
 from faithbook.results.judged import Printed
 from faithbook.results.labels import label
 from faithbook.results.numbers import ends_of
@@ -326,8 +327,10 @@ printed6 = table6.set_index(["dataset", "method", "metric"]).value.unstack("metr
 ranked = []
 for kind, of in (("published", printed6), ("ours", {m: [cell.ours.point for cell in cells[m]] for m in METRICS})):
     for hard, soft in PAIRS.items():
-        found = rank_tests.rank_sum(np.array(of[soft]), np.array(of[hard]))
-        ranked.append(f"{kind}, {label(soft)} against {label(hard)}: p = {found.p:.2g}, effect {found.effect:.2f}")
+        first, second = (pd.Series(of[name]).dropna() for name in (soft, hard))
+        test = scipy.stats.mannwhitneyu(first, second)
+        effect = 2 * test.statistic / (len(first) * len(second)) - 1  # Cliff's delta
+        ranked.append(f"{kind}, {label(soft)} against {label(hard)}: p = {test.pvalue:.2g}, effect {effect:.2f}")
 second = page.test(
     {
         "soft_table2": average,

@@ -41,9 +41,10 @@ import pandas as pd
 from IPython.display import Markdown, display
 
 from faithbook.engine.run import load
-from faithbook.results import evalxnlp, figures, published
+from faithbook.papers import evalxnlp
+from faithbook.papers.evalxnlp import rationale, span_f1, spans
+from faithbook.results import figures, published
 from faithbook.results.cells import Cells
-from faithbook.results.evalxnlp import rationale, span_f1, spans
 from faithbook.results.figures import OURS, PALETTE, PUBLISHED
 from faithbook.results.labels import label
 from faithbook.results.numbers import listed, spoken

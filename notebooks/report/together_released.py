@@ -20,8 +20,9 @@ import pandas as pd
 from IPython.display import Markdown, display
 
 from faithbook.engine.run import load
-from faithbook.results import evalxnlp, published
-from faithbook.results.evalxnlp import TOGETHER
+from faithbook.papers import evalxnlp
+from faithbook.papers.evalxnlp import TOGETHER
+from faithbook.results import published
 from faithbook.results.report import start_page
 
 page = start_page("together_released", profile, paper=published.OUR_OWN)
