@@ -20,7 +20,7 @@ from toy_models import FAST, image_inputs, text_inputs, text_model, vision_model
 from faithlib.attribution import attribute, methods
 from faithlib.attribution.registry import IMAGE_METHODS
 from faithlib.attribution.relevance import lrp_rules, plain_attention
-from faithlib.backends.tokens import WITHOUT_CLASS_TOKEN
+from faithlib.backends.pixels import WITHOUT_CLASS_TOKEN
 from faithlib.errors import InputError, ModelError, UnknownNameError
 from faithlib.inputs import ImageInputs
 from faithlib.perturb import Perturber
