@@ -192,25 +192,10 @@ def test_raw_attention_by_hand(hand: Any) -> None:
     agree(scores_of("raw_attention", model, inputs, layer=0), [i.maps[0].mean(0)[0, 1:] for i in images])
 
 
-@pytest.mark.parametrize("fusion", ["mean", "max", "min"])
-def test_rollout_by_hand(hand: Any, fusion: str) -> None:
+def test_rollout_by_hand(hand: Any) -> None:
     model, inputs, images = hand
-
-    def expected(image: ByHand) -> Tensor:
-        maps = []
-        for heads in image.maps:
-            fused = torch.zeros_like(heads[0])
-            for i, j in itertools.product(*map(range, fused.shape)):
-                weights = [float(head[i, j]) for head in heads]
-                fused[i, j] = {"mean": sum(weights) / len(weights), "max": max(weights), "min": min(weights)}[fusion]
-            fused += torch.eye(len(fused))
-            maps.append(torch.stack([row / row.sum() for row in fused]))
-        return product_row(maps)
-
-    agree(scores_of("rollout", model, inputs, fusion=fusion), [expected(i) for i in images])
-    if fusion == "mean":
-        halves = [product_row([(m.mean(0) + torch.eye(len(m[0]))) / 2 for m in i.maps]) for i in images]
-        agree(scores_of("rollout", model, inputs), halves)
+    halves = [product_row([(m.mean(0) + torch.eye(len(m[0]))) / 2 for m in i.maps]) for i in images]
+    agree(scores_of("rollout", model, inputs), halves)
 
 
 @pytest.mark.parametrize("output", ["logit", "probability", "loss"])
@@ -374,10 +359,8 @@ def test_integrated_gradients_add_up(model: VisionTransformer, baseline: str, ou
     if output == "probability":
         default = attribute("integrated_gradients", model, inputs, baseline=baseline, n_steps=100)
         assert torch.allclose(default, scores, atol=1e-6)
-    small = attribute(
-        "integrated_gradients", model, inputs, baseline=baseline, output=output, n_steps=100, internal_batch_size=7
-    )
-    assert torch.allclose(small, scores, atol=1e-5)
+    given = {"baseline": baseline, "output": output, "n_steps": 100, "max_tokens": 9}
+    assert torch.allclose(attribute("integrated_gradients", model, inputs, **given), scores, atol=1e-5)
 
 
 # Erased copies share forwards: a row is not its image's place, and what is drawn depends on how features are numbered.
@@ -395,7 +378,7 @@ def test_nan_is_an_error_that_names_method_and_input(name: str) -> None:
     with pytest.raises(
         (InputError, ModelError), match=rf"{name} gave NaN or infinite scores for 1 of 3 inputs, .* 1 \(an"
     ):
-        scores_of(name, model, inputs, **({"internal_batch_size": 3} if name == "integrated_gradients" else {}))
+        scores_of(name, model, inputs, **({"max_tokens": 15} if name == "integrated_gradients" else {}))
 
 
 # ------------------------------------------------------------ maps of a model that learned

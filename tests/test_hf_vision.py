@@ -14,7 +14,7 @@ from toy_models import FAST, quick_rows
 
 from faithlib.attribution import attribute, methods
 from faithlib.backends import VisionBackend, acts_on, replica
-from faithlib.backends.tokens import HuggingFaceTokens
+from faithlib.backends.pixels import HuggingFaceTokens
 from faithlib.errors import ModelError
 from faithlib.evaluation import evaluate
 from faithlib.inputs import ImageInputs

@@ -100,19 +100,19 @@ def test_names_that_were_not_released_are_refused(tmp_path, monkeypatch):
     with pytest.raises(UnknownNameError, match="did you mean 'yelp'"):
         edin.answers("bert_yelp", "yelb")
     with pytest.raises(UnknownNameError, match="known: sst2, yelp"):
-        edin_released.released_scores("bert_yelp", "short", "imdb")
+        edin_released.rows_of("scores", "bert_yelp", "imdb", "short")
     with pytest.raises(UnknownNameError, match="did you mean 'bert_yelp'"):
         edin.answers("bert_yelb")
     with pytest.raises(UnknownNameError, match="unknown length"):
-        edin_released.released_scores("bert_yelp", "longer")
+        edin_released.rows_of("scores", "bert_yelp", "yelp", "longer")
     with pytest.raises(DataError, match="attributions of yelp, long: not among"):
         edin_released.attributions("bert_yelp", "yelp", "long")
     monkeypatch.setattr(edin_released, "packed_folder", lambda: tmp_path)
     with pytest.raises(DataError, match=r"scores_bert_yelp\.parquet cannot be read"):
-        edin_released.released_scores("bert_yelp", "short")
+        edin_released.rows_of("scores", "bert_yelp", "yelp", "short")
     (tmp_path / "scores_bert_yelp.parquet").write_bytes(b"PAR1 cut")
     with pytest.raises(DataError, match=r"scores_bert_yelp\.parquet cannot be read"):
-        edin_released.released_scores("bert_yelp", "short")
+        edin_released.rows_of("scores", "bert_yelp", "yelp", "short")
 
 
 # --------------------------------------------------------------------------------------------------- the authors' files

@@ -289,6 +289,9 @@ def test_images_and_files_get_the_models_own_transform(seer, images) -> None:
     assert explain(seer, opened, ["random"], unit=8)["random"].shape == (2, 16)
     with pytest.raises(InputError, match="unit 'word': of images expected the side of a square patch in pixels"):
         explain(seer, opened, ["random"], unit="word")
+    for held, said in ((pixels.byte(), "pixels are torch.uint8"), (pixels[:, 0], "grayscale images need a channel")):
+        with pytest.raises(InputError, match=said):
+            evaluate(seer, held, **given)
 
 
 def test_an_image_processor_makes_the_pixels(images) -> None:

@@ -109,6 +109,26 @@ def test_an_adapter_in_a_causal_model_is_asked_by_prompt(tmp_path: Any) -> None:
 
 
 # ------------------------------------------------------------------------------------------------------------- few bits
+class OfFourBits(nn.Linear):
+    """As bitsandbytes' layer, where it cannot unpack the width of its weights."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        raise AssertionError
+
+
+OfFourBits.__module__ = "bitsandbytes.nn"
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_four_bits_that_cannot_be_unpacked_are_refused_in_words(check: bool) -> None:
+    model = text_model("bert")
+    model.bert.pooler.dense = OfFourBits(16, 16)
+    with pytest.raises(ModelError, match=r"AssertionError .quantised weights: in 4 bits .* load it in 8 bits"):
+        Perturber(model, text_inputs(model), check=check)
+    with pytest.raises(ModelError, match="in 4 bits"):
+        attribute("occlusion", model, text_inputs(model), check=check)
+
+
 @pytest.mark.filterwarnings("ignore:int8")
 @pytest.mark.parametrize("whole", [True, False])
 def test_quantised_weights_are_erased_over_and_not_differentiated(whole: bool) -> None:
