@@ -116,9 +116,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
 
 @pytest.fixture
 def shared_to_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every token that can be shared is, however few rows it is for."""
-    from faithlib import scheduler
+    from families import share_to_the_last
 
-    monkeypatch.setattr("faithlib.backends.prefix._STEP", 1)
-    monkeypatch.setattr("faithlib.backends.prefix._LEAST_ROWS", 1)
-    monkeypatch.setitem(scheduler._LAUNCH, "cpu", 0.0)
+    share_to_the_last(monkeypatch)

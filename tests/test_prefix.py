@@ -11,7 +11,18 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from families import BY_PROMPT, DECODERS, STATEFUL, TEXTS, masks, next_logits, opened, tokenizer
+from families import (
+    BY_PROMPT,
+    DECODERS,
+    STATEFUL,
+    TEXTS,
+    masks,
+    models_in,
+    next_logits,
+    opened,
+    share_to_the_last,
+    tokenizer,
+)
 from torch import Tensor
 from toy_models import text_inputs, text_model
 
@@ -24,6 +35,17 @@ from faithlib.inputs import TextInputs
 from faithlib.perturb import TEXT_ERASURES, Perturber
 
 SHOTS = "a film : good . one film : bad . review : {text} . it is"
+
+
+# Its own, and not conftest's: this file also runs beside the installed library alone (test_installed).
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    return models_in(tmp_path_factory.mktemp("hub"))
+
+
+@pytest.fixture
+def shared_to_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    share_to_the_last(monkeypatch)
 
 
 def asked(folder: Callable[..., Path], family: str, side: str = "right") -> tuple[PromptClassifier, TextInputs]:
