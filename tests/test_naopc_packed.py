@@ -125,21 +125,6 @@ def module(path):
     return made
 
 
-def test_sets_of_words_become_numbers_and_tables_keep_every_digit(tmp_path):
-    """What `pack.py` writes is read as it was, whatever its columns are."""
-    script = module(packed_folder() / "pack.py")
-    assert [script.removed_bits(words) for words in ("[]", "[1, 3]", "[10]")] == [0, 5, 512]
-    values = np.array([np.nextafter(0.1, 1), np.nan, -0.0])
-    table = pd.DataFrame({"name": list("aab"), "value": values, "single": values.astype(np.float32)})
-    table["scores"] = [np.arange(2, dtype=np.float32), np.array([np.nan], dtype=np.float32), None]
-    script._write(script.pyarrow.Table.from_pandas(table, preserve_index=False), tmp_path / "table.parquet")
-    again = pd.read_parquet(tmp_path / "table.parquet")
-    assert all(script._same(table[name], again[name]).all() for name in table)
-    assert (again.dtypes == table.dtypes).all()
-    again.loc[0, "value"] = 0.1
-    assert not script._same(table["value"], again["value"]).all()
-
-
 @pytest.fixture(scope="module")
 def files():
     """The folder of the released files, Yelp and IMDB too; a skip where they are nowhere."""
