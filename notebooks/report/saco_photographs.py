@@ -122,7 +122,7 @@ if by_picture:
         page.figure(
             fig,
             "saco_photographs_ends",
-            alt=f"Two rows of images in grey with a map over each, a column a metric. {'; '.join(spoken)}.",
+            alt=f"Two rows of images in grey with a map over each, one column per metric. {'; '.join(spoken)}.",
             caption="The map that each metric rates highest (above) and lowest (below), with its value.",
         )
     )
