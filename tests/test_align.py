@@ -286,6 +286,8 @@ def test_scores_are_those_of_a_slow_loop(sentences):
     assert scores.aer == pytest.approx(1 - (hits_s + hits_p) / (a + s)) if a + s else np.isnan(scores.aer)
     if a and s:
         assert scores.f1 == pytest.approx(2 / (a / hits_p + s / hits_s) if hits_p and hits_s else 0)
+    if s:
+        assert vars(alignment_scores(sure, sure, possible)) == dict(zip(SCORES, (1, 1, 1, 0), strict=True))
     plain = alignment_scores(found, sure)
     assert np.isnan(plain.f1) or plain.f1 == pytest.approx(1 - plain.aer)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -134,16 +133,5 @@ def files():
     pytest.skip("the files released by Edin et al. are not on this machine")
 
 
-def test_every_released_value_is_packed_and_no_other(files, tmp_path):
-    edin_pack = module(packed_folder() / "pack.py")
-    assert edin_pack.verify(files, packed_folder())["answers"] == 709_014
-    shutil.copytree(packed_folder(), tmp_path / "changed")
-    path = tmp_path / "changed" / "limits_exact_bert_imdb.parquet"
-    table = pd.read_parquet(path)
-    table.loc[7, "upper"] = np.nextafter(table.upper[7], 2)
-    table.to_parquet(path)
-    with pytest.raises(DataError, match=r"limits_exact: upper differs at .* and at 1 rows in all"):
-        edin_pack.verify(files, tmp_path / "changed")
-    table.iloc[:-1].to_parquet(path)
-    with pytest.raises(DataError, match="limits_exact: 2430 rows released, 2429 packed"):
-        edin_pack.verify(files, tmp_path / "changed")
+def test_every_released_value_is_packed_and_no_other(files):
+    assert module(packed_folder() / "pack.py").verify(files, packed_folder())["answers"] == 709_014

@@ -297,7 +297,9 @@ def test_adversarial_training_that_looks_better_and_is_worse_carries_over(store:
     assert beams.upper_error["released, width 1"] == pytest.approx(0.01)
     assert beams["upper off"].to_dict() == pytest.approx({"released, width 1": 0.1, "merged, width 1": 0.0})
     # Three of six pairs of models have upper limits more than .05 apart, which are not most of them.
-    assert re.search(r"The rule of `naopc_c01`, .*replicates on our models</span> \(3 of 3 analysis variants", found.text)
+    assert re.search(
+        r"The rule of `naopc_c01`, .*replicates on our models</span> \(3 of 3 analysis variants", found.text
+    )
     # By NAOPC `robust` comes last, by AOPC only `lstm` is before it: two of six pairs change places.
     taus = pd.read_csv(found.folder / "naopc_rankings.csv").set_index(["dataset", "length", "metric", "ranking"])
     assert taus.estimate["movie", "short", "aopc_morf", "models"] == pytest.approx(1 / 3)
