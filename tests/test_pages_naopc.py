@@ -297,14 +297,14 @@ def test_adversarial_training_that_looks_better_and_is_worse_carries_over(store:
     assert beams.upper_error["released, width 1"] == pytest.approx(0.01)
     assert beams["upper off"].to_dict() == pytest.approx({"released, width 1": 0.1, "merged, width 1": 0.0})
     # Three of six pairs of models have upper limits more than .05 apart, which are not most of them.
-    assert re.search(r"By the rule of `naopc_c01`, .*replicates on our models</span> \(3 of 3 spec", found.text)
+    assert re.search(r"The rule of `naopc_c01`, .*replicates on our models</span> \(3 of 3 analysis", found.text)
     # By NAOPC `robust` comes last, by AOPC only `lstm` is before it: two of six pairs change places.
     taus = pd.read_csv(found.folder / "naopc_rankings.csv").set_index(["dataset", "length", "metric", "ranking"])
     assert taus.estimate["movie", "short", "aopc_morf", "models"] == pytest.approx(1 / 3)
     certificates = pd.read_csv(found.folder / "naopc_certificates.csv")
     assert certificates[certificates.end == "lower"].estimate.tolist() == pytest.approx([0.05] * 8)
     # None of 40 texts of a data set speaks against a share, and none proves it to be whole.
-    assert re.search(r"By the rule of `naopc_c03`, .*>undecided</span> \(2 of 2 spec", found.text)
+    assert re.search(r"The rule of `naopc_c03`, .*>undecided</span> \(2 of 2 analysis", found.text)
 
     # What one model lacks is left out of what compares models.
     drawn = pd.read_csv(found.folder / "naopc_methods_plot.csv").groupby("classifier").method.unique()

@@ -163,8 +163,6 @@ else:
             f" Most is saved by {top.search} ({top.classifier}, {top.words} words, n = {top.n}): {top['times fewer']:.0f} times "
             f"fewer rows, bounds {top['short of']:.4f} short of the published ones."
         )
-    else:
-        note += " What each search misses it by is in the table."
 Markdown(f"{badge(word)} {note}")
 
 # %% [markdown]
