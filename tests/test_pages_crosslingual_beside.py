@@ -81,7 +81,7 @@ def test_methods_above_all_floors_are_counted_and_their_order_compared(store: St
     found = floors_page(store, ahead)
     counted = above(found)
     assert len(counted) == 2 * len(SETTINGS)
-    assert counted["above all floors"].tolist() == [11] * len(counted)
+    assert counted["above all baselines"].tolist() == [11] * len(counted)
     assert counted["below one"].sum() == 0
     assert set(counted["over"]) == {"activation (L2)"}
     assert np.isnan(counted.loc[("loss", "as published"), "tau"])

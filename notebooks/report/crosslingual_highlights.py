@@ -239,7 +239,7 @@ page.figure(
     "crosslingual_faithful_plausible",
     alt="Two scatter plots of MAP against rho for the loss, thirteen rows each, published and ours. Ours, rho and MAP: "
     f"{each_row}.",
-    caption="Plausibility against faithfulness across languages, one point a row (loss). Dotted: our share of marked "
+    caption="Plausibility against faithfulness across languages, one point per row (loss). Dotted: our share of marked "
     "words.",
 )
 

@@ -58,9 +58,7 @@ def asked(name, over, specifications):
     """What the rule of a claim that {doc}`another page <naopc_released_outputs>` judges says of our models."""
     curve = page.multiverse(name, over, specifications)
     same = "{agreeing} of {specifications}".format(**curve.columns)
-    return (
-        f"By the rule of `{name}`, asked of these models: {badge(curve.frame['word'].iloc[0])} ({same} specifications)."
-    )
+    return f"The rule of `{name}`, applied to these models: {badge(curve.frame['word'].iloc[0])} ({same} analysis variants)."
 
 
 EXACT = ("short",)  # texts whose bounds are exact

@@ -164,7 +164,7 @@ else:
             f"fewer rows, bounds {top['short of']:.4f} short of the published ones."
         )
     else:
-        note += " Nearest to it come, with 95 % intervals:\n\n- " + "\n- ".join(edin_bounds.nearest(aims, TIMES, CLOSE))
+        note += " What each search misses it by is in the table."
 Markdown(f"{badge(word)} {note}")
 
 # %% [markdown]

@@ -156,9 +156,6 @@ page.plot(
 # images many are open.
 
 # %%
-Markdown(wu.tried_on(varied.frame, tested_on))
-
-# %%
 page.curve(
     curves["saco_c03"],
     "saco_c03_curve",

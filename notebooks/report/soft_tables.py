@@ -34,7 +34,7 @@ from faithbook.papers import zhao_aletras_diagnosticity as diagnosticity
 from faithbook.papers.zhao_aletras_claims import METRICS, PAIRS, claims, eighteen, variance
 from faithbook.papers.zhao_aletras_diagnosticity import LIMIT, METHODS, TIE, WIN, Reading
 from faithbook.papers.zhao_aletras_sizes import of_each, shared
-from faithbook.papers.zhao_aletras_tables import SPLITS, data_and_classifiers, precision_of, wrong_sizes
+from faithbook.papers.zhao_aletras_tables import SPLITS, data_and_classifiers, precision_of
 from faithbook.results import evidence, published
 from faithbook.results.judged import Printed
 from faithbook.results.labels import label
@@ -104,9 +104,6 @@ parts1 = {
 }
 first = page.test({"soft_table1": parts1})
 page.verdicts(first)
-
-# %%
-Markdown(wrong_sizes(sizes, papers_own))
 
 # %% [markdown]
 # **What differs and why.** The authors published neither fine-tuned checkpoints nor copies of the data. Our SST is the

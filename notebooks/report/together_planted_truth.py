@@ -7,9 +7,9 @@
 # %% [markdown]
 # # Do metrics find the truth?
 #
-# Papers on faithfulness say that nobody knows the true explanation, and so compare metrics with one another. Here it is
-# known. **Planted texts**: trigger words (metals, fruits) stand at random places of film reviews; the class is that of
-# the trigger, or *neither*. **Planted images**: cells of horizontal or vertical stripes stand on images of clothes.
+# Papers on faithfulness say that nobody knows the true explanation, and so compare metrics with one another. On this page it
+# is known. **Planted texts**: trigger words (metals, fruits) at random places of film reviews; the class is that of the
+# trigger, or *neither*. **Planted images**: cells of horizontal or vertical stripes on images of clothes.
 #
 # Five models of each kind:
 #
@@ -192,7 +192,7 @@ page.overview(
 # %% [markdown]
 # ## Answers
 #
-# There is one model a condition: whatever is said of *trained* or *misled* models is said of these, and another training
+# There is one model per condition: statements on *trained* or *misled* models are about these, and another training
 # run of the same kind may differ. The second and third question were reworded after a first run was seen; their rules are
 # dated and marked for it. A claim about every metric is decided by what has the fewest inputs: of trained models of images
 # that is NAOPC.
