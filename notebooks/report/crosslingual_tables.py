@@ -413,9 +413,7 @@ for name in (one for one in everything_read if one not in measured.material.data
         n_resamples=1999,
     )
     languages_of = [one for one in PAPER_LANGUAGES if one in everything.levels("language")]
-    rows_of = Rows(
-        everything, published.table("crosslingual_table1")[[*KEYS, "value"]], dataset=name, language=languages_of
-    )
+    rows_of = Rows(everything, table1, dataset=name, language=languages_of)
     apart |= {(name, row_label(*row), output): rows_of(row, output) for output in OUTPUT_NAMES for row in THIRTEEN}
 page.stand_ins(
     apart,
