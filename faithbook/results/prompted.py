@@ -9,6 +9,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from scipy.stats import mannwhitneyu
 
 from faithbook.results import figures
 from faithbook.results.figures import OURS, PUBLISHED
@@ -49,6 +50,22 @@ def ordered_alike(units: pd.DataFrame) -> pd.DataFrame:
         about = {"dataset": dataset, "id": prompt, "cluster": cluster, "model": MODEL}
         rows += [{**about, "first": a, "second": b, "value": rho.loc[a, b]} for a, b in combinations(ORDERING, 2)]
     return pd.DataFrame(rows).dropna(subset=["value"])
+
+
+def truth_preferred(units: pd.DataFrame) -> pd.DataFrame:
+    """On each prompt whose deciding sentence is known, how often a measure of `ORDERING` is higher for a method that
+    puts it first than for one that does not, over all such pairs; ties count one half."""
+    prompt = ["dataset", "id", "cluster"]
+    first = units[units["metric"] == "decides_first"].dropna(subset=["value"])[[*prompt, "method", "value"]]
+    both = units[units["metric"].isin(ORDERING)].merge(first, on=[*prompt, "method"], suffixes=("", "_first"))
+
+    def share(part: pd.DataFrame) -> float:
+        right, wrong = (part.loc[part["value_first"] == one, "value"] for one in (1, 0))
+        pairs = len(right) * len(wrong)
+        return float(mannwhitneyu(right, wrong).statistic) / pairs if pairs else np.nan
+
+    found = both.groupby([*prompt, "metric"], observed=True)[["value", "value_first"]].apply(share)
+    return found.rename("value").reset_index().assign(model=MODEL)
 
 
 def two_by_method(
