@@ -23,6 +23,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 from torch import Tensor
 
@@ -35,7 +36,7 @@ from faithlib.backends import Continuation, PromptClassifier
 from faithlib.backends.prompts import Prompt
 from faithlib.errors import InputError, unknown
 from faithlib.inputs import TextInputs
-from faithlib.perturb import Perturber, SetFunction
+from faithlib.perturb import Perturber, SetFunction, asked_together
 
 MODELS: Mapping[str, Callable[[], tuple[Any, Any]]] = {"smollm2": smollm2}
 """Small language models by name: each the model in `eval()` mode and its tokenizer."""
@@ -124,6 +125,29 @@ class Task:
         if not self.marked:
             raise InputError(f"{self.name} has no known reasons: use 'prompted-reviews' or 'copied-name'")
         return gold_of(inputs, self.marked)
+
+
+def of_each_method(
+    perturber: Perturber | SetFunction,
+    scores: Mapping[str, Tensor],
+    measure: Callable[[Any, Tensor], Mapping[str, Tensor]],
+) -> dict[str, Mapping[str, Tensor]]:
+    """What `measure(perturber, scores)` says of each method's scores, by metric [B]; all rows run together."""
+    return asked_together(lambda: {name: measure(perturber, one) for name, one in scores.items()}, perturber)
+
+
+def long_table(values: Mapping[str, Mapping[str, Tensor]], ids: Sequence[Any], **keys: object) -> pd.DataFrame:
+    """Values [B] by method and metric as rows: input, method, metric, value, and `keys`, each the same for all methods.
+
+    >>> long_table({"lime": {"nc": torch.tensor([0.5])}}, ["a"], erasure="pad").iloc[0].to_list()
+    ['a', 'lime', 'nc', 0.5, 'pad']
+    """
+    frames = [
+        pd.DataFrame({"input": ids, "method": method, "metric": metric, "value": value.double().cpu(), **keys})
+        for method, by_metric in values.items()
+        for metric, value in by_metric.items()
+    ]
+    return pd.concat(frames)
 
 
 def prompts(name: str, n: int, *, words: tuple[int, int] = (6, 16)) -> Task:

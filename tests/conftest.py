@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -104,3 +104,21 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("FAITHLIB_HOME", str(tmp_path))
     monkeypatch.delenv("FAITHLIB_RUN", raising=False)
     return make_home(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Where a family's tiny model lies, saved as on the hub; written once."""
+    from families import models_in
+
+    return models_in(tmp_path_factory.mktemp("hub"))
+
+
+@pytest.fixture
+def shared_to_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every token that can be shared is, however few rows it is for."""
+    from faithlib import scheduler
+
+    monkeypatch.setattr("faithlib.backends.prefix._STEP", 1)
+    monkeypatch.setattr("faithlib.backends.prefix._LEAST_ROWS", 1)
+    monkeypatch.setitem(scheduler._LAUNCH, "cpu", 0.0)

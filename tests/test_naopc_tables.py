@@ -146,7 +146,7 @@ def test_scores_are_the_released_ones_wherever_words_are_counted_alike(cells):
     compared = short[short.gap.notna()]
     assert compared.groupby("dataset").size().to_dict() == {"yelp": 40_574, "sst2": 7_620}
     assert compared.gap.max() < 1e-5
-    odd = short[~short.own]
+    odd = short[~short.computed]
     assert len(odd[["dataset", "model", "id"]].drop_duplicates()) == 15
     assert set(odd.dataset) == {"sst2"}
 

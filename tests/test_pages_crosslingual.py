@@ -66,7 +66,7 @@ def test_a_row_has_the_value_that_is_printed_for_it_alone() -> None:
     assert rows(("lime", "none"), "loss").published == asked.value.item()
     assert math.isnan(rows_of(means)(("lime", "none"), "loss").published)
     assert rows(("activation", "l2"), "loss").ours.point == rows(("activation", "l2"), "top_prediction").ours.point
-    assert rows.found(FLOORS[0], "loss") is None
+    assert rows.if_defined(FLOORS[0], "loss") is None
     labels = {"metric": "comprehensiveness", "method": "lime", "aggregation": "none", "output": "loss", "spread": ".1"}
     assert rows.cell(labels).published == asked.value.item()
     drawn = rows.frame([*THIRTEEN, FLOORS[0]])

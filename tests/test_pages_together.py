@@ -115,7 +115,7 @@ def test_what_the_released_code_changes_has_an_interval_and_a_direction(
     shown = pd.read_csv(found.folder / "together_metrics_released.csv").set_index(["metric", "done otherwise"])
     assert shown.change["sparseness", "ranks from 0"] == pytest.approx(-2 / WORDS, abs=1e-6)
     assert shown.change["auprc", "as released"] == pytest.approx(0, abs=1e-6)
-    told = found.names["told"]
+    told = found.names["directions"]
     assert "complexity" in told["down"]  # it is divided by the number of tokens
     assert "AUTPC" in told[direction]
 

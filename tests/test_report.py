@@ -271,9 +271,6 @@ def test_an_order_is_judged_beside_the_papers_own_repeat() -> None:
 
 
 # ----------------------------------------------------------------------------------------------------------- exhibits
-def test_numbers_are_written_as_papers_print_them() -> None:
-    assert [exhibits.short(x) for x in (0.0, -0.001, 10.5, 0.999, -1.0)] == [".00", ".00", "10.50", "1.00", "-1.00"]
-    assert exhibits.short(3.2, 0) == "3"
 
 
 def test_a_cell_holds_both_values_a_sign_and_the_interval() -> None:

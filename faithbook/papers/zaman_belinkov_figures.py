@@ -90,7 +90,7 @@ def above_floors(
     (method, aggregation, output, estimate, low, high), with its title."""
     styles = dict(zip(blind, [(PALETTE[1], "--"), (PALETTE[2], "-"), ("#666666", ":")], strict=True))
     fig, axes = figures.panels(len(frames), 4, height=3.3, width=9.5, sharex=True, sharey=True)
-    places, told = np.arange(len(looking))[::-1], []
+    places, parts = np.arange(len(looking))[::-1], []
     for ax, (setting, frame) in zip(axes, frames.items(), strict=True):
         loss = frame[frame.output == "loss"].set_index(["method", "aggregation"])
         floors = {row: value for row in blind if not math.isnan(value := loss.estimate[row])}
@@ -105,11 +105,11 @@ def above_floors(
         first = max(reached, key=reached.__getitem__, default=None)
         best = f"{row_label(*first)} {reached[first]:.2f}" if first else "none"
         lowest = ", ".join(f"{row_label(*row)} {value:.2f}" for row, value in floors.items()) or "none"
-        told.append(f"{titles[setting]}: best method {best}, floors {lowest}")
+        parts.append(f"{titles[setting]}: best method {best}, floors {lowest}")
     figures.legend(fig, 2)
     fig.supxlabel("rho (loss)", fontsize="small")
     return fig, (
-        f"Dot plots of rho of {len(looking)} rows, a panel a setting, with floors as upright lines. {'; '.join(told)}."
+        f"Dot plots of rho of {len(looking)} rows, a panel a setting, with floors as upright lines. {'; '.join(parts)}."
     )
 
 

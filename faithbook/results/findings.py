@@ -104,7 +104,10 @@ def every(board: pd.DataFrame) -> pd.DataFrame:
     status = claims["status_in_published_tables"]
     return pd.DataFrame(
         {
-            "claim": [f"{text[0].upper()}{text[1:]} `{name}`{{#{anchor(name)}}}" for name, text in words.items()],
+            "claim": [
+                f"{text[0].upper()}{text[1:]} `{name}`{{#{anchor(name)}}}"
+                for name, text in zip(rows["id"], words, strict=True)
+            ],
             "decision": [badge(evidence.worded(*row)) for row in zip(rows["decision"], rows["evidence"], strict=True)],
             "evidence": rows["ground"],
             "comparisons": [_counted(row) for row in rows.to_dict("records")],

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import pandas as pd
@@ -142,6 +142,7 @@ def agreements(units: pd.DataFrame, known: Known = BOOK) -> pd.DataFrame:
     contrasts of means over pairs (`first`: `INSIDE`, `ALIKE`)."""
     values = turned(units, known)
     frames = []
+    key: Any
     for key, part in values[values.method != "random"].groupby(_INPUT, sort=False):
         wide = part.pivot_table(index="method", columns="metric", values="value")
         rho = wide.reindex(columns=[name for name in known.family_of if name in wide.columns]).corr(method="spearman")

@@ -259,17 +259,17 @@ page.listing(
 # fit into one batch is not changed by the fault.
 
 # %%
-told = []
+fault_rows = []
 for metric in METRICS:
     right = beside.in_order_of_reading(erased, metric)
     wrong = beside.in_order_of_reading(erased, metric + FAULT)[: ours_read["different windows"]]
     means = {"all, right": right, "the same few, right": right[: ours_read["inputs read"]], "as released": wrong}
     for name, values in means.items():
         mean = values.mean(axis=0)
-        told.append({"metric": metric, "texts": name, "mean": mean.mean(), "spread over 24 rows": mean.std()})
-        told[-1] |= {"tau with all, right": float(tau_b(right.mean(axis=0), mean)), "n": len(values)}
+        fault_rows.append({"metric": metric, "texts": name, "mean": mean.mean(), "spread over 24 rows": mean.std()})
+        fault_rows[-1] |= {"tau with all, right": float(tau_b(right.mean(axis=0), mean)), "n": len(values)}
 page.listing(
-    pd.DataFrame(told),
+    pd.DataFrame(fault_rows),
     "crosslingual_erasure_fault",
     caption="What the fault does to this run: mean and standard deviation over the 24 different rows, and Kendall's tau "
     "of their order with the right one; n texts, or windows",

@@ -158,16 +158,16 @@ def left(setting, output):
     if frame.empty:
         return {"output": output, "setting": SETTINGS[setting], "methods": 0}
     best = frame.loc[frame.estimate.idxmax()]
-    pairs = [(rho[setting].found(row, output), rho["main"].found(row, output)) for row in LOOKING]
-    both = [(own.ours, published.ours) for own, published in pairs if own and published]
+    pairs = [(rho[setting].if_defined(row, output), rho["main"].if_defined(row, output)) for row in LOOKING]
+    both = [(measured_pair.ours, published.ours) for measured_pair, published in pairs if measured_pair and published]
     tau = {}
     if setting != "main" and len(both) > 1:
         tau = ends_of(tau_of(*zip(*both, strict=True)), "tau")
-    found = {"output": output, "setting": SETTINGS[setting], "above all baselines": frame.above.sum()}
-    found |= {"below one": frame.below.sum(), "methods": len(frame)}
-    found |= {"best": row_label(best.method, best.aggregation), "over": best.over}
-    found |= {"lead": best.estimate, "lead low": best.low, "lead high": best.high}
-    return found | tau | {"n": frame.n.min()}
+    counts = {"output": output, "setting": SETTINGS[setting], "above all baselines": frame.above.sum()}
+    counts |= {"below one": frame.below.sum(), "methods": len(frame)}
+    counts |= {"best": row_label(best.method, best.aggregation), "over": best.over}
+    counts |= {"lead": best.estimate, "lead low": best.low, "lead high": best.high}
+    return counts | tau | {"n": frame.n.min()}
 
 
 page.listing(
@@ -185,7 +185,7 @@ page.listing(
 # %%
 def value(setting, row):
     """A row's rho for the loss in words, with its interval."""
-    pair = rho[setting].found(row, "loss")
+    pair = rho[setting].if_defined(row, "loss")
     return spoken(pair, ".2f") if pair else "–"
 
 
@@ -202,8 +202,8 @@ lines = [
     f"- As published, scores that know nothing reach a rho of {value('main', uniform)} (uniform) and "
     f"{value('main', norm)} (norm of the embedding); the highest method, {row_label(*leader)}, {value('main', leader)}.",
     *(
-        f"- Above all baselines {told}: " + "; ".join(f"{name}: {remaining(one, o)}" for o, name in OUTPUT_NAMES.items()) + "."
-        for one, told in (("main", "as published"), (TREATED, "with all shortcuts closed"))
+        f"- Above all baselines {kind}: " + "; ".join(f"{name}: {remaining(one, o)}" for o, name in OUTPUT_NAMES.items()) + "."
+        for one, kind in (("main", "as published"), (TREATED, "with all shortcuts closed"))
     ),
     f"- The norm of the embedding goes from {value('main', norm)} to {value('no copied words', norm)} without copied "
     f"words, to {value('mean of pieces', norm)} with means over pieces, and to {value(TREATED, norm)} with all shortcuts "
@@ -217,15 +217,16 @@ quoted = {
     row_label("input_x_gradient", "l2"): ("input_x_gradient", "l2"),
 }
 page.quote(
-    "crosslingual_floors", {told: pair for told, row in quoted.items() if (pair := rho["main"].found(row, "loss"))}
+    "crosslingual_floors",
+    {kind: pair for kind, row in quoted.items() if (pair := rho["main"].if_defined(row, "loss"))},
 )
 printed = published.table("crosslingual_table1").set_index(["method", "aggregation", "output"]).value
 both = {
     row_label(*row): replace(pair, published=printed[(*row, "loss")])
     for row in LOOKING
-    if (pair := rho["main"].found(row, "loss"))
+    if (pair := rho["main"].if_defined(row, "loss"))
 }
-bands = {told: pair for told, row in list(quoted.items())[:2] if (pair := rho["main"].found(row, "loss"))}
+bands = {kind: pair for kind, row in list(quoted.items())[:2] if (pair := rho["main"].if_defined(row, "loss"))}
 if both:
     caption = "Agreement across languages (attributions of the loss), published and ours. Bands: two attributions that ignore the prediction."
     page.overview(overviews.dots(both, xlabel="ρ", bands=bands), "crosslingual_overview", caption=caption)

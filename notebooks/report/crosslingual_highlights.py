@@ -92,11 +92,11 @@ page.speaks()
 # %%
 def told_apart(dataset):
     """Random scores and the thirteen on one set of marks, how far these are above, and which single rows are not."""
-    own = Rows(marked, dataset=dataset, metric="average_precision")
-    both, floor = own.mean(THIRTEEN, OUTPUT_NAMES), own(FLOORS[1], "loss")
-    below = sum(own(row, output).ours.point < floor.ours.point for row in THIRTEEN for output in OUTPUT_NAMES)
-    found = {"marks": dataset, "random scores": floor.ours.point, "the thirteen": both.ours.point}
-    return found | {"rows below random": below} | row_of(both - floor)
+    precision_of = Rows(marked, dataset=dataset, metric="average_precision")
+    both, floor = precision_of.mean(THIRTEEN, OUTPUT_NAMES), precision_of(FLOORS[1], "loss")
+    below = sum(precision_of(row, output).ours.point < floor.ours.point for row in THIRTEEN for output in OUTPUT_NAMES)
+    marks_row = {"marks": dataset, "random scores": floor.ours.point, "the thirteen": both.ours.point}
+    return marks_row | {"rows below random": below} | row_of(both - floor)
 
 
 there = [name for name in MARKED if name in marked.levels("dataset")]
@@ -233,12 +233,12 @@ keys = [
 aggregations = {"mean": "μ", "l2": "L2", "none": "no aggregation"}
 keys += [plt.Line2D([], [], marker="s", ls="", color=COLOURS[how], label=text) for how, text in aggregations.items()]
 fig.legend(handles=keys, loc="outside lower center", ncols=6, fontsize="small")
-told = "; ".join(f"{row_label(*row)} {x.ours.point:.2f} and {y.ours.point:.2f}" for row, (x, y) in points.items())
+each_row = "; ".join(f"{row_label(*row)} {x.ours.point:.2f} and {y.ours.point:.2f}" for row, (x, y) in points.items())
 page.figure(
     fig,
     "crosslingual_faithful_plausible",
     alt="Two scatter plots of MAP against rho for the loss, thirteen rows each, published and ours. Ours, rho and MAP: "
-    f"{told}.",
+    f"{each_row}.",
     caption="Plausibility against faithfulness across languages, one point per row (loss). Dotted: our share of marked "
     "words.",
 )

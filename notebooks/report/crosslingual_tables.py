@@ -81,9 +81,9 @@ alone = Rows(measured, table8[["model", *KEYS, "value"]], **MAIN)
 page.speaks()
 
 # %%
-told = [f"{one} ({spoken(read_as[one], '.2f')}, n = {read_as[one].n})" for one in unread]
+guessed = [f"{one} ({spoken(read_as[one], '.2f')}, n = {read_as[one].n})" for one in unread]
 Markdown(
-    f"*Not testable*, since accuracy is not clearly above chance ({GUESSED:.2f}): {', '.join(told)}."
+    f"*Not testable*, since accuracy is not clearly above chance ({GUESSED:.2f}): {', '.join(guessed)}."
     if unread
     else f"In every language that is explained accuracy is clearly above chance ({GUESSED:.2f})."
 )
@@ -156,15 +156,15 @@ def under_choices(name, parts):
     the way that leaves words' lengths and copied words least to say."""
     fair = "means, aligned, no copied words"
     ways = [one for one in measured.levels("setting") if one != "main" and not one.startswith("random")]
-    found = {("main", "all", "the paper's"): parts()}
-    found |= {(way, "all", "the paper's"): parts(setting=way) for way in ways}
+    specifications = {("main", "all", "the paper's"): parts()}
+    specifications |= {(way, "all", "the paper's"): parts(setting=way) for way in ways}
     one_by_one = models if len(models) > 1 else []  # one model alone is all of them, and would count twice
-    found |= {("main", model, "the paper's"): parts(model=model) for model in one_by_one}
+    specifications |= {("main", model, "the paper's"): parts(model=model) for model in one_by_one}
     if others:
-        found[("main", "all", "all of ours")] = parts(language=languages)
+        specifications[("main", "all", "all of ours")] = parts(language=languages)
     if fair in ways:
-        found |= {(fair, model, "the paper's"): parts(setting=fair, model=model) for model in one_by_one}
-    return page.multiverse(name, ["scores", "model", "languages"], found)
+        specifications |= {(fair, model, "the paper's"): parts(setting=fair, model=model) for model in one_by_one}
+    return page.multiverse(name, ["scores", "model", "languages"], specifications)
 
 
 curves = {"xl_c01": under_choices("xl_c01", leading), "xl_c04": under_choices("xl_c04", gradients_ahead)}
@@ -412,9 +412,11 @@ for name in (one for one in everything_read if one not in measured.material.data
         bounds=(-1, 1),
         n_resamples=1999,
     )
-    here = [one for one in PAPER_LANGUAGES if one in everything.levels("language")]
-    own = Rows(everything, published.table("crosslingual_table1")[[*KEYS, "value"]], dataset=name, language=here)
-    apart |= {(name, row_label(*row), output): own(row, output) for output in OUTPUT_NAMES for row in THIRTEEN}
+    languages_of = [one for one in PAPER_LANGUAGES if one in everything.levels("language")]
+    rows_of = Rows(
+        everything, published.table("crosslingual_table1")[[*KEYS, "value"]], dataset=name, language=languages_of
+    )
+    apart |= {(name, row_label(*row), output): rows_of(row, output) for output in OUTPUT_NAMES for row in THIRTEEN}
 page.stand_ins(
     apart,
     ["dataset", "row", "output"],

@@ -47,7 +47,9 @@ else:
 if there:
     datasets = measured.levels("dataset")
     NAMES = {"full": "whole prompt", "empty": "no sentence", "upper": "best AOPC", "lower": "worst AOPC"}
-    rows = {(name, told): ends.mean(dataset=name, metric=metric) for name in datasets for metric, told in NAMES.items()}
+    rows = {
+        (name, words): ends.mean(dataset=name, metric=metric) for name in datasets for metric, words in NAMES.items()
+    }
     display(
         page.listing(
             listed(rows, ["data", "what"]),
@@ -94,10 +96,10 @@ METRICS = {
 if there:
     defined = set(measured.frame[["dataset", "method", "metric"]].itertuples(index=False, name=None))
     rows = {
-        (name, label(method), told): mean(name, method, metric)
+        (name, label(method), words): mean(name, method, metric)
         for name in datasets
         for method in methods
-        for metric, told in METRICS.items()
+        for metric, words in METRICS.items()
         if (name, method, metric) in defined
     }
     display(

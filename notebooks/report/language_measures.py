@@ -80,10 +80,10 @@ if there:
     )
     texts = page.measure("language_amounts", parts=["texts"], over=["metric"])
     of, first_token = page.quantity("metric", "method"), sinks.quantity("first", "metric", "method")
-    told = page.speaks()
+    data_used = page.speaks()
 else:
-    told = Markdown(WITHOUT_MODEL)
-told
+    data_used = Markdown(WITHOUT_MODEL)
+data_used
 
 # %%
 if there:
@@ -138,8 +138,8 @@ if there:
     for ax in axes[2:]:
         ax.set_xlabel("mean importance of a word", fontsize="small")
     figures.legend(fig, columns=4)
-    said = "; ".join(f"{label(one)} {quantity.ours.point:.2f}" for one, quantity in rho.items())
-    alt = f"Four panels with a dot for each method: its mean importance against Soft-NS and Soft-NC, left as they are, right at equal retention. Mean rank correlation over texts: {said}."
+    each_metric = "; ".join(f"{label(one)} {quantity.ours.point:.2f}" for one, quantity in rho.items())
+    alt = f"Four panels with a dot for each method: its mean importance against Soft-NS and Soft-NC, left as they are, right at equal retention. Mean rank correlation over texts: {each_metric}."
     caption = "How much a method marks and its soft metrics, as they are (left) and at equal retention (right). SmolLM2-135M, SST-2."
     display(page.figure(fig, "language_amounts_plot", alt=alt, caption=caption, data=table))
 
@@ -189,8 +189,8 @@ if there:
     ax.set_xlim(0, 1)
     ax.set_xlabel("share of the absolute scores of a prompt", fontsize="small")
     figures.legend(fig)
-    said = "; ".join(f"{label(one.method)} {one.estimate:.0%}" for one in shares.itertuples())
-    alt = f"A dot with an interval for each method: the share of a prompt's scores that its first token has. {said}; an even share is {even.ours.point:.0%}."
+    each_method = "; ".join(f"{label(one.method)} {one.estimate:.0%}" for one in shares.itertuples())
+    alt = f"A dot with an interval for each method: the share of a prompt's scores that its first token has. {each_method}; an even share is {even.ours.point:.0%}."
     caption = f"The first token's share of a prompt's scores. SmolLM2-135M, SST-2, n = {shares.n.min()}."
     display(page.figure(fig, "language_sinks_plot", alt=alt, caption=caption, data=shares))
 

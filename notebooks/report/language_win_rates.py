@@ -66,10 +66,10 @@ if there:
     lengths = [one for one in ("short", "long") if one in measured.levels("length")]
     every = list(product((*METHODS, "random"), ERASURES, lengths))
     page.quote("lm_wins", {", ".join(key): wins(*key) for key in every})
-    told = page.speaks()
+    data_used = page.speaks()
 else:
-    told = Markdown(WITHOUT_MODEL)
-told
+    data_used = Markdown(WITHOUT_MODEL)
+data_used
 
 # %%
 if there:
@@ -125,10 +125,10 @@ if there:
         ax.set_xlabel("win rate over random words", fontsize="small")
     axes[0].set_yticks(range(len(order))[::-1], [label(name) for name in order], fontsize="small")
     figures.legend(fig)
-    said = "; ".join(
+    each_cell = "; ".join(
         f"{label(one.method)}, {ERASURES[one.erasure]}, {one.length} {one.estimate:.2f}" for one in real.itertuples()
     )
-    alt = f"Dots with intervals, one row per method, one colour per erasure: win rate over random words, one half dotted. {said}."
+    alt = f"Dots with intervals, one row per method, one colour per erasure: win rate over random words, one half dotted. {each_cell}."
     caption = "How often the words that a method names beat random words, by what takes the place of an erased word. SmolLM2-135M."
     display(page.figure(fig, "language_win_rates_plot", alt=alt, caption=caption, data=table))
 

@@ -69,7 +69,7 @@ page.figure(
     fig,
     "saco_figure1_maps",
     alt=alt,
-    caption=f"The explanations of one answer: {picture.told}. Dark to bright: maps without negative scores. Blue to red: "
+    caption=f"The explanations of one answer: {picture.described}. Dark to bright: maps without negative scores. Blue to red: "
     "signed maps, white is 0. Colours end where 99 % of the pixels do.",
 )
 
@@ -197,7 +197,7 @@ page.figure(
     fig,
     "saco_figure3",
     alt=alt,
-    caption=f"Case study on {picture.told} with probability {picture.facts.p_full:.2f} (model `{picture.facts.model}`). "
+    caption=f"Case study on {picture.described} with probability {picture.facts.p_full:.2f} (model `{picture.facts.model}`). "
     "Dotted: .9, which the paper's cumulative losses stay above from the third group on.",
 )
 
@@ -269,9 +269,6 @@ settings = sorted(zero.levels("setting"), key=lambda name: name != "main, all mo
 tried = {(name,): wu.random_is_zero(zero.quantity("method", setting=name, dataset=on)) for name in settings}
 c05 = page.multiverse("saco_c05", ["setting"], tried)
 page.curve(c05, "saco_c05_curve", caption="Mean SaCo of random scores by setting; it should lie near zero.")
-
-# %%
-Markdown(wu.tried_on(zero.frame, on))
 
 # %%
 over = ["dataset", "model", "metric", "method", "ties"]

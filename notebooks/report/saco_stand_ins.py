@@ -115,11 +115,11 @@ page.figure(
 
 # %%
 printed = [float(both.set_index("method").published[method]) for method in METHODS]
-told = []
+taus = []
 for name, at in saco.items():
     tau = tau_of([at(method).ours for method in METHODS], printed)
-    told.append(f"{name} {spoken(tau, '.2f')} (n = {tau.n} in the smallest cell)")
-Markdown(f"Kendall's tau with the printed order: {'; '.join(told)}.")
+    taus.append(f"{name} {spoken(tau, '.2f')} (n = {tau.n} in the smallest cell)")
+Markdown(f"Kendall's tau with the printed order: {'; '.join(taus)}.")
 
 # %% [markdown]
 # ## The claims, on each kind of image
@@ -272,10 +272,10 @@ for name, datasets in ON.items():
     for setting in [one for one in SETTINGS if one in set(there.setting)]:
         at = {m: change(setting, m, dataset=have) - change("main", m, dataset=have) for m in METHODS}
         for family, members in FAMILIES.items():
-            found = paired.mean([at[method] for method in members]).ours
+            mean_change = paired.mean([at[method] for method in members]).ours
             labels = {"pictures": name, "data sets": ", ".join(map(label, have)), "change": SETTINGS[setting]}
-            labels |= {"family": f"{family}-based", "n": found.n}
-            rows.append(labels | ends_of(found))
+            labels |= {"family": f"{family}-based", "n": mean_change.n}
+            rows.append(labels | ends_of(mean_change))
 page.listing(
     pd.DataFrame(rows),
     "saco_stand_ins_changes",

@@ -99,9 +99,9 @@ for metric in KINDS:
     equal += int((both.A == both.B).all())
     rows.append({"metric": metric, "A": both.A.iloc[0], "B": both.B.iloc[0]})
 for metric in KINDS.values():
-    found = soft[soft.metric == metric].iloc[0]
-    ends = {"low": found.gap - 1.96 * found.error, "high": found.gap + 1.96 * found.error}
-    rows.append({"metric": metric, "A": found.A, "B": found.B} | ends)
+    soft_row = soft[soft.metric == metric].iloc[0]
+    ends = {"low": soft_row.gap - 1.96 * soft_row.error, "high": soft_row.gap + 1.96 * soft_row.error}
+    rows.append({"metric": metric, "A": soft_row.A, "B": soft_row.B} | ends)
 toy = pd.DataFrame(rows)
 toy.insert(3, "A minus B", toy.A - toy.B)
 apart = int(((toy.low > 0) | (toy.high < 0)).sum())

@@ -213,11 +213,11 @@ page.listing(pd.DataFrame(rows), "soft_figure3_ties", caption=caption)
 # %%
 def gains(reading=AS_OURS):
     """Soft minus hard on each long task, as the reading has the metrics and counts ties."""
-    found = {}
+    by_task = {}
     for dataset in long:
         both = reading.gains(of_model, PAIRS, dataset=dataset, model=shared(measured.frame, [dataset])[0])
-        found |= {f"{name}, {label(dataset)}": gain for name, gain in both.items()}
-    return found
+        by_task |= {f"{name}, {label(dataset)}": gain for name, gain in both.items()}
+    return by_task
 
 
 read = {options: gains(reading) for options, reading in diagnosticity.readings(RATIOS).items()}

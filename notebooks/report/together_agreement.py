@@ -111,10 +111,10 @@ def map_of(modality):
     """The agreement of a modality as an image, metrics in the order of the tree."""
     part = table[table.modality == modality]
     shown = part.pivot(index="first", columns="second", values="estimate")
-    said = [
+    texts = [
         f"{x:.3f} ({a:.3f} to {z:.3f}), n = {n}" for x, a, z, n in zip(*(part[name] for name in COLUMNS), strict=True)
     ]
-    spoken = part.assign(said=said).pivot(index="first", columns="second", values="said")
+    spoken = part.assign(said=texts).pivot(index="first", columns="second", values="said")
     rows = [*clusters.order, *(name for name in FAMILIES["plausibility"].directions if name in shown.index)]
     names = [label(name) for name in rows]
     fig, ax = plt.subplots(figsize=(9.5, 8))
@@ -130,11 +130,11 @@ def map_of(modality):
                 ax.add_patch(plt.Rectangle((start, start), size, size, fill=False, ec="black", **line))
     ax.set(xlabel="", ylabel="")
     ax.tick_params(labelsize=8)
-    told = f"Clusters over all modalities, above {CLOSE}: {in_words(CLOSE)}. Above {CLOSER}: {in_words(CLOSER)}."
+    named = f"Clusters over all modalities, above {CLOSE}: {in_words(CLOSE)}. Above {CLOSER}: {in_words(CLOSER)}."
     return page.figure(
         fig,
         f"together_map_{modality}",
-        alt=f"Heat map of agreement of {len(rows)} metrics, {modality}. {told}",
+        alt=f"Heat map of agreement of {len(rows)} metrics, {modality}. {named}",
         caption=f"{modality}: mean rank correlation of two metrics over methods. Frames: metrics whose correlation, "
         f"averaged over the cluster and all modalities, is above {CLOSE}; dashed: above {CLOSER}.",
     )
