@@ -70,10 +70,7 @@ if there:
     mean = page.quantity("dataset", "method", "metric")
     methods = measured.levels("method")
     reached = {name: {method: mean(name, method, "naopc_morf") for method in methods} for name in datasets}
-    first, second = reached[datasets[0]], reached.get(datasets[-1]) if len(datasets) > 1 else {}
-    fig, alt = prompted.two_by_method(
-        first, second, (datasets[0], datasets[-1] if second else ""), xlabel="NAOPC, most relevant sentence first"
-    )
+    fig, alt = prompted.by_method(reached, xlabel="NAOPC, most relevant sentence first")
     display(
         page.figure(
             fig,
